@@ -1,0 +1,324 @@
+"""Posterior disclosure risk of records in tables too large to write down.
+
+Hu, Reiter and Wang (2014), section 3: an intruder who knows all records but one weighs the
+values x that the last one may have by the probability of the release under each,
+p(Z | X_i = x, D_-i). Two Monte Carlo estimators of that column are here. Both rest on ratios
+p(x | theta) / p(x_i | theta) averaged over posterior draws theta, so that they take the same
+arrays and can be compared term by term; the first candidate of every support is the truth x_i.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import logsumexp
+
+from srlib.dpmpm import Draws, cell_log_prob, neighbour_log_ratios
+from srlib.mechanism import posterior, rank
+from srlib.microdata import distinct
+
+
+@dataclass(frozen=True)
+class Risk:
+    """Posterior disclosure risk of n combinations over supports of equal size.
+
+    Attributes
+    ----------
+    log_prob : (n_combinations, support_size) float64
+        Log posterior probabilities of the candidates; the truth is candidate 0.
+    log_mcse : (n_combinations, support_size) float64
+        Monte Carlo standard errors of ``log_prob``, from between chains.
+    """
+
+    log_prob: NDArray[np.float64]
+    log_mcse: NDArray[np.float64]
+
+    @property
+    def support_size(self) -> int:
+        """Number of candidates, the truth among them."""
+        return self.log_prob.shape[1]
+
+    @property
+    def probability(self) -> NDArray[np.float64]:
+        """Posterior probability of the truth, (n_combinations,)."""
+        return np.exp(self.log_prob[:, 0])
+
+    @property
+    def rank(self) -> NDArray[np.float64]:
+        """Rank of the truth, 1 for the most probable; ties share their mean rank."""
+        return rank(self.log_prob)
+
+    @property
+    def prior_odds(self) -> NDArray[np.float64]:
+        """Prior odds of the truth against the most probable candidate that would let it draw level.
+
+        Equation 18: the ratio of the largest posterior probability to that of the truth.
+        """
+        return np.exp(self.log_prob.max(axis=1) - self.log_prob[:, 0])
+
+
+# ----------------------------------------------------------------------------------- supports
+
+
+def neighbourhood(codes: NDArray[np.integer], n_levels: NDArray[np.integer]) -> NDArray[np.uint8]:
+    """The supports R_i of section 3.1: x_i and all that differ from it in one variable.
+
+    Parameters
+    ----------
+    codes : (n_combinations, n_variables) int
+        The true combinations.
+    n_levels : (n_variables,) int
+        Number of levels of each variable.
+
+    Returns
+    -------
+    (n_combinations, 1 + sum(n_levels - 1), n_variables) uint8
+        Candidates, the truth first, then variable by variable in the order of the levels.
+    """
+    variable, level = _neighbour_positions(codes, n_levels)
+    supports = np.repeat(codes[:, None, :].astype(np.uint8), variable.shape[1], axis=1)
+    np.put_along_axis(supports, variable[..., None], level[..., None].astype(np.uint8), axis=2)
+    return supports
+
+
+def _neighbour_positions(
+    codes: NDArray[np.integer], n_levels: NDArray[np.integer]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Variable and level that each candidate sets; the truth sets one to what it is."""
+    variable = np.repeat(np.arange(n_levels.size), n_levels)
+    level = np.concatenate([np.arange(levels) for levels in n_levels])
+    own = codes[:, variable] == level
+    # The truth stands where the first variable has its own level; no other own level is kept.
+    keep = ~own
+    keep[:, : n_levels[0]] = True
+    size = 1 + int((n_levels - 1).sum())
+    order = np.argsort(~own[:, : n_levels[0]], axis=1, kind="stable")
+    index = np.nonzero(keep)[1].reshape(-1, size)
+    index[:, : n_levels[0]] = order
+    return variable[index], level[index]
+
+
+def subset_support(
+    x: ArrayLike, unknown: Sequence[int], n_levels: NDArray[np.integer]
+) -> NDArray[np.uint8]:
+    """All candidates that agree with x outside the unknown variables (section 4.2, equation 16).
+
+    Parameters
+    ----------
+    x : (n_variables,) int
+        The true combination.
+    unknown : sequence of int
+        Positions of the variables that the intruder does not know, at least one.
+    n_levels : (n_variables,) int
+        Number of levels of each variable.
+
+    Returns
+    -------
+    (prod(n_levels[unknown]), n_variables) uint8
+        Candidates, the truth first, then in lexicographic order.
+    """
+    if not unknown or len(set(unknown)) != len(unknown):
+        raise ValueError(
+            f"unknown is {list(unknown)}; it must name distinct variables, one or more"
+        )
+    truth = np.asarray(x, dtype=np.uint8)
+    levels = np.indices([n_levels[k] for k in unknown]).reshape(len(unknown), -1).T
+    support = np.repeat(truth[None], len(levels), axis=0)
+    support[:, list(unknown)] = levels
+    is_truth = (support == truth).all(axis=1)
+    return np.concatenate([support[is_truth], support[~is_truth]])
+
+
+# ----------------------------------------------------------------- averages over posterior draws
+
+
+def release_log_prob(draws: Draws, releases: Sequence[NDArray[np.integer]]) -> NDArray[np.float64]:
+    """log p(Z^(l) | theta) of each release under each draw (equations 13 and 14).
+
+    Returns
+    -------
+    (n_releases, n_chains, n_draws) float64
+    """
+    log_prob = []
+    for release in releases:
+        combinations, counts, _ = distinct(release)
+        log_prob.append(cell_log_prob(draws, combinations) @ counts.astype(float))
+    return np.stack(log_prob)
+
+
+def neighbourhood_ratios(
+    draws: Draws, codes: NDArray[np.integer], log_weights: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
+    """Log weighted averages of p(x | theta) / p(x_i | theta) over the supports R_i.
+
+    Parameters
+    ----------
+    draws : Draws
+        Posterior draws.
+    codes : (n_combinations, n_variables) int
+        The true combinations x_i.
+    log_weights : (n_weights, n_chains, n_draws) float, optional
+        Log weights of the draws; equal weights that sum to one in each chain if not given.
+
+    Returns
+    -------
+    (n_weights, n_chains, n_combinations, support_size) float64
+        Logarithms of each chain's weighted sums, in the order of `neighbourhood`.
+    """
+    by_level = neighbour_log_ratios(draws, codes, log_weights)
+    level_start = np.cumsum(draws.n_levels) - draws.n_levels
+    variable, level = _neighbour_positions(codes, draws.n_levels)
+    index = level_start[variable] + level
+    return np.take_along_axis(by_level, index[None, None], axis=3)
+
+
+def support_ratios(
+    draws: Draws, support: NDArray[np.integer], log_weights: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
+    """The same averages over any one support, the truth first.
+
+    Parameters
+    ----------
+    draws : Draws
+        Posterior draws.
+    support : (support_size, n_variables) int
+        Candidates, the truth first.
+    log_weights : (n_weights, n_chains, n_draws) float, optional
+        Log weights of the draws; equal weights that sum to one in each chain if not given.
+
+    Returns
+    -------
+    (n_weights, n_chains, 1, support_size) float64
+    """
+    if log_weights is None:
+        log_weights = np.full((1, draws.n_chains, draws.n_draws), -np.log(draws.n_draws))
+    log_prob = cell_log_prob(draws, support)
+    log_ratio = log_prob - log_prob[..., :1]
+    return logsumexp(log_weights[..., None] + log_ratio, axis=2)[:, :, None]
+
+
+# ---------------------------------------------------------------------------------- estimators
+
+
+def importance_sampling(
+    weighted: NDArray[np.float64], plain: NDArray[np.float64], log_prior: ArrayLike = 0.0
+) -> Risk:
+    """The paper's estimator (equations 11 to 15): draws given D stand in for draws given D_i^x.
+
+    p(Z^(l) | D_i^x) is estimated by sum_j p_jl r_j / sum_j r_j, with p_jl = p(Z^(l) | theta_j)
+    and r_j = p(x | theta_j) / p(x_i | theta_j).
+
+    Parameters
+    ----------
+    weighted : (n_releases, n_chains, n_combinations, support_size) float
+        Log of each chain's sum of p_jl r_j.
+    plain : (1, n_chains, n_combinations, support_size) float
+        Log of each chain's sum of r_j.
+    log_prior : (n_combinations, support_size) float, optional
+        Log prior of the candidates up to a constant; uniform if not given.
+
+    Returns
+    -------
+    Risk
+        Its standard errors come from leaving out one chain at a time. Where one draw carries
+        all the weight they are too small, whatever they are.
+    """
+    n_releases = weighted.shape[0]
+
+    def log_likelihood(keep: NDArray[np.bool_]) -> NDArray[np.float64]:
+        numerator = logsumexp(weighted[:, keep], axis=1).sum(axis=0)
+        return numerator - n_releases * logsumexp(plain[0, keep], axis=0)
+
+    everything = np.ones(plain.shape[1], dtype=bool)
+    log_prob = posterior(log_likelihood(everything), log_prior)
+    left_out = [
+        posterior(log_likelihood(keep), log_prior) for keep in ~np.eye(len(everything), dtype=bool)
+    ]
+    return Risk(log_prob, np.sqrt(_jackknife_variance(left_out)))
+
+
+def predictive_ratio(
+    data: NDArray[np.float64],
+    joined: Sequence[NDArray[np.float64]],
+    log_prior: ArrayLike = 0.0,
+) -> Risk:
+    """Risk from posterior predictive probabilities, with no likelihood of Z in the weights.
+
+    P(Z | D_i^x) = P(Z | D_-i) p(x | D_-i, Z) / p(x | D_-i), and both predictive probabilities
+    are, relative to those of x_i, averages of p(x | theta) / p(x_i | theta): over draws given D
+    joined with Z, and over draws given D. The Monte Carlo error of the latter enters once for
+    each release, with the same sign.
+
+    Parameters
+    ----------
+    data : (n_chains, n_combinations, support_size) float
+        Log of each chain's mean ratio over draws given D.
+    joined : sequence of (n_chains_l, n_combinations, support_size) float
+        The same over draws given D joined with Z^(l), one array a release.
+    log_prior : (n_combinations, support_size) float, optional
+        Log prior of the candidates up to a constant; uniform if not given.
+
+    Returns
+    -------
+    Risk
+        Its standard errors come from leaving out one chain at a time, of D and of each release.
+
+    Raises
+    ------
+    ValueError
+        If a set of chains has fewer than two, so that no error can be computed.
+    """
+    sets = [data, *joined]
+    if min(len(chains) for chains in sets) < 2:
+        raise ValueError(
+            f"the sets have {[len(chains) for chains in sets]} chains; each needs two or more, "
+            "since the standard errors come from between chains"
+        )
+    signs = [-float(len(joined)), *(1.0 for _ in joined)]
+    means = [_log_mean(chains) for chains in sets]
+    total = reduce(np.add, (sign * mean for sign, mean in zip(signs, means, strict=True)))
+    log_prob = posterior(total, log_prior)
+    variance = np.zeros_like(log_prob)
+    for sign, chains, mean in zip(signs, sets, means, strict=True):
+        left_out = [
+            posterior(total + sign * (_log_mean(chains[keep]) - mean), log_prior)
+            for keep in ~np.eye(len(chains), dtype=bool)
+        ]
+        variance += _jackknife_variance(left_out)
+    return Risk(log_prob, np.sqrt(variance))
+
+
+def _log_mean(log_values: NDArray[np.float64]) -> NDArray[np.float64]:
+    return logsumexp(log_values, axis=0) - np.log(len(log_values))
+
+
+def _jackknife_variance(left_out: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Variance of an estimate from its values with one chain left out at a time."""
+    return (len(left_out) - 1) * np.var(np.stack(left_out), axis=0)
+
+
+def marginal_risk(
+    log_prob: NDArray[np.float64], support: NDArray[np.integer], variables: Sequence[int]
+) -> tuple[NDArray[np.integer], NDArray[np.float64]]:
+    """Posterior of some of the variables, the others summed out over the support (equation 17).
+
+    Parameters
+    ----------
+    log_prob : (support_size,) float
+        Log posterior probabilities of the candidates.
+    support : (support_size, n_variables) int
+        The candidates.
+    variables : sequence of int
+        Positions of the variables that are kept.
+
+    Returns
+    -------
+    values : (n_values, len(variables)) int
+        Distinct values of the kept variables among the candidates.
+    probability : (n_values,) float64
+        Their probabilities, which sum to one.
+    """
+    values, inverse = np.unique(support[:, list(variables)], axis=0, return_inverse=True)
+    return values, np.bincount(inverse.ravel(), weights=np.exp(log_prob), minlength=len(values))

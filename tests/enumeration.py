@@ -1,0 +1,77 @@
+"""Exact marginal likelihoods of tiny DPMPMs, by enumeration of all class allocations."""
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.integrate import quad
+from scipy.special import betaln, gammaln
+from scipy.stats import gamma
+
+from srlib.dpmpm import Prior
+
+
+def all_cells(n_levels: Iterable[int]) -> NDArray[np.uint8]:
+    """Every combination of levels, in lexicographic order."""
+    return np.array(list(product(*(range(levels) for levels in n_levels))), dtype=np.uint8)
+
+
+@cache
+def _log_allocation_prior(sizes: tuple[int, ...], prior: Prior) -> float:
+    """log p(eta) of an allocation with the given class sizes, sticks and alpha integrated out."""
+    if len(sizes) == 1:
+        return 0.0
+    behind = np.cumsum(sizes[::-1])[::-1][1:]
+
+    def integrand(log_alpha: float) -> float:
+        alpha = np.exp(log_alpha)
+        sticks = sum(
+            betaln(1 + size, alpha + left) - betaln(1, alpha)
+            for size, left in zip(sizes[:-1], behind, strict=True)
+        )
+        density = gamma.logpdf(alpha, prior.alpha_shape, scale=1 / prior.alpha_rate)
+        return float(np.exp(sticks + density + log_alpha))
+
+    return float(np.log(quad(integrand, -60, 8, limit=400, epsabs=1e-13)[0]))
+
+
+def log_marginal_likelihood(
+    codes: NDArray[np.integer], n_levels: Sequence[int], n_classes: int, prior: Prior
+) -> float:
+    """log p(codes) of the ordered records under the DPMPM with F = n_classes."""
+    a = prior.concentration
+    terms = []
+    for allocation in product(range(n_classes), repeat=len(codes)):
+        eta = np.array(allocation)
+        sizes = tuple(int((eta == f).sum()) for f in range(n_classes))
+        term = _log_allocation_prior(sizes, prior)
+        for f in range(n_classes):
+            for k, levels in enumerate(n_levels):
+                counts = np.bincount(codes[eta == f, k], minlength=levels)
+                term += gammaln(levels * a) - gammaln(levels * a + counts.sum())
+                term += (gammaln(a + counts) - gammaln(a)).sum()
+        terms.append(term)
+    return float(np.logaddexp.reduce(terms))
+
+
+def exact_log_risk(
+    data: NDArray[np.integer],
+    record: int,
+    support: NDArray[np.integer],
+    releases: Sequence[NDArray[np.integer]],
+    n_levels: Sequence[int],
+    n_classes: int,
+    prior: Prior,
+) -> NDArray[np.float64]:
+    """log p(X_i = x | Z, D_-i) over the support under a uniform prior (equation 9)."""
+    log_likelihood = np.zeros(len(support))
+    for j, x in enumerate(support):
+        changed = data.copy()
+        changed[record] = x
+        alone = log_marginal_likelihood(changed, n_levels, n_classes, prior)
+        for release in releases:
+            both = np.vstack([changed, release])
+            log_likelihood[j] += log_marginal_likelihood(both, n_levels, n_classes, prior) - alone
+    return log_likelihood - np.logaddexp.reduce(log_likelihood)

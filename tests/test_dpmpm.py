@@ -1,0 +1,344 @@
+"""The DPMPM: full conditionals, closed forms, recovery, synthesis, reproducibility."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from enumeration import all_cells
+from numpy.typing import NDArray
+from scipy.special import betaln, logsumexp
+from scipy.stats import chi2
+
+from srlib import dpmpm
+from srlib.dpmpm import (
+    Prior,
+    Sampler,
+    cell_log_prob,
+    group_variables,
+    neighbour_log_ratios,
+    sample_posterior,
+    spread_draws,
+    synthesize,
+)
+from srlib.microdata import distinct
+
+LEVELS = np.array([2, 3, 4])
+
+
+def latent_class_data(
+    rng: np.random.Generator, n: int
+) -> tuple[NDArray, NDArray, NDArray, NDArray]:
+    """Records of three well separated classes on six variables of three levels."""
+    pi = np.array([0.5, 0.3, 0.2])
+    favourite = np.array([[0, 0, 0, 0, 0, 0], [1, 1, 1, 1, 1, 1], [2, 2, 0, 1, 2, 0]])
+    phi = np.full((3, 6, 3), 0.1)
+    np.put_along_axis(phi, favourite[..., None], 0.8, axis=2)
+    eta = rng.choice(3, n, p=pi)
+    u = rng.random((n, 6, 1))
+    codes = (u > np.cumsum(phi, axis=2)[eta][:, :, :2]).sum(axis=2)
+    return codes.astype(np.uint8), eta, pi, phi
+
+
+def small_draws(seed: int = 0, n_classes: int = 3, **settings: Any) -> dpmpm.Draws:
+    rng = np.random.default_rng(seed)
+    codes = (rng.random((40, 3)) * LEVELS).astype(np.uint8)
+    chosen: dict[str, Any] = {"burn_in": 20, "n_draws": 6, "n_chains": 2} | settings
+    return sample_posterior(codes, LEVELS, n_classes=n_classes, rng=rng, **chosen)
+
+
+# ------------------------------------------------------------------------ the sampler is right
+
+
+@pytest.mark.parametrize("n_records", [7, 60])
+def test_prior_and_posterior_simulators_agree(n_records: int) -> None:
+    """Geweke (2004): alternating x | theta and theta | x leaves the prior of theta unchanged.
+
+    With 60 records the counts of the six cells are large enough for the binomial branch.
+    """
+    prior = Prior(alpha_shape=2.0, alpha_rate=2.0, concentration=0.7)
+    n_levels, n_classes = np.array([2, 3]), 3
+    cells = all_cells(n_levels)
+    rng = np.random.default_rng(11)
+
+    def functions(alpha: float, pi: NDArray, phi: NDArray) -> list[float]:
+        cell = np.einsum("f,af,bf->ab", pi, phi[:2], phi[2:]).ravel()
+        return [
+            alpha, alpha**2, np.log(alpha), *pi, *(pi**2), pi[0] * pi[1],
+            *phi[0], *(phi[2] ** 2), *(pi * phi[0]), *cell, *(cell**2), pi @ (phi[0] * phi[2]),
+        ]  # fmt: skip
+
+    def from_prior() -> list[float]:
+        alpha = rng.gamma(prior.alpha_shape) / prior.alpha_rate
+        sticks = np.append(rng.beta(1, alpha, n_classes - 1), 1.0)
+        pi = sticks * np.cumprod(np.append(1.0, 1 - sticks[:-1]))
+        phi = [
+            rng.dirichlet(np.full(levels, prior.concentration), n_classes).T for levels in n_levels
+        ]
+        return functions(alpha, pi, np.vstack(phi))
+
+    independent = np.array([from_prior() for _ in range(20_000)])
+
+    sampler = Sampler(cells, np.ones(6, int), n_levels, n_classes, prior, rng)
+    chain = []
+    for _ in range(60_000):
+        phi = sampler.phi.astype(float)
+        cell = np.einsum("f,af,bf->ab", sampler.pi, phi[:2], phi[2:]).ravel()
+        sampler.counts[:] = rng.multinomial(n_records, cell / cell.sum())
+        sampler.advance(1)
+        chain.append(functions(sampler.alpha, sampler.pi, sampler.phi.astype(float)))
+    batches = np.array(chain)[3_000:].reshape(57, 1_000, -1).mean(axis=1)
+
+    difference = batches.mean(axis=0) - independent.mean(axis=0)
+    variance = batches.var(axis=0, ddof=1) / len(batches) + independent.var(axis=0) / 20_000
+    assert np.abs(difference / np.sqrt(variance)).max() < 4.5
+
+
+def test_one_class_is_the_dirichlet_multinomial() -> None:
+    """With F = 1 phi has independent Dirichlet posteriors, whatever alpha is."""
+    rng = np.random.default_rng(3)
+    codes = (rng.random((50, 3)) * LEVELS).astype(np.uint8)
+    draws = sample_posterior(
+        codes, LEVELS, n_classes=1, burn_in=1, n_draws=4_000, n_chains=2, rng=rng
+    )
+    phi = draws.phi[..., 0].reshape(-1, LEVELS.sum()).astype(float)
+    counts = np.concatenate([np.bincount(codes[:, k], minlength=d) for k, d in enumerate(LEVELS)])
+    totals = np.repeat(50 + LEVELS, LEVELS)
+    mean = (counts + 1) / totals
+    sd = np.sqrt(mean * (1 - mean) / (totals + 1))
+    assert np.abs((phi.mean(axis=0) - mean) / (sd / np.sqrt(len(phi)))).max() < 4.5
+    np.testing.assert_allclose(phi.std(axis=0), sd, rtol=0.06)
+
+
+def test_recovers_a_latent_class_model() -> None:
+    rng = np.random.default_rng(5)
+    codes, eta, _, phi = latent_class_data(rng, 3_000)
+    n_levels = np.full(6, 3)
+    draws = sample_posterior(
+        codes, n_levels, n_classes=10, burn_in=3_000, n_draws=200, thin=5, n_chains=2, rng=rng
+    )
+    sizes = np.sort(draws.class_sizes, axis=2)[..., ::-1].mean(axis=(0, 1))
+    assert np.mean((draws.class_sizes > 150).sum(axis=2) == 3) > 0.8
+    np.testing.assert_allclose(sizes[:3], np.bincount(eta), atol=5 * np.sqrt(3_000 * 0.25 * 0.1))
+    cells = all_cells(n_levels)
+    truth = np.einsum("f,fx->x", [0.5, 0.3, 0.2], np.prod(phi[:, np.arange(6), cells], axis=2))
+    fitted = np.exp(cell_log_prob(draws, cells)).mean(axis=(0, 1))
+    assert fitted.sum() == pytest.approx(1, abs=1e-5)
+    assert np.abs(fitted - truth).sum() / 2 < 0.06
+
+
+def test_labels_do_not_keep_alpha_from_mixing() -> None:
+    """Chains from random starts agree on alpha."""
+    rng = np.random.default_rng(8)
+    codes, *_ = latent_class_data(rng, 2_000)
+    draws = sample_posterior(
+        codes,
+        np.full(6, 3),
+        n_classes=20,
+        burn_in=2_000,
+        n_draws=2_000,
+        thin=2,
+        n_chains=4,
+        rng=rng,
+    )
+    between = draws.alpha.mean(axis=1).var(ddof=1)
+    within = draws.alpha.var(axis=1, ddof=1).mean()
+    assert np.sqrt(1 + between / within) < 1.02
+
+
+def test_relabelling_by_swaps_has_the_prior_as_its_target() -> None:
+    """Swaps alone, from uniform orders: visits in proportion to p(eta | alpha)."""
+    rng = np.random.default_rng(2)
+    sizes, alpha = np.array([5, 0, 2]), 0.8
+    visits: dict[tuple[int, ...], int] = {}
+    now = sizes.copy()
+    for _ in range(30_000):
+        now = now[dpmpm._relabel(now, alpha, False, rng)]
+        visits[tuple(now)] = visits.get(tuple(now), 0) + 1
+
+    def log_prior(n: tuple[int, ...]) -> float:
+        behind = np.cumsum(n[::-1])[::-1][1:]
+        head = np.array(n[:-1])
+        return float(betaln(1 + head, alpha + behind).sum())
+
+    target = np.array([log_prior(n) for n in visits])
+    target = np.exp(target - logsumexp(target))
+    observed = np.array(list(visits.values())) / 30_000
+    assert len(visits) == 6
+    # The sweeps are correlated; 0.02 is far above their error and far below the differences.
+    np.testing.assert_allclose(observed, target, atol=0.02)
+
+
+# --------------------------------------------------------------------- probabilities of cells
+
+
+def direct_log_prob(draws: dpmpm.Draws, codes: NDArray) -> NDArray:
+    start = np.cumsum(draws.n_levels) - draws.n_levels
+    with np.errstate(divide="ignore"):
+        log_phi = np.log(draws.phi.astype(float))[:, :, start + codes]
+        return logsumexp(np.log(draws.pi)[:, :, None] + log_phi.sum(axis=3), axis=3)
+
+
+@pytest.mark.parametrize("n_classes", [1, 3, 8, 17])
+@pytest.mark.parametrize("max_cells", [1, 6, 128])
+def test_cell_log_prob(monkeypatch: pytest.MonkeyPatch, n_classes: int, max_cells: int) -> None:
+    draws = small_draws(n_classes=n_classes)
+    cells = all_cells(LEVELS)
+    monkeypatch.setattr(dpmpm, "group_variables", lambda levels: group_variables(levels, max_cells))
+    log_prob = cell_log_prob(draws, cells)
+    np.testing.assert_allclose(log_prob, direct_log_prob(draws, cells), rtol=1e-12)
+    np.testing.assert_allclose(np.exp(log_prob).sum(axis=2), 1, rtol=1e-5)
+    ratios = neighbour_log_ratios(draws, cells)
+    expected = np.zeros_like(ratios[0])
+    start = np.cumsum(LEVELS) - LEVELS
+    for k, levels in enumerate(LEVELS):
+        for level in range(levels):
+            changed = cells.copy()
+            changed[:, k] = level
+            log_ratio = cell_log_prob(draws, changed) - log_prob
+            expected[:, :, start[k] + level] = logsumexp(log_ratio, axis=1) - np.log(draws.n_draws)
+    np.testing.assert_allclose(ratios[0], expected, atol=1e-11)
+
+
+def test_many_variables_do_not_underflow() -> None:
+    """600 variables of 10 levels: probabilities near 1e-600, classes that exclude each other."""
+    rng = np.random.default_rng(9)
+    n_levels = np.full(600, 10)
+    codes = rng.integers(0, 10, (30, 600)).astype(np.uint8)
+    draws = sample_posterior(
+        codes, n_levels, n_classes=5, burn_in=5, n_draws=3, n_chains=1, rng=rng
+    )
+    log_prob = cell_log_prob(draws, codes)
+    assert log_prob.max() < -1_000
+    np.testing.assert_allclose(log_prob, direct_log_prob(draws, codes), rtol=1e-10)
+    assert draws.class_sizes.sum(axis=2).tolist() == [[30, 30, 30]]
+    changed = codes.copy()
+    changed[:, 7] = (changed[:, 7] + 1) % 10
+    want = logsumexp(cell_log_prob(draws, changed) - log_prob, axis=1) - np.log(3)
+    got = neighbour_log_ratios(draws, codes)[0][:, np.arange(30), 70 + changed[:, 7]]
+    np.testing.assert_allclose(got, want, atol=1e-8)
+
+
+def test_log_likelihood_is_that_of_the_data() -> None:
+    rng = np.random.default_rng(1)
+    codes = (rng.random((40, 3)) * LEVELS).astype(np.uint8)
+    draws = sample_posterior(codes, LEVELS, n_classes=4, burn_in=5, n_draws=4, n_chains=2, rng=rng)
+    np.testing.assert_allclose(
+        draws.log_likelihood, cell_log_prob(draws, codes).sum(axis=2), rtol=1e-5
+    )
+    assert (draws.class_sizes.sum(axis=2) == 40).all()
+    np.testing.assert_allclose(draws.pi.sum(axis=2), 1, rtol=1e-12)
+
+
+# -------------------------------------------------------------------------------- synthesis
+
+
+def test_synthetic_records_follow_the_draw() -> None:
+    draws = small_draws(seed=4, n_draws=1, n_chains=1)
+    codes = synthesize(draws.pi[0, 0], draws.phi[0, 0], LEVELS, 40_000, np.random.default_rng(0))
+    cells = all_cells(LEVELS)
+    expected = 40_000 * np.exp(cell_log_prob(draws, cells)[0, 0])
+    observed = np.bincount(np.ravel_multi_index(tuple(codes.T), tuple(LEVELS)), minlength=24)
+    assert ((observed - expected) ** 2 / expected).sum() < chi2.isf(1e-5, 23)
+
+
+def test_row_i_of_the_release_knows_nothing_of_row_i_of_the_data() -> None:
+    """Permuting the rows of a release changes its likeness to the data by chance alone."""
+    rng = np.random.default_rng(6)
+    codes, eta, _, phi = latent_class_data(rng, 4_000)
+    n_levels = np.full(6, 3)
+    draws = sample_posterior(
+        codes, n_levels, n_classes=6, burn_in=200, n_draws=1, n_chains=1, rng=rng
+    )
+    release = synthesize(draws.pi[0, 0], draws.phi[0, 0], n_levels, 4_000, rng)
+
+    def likeness(z: NDArray) -> float:
+        return float((z == codes).mean(axis=1).mean())
+
+    permuted = np.array([likeness(rng.permutation(release)) for _ in range(400)])
+    assert abs(likeness(release) - permuted.mean()) < 4.5 * permuted.std()
+    # The same check sees a release drawn from each record's own class.
+    u = rng.random((4_000, 6, 1))
+    own_class = (u > np.cumsum(phi, axis=2)[eta][:, :, :2]).sum(axis=2)
+    permuted = np.array([likeness(rng.permutation(own_class)) for _ in range(100)])
+    assert likeness(own_class) - permuted.mean() > 20 * permuted.std()
+
+
+def test_spread_draws_are_far_apart() -> None:
+    draws = small_draws(n_draws=6, n_chains=2)
+    chosen = spread_draws(draws, 4)
+    expected = [(0, 2), (0, 5), (1, 2), (1, 5)]
+    for (pi, phi), (chain, draw) in zip(chosen, expected, strict=True):
+        np.testing.assert_array_equal(pi, draws.pi[chain, draw])
+        np.testing.assert_array_equal(phi, draws.phi[chain, draw])
+    with pytest.raises(ValueError, match="n is 13; it must lie in 1 to 12"):
+        spread_draws(draws, 13)
+
+
+# ------------------------------------------------------------------- reproducible, bad input
+
+
+def test_draws_do_not_depend_on_the_number_of_workers() -> None:
+    one = small_draws(n_chains=3, n_workers=1)
+    many = small_draws(n_chains=3, n_workers=3)
+    for name in ("alpha", "pi", "phi", "class_sizes", "log_likelihood"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(many, name))
+    assert len(np.unique(one.alpha)) == one.alpha.size
+    cells = all_cells(LEVELS)
+    for function in (cell_log_prob, neighbour_log_ratios):
+        np.testing.assert_array_equal(
+            function(one, cells, n_workers=1), function(one, cells, n_workers=3)
+        )
+
+
+def test_order_of_records_does_not_matter() -> None:
+    codes, *_ = latent_class_data(np.random.default_rng(0), 200)
+    settings: dict[str, Any] = {"n_classes": 4, "burn_in": 10, "n_draws": 3, "n_chains": 1}
+    n_levels = np.full(6, 3)
+    a = sample_posterior(codes, n_levels, rng=np.random.default_rng(1), **settings)
+    b = sample_posterior(codes[::-1], n_levels, rng=np.random.default_rng(1), **settings)
+    np.testing.assert_array_equal(a.phi, b.phi)
+
+
+def test_groups_cover_every_cell_once() -> None:
+    n_levels = np.array([2, 4, 6, 4, 5, 2, 7, 3, 3, 2, 2, 3, 3, 2])
+    grouping = group_variables(n_levels)
+    assert np.diff(grouping.row_start).max() <= dpmpm.GROUP_CELLS
+    cells = all_cells(n_levels[:5])
+    codes = np.hstack([cells, np.zeros((len(cells), 9), dtype=int)])
+    assert len(distinct(grouping.rows(codes).astype(np.uint8))[0]) == len(cells)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"codes": np.array([[0, 3, 0]])}, "codes, column 1, runs from 3 to 3; .* in 0 to 2"),
+        ({"codes": np.array([[0.0, 1.0, 0.0]])}, "codes has type float64"),
+        (
+            {"codes": np.zeros((2, 2), int)},
+            r"codes has shape \(2, 2\); .* \(n_records, 3\)",
+        ),
+        ({"codes": np.zeros((0, 3), int)}, "codes has no records"),
+        ({"n_levels": np.array([2, 1, 4])}, "each variable needs two levels"),
+        ({"n_classes": 0}, "n_classes is 0; it must be 1 or more"),
+        ({"burn_in": -1}, "burn_in is -1; it must be 0 or more"),
+        ({"n_draws": 0}, "n_draws is 0"),
+        ({"thin": 0}, "thin is 0"),
+        ({"n_chains": 0}, "n_chains is 0"),
+    ],
+)
+def test_bad_input(change: dict, message: str) -> None:
+    good = {
+        "codes": np.zeros((2, 3), int),
+        "n_levels": LEVELS,
+        "n_classes": 2,
+        "burn_in": 1,
+        "n_draws": 1,
+        "rng": np.random.default_rng(0),
+    }
+    with pytest.raises(ValueError, match=message):
+        sample_posterior(**(good | change))
+
+
+def test_bad_prior() -> None:
+    with pytest.raises(ValueError, match="concentration is 0; it must be a positive number"):
+        Prior(concentration=0)
