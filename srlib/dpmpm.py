@@ -29,6 +29,8 @@ from srlib.progress import progress
 LANES = 8
 # A group's table has at most this many cells (times F numbers), small enough for the cache.
 GROUP_CELLS = 128
+# The annealed start draws classes from their probabilities raised to powers from this one to 1.
+FIRST_POWER = 0.75
 # Below this the product of a combination's float32 factors is taken again, in logarithms.
 UNDERFLOW = 1e-25
 
@@ -385,13 +387,13 @@ def _draw_sticks(sizes, alpha, rng, log_pi):
 
 
 @njit(nogil=True, cache=True)
-def _iterate(
-    n_iterations, order_by_size, prior, counts, rows, groups, alpha, pi, phi, sizes, scratch, rng
-):
+def _iterate(n_iterations, power, prior, counts, rows, groups, alpha, pi, phi, sizes, scratch, rng):
     """Blocked Gibbs iterations on (alpha, pi, phi), in place; returns alpha.
 
     One iteration: classes of all records given (pi, phi); new labels with the sticks
-    integrated out; then V, alpha and phi from their full conditionals.
+    integrated out; then V, alpha and phi from their full conditionals. With ``power`` below one
+    the classes are drawn from their probabilities raised to that power and then ordered by
+    size, which is a start and not a step of the chain.
     """
     alpha_shape, alpha_rate, concentration = prior
     group_of, stride, row_start, level_start = groups
@@ -402,6 +404,12 @@ def _iterate(
     gammas = np.empty((np.max(np.diff(level_start)), n_classes))
     level_counts = np.empty((gammas.shape[0], n_classes), np.int64)
     for _ in range(n_iterations):
+        if power < 1.0:
+            # In place: both are drawn anew before the iteration ends.
+            for f in range(n_classes):
+                pi[f] **= power
+                for level in range(phi.shape[0]):
+                    phi[level, f] **= np.float32(power)
         _fill_tables(pi, phi, group_of, stride, row_start, level_start, table, log_scale)
         _allocate(table, rows, counts, n_classes, cell_counts, rng)
 
@@ -409,7 +417,7 @@ def _iterate(
         for row in range(row_start[1]):
             for f in range(n_classes):
                 by_label[f] += cell_counts[row, f]
-        order = _relabel(by_label, alpha, order_by_size, rng)
+        order = _relabel(by_label, alpha, power < 1.0, rng)
         for f in range(n_classes):
             sizes[f] = by_label[order[f]]
 
@@ -494,11 +502,11 @@ class Sampler:
         table, log_scale = _empty_tables(grouping, n_classes, np.float32)
         self._scratch = (table, log_scale, np.zeros(table.shape, dtype=np.int64))
 
-    def advance(self, n_iterations: int, order_by_size: bool = False) -> None:
-        """Run iterations; with `order_by_size` the classes are sorted in each (burn-in only)."""
+    def advance(self, n_iterations: int, power: float = 1.0) -> None:
+        """Run iterations; a `power` below one makes them part of an annealed start."""
         self.alpha = _iterate(
             n_iterations,
-            order_by_size,
+            power,
             self._prior,
             self.counts,
             self._rows,
@@ -552,8 +560,10 @@ def sample_posterior(
     """Draw from the posterior of the DPMPM by blocked Gibbs sampling.
 
     Each chain runs on its own stream, spawned from `rng`, so that the draws do not depend on
-    the number of workers. For the first half of the burn-in the classes are ordered by size;
-    after that Metropolis swaps of neighbouring labels keep the chain on its target.
+    the number of workers. The first half of the burn-in is an annealed start: classes are drawn
+    from flattened probabilities and ordered by size, so that chains settle in the same mode far
+    more often than from a plain random start. After it, Metropolis swaps of neighbouring labels
+    keep alpha from depending on the labels that a chain happened to get.
 
     Parameters
     ----------
@@ -610,10 +620,13 @@ def sample_posterior(
 
     def run(chain: int, chain_rng: np.random.Generator) -> None:
         sampler = Sampler(combinations, counts, n_levels, n_classes, prior, chain_rng)
-        for step in _steps(burn_in // 2):
-            sampler.advance(step, order_by_size=True)
+        annealed = burn_in // 2
+        for done in range(0, annealed, 10):
+            step = min(10, annealed - done)
+            sampler.advance(step, FIRST_POWER + (1.0 - FIRST_POWER) * done / annealed)
             advance_bar(step)
-        for step in _steps(burn_in - burn_in // 2):
+        for done in range(annealed, burn_in, 50):
+            step = min(50, burn_in - done)
             sampler.advance(step)
             advance_bar(step)
         for draw in range(n_draws):
@@ -641,11 +654,6 @@ def sample_posterior(
             pool.shutdown(cancel_futures=True)
             raise
     return draws
-
-
-def _steps(iterations: int, size: int = 50) -> list[int]:
-    """Iterations in pieces, between which a chain reports progress and can be stopped."""
-    return [min(size, iterations - done) for done in range(0, iterations, size)]
 
 
 def _empty_draws(n_chains: int, n_draws: int, n_levels: NDArray[np.int64], n_classes: int) -> Draws:
@@ -866,8 +874,9 @@ def neighbour_log_ratios(
     n_candidates = int(n_levels.sum())
     codes = codes.astype(np.int64)
     sums = np.zeros((log_weights.shape[0], draws.n_chains, codes.shape[0], n_candidates))
-    # The largest weight of all is one; a chain whose weights vanish beside it adds nothing.
-    largest = log_weights.max(axis=(1, 2), keepdims=True)
+    # In each chain the largest weight is one; a chain may also have no weight at all.
+    largest = log_weights.max(axis=2, keepdims=True)
+    largest = np.where(np.isfinite(largest), largest, 0.0)
     weights = np.exp(log_weights - largest)
 
     def run(chain: int, start: int) -> None:

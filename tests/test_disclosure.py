@@ -128,10 +128,7 @@ def test_both_kinds_of_support_give_the_same_ratios() -> None:
     fast = disclosure.neighbourhood_ratios(draws, codes, log_weights)
     for i, support in enumerate(disclosure.neighbourhood(codes, draws.n_levels)):
         slow = disclosure.support_ratios(draws, support, log_weights)[:, :, 0]
-        # A chain whose weights vanish beside the other's may add exactly nothing.
-        finite = np.isfinite(fast[:, :, i])
-        np.testing.assert_allclose(fast[:, :, i][finite], slow[finite], rtol=1e-9)
-        assert finite.any(axis=1).all()
+        np.testing.assert_allclose(fast[:, :, i], slow, rtol=1e-9)
 
 
 def test_release_log_prob() -> None:
