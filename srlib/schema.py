@@ -1,0 +1,431 @@
+"""Categorical variables with declared levels, and the integer codes of tables of them."""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+import yaml
+from numpy.typing import ArrayLike, NDArray
+
+# Text that stands for a missing value, unless a variable declares it as a level.
+MISSING_TEXTS = frozenset({"", "NA", "NaN", "nan", "null"})
+MISSING = -1
+OUTSIDE = -2
+
+_WHOLE_NUMBER = re.compile(r"([+-]?\d+)(?:\.0+)?")
+_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Variable:
+    """One categorical variable.
+
+    Parameters
+    ----------
+    name : str
+        Its column in a table.
+    levels : tuple of str
+        Its values as a file has them, in order; at least two.
+    labels : tuple of str
+        One short text for readers for each level; the levels themselves where not given.
+    title : str
+        What the variable is, for readers; the name where not given.
+    """
+
+    name: str
+    levels: tuple[str, ...]
+    labels: tuple[str, ...] = ()
+    title: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "labels", self.labels or self.levels)
+        object.__setattr__(self, "title", self.title or self.name)
+        if not self.name or self.name != self.name.strip():
+            raise ValueError(f"name is {self.name!r}; it must be text without spaces around it")
+        if len(self.levels) < 2:
+            raise ValueError(f"levels of {self.name} are {self.levels}; there must be at least two")
+        if len(self.labels) != len(self.levels):
+            raise ValueError(
+                f"labels of {self.name} are {len(self.labels)}; "
+                f"there must be one for each of the {len(self.levels)} levels"
+            )
+        for what, texts in (("levels", self.levels), ("labels", self.labels)):
+            if again := repeated(texts):
+                raise ValueError(f"{what} of {self.name} repeat {shown(again)}; they must differ")
+        if bad := [level for level in self.levels if not level or level != level.strip()]:
+            raise ValueError(
+                f"levels of {self.name} include {shown(bad)}; "
+                "a level must be text without spaces around it"
+            )
+
+    def codes_of(self, texts: Iterable[str]) -> list[int]:
+        """Return the code of each text: 0 for the first level, ``MISSING`` or ``OUTSIDE``.
+
+        Texts are compared as they are, so that "01" is not "1". One difference is overlooked: a
+        whole number written with decimals ("1.0", which software makes of integers when some are
+        missing) is the integer, unless it is a level itself.
+        """
+        index = {level: code for code, level in enumerate(self.levels)}
+
+        def code(text: str) -> int:
+            if text in index:
+                return index[text]
+            if text in MISSING_TEXTS:
+                return MISSING
+            return index.get(whole_number(text), OUTSIDE)
+
+        return [code(text) for text in texts]
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The variables of a table, in the order of its columns.
+
+    Parameters
+    ----------
+    variables : tuple of Variable
+        At least one; their names differ.
+    """
+
+    variables: tuple[Variable, ...]
+
+    def __post_init__(self) -> None:
+        if not self.variables:
+            raise ValueError("variables is empty; a schema needs at least one")
+        if again := repeated(self.names):
+            raise ValueError(f"variables repeat the names {shown(again)}; they must differ")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the variables."""
+        return tuple(variable.name for variable in self.variables)
+
+    @property
+    def n_levels(self) -> NDArray[np.int64]:
+        """Number of levels of each variable, (n_variables,)."""
+        return np.array([len(variable.levels) for variable in self.variables], dtype=np.int64)
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells of the contingency table of all variables."""
+        return math.prod(len(variable.levels) for variable in self.variables)
+
+    def positions(self, names: Sequence[str], argument: str) -> list[int]:
+        """Positions of variables by name.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Names of variables, each once.
+        argument : str
+            What the names were given as, for the error.
+
+        Raises
+        ------
+        ValueError
+            If a name is not that of a variable, or stands twice.
+        """
+        if strange := [name for name in names if name not in self.names]:
+            raise ValueError(
+                f"{argument} names {', '.join(map(repr, strange))}; "
+                f"the variables are {', '.join(self.names)}"
+            )
+        if len(set(names)) != len(names):
+            raise ValueError(f"{argument} is {list(names)}; each variable may stand once")
+        return [self.names.index(name) for name in names]
+
+    @classmethod
+    def from_yaml(cls, path: str | Path) -> Self:
+        """Read a schema from a YAML file.
+
+        Levels are a mapping from level to label, or a list where they need no labels; ``title``
+        may be left out. Every level is taken as the text that stands there: ``01`` is not ``1``
+        and ``no`` is not false. ::
+
+            variables:
+              - name: SEX
+                title: sex
+                levels:
+                  1: male
+                  2: female
+              - name: grade
+                levels: [low, middle, high]
+
+        Raises
+        ------
+        ValueError
+            If the file is not UTF-8 or not YAML, or not of this form; the message names the file.
+        """
+        try:
+            document = yaml.load(Path(path).read_text("utf-8"), Loader=_TextLoader)
+            return cls(tuple(_variable(entry) for entry in _entries(document)))
+        except UnicodeDecodeError:
+            raise ValueError(f"{path}: the file is not UTF-8") from None
+        except (ValueError, yaml.YAMLError) as error:
+            raise ValueError(f"{path}: {error}") from error
+
+    @classmethod
+    def from_frame(cls, frame: pd.DataFrame) -> Self:
+        """Take the levels and their order from the categorical dtypes of a DataFrame.
+
+        Raises
+        ------
+        ValueError
+            If a column is not categorical; the message names all that are not.
+        """
+        columns = [(str(name), column.dtype) for name, column in frame.items()]
+        if other := [n for n, dtype in columns if not isinstance(dtype, pd.CategoricalDtype)]:
+            raise ValueError(f"frame has columns that are not categorical: {shown(other)}")
+        return cls(
+            tuple(
+                Variable(name, tuple(str(level) for level in dtype.categories))
+                for name, dtype in columns
+            )
+        )
+
+    @classmethod
+    def infer(cls, frame: pd.DataFrame, max_levels: int = 100) -> Self:
+        """Take as levels the values that a table happens to have.
+
+        A level that no record has is unknown to such a schema, so a declared one is better.
+        Numbers come in numeric order, other texts in alphabetic order. Where all values of a
+        column are whole numbers, "1.0" is the level "1".
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            One column for each variable.
+        max_levels : int
+            A column with more distinct values is taken for no categorical variable.
+
+        Raises
+        ------
+        ValueError
+            If columns have fewer than two or more than ``max_levels`` distinct values; the
+            message names all of them.
+        """
+        levels = [(str(name), _observed_levels(column)) for name, column in frame.items()]
+        if bad := [
+            f"{n} {len(found):,}" for n, found in levels if not 2 <= len(found) <= max_levels
+        ]:
+            raise ValueError(
+                "columns that do not look categorical by their number of distinct values: "
+                f"{', '.join(bad)}; without a schema each must have 2 to {max_levels}. "
+                "A schema selects columns and declares their levels"
+            )
+        return cls(tuple(Variable(name, found) for name, found in levels))
+
+    def encode(self, frame: pd.DataFrame, *, allow_missing: bool = False) -> NDArray[Any]:
+        """Return the codes of a table's values.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            One column for each variable, in any order, and no other. Values are compared with
+            the levels as text without spaces around it. Errors name rows by its index.
+        allow_missing : bool
+            Whether missing values (NaN, or one of ``MISSING_TEXTS``) are coded -1.
+
+        Returns
+        -------
+        (n, n_variables) unsigned int
+            Codes from 0, uint8 where no variable has more than 256 levels; int32 where missing
+            values are allowed.
+
+        Raises
+        ------
+        ValueError
+            For columns that lack or are unknown, values outside the levels, missing values. The
+            message names all columns concerned, the first rows and the values.
+        """
+        columns = [str(name) for name in frame.columns]
+        self.check_columns(columns)
+        codes = np.empty((len(frame), len(self.variables)), np.int32)
+        problems = []
+        for j, variable in enumerate(self.variables):
+            ids, texts = factor(frame.iloc[:, columns.index(variable.name)])
+            codes[:, j] = np.array([*variable.codes_of(texts), MISSING])[ids]
+            outside = codes[:, j] == OUTSIDE
+            if outside.any():
+                values = dict.fromkeys(texts[i] for i in ids[outside])
+                problems.append(
+                    f"{variable.name} has {shown(values)} ({rows_where(outside, frame.index)}), "
+                    f"allowed are {', '.join(variable.levels)}"
+                )
+        if problems:
+            raise ValueError(f"values outside the levels: {'; '.join(problems)}")
+        if allow_missing:
+            return codes
+        missing = codes == MISSING
+        if missing.any():
+            counts = zip(self.names, missing.sum(axis=0), strict=True)
+            raise ValueError(
+                f"missing values: {', '.join(f'{n} {count:,}' for n, count in counts if count)} "
+                f"({rows_where(missing.any(axis=1), frame.index)}). "
+                "drop_missing drops the records that have any"
+            )
+        return codes.astype(self._code_type)
+
+    def decode(self, codes: ArrayLike, *, labels: bool = True) -> pd.DataFrame:
+        """Return the table that codes stand for.
+
+        Parameters
+        ----------
+        codes : (n, n_variables) int
+            Codes from 0.
+        labels : bool
+            Whether the categories are the labels, or else the levels.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Categorical columns with all levels of each variable, in order.
+
+        Raises
+        ------
+        ValueError
+            If the shape is another or a code is out of range.
+        """
+        codes = np.asarray(codes)
+        if codes.ndim != 2 or codes.shape[1] != len(self.variables):
+            raise ValueError(f"codes have shape {codes.shape}, not (n, {len(self.variables)})")
+        if bad := [
+            f"{variable.name} has {column.min()} to {column.max()}, allowed are 0 to {d - 1}"
+            for variable, column, d in zip(self.variables, codes.T, self.n_levels, strict=True)
+            if len(column) and (column.min() < 0 or column.max() >= d)
+        ]:
+            raise ValueError(f"codes are out of range: {'; '.join(bad)}")
+        return pd.DataFrame(
+            {
+                variable.name: pd.Categorical.from_codes(
+                    column, categories=list(variable.labels if labels else variable.levels)
+                )
+                for variable, column in zip(self.variables, codes.T, strict=True)
+            }
+        )
+
+    def check_columns(self, columns: Sequence[str], *, ignore_unknown: bool = False) -> None:
+        """Raise ValueError unless the columns of a table are those of the schema, in any order."""
+        lacking = [name for name in self.names if name not in columns]
+        unknown = [] if ignore_unknown else [name for name in columns if name not in self.names]
+        problems = []
+        if again := repeated(columns):
+            problems.append(f"duplicate column names {shown(again)}")
+        if lacking:
+            problems.append(f"missing columns {', '.join(lacking)}")
+        if unknown:
+            problems.append(f"unknown columns {shown(unknown)} (ignore_columns leaves them out)")
+        if problems:
+            raise ValueError(f"{'; '.join(problems)}; the schema has {', '.join(self.names)}")
+
+    @property
+    def _code_type(self) -> np.dtype[Any]:
+        return np.min_scalar_type(int(self.n_levels.max()) - 1)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Categorical records as integers.
+
+    Attributes
+    ----------
+    codes : (n, n_variables) unsigned int
+        Codes from 0, one row a record.
+    schema : Schema
+        What they stand for.
+    notes : tuple of str
+        One sentence for everything that was recognised, recoded, dropped or sampled.
+    """
+
+    codes: NDArray[Any]
+    schema: Schema
+    notes: tuple[str, ...] = ()
+
+
+def factor(column: pd.Series) -> tuple[NDArray[np.intp], list[str]]:
+    """Return for each value the position of its text, -1 where NaN, and the distinct texts."""
+    ids, values = pd.factorize(column)
+    return ids, [str(value).strip() for value in values]
+
+
+def whole_number(text: str) -> str:
+    """Return "1" for "1.0", and any text that is no whole number as it is."""
+    match = _WHOLE_NUMBER.fullmatch(text)
+    return match[1] if match else text
+
+
+def rows_where(mask: NDArray[np.bool_], index: pd.Index) -> str:
+    """Name the first rows of a mask by the index, whose name says what it counts."""
+    found = index[mask]
+    noun = f"{index.name or 'row'}{'s' if len(found) > 1 else ''}"
+    more = f" and {len(found) - _SHOWN:,} more" if len(found) > _SHOWN else ""
+    return f"{noun} {', '.join(str(i) for i in found[:_SHOWN])}{more}"
+
+
+def shown(values: Iterable[str], limit: int = 10) -> str:
+    """Quote the first values, and count those left out."""
+    values = list(values)
+    more = f" and {len(values) - limit:,} more" if len(values) > limit else ""
+    return ", ".join(repr(value) for value in values[:limit]) + more
+
+
+def repeated(texts: Iterable[str]) -> list[str]:
+    """Return the texts that occur more than once."""
+    return [text for text, count in Counter(texts).items() if count > 1]
+
+
+def _observed_levels(column: pd.Series) -> tuple[str, ...]:
+    texts = {text for text in factor(column)[1] if text not in MISSING_TEXTS}
+    if all(_WHOLE_NUMBER.fullmatch(text) for text in texts):
+        texts = {whole_number(text) for text in texts}
+    return tuple(sorted(texts, key=_order_of(texts)))
+
+
+def _order_of(texts: Iterable[str]) -> Callable[[str], Any]:
+    try:
+        values = {text: float(text) for text in texts}
+    except ValueError:
+        return str
+    return lambda text: (values[text], text)
+
+
+class _TextLoader(yaml.BaseLoader):
+    """YAML with every scalar as text; a key that comes twice is an error."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        if again := repeated(str(key.value) for key, _ in node.value):
+            line = node.start_mark.line + 1
+            raise ValueError(f"the mapping at line {line} repeats {shown(again)}")
+        return super().construct_mapping(node, deep)
+
+
+def _entries(document: Any) -> list[Any]:
+    if not (isinstance(document, dict) and list(document) == ["variables"]):
+        raise ValueError("the file must have one key, 'variables'")
+    if not isinstance(document["variables"], list):
+        raise ValueError("'variables' must be a list")
+    return document["variables"]
+
+
+def _variable(entry: Any) -> Variable:
+    if not (isinstance(entry, dict) and {"name", "levels"} <= set(entry)):
+        raise ValueError(f"each variable needs a name and levels; one is {entry!r}")
+    if unknown := set(entry) - {"name", "title", "levels"}:
+        raise ValueError(
+            f"variable {entry['name']!r} has unknown keys {shown(sorted(unknown))}; "
+            "allowed are 'name', 'title', 'levels'"
+        )
+    levels = entry["levels"]
+    if not isinstance(levels, dict | list):
+        raise ValueError(f"levels of {entry['name']!r} must be a list, or a mapping to labels")
+    labels = levels.values() if isinstance(levels, dict) else levels
+    title = entry.get("title", "")
+    if not all(isinstance(text, str) for text in (entry["name"], title, *levels, *labels)):
+        raise ValueError(f"name, title, levels and labels must be plain text in {entry!r}")
+    return Variable(entry["name"], tuple(levels), tuple(labels), title)

@@ -1,0 +1,495 @@
+"""American Community Survey: the recode, the download, the embedded population."""
+
+import importlib.util
+import io
+import itertools
+import socket
+import threading
+import zipfile
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from srlib import acs
+from srlib.acs import (
+    ACS,
+    POPULATION,
+    PROBABILITY_UNITS,
+    download_acs,
+    embedded_population,
+    parse_acs,
+    read_population,
+    recode_acs,
+)
+from srlib.microdata import distinct, load, read_table
+
+PERSON_FILE = (
+    Path(__file__).parents[1].parent / "shared" / "data" / "acs2011_pums_person_sample.csv"
+)
+needs_person_file = pytest.mark.skipif(
+    not PERSON_FILE.exists(), reason=f"{PERSON_FILE.name} is not here"
+)
+
+# An adult's record for each raw code, with what becomes of it.
+ADULT = {
+    "SEX": 2, "AGEP": 40, "RAC1P": 1, "SCHL": 16, "MAR": 1, "LANX": 2, "WAOB": 1, "MIL": 5,
+    "WKL": 1, "DIS": 2, "HICOV": 1, "MIG": 1, "SCH": 1, "HISP": 1,
+}  # fmt: skip
+RECODED = {
+    "AGEP": {18: 1, 29: 1, 30: 2, 44: 2, 45: 3, 59: 3, 60: 4, 99: 4},
+    "RAC1P": {1: 1, 2: 2, 3: 3, 4: 4, 5: 4, 6: 6, 7: 4, 8: 4, 9: 5},
+    "SCHL": {1: 1, 15: 1, 16: 2, 17: 2, 18: 3, 19: 3, 20: 4, 24: 4},
+    "WAOB": {1: 1, 2: 2, 3: 3, 4: 4, 5: 5, 6: 6, 7: 7, 8: 2},
+    "HISP": {1: 1, 2: 2, 24: 2},
+    "MAR": {code: code for code in range(1, 6)},
+    **{name: {1: 1, 2: 2} for name in ("SEX", "LANX", "DIS", "HICOV")},
+    **{name: {1: 1, 2: 2, 3: 3} for name in ("WKL", "MIG", "SCH")},
+}
+
+
+def persons(**columns: Any) -> pd.DataFrame:
+    """Make adults that differ in the columns given."""
+    n = len(next(iter(columns.values())))
+    return pd.DataFrame({**{name: [code] * n for name, code in ADULT.items()}, **columns})
+
+
+# Recode
+
+
+def test_schema_is_table_1():
+    assert len(ACS.names) == 14
+    assert ACS.n_cells == 8_709_120
+    assert ACS.n_levels.tolist() == [2, 4, 6, 4, 5, 2, 7, 3, 3, 2, 2, 3, 3, 2]
+
+
+@pytest.mark.parametrize("column", RECODED)
+def test_recode_of_each_code(column):
+    raw, expected = zip(*RECODED[column].items(), strict=True)
+    result = recode_acs(persons(**{column: raw}), 2012)
+    name = "RACE1P" if column == "RAC1P" else column
+    assert result[name].tolist() == [str(code) for code in expected]
+    assert tuple(result.columns) == ACS.names
+    assert ACS.encode(result)[:, ACS.names.index(name)].tolist() == [code - 1 for code in expected]
+
+
+@pytest.mark.parametrize(
+    ("vintage", "raw", "expected"),
+    [
+        (2008, [1, 2, 3, 4, 5], ["1", "1", "1", "2", "3"]),
+        (2012, [1, 2, 3, 4, 5], ["1", "1", "1", "2", "3"]),
+        (2013, [1, 2, 3, 4], ["1", "1", "2", "3"]),
+        (2023, [1, 2, 3, 4], ["1", "1", "2", "3"]),
+    ],
+)
+def test_military_service_depends_on_the_vintage(vintage, raw, expected):
+    assert recode_acs(persons(MIL=raw), vintage)["MIL"].tolist() == expected
+
+
+def test_wrong_vintage_is_an_error():
+    with pytest.raises(ValueError, match=r"vintage 2013 cannot have: MIL has '5' \(rows 0, 2\)"):
+        recode_acs(persons(MIL=[5, 4, 5]), 2013)
+    with pytest.raises(ValueError, match=r"code 4 for 3 adults and code 5 for 0: .* 2013 or later"):
+        recode_acs(persons(MIL=[4, 4, 2, 4]), 2012)
+    with pytest.raises(ValueError, match="vintage is 2007"):
+        recode_acs(persons(MIL=[5]), 2007)
+
+
+def test_children_are_left_out_whatever_their_blanks():
+    frame = persons(AGEP=[17, 18, 0, 80], MIL=[None, 5, None, 5], WKL=["", "1", "", "2"])
+    assert recode_acs(frame, 2012).index.tolist() == [1, 3]
+
+
+def test_missing_values_of_adults_stay_missing():
+    frame = persons(AGEP=[None, 18, 30], MIL=[5.0, None, 5.0])
+    recoded = recode_acs(frame, 2012)
+    assert recoded["AGEP"].isna().tolist() == [True, False, False]
+    assert recoded["MIL"].isna().tolist() == [False, True, False]
+
+
+def test_codes_that_no_person_file_has():
+    frame = persons(SEX=[1, 3, 2], AGEP=["x", 40, 40])
+    with pytest.raises(ValueError, match=r"SEX has '3' \(row 1\); AGEP has 'x' \(row 0\)"):
+        recode_acs(frame, 2012)
+    with pytest.raises(ValueError, match="missing columns HICOV"):
+        recode_acs(frame.drop(columns="HICOV"), 2012)
+
+
+def test_a_raw_file_with_padded_codes_is_recognised(tmp_path):
+    path = tmp_path / "persons.csv"
+    frame = persons(SCHL=["01", "16"], HISP=["01", "02"]).assign(PUMA=100)
+    pd.concat([frame, persons(AGEP=[5]).assign(PUMA=100)]).to_csv(path, index=False)
+    table = read_table(path)
+    assert table.schema is ACS
+    assert ACS.decode(table.codes, labels=False)["SCHL"].tolist() == ["1", "2"]
+    assert table.notes[0] == "Columns left out: 'PUMA'."
+    assert "vintage 2012; records of persons below 18 left out: 1 of 3." in table.notes[1]
+
+
+def test_a_raw_file_of_children_only(tmp_path):
+    persons(AGEP=[5, 6]).to_csv(tmp_path / "a.csv", index=False)
+    with pytest.raises(ValueError, match=r"no record is left.*2 of 2"):
+        read_table(tmp_path / "a.csv")
+
+
+def test_errors_of_a_raw_file_name_its_lines(tmp_path):
+    persons(AGEP=[5, 40, 40], MIL=["", 5, 4]).to_csv(tmp_path / "a.csv", index=False)
+    with pytest.raises(ValueError, match=r"a\.csv: .* vintage 2013 .*MIL has '5' \(line 3\)"):
+        read_table(tmp_path / "a.csv", ACS, vintage=2013)
+
+
+def test_a_recoded_file_is_recognised(tmp_path):
+    table = embedded_population(50, np.random.default_rng(0))
+    path = tmp_path / "recoded.csv"
+    ACS.decode(table.codes, labels=False).to_csv(path, index=False)
+    read = read_table(path)
+    assert read.schema is ACS
+    assert read.notes == ("Recognised by its columns as American Community Survey data, recoded.",)
+    np.testing.assert_array_equal(read.codes, table.codes)
+
+
+def test_a_recoded_file_may_keep_the_raw_race(tmp_path):
+    table = embedded_population(50, np.random.default_rng(0))
+    frame = ACS.decode(table.codes, labels=False).assign(RAC1P=9)
+    frame.to_csv(tmp_path / "both.csv", index=False)
+    read = read_table(tmp_path / "both.csv", ignore_columns=True)
+    np.testing.assert_array_equal(read.codes, table.codes)
+
+
+@needs_person_file
+def test_person_file_of_2011_has_the_counts_known_of_it():
+    table = read_table(PERSON_FILE, vintage=2011)
+    _, counts, _ = distinct(table.codes)
+    assert table.codes.shape == (4942, 14)
+    assert len(counts) == 2376
+    assert [(counts == k).sum() for k in (1, 2, 3)] == [1771, 294, 95]
+    assert counts.max() == 73
+    assert (table.codes.max(axis=0) + 1 == ACS.n_levels).all()
+    for column, d in zip(table.codes.T, ACS.n_levels, strict=True):
+        assert set(column) == set(range(d))
+
+
+# Embedded population
+
+
+@pytest.fixture(scope="module")
+def population():
+    return load("", rng=np.random.default_rng(0)).codes
+
+
+def test_population_is_reproducible(population):
+    assert population.shape == (10_000, 14)
+    assert population.dtype == np.uint8
+    again = embedded_population(10_000, np.random.default_rng(0))
+    np.testing.assert_array_equal(population, again.codes)
+    assert again.schema is ACS
+    assert "no record is a real person's" in again.notes[0]
+    assert (embedded_population(10_000, np.random.default_rng(1)).codes != population).any()
+    with pytest.raises(ValueError, match="n is 0"):
+        embedded_population(0, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_population_is_as_sparse_as_the_paper_data(seed):
+    _, counts, _ = distinct(embedded_population(10_000, np.random.default_rng(seed)).codes)
+    assert 3000 <= len(counts) <= 4500
+    assert 2000 <= (counts == 1).sum() <= 3300
+    assert 100 <= counts.max() <= 350
+
+
+def test_population_has_every_level_of_every_variable(population):
+    for column, d in zip(population.T, ACS.n_levels, strict=True):
+        assert set(column) == set(range(d))
+
+
+def test_population_follows_its_tables():
+    """The last variable given its parents, where records are many: chi-square, 1 in 10,000."""
+    codes = embedded_population(200_000, np.random.default_rng(4)).codes
+    child, parents, table = read_population(POPULATION.read_text("utf-8"))[-1]
+    combinations, counts, inverse = distinct(codes[:, parents])
+    statistic = degrees = 0.0
+    for k in np.flatnonzero(counts > 2000):
+        row = np.ravel_multi_index(combinations[k], ACS.n_levels[parents])
+        expected = counts[k] * table[row] / PROBABILITY_UNITS
+        observed = np.bincount(codes[inverse == k, child], minlength=len(expected))
+        assert (observed[expected == 0] == 0).all()
+        seen = expected > 0
+        statistic += ((observed - expected)[seen] ** 2 / expected[seen]).sum()
+        degrees += seen.sum() - 1
+    assert degrees > 10
+    assert stats.chi2.sf(statistic, degrees) > 1e-4
+
+
+def test_each_draw_gives_the_level_whose_share_it_falls_into():
+    every_unit_once = Mock(spec=np.random.Generator)
+    every_unit_once.integers.return_value = np.arange(PROBABILITY_UNITS)
+    codes = embedded_population(PROBABILITY_UNITS, every_unit_once).codes
+    child, parents, table = read_population(POPULATION.read_text("utf-8"))[0]
+    assert parents == []
+    np.testing.assert_array_equal(np.bincount(codes[:, child]), table[0])
+
+
+def test_tables_are_probabilities_given_earlier_variables():
+    network = read_population(POPULATION.read_text("utf-8"))
+    drawn: list[int] = []
+    for child, parents, table in network:
+        assert set(parents) <= set(drawn)
+        assert table.shape == (np.prod(ACS.n_levels[parents]), ACS.n_levels[child])
+        assert (table >= 0).all()
+        assert (table.sum(axis=1) == PROBABILITY_UNITS).all()
+        drawn.append(child)
+    assert sorted(drawn) == list(range(14))
+    assert POPULATION.stat().st_size < 100_000
+
+
+def same_distribution(first: np.ndarray, second: np.ndarray) -> float:
+    """Return the p value of the two-sample chi-square test, cells expected below 5 pooled."""
+    counts = np.stack([first, second]).astype(float)
+    expected = stats.contingency.expected_freq(counts)
+    sparse = expected.min(axis=0) < 5
+    counts = np.column_stack([counts[:, ~sparse], counts[:, sparse].sum(axis=1)])
+    return stats.chi2_contingency(counts[:, counts.sum(axis=0) > 0], correction=False).pvalue
+
+
+@needs_person_file
+@pytest.mark.parametrize("seed", range(5))
+def test_pairs_of_the_population_are_within_sampling_error_of_the_person_file(seed):
+    """All 91 pairwise joint distributions, two-sample chi-square at 5 % with Bonferroni."""
+    file = read_table(PERSON_FILE, vintage=2011).codes
+    drawn = embedded_population(10_000, np.random.default_rng(seed)).codes
+    p_values = {}
+    for pair in itertools.combinations(range(14), 2):
+        tables = []
+        for codes in (file, drawn):
+            table = np.zeros(ACS.n_levels[list(pair)])
+            np.add.at(table, (codes[:, pair[0]], codes[:, pair[1]]), 1)
+            tables.append(table.ravel())
+        p_values[pair] = same_distribution(*tables)
+    assert len(p_values) == 91
+    assert min(p_values.values()) > 0.05 / 91
+
+
+@needs_person_file
+def test_the_test_of_pairs_sees_a_population_of_independent_variables():
+    file = read_table(PERSON_FILE, vintage=2011).codes
+    rng = np.random.default_rng(0)
+    shuffled = rng.permuted(np.tile(file, (2, 1)), axis=0)
+    age, marital = (ACS.names.index(name) for name in ("AGEP", "MAR"))
+    tables = [np.bincount(c[:, age] * 5 + c[:, marital], minlength=20) for c in (file, shuffled)]
+    assert same_distribution(*tables) < 1e-50
+
+
+# The script that estimated the tables
+
+
+@pytest.fixture(scope="module")
+def estimator():
+    path = Path(__file__).parents[1] / "tools" / "estimate_acs_population.py"
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_raked_tables_keep_the_joint_distribution_with_each_parent(estimator, population):
+    child, parents = 9, [1, 8, 4]
+    table = estimator.raked_table(population, child, parents)
+    np.testing.assert_allclose(table.sum(axis=1), 1)
+    records = estimator.joint(population, parents)[:, None] * table
+    shape = (*ACS.n_levels[parents], ACS.n_levels[child])
+    for axis, parent in enumerate(parents):
+        others = tuple({0, 1, 2} - {axis})
+        pair = estimator.joint(population, [parent, child]).reshape(shape[axis], shape[-1])
+        np.testing.assert_allclose(records.reshape(shape).sum(axis=others), pair, atol=1)
+
+
+@needs_person_file
+def test_tables_are_those_of_the_person_file(estimator):
+    codes = read_table(PERSON_FILE, vintage=2011).codes
+    for child, parents, table in read_population(POPULATION.read_text("utf-8")):
+        raked = estimator.in_units(estimator.raked_table(codes, child, parents))
+        # One unit for the rounding of another machine's arithmetic.
+        np.testing.assert_allclose(table, raked, rtol=0, atol=1)
+
+
+# Download
+
+
+def person_zip(member: str) -> bytes:
+    rng = np.random.default_rng(2)
+    frame = persons(AGEP=rng.integers(0, 90, 4000)).assign(SERIALNO=rng.integers(0, 10**9, 4000))
+    frame.loc[frame["AGEP"] < 18, ["MIL", "WKL"]] = None
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("ACS2012_PUMS_README.pdf", b"%PDF")
+        archive.writestr("dictionary.csv", "RT,name")
+        archive.writestr(member, frame.to_csv(index=False))
+    return buffer.getvalue()
+
+
+class Server(ThreadingHTTPServer):
+    """Serves one file; can break transfers, refuse ranges, and remembers the ranges asked for."""
+
+    url: str
+    body = person_zip("ss12pnc.csv")
+    path = "/2012/1-Year/csv_pnc.zip"
+    ranges = True
+    breaks_after: int | None = None
+    n_breaks = 0
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server_address[1]}"
+        self.asked: list[str | None] = []
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Server
+
+    def do_GET(self) -> None:
+        server, asked = self.server, self.headers["Range"]
+        server.asked.append(asked)
+        start = int(asked.removeprefix("bytes=").removesuffix("-")) if asked else 0
+        if self.path != server.path:
+            return self.send_error(404)
+        if asked and server.ranges and start >= len(server.body):
+            return self.send_error(416)
+        body = server.body[start:] if server.ranges else server.body
+        self.send_response(206 if asked and server.ranges else 200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if server.n_breaks:
+            server.n_breaks -= 1
+            body = body[: server.breaks_after]
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    with Server() as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+def test_download_once_then_from_the_cache(server, tmp_path, capsys):
+    path = download_acs(2012, "nc", cache=tmp_path, base_url=server.url)
+    assert path.read_bytes() == server.body
+    assert download_acs(2012, "nc", cache=tmp_path, base_url=server.url) == path
+    assert server.asked == [None]
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_broken_transfer_is_resumed(server, tmp_path):
+    server.breaks_after, server.n_breaks = 5000, 2
+    path = download_acs(2012, "nc", cache=tmp_path, base_url=server.url)
+    assert server.asked == [None, "bytes=5000-", "bytes=10000-"]
+    assert path.read_bytes() == server.body
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_broken_transfer_is_repeated_where_ranges_are_unknown(server, tmp_path):
+    server.breaks_after, server.n_breaks, server.ranges = 5000, 1, False
+    path = download_acs(2012, "nc", cache=tmp_path, base_url=server.url)
+    assert server.asked == [None, "bytes=5000-"]
+    assert path.read_bytes() == server.body
+
+
+def test_a_transfer_that_broke_for_good_goes_on_in_the_next_call(server, tmp_path):
+    server.breaks_after, server.n_breaks = 1000, 3
+    with pytest.raises(ConnectionError, match=r"broke 3 times \(3,000 of .* bytes came\)"):
+        download_acs(2012, "nc", cache=tmp_path, base_url=server.url)
+    assert not list(tmp_path.rglob("*.zip"))
+    path = download_acs(2012, "nc", cache=tmp_path, base_url=server.url)
+    assert server.asked[-1] == "bytes=3000-"
+    assert path.read_bytes() == server.body
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_part_with_nothing_left_to_send(server, tmp_path, whole):
+    part = tmp_path / "acs" / "2012" / "csv_pnc.zip.part"
+    part.parent.mkdir(parents=True)
+    part.write_bytes(server.body if whole else b"x" * len(server.body))
+    path = download_acs(2012, "nc", cache=tmp_path, base_url=server.url)
+    assert path.read_bytes() == server.body
+    assert len(server.asked) == (1 if whole else 2)
+
+
+def test_a_part_that_is_too_long_is_cut(server, tmp_path):
+    server.ranges = False
+    part = tmp_path / "acs" / "2012" / "csv_pnc.zip.part"
+    part.parent.mkdir(parents=True)
+    part.write_bytes(b"x" * (len(server.body) + 10))
+    path = download_acs(2012, "nc", cache=tmp_path, base_url=server.url)
+    assert path.read_bytes() == server.body
+
+
+def test_what_is_no_zip_is_not_kept(server, tmp_path):
+    server.body = b"<html>Please sign in</html>"
+    with pytest.raises(ConnectionError, match="no whole zip"):
+        download_acs(2012, "nc", cache=tmp_path, base_url=server.url)
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+def test_a_file_that_is_not_there(server, tmp_path):
+    with pytest.raises(ValueError, match=r"no 1-year person file of 2020 for NC .*status 404"):
+        download_acs(2020, "nc", cache=tmp_path, base_url=server.url)
+
+
+def test_no_network(tmp_path, monkeypatch):
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{closed.getsockname()[1]}"
+        with pytest.raises(ConnectionError, match=r"cannot reach .* is there a network"):
+            download_acs(2012, "nc", cache=tmp_path, base_url=url)
+
+
+@pytest.mark.parametrize(
+    "data", ["acs:2012", "acs:12:nc", "acs:2007:nc", "acs:2012:zz", "acs:2012:us", "acs:²012:nc"]
+)
+def test_bad_specifications(data):
+    with pytest.raises(ValueError, match="must be acs:YEAR:STATE"):
+        parse_acs(data)
+
+
+@pytest.fixture
+def cached(tmp_path, monkeypatch):
+    """Return a function that puts a person file into the user's cache."""
+    monkeypatch.setattr(acs, "user_cache_dir", lambda name: str(tmp_path / name))
+
+    def put(year: int, member: str) -> None:
+        folder = tmp_path / "srlib" / "acs" / str(year)
+        folder.mkdir(parents=True)
+        (folder / "csv_pnc.zip").write_bytes(person_zip(member))
+
+    return put
+
+
+def test_load_recodes_a_person_file(cached):
+    cached(2012, "ss12pnc.csv")
+    table = load("acs:2012:NC", rng=np.random.default_rng(0), n_records=1000)
+    assert table.codes.shape == (1000, 14)
+    assert table.schema is ACS
+    assert "vintage 2012" in table.notes[1]
+    assert "random sample of 1,000" in table.notes[2]
+
+
+def test_load_takes_the_vintage_from_the_year(cached):
+    cached(2019, "psam_p37.csv")
+    with pytest.raises(ValueError, match=r"vintage 2019 cannot have: MIL has '5"):
+        load("acs:2019:nc", rng=np.random.default_rng(0), vintage=2012)

@@ -1,0 +1,426 @@
+"""The schema, the codes of tables, the reader of files, and what it refuses."""
+
+import gzip
+import io
+import math
+import zipfile
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from srlib.microdata import ACS, Schema, Table, Variable, distinct, load, read_table
+
+SMALL = Schema(
+    (
+        Variable("colour", ("red", "green", "blue")),
+        Variable("size", ("1", "2"), ("small", "large"), "size of the thing"),
+    )
+)
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_bytes(text.encode())
+    return path
+
+
+def refusal(path: Path, schema: Schema | None = SMALL, **options: bool) -> str:
+    """Return the message of the error, which must name the file."""
+    with pytest.raises(ValueError, match=r".") as caught:
+        read_table(path, schema, **options)
+    message = str(caught.value)
+    assert message.startswith(f"{path}: ")
+    return message.removeprefix(f"{path}: ")
+
+
+# Random schemas and tables
+
+texts = st.text(
+    st.characters(exclude_categories=["Cs", "Cc", "Cf"]) | st.sampled_from('",\n\r;0123456789.'),
+    min_size=1,
+    max_size=6,
+).filter(lambda text: text == text.strip())
+
+
+@st.composite
+def schemas(draw: st.DrawFn) -> Schema:
+    names = draw(st.lists(texts, min_size=2, max_size=5, unique=True))
+    levels = [draw(st.lists(texts, min_size=2, max_size=6, unique=True)) for _ in names]
+    return Schema(tuple(Variable(n, tuple(ls)) for n, ls in zip(names, levels, strict=True)))
+
+
+@st.composite
+def tables(draw: st.DrawFn, least: int = 1) -> Table:
+    schema = draw(schemas())
+    record = st.tuples(*(st.integers(0, int(d) - 1) for d in schema.n_levels))
+    records = draw(st.lists(record, min_size=least, max_size=20))
+    return Table(np.array(records, np.uint8).reshape(-1, len(schema.names)), schema)
+
+
+@given(tables(least=0), st.booleans(), st.randoms())
+def test_encode_inverts_decode_in_any_order_of_columns(table, labels, random):
+    frame = table.schema.decode(table.codes, labels=labels)
+    shuffled = random.sample(list(frame.columns), frame.shape[1])
+    codes = table.schema.encode(frame[shuffled])
+    assert codes.dtype == np.uint8
+    np.testing.assert_array_equal(codes, table.codes)
+
+
+@given(tables())
+def test_frame_gives_back_its_schema(table):
+    assert Schema.from_frame(table.schema.decode(table.codes)) == table.schema
+
+
+@given(tables(), st.sampled_from([".csv", ".csv.gz"]))
+def test_reader_gives_back_what_was_written(tmp_path_factory, table, suffix):
+    path = tmp_path_factory.mktemp("tables") / f"table{suffix}"
+    table.schema.decode(table.codes, labels=False).to_csv(path, index=False)
+    read = read_table(path, table.schema)
+    np.testing.assert_array_equal(read.codes, table.codes)
+    assert read.notes == ()
+
+
+@given(tables(least=0))
+def test_distinct_counts_combinations_in_lexicographic_order(table):
+    combinations, counts, inverse = distinct(table.codes)
+    expected = sorted(Counter(map(tuple, table.codes.tolist())).items())
+    assert list(zip(map(tuple, combinations.tolist()), counts.tolist(), strict=True)) == expected
+    np.testing.assert_array_equal(combinations[inverse], table.codes)
+    assert combinations.dtype == table.codes.dtype
+
+
+def test_distinct_of_a_table_with_more_cells_than_integers():
+    codes = np.random.default_rng(1).integers(0, 200, (50, 9), dtype=np.uint8)[[*range(50), 0, 7]]
+    codes[0] = 255
+    assert math.prod((codes.max(axis=0).astype(int) + 1).tolist()) > 2**63
+    combinations, counts, inverse = distinct(codes)
+    expected = sorted(Counter(map(tuple, codes.tolist())).items())
+    assert [tuple(row) for row in combinations.tolist()] == [row for row, _ in expected]
+    assert counts.tolist() == [count for _, count in expected]
+    np.testing.assert_array_equal(combinations[inverse], codes)
+
+
+# Schema
+
+
+def test_schema_has_the_size_of_its_table():
+    assert SMALL.names == ("colour", "size")
+    assert SMALL.n_levels.tolist() == [3, 2]
+    assert SMALL.n_cells == 6
+    huge = Schema(tuple(Variable(f"v{i}", tuple("0123456789")) for i in range(30)))
+    assert huge.n_cells == 10**30
+
+
+def test_labels_and_title_default_to_levels_and_name():
+    assert SMALL.variables[0].labels == ("red", "green", "blue")
+    assert SMALL.variables[0].title == "colour"
+
+
+def test_codes_of_wide_variables_have_a_wider_type():
+    schema = Schema((Variable("v", tuple(str(i) for i in range(300))),))
+    codes = schema.encode(pd.DataFrame({"v": [299, 0]}))
+    assert codes.dtype == np.uint16
+    assert codes[:, 0].tolist() == [299, 0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("v", ("a",)), "at least two"),
+        (("v", ("a", "a")), "repeat 'a'"),
+        (("v", ("a", "b"), ("x", "x")), "labels of v repeat 'x'"),
+        (("v", ("a", "b"), ("x",)), "one for each of the 2 levels"),
+        (("v", ("a", " b")), "without spaces"),
+        ((" v", ("a", "b")), "name is ' v'"),
+    ],
+)
+def test_variable_refuses(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Variable(*arguments)
+
+
+def test_schema_refuses_no_or_repeated_variables():
+    with pytest.raises(ValueError, match="at least one"):
+        Schema(())
+    with pytest.raises(ValueError, match="repeat the names 'size'"):
+        Schema((SMALL.variables[1],) * 2)
+
+
+def test_yaml_takes_every_level_as_text(tmp_path):
+    path = write(
+        tmp_path / "schema.yaml",
+        """
+variables:
+  - name: SEX
+    title: sex
+    levels:
+      01: male
+      1: female
+  - name: answer
+    levels: [no, yes, null, 1.0]
+""",
+    )
+    assert Schema.from_yaml(path) == Schema(
+        (
+            Variable("SEX", ("01", "1"), ("male", "female"), "sex"),
+            Variable("answer", ("no", "yes", "null", "1.0")),
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "one key, 'variables'"),
+        ("variables: 3", "must be a list"),
+        ("variables: [{name: a}]", "needs a name and levels"),
+        ("variables: [{name: a, levels: [x, y], label: z}]", "unknown keys 'label'"),
+        ("variables: [{name: a, levels: {1: x, 1: y}}]", "line 1 repeats '1'"),
+        ("variables: [{name: a, levels: x}]", "a list, or a mapping"),
+        ("variables: [{name: a, levels: [x, [y]]}]", "must be plain text"),
+        ("variables: [{name: a, levels: [x]}]", "at least two"),
+        ("variables: [", "expected"),
+    ],
+)
+def test_yaml_refuses(tmp_path, text, message):
+    path = write(tmp_path / "schema.yaml", text)
+    with pytest.raises(ValueError, match=message) as caught:
+        Schema.from_yaml(path)
+    assert str(path) in str(caught.value)
+
+
+def test_frame_without_categories_is_no_schema():
+    frame = pd.DataFrame({"a": pd.Categorical(["x", "y"]), "b": [1, 2]})
+    with pytest.raises(ValueError, match="not categorical: 'b'"):
+        Schema.from_frame(frame)
+
+
+def test_inferred_levels_are_in_numeric_or_alphabetic_order():
+    frame = pd.DataFrame(
+        {
+            "n": ["10", "9", "2.0"],
+            "t": ["b", "a", "10"],
+            "v": ["1.0", "1.5", "1.0"],
+            "m": [1, 2, None],
+        }
+    )
+    levels = {v.name: v.levels for v in Schema.infer(frame).variables}
+    assert levels == {
+        "n": ("2", "9", "10"),
+        "t": ("10", "a", "b"),
+        "v": ("1.0", "1.5"),
+        "m": ("1", "2"),
+    }
+
+
+def test_encode_names_rows_by_the_index():
+    frame = pd.DataFrame({"colour": ["red", "pink"], "size": [3, 1]}, index=["first", "second"])
+    with pytest.raises(
+        ValueError, match=r"colour has 'pink' \(row second\).*size has '3' \(row fi"
+    ):
+        SMALL.encode(frame)
+    with pytest.raises(ValueError, match="duplicate column names 'size'"):
+        SMALL.encode(pd.concat([frame, frame[["size"]]], axis=1))
+
+
+def test_encode_codes_missing_values_where_they_are_allowed():
+    frame = pd.DataFrame({"colour": ["red", None], "size": [np.nan, 2.0]})
+    assert SMALL.encode(frame, allow_missing=True).tolist() == [[0, -1], [-1, 1]]
+    with pytest.raises(ValueError, match=r"missing values: colour 1, size 1 \(rows 0, 1\)"):
+        SMALL.encode(frame)
+
+
+@pytest.mark.parametrize("codes", [[[0]], [[0, 2]], [[-1, 0]]])
+def test_decode_refuses_codes_of_another_schema(codes):
+    with pytest.raises(ValueError, match="codes"):
+        SMALL.decode(codes)
+
+
+# Reading
+
+
+def test_values_are_text_without_spaces(tmp_path):
+    path = write(tmp_path / "a.csv", '\ufeffcolour , size\r\n red,1\r\n "blue", 2 \r\n')
+    assert read_table(path, SMALL).codes.tolist() == [[0, 0], [2, 1]]
+
+
+def test_integers_written_with_decimals_are_read_and_noted(tmp_path):
+    path = write(tmp_path / "a.csv", "size,colour\n1.0,red\n2,green\n2.0,blue\n")
+    table = read_table(path, SMALL)
+    assert table.codes.tolist() == [[0, 0], [1, 1], [2, 1]]
+    assert table.notes == ("Whole numbers written with decimals read as integers: 'size 1.0'.",)
+
+
+def test_leading_zeros_are_another_value(tmp_path):
+    path = write(tmp_path / "a.csv", "colour,size\nred,01\n")
+    assert "size has '01' (line 2), allowed are 1, 2" in refusal(path)
+
+
+def test_missing_text_that_is_a_level_is_that_level(tmp_path):
+    schema = Schema((Variable("v", ("NA", "EU")), Variable("w", ("a", "b"))))
+    path = write(tmp_path / "a.csv", "v,w\nNA,a\nEU,b\n")
+    assert read_table(path, schema).codes.tolist() == [[0, 0], [1, 1]]
+
+
+def test_values_outside_the_levels_name_columns_lines_and_values(tmp_path):
+    lines = ["red,1", "pink,1", "red,5", *["red,7"] * 7]
+    path = write(tmp_path / "a.csv", "\n".join(["colour,size", *lines]))
+    assert refusal(path) == (
+        "values outside the levels: colour has 'pink' (line 3), allowed are red, green, blue; "
+        "size has '5', '7' (lines 4, 5, 6, 7, 8 and 3 more), allowed are 1, 2"
+    )
+
+
+def test_lines_are_those_of_the_file(tmp_path):
+    schema = Schema((Variable("v", ("a\nb", "c")), Variable("w", ("1", "2"))))
+    path = write(tmp_path / "a.csv", 'v,w\n\n"a\nb",1\nc,9\n')
+    assert "w has '9' (line 5)" in refusal(path, schema)
+    path = write(tmp_path / "a.csv", 'v,w\n\n"a\nb",1\nc,2\n')
+    assert read_table(path, schema).notes == ("Blank lines left out: 1.",)
+
+
+@pytest.mark.parametrize("blank", ["", " ", "NA", "NaN", "nan", "null"])
+def test_missing_values_are_counted_or_dropped(tmp_path, blank):
+    path = write(tmp_path / "a.csv", f"colour,size\nred,{blank}\n{blank},{blank}\nblue,2\n")
+    assert "missing values: colour 1, size 2 (lines 2, 3)" in refusal(path)
+    table = read_table(path, SMALL, drop_missing=True)
+    assert table.codes.tolist() == [[2, 1]]
+    assert table.notes == ("Records with missing values dropped: 2 of 3.",)
+
+
+def test_dropping_every_record_is_an_error(tmp_path):
+    path = write(tmp_path / "a.csv", "colour,size\nred,\n")
+    assert "no record is left. Records with missing" in refusal(path, drop_missing=True)
+
+
+def test_columns_that_lack_or_are_unknown(tmp_path):
+    path = write(tmp_path / "a.csv", "colour,weight,id\nred,1,7\n")
+    assert refusal(path) == (
+        "missing columns size; unknown columns 'weight', 'id' (ignore_columns leaves them out); "
+        "the schema has colour, size"
+    )
+    assert "missing columns size; the schema" in refusal(path, ignore_columns=True)
+
+
+def test_other_columns_are_left_out_on_request(tmp_path):
+    path = write(tmp_path / "a.csv", "id,size,colour\n7,2,blue\n8,1,red\n")
+    table = read_table(path, SMALL, ignore_columns=True)
+    assert table.codes.tolist() == [[2, 1], [0, 0]]
+    assert table.notes == ("Columns left out: 'id'.",)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "the file is empty"),
+        ("\n", "the file is empty"),
+        ("colour,size\n", "a header and no records"),
+        ("colour,size\n\n", "a header and no records"),
+        ("colour,size,size\nred,1,1\n", "duplicate column names 'size'"),
+        ("colour;size\nred;1\n", "separated by ';'"),
+        (
+            "colour,size\nred\nred,1\nred,1,2\n",
+            "2 fields like the header: line 2 has 1; line 4",
+        ),
+        ('colour,size\nred,1\n"red"x,1\n', "record at line 3 is not CSV"),
+        ('colour,size\n"red,1\n', "record at line 2 is not CSV"),
+    ],
+)
+def test_broken_files_are_refused(tmp_path, text, message):
+    assert message in refusal(write(tmp_path / "a.csv", text))
+
+
+def test_text_that_is_not_utf8_names_the_line(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes("colour,size\nred,1\ngrün,1\n".encode("latin-1"))
+    assert refusal(path) == "line 3 is not UTF-8 text"
+
+
+def test_damaged_compressed_files(tmp_path):
+    whole = gzip.compress(b"colour,size\n" + b"red,1\n" * 1000)
+    (tmp_path / "a.csv.gz").write_bytes(whole[:-12])
+    assert "damaged" in refusal(tmp_path / "a.csv.gz")
+    (tmp_path / "b.csv.gz").write_bytes(b"colour,size\n")
+    assert "damaged" in refusal(tmp_path / "b.csv.gz")
+    (tmp_path / "c.zip").write_bytes(b"colour,size\n")
+    assert "damaged" in refusal(tmp_path / "c.zip")
+
+
+def test_a_zip_must_have_one_csv_file(tmp_path):
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.csv", "colour,size\nred,1\n")
+        archive.writestr("readme.txt", "")
+    assert read_table(path, SMALL).codes.tolist() == [[0, 0]]
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("b.csv", "")
+    assert "one CSV file; it has 'a.csv', 'b.csv'" in refusal(path)
+
+
+def test_a_file_without_a_schema(tmp_path):
+    path = write(tmp_path / "a.csv", "grade,region\n10,b\n9,a\n9,\n")
+    table = read_table(path, drop_missing=True)
+    assert [v.levels for v in table.schema.variables] == [("9", "10"), ("a", "b")]
+    assert table.codes.tolist() == [[1, 1], [0, 0]]
+    assert table.notes[0] == "No schema was given: the levels are the values that the file has."
+
+
+def test_columns_that_do_not_look_categorical(tmp_path):
+    lines = "\n".join(f"{i},{i % 2},x" for i in range(101))
+    path = write(tmp_path / "a.csv", f"id,sex,one\n{lines}\n")
+    assert "number of distinct values: id 101, one 1; without a schema" in refusal(path, None)
+
+
+def test_a_file_of_many_chunks(tmp_path, monkeypatch):
+    monkeypatch.setattr("srlib.microdata._CHUNK", 7)
+    codes = np.random.default_rng(3).integers(0, SMALL.n_levels, (100, 2))
+    buffer = io.StringIO()
+    SMALL.decode(codes, labels=False).to_csv(buffer, index=False)
+    table = read_table(write(tmp_path / "a.csv", buffer.getvalue()), SMALL)
+    np.testing.assert_array_equal(table.codes, codes)
+
+
+# One entry point
+
+
+def test_load_reads_a_file_with_a_schema_file(tmp_path):
+    data = write(tmp_path / "a.csv", "size\n2\n1\n")
+    schema = write(tmp_path / "s.yaml", "variables: [{name: size, levels: {1: s, 2: l, 3: x}}]")
+    table = load(data, schema, rng=np.random.default_rng(0))
+    assert table.codes.tolist() == [[1], [0]]
+    assert table.schema.n_levels.tolist() == [3]
+
+
+def test_load_samples_without_replacement_in_the_order_of_the_file(tmp_path):
+    lines = "\n".join(str(i) for i in range(90))
+    data = write(tmp_path / "a.csv", f"v\n{lines}\n")
+
+    def sample(seed: int, n: int) -> Table:
+        return load(str(data), rng=np.random.default_rng(seed), n_records=n)
+
+    first = sample(1, 40)
+    rows = first.codes[:, 0].astype(int)
+    assert len(rows) == 40
+    assert (np.diff(rows) > 0).all()
+    assert first.notes[-1] == "A simple random sample of 40 of the 90 records."
+    np.testing.assert_array_equal(rows, sample(1, 40).codes[:, 0])
+    assert (rows != sample(2, 40).codes[:, 0]).any()
+    assert len(sample(1, 90).notes) == 1
+
+
+def test_load_refuses(tmp_path):
+    rng = np.random.default_rng(0)
+    with pytest.raises(ValueError, match="n_records is 0"):
+        load("", rng=rng, n_records=0)
+    with pytest.raises(FileNotFoundError, match=r"data is 'nowhere\.csv'.*acs:YEAR:STATE"):
+        load("nowhere.csv", rng=rng)
+    with pytest.raises(ValueError, match=r"schema is .* must be '' or 'acs'"):
+        load("", SMALL, rng=rng)
+
+
+def test_load_takes_the_declared_survey_schema():
+    assert load("", "acs", rng=np.random.default_rng(0), n_records=5).schema is ACS
