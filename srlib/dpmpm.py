@@ -966,10 +966,22 @@ def synthesize(
     return codes
 
 
-def spread_draws(draws: Draws, n: int) -> list[tuple[NDArray, NDArray]]:
-    """(pi, phi) of n approximately independent draws, far apart in the chains (section 2).
+def spread_positions(draws: Draws, n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Chain and place of n approximately independent draws, far apart in the chains (section 2).
 
     The draws are taken evenly over all draws of all chains, the last of each stretch.
+
+    Parameters
+    ----------
+    draws : Draws
+        Posterior draws.
+    n : int
+        How many to take, from 1 to the number of draws.
+
+    Returns
+    -------
+    chain, draw : (n,) int64
+        Positions along the first two axes of the arrays of `draws`.
 
     Raises
     ------
@@ -979,8 +991,5 @@ def spread_draws(draws: Draws, n: int) -> list[tuple[NDArray, NDArray]]:
     total = draws.n_chains * draws.n_draws
     if not 1 <= n <= total:
         raise ValueError(f"n is {n}; it must lie in 1 to {total}, the number of draws")
-    positions = (np.arange(1, n + 1) * total) // n - 1
-    return [
-        (draws.pi[chain, draw], draws.phi[chain, draw])
-        for chain, draw in zip(*np.divmod(positions, draws.n_draws), strict=True)
-    ]
+    chain, draw = np.divmod((np.arange(1, n + 1) * total) // n - 1, draws.n_draws)
+    return chain, draw
