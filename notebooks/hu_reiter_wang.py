@@ -82,7 +82,6 @@ from srlib.published import ledger
 from srlib.record import Record, show
 
 record = Record(output_dir)
-prior = dpmpm.Prior(alpha_shape, alpha_rate)
 
 # %% [markdown]
 # ## The confidential data
@@ -103,7 +102,6 @@ table = microdata.load(
     vintage=vintage,
     rng=stream(seed, "records"),
 )
-variables = table.schema.variables
 levels = table.schema.n_levels
 outcome_at = table.schema.positions([outcome], "outcome")[0]
 predictors_at = table.schema.positions(predictors, "predictors")
@@ -111,6 +109,8 @@ unknown_at = table.schema.positions(unknown, "unknown")
 pairs_at = [table.schema.positions(pair, "pairs") for pair in pairs]
 combinations, repetitions, _ = microdata.distinct(table.codes)
 print(*table.notes, sep="\n")
+
+# %%
 counts = pd.DataFrame(
     {
         "records": [len(table.codes)],
@@ -141,7 +141,7 @@ show(record.table("data", counts))
 # the draws (the geometric mean over releases). Directions multiply: $d$ of them leave $0.62^d$.
 
 
-# %% tags=["monte-carlo"]
+# %%
 def smallest_example(d: int, n: int = 200) -> dict[str, float]:
     """Both estimators on d independent binary variables, against the closed form."""
     rng, yes_no = stream(seed, f"smallest example {d}"), np.full(d, 2)
@@ -168,6 +168,7 @@ def smallest_example(d: int, n: int = 200) -> dict[str, float]:
     }
 
 
+# %% tags=["monte-carlo"]
 smallest = pd.DataFrame([smallest_example(d) for d in (1, 3, 10, 30, 100)])
 show(record.table("smallest_example", smallest), digits=2)
 
@@ -192,19 +193,20 @@ show(record.table("smallest_example", smallest), digits=2)
 
 
 # %%
+settings = {
+    "n_classes": n_classes,
+    "burn_in": burn_in,
+    "n_draws": n_draws,
+    "thin": thin,
+    "prior": dpmpm.Prior(alpha_shape, alpha_rate),
+}
+
+
 def posterior_draws(codes: np.ndarray, chains: int, purpose: str) -> dpmpm.Draws:
     """Draws from the posterior of the synthesis model given some records."""
+    rng = stream(seed, purpose)
     return dpmpm.sample_posterior(
-        codes,
-        levels,
-        n_classes=n_classes,
-        burn_in=burn_in,
-        n_draws=n_draws,
-        thin=thin,
-        n_chains=chains,
-        prior=prior,
-        rng=stream(seed, purpose),
-        label=purpose,
+        codes, levels, n_chains=chains, rng=rng, label=purpose, **settings
     )
 
 
@@ -216,12 +218,10 @@ draws = posterior_draws(table.codes, n_chains, "data")
 
 # %%
 chain_of, draw_of = dpmpm.spread_positions(draws, n_releases)
-releases = [
-    dpmpm.synthesize(
-        draws.pi[c, d], draws.phi[c, d], levels, len(table.codes), stream(seed, f"release {i}")
-    )
-    for i, (c, d) in enumerate(zip(chain_of, draw_of, strict=True))
-]
+releases = []
+for i, (c, d) in enumerate(zip(chain_of, draw_of, strict=True)):
+    rng, size = stream(seed, f"release {i}"), len(table.codes)
+    releases.append(dpmpm.synthesize(draws.pi[c, d], draws.phi[c, d], levels, size, rng))
 
 # %% [markdown]
 # ## Has the sampler converged?
@@ -293,7 +293,7 @@ show(record.table("diagnostics_sick", sick_summary), digits=2)
 # The two joint distributions that the paper shows, in the data and on average over the releases:
 
 # %% tags=["monte-carlo"]
-labels = [variable.labels for variable in variables]
+labels = [variable.labels for variable in table.schema.variables]
 joint = [inference.compare_joint(table.codes, releases, labels, *pair) for pair in pairs_at]
 record.figure("figure_1", charts.joint_distribution(joint[0], *pairs[0]))
 
@@ -386,22 +386,6 @@ record.figure("importance_weights", charts.importance_weights(weights))
 # What that does to the risks is seen best by doing the work twice. One half of the chains and the
 # other half make two runs of the same estimator on the *same* release.
 
-
-# %%
-def repeatability(one: disclosure.Risk, other: disclosure.Risk) -> dict[str, float]:
-    """How well two runs agree on the log probabilities of the true combinations."""
-    difference = one.log_prob[:, 0] - other.log_prob[:, 0]
-    stated = np.hypot(one.log_mcse[:, 0], other.log_mcse[:, 0])
-    top = one.rank <= 3
-    return {
-        "median difference": np.median(np.abs(difference)),
-        "95 % of differences below": np.quantile(np.abs(difference), 0.95),
-        "correlation": np.corrcoef(one.log_prob[:, 0], other.log_prob[:, 0])[0, 1],
-        "within 2 stated errors": np.mean(np.abs(difference) < 2 * stated),
-        "top three kept": (top & (other.rank <= 3)).sum() / max(top.sum(), 1),
-    }
-
-
 # %%
 halves = slice(None, n_chains // 2), slice(n_chains // 2, None)
 importance, runs = {}, {}
@@ -443,7 +427,7 @@ runs["predictive ratio"] = [
 ]
 
 # %% tags=["monte-carlo"]
-repeated = pd.DataFrame({name: repeatability(*two) for name, two in runs.items()}).T
+repeated = pd.DataFrame({name: disclosure.repeatability(*two) for name, two in runs.items()}).T
 record.table("repeatability", repeated.rename_axis("estimator").reset_index())
 repeated.round(2)
 
@@ -477,12 +461,10 @@ record.figure(
 # ## How high are the risks? (C3, C4)
 
 # %% tags=["confidential"]
+one_draw_k = weights.loc[weights["case"] == "generating draws left out", "pareto_k"].max()
 leave_one_out_k = diagnostics.pareto_k(-log_prob.reshape(-1, len(combinations)).T)
 estimators = {
-    "importance_sampling": (
-        importance["generating draws left out"],
-        weights.loc[weights["case"] == "generating draws left out", "pareto_k"].max(),
-    ),
+    "importance_sampling": (importance["generating draws left out"], one_draw_k),
     "predictive_ratio": (predictive, leave_one_out_k),
 }
 risks = pd.concat(
@@ -512,20 +494,7 @@ record.figure("figure_4", charts.risk_histogram(risks, 1 / predictive.support_si
 # %% tags=["monte-carlo"]
 compared = {f"importance sampling, {case}": risk for case, risk in importance.items()}
 compared["predictive ratio"] = predictive
-summary = pd.DataFrame.from_dict(
-    {
-        name: {
-            "median": np.median(risk.probability),
-            "largest": risk.probability.max(),
-            "above 0.08": (risk.probability > 0.08).sum(),
-            "rank 1": (risk.rank == 1).sum(),
-            "rank 1 to 3": (risk.rank <= 3).sum(),
-            "median error of log": np.median(risk.log_mcse[:, 0]),
-        }
-        for name, risk in compared.items()
-    },
-    orient="index",
-)
+summary = pd.DataFrame([risk.summary(0.08) for risk in compared.values()], index=list(compared))
 record.table("risk_summary", summary.rename_axis("estimator").reset_index())
 summary.round(3)
 
@@ -539,8 +508,7 @@ summary.round(3)
 log_prior = np.logaddexp.reduce(of_data, axis=0)
 log_prior -= np.logaddexp.reduce(log_prior, axis=1, keepdims=True)
 moved = np.abs(predictive.log_prob + np.log(predictive.support_size))
-quarters = ["least probable", "second", "third", "most probable"]
-quarter = pd.qcut(log_prior.ravel(), 4, labels=quarters)
+quarter = pd.qcut(log_prior.ravel(), 4, labels=["least probable", "second", "third", "most"])
 by_quarter = pd.Series(moved.ravel()).groupby(quarter, observed=True).median()
 by_quarter.rename("median |log(posterior / prior)|").rename_axis("candidates").to_frame().round(2)
 
@@ -616,12 +584,10 @@ record.figure("subset_risk", charts.subset_risk(pictured, 1 / risk.support_size)
 # candidates share the true values.
 
 # %% tags=["monte-carlo", "confidential"]
-highest = by_risk[0]
-support = disclosure.neighbourhood(combinations[[highest]], levels)[0]
-kept = unknown_at[:2]
-uniform = np.full(len(support), -np.log(len(support)))
+support = disclosure.neighbourhood(combinations[by_risk[:1]], levels)[0]
+uniform, kept = mechanism.posterior(np.zeros(len(support))), unknown_at[:2]
 values, before = disclosure.marginal_risk(uniform, support, kept)
-_, after = disclosure.marginal_risk(predictive.log_prob[highest], support, kept)
+_, after = disclosure.marginal_risk(predictive.log_prob[by_risk[0]], support, kept)
 marginal = pd.DataFrame(values + 1, columns=unknown[:2]).assign(prior=before, posterior=after)
 show(marginal, digits=3)
 
@@ -646,7 +612,6 @@ odds.quantile([0.05, 0.5, 0.95]).rename("prior odds needed").to_frame().round(2)
 informed = disclosure.predictive_ratio(of_data, of_joined, log_prior)
 before = np.exp(log_prior[:, 0])
 gain = informed.probability / before
-record.result("gain_median", np.median(gain))
 record.result("gain_99", np.quantile(gain, 0.99))
 gains = pd.DataFrame({"prior": before, "posterior": informed.probability, "ratio": gain})
 gains.quantile([0.01, 0.5, 0.99]).round(2)
@@ -664,7 +629,6 @@ gains.quantile([0.01, 0.5, 0.99]).round(2)
 # sample determines is judged within sampling error. Elsewhere they are shown and skipped.
 
 # %%
-by_predictive_ratio = summary.loc["predictive ratio"]
 design = {
     "n_variables": len(levels),
     "n_cells": table.schema.n_cells,
@@ -673,20 +637,17 @@ design = {
     "subset_size": risk.support_size,
     "prior_odds_ratio_11111213121111": 0.0585 / 0.0398,
 }
-sampled = {
-    "n_records": len(table.codes),
-    "distinct_combinations": len(combinations),
-    "combinations_once": (repetitions == 1).sum(),
-    "combinations_twice": (repetitions == 2).sum(),
-    "combinations_three_times": (repetitions == 3).sum(),
-    "most_frequent_combination": repetitions.max(),
-}
+
+# %%
+names = "n_records distinct_combinations combinations_once combinations_twice"
+names += " combinations_three_times most_frequent_combination"
+sampled = dict(zip(names.split(), counts.drop(columns="cells").iloc[0], strict=True))
 released = {
-    "figure3_rank_1": by_predictive_ratio["rank 1"],
-    "figure3_rank_1_to_3": by_predictive_ratio["rank 1 to 3"],
-    "figure4_largest": by_predictive_ratio["largest"],
-    "figure4_above_008": by_predictive_ratio["above 0.08"],
-    "figure4_median": by_predictive_ratio["median"],
+    "figure3_rank_1": summary["rank 1"]["predictive ratio"],
+    "figure3_rank_1_to_3": summary["rank 1 to 3"]["predictive ratio"],
+    "figure4_largest": summary["largest"]["predictive ratio"],
+    "figure4_above_008": summary["above 0.08"]["predictive ratio"],
+    "figure4_median": summary["median"]["predictive ratio"],
 }
 
 # %% [markdown]

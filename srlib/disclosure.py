@@ -58,6 +58,23 @@ class Risk:
         """
         return np.exp(self.log_prob.max(axis=1) - self.log_prob[:, 0])
 
+    def summary(self, threshold: float) -> dict[str, float]:
+        """Figures 3 and 4 in a few numbers.
+
+        Parameters
+        ----------
+        threshold : float
+            The probability above which combinations are counted, in (0, 1).
+        """
+        return {
+            "median": float(np.median(self.probability)),
+            "largest": float(self.probability.max()),
+            f"above {threshold:g}": int((self.probability > threshold).sum()),
+            "rank 1": int((self.rank == 1).sum()),
+            "rank 1 to 3": int((self.rank <= 3).sum()),
+            "median error of log": float(np.median(self.log_mcse[:, 0])),
+        }
+
 
 # ----------------------------------------------------------------------------------- supports
 
@@ -322,3 +339,30 @@ def marginal_risk(
     """
     values, inverse = np.unique(support[:, list(variables)], axis=0, return_inverse=True)
     return values, np.bincount(inverse.ravel(), weights=np.exp(log_prob), minlength=len(values))
+
+
+def repeatability(one: Risk, other: Risk) -> dict[str, float]:
+    """How well two runs agree on the log probabilities of the true combinations.
+
+    Parameters
+    ----------
+    one, other : Risk
+        Two estimates of the same risks.
+
+    Returns
+    -------
+    dict of str to float
+        Median and 95th percentile of the absolute differences; the correlation; the share of
+        differences within two stated standard errors; and of the combinations that the first run
+        ranks among the first three, the share that the second does too (NaN if there are none).
+    """
+    difference = np.abs(one.log_prob[:, 0] - other.log_prob[:, 0])
+    stated = np.hypot(one.log_mcse[:, 0], other.log_mcse[:, 0])
+    top = one.rank <= 3
+    return {
+        "median difference": float(np.median(difference)),
+        "95 % of differences below": float(np.quantile(difference, 0.95)),
+        "correlation": float(np.corrcoef(one.log_prob[:, 0], other.log_prob[:, 0])[0, 1]),
+        "within 2 stated errors": float(np.mean(difference < 2 * stated)),
+        "top three kept": float(np.mean(other.rank[top] <= 3)) if top.any() else float("nan"),
+    }

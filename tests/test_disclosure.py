@@ -190,6 +190,25 @@ def test_marginal_risk_sums_over_the_support() -> None:
     np.testing.assert_allclose(probability, [0.3, 0.7])
 
 
+def test_summary_and_repeatability() -> None:
+    truth = np.array([0.5, 0.1, 0.2])
+    log_prob = np.log([[p, 0.15, 0.15, 0.12, 0.1 + 1e-9] for p in truth])
+    one = disclosure.Risk(log_prob, np.full((3, 5), 0.1))
+    assert one.summary(0.15) == {
+        "median": pytest.approx(0.2),
+        "largest": pytest.approx(0.5),
+        "above 0.15": 2,
+        "rank 1": 2,
+        "rank 1 to 3": 2,
+        "median error of log": 0.1,
+    }
+    shifted = one.log_prob + np.array([[0.1], [0.3], [-2.0]]) * (np.arange(5) == 0)
+    agreement = disclosure.repeatability(one, disclosure.Risk(shifted, one.log_mcse))
+    assert agreement["median difference"] == pytest.approx(0.3)
+    assert agreement["within 2 stated errors"] == pytest.approx(1 / 3)
+    assert agreement["top three kept"] == 0.5
+
+
 def test_a_single_chain_has_no_error() -> None:
     with pytest.raises(ValueError, match="each needs two or more"):
         disclosure.predictive_ratio(np.zeros((2, 1, 3)), [np.zeros((1, 1, 3))])

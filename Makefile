@@ -1,0 +1,46 @@
+# make papers   set up .venv and run every paper at its published profile into outputs/
+# make test     set up .venv, check the code and run all tests
+# make build    execute the text notebooks at their defaults and write the committed .ipynb
+# make bench    time the sampler (nothing is asserted about time in the tests)
+# make lock     resolve requirements.lock anew (needs uv)
+# make lab      open JupyterLab
+# make clean    remove .venv and what runs wrote
+
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: papers test build bench lock lab clean help
+.DELETE_ON_ERROR:
+
+help:
+	@sed -n 's/^# make/make/p' Makefile
+
+papers: $(READY)
+	$(BIN)/srlib run --profile published
+
+test: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -n 2 --dist loadfile --nbval --nbval-current-env tests notebooks
+
+build: $(READY)
+	$(BIN)/srlib build
+
+bench: $(READY)
+	$(BIN)/python -m pytest tests/benchmarks/bench_*.py --benchmark-only
+
+lab: $(READY)
+	$(BIN)/jupyter lab notebooks
+
+lock:
+	uv pip compile --universal --no-annotate --no-header --no-emit-index-url \
+	    --no-emit-find-links --extra dev --quiet --upgrade pyproject.toml -o requirements.lock
+
+clean:
+	rm -rf $(VENV) outputs/*/
+
+$(READY): requirements.lock pyproject.toml
+	./tools/setup $(VENV)
+	@touch $@

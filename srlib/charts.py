@@ -1,0 +1,752 @@
+"""Figures: a theme, a renderer and one function for each kind of figure.
+
+DataFrames in, altair charts out. Importing the module enables the theme and the renderer, whose
+output JupyterLab draws interactively and every other reader shows as the SVG beside it.
+
+Every chart carries a description for readers who cannot see it, its numbers have four
+significant digits, and what has many records is counted before it is drawn, so that a chart
+stays small. Charts are at most 640 px wide.
+"""
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+# The palette of Okabe and Ito, which survives the common colour deficiencies. A method has the
+# same colour in every figure of every notebook.
+COLOURS = {
+    "original": "#0072B2",
+    "synthetic": "#D55E00",
+    "importance_sampling": "#CC79A7",
+    "predictive_ratio": "#009E73",
+}
+OTHER_COLOURS = ("#56B4E9", "#E69F00", "#7A5195", "#5C5C5C", "#8C564B", "#BCBD22")
+TRUTH, NEUTRAL, INK = "#D55E00", "#9AA5B1", "#222222"
+# A printed value is this rule everywhere; a prior or what chance alone would give is dotted.
+PRINTED: dict[str, Any] = {"strokeDash": [4, 3], "strokeWidth": 2}
+REFERENCE: dict[str, Any] = {"strokeDash": [1, 3], "strokeWidth": 2, "color": INK}
+
+MIME_TYPE = "application/vnd.vegalite.v5+json"
+# JupyterLab 4 draws with Vega-Lite 5; altair 6 writes version 6 but nothing that 5 lacks here.
+SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
+VEGA_LITE = "5.8"
+
+_WIDTH, _LABEL_LIMIT, _TRACE_POINTS = 560, 240, 2400
+_IDENTIFIER = re.compile(r'(?<=[#"])(?:clip|gradient_)\d+(?=[")])')
+Chart = alt.Chart | alt.LayerChart | alt.FacetChart | alt.VConcatChart
+
+
+@alt.theme.register("srlib", enable=True)
+def _theme() -> alt.theme.ThemeConfig:
+    # Every colour of text and lines is stated: JupyterLab's dark theme would make what is not
+    # white, on the white ground that makes a figure look the same everywhere.
+    text = {"labelColor": INK, "titleColor": INK, "labelFontSize": 12, "titleFontSize": 13}
+    lines = {"domainColor": "#888888", "tickColor": "#888888", "gridColor": "#E4E7EB"}
+    config = {
+        "background": "white",
+        "font": "Arial, Helvetica, sans-serif",
+        "padding": 8,
+        "axis": {**text, **lines, "labelLimit": _LABEL_LIMIT, "titleFontWeight": "normal"},
+        "legend": {
+            **text,
+            "orient": "top",
+            "labelLimit": _WIDTH,
+            "titleLimit": _WIDTH,
+            "titleFontWeight": "normal",
+        },
+        "header": {**text, "labelLimit": _WIDTH, "labelFontSize": 13, "labelFontWeight": "bold"},
+        "title": {
+            "color": INK,
+            "fontSize": 13,
+            "anchor": "start",
+            "frame": "group",
+            "limit": _WIDTH,
+        },
+        "style": {"guide-label": {"fill": INK}, "guide-title": {"fill": INK}},
+        # The description speaks for the chart; a name for every mark would triple its size.
+        "mark": {"aria": False},
+        "text": {"fontSize": 12, "color": INK},
+        "view": {"stroke": None},
+        "concat": {"spacing": 14},
+        "facet": {"spacing": 14},
+    }
+    return {"config": config}  # type: ignore[typeddict-item]
+
+
+def specification(chart: alt.TopLevelMixin) -> dict[str, Any]:
+    """Vega-Lite specification of a chart, data included, as JupyterLab 4 takes it."""
+    return {**chart.to_dict(), "$schema": SCHEMA}
+
+
+def svg(spec: dict[str, Any]) -> str:
+    """Draw a specification as SVG that may stand in an HTML page among others.
+
+    Parameters
+    ----------
+    spec : dict
+        As `specification` returns.
+
+    Returns
+    -------
+    str
+        The drawing, its description as accessible name, and identifiers of its own: clip paths
+        and gradients of several drawings in one page would take each other's place.
+    """
+    import vl_convert
+
+    drawing = vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE, allowed_base_urls=[])
+    # Vega numbers gradients through all drawings of a process, so they are numbered anew.
+    prefix = hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:8]
+    numbers = {name: i for i, name in enumerate(dict.fromkeys(_IDENTIFIER.findall(drawing)))}
+    drawing = _IDENTIFIER.sub(lambda found: f"c{prefix}-{numbers[found[0]]}", drawing)
+    name = escape(spec.get("description", "chart"))
+    return drawing.replace("<svg ", f'<svg role="img" aria-label="{name}" ', 1)
+
+
+def _renderer(spec: dict[str, Any], **metadata: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    spec = {**spec, "$schema": SCHEMA}
+    bundle = {
+        MIME_TYPE: spec,
+        "image/svg+xml": svg(spec),
+        "text/plain": f"Chart: {spec.get('description', 'no description')}",
+    }
+    return bundle, {MIME_TYPE: {"embed_options": {"renderer": "svg"}}}
+
+
+alt.renderers.register("srlib", _renderer)
+alt.renderers.enable("srlib")
+
+
+def joint_distribution(frame: pd.DataFrame, variable_a: str, variable_b: str) -> Chart:
+    """Proportions of the combinations of two variables, one bar a source (Figures 1 and 2).
+
+    Parameters
+    ----------
+    frame : DataFrame
+        level_a, level_b, source, proportion, se, as `inference.compare_joint` returns; levels
+        appear in the order of the rows.
+    variable_a, variable_b : str
+        Names of the variables.
+
+    Returns
+    -------
+    altair chart
+        A panel for each level of a; whiskers are 95 % intervals.
+    """
+    data = frame.assign(
+        panel=[f"{variable_a}: {level}" for level in _short(frame["level_a"])],
+        level_b=_short(frame["level_b"]),
+        low=(frame["proportion"] - 1.96 * frame["se"]).clip(lower=0),
+        high=frame["proportion"] + 1.96 * frame["se"],
+    )
+    sources = _in_order(frame["source"])
+    levels_a, levels_b = _in_order(data["panel"]), _in_order(data["level_b"])
+    base = alt.Chart().encode(
+        y=alt.Y("level_b:N", sort=levels_b, title=None),
+        yOffset=alt.YOffset("source:N", sort=sources),
+    )
+    bars = base.mark_bar(tooltip=True).encode(
+        x=alt.X(
+            "proportion:Q",
+            title=f"Share of records by {variable_b}, with 95 % interval",
+            axis=alt.Axis(format="%"),
+        ),
+        color=_colour("source", sources),
+    )
+    whiskers = base.mark_rule(strokeWidth=1, color=INK).encode(x="low:Q", x2="high:Q")
+    # A band holds at least one line of text.
+    band = max(11 * len(sources) if len(levels_a) * len(levels_b) <= 48 else 0, 16)
+    chart = (
+        alt.layer(bars, whiskers, data=_compact(data.drop(columns=["level_a", "se"])))
+        .properties(width=_width(levels_b), height=band * len(levels_b))
+        .facet(
+            alt.Facet(
+                "panel:N",
+                sort=levels_a,
+                title=None,
+                header=alt.Header(labelAnchor="start"),
+            ),
+            columns=1,
+        )
+    )
+    wide = frame.pivot_table(
+        index=["level_a", "level_b"], columns="source", values="proportion", sort=False
+    )
+    gap = float((wide.max(axis=1) - wide.min(axis=1)).max())
+    return chart.properties(
+        description=(
+            f"Bars of the share of records in each combination of {variable_a} "
+            f"({len(levels_a)} levels) and {variable_b} ({len(levels_b)} levels), for "
+            f"{_and(sources)} data. The largest difference between them in one combination is "
+            f"{100 * gap:.1f} percentage points."
+        )
+    )
+
+
+def coefficients(frame: pd.DataFrame, printed: pd.DataFrame | None = None) -> Chart:
+    """Coefficients of one regression on the original and on the synthetic data (Table 2).
+
+    Parameters
+    ----------
+    frame : DataFrame
+        term, original, original_low, original_high, synthetic, low, high, as
+        `inference.coefficients` returns.
+    printed : DataFrame, optional
+        term, source (``"original"`` or ``"synthetic"``) and value: the estimates that the paper
+        prints, drawn as dashed rules.
+
+    Returns
+    -------
+    altair chart
+        Estimates as points, confidence intervals as lines. Intervals with t quantiles may be of
+        any length; what reaches beyond the original data's intervals by more than their range is
+        cut at the edge of the plot.
+    """
+    terms, sources = _short(frame["term"]), ["original", "synthetic"]
+    names = {"original": ("original_low", "original_high"), "synthetic": ("low", "high")}
+    data = pd.concat(
+        pd.DataFrame(
+            {
+                "term": terms,
+                "source": source,
+                "estimate": frame[source],
+                "low": frame[low],
+                "high": frame[high],
+            }
+        )
+        for source, (low, high) in names.items()
+    )
+    left, right = frame["original_low"].min(), frame["original_high"].max()
+    reach = right - left
+    data["low"] = data["low"].clip(lower=left - reach)
+    data["high"] = data["high"].clip(upper=right + reach)
+    drawn = [data["low"], data["high"], *([printed["value"]] if printed is not None else [])]
+    domain = [_significant(min(map(min, drawn))), _significant(max(map(max, drawn)))]
+    base = alt.Chart(_compact(data)).encode(
+        y=alt.Y("term:N", sort=terms, title=None),
+        yOffset=alt.YOffset("source:N", sort=sources),
+        color=_colour("source", sources),
+    )
+    scale = alt.Scale(domain=domain, nice=False)
+    x = alt.X("estimate:Q", title="Coefficient (log odds), with 95 % interval", scale=scale)
+    layers = [
+        alt.Chart(pd.DataFrame({"x": [0]})).mark_rule(**REFERENCE).encode(x="x:Q"),
+        base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q"), x2="high:Q"),
+        base.mark_point(filled=True, size=60, opacity=1, tooltip=True).encode(x=x),
+    ]
+    if printed is not None:
+        # Each source's rule lies in its own half of the term's band.
+        for source, top in (("original", 0.0), ("synthetic", 0.5)):
+            values = printed.loc[printed["source"] == source, ["term", "source", "value"]]
+            values = values.assign(
+                term=values["term"].map(dict(zip(frame["term"], terms, strict=True)))
+            )
+            layers.append(
+                alt.Chart(_compact(values))
+                .mark_rule(**PRINTED)
+                .encode(
+                    x="value:Q",
+                    y=alt.Y("term:N", sort=terms, bandPosition=top),
+                    y2=alt.Y2("term:N", bandPosition=top + 0.5),
+                    color=_colour("source", sources),
+                )
+            )
+    inside = frame["original"].between(frame["low"], frame["high"])
+    dashed = " Dashed rules mark the estimates printed in the paper." if printed is not None else ""
+    return alt.layer(*layers).properties(
+        width=_width(terms),
+        height=34 * len(terms),
+        description=(
+            f"Estimates and intervals of {len(terms)} coefficients from the original and the "
+            f"synthetic data. The interval from the synthetic data holds the original estimate "
+            f"for {inside.sum()} of {len(terms)}.{dashed}"
+        ),
+    )
+
+
+def rank_histogram(frame: pd.DataFrame, n_candidates: int) -> Chart:
+    """How the true combination ranks among the candidates (Figure 3).
+
+    Parameters
+    ----------
+    frame : DataFrame
+        rank (1 is the most probable; halves where ties share a mean rank) and estimator.
+    n_candidates : int
+        Candidates in the support.
+
+    Returns
+    -------
+    altair chart
+        A panel for each estimator. The dotted rule is the count of each rank if the data told
+        nothing.
+    """
+    estimators = _in_order(frame["estimator"])
+    panels, sentences = [], []
+    for estimator, rows in frame.groupby("estimator", sort=False):
+        # A mean rank of 2.5 counts as 2.
+        rank = np.ceil(rows["rank"] - 0.5).astype(int)
+        count = rank.value_counts().reindex(range(1, n_candidates + 1), fill_value=0)
+        bars = pd.DataFrame({"rank": count.index, "count": count.to_numpy()})
+        last = estimator == estimators[-1]
+        drawn = (
+            alt.Chart(bars)
+            .mark_bar(tooltip=True, color=_colours(estimators)[estimator])
+            .encode(
+                x=alt.X(
+                    "rank:O",
+                    title="Rank of the true combination (1: most probable)" if last else None,
+                    axis=alt.Axis(labelAngle=0, labelOverlap=True, labelSeparation=6, grid=False),
+                ),
+                y=alt.Y("count:Q", title="Combinations"),
+            )
+        )
+        panels.append(
+            alt.layer(drawn, _reference_y(len(rows) / n_candidates)).properties(
+                title=_label(estimator), width=_WIDTH - 60, height=150
+            )
+        )
+        sentences.append(
+            f"{_label(estimator)}: rank 1 for {count[1]} of {len(rows)}, ranks 1 to 3 for "
+            f"{count.loc[:3].sum()}, median rank {rows['rank'].median():g}."
+        )
+    return alt.vconcat(*panels).properties(
+        description=(
+            f"Histogram of the rank of the true combination among {n_candidates} candidates. "
+            + " ".join(sentences)
+            + f" If the data told nothing, each rank would have 1 in {n_candidates}."
+        )
+    )
+
+
+def risk_histogram(frame: pd.DataFrame, prior: float) -> Chart:
+    """Posterior probabilities of the true combinations (Figure 4).
+
+    Parameters
+    ----------
+    frame : DataFrame
+        probability and estimator.
+    prior : float
+        The prior probability, drawn as a dotted rule.
+
+    Returns
+    -------
+    altair chart
+        A panel for each estimator on the same bins; counts on a square-root scale, so that
+        single combinations show.
+    """
+    estimators = _in_order(frame["estimator"])
+    edges = np.linspace(0, max(frame["probability"].max(), prior) * 1.0001, 41)
+    panels, sentences = [], []
+    for estimator, rows in frame.groupby("estimator", sort=False):
+        count = np.histogram(rows["probability"], edges)[0]
+        bars = pd.DataFrame({"low": edges[:-1], "high": edges[1:], "count": count})
+        last = estimator == estimators[-1]
+        drawn = (
+            alt.Chart(_compact(bars[count > 0]))
+            .mark_bar(tooltip=True, binSpacing=0.5, color=_colours(estimators)[estimator])
+            .encode(
+                x=alt.X(
+                    "low:Q",
+                    bin="binned",
+                    title="Posterior probability of the true combination" if last else None,
+                    scale=alt.Scale(domain=[0, _significant(edges[-1])]),
+                    axis=alt.Axis(grid=False, tickCount=8),
+                ),
+                x2="high:Q",
+                y=alt.Y(
+                    "count:Q",
+                    title="Combinations (√ scale)",
+                    scale=alt.Scale(type="sqrt"),
+                    axis=alt.Axis(values=_square_root_ticks(count.max())),
+                ),
+            )
+        )
+        rule = alt.Chart(pd.DataFrame({"prior": [_significant(prior)]}))
+        panels.append(
+            alt.layer(drawn, rule.mark_rule(**REFERENCE).encode(x="prior:Q")).properties(
+                title=_label(estimator), width=_WIDTH - 60, height=150
+            )
+        )
+        sentences.append(
+            f"{_label(estimator)}: median {rows['probability'].median():.2g}, largest "
+            f"{rows['probability'].max():.2g}."
+        )
+    return alt.vconcat(*panels).properties(
+        description=(
+            "Histogram of the posterior probability of the true combination. "
+            + " ".join(sentences)
+            + f" A dotted rule marks the prior probability, {prior:.2g}."
+        )
+    )
+
+
+def agreement(frame: pd.DataFrame, x_title: str, y_title: str) -> Chart:
+    """Two estimates of the same risks against each other, on logarithmic scales.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        x and y, positive: probabilities of the same combinations by two runs or estimators.
+    x_title, y_title : str
+        What they are.
+
+    Returns
+    -------
+    altair chart
+        Squares coloured by the number of combinations in them, and the line of equality.
+
+    Raises
+    ------
+    ValueError
+        If a probability is not positive and finite.
+    """
+    points = frame[["x", "y"]].to_numpy(dtype=float)
+    if not (np.isfinite(points) & (points > 0)).all():
+        raise ValueError("frame has probabilities that are not positive; their logs do not exist")
+    log = np.log10(points)
+    low, high = log.min() - 0.02, log.max() + 0.02
+    n_bins, side = 50, 420
+    count, edges, _ = np.histogram2d(
+        log[:, 0], log[:, 1], bins=n_bins, range=[[low, high], [low, high]]
+    )
+    middle = 10 ** ((edges[:-1] + edges[1:]) / 2)
+    i, j = np.nonzero(count)
+    squares = pd.DataFrame({"x": middle[i], "y": middle[j], "combinations": count[i, j]})
+    ends = [_significant(10**low), _significant(10**high)]
+    scale = alt.Scale(type="log", domain=ends, nice=False)
+    axis = alt.Axis(tickCount=6, format="~g", labelOverlap=True)
+    marks = (
+        alt.Chart(_compact(squares))
+        .mark_square(size=(side / n_bins) ** 2, opacity=1, tooltip=True)
+        .encode(
+            x=alt.X("x:Q", title=x_title, scale=scale, axis=axis),
+            y=alt.Y("y:Q", title=y_title, scale=scale, axis=axis),
+            color=alt.Color(
+                "combinations:Q",
+                title="Combinations",
+                # From a mid blue: a square with a single combination has to show on white.
+                scale=alt.Scale(
+                    type="log", domain=[1, max(count.max(), 10)], range=["#9ECAE1", "#08306B"]
+                ),
+                legend=alt.Legend(tickCount=4, format="~s", gradientLength=160),
+            ),
+        )
+    )
+    line = (
+        alt.Chart(pd.DataFrame({"x": ends, "y": ends}))
+        .mark_line(color=INK, strokeWidth=1)
+        .encode(x="x:Q", y="y:Q")
+    )
+    difference = np.abs(np.log(points[:, 0] / points[:, 1]))
+    correlation = (
+        f" and their correlation {np.corrcoef(log.T)[0, 1]:.2f}"
+        if np.ptp(log, axis=0).all()
+        else ""
+    )
+    return alt.layer(marks, line).properties(
+        width=side,
+        height=side,
+        description=(
+            f"Scatter of {len(points)} combinations, {y_title} against {x_title}, on logarithmic "
+            f"scales with the line of equality. The median absolute difference of the natural "
+            f"logarithms is {np.median(difference):.2f}{correlation}."
+        ),
+    )
+
+
+def importance_weights(frame: pd.DataFrame) -> Chart:
+    """The share of the total importance weight that one draw carries.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As `diagnostics.importance_summary` returns: synthetic_set, draws, ess, largest_share.
+        With a column case, such as whether the draws that generated the data are among them,
+        there is a panel for each.
+
+    Returns
+    -------
+    altair chart
+        A bar for each synthetic data set, its effective sample size written beside it.
+    """
+    data = frame.assign(case=frame.get("case", ""))
+    data["effective"] = [
+        f"{ess:.1f} of {draws} draws effective"
+        for ess, draws in zip(data["ess"], data["draws"], strict=True)
+    ]
+    cases = _in_order(data["case"])
+    panels = []
+    for case, rows in data.groupby("case", sort=False):
+        last = case == cases[-1]
+        base = alt.Chart(_compact(rows[["synthetic_set", "largest_share", "effective"]])).encode(
+            y=alt.Y("synthetic_set:O", title="Synthetic data set")
+        )
+        bars = base.mark_bar(tooltip=True, color=COLOURS["importance_sampling"]).encode(
+            x=alt.X(
+                "largest_share:Q",
+                title="Share of the total weight that the draw with most weight carries"
+                if last
+                else None,
+                scale=alt.Scale(domain=[0, 1]),
+                axis=alt.Axis(format="%", tickCount=5),
+            )
+        )
+        text = base.mark_text(align="left", dx=6, baseline="middle").encode(
+            x=alt.datum(1), text="effective:N"
+        )
+        panels.append(
+            alt.layer(bars, text).properties(
+                title=str(case), width=360, height=max(22 * len(rows), 60)
+            )
+        )
+    share, ess = data["largest_share"], data["ess"]
+    return alt.vconcat(*panels).properties(
+        description=(
+            "Bars of the share of the total importance weight that one draw carries, for "
+            f"{len(data)} synthetic data sets: {share.min():.0%} to {share.max():.0%}. The "
+            f"effective sample sizes are {ess.min():.1f} to {ess.max():.1f} of "
+            f"{data['draws'].max()} draws."
+        )
+    )
+
+
+def trace(frame: pd.DataFrame) -> Chart:
+    """Draws in the order in which the chains made them.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        chain, draw, value, quantity. Of long chains every k-th draw is shown.
+
+    Returns
+    -------
+    altair chart
+        A panel for each quantity, a line for each chain.
+    """
+    quantities, chains = _in_order(frame["quantity"]), _in_order(frame["chain"])
+    every = math.ceil(len(frame) / _TRACE_POINTS)
+    shown = frame[frame["draw"] % every == frame["draw"].min() % every]
+    panels = []
+    for quantity, rows in shown.groupby("quantity", sort=False):
+        last = quantity == quantities[-1]
+        panels.append(
+            alt.Chart(_compact(rows[["chain", "draw", "value"]]))
+            .mark_line(strokeWidth=1, opacity=0.8)
+            .encode(
+                x=alt.X(
+                    "draw:Q",
+                    title="Draw" if last else None,
+                    scale=alt.Scale(nice=False),
+                    axis=alt.Axis(grid=False),
+                ),
+                y=alt.Y("value:Q", title=None, scale=alt.Scale(zero=False)),
+                color=_chain_colour(chains),
+            )
+            .properties(title=_label(quantity), width=_WIDTH - 60, height=110)
+        )
+    thinned = f" One draw in {every} is shown." if every > 1 else ""
+    return alt.vconcat(*panels).properties(
+        description=(
+            f"Trace of {_and(map(_label, quantities))} in {len(chains)} chains; chains that have "
+            f"mixed lie on top of each other.{thinned}"
+        )
+    )
+
+
+def rank_plot(frame: pd.DataFrame) -> Chart:
+    """Where each chain's draws rank among the draws of all chains.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        chain, draw, value, quantity; all chains of one length.
+
+    Returns
+    -------
+    altair chart
+        A panel for each quantity, a row for each chain: the count in each of 20 equal ranges of
+        rank over the count that mixed chains would have. White throughout is ideal (Vehtari and
+        others 2021).
+    """
+    quantities, chains = _in_order(frame["quantity"]), _in_order(frame["chain"])
+    n_bins = 20
+    panels, farthest = [], 1.0
+    for quantity, rows in frame.groupby("quantity", sort=False):
+        # Ties of a discrete quantity are shared out over the chains, in the order of the draws.
+        rows = rows.sort_values(["draw", "chain"])
+        share = (stats.rankdata(rows["value"], method="ordinal") - 0.5) / len(rows)
+        counts = pd.crosstab(rows["chain"].to_numpy(), (share * n_bins).astype(int))
+        counts = counts.reindex(index=chains, columns=range(n_bins), fill_value=0)
+        ratio = counts * n_bins * len(chains) / len(rows)
+        farthest = max(farthest, float(ratio.to_numpy().max()))
+        cells = ratio.rename_axis(index="chain", columns="bin").stack().rename("ratio")
+        data = cells.reset_index()
+        data["low"] = data["bin"] * (100 // n_bins)
+        data["high"] = data["low"] + 100 // n_bins
+        last = quantity == quantities[-1]
+        panels.append(
+            alt.Chart(_compact(data[["chain", "low", "high", "ratio"]]))
+            .mark_rect(tooltip=True, stroke="white", strokeWidth=0.5)
+            .encode(
+                x=alt.X(
+                    "low:Q",
+                    bin="binned",
+                    title="Rank among the draws of all chains (percent)" if last else None,
+                    scale=alt.Scale(domain=[0, 100]),
+                    axis=alt.Axis(grid=False),
+                ),
+                x2="high:Q",
+                y=alt.Y("chain:N", sort=[str(c) for c in chains], title="Chain"),
+                color=alt.Color(
+                    "ratio:Q",
+                    title="Draws, relative to chains that have mixed",
+                    scale=alt.Scale(
+                        domain=[0, 1, 2], range=["#2166AC", "#F7F7F7", "#B2182B"], clamp=True
+                    ),
+                    legend=alt.Legend(values=[0, 1, 2], gradientLength=160),
+                ),
+            )
+            .properties(title=_label(quantity), width=_WIDTH - 60, height=max(16 * len(chains), 60))
+        )
+    return alt.vconcat(*panels).properties(
+        description=(
+            f"Ranks of the draws of {len(chains)} chains among the draws of all, for "
+            f"{_and(map(_label, quantities))}. Chains that have mixed fill each twentieth of the "
+            f"ranks alike; here the fullest has {farthest:.1f} times its share."
+        )
+    )
+
+
+def subset_risk(frame: pd.DataFrame, prior: float) -> Chart:
+    """Posterior probability of each value of the unknown variables (equation 16).
+
+    Parameters
+    ----------
+    frame : DataFrame
+        value (text), probability and truth (bool).
+    prior : float
+        The prior probability, drawn as a dotted rule.
+
+    Returns
+    -------
+    altair chart
+        Bars from the most to the least probable value, the true one in another colour.
+
+    Raises
+    ------
+    ValueError
+        Unless exactly one value is the true one.
+    """
+    if frame["truth"].sum() != 1:
+        raise ValueError(f"frame marks {frame['truth'].sum()} values as the truth; it must be one")
+    truth = float(frame.loc[frame["truth"].to_numpy(dtype=bool), "probability"].iloc[0])
+    data = frame.sort_values("probability", ascending=False, kind="stable")
+    values = _short(data["value"])
+    data = data.assign(value=values, which=np.where(data["truth"], "true value", "other value"))
+    bars = (
+        alt.Chart(_compact(data[["value", "probability", "which"]]))
+        .mark_bar(tooltip=True)
+        .encode(
+            x=alt.X("probability:Q", title="Posterior probability"),
+            y=alt.Y("value:N", sort=values, title=None),
+            color=alt.Color(
+                "which:N",
+                title=None,
+                scale=alt.Scale(domain=["true value", "other value"], range=[TRUTH, NEUTRAL]),
+            ),
+        )
+    )
+    rule = alt.Chart(pd.DataFrame({"prior": [_significant(prior)]}))
+    position = int((data["probability"] > truth).sum()) + 1
+    return alt.layer(bars, rule.mark_rule(**REFERENCE).encode(x="prior:Q")).properties(
+        width=_width(values),
+        height=15 * len(values),
+        description=(
+            f"Bars of the posterior probability of {len(values)} values of the unknown variables. "
+            f"The true value has probability {truth:.2g}, number {position} from the top; "
+            f"a dotted rule marks the prior probability, {prior:.2g}."
+        ),
+    )
+
+
+def _in_order(values: Iterable[Any]) -> list[Any]:
+    return list(dict.fromkeys(values))
+
+
+def _label(name: object) -> str:
+    return str(name).replace("_", " ")
+
+
+def _and(names: Iterable[str]) -> str:
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def _colours(names: Sequence[str]) -> dict[str, str]:
+    """A colour for each name: its own where it is a method, else one of the others in turn."""
+    spare = [name for name in names if name not in COLOURS]
+    return {
+        name: COLOURS.get(name) or OTHER_COLOURS[spare.index(name) % len(OTHER_COLOURS)]
+        for name in names
+    }
+
+
+def _colour(field: str, names: Sequence[str]) -> alt.Color:
+    scale = alt.Scale(domain=list(names), range=list(_colours(names).values()))
+    return alt.Color(f"{field}:N", title=None, scale=scale)
+
+
+def _chain_colour(chains: Sequence[Any]) -> alt.Color:
+    colours = [*COLOURS.values(), *OTHER_COLOURS]
+    scale = alt.Scale(
+        domain=list(chains), range=[colours[i % len(colours)] for i in range(len(chains))]
+    )
+    return alt.Color("chain:N", title="Chain", scale=scale, legend=alt.Legend(columns=8))
+
+
+def _reference_y(value: float) -> alt.Chart:
+    frame = pd.DataFrame({"expected": [_significant(value)]})
+    return alt.Chart(frame).mark_rule(**REFERENCE).encode(y="expected:Q")
+
+
+def _square_root_ticks(largest: float) -> list[int]:
+    """Round counts, at least an eighth of the axis apart on a square-root scale."""
+    ticks = [0]
+    for count in (digit * 10**power for power in range(9) for digit in (1, 2, 5)):
+        if count <= largest and math.sqrt(count) - math.sqrt(ticks[-1]) > math.sqrt(largest) / 8:
+            ticks.append(count)
+    return ticks
+
+
+def _short(labels: Sequence[Any]) -> list[str]:
+    """Labels of at most 36 characters, unless two would become the same.
+
+    Vega could cut them too, but measures each many times to do so, seconds in all.
+    """
+    text = [str(label) for label in labels]
+    cut = [t if len(t) <= 36 else t[:35].rstrip() + "…" for t in text]
+    return cut if len(set(cut)) == len(set(text)) else text
+
+
+def _width(labels: Sequence[str]) -> float:
+    """Width of a plot that shares 620 px with its labels."""
+    return _WIDTH - min(_LABEL_LIMIT, 7 * max(len(str(label)) for label in labels))
+
+
+def _significant(value: float) -> float:
+    return float(f"{value:.4g}")
+
+
+def _compact(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with four significant digits, which is more than a figure shows."""
+    decimals = frame.select_dtypes("floating").columns
+    return frame.assign(**{name: frame[name].map(_significant) for name in decimals})

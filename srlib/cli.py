@@ -1,0 +1,152 @@
+"""The command line: ``srlib run``, ``build``, ``report`` and ``parameters``."""
+
+from pathlib import Path
+
+import click
+
+from srlib.parameters import (
+    UsageError,
+    find_papers,
+    find_root,
+    read_parameters,
+    resolve,
+    unknown,
+)
+
+
+class _Commands(click.Group):
+    """Shows what cannot be run as bad usage, whichever command was asked for."""
+
+    def invoke(self, context: click.Context) -> object:
+        try:
+            return super().invoke(context)
+        except UsageError as error:
+            raise click.UsageError(str(error)) from None
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+def main() -> None:
+    """Run the papers on disclosure risk of synthetic data.
+
+    A PAPER is the name of a text notebook in notebooks/, without its ending; where none is
+    given, all that exist are taken.
+    """
+
+
+def _named(root: Path, papers: tuple[str, ...]) -> list[str]:
+    """Return the papers asked for, each once, or all of them."""
+    existing = find_papers(root)
+    wrong = [unknown("paper", paper, existing) for paper in papers if paper not in existing]
+    if wrong:
+        raise UsageError("\n".join(wrong))
+    if not existing:
+        click.echo("notebooks/ holds no paper yet", err=True)
+    return list(dict.fromkeys(papers)) or existing
+
+
+@main.command()
+@click.argument("papers", metavar="[PAPER]...", nargs=-1)
+@click.option("--profile", default="default", help="File in params/PAPER/, without its ending.")
+@click.option(
+    "--params",
+    "params_file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="YAML file of parameter values, over the profile's.",
+)
+@click.option(
+    "-p",
+    "overrides",
+    metavar="NAME VALUE",
+    nargs=2,
+    multiple=True,
+    help="One parameter's value, over all others; 'srlib parameters PAPER' lists them.",
+)
+@click.option(
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder to write PAPER/PROFILE/ in; the project's outputs/ where not given.",
+)
+def run(
+    papers: tuple[str, ...],
+    profile: str,
+    params_file: Path | None,
+    overrides: tuple[tuple[str, str], ...],
+    output: Path | None,
+) -> None:
+    """Run papers into outputs/PAPER/PROFILE/."""
+    root = find_root(Path.cwd())
+    requests, wrong = [], []
+    for paper in _named(root, papers):
+        try:
+            requests.append(resolve(root, paper, profile, params_file, overrides))
+        except UsageError as error:
+            wrong.append(str(error))
+    if wrong:
+        raise UsageError("\n".join(wrong))
+
+    # Imported here: bad usage is told at once, without the time that papermill takes to import.
+    from srlib.run import NotebookFailed
+    from srlib.run import run as run_paper
+
+    failures = 0
+    for request in requests:
+        try:
+            folder = run_paper(root, request, output or root / "outputs")
+            click.echo(f"{request.paper}: {_shown(folder)}")
+        except NotebookFailed as error:
+            click.echo(str(error), err=True)
+            failures += 1
+    if failures:
+        raise SystemExit(1)
+
+
+def _shown(path: Path) -> Path:
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+
+
+@main.command()
+@click.argument("papers", metavar="[PAPER]...", nargs=-1)
+def build(papers: tuple[str, ...]) -> None:
+    """Execute text notebooks at their defaults and write the committed .ipynb beside them."""
+    root = find_root(Path.cwd())
+    papers = tuple(_named(root, papers))
+
+    from srlib.run import NotebookFailed
+    from srlib.run import build as build_paper
+
+    failures = 0
+    for paper in papers:
+        try:
+            click.echo(f"{paper}: {_shown(build_paper(root, paper))}")
+        except NotebookFailed as error:
+            click.echo(str(error), err=True)
+            failures += 1
+    if failures:
+        raise SystemExit(1)
+
+
+@main.command()
+@click.argument("run_dir", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--public", is_flag=True, help="Leave out what names real combinations.")
+def report(run_dir: Path, public: bool) -> None:
+    """Write the self-contained HTML report of a run's folder.
+
+    It is report.html, and with --public report-public.html.
+    """
+    if not (run_dir / "notebook.ipynb").is_file():
+        raise UsageError(f"{run_dir} is no run's folder: it holds no notebook.ipynb")
+
+    from srlib.report import write
+
+    click.echo(write(run_dir, public))
+
+
+@main.command()
+@click.argument("paper")
+def parameters(paper: str) -> None:
+    """List a paper's parameters: type, default, range and meaning."""
+    root = find_root(Path.cwd())
+    _named(root, (paper,))
+    for p in read_parameters(root / "notebooks" / f"{paper}.py").values():
+        click.echo(f"{p.name}: {p.type} = {p.default!r}  {p.range}".rstrip())
+        click.echo(f"    {p.help}")

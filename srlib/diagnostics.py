@@ -1,0 +1,330 @@
+"""Convergence of Markov chains and reliability of importance weights, by way of ArviZ.
+
+Samples are arrays (chains, draws). The thresholds are those of Vehtari, Gelman, Simpson,
+Carpenter and Bürkner (2021): R-hat at most 1.01, and 400 effective draws in bulk and tails.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+if TYPE_CHECKING:
+    from xarray import DataTree
+
+MAX_R_HAT = 1.01
+MIN_EFFECTIVE_DRAWS = 400
+
+CONVERGED = "converged"
+NOT_MIXED = f"R-hat above {MAX_R_HAT}"
+TOO_FEW = f"too few effective draws (below {MIN_EFFECTIVE_DRAWS})"
+CONSTANT = "constant"
+UNKNOWN = "R-hat unknown (one chain or values that are not finite)"
+
+
+def r_hat(draws: ArrayLike) -> NDArray[np.float64]:
+    """Rank-normalised split R-hat of each quantity (Vehtari and others 2021).
+
+    Parameters
+    ----------
+    draws : array_like of float
+        (chains, draws) or (chains, draws, quantities).
+
+    Returns
+    -------
+    ndarray of float
+        () or (quantities,); about 1 when the chains agree, infinite when each chain sits on a
+        value of its own. NaN for a single chain, for a constant and where a value is not finite.
+
+    Raises
+    ------
+    ValueError
+        If the shape is another or there are fewer than 4 draws.
+    """
+    from arviz_stats.base import array_stats
+
+    sample = _checked(draws)
+    if len(sample) == 1:
+        return np.full(sample.shape[2:], np.nan)
+    finite = np.isfinite(sample).all(axis=(0, 1))
+    sample = np.where(finite, sample, 0.0)
+    stuck = (np.ptp(sample, axis=1) == 0).all(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value = np.asarray(array_stats.rhat(sample, chain_axis=0, draw_axis=1))
+    return np.where(stuck, np.where(np.ptp(sample, axis=(0, 1)) == 0, np.nan, np.inf), value)
+
+
+def summary(quantities: Mapping[str, ArrayLike]) -> pd.DataFrame:
+    """Mean, Monte Carlo error and convergence of scalar quantities.
+
+    Parameters
+    ----------
+    quantities : mapping of str to array_like of float
+        Name to draws (chains, draws). Quantities should not depend on the labels of mixture
+        components.
+
+    Returns
+    -------
+    DataFrame
+        One row a quantity: quantity, mean, sd, mcse (of the mean), ess_bulk, ess_tail (the
+        smaller of the 5 % and 95 % quantiles'), r_hat and verdict, one of `CONVERGED`,
+        `NOT_MIXED`, `TOO_FEW`, `CONSTANT` and `UNKNOWN`.
+
+    Raises
+    ------
+    ValueError
+        If a shape is not (chains, draws) or there are fewer than 4 draws.
+    """
+    from arviz_stats.base import array_stats
+
+    rows = []
+    for name, draws in quantities.items():
+        sample = _checked(draws)
+        if sample.ndim != 2:
+            raise ValueError(f"{name} has shape {sample.shape}; it must be (chains, draws)")
+        finite, constant = np.isfinite(sample).all(), (sample == sample.flat[0]).all()
+        row = dict.fromkeys(("mean", "sd", "mcse", "ess_bulk", "ess_tail"), np.nan)
+        if finite:
+            row |= {"mean": float(sample.mean()), "sd": float(sample.std(ddof=1)), "mcse": 0.0}
+        if finite and not constant:
+            axes = {"chain_axis": 0, "draw_axis": 1}
+            tail = array_stats.ess(sample, method="tail", prob=(0.05, 0.95), **axes)
+            row |= {
+                "mcse": float(array_stats.mcse(sample, method="mean", **axes)),
+                "ess_bulk": float(array_stats.ess(sample, method="bulk", **axes)),
+                "ess_tail": float(tail),
+            }
+        row["r_hat"] = float(r_hat(sample))
+        word = CONSTANT if constant else _word(row["r_hat"], row["ess_bulk"], row["ess_tail"])
+        rows.append({"quantity": name, **row, "verdict": word})
+    columns = ["quantity", "mean", "sd", "mcse", "ess_bulk", "ess_tail", "r_hat", "verdict"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def verdict(table: pd.DataFrame) -> str:
+    """Say in words whether the numbers that follow may be relied on.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `summary` returns.
+
+    Returns
+    -------
+    str
+        One to three sentences.
+    """
+    sentences = []
+    if apart := _names(table, NOT_MIXED):
+        worst = table.loc[table["verdict"] == NOT_MIXED, "r_hat"].max()
+        sentences.append(
+            f"R-hat is above {MAX_R_HAT} for {apart} (largest: {worst:.2f}): the chains have not "
+            "visited the same part of the posterior, so effective sample sizes and Monte Carlo "
+            "errors computed within chains are too optimistic. Read the numbers below as averages "
+            "over the places where these chains settled, and their error from the spread between "
+            "chains."
+        )
+    if few := _names(table, TOO_FEW):
+        sentences.append(
+            f"Fewer than {MIN_EFFECTIVE_DRAWS} effective draws for {few}: the chains agree, but "
+            "means are rough and quantiles and R-hat itself unreliable; run longer."
+        )
+    if unknown := _names(table, UNKNOWN):
+        sentences.append(
+            f"Convergence of {unknown} cannot be judged: it takes two chains or more and finite "
+            "values."
+        )
+    if constant := _names(table, CONSTANT):
+        sentences.append(
+            f"No draw of {constant} differs from another, so there is nothing to judge."
+        )
+    if not sentences:
+        return (
+            f"R-hat is at most {MAX_R_HAT} and there are at least {MIN_EFFECTIVE_DRAWS} effective "
+            "draws for every quantity: no sign that the chains disagree."
+        )
+    return " ".join(sentences)
+
+
+def to_datatree(quantities: Mapping[str, ArrayLike]) -> "DataTree":
+    """Hand draws to ArviZ: a DataTree with a group ``posterior``.
+
+    Parameters
+    ----------
+    quantities : mapping of str to array_like of float
+        Name to draws (chains, draws) or (chains, draws, ...).
+
+    Returns
+    -------
+    xarray.DataTree
+        With dimensions chain and draw, for any function of ArviZ.
+    """
+    from arviz_base import from_dict
+
+    return from_dict({"posterior": {name: np.asarray(v) for name, v in quantities.items()}})
+
+
+def long_format(quantities: Mapping[str, ArrayLike]) -> pd.DataFrame:
+    """Draws as the charts of chains take them.
+
+    Parameters
+    ----------
+    quantities : mapping of str to array_like of float
+        Name to draws (chains, draws).
+
+    Returns
+    -------
+    DataFrame
+        One row a draw: quantity, chain (from 1), draw (from 1) and value.
+    """
+    frames = []
+    for name, draws in quantities.items():
+        sample = _checked(draws)
+        chain, draw = np.indices(sample.shape) + 1
+        frames.append(
+            pd.DataFrame(
+                {
+                    "quantity": name,
+                    "chain": chain.ravel(),
+                    "draw": draw.ravel(),
+                    "value": sample.ravel(),
+                }
+            )
+        )
+    return pd.concat(frames, ignore_index=True)
+
+
+def importance_ess(log_weights: ArrayLike, axis: int = -1) -> NDArray[np.float64]:
+    """Effective sample size of importance weights, (sum w)^2 / sum w^2 (Kish 1965).
+
+    Parameters
+    ----------
+    log_weights : array_like of float
+        Logarithms of weights, any shape, known up to a constant along `axis`; -inf is a weight
+        of 0.
+    axis : int
+        The axis that the draws lie along.
+
+    Returns
+    -------
+    ndarray of float
+        Shape without `axis`, from 1 (one draw carries everything) to the number of draws.
+
+    Raises
+    ------
+    ValueError
+        If a log weight is NaN or +inf, or all along `axis` are -inf.
+    """
+    weights = _relative_weights(log_weights, axis)
+    return weights.sum(axis=axis) ** 2 / (weights**2).sum(axis=axis)
+
+
+def pareto_k(log_weights: ArrayLike) -> NDArray[np.float64]:
+    """Shape of the generalised Pareto tail of importance weights (Vehtari and others 2024).
+
+    Above 0.7 the estimator is unreliable with any practicable number of draws; from 1 on its
+    weights have no mean.
+
+    Parameters
+    ----------
+    log_weights : array_like of float
+        (..., draws), known up to a constant along the last axis.
+
+    Returns
+    -------
+    ndarray of float
+        (...,). Infinite where the tail itself vanishes beside the largest weight (a ratio below
+        the smallest double). NaN where no tail can be fitted: fewer than 30 draws, or a tail of
+        equal weights.
+
+    Raises
+    ------
+    ValueError
+        As `importance_ess`.
+    """
+    from arviz_stats.base import array_stats
+
+    weights = _relative_weights(log_weights, -1)
+    log = np.asarray(log_weights, dtype=float).reshape(-1, weights.shape[-1])
+    k = np.full(len(log), np.nan)
+    if log.shape[-1] >= 30:
+        tail_start = np.quantile(log, 0.8, axis=-1, method="lower")
+        fits = log.max(axis=-1) > tail_start
+        # psislw takes log-likelihoods left out, the negative of a log weight.
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            k[fits] = [array_stats.psislw(-row)[1] for row in log[fits]]
+        # psislw fits the largest min(S / 5, 3 sqrt(S)) weights; where their smallest is zero beside
+        # the largest of all, what it returns has no meaning.
+        n_draws = log.shape[-1]
+        n_tail = int(np.ceil(min(0.2 * n_draws, 3 * np.sqrt(n_draws))))
+        cut = np.partition(weights.reshape(log.shape), n_draws - n_tail, axis=-1)
+        k[fits & (cut[:, n_draws - n_tail] == 0)] = np.inf
+    return k.reshape(weights.shape[:-1])
+
+
+def importance_summary(log_weights: ArrayLike) -> pd.DataFrame:
+    """How much of each importance sampling estimate rests on how many draws.
+
+    Parameters
+    ----------
+    log_weights : array_like of float
+        (synthetic data sets, draws).
+
+    Returns
+    -------
+    DataFrame
+        One row a synthetic data set: synthetic_set (from 1), draws, ess, largest_share (of the
+        total weight, carried by the draw with the largest) and pareto_k.
+
+    Raises
+    ------
+    ValueError
+        As `importance_ess`.
+    """
+    weights = np.atleast_2d(_relative_weights(log_weights, -1))
+    return pd.DataFrame(
+        {
+            "synthetic_set": np.arange(1, len(weights) + 1),
+            "draws": weights.shape[1],
+            "ess": np.atleast_1d(importance_ess(log_weights)),
+            "largest_share": weights.max(axis=1) / weights.sum(axis=1),
+            "pareto_k": np.atleast_1d(pareto_k(log_weights)),
+        }
+    )
+
+
+def _checked(draws: ArrayLike) -> NDArray[np.float64]:
+    sample = np.asarray(draws, dtype=float)
+    if sample.ndim not in (2, 3) or sample.shape[0] < 1 or sample.shape[1] < 4:
+        raise ValueError(
+            f"draws has shape {sample.shape}; it must be (chains, draws) or (chains, draws, "
+            "quantities) with at least 4 draws"
+        )
+    return sample
+
+
+def _word(r_hat: float, ess_bulk: float, ess_tail: float) -> str:
+    if np.isnan(r_hat):
+        return UNKNOWN
+    if r_hat > MAX_R_HAT:
+        return NOT_MIXED
+    return TOO_FEW if min(ess_bulk, ess_tail) < MIN_EFFECTIVE_DRAWS else CONVERGED
+
+
+def _names(table: pd.DataFrame, word: str) -> str:
+    return ", ".join(table.loc[table["verdict"] == word, "quantity"])
+
+
+def _relative_weights(log_weights: ArrayLike, axis: int) -> NDArray[np.float64]:
+    """Weights divided by the largest along `axis`."""
+    log = np.asarray(log_weights, dtype=float)
+    if log.ndim == 0 or log.shape[axis] == 0:
+        raise ValueError(f"log_weights has shape {log.shape}; it must hold at least one draw")
+    largest = log.max(axis=axis, keepdims=True)
+    if not np.isfinite(largest).all():
+        raise ValueError(
+            "log_weights must not be NaN or +inf, and not -inf for every draw of an estimate"
+        )
+    return np.exp(log - largest)

@@ -1,0 +1,328 @@
+"""Parameters of a notebook: read from its text, checked before anything runs."""
+
+import ast
+import difflib
+import io
+import math
+import re
+import tokenize
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+SET_BY_RUNNER = "output_dir"
+
+
+class UsageError(ValueError):
+    """Something asked for that cannot be run; each line of the message names one thing."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One annotated literal of a notebook's parameters cell.
+
+    ``range`` is the interval, as in ``(0, 1]``, or the set of choices, as in ``{exact, both}``,
+    that the comment behind the literal begins with; empty where it begins with neither. For a
+    list it holds for every element.
+    """
+
+    name: str
+    type: str
+    default: Any
+    range: str
+    help: str
+
+    def check(self, value: Any) -> Any:
+        """Return the value in the parameter's type.
+
+        Raises
+        ------
+        ValueError
+            Where the value is of another type (an int is taken for a float; a bool is no int)
+            or out of range.
+        """
+        try:
+            value = _convert(value, ast.parse(self.type, mode="eval").body)
+        except TypeError:
+            kind = "null" if value is None else type(value).__name__
+            raise ValueError(f"{self.name} = {value!r} is {kind}, not {self.type}") from None
+        for item in value if isinstance(value, list) else [value]:
+            if item is not None and not _within(item, self.range):
+                raise ValueError(f"{self.name} = {value!r} is out of range: {self.range}")
+        return value
+
+    def parse(self, text: str) -> Any:
+        """Return the value that a command line gives: YAML, or literally for text.
+
+        Raises
+        ------
+        ValueError
+            As `check`, and where the text is no YAML.
+        """
+        members = [member.strip() for member in self.type.split("|")]
+        if "str" in members:
+            return self.check(None if text == "null" and "None" in members else text)
+        try:
+            value = yaml.load(text, _Loader)
+        except yaml.YAMLError:
+            raise ValueError(f"{self.name} = {text!r} cannot be read as {self.type}") from None
+        return self.check(value)
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML in which 1e-3 is a number and only true and false are truth values."""
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":bool")]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:bool", re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF")
+)
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float", re.compile(r"^[-+]?\d+[eE][-+]?\d+$"), list("-+0123456789")
+)
+
+
+def _convert(value: Any, annotation: ast.expr) -> Any:
+    """Return value in the annotated type; TypeError where it is of another."""
+    match annotation:
+        case ast.Name("float") if isinstance(value, int | float) and not isinstance(value, bool):
+            return float(value)
+        case ast.Name("int") if isinstance(value, int) and not isinstance(value, bool):
+            return value
+        case ast.Name("bool" | "str" as name) if type(value).__name__ == name:
+            return value
+        case ast.Constant(None) if value is None:
+            return None
+        case ast.BinOp(left, ast.BitOr(), right):
+            try:
+                return _convert(value, left)
+            except TypeError:
+                return _convert(value, right)
+        case ast.Subscript(ast.Name("list"), item) if isinstance(value, list):
+            return [_convert(element, item) for element in value]
+        case ast.Subscript(ast.Name("dict"), ast.Tuple([key, item])) if isinstance(value, dict):
+            return {_convert(k, key): _convert(v, item) for k, v in value.items()}
+    raise TypeError
+
+
+_NUMBER = r"[-+]?(?:inf|[\d_]*\.?[\d_]+(?:e[-+]?\d+)?)"
+_INTERVAL = re.compile(rf"([\[(])\s*({_NUMBER})\s*,\s*({_NUMBER})\s*([\])])")
+_CHOICES = re.compile(r"\{([^{}]*)\}")
+
+
+def _within(value: Any, range_: str) -> bool:
+    if interval := _INTERVAL.fullmatch(range_):
+        left, low, high, right = interval.groups()
+        above = value >= float(low) if left == "[" else value > float(low)
+        below = value <= float(high) if right == "]" else value < float(high)
+        return above and below and not math.isnan(value)
+    if choices := _CHOICES.fullmatch(range_):
+        allowed = [choice.strip().strip("\"'") for choice in choices[1].split(",")]
+        return str(value) in allowed
+    return True
+
+
+def _split_comment(comment: str) -> tuple[str, str]:
+    """Return the range that a comment begins with, and the rest."""
+    comment = comment.removeprefix("#").strip()
+    start = _INTERVAL.match(comment) or _CHOICES.match(comment)
+    return (start[0], comment[start.end() :].strip()) if start else ("", comment)
+
+
+_CELL = re.compile(r"^# %%(.*)$", re.MULTILINE)
+_TAGS = re.compile(r"tags=(\[[^\]]*\])")
+
+
+def _parameters_cell(text: str) -> str:
+    """Return the source of the first cell tagged ``parameters``; empty where there is none."""
+    headers = list(_CELL.finditer(text))
+    for header, following in zip(headers, [*headers[1:], None], strict=True):
+        tags = _TAGS.search(header[1])
+        if tags and "parameters" in ast.literal_eval(tags[1]):
+            return text[header.end() : following.start() if following else None]
+    return ""
+
+
+def read_parameters(notebook: Path) -> dict[str, Parameter]:
+    """Return the parameters that a text notebook declares, by name and in its order.
+
+    Parameters
+    ----------
+    notebook : Path
+        Text notebook in the percent format. Its parameters cell holds annotated literals only,
+        each with a comment behind it: ``n_draws: int = 100  # [1, inf) draws that are kept``.
+        Types are bool, int, float, str, ``list[...]``, ``dict[..., ...]`` and unions of them
+        and None.
+
+    Raises
+    ------
+    UsageError
+        Where the cell is missing or holds anything else, or a default is not of its own type
+        and range.
+    """
+    source = _parameters_cell(notebook.read_text(encoding="utf-8"))
+    comments = {
+        token.start[0]: token.string
+        for token in tokenize.generate_tokens(io.StringIO(source).readline)
+        if token.type == tokenize.COMMENT
+    }
+    parameters = {}
+    for node in ast.parse(source).body:
+        try:
+            match node:
+                case ast.AnnAssign(ast.Name(name), annotation, ast.expr() as value):
+                    default = ast.literal_eval(value)
+                case _:
+                    raise ValueError("not an annotated literal")
+            range_, help_ = _split_comment(comments.get(node.end_lineno or 0, ""))
+            declared = Parameter(name, ast.unparse(annotation), default, range_, help_)
+            parameters[name] = Parameter(
+                name, declared.type, declared.check(default), range_, help_
+            )
+        except ValueError as error:
+            line = ast.unparse(node).splitlines()[0]
+            raise UsageError(f"{notebook.name}: parameters cell, '{line}': {error}") from None
+    if SET_BY_RUNNER not in parameters:
+        raise UsageError(
+            f"{notebook.name}: no cell tagged parameters that declares {SET_BY_RUNNER}: str"
+        )
+    return parameters
+
+
+def find_root(start: Path) -> Path:
+    """Return the project's folder: the nearest at or above start with notebooks/ and params/.
+
+    Where there is none, it is the folder that holds the package.
+
+    Raises
+    ------
+    UsageError
+        Where neither is a project.
+    """
+    for folder in [start, *start.parents, Path(__file__).resolve().parents[1]]:
+        if (folder / "notebooks").is_dir() and (folder / "params").is_dir():
+            return folder
+    raise UsageError(f"no folder with notebooks/ and params/ at or above {start}")
+
+
+def find_papers(root: Path) -> list[str]:
+    """Return the keys of the papers that exist: the text notebooks' names, sorted."""
+    return sorted(path.stem for path in (root / "notebooks").glob("*.py"))
+
+
+def find_profiles(root: Path, paper: str) -> list[str]:
+    """Return the names of a paper's profiles, ``default`` first."""
+    files = (root / "params" / paper).glob("*.yaml")
+    return ["default", *sorted(f.stem for f in files if not f.stem.startswith("sweep_"))]
+
+
+def unknown(kind: str, name: str, known: Iterable[str]) -> str:
+    """Return the message for a name that is not among the known ones."""
+    known = list(known)
+    close = difflib.get_close_matches(name, known, n=1)
+    hint = f", did you mean {close[0]!r}?" if close else ""
+    return f"unknown {kind} {name!r}{hint} (known: {', '.join(known) or 'none'})"
+
+
+def read_mapping(path: Path) -> dict[str, Any]:
+    """Return the mapping of parameters to values that a YAML file holds.
+
+    Raises
+    ------
+    UsageError
+        Where the file cannot be read or holds something else.
+    """
+    try:
+        values = yaml.load(path.read_text(encoding="utf-8"), _Loader)
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise UsageError(f"{path}: cannot be read as YAML: {error}") from None
+    if values is None:
+        return {}
+    if not isinstance(values, dict):
+        raise UsageError(f"{path}: holds no mapping of parameter: value")
+    return values
+
+
+@dataclass(frozen=True)
+class Request:
+    """One paper to run.
+
+    ``parameters`` holds the value of every parameter but ``output_dir``; ``changed`` those that
+    were given beside the profile.
+    """
+
+    paper: str
+    profile: str
+    parameters: Mapping[str, Any]
+    changed: Mapping[str, Any]
+
+
+def resolve(
+    root: Path,
+    paper: str,
+    profile: str = "default",
+    params_file: Path | None = None,
+    overrides: Iterable[tuple[str, str]] = (),
+) -> Request:
+    """Return the checked request to run a paper.
+
+    Values come from the notebook's defaults, then the profile, then the file, then the
+    overrides, each over the one before.
+
+    Parameters
+    ----------
+    root : Path
+        The project's folder.
+    paper : str
+        Name of a text notebook without its ending.
+    profile : str
+        Name of a file in ``params/<paper>`` without its ending, or ``default``.
+    params_file : Path, optional
+        YAML file of more values.
+    overrides : iterable of (str, str)
+        Names and values as a command line gives them.
+
+    Raises
+    ------
+    UsageError
+        One line for everything that is wrong.
+    """
+    if paper not in find_papers(root):
+        raise UsageError(unknown("paper", paper, find_papers(root)))
+    declared = read_parameters(root / "notebooks" / f"{paper}.py")
+    if profile not in find_profiles(root, paper):
+        raise UsageError(f"{paper}: {unknown('profile', profile, find_profiles(root, paper))}")
+    wrong: list[str] = []
+
+    def checked(values: Iterable[tuple[Any, Any]], source: str, method: str) -> dict[str, Any]:
+        good = {}
+        for name, value in values:
+            if name == SET_BY_RUNNER:
+                wrong.append(f"{source}: {name} is set by the runner; choose with --output")
+            elif name not in declared:
+                names = [known for known in declared if known != SET_BY_RUNNER]
+                wrong.append(f"{source}: {unknown('parameter', str(name), names)}")
+            else:
+                try:
+                    good[name] = getattr(declared[name], method)(value)
+                except ValueError as error:
+                    wrong.append(f"{source}: {error}")
+        return good
+
+    values = {name: p.default for name, p in declared.items() if name != SET_BY_RUNNER}
+    if profile != "default":
+        path = root / "params" / paper / f"{profile}.yaml"
+        values |= checked(read_mapping(path).items(), f"params/{paper}/{path.name}", "check")
+    changed: dict[str, Any] = {}
+    if params_file is not None:
+        changed |= checked(read_mapping(params_file).items(), f"{paper}: {params_file}", "check")
+    changed |= checked(overrides, paper, "parse")
+    if wrong:
+        raise UsageError("\n".join(wrong))
+    return Request(paper, profile, values | changed, changed)

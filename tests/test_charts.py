@@ -1,0 +1,319 @@
+"""Figures: what they show, how they are drawn, and what they are embedded as."""
+
+import json
+import re
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
+from typing import Any
+
+import nbformat
+import numpy as np
+import pandas as pd
+import pytest
+import vl_convert
+
+from srlib import charts, diagnostics
+
+HOSTILE = "<script>alert('&')</script>"
+TERMS = ["Intercept", "SEX", HOSTILE]
+
+
+def joint(levels_a, levels_b):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        [(a, b, s) for a in levels_a for b in levels_b for s in ("original", "synthetic")],
+        columns=["level_a", "level_b", "source"],
+    )
+    return frame.assign(proportion=rng.dirichlet(np.ones(len(frame))) * 2, se=0.01)
+
+
+def regression():
+    return pd.DataFrame(
+        {
+            "term": TERMS,
+            "original": [2.0, -0.3, 0.1],
+            "original_low": [1.5, -0.4, -0.1],
+            "original_high": [2.5, -0.2, 0.3],
+            "synthetic": [1.9, -0.1, 0.2],
+            "low": [1.0, -0.15, -np.inf],
+            "high": [2.8, -0.05, 1e150],
+        }
+    )
+
+
+def printed():
+    return pd.DataFrame(
+        {"term": TERMS[:2] * 2, "source": ["original"] * 2 + ["synthetic"] * 2, "value": range(4)}
+    )
+
+
+def risks(n=500):
+    rng = np.random.default_rng(1)
+    frames = [
+        pd.DataFrame({"rank": rng.integers(1, 36, n), "probability": rng.gamma(10, s, n)})
+        for s in (0.003, 0.004)
+    ]
+    estimators = ("importance_sampling", "predictive_ratio")
+    return pd.concat(f.assign(estimator=e) for f, e in zip(frames, estimators, strict=True))
+
+
+def pairs(n=3500):
+    x = np.exp(np.random.default_rng(2).normal(-3.5, 0.5, n))
+    return pd.DataFrame({"x": x, "y": x * 1.1})
+
+
+def weights():
+    log_weights = np.random.default_rng(3).normal(0, 30, (5, 100))
+    return diagnostics.importance_summary(log_weights)
+
+
+def chains(n_chains=4, n_draws=1000, shift=0.0):
+    draws = np.random.default_rng(4).normal(size=(n_chains, n_draws))
+    draws[-1] += shift
+    return diagnostics.long_format({"log_likelihood": draws, "alpha": draws**2})
+
+
+def values(texts):
+    probability = np.linspace(1, 2, len(texts)) / np.linspace(1, 2, len(texts)).sum()
+    return pd.DataFrame({"value": texts, "probability": probability}).assign(
+        truth=np.arange(len(texts)) == 0
+    )
+
+
+LONG = [f"level {i} of a variable whose labels go on and on, {HOSTILE}" for i in range(12)]
+EXAMPLES: dict[str, Callable[[], charts.Chart]] = {
+    "joint": lambda: charts.joint_distribution(joint("ab", "cd"), "A", HOSTILE),
+    "joint long": lambda: charts.joint_distribution(joint(LONG, LONG), "A", "B"),
+    "coefficients": lambda: charts.coefficients(regression(), printed()),
+    "ranks": lambda: charts.rank_histogram(risks(), 35),
+    "risk": lambda: charts.risk_histogram(risks(), 1 / 35),
+    "agreement": lambda: charts.agreement(pairs(), "one run", "another run"),
+    "weights": lambda: charts.importance_weights(
+        pd.concat([weights().assign(case="left out"), weights().assign(case=HOSTILE)])
+    ),
+    "trace": lambda: charts.trace(chains()),
+    "trace of many": lambda: charts.trace(chains(12)),
+    "rank plot": lambda: charts.rank_plot(chains(12)),
+    "subset risk": lambda: charts.subset_risk(values([HOSTILE, "2, 1, 1, 1"]), 1 / 2),
+    "subset risk of many": lambda: charts.subset_risk(values(LONG * 3), 1 / 36),
+}
+
+
+@pytest.fixture(scope="module", params=EXAMPLES)
+def drawn(request):
+    spec = charts.specification(EXAMPLES[request.param]())
+    return spec, charts.svg(spec)
+
+
+def datasets(chart):
+    """The rows of each data set of a chart, in the order of its panels and layers."""
+    return [pd.DataFrame(rows) for rows in charts.specification(chart)["datasets"].values()]
+
+
+def test_drawing_is_readable_accessible_and_harmless(drawn):
+    spec, svg = drawn
+    root = ElementTree.fromstring(svg)
+    assert float(root.attrib["width"]) <= 640
+    assert root.attrib["role"] == "img"
+    assert root.attrib["aria-label"] == spec["description"]
+    assert len(spec["description"]) > 60
+    assert "script" not in {element.tag.split("}")[1] for element in root.iter()}
+    sizes = [
+        float(size.removesuffix("px"))
+        for element in root.iter()
+        if (size := element.attrib.get("font-size"))
+    ]
+    assert sizes
+    assert min(sizes) >= 12
+    assert not re.search(r"NaN|undefined|null", svg)
+
+
+def test_specification_stays_small_and_is_plain_json(drawn):
+    spec, _ = drawn
+    assert spec["$schema"].endswith("/vega-lite/v5.json")
+    assert len(json.dumps(spec, allow_nan=False)) < 130_000
+
+
+def test_drawing_does_not_depend_on_what_was_drawn_before(drawn):
+    spec, svg = drawn
+    assert charts.svg(spec) == svg
+
+
+def test_drawing_is_the_same_in_the_newest_vega_lite(drawn):
+    spec, svg = drawn
+    latest = vl_convert.vegalite_to_svg(spec, vl_version=vl_convert.get_vegalite_versions()[-1])
+    count = [len(re.findall("<(?:path|text|line)", text)) for text in (svg, latest)]
+    assert count[0] == pytest.approx(count[1], rel=0.02)
+
+
+@pytest.mark.parametrize("name", ["coefficients", "ranks", "trace"])
+def test_charts_are_deterministic(name):
+    first, second = (charts.specification(EXAMPLES[name]()) for _ in range(2))
+    assert json.dumps(first) == json.dumps(second)
+
+
+def test_identifiers_differ_between_drawings():
+    drawings = [charts.svg(charts.specification(EXAMPLES[k]())) for k in ("agreement", "rank plot")]
+    ids = [set(re.findall(r'\bid="([^"]+)"', svg)) for svg in drawings]
+    assert all(ids)
+    assert not ids[0] & ids[1]
+    for svg, known in zip(drawings, ids, strict=True):
+        assert set(re.findall(r"url\(#([^)]+)\)", svg)) <= known
+
+
+def test_renderer_gives_what_notebooks_and_jupyterlab_take():
+    # What altair's displays call once the module has registered its renderer.
+    assert charts.alt.renderers.active == "srlib"
+    chart: Any = EXAMPLES["ranks"]()
+    bundle, metadata = chart._repr_mimebundle_()
+    assert set(bundle) == {"application/vnd.vegalite.v5+json", "image/svg+xml", "text/plain"}
+    assert bundle["application/vnd.vegalite.v5+json"]["$schema"].endswith("/vega-lite/v5.json")
+    assert bundle["text/plain"].startswith("Chart: Histogram of the rank")
+    output = nbformat.v4.new_output("display_data", bundle, metadata=metadata)
+    cell = nbformat.v4.new_code_cell("chart", outputs=[output])
+    nbformat.validate(nbformat.v4.new_notebook(cells=[cell]))
+
+
+def test_theme_states_colours_that_a_dark_theme_would_replace():
+    config = charts.specification(EXAMPLES["ranks"]())["config"]
+    assert config["background"] == "white"
+    for part in ("axis", "legend", "header"):
+        assert {config[part]["labelColor"], config[part]["titleColor"]} == {charts.INK}
+
+
+def test_a_method_has_one_colour_everywhere():
+    for name in ("ranks", "risk"):
+        spec = json.dumps(charts.specification(EXAMPLES[name]()))
+        for method in ("importance_sampling", "predictive_ratio"):
+            assert charts.COLOURS[method] in spec
+    joint_spec = json.dumps(charts.specification(EXAMPLES["joint"]()))
+    wanted = [charts.COLOURS["original"], charts.COLOURS["synthetic"]]
+    assert f'"range": {json.dumps(wanted)}' in joint_spec
+    others = charts.rank_histogram(pd.DataFrame({"rank": [1, 2], "estimator": ["x", "y"]}), 2)
+    used = {panel["layer"][0]["mark"]["color"] for panel in charts.specification(others)["vconcat"]}
+    assert len(used) == 2
+    assert not used & set(charts.COLOURS.values())
+
+
+def test_joint_distribution_draws_each_proportion_and_interval():
+    frame = joint("ab", "cd")
+    (data,) = datasets(charts.joint_distribution(frame, "A", "B"))
+    assert data["proportion"].to_numpy() == pytest.approx(frame["proportion"], rel=1e-3)
+    low = (frame["proportion"] - 0.0196).clip(lower=0)
+    assert data["low"].to_numpy() == pytest.approx(low, rel=1e-3, abs=1e-9)
+    assert data["panel"].unique().tolist() == ["A: a", "A: b"]
+
+
+def test_printed_values_are_dashed_and_in_view():
+    spec = charts.specification(charts.coefficients(regression(), printed()))
+    dashed = [layer for layer in spec["layer"] if layer["mark"].get("strokeDash") == [4, 3]]
+    assert len(dashed) == 2
+    drawn = pd.concat(pd.DataFrame(spec["datasets"][layer["data"]["name"]]) for layer in dashed)
+    assert sorted(drawn["value"]) == [0, 1, 2, 3]
+    (scale,) = (
+        layer["encoding"]["x"]["scale"]
+        for layer in spec["layer"]
+        if "scale" in layer["encoding"]["x"]
+    )
+    # Original intervals from -0.4 to 2.5; what reaches further is cut one range (2.9) beyond.
+    assert scale["domain"] == [-3.3, 5.4]
+    far = printed().assign(value=[7, 0, 0, 0])
+    text = json.dumps(charts.specification(charts.coefficients(regression(), far)))
+    assert '"domain": [-3.3, 7.0]' in text
+
+
+def test_coefficients_description_counts_intervals_that_hold_the_original():
+    # 2.0 in [1, 2.8] and 0.1 in the endless one; -0.3 not in [-0.15, -0.05]
+    assert "for 2 of 3." in charts.specification(charts.coefficients(regression()))["description"]
+
+
+def test_rank_histogram_counts_ties_at_the_better_rank():
+    frame = pd.DataFrame({"rank": [1, 1.5, 2.5, 3, 4], "estimator": "predictive_ratio"})
+    chart = charts.rank_histogram(frame, 4)
+    bars = next(data for data in datasets(chart) if "rank" in data)
+    assert bars["count"].tolist() == [2, 1, 1, 1]
+    expected = next(data for data in datasets(chart) if "expected" in data)
+    assert expected["expected"].tolist() == [1.25]
+    assert "rank 1 for 2 of 5, ranks 1 to 3 for 4, median rank 2.5" in chart.description
+
+
+def test_risk_histogram_counts_every_combination():
+    frame = risks()
+    bars = [data for data in datasets(charts.risk_histogram(frame, 1 / 35)) if "count" in data]
+    assert [data["count"].sum() for data in bars] == [500, 500]
+    first = frame.query("estimator == 'importance_sampling'")["probability"]
+    for _, bar in bars[0].iterrows():
+        inside = first.between(bar["low"] * 0.999, bar["high"] * 1.001).sum()
+        assert inside >= bar["count"] > 0
+
+
+@pytest.mark.parametrize(
+    ("largest", "ticks"),
+    [(1, [0, 1]), (30, [0, 1, 5, 10, 20]), (1000, [0, 20, 100, 200, 500, 1000])],
+)
+def test_square_root_ticks(largest, ticks):
+    assert charts._square_root_ticks(largest) == ticks
+
+
+def test_agreement_counts_every_pair_and_refuses_what_has_no_logarithm():
+    chart = charts.agreement(pairs(), "one run", "another run")
+    squares = next(data for data in datasets(chart) if "combinations" in data)
+    assert squares["combinations"].sum() == 3500
+    assert len(squares) < 500
+    # y is 1.1 x throughout.
+    assert "logarithms is 0.10 and their correlation 1.00" in chart.description
+    with pytest.raises(ValueError, match="not positive"):
+        charts.agreement(pd.DataFrame({"x": [0.1, 0.0], "y": [0.1, 0.2]}), "x", "y")
+
+
+def test_agreement_of_identical_points():
+    frame = pd.DataFrame({"x": [0.1, 0.1], "y": [0.1, 0.1]})
+    chart = charts.agreement(frame, "x", "y")
+    assert "correlation" not in chart.description
+    assert "NaN" not in charts.svg(charts.specification(chart))
+
+
+def test_importance_weights_writes_effective_sample_sizes():
+    frame = weights()
+    (data,) = datasets(charts.importance_weights(frame))
+    assert data["largest_share"].to_numpy() == pytest.approx(frame["largest_share"], rel=1e-3)
+    assert data["effective"][0] == f"{frame['ess'][0]:.1f} of 100 draws effective"
+
+
+def test_trace_thins_long_chains_alike():
+    data = datasets(charts.trace(chains(4, 5000)))
+    assert len(data) == 2
+    assert sum(map(len, data)) <= 2400
+    assert data[0].groupby("chain")["draw"].apply(list).map(tuple).nunique() == 1
+    short = datasets(charts.trace(chains(4, 50)))
+    assert [len(d) for d in short] == [200, 200]
+
+
+def test_rank_plot_of_mixed_and_of_separate_chains():
+    mixed = datasets(charts.rank_plot(chains()))[0]
+    assert mixed["ratio"].mean() == pytest.approx(1)
+    # Each cell counts about 50 of 1,000 draws.
+    assert mixed["ratio"].between(0.4, 1.6).all()
+    apart = datasets(charts.rank_plot(chains(shift=50.0)))[0]
+    last = apart[apart["chain"] == 4].sort_values("low")["ratio"]
+    assert last.tolist() == [0] * 15 + [4] * 5
+
+
+def test_subset_risk_sorts_and_marks_one_truth():
+    frame = values([f"v{i}" for i in range(5)])
+    chart = charts.subset_risk(frame, 0.2)
+    data = next(d for d in datasets(chart) if "which" in d)
+    assert data["value"].tolist() == ["v4", "v3", "v2", "v1", "v0"]
+    assert data["which"].tolist() == ["other value"] * 4 + ["true value"]
+    assert "number 5 from the top" in chart.description
+    with pytest.raises(ValueError, match="marks 0 values"):
+        charts.subset_risk(frame.assign(truth=False), 0.2)
+
+
+def test_long_labels_are_cut_unless_they_would_coincide():
+    short = charts._short([*LONG[:2], "brief"])
+    assert [len(label) <= 36 for label in short] == [True] * 3
+    assert short[0].startswith("level 0 of a variable")
+    assert short[2] == "brief"
+    alike = ["x" * 40 + "a", "x" * 40 + "b"]
+    assert charts._short(alike) == alike

@@ -1,0 +1,153 @@
+"""The command line on a toy project: what runs, what is kept, what is refused before a kernel."""
+
+import json
+from pathlib import Path
+
+import nbformat
+import pytest
+import toy
+from click.testing import CliRunner, Result
+
+from srlib.cli import main
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(toy.make(tmp_path))
+    return tmp_path
+
+
+def srlib(*arguments: str) -> Result:
+    return CliRunner().invoke(main, arguments)
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
+
+
+def test_run(project: Path) -> None:
+    result = srlib("run", "toy", "--profile", "published", "-p", "names", "[x, y]")
+    assert (result.exit_code, result.output) == (0, "toy: outputs/toy/published\n")
+    folder = project / "outputs/toy/published"
+    assert files(project / "outputs") == [
+        f"toy/published/{name}"
+        for name in (
+            "notebook.ipynb",
+            "parameters.yaml",
+            "provenance.json",
+            "report.html",
+            "results.json",
+            "tables/CONFIDENTIAL.txt",
+            "tables/values.csv",
+        )
+    ]
+    assert (folder / "tables/values.csv").read_text().count("\n") == 6
+    assert json.loads((folder / "results.json").read_text()) == {"total": 5.0}
+    provenance = json.loads((folder / "provenance.json").read_text())
+    assert provenance["status"] == "complete"
+    assert provenance["changed_parameters"] == {"names": ["x", "y"]}
+    assert provenance["seed"] == 1
+    assert len(provenance["source_sha256"]) == 64
+    parameters = (folder / "parameters.yaml").read_text()
+    assert "n: 5" in parameters
+    assert "method: exact" in parameters
+    for name in ("notebook.ipynb", "report.html"):
+        assert ".tmp-" not in (folder / name).read_text(encoding="utf-8")
+        assert str(project) not in (folder / name).read_text(encoding="utf-8")
+
+
+def test_runs_all_papers_when_none_is_named(project: Path) -> None:
+    (project / "notebooks/other.py").write_text(toy.TEXT, encoding="utf-8")
+    result = srlib("run", "--output", "elsewhere")
+    assert result.output == "other: elsewhere/other/default\ntoy: elsewhere/toy/default\n"
+
+
+def test_a_failing_notebook_is_kept_and_the_whole_folder_stays(project: Path) -> None:
+    assert srlib("run", "toy").exit_code == 0
+    before = (project / "outputs/toy/default/provenance.json").read_text()
+    result = srlib("run", "toy", "-p", "names", "[fail]")
+    assert result.exit_code == 1
+    assert "toy: code cell 2 (In [" in result.output
+    assert "AssertionError: asked to fail" in result.output
+    failed = project / "outputs/toy/default.failed"
+    notebook = nbformat.read(failed / "notebook.ipynb", as_version=4)
+    assert any(o.output_type == "error" for c in notebook.cells for o in c.get("outputs", []))
+    assert json.loads((failed / "provenance.json").read_text())["status"] == "failed"
+    assert (project / "outputs/toy/default/provenance.json").read_text() == before
+    assert sorted(p.name for p in (project / "outputs/toy").iterdir()) == [
+        "default",
+        "default.failed",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run", "tou"], "toy"),
+        (["run", "toy", "--profile", "publish"], "published"),
+        (["run", "toy", "-p", "metod", "exact"], "method"),
+        (["run", "toy", "-p", "n", "many"], "int"),
+        (["run", "toy", "-p", "n", "2.5"], "int"),
+        (["run", "toy", "-p", "n", "true"], "int"),
+        (["run", "toy", "-p", "n", "0"], "[1, 100]"),
+        (["run", "toy", "-p", "share", "0"], "(0, 1]"),
+        (["run", "toy", "-p", "share", "nan"], "share"),
+        (["run", "toy", "-p", "method", "guess"], "{exact, simulated}"),
+        (["run", "toy", "-p", "names", "a"], "list[str]"),
+        (["run", "toy", "-p", "seed", "null"], "null"),
+        (["run", "toy", "-p", "output_dir", "x"], "--output"),
+        (["run", "toy", "--params", "nowhere.yaml"], "nowhere.yaml"),
+        (["build", "nothing"], "toy"),
+        (["report", "params"], "notebook.ipynb"),
+        (["walk"], "walk"),
+    ],
+)
+def test_bad_usage_starts_no_kernel(project: Path, arguments: list[str], message: str) -> None:
+    result = srlib(*arguments)
+    assert result.exit_code == 2
+    assert message in result.output
+    assert not (project / "started").exists()
+    assert not (project / "outputs").exists()
+
+
+def test_all_that_is_wrong_is_told_at_once_before_the_first_paper(project: Path) -> None:
+    (project / "notebooks/other.py").write_text(toy.TEXT, encoding="utf-8")
+    (project / "params/toy/published.yaml").write_text("n: 0\nshare: 2\n")
+    (project / "params/other").mkdir()
+    (project / "params/other/published.yaml").write_text("n: 4\n")
+    result = srlib("run", "--profile", "published")
+    assert result.exit_code == 2
+    assert "n = 0" in result.output
+    assert "share = 2" in result.output
+    assert not (project / "started").exists()
+
+
+def test_parameters_are_listed(project: Path) -> None:
+    result = srlib("parameters", "toy")
+    assert "share: float = 0.5  (0, 1]\n    of something" in result.output
+
+
+def test_build_is_one_way_and_repeatable(project: Path) -> None:
+    assert srlib("build", "toy").exit_code == 0
+    notebook = project / "notebooks/toy.ipynb"
+    first = notebook.read_bytes()
+    assert srlib("build", "toy").exit_code == 0
+    assert notebook.read_bytes() == first
+    assert str(project).encode() not in first
+    assert b"papermill" not in first
+    text = project / "notebooks/toy.py"
+    text.write_text(toy.TEXT.replace('["a"]', '["fail"]'), encoding="utf-8")
+    result = srlib("build", "toy")
+    assert result.exit_code == 1
+    assert "asked to fail" in result.output
+    assert notebook.read_bytes() == first
+    assert [p.name for p in notebook.parent.iterdir() if p.name.startswith(".tmp")] == []
+
+
+def test_public_report_leaves_out_what_is_confidential(project: Path) -> None:
+    assert srlib("run", "toy", "-p", "names", "[secret-label]").exit_code == 0
+    result = srlib("report", "outputs/toy/default", "--public")
+    assert result.exit_code == 0
+    folder = project / "outputs/toy/default"
+    assert "<td>secret-label</td>" in (folder / "report.html").read_text(encoding="utf-8")
+    assert "<td>secret-label</td>" not in (folder / "report-public.html").read_text("utf-8")

@@ -1,0 +1,187 @@
+"""Convergence of chains and reliability of importance weights."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from srlib import diagnostics
+
+
+def chains(shift=0.0, n_chains=4, n_draws=1000, seed=0):
+    """Independent normal draws, the last chain moved by `shift`."""
+    draws = np.random.default_rng(seed).normal(size=(n_chains, n_draws))
+    draws[-1] += shift
+    return draws
+
+
+def autoregressive(rho, n_draws=2000, seed=1):
+    noise = np.random.default_rng(seed).normal(size=(4, n_draws))
+    draws = noise.copy()
+    for t in range(1, n_draws):
+        draws[:, t] = rho * draws[:, t - 1] + np.sqrt(1 - rho**2) * noise[:, t]
+    return draws
+
+
+def test_summary_of_a_healthy_and_of_sick_chains():
+    table = diagnostics.summary(
+        {
+            "healthy": chains(),
+            "apart": chains(shift=1.0),
+            "short": chains(n_draws=80, seed=3),
+            "constant": np.ones((4, 100)),
+            "single": chains()[:1],
+            "infinite": np.where(chains() > 3, np.inf, chains()),
+        }
+    ).set_index("quantity")
+    assert table["verdict"].to_dict() == {
+        "healthy": diagnostics.CONVERGED,
+        "apart": diagnostics.NOT_MIXED,
+        "short": diagnostics.TOO_FEW,
+        "constant": diagnostics.CONSTANT,
+        "single": diagnostics.UNKNOWN,
+        "infinite": diagnostics.UNKNOWN,
+    }
+    healthy = table.loc["healthy"]
+    assert healthy["mean"] == pytest.approx(chains().mean())
+    assert healthy["mcse"] == pytest.approx(1 / np.sqrt(4000), rel=0.1)
+    assert healthy["ess_bulk"] == pytest.approx(4000, rel=0.15)
+    assert table.loc["constant", "mcse"] == 0
+
+
+def test_effective_sample_size_of_an_autoregressive_process():
+    draws = autoregressive(0.9)
+    row = diagnostics.summary({"ar": draws}).iloc[0]
+    # ESS / draws = (1 - rho) / (1 + rho)
+    assert row["ess_bulk"] == pytest.approx(8000 * 0.1 / 1.9, rel=0.25)
+    assert row["mcse"] == pytest.approx(row["sd"] / np.sqrt(8000 * 0.1 / 1.9), rel=0.15)
+
+
+def split_r_hat(draws):
+    """Split R-hat of normal scores of ranks, the larger of plain and folded; straight from text."""
+    from scipy import stats
+
+    def classic(values):
+        n = values.shape[1]
+        between = n * values.mean(axis=1).var(ddof=1)
+        within = values.var(axis=1, ddof=1).mean()
+        return np.sqrt((n - 1) / n + between / within / n)
+
+    half = draws.shape[1] // 2
+    split = np.concatenate([draws[:, :half], draws[:, half:]])
+    scores = []
+    for values in (split, np.abs(split - np.median(split))):
+        ranks = stats.rankdata(values).reshape(split.shape)
+        scores.append(stats.norm.ppf((ranks - 3 / 8) / (split.size + 1 / 4)))
+    return max(classic(z) for z in scores)
+
+
+def test_r_hat_is_the_rank_normalised_split_one():
+    draws = np.stack([chains(), chains(1.0), chains() ** 3, autoregressive(0.9, 1000)], axis=2)
+    expected = [split_r_hat(draws[:, :, j]) for j in range(4)]
+    assert diagnostics.r_hat(draws) == pytest.approx(expected)
+    assert diagnostics.r_hat(draws[:, :, 1]) == pytest.approx(expected[1])
+
+
+def test_r_hat_of_degenerate_samples():
+    stuck = np.repeat(np.arange(4.0)[:, None], 50, axis=1)
+    draws = np.stack([np.ones((4, 50)), stuck, np.full((4, 50), np.nan)], axis=2)
+    assert np.array_equal(diagnostics.r_hat(draws), [np.nan, np.inf, np.nan], equal_nan=True)
+    assert np.isnan(diagnostics.r_hat(chains()[:1]))
+    assert diagnostics.summary({"stuck": stuck})["verdict"][0] == diagnostics.NOT_MIXED
+
+
+@pytest.mark.parametrize("shape", [(10,), (2, 3), (2, 10, 2, 2)])
+def test_samples_of_other_shapes_are_refused(shape):
+    with pytest.raises(ValueError, match="draws has shape"):
+        diagnostics.r_hat(np.zeros(shape))
+
+
+def test_summary_refuses_an_array_of_quantities():
+    with pytest.raises(ValueError, match="pi has shape"):
+        diagnostics.summary({"pi": np.zeros((2, 10, 3))})
+
+
+def test_verdict_in_words():
+    healthy = diagnostics.summary({"alpha": chains()})
+    assert "no sign" in diagnostics.verdict(healthy)
+    sick = diagnostics.summary(
+        {"alpha": chains(1.0), "classes": chains(n_draws=80, seed=3), "one": np.ones((4, 9))}
+    )
+    text = diagnostics.verdict(sick)
+    assert f"R-hat is above 1.01 for alpha (largest: {sick['r_hat'][0]:.2f})" in text
+    assert "Fewer than 400 effective draws for classes" in text
+    assert "No draw of one differs" in text
+    assert "cannot be judged" in diagnostics.verdict(diagnostics.summary({"a": chains()[:1]}))
+
+
+def test_importance_ess_closed_forms():
+    assert diagnostics.importance_ess(np.full(50, -1e4)) == pytest.approx(50)
+    assert diagnostics.importance_ess([0.0, -1e5, -np.inf]) == pytest.approx(1)
+    # (1 + 1/2)^2 / (1 + 1/4)
+    assert diagnostics.importance_ess([[0.0], [np.log(0.5)]], axis=0) == pytest.approx([1.8])
+
+
+@pytest.mark.parametrize("bad", [[0.0, np.nan], [0.0, np.inf], [-np.inf, -np.inf], []])
+def test_bad_log_weights_are_refused(bad):
+    with pytest.raises(ValueError, match="log_weights"):
+        diagnostics.importance_ess(bad)
+    with pytest.raises(ValueError, match="log_weights"):
+        diagnostics.pareto_k(bad)
+
+
+@pytest.mark.parametrize("k", [0.2, 0.5, 1.0])
+def test_pareto_k_recovers_the_shape_of_the_tail(k):
+    # w = u^-k has a Pareto tail of shape k, so log w is exponential with mean k.
+    log_weights = np.random.default_rng(4).exponential(k, (20, 4000))
+    estimates = diagnostics.pareto_k(log_weights)
+    assert estimates.shape == (20,)
+    # The estimate's sd is about (1 + k) / sqrt(tail), shrunk a little towards 0.5.
+    tail = 3 * np.sqrt(4000)
+    assert abs(estimates.mean() - k) < 4 * (1 + k) / np.sqrt(20 * tail) + 10 / tail * abs(k - 0.5)
+
+
+def test_pareto_k_ignores_a_constant_and_keeps_leading_axes():
+    log_weights = np.random.default_rng(6).normal(size=(2, 3, 200))
+    k = diagnostics.pareto_k(log_weights)
+    assert k.shape == (2, 3)
+    assert diagnostics.pareto_k(log_weights - 1e4) == pytest.approx(k)
+    assert diagnostics.pareto_k(log_weights[1, 2]) == pytest.approx(k[1, 2])
+
+
+def test_pareto_k_where_no_tail_can_be_fitted():
+    rng = np.random.default_rng(7)
+    assert np.isnan(diagnostics.pareto_k(rng.normal(size=29)))
+    assert np.isnan(diagnostics.pareto_k(np.zeros(100)))
+    assert diagnostics.pareto_k(1e4 * rng.normal(size=100)) == np.inf
+    assert diagnostics.pareto_k(50 * rng.normal(size=100)) > 1
+
+
+def test_importance_summary():
+    log_weights = np.log([[0.5, 0.25, 0.25], [1 / 3, 1 / 3, 1 / 3]])
+    table = diagnostics.importance_summary(log_weights)
+    assert table["synthetic_set"].tolist() == [1, 2]
+    assert table["draws"].tolist() == [3, 3]
+    assert table["ess"].to_numpy() == pytest.approx([1 / 0.375, 3])
+    assert table["largest_share"].to_numpy() == pytest.approx([0.5, 1 / 3])
+
+
+def test_to_datatree_keeps_chains_and_draws():
+    tree = diagnostics.to_datatree({"alpha": chains(n_draws=10), "pi": np.zeros((4, 10, 3))})
+    assert tree["posterior"].sizes["chain"] == 4
+    assert tree["posterior"].sizes["draw"] == 10
+    assert np.array_equal(tree["posterior/alpha"], chains(n_draws=10))
+
+
+def test_long_format_names_chain_and_draw_of_every_value():
+    draws = chains(n_chains=2, n_draws=5)
+    table = diagnostics.long_format({"alpha": draws, "classes": draws + 1})
+    assert len(table) == 20
+    row = table.query("quantity == 'classes' and chain == 2 and draw == 3")
+    assert row["value"].tolist() == [draws[1, 2] + 1]
+
+
+def test_import_leaves_arviz_for_later():
+    code = "import sys, srlib.diagnostics; sys.exit('arviz_stats' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,78 @@
+"""The notebook on a small table with other variables than the survey's."""
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from click.testing import CliRunner
+
+from srlib.cli import main
+
+SMALL = """
+data: {data}
+schema: {schema}
+pairs: [[job, town], [sick, job]]
+outcome: sick
+predictors: [job, town]
+unknown: [sick, town]
+n_records: 150
+n_releases: 2
+n_classes: 4
+burn_in: 60
+n_draws: 30
+thin: 2
+n_chains: 4
+n_chains_joined: 4
+"""
+SCHEMA = """
+variables:
+  - name: job
+    levels: {a: "<b>clerk</b>", b: smith, c: cook}
+  - name: town
+    levels: [north, south, east, west]
+  - name: sick
+    levels: ["no", "yes"]
+"""
+
+
+def test_runs_on_any_categorical_table(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    job = rng.integers(0, 3, 200)
+    frame = pd.DataFrame(
+        {
+            "job": np.array(list("abc"))[job],
+            "town": np.array(["north", "south", "east", "west"])[rng.integers(0, 4, 200)],
+            "sick": np.where(rng.random(200) < 0.2 + 0.2 * job, "yes", "no"),
+        }
+    )
+    data = tmp_path / "table.csv.gz"
+    data.write_bytes(gzip.compress(frame.to_csv(index=False).encode()))
+    schema = tmp_path / "schema.yaml"
+    schema.write_text(SCHEMA)
+    params = tmp_path / "params.yaml"
+    params.write_text(SMALL.format(data=data, schema=schema))
+    arguments = ["run", "hu_reiter_wang", "--params", str(params), "--output", str(tmp_path / "o")]
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 0, result.output
+
+    folder = tmp_path / "o/hu_reiter_wang/default"
+    combinations = pd.read_csv(folder / "tables/combinations.csv")
+    distinct = combinations.groupby("estimator").size()
+    assert (distinct == len(combinations) / 2).all()
+    assert (combinations["support_size"] == 1 + 2 + 3 + 1).all()
+    assert combinations.groupby("estimator")["repetitions"].sum().tolist() == [150, 150]
+    assert combinations["probability"].between(0, 1).all()
+    assert combinations["rank"].between(1, 7).all()
+    subsets = pd.read_csv(folder / "tables/subset_risk.csv")
+    assert (subsets["support_size"] == 8).all()
+    ledger = pd.read_csv(folder / "tables/ledger.csv")
+    assert (ledger["verdict"] == "skipped").all()
+    assert "<b>clerk" not in (folder / "report.html").read_text(encoding="utf-8")
+
+
+def test_wrong_names_are_told_before_the_sampler_starts(tmp_path: Path) -> None:
+    arguments = ["run", "hu_reiter_wang", "-p", "unknown", "[WKL, AGE]", "--output", str(tmp_path)]
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 1
+    assert "unknown names 'AGE'; the variables are SEX, AGEP" in result.output

@@ -1,0 +1,147 @@
+"""Printed numbers and the ledger."""
+
+import math
+
+import pandas as pd
+import pytest
+
+from srlib import published
+
+PAPER = "hu_reiter_wang"
+LEVELS = (2, 4, 6, 4, 5, 2, 7, 3, 3, 2, 2, 3, 3, 2)
+
+
+@pytest.fixture(scope="module")
+def table():
+    return published.printed(PAPER)
+
+
+def number(table, key):
+    return float(table.set_index("id").loc[key, "printed"])
+
+
+def test_file_is_well_formed(table):
+    assert table["id"].is_unique
+    assert table["id"].str.fullmatch(r"[a-z0-9_]+").all()
+    assert (table[["source", "quantity", "printed"]] != "").all(axis=None)
+    assert (table["tolerance"] >= 0).all()
+    assert len(table) == 145
+
+
+def test_printed_digits_and_tolerances_are_kept(table):
+    rows = table.set_index("id")
+    assert rows.loc["table2_sex_original", "printed"] == "-0.250"
+    assert rows.loc["table2_sex_original", "tolerance"] == pytest.approx(0.001)
+    assert rows.loc["table2_mil_low", "tolerance"] == pytest.approx(0.0001)
+    assert rows.loc["table3_probability_13433211322312", "printed"] == ".190"
+    assert rows.loc["table3_probability_13433211322312", "tolerance"] == pytest.approx(0.001)
+    assert rows.loc["distinct_combinations", "tolerance"] == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "unit"), [("36", 1), ("-0.250", 1e-3), (".051", 1e-3), ("1.46", 0.01)]
+)
+def test_last_digit(text, unit):
+    assert published.last_digit(text) == pytest.approx(unit)
+
+
+def test_paper_agrees_with_itself(table):
+    assert math.prod(LEVELS) == number(table, "n_cells")
+    assert 1 + sum(d - 1 for d in LEVELS) == number(table, "support_size")
+    # WKL, DIS, HICOV, MIG
+    assert LEVELS[8] * LEVELS[9] * LEVELS[10] * LEVELS[11] == number(table, "subset_size")
+    for term in ("intercept", "sex", "mil", "mig", "sch", "race1p", "lanx"):
+        low, high = (number(table, f"table2_{term}_{end}") for end in ("low", "high"))
+        assert (low + high) / 2 == pytest.approx(
+            number(table, f"table2_{term}_synthetic"), abs=1e-3
+        )
+    odds = number(table, "prior_odds_largest_11111213121111") / number(
+        table, "prior_odds_probability_11111213121111"
+    )
+    # 1.4698: the paper cuts where rounding would give 1.47.
+    assert odds == pytest.approx(number(table, "prior_odds_ratio_11111213121111"), abs=0.01)
+    counts = [number(table, f"combinations_{k}") for k in ("once", "twice", "three_times")]
+    rest = number(table, "distinct_combinations") - sum(counts)
+    assert 0 < rest * 4 <= 10_000 - counts[0] - 2 * counts[1] - 3 * counts[2]
+
+
+def test_table_3_is_complete(table):
+    parts = table["id"].str.extract(r"table3_(repetitions|rank|probability)_(\d{14})").dropna()
+    assert parts.groupby(0)[1].nunique().to_dict() == {
+        "repetitions": 31,
+        "rank": 31,
+        "probability": 31,
+    }
+    assert all(1 <= int(code) <= d for key in parts[1] for code, d in zip(key, LEVELS, strict=True))
+    ranks = table.loc[table["id"].str.startswith("table3_rank"), "printed"].astype(int)
+    assert (ranks == 1).sum() == number(table, "figure3_rank_1")
+    assert len(ranks) == number(table, "figure3_rank_1_to_3")
+    probabilities = table.loc[table["id"].str.startswith("table3_prob"), "printed"].astype(float)
+    assert (probabilities > 0.08).sum() <= number(table, "figure4_above_008")
+    assert probabilities.max() == pytest.approx(number(table, "figure4_largest"), abs=0.1)
+
+
+def test_unknown_paper():
+    with pytest.raises(ValueError, match=r"must be one of .*hu_reiter_wang"):
+        published.printed("hu")
+
+
+COMPUTED = {"n_cells": 8709120, "table2_sex_original": -0.2505, "subset_size": 36}
+
+
+def others(key):
+    return None if key in COMPUTED else "other data"
+
+
+def test_ledger_judges_by_the_last_digit(table):
+    ledger = published.ledger(PAPER, COMPUTED, skip=others)
+    assert ledger.columns.tolist() == [
+        "id", "source", "quantity", "printed", "computed", "tolerance", "verdict", "note",
+    ]  # fmt: skip
+    assert ledger["id"].tolist() == table["id"].tolist()
+    assert ledger["verdict"].value_counts().to_dict() == {"match": 3, "skipped": 142}
+    assert (ledger.loc[ledger["verdict"] == "skipped", "note"] == "other data").all()
+
+    def verdict(value):
+        computed = COMPUTED | {"table2_sex_original": value}
+        notes = {"table2_sex_original": "another sample"}
+        rows = published.ledger(PAPER, computed, skip=others, notes=notes).set_index("id")
+        return rows.loc["table2_sex_original", "verdict"]
+
+    assert [verdict(x) for x in (-0.251, -0.249, -0.2511, float("nan"))] == [
+        "match", "match", "differs", "differs",
+    ]  # fmt: skip
+
+
+def test_ledger_wants_a_note_for_a_difference():
+    computed = COMPUTED | {"subset_size": 35, "n_cells": 1}
+    with pytest.raises(ValueError, match=r"without a note: n_cells, subset_size$"):
+        published.ledger(PAPER, computed, skip=others)
+    notes = {"subset_size": "section 6", "n_cells": "section 1"}
+    rows = published.ledger(PAPER, computed, skip=others, notes=notes).set_index("id")
+    assert rows.loc["subset_size", ["verdict", "note"]].tolist() == ["differs", "section 6"]
+
+
+def test_ledger_refuses_what_is_not_printed_or_left_out():
+    with pytest.raises(ValueError, match=r"computed has ids .* n_cell$"):
+        published.ledger(PAPER, {"n_cell": 1}, skip=others)
+    with pytest.raises(ValueError, match="notes has ids"):
+        published.ledger(PAPER, COMPUTED, skip=others, notes={"x": "y"})
+    with pytest.raises(ValueError, match=r"neither computed nor skipped: n_records.* and 132 more"):
+        published.ledger(PAPER, COMPUTED)
+
+
+def test_skipped_numbers_are_shown_and_tolerances_replaced():
+    skip = dict.fromkeys(published.printed(PAPER)["id"], "other data")
+    del skip["subset_size"]
+    rows = published.ledger(
+        PAPER,
+        {"subset_size": 34, "n_cells": 12},
+        skip=skip.get,
+        tolerances={"subset_size": 2},
+        notes={"n_cells": "four variables"},
+    ).set_index("id")
+    assert rows.loc["subset_size", ["verdict", "tolerance"]].tolist() == ["match", 2]
+    assert rows.loc["n_cells", "computed"] == 12
+    assert rows.loc["n_cells", "note"] == "other data; four variables"
+    assert isinstance(rows, pd.DataFrame)

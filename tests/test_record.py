@@ -1,0 +1,105 @@
+"""Files of a run."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from srlib.record import Record, show
+
+FRAME = pd.DataFrame({"x": [1 / 3, 2.0], "name": ["é", "a,b"]}, index=[5, 6])
+
+
+def test_table_is_plain_csv(tmp_path):
+    assert Record(tmp_path).table("shares", FRAME) is FRAME
+    written = (tmp_path / "tables" / "shares.csv").read_bytes()
+    assert written == 'x,name\n0.3333333333,é\n2,"a,b"\n'.encode()
+    assert not (tmp_path / "tables" / "CONFIDENTIAL.txt").exists()
+
+
+def test_confidential_tables_are_listed(tmp_path):
+    record = Record(tmp_path)
+    record.table("risk", FRAME, confidential=True)
+    record.table("shares", FRAME)
+    record.table("combinations", FRAME, confidential=True)
+    listed = (tmp_path / "tables" / "CONFIDENTIAL.txt").read_text()
+    assert listed == "combinations.csv\nrisk.csv\n"
+
+
+def test_results_are_flat_scalars_as_json_can_hold_them(tmp_path):
+    record = Record(str(tmp_path / "new"))
+    assert np.isnan(record.result("nothing", np.float64("nan")))
+    for name, value in {
+        "share": np.float32(0.5),
+        "count": np.int64(3),
+        "converged": np.bool_(True),
+        "verdict": "R-hat above 1.01",
+        "more": float("inf"),
+        "less": -np.inf,
+        "absent": None,
+    }.items():
+        record.result(name, value)
+    record.result("count", 4)
+    assert json.loads((tmp_path / "new" / "results.json").read_text()) == {
+        "nothing": None,
+        "share": 0.5,
+        "count": 4,
+        "converged": True,
+        "verdict": "R-hat above 1.01",
+        "more": "Infinity",
+        "less": "-Infinity",
+        "absent": None,
+    }
+
+
+@pytest.mark.parametrize("value", [[1, 2], np.zeros(2), {"a": 1}, 1j])
+def test_results_that_are_not_scalars_are_refused(tmp_path, value):
+    with pytest.raises(ValueError, match="value of several is a"):
+        Record(tmp_path).result("several", value)
+
+
+@pytest.mark.parametrize("name", ["", "a/b", "../a", "a b", "a.csv"])
+def test_names_are_checked(tmp_path, name):
+    with pytest.raises(ValueError, match="name is"):
+        Record(tmp_path).table(name, FRAME)
+    with pytest.raises(ValueError, match="name is"):
+        Record("").result(name, 1)
+    assert not any(tmp_path.iterdir())
+
+
+def test_figure_writes_drawing_and_specification(tmp_path):
+    from srlib import charts
+
+    chart = charts.rank_histogram(pd.DataFrame({"rank": [1, 2, 2], "estimator": "a"}), 3)
+    record = Record(tmp_path)
+    assert record.figure("ranks", chart) is chart
+    assert sorted(path.name for path in (tmp_path / "figures").iterdir()) == [
+        "ranks.svg",
+        "ranks.vl.json",
+    ]
+    assert (tmp_path / "figures" / "ranks.svg").read_text().startswith("<svg")
+    spec = json.loads((tmp_path / "figures" / "ranks.vl.json").read_text())
+    assert spec["$schema"].endswith("vega-lite/v5.json")
+
+
+def test_without_a_folder_nothing_is_written(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    record = Record("")
+    record.table("shares", FRAME)
+    record.result("x", 1.0)
+    assert record.figure("f", chart := object()) is chart  # type: ignore[type-var]
+    assert not any(tmp_path.iterdir())
+
+
+def test_show_has_fixed_digits_and_escapes_text():
+    frame = pd.DataFrame({"name": ["<b>"], "share": [1234.56789], "count": [12345]}, index=[7])
+    shown = show(frame, digits=2)
+    assert "&lt;b&gt;" in shown._repr_html_()
+    assert "<b>" not in shown._repr_html_()
+    for text in (shown._repr_html_(), repr(shown)):
+        assert "1,234.57" in text
+        assert "12,345" in text
+        assert "7<" not in text.replace("1,234.57<", "")
+    assert repr(show(frame, digits=2)) == repr(shown)
+    assert "NaN" not in repr(show(pd.DataFrame({"x": [1.0, np.nan]})))

@@ -1,0 +1,90 @@
+"""The report: nothing is loaded from elsewhere, nothing from a user's file runs."""
+
+import re
+
+import nbformat
+import pandas as pd
+import pytest
+from nbformat import NotebookNode
+
+from srlib import charts
+from srlib.record import show
+from srlib.report import render
+
+EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
+
+
+def notebook_with(
+    *outputs: NotebookNode, source: str = "# Title\n\n$x^2$ and `$y$`"
+) -> NotebookNode:
+    code = nbformat.v4.new_code_cell("1 + 1", execution_count=1, outputs=list(outputs))
+    return nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(source), code])
+
+
+def displayed(**data: object) -> NotebookNode:
+    mime = {key.replace("_", "/", 1).replace("_", "+"): value for key, value in data.items()}
+    return nbformat.v4.new_output("display_data", data=mime)
+
+
+def chart_output(label: str) -> NotebookNode:
+    frame = pd.DataFrame(
+        {"value": [label, "other"], "probability": [0.6, 0.4], "truth": [True, False]}
+    )
+    spec = charts.specification(charts.subset_risk(frame, 0.5))
+    data = {charts.MIME_TYPE: spec, "image/svg+xml": charts.svg(spec), "text/plain": "Chart"}
+    return nbformat.v4.new_output("display_data", data=data)
+
+
+def without_script(html: str) -> str:
+    """The page but for its own script, the one whose hash its policy names."""
+    return re.sub(r"<script>.*</script>", "", html, flags=re.DOTALL)
+
+
+def test_opens_with_no_network() -> None:
+    html = render(notebook_with(chart_output("a")), {"n": 1}, {})
+    assert "default-src 'none'" in html
+    assert re.findall(r'(?:src|href)="(?!data:|#)[^"]*"', without_script(html)) == []
+    assert re.search(r"@import|url\(http", without_script(html)) is None
+    assert len(html.encode()) < 3_000_000
+
+
+def test_mathematics_is_markup_and_code_is_not() -> None:
+    html = render(notebook_with(), {}, {})
+    assert "<math" in html
+    assert "<code>$y$</code>" in html
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        displayed(text_plain=EVIL),
+        displayed(text_html=f"<table><tr><td>{EVIL}</td></tr></table>"),
+        displayed(text_html=show(pd.DataFrame({EVIL: [EVIL]})).html),
+        displayed(text_markdown=EVIL),
+        nbformat.v4.new_output("stream", name="stdout", text=EVIL),
+        chart_output(EVIL),
+    ],
+    ids=["text", "html", "table", "markdown", "stream", "chart"],
+)
+def test_labels_do_not_run(output: NotebookNode) -> None:
+    own = render(notebook_with(), {}, {}).count("<script")
+    html = render(notebook_with(output), {"label": EVIL}, {"status": "complete", "paper": EVIL})
+    assert "<script>alert" not in html
+    assert "<img src=x" not in html
+    charts_in_it = html.count('type="application/json"')
+    assert html.count("<script") <= own + charts_in_it + bool(charts_in_it)
+
+
+def test_charts_keep_their_description() -> None:
+    html = render(notebook_with(chart_output("a")), {}, {})
+    assert re.search(r'alt="Bars of the posterior probability', html)
+
+
+def test_confidential_outputs() -> None:
+    notebook = notebook_with(displayed(text_plain="record 12"))
+    notebook.cells[1].metadata["tags"] = ["confidential"]
+    assert "Confidential: names real combinations" in render(notebook, {}, {})
+    assert "record 12" in render(notebook, {}, {})
+    public = render(notebook, {}, {}, public=True)
+    assert "record 12" not in public
+    assert "Left out of the public report" in public

@@ -1,0 +1,41 @@
+"""One list of dependencies, told three times."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import yaml
+
+
+def name(requirement: str) -> str:
+    return re.split(r"[^\w.-]", requirement.strip(), maxsplit=1)[0].lower().replace("_", "-")
+
+
+def direct(root: Path) -> dict[str, str]:
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    listed = [*project["dependencies"], *(r for extra in extras.values() for r in extra)]
+    return {name(requirement): requirement.replace(" ", "") for requirement in listed}
+
+
+def test_lock_has_plain_lines_and_every_direct_dependency(root: Path) -> None:
+    lines = (root / "requirements.lock").read_text(encoding="utf-8").splitlines()
+    plain = re.compile(r"[a-z0-9][a-z0-9._-]*==[\w.+!-]+( ; .+)?")
+    assert [line for line in lines if not plain.fullmatch(line)] == []
+    assert set(direct(root)) - {line.split("==")[0] for line in lines} == set()
+
+
+def test_environment_has_the_same_direct_dependencies(root: Path) -> None:
+    environment = yaml.safe_load((root / "environment.yml").read_text(encoding="utf-8"))
+    listed = [entry for entry in environment["dependencies"] if isinstance(entry, str)]
+    conda = {name(entry): entry for entry in listed if name(entry) not in ("python", "pip")}
+    assert conda == direct(root)
+
+
+def test_python_is_pinned_for_those_who_choose_by_file(root: Path) -> None:
+    assert (root / ".python-version").read_text(encoding="utf-8").strip() == "3.13"
+
+
+def test_ci_calls_the_test_command_of_the_readme(root: Path) -> None:
+    assert "make test" in (root / ".ci/run").read_text(encoding="utf-8")
+    assert "make test" in (root / "README.md").read_text(encoding="utf-8")

@@ -1,0 +1,52 @@
+"""A project with one paper: a notebook of three cells that takes a second."""
+
+from pathlib import Path
+
+TEXT = """# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # A toy
+#
+# Its mean is $\\\\bar x = \\\\frac{1}{n} \\\\sum_i x_i$, and `$x$` is code.
+
+# %% tags=["parameters"]
+n: int = 3  # [1, 100] how many
+share: float = 0.5  # (0, 1] of something
+method: str = "exact"  # {exact, simulated} how
+names: list[str] = ["a"]  # labels
+seed: int = 1  # [0, inf) one seed
+output_dir: str = ""  # folder for what is written
+
+# %%
+from pathlib import Path
+
+import pandas as pd
+
+from srlib.record import Record, show
+
+record = Record(output_dir)
+Path("started").touch()
+assert names != ["fail"], "asked to fail"
+
+# %% tags=["confidential"]
+frame = pd.DataFrame({"label": (names * n)[:n], "value": [share * i for i in range(n)]})
+record.result("total", frame["value"].sum())
+show(record.table("values", frame, confidential=True))
+"""
+
+
+def make(folder: Path, text: str = TEXT) -> Path:
+    """Write the project into a folder and return it."""
+    (folder / "notebooks").mkdir(parents=True)
+    (folder / "params" / "toy").mkdir(parents=True)
+    (folder / "notebooks" / "toy.py").write_text(text, encoding="utf-8")
+    (folder / "params" / "toy" / "published.yaml").write_text("n: 5\n", encoding="utf-8")
+    return folder
