@@ -16,8 +16,11 @@ READY := $(VENV)/.ready
 help:
 	@sed -n 's/^# make/make/p' Makefile
 
-papers: $(READY)
+papers: outputs/.papers
+
+outputs/.papers: $(READY) $(wildcard notebooks/*.py params/*/published.yaml srlib/* srlib/*/*)
 	$(BIN)/srlib run --profile published
+	@touch $@
 
 test: $(READY)
 	$(BIN)/ruff check .
@@ -39,7 +42,7 @@ lock:
 	    --no-emit-find-links --extra dev --quiet --upgrade pyproject.toml -o requirements.lock
 
 clean:
-	rm -rf $(VENV) outputs/*/
+	rm -rf $(VENV) outputs/*/ outputs/.papers
 
 $(READY): requirements.lock pyproject.toml
 	./tools/setup $(VENV)

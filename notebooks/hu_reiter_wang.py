@@ -26,7 +26,7 @@
 #
 # This notebook runs that study from beginning to end, on an embedded population, on your own
 # table or on a Census file. It finds the paper's conclusion sound and its estimator not: of all
-# the posterior draws that go into it, one carries the whole weight. An estimator of the same
+# the posterior draws that go into it, one or two carry the whole weight. An estimator of the same
 # probability that does not collapse stands beside it, with a standard error.
 #
 # ## What is claimed, and where
@@ -75,10 +75,11 @@ output_dir: str = ""  # folder for tables and figures; empty: write none
 # %%
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 from srlib import charts, diagnostics, disclosure, dpmpm, inference, mechanism, microdata
 from srlib.chance import stream
-from srlib.published import ledger
+from srlib.published import ledger, printed
 from srlib.record import Record, show
 
 record = Record(output_dir)
@@ -102,7 +103,6 @@ table = microdata.load(
     vintage=vintage,
     rng=stream(seed, "records"),
 )
-levels = table.schema.n_levels
 outcome_at = table.schema.positions([outcome], "outcome")[0]
 predictors_at = table.schema.positions(predictors, "predictors")
 unknown_at = table.schema.positions(unknown, "unknown")
@@ -111,6 +111,7 @@ combinations, repetitions, _ = microdata.distinct(table.codes)
 print(*table.notes, sep="\n")
 
 # %%
+levels = table.schema.n_levels
 counts = pd.DataFrame(
     {
         "records": [len(table.codes)],
@@ -141,7 +142,7 @@ show(record.table("data", counts))
 # the draws (the geometric mean over releases). Directions multiply: $d$ of them leave $0.62^d$.
 
 
-# %%
+# %% tags=["monte-carlo"]
 def smallest_example(d: int, n: int = 200) -> dict[str, float]:
     """Both estimators on d independent binary variables, against the closed form."""
     rng, yes_no = stream(seed, f"smallest example {d}"), np.full(d, 2)
@@ -168,7 +169,6 @@ def smallest_example(d: int, n: int = 200) -> dict[str, float]:
     }
 
 
-# %% tags=["monte-carlo"]
 smallest = pd.DataFrame([smallest_example(d) for d in (1, 3, 10, 30, 100)])
 show(record.table("smallest_example", smallest), digits=2)
 
@@ -244,19 +244,15 @@ print(diagnostics.verdict(healthy))
 show(record.table("diagnostics", healthy), digits=2)
 
 # %% tags=["monte-carlo"]
-record.figure("trace", charts.trace(diagnostics.long_format(quantities)))
+chains = diagnostics.long_format(quantities)
+display(record.figure("trace", charts.trace(chains)))
+record.figure("ranks", charts.rank_plot(chains))
 
 # %% [markdown]
-# **The five quantities in every chain.** Well mixed chains look like one band of noise. A chain
-# that keeps to a level of its own sits in another local mode: another way to divide the records
-# into classes, which Gibbs steps leave only rarely.
-
-# %% tags=["monte-carlo"]
-record.figure("ranks", charts.rank_plot(diagnostics.long_format(quantities)))
-
-# %% [markdown]
-# **Ranks of the draws among all chains.** White says that a chain has its fair share of that
-# range of ranks. Stripes belong to chains that stay high or low.
+# **The five quantities in every chain**, and **the ranks of the draws among all chains.** Well mixed
+# chains look like one band of noise, and white ranks say that each has its fair share. A chain that
+# keeps to a level of its own, or shows a stripe, sits in another local mode: another way to divide
+# the records into classes, which Gibbs steps leave only rarely.
 #
 # What the risks below need is not the class structure but the probability of each combination,
 # and that mixes far better. Over all combinations:
@@ -313,12 +309,14 @@ record.result("pairwise_difference_median", differences["mean_absolute_differenc
 show(record.table("pairwise_differences", differences).head(), digits=4)
 
 # %% [markdown]
-# **C1 holds**: cells of pairs are off by a fraction of a percentage point. Now Table 2, a logistic
-# regression with the codes as numbers, fitted to the confidential file and to each synthetic one
-# and combined by the rules for fully synthetic data (Raghunathan, Reiter and Rubin 2003). With
-# $\bar u$ the mean squared standard error and $b$ the variance between releases, the variance
-# $(1 + 1/m)\,b - \bar u$ can come out negative; then Reiter's (2002) adjusted one is used and
-# marked.
+# **C1 holds**: on average a cell is off by less than one percentage point, the worst by a few.
+#
+# Now Table 2, a logistic regression with the codes as numbers, fitted to the confidential file and
+# to each synthetic one and combined by the rules for fully synthetic data (Raghunathan, Reiter and
+# Rubin 2003). With $\bar u$ the mean squared standard error and $b$ the variance between releases,
+# the variance $(1 + 1/m)\,b - \bar u$ can come out negative; then Reiter's (2002) adjusted one is
+# used and marked. The intervals have normal quantiles, as the paper's must have: see the last
+# section.
 
 
 # %% tags=["monte-carlo"]
@@ -374,14 +372,15 @@ weights = pd.concat(
     diagnostics.importance_summary(weight.reshape(n_releases, -1)).assign(case=case)
     for case, weight in cases.items()
 )
-record.table("importance_weights", weights)
+display(show(record.table("importance_weights", weights), digits=2))
 record.result("importance_ess_largest", weights["ess"].max())
 record.figure("importance_weights", charts.importance_weights(weights))
 
 # %% [markdown]
 # **C6 fails.** Of hundreds of draws one or two carry the weight of each release. The average over
 # the posterior has become an evaluation at one point of it, and which point is chance. Pareto's
-# $k$, which should be below 0.7, is far above it (table `importance_weights`).
+# $k$, which should be below 0.7, is far above it, or infinite where no
+# shape can be fitted to weights so unequal.
 #
 # What that does to the risks is seen best by doing the work twice. One half of the chains and the
 # other half make two runs of the same estimator on the *same* release.
@@ -520,7 +519,8 @@ by_quarter.rename("median |log(posterior / prior)|").rename_axis("candidates").t
 ours = risks[risks["estimator"] == "predictive_ratio"]
 ours = ours.assign(combination=ours[list(table.schema.names)].astype(str).agg(",".join, axis=1))
 shown = ["combination", "repetitions", "rank", "probability", "log_mcse", "pareto_k"]
-show(ours.nlargest(10, "probability")[shown])
+by_risk = np.argsort(-predictive.log_prob[:, 0])
+show(ours.iloc[by_risk[:10]][shown])
 
 # %% [markdown]
 # An error of the logarithm of 0.1 means that the probability is known to about ten percent;
@@ -531,11 +531,15 @@ show(ours.nlargest(10, "probability")[shown])
 # ## An intruder who lacks a few variables (C5, equation 16)
 #
 # Now the intruder knows the record's other variables and all combinations of the unknown ones are
-# candidates. For the six combinations with the highest risk above and six spread over the rest:
+# candidates. For the six combinations with the highest risk above, four spread over the rest, and
+# the paper's two records where the data have them:
 
 # %%
-by_risk = np.argsort(-predictive.log_prob[:, 0])
-chosen = np.append(by_risk[:6], by_risk[np.linspace(6, len(by_risk) - 1, 6).astype(int)])
+spread = by_risk[np.linspace(6, len(by_risk) - 1, 4).astype(int)]
+of_paper = np.flatnonzero(ours["combination"].isin([
+    "2,4,1,3,1,1,4,3,2,1,1,1,1,1", "1,4,3,2,1,2,1,1,3,1,1,1,1,1",
+]))  # fmt: skip
+chosen = list(dict.fromkeys([*by_risk[:6], *spread, *of_paper]))
 
 
 def subset_risk(i: int) -> tuple[np.ndarray, disclosure.Risk]:
@@ -585,11 +589,9 @@ record.figure("subset_risk", charts.subset_risk(pictured, 1 / risk.support_size)
 
 # %% tags=["monte-carlo", "confidential"]
 support = disclosure.neighbourhood(combinations[by_risk[:1]], levels)[0]
-uniform, kept = mechanism.posterior(np.zeros(len(support))), unknown_at[:2]
-values, before = disclosure.marginal_risk(uniform, support, kept)
-_, after = disclosure.marginal_risk(predictive.log_prob[by_risk[0]], support, kept)
-marginal = pd.DataFrame(values + 1, columns=unknown[:2]).assign(prior=before, posterior=after)
-show(marginal, digits=3)
+part = table.schema.decode(support, labels=False)[unknown[:2]].astype(str)
+part["prior"], part["posterior"] = 1 / len(support), np.exp(predictive.log_prob[by_risk[0]])
+show(part.groupby(unknown[:2], as_index=False).sum())
 
 # %% [markdown]
 # ## Other priors (equation 18)
@@ -629,14 +631,9 @@ gains.quantile([0.01, 0.5, 0.99]).round(2)
 # sample determines is judged within sampling error. Elsewhere they are shown and skipped.
 
 # %%
-design = {
-    "n_variables": len(levels),
-    "n_cells": table.schema.n_cells,
-    "n_synthetic_sets": n_releases,
-    "support_size": predictive.support_size,
-    "subset_size": risk.support_size,
-    "prior_odds_ratio_11111213121111": 0.0585 / 0.0398,
-}
+design = {"n_variables": len(levels), "n_cells": table.schema.n_cells}
+design |= {"n_synthetic_sets": n_releases, "support_size": predictive.support_size}
+design |= {"subset_size": risk.support_size, "prior_odds_ratio_11111213121111": 0.0585 / 0.0398}
 
 # %%
 names = "n_records distinct_combinations combinations_once combinations_twice"
@@ -649,6 +646,24 @@ released = {
     "figure4_above_008": summary["above 0.08"]["predictive ratio"],
     "figure4_median": summary["median"]["predictive ratio"],
 }
+
+# %% [markdown]
+# Records of Table 3 and of the two illustrations can be set beside the printed ones where the same
+# combination occurs in these data.
+
+# %%
+found = {}
+for i, digits in enumerate(ours["combination"].str.replace(",", "")):
+    found[f"table3_repetitions_{digits}"] = repetitions[i]
+    found[f"prior_odds_largest_{digits}"] = np.exp(predictive.log_prob[i].max())
+    for place in ("table3", "prior_odds"):
+        found[f"{place}_probability_{digits}"] = predictive.probability[i]
+        found[f"{place}_rank_{digits}"] = predictive.rank[i]
+    if i in subsets:
+        found[f"subset_probability_{digits}"] = subsets[i][1].probability[0]
+        found[f"subset_rank_{digits}"] = subsets[i][1].rank[0]
+printed_ids = set(printed("hu_reiter_wang")["id"])
+released |= {number: value for number, value in found.items() if number in printed_ids}
 
 # %% [markdown]
 # Two samples of one file differ by chance: counts by about the square root of twice the count,
@@ -702,6 +717,19 @@ show(of_each.drop(columns=["id", "note"]).head(12))
 # **The prior odds.** Section 4.2 prints 1.46 for 0.0585 / 0.0398, which is 1.470: cut, not
 # rounded.
 #
+# **The intervals of Table 2.** The combining rules come with a $t$ distribution whose degrees of
+# freedom are $\nu = (m - 1)(1 - \bar u / ((1 + 1/m) b))^2$. For $m = 5$ no interval from a positive
+# variance could then be shorter than the half-width computed here, in units of $\sqrt{\bar u}$,
+# while the printed ones have two to four of the original standard errors to each side. The printed
+# intervals therefore have normal quantiles, or other degrees of freedom.
+
+# %%
+ratio = np.linspace(1.001, 60, 100_000)  # (1 + 1/m) b over the mean squared standard error
+degrees = 4 * (1 - 1 / ratio) ** 2
+half_width = stats.t.ppf(0.975, degrees) * np.sqrt(ratio - 1)
+print(f"Shortest half-width: {half_width.min():.2f} root mean squared standard errors")
+
+# %% [markdown]
 # **The sample.** The 10,000 records are not public. Another sample of the same file agrees with
 # the printed counts and coefficients up to sampling error only; records of Table 3 cannot be
 # identified in it.

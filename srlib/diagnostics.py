@@ -235,9 +235,9 @@ def pareto_k(log_weights: ArrayLike) -> NDArray[np.float64]:
     Returns
     -------
     ndarray of float
-        (...,). Infinite where the tail itself vanishes beside the largest weight (a ratio below
-        the smallest double). NaN where no tail can be fitted: fewer than 30 draws, or a tail of
-        equal weights.
+        (...,). Infinite where the tail spans more than 350 units of log weight, beyond any
+        finite shape that could be fitted. NaN where no tail can be fitted: fewer than 30 draws,
+        or a tail of equal weights.
 
     Raises
     ------
@@ -255,12 +255,12 @@ def pareto_k(log_weights: ArrayLike) -> NDArray[np.float64]:
         # psislw takes log-likelihoods left out, the negative of a log weight.
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             k[fits] = [array_stats.psislw(-row)[1] for row in log[fits]]
-        # psislw fits the largest min(S / 5, 3 sqrt(S)) weights; where their smallest is zero beside
-        # the largest of all, what it returns has no meaning.
+        # psislw fits the largest min(S / 5, 3 sqrt(S)) weights. Where they span more than half the
+        # range of doubles its sums overflow, and what it returns has no meaning.
         n_draws = log.shape[-1]
         n_tail = int(np.ceil(min(0.2 * n_draws, 3 * np.sqrt(n_draws))))
-        cut = np.partition(weights.reshape(log.shape), n_draws - n_tail, axis=-1)
-        k[fits & (cut[:, n_draws - n_tail] == 0)] = np.inf
+        smallest = np.partition(log, n_draws - n_tail, axis=-1)[:, n_draws - n_tail]
+        k[fits & (log.max(axis=-1) - smallest > 350)] = np.inf
     return k.reshape(weights.shape[:-1])
 
 

@@ -316,31 +316,6 @@ def _jackknife_variance(left_out: Sequence[NDArray[np.float64]]) -> NDArray[np.f
     return (len(left_out) - 1) * np.var(np.stack(left_out), axis=0)
 
 
-def marginal_risk(
-    log_prob: NDArray[np.float64], support: NDArray[np.integer], variables: Sequence[int]
-) -> tuple[NDArray[np.integer], NDArray[np.float64]]:
-    """Posterior of some of the variables, the others summed out over the support (equation 17).
-
-    Parameters
-    ----------
-    log_prob : (support_size,) float
-        Log posterior probabilities of the candidates.
-    support : (support_size, n_variables) int
-        The candidates.
-    variables : sequence of int
-        Positions of the variables that are kept.
-
-    Returns
-    -------
-    values : (n_values, len(variables)) int
-        Distinct values of the kept variables among the candidates.
-    probability : (n_values,) float64
-        Their probabilities, which sum to one.
-    """
-    values, inverse = np.unique(support[:, list(variables)], axis=0, return_inverse=True)
-    return values, np.bincount(inverse.ravel(), weights=np.exp(log_prob), minlength=len(values))
-
-
 def repeatability(one: Risk, other: Risk) -> dict[str, float]:
     """How well two runs agree on the log probabilities of the true combinations.
 

@@ -96,8 +96,8 @@ def combine(estimates: ArrayLike, variances: ArrayLike, size_ratio: float = 1.0)
     that the confidential data would have given, and b / m is the error of a mean of m.
 
     T is not positive when b happens to be small. Reiter (2002) then takes (n*/n) u-bar, the
-    variance of an estimate from n records as the synthetic records show it. He states no degrees
-    of freedom for it; m - 1, which nu never exceeds, is used here.
+    variance of an estimate from n records as the synthetic records show it. Its degrees of
+    freedom, m - 1, are our choice: nu never exceeds them.
 
     Parameters
     ----------
@@ -277,9 +277,10 @@ def coefficients(
         Confidence level, in (0, 1).
     reference : {"normal", "t"}
         Distribution behind the synthetic interval, see `Combined.interval`. The paper's
-        intervals are about 2 to 4 standard errors of the original data to each side. With m = 5
-        and t quantiles no unadjusted interval could be shorter than 6.7 square roots of u-bar,
-        so the paper's must be normal, or have other degrees of freedom than the rule's.
+        intervals reach about 2 to 4 standard errors to each side, by the standard errors of
+        American Community Survey records of another year, scaled to its 10,000. With m = 5 and t
+        quantiles no unadjusted interval could reach less than 6.7 square roots of u-bar, so the
+        paper's must be normal, or have other degrees of freedom than the rule's.
 
     Returns
     -------

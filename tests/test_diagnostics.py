@@ -185,3 +185,10 @@ def test_long_format_names_chain_and_draw_of_every_value():
 def test_import_leaves_arviz_for_later():
     code = "import sys, srlib.diagnostics; sys.exit('arviz_stats' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_pareto_k_is_infinite_where_one_weight_leaves_all_others_behind():
+    rng = np.random.default_rng(0)
+    log_weights = rng.normal(scale=30, size=(4, 3_200))
+    log_weights[:, 7] = [500, 1_000, 5_000, 50_000]
+    assert np.isinf(diagnostics.pareto_k(log_weights)).all()

@@ -182,14 +182,6 @@ def test_prior_enters_once_whatever_the_number_of_releases() -> None:
     np.testing.assert_allclose(np.exp(risk.log_prob), [[0.5, 0.3, 0.2]])
 
 
-def test_marginal_risk_sums_over_the_support() -> None:
-    n_levels = np.array([2, 3])
-    support = disclosure.neighbourhood(np.array([[1, 2]], dtype=np.uint8), n_levels)[0]
-    values, probability = disclosure.marginal_risk(np.log([0.4, 0.3, 0.2, 0.1]), support, [0])
-    assert values.tolist() == [[0], [1]]
-    np.testing.assert_allclose(probability, [0.3, 0.7])
-
-
 def test_summary_and_repeatability() -> None:
     truth = np.array([0.5, 0.1, 0.2])
     log_prob = np.log([[p, 0.15, 0.15, 0.12, 0.1 + 1e-9] for p in truth])

@@ -97,9 +97,9 @@ def test_show_has_fixed_digits_and_escapes_text():
     shown = show(frame, digits=2)
     assert "&lt;b&gt;" in shown._repr_html_()
     assert "<b>" not in shown._repr_html_()
+    assert "<th>7</th>" not in shown._repr_html_()
     for text in (shown._repr_html_(), repr(shown)):
         assert "1,234.57" in text
         assert "12,345" in text
-        assert "7<" not in text.replace("1,234.57<", "")
     assert repr(show(frame, digits=2)) == repr(shown)
     assert "NaN" not in repr(show(pd.DataFrame({"x": [1.0, np.nan]})))

@@ -1,6 +1,9 @@
 """One list of dependencies, told three times."""
 
+import ast
+import importlib.metadata
 import re
+import sys
 import tomllib
 from pathlib import Path
 
@@ -30,6 +33,20 @@ def test_environment_has_the_same_direct_dependencies(root: Path) -> None:
     listed = [entry for entry in environment["dependencies"] if isinstance(entry, str)]
     conda = {name(entry): entry for entry in listed if name(entry) not in ("python", "pip")}
     assert conda == direct(root)
+
+
+def test_what_the_library_imports_is_declared(root: Path) -> None:
+    distributions = importlib.metadata.packages_distributions()
+    imported = set()
+    for file in root.glob("srlib/**/*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                imported |= {alias.name.split(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                imported.add(node.module.split(".")[0])
+    outside = imported - sys.stdlib_module_names - {"srlib"}
+    declared = set(direct(root)) | {"arviz-stats", "arviz-base", "xarray"}  # arviz is made of these
+    assert {m for m in outside if not {name(d) for d in distributions[m]} & declared} == set()
 
 
 def test_python_is_pinned_for_those_who_choose_by_file(root: Path) -> None:
