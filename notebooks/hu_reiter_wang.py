@@ -1,7 +1,9 @@
 # ---
 # jupyter:
 #   jupytext:
+#     cell_metadata_filter: tags,-all
 #     formats: ipynb,py:percent
+#     notebook_metadata_filter: -jupytext.text_representation.jupytext_version,-jupytext.text_representation.format_version
 #     text_representation:
 #       extension: .py
 #       format_name: percent
@@ -681,7 +683,7 @@ if {"Intercept", "SEX", "MIL", "MIG", "SCH", "RACE1P", "LANX"} == set(coefficien
 same_file = data == "acs:2012:nc" and len(table.codes) == 10_000
 judged = design if table.schema == microdata.ACS and n_releases == 5 else {}
 judged = judged | sampled if same_file else judged
-notes = dict.fromkeys(tolerances, "another sample; section What did not reproduce")
+notes = dict.fromkeys(tolerances if same_file else (), "section What did not reproduce")
 notes["prior_odds_ratio_11111213121111"] = "cut, not rounded; section What did not reproduce"
 
 
@@ -719,15 +721,18 @@ show(of_each.drop(columns=["id", "note"]).head(12))
 #
 # **The intervals of Table 2.** The combining rules come with a $t$ distribution whose degrees of
 # freedom are $\nu = (m - 1)(1 - \bar u / ((1 + 1/m) b))^2$. For $m = 5$ no interval from a positive
-# variance could then be shorter than the half-width computed here, in units of $\sqrt{\bar u}$,
-# while the printed ones have two to four of the original standard errors to each side. The printed
-# intervals therefore have normal quantiles, or other degrees of freedom.
+# variance can then be shorter than the half-width computed here, in units of $\sqrt{\bar u}$. For
+# the printed intervals to be so, the standard errors of the seven coefficients would have to be as
+# small as the second line says, a fraction of what 10,000 records give. The printed intervals
+# therefore have normal quantiles, or other degrees of freedom.
 
 # %%
 ratio = np.linspace(1.001, 60, 100_000)  # (1 + 1/m) b over the mean squared standard error
-degrees = 4 * (1 - 1 / ratio) ** 2
-half_width = stats.t.ppf(0.975, degrees) * np.sqrt(ratio - 1)
-print(f"Shortest half-width: {half_width.min():.2f} root mean squared standard errors")
+shortest = (stats.t.ppf(0.975, 4 * (1 - 1 / ratio) ** 2) * np.sqrt(ratio - 1)).min()
+limits = printed("hu_reiter_wang").set_index("id")["printed"].filter(regex="low|high")
+half_widths = limits.astype(float).to_numpy().reshape(-1, 2) @ [-0.5, 0.5]
+print(f"shortest half-width: {shortest:.2f} standard errors")
+print("standard errors at most:", *(half_widths / shortest).round(3))
 
 # %% [markdown]
 # **The sample.** The 10,000 records are not public. Another sample of the same file agrees with

@@ -26,11 +26,20 @@ def test_text(other: str, same: bool) -> None:
 
 @pytest.mark.parametrize(
     ("other", "same"),
-    [("-0.30", True), ("-0.25", True), ("-2.5", False), ("0.25", False), ("none", False)],
+    [
+        ("SEX -0.30 True MIL 0.24", True),
+        ("SEX -0.25 False MIL 0.24", True),  # one of five differs
+        ("SEX -2.5 False MIL 2.4", False),  # three do
+        ("AGE -2.5 False RAC 2.4", False),
+        ("SEX -0.25 True MIL", False),
+        ("SEX -0.25 True MIL 0.24 0.24", False),
+    ],
 )
 def test_chains_are_compared_loosely(other: str, same: bool) -> None:
     tags = ["monte-carlo"]
-    assert (comparable("SEX -0.25", tags) == comparable(f"SEX {other}", tags)) is same
+    one = "SEX -0.25 True MIL 0.24"
+    assert (comparable(one, tags) == comparable(other, tags)) is same
+    assert (comparable(one, []) == comparable(other, [])) is False
 
 
 def test_html_and_charts() -> None:

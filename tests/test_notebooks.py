@@ -31,6 +31,13 @@ def test_text_and_notebook_agree(text: Path) -> None:
     assert executed(text).metadata.jupytext.formats == "ipynb,py:percent"
 
 
+def test_saving_in_jupyterlab_leaves_the_text_as_it_is(text: Path) -> None:
+    import jupytext
+
+    saved = jupytext.writes(jupytext.read(text), "py:percent")
+    assert saved == text.read_text(encoding="utf-8")
+
+
 def test_every_code_cell_was_executed_in_order(text: Path) -> None:
     assert [cell.execution_count for cell in code_cells(text)] == list(
         range(1, len(code_cells(text)) + 1)
