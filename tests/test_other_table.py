@@ -12,7 +12,6 @@ from srlib.cli import main
 SMALL = """
 data: {data}
 schema: {schema}
-pairs: [[job, town], [sick, job]]
 outcome: sick
 predictors: [job, town]
 unknown: [sick, town]
