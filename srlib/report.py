@@ -122,7 +122,9 @@ def _script() -> str:
     import vl_convert  # 50 MB, for reports with charts only
 
     own = (TEMPLATES / "report.js").read_text(encoding="utf-8")
-    script = f"{vl_convert.javascript_bundle()}\n{own}"  # type: ignore[call-arg]
+    # The last version of the major one that the charts' specifications name.
+    library = vl_convert.javascript_bundle(vl_version="5.21")  # type: ignore[call-arg]
+    script = f"{library}\n{own}"
     return script.replace("</script", "<\\/script")
 
 
