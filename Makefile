@@ -1,7 +1,7 @@
 # make papers   set up .venv and run every paper at its published profile into outputs/
 # make test     set up .venv, check the code and run all tests
 # make build    execute the text notebooks at their defaults and write the committed .ipynb
-# make bench    time the sampler (nothing is asserted about time in the tests)
+# make bench    time sampler and tables (nothing is asserted about time in the tests)
 # make lock     resolve requirements.lock anew (needs uv)
 # make lab      open JupyterLab
 # make clean    remove .venv and what runs wrote

@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 import uuid
 from collections.abc import Iterator, Mapping
@@ -25,6 +26,7 @@ from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
 from nbformat import NotebookNode
 from traitlets import default
+from traitlets.config import Config
 
 from srlib import report
 from srlib.parameters import SET_BY_RUNNER, Request, read_parameters
@@ -39,14 +41,7 @@ class NotebookFailed(Exception):
 
 
 class _OwnKernel(AsyncKernelManager):
-    """The running interpreter's kernel, whatever kernels are installed elsewhere.
-
-    It talks over files instead of ports, which kernels that start at the same time race for.
-    """
-
-    @default("transport")
-    def _ipc(self) -> str:
-        return "ipc"
+    """The running interpreter's kernel, whatever kernels are installed elsewhere."""
 
     @default("kernel_spec_manager")
     def _no_installed_specs(self) -> KernelSpecManager:
@@ -73,7 +68,10 @@ def _execute(source: Path, parameters: Mapping[str, Any], cwd: Path, saved: Path
     # Parameters are checked before; papermill's own guess at them only warns.
     logging.getLogger("papermill").setLevel(logging.ERROR)
     notebook = jupytext.read(source)
-    with _terminal_named() as shown:
+    with _terminal_named() as shown, tempfile.TemporaryDirectory(prefix="srlib-") as sockets:
+        # Kernels that start together race for ports, and for sockets with jupyter_client's own
+        # names, which lie in the working folder.
+        sockets_only = Config({"KernelManager": {"transport": "ipc", "ip": f"{sockets}/kernel"}})
         papermill.execute_notebook(
             notebook,
             str(saved).replace("{", "{{").replace("}", "}}"),  # it formats the path
@@ -83,6 +81,7 @@ def _execute(source: Path, parameters: Mapping[str, Any], cwd: Path, saved: Path
             progress_bar={"desc": source.stem} if shown else False,
             cwd=cwd,
             kernel_manager_class=_OwnKernel,
+            config=sockets_only,
         )
 
 

@@ -1,0 +1,250 @@
+"""Families of synthesizers that fill the table of log p(release | data set)."""
+
+from math import comb
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import gammaln
+
+from srlib.mechanism import Mechanism, Rows, change_one
+
+MOST_TABLES = 2_000_000
+
+
+def _positive(**values: float) -> None:
+    for name, value in values.items():
+        if not (np.isfinite(value) and value > 0):
+            raise ValueError(f"{name} is {value}; it must be positive and finite")
+
+
+def _at_least_one(**values: int) -> None:
+    for name, value in values.items():
+        if value < 1:
+            raise ValueError(f"{name} is {value}; it must be 1 or more")
+
+
+def _log_binomial(n: int) -> NDArray[np.float64]:
+    """Log of the binomial coefficients of n over 0 to n."""
+    y = np.arange(n + 1)
+    return gammaln(n + 1) - gammaln(y + 1) - gammaln(n - y + 1)
+
+
+def _log_rising(alpha: float, n: int) -> NDArray[np.float64]:
+    """Log of alpha (alpha + 1) ... (alpha + k - 1) for k = 0 to n.
+
+    Sums of logarithms keep their digits where alpha is large and the difference of two
+    log-gamma functions would lose them.
+    """
+    return np.concatenate([[0.0], np.cumsum(np.log(alpha + np.arange(n)))])
+
+
+# --------------------------------------------------------------------------- a count of n records
+
+
+def bernoulli_plugin(n: int, n_s: int, alpha: float, beta: float | None = None) -> Mechanism:
+    """Independent draws with the posterior mean plugged in (McClure and Reiter 2012, equation 3).
+
+    Each of n_s synthetic values is one with probability (X + alpha) / (n + alpha + beta), where X
+    is the number of ones in the data; the release is their sum.
+
+    Parameters
+    ----------
+    n : int
+        Records in the data, 1 or more.
+    n_s : int
+        Records in the release, 1 or more.
+    alpha, beta : float
+        Positive; beta is alpha if not given.
+
+    Returns
+    -------
+    Mechanism
+        Rows X = 0 to n, neighbours when one record changes; columns X* = 0 to n_s.
+    """
+    beta = alpha if beta is None else beta
+    _at_least_one(n=n, n_s=n_s)
+    _positive(alpha=alpha, beta=beta)
+    coefficient = _log_binomial(n_s)
+    x = np.arange(n + 1)
+    total = np.log(n + alpha + beta)
+    log_one, log_zero = np.log(x + alpha) - total, np.log(n - x + beta) - total
+
+    def block(rows: Rows, columns: Rows) -> NDArray[np.float64]:
+        return (
+            coefficient[columns]
+            + np.outer(log_one[rows], columns)
+            + np.outer(log_zero[rows], n_s - columns)
+        )
+
+    return Mechanism(block, n + 1, n_s + 1, change_one(n))
+
+
+def bernoulli_plugin_epsilon(n_s: int, alpha: float, beta: float) -> float:
+    """Exact epsilon of `bernoulli_plugin`, n_s log(1 + 1 / min(alpha, beta)) (equation 9)."""
+    _at_least_one(n_s=n_s)
+    _positive(alpha=alpha, beta=beta)
+    return float(n_s * np.log1p(1.0 / min(alpha, beta)))
+
+
+def bernoulli_plugin_alpha(epsilon: float, n_s: int) -> float:
+    """The alpha = beta for which `bernoulli_plugin` has this epsilon (Theorem 1)."""
+    _at_least_one(n_s=n_s)
+    _positive(epsilon=epsilon)
+    return float(1.0 / np.expm1(epsilon / n_s))
+
+
+def beta_binomial(n: int, n_s: int, alpha: float, beta: float | None = None) -> Mechanism:
+    """Draws from the posterior predictive distribution of a beta-binomial model.
+
+    As `bernoulli_plugin`, but the probability of a one is itself drawn, once a release, from
+    Beta(X + alpha, n - X + beta).
+
+    Parameters
+    ----------
+    n, n_s : int
+        Records in the data and in the release, 1 or more.
+    alpha, beta : float
+        Positive; beta is alpha if not given.
+
+    Returns
+    -------
+    Mechanism
+        Rows X = 0 to n, neighbours when one record changes; columns X* = 0 to n_s.
+    """
+    beta = alpha if beta is None else beta
+    _at_least_one(n=n, n_s=n_s)
+    _positive(alpha=alpha, beta=beta)
+    coefficient = _log_binomial(n_s)
+    ones, zeros = _log_rising(alpha, n + n_s), _log_rising(beta, n + n_s)
+    both = _log_rising(alpha + beta, n + n_s)
+    total = both[n + n_s] - both[n]
+
+    def block(rows: Rows, columns: Rows) -> NDArray[np.float64]:
+        x, y = rows[:, None], columns
+        ones_gained = ones[x + y] - ones[x]
+        zeros_gained = zeros[n - x + n_s - y] - zeros[n - x]
+        return coefficient[y] + ones_gained + zeros_gained - total
+
+    return Mechanism(block, n + 1, n_s + 1, change_one(n))
+
+
+# ---------------------------------------------------------------------------- tables of K cells
+
+
+def compositions(n: int, cells: int) -> NDArray[np.int64]:
+    """All tables of n records on K cells, in lexicographic order.
+
+    Parameters
+    ----------
+    n : int
+        Records, 0 or more.
+    cells : int
+        K, 1 or more.
+
+    Returns
+    -------
+    (binomial(n + K - 1, K - 1), K) int64
+
+    Raises
+    ------
+    ValueError
+        If there are more than two million of them.
+    """
+    _at_least_one(cells=cells)
+    if n < 0:
+        raise ValueError(f"n is {n}; it must be 0 or more")
+    count = comb(n + cells - 1, cells - 1)
+    if count > MOST_TABLES:
+        raise ValueError(
+            f"n is {n} and cells is {cells}: {count:,} tables; at most {MOST_TABLES:,} are "
+            "enumerated"
+        )
+    tables = np.arange(n + 1)[:, None] if cells > 1 else np.full((1, 1), n)
+    for cell in range(1, cells):
+        left = n - tables.sum(axis=1)
+        if cell == cells - 1:
+            return np.column_stack([tables, left])
+        repeated = np.repeat(tables, left + 1, axis=0)
+        value = np.concatenate([np.arange(most + 1) for most in left])
+        tables = np.column_stack([repeated, value])
+    return tables
+
+
+def change_one_record(tables: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Pairs of tables of the same size that differ in the cell of one record.
+
+    Parameters
+    ----------
+    tables : (n_tables, K) int
+        Tables, all different.
+
+    Returns
+    -------
+    (n_pairs, 2) int64
+        Positions, each pair once.
+    """
+    position = {table.tobytes(): i for i, table in enumerate(np.ascontiguousarray(tables))}
+    pairs = []
+    cells = tables.shape[1]
+    for source in range(cells):
+        for target in range(source + 1, cells):
+            moved = tables.copy()
+            moved[:, source] -= 1
+            moved[:, target] += 1
+            for i in np.flatnonzero(moved[:, source] >= 0):
+                other = position.get(moved[i].tobytes())
+                if other is not None:
+                    pairs.append((i, other))
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
+
+
+def dirichlet_multinomial(n: int, n_s: int, alpha: ArrayLike) -> Mechanism:
+    """Draws from the posterior predictive distribution of a Dirichlet-multinomial model.
+
+    Parameters
+    ----------
+    n, n_s : int
+        Records in the data and in the release, 1 or more.
+    alpha : (K,) float
+        Positive parameters of the Dirichlet prior, two or more.
+
+    Returns
+    -------
+    Mechanism
+        Rows are all tables of n records on K cells, neighbours when one record changes its cell;
+        columns all tables of n_s records.
+    """
+    prior = np.asarray(alpha, dtype=float)
+    _at_least_one(n=n, n_s=n_s)
+    if prior.ndim != 1 or prior.size < 2 or not (np.isfinite(prior) & (prior > 0)).all():
+        raise ValueError(f"alpha is {alpha!r}; it must be two or more positive numbers")
+    data, releases = compositions(n, prior.size), compositions(n_s, prior.size)
+    rising = np.stack([_log_rising(a, n + n_s) for a in prior])
+    total = _log_rising(prior.sum(), n + n_s)
+    coefficient = gammaln(n_s + 1) - gammaln(releases + 1).sum(axis=1)
+
+    def block(rows: Rows, columns: Rows) -> NDArray[np.float64]:
+        result = np.tile(coefficient[columns] - (total[n + n_s] - total[n]), (len(rows), 1))
+        for cell, gained in enumerate(rising):
+            x, y = data[rows, cell][:, None], releases[columns, cell]
+            result += gained[x + y] - gained[x]
+        return result
+
+    inputs, outputs = [tuple(map(int, t)) for t in data], [tuple(map(int, t)) for t in releases]
+    pairs = change_one_record(data)
+    return Mechanism(block, len(data), len(releases), pairs, inputs, outputs)
+
+
+def dirichlet_multinomial_epsilon(n_s: int, alpha: ArrayLike) -> float:
+    """Exact epsilon of `dirichlet_multinomial` and `beta_binomial`, log(1 + n_s / min(alpha))."""
+    _at_least_one(n_s=n_s)
+    smallest = float(np.min(np.asarray(alpha, dtype=float)))
+    _positive(alpha=smallest)
+    return float(np.log1p(n_s / smallest))
+
+
+def dirichlet_multinomial_alpha(epsilon: float, n_s: int) -> float:
+    """The common alpha for which the posterior predictive families have this epsilon."""
+    _at_least_one(n_s=n_s)
+    _positive(epsilon=epsilon)
+    return float(n_s / np.expm1(epsilon))

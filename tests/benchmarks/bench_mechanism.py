@@ -1,0 +1,45 @@
+"""Speed of the mechanism table's readings; run with ``make bench``.
+
+What is asked for, on one core: the 24 entries of McClure and Reiter's Table 1 in 1 s at
+n = 1,000 and in 60 s at n = 10,000; a table of 20,000 by 20,000 in less than 1 GB.
+"""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from pytest_benchmark.fixture import BenchmarkFixture
+from scipy.stats import binom
+
+from srlib.mechanism import exact_epsilon, expected_increase
+from srlib.synthesizers import bernoulli_plugin, bernoulli_plugin_alpha
+
+
+def table_1(n: int) -> list[float]:
+    ones = np.arange(n + 1)
+    changed = np.where(ones > 0, ones - 1, 1)
+    return [
+        expected_increase(
+            bernoulli_plugin(n, n, bernoulli_plugin_alpha(epsilon, n)),
+            ones,
+            changed,
+            0.5,
+            binom.pmf(ones, n, p0),
+        )
+        for p0 in (0.001, 0.3, 0.5, 0.999)
+        for epsilon in (1000, 100, 10, 2, 0.2, 0.01)
+    ]
+
+
+@pytest.mark.parametrize("n", [1_000, 10_000])
+def test_table_1(benchmark: BenchmarkFixture, n: int) -> None:
+    benchmark.pedantic(table_1, args=(n,), rounds=3)
+
+
+def test_exact_epsilon_of_a_large_table(benchmark: BenchmarkFixture) -> None:
+    table = bernoulli_plugin(20_000, 20_000, bernoulli_plugin_alpha(1.0, 20_000))
+    tracemalloc.start()
+    found = benchmark.pedantic(exact_epsilon, args=(table,), rounds=1)
+    benchmark.extra_info["peak MB"] = round(tracemalloc.get_traced_memory()[1] / 1e6)
+    tracemalloc.stop()
+    assert found.value == pytest.approx(1.0)

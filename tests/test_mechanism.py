@@ -1,0 +1,373 @@
+"""The table and its readings: enumeration, closed forms, high precision, random tables."""
+
+import itertools
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.stats import binom, chi2
+
+from srlib import mechanism, synthesizers
+from srlib.mechanism import Mechanism
+
+PATH = mechanism.change_one(2)
+
+
+def random_tables(most_rows: int = 4, most_columns: int = 6) -> st.SearchStrategy[NDArray]:
+    """Probabilities, rows that sum to one, some of them zero."""
+
+    def table(rows: int, columns: int, seed: int, sparse: bool) -> NDArray:
+        rng = np.random.default_rng(seed)
+        p = rng.dirichlet(np.full(columns, 0.7), rows)
+        if sparse:
+            p = np.where(rng.random(p.shape) < 0.3, 0.0, p) + 1e-9 * (np.arange(columns) == 0)
+        return p / p.sum(axis=1, keepdims=True)
+
+    return st.builds(
+        table,
+        st.integers(2, most_rows),
+        st.integers(1, most_columns),
+        st.integers(0, 10**6),
+        st.booleans(),
+    )
+
+
+def from_probability(p: NDArray, outputs: tuple = ()) -> Mechanism:
+    with np.errstate(divide="ignore"):
+        return Mechanism.from_table(np.log(p), mechanism.change_one(len(p) - 1), (), outputs)
+
+
+def epsilon_of(p: NDArray) -> float:
+    return mechanism.exact_epsilon(from_probability(p)).value
+
+
+# ------------------------------------------------------------------------------- by enumeration
+
+
+@given(random_tables())
+def test_readings_against_enumeration(p: NDArray) -> None:
+    table = from_probability(p)
+    pairs = [(a, b) for i in range(len(p) - 1) for a, b in ((p[i], p[i + 1]), (p[i + 1], p[i]))]
+    ratio = max(
+        np.inf if y == 0 else x / y for a, b in pairs for x, y in zip(a, b, strict=True) if x > 0
+    )
+    found = mechanism.exact_epsilon(table)
+    assert found.value == pytest.approx(np.log(ratio))
+    first, second = found.pair
+    with np.errstate(divide="ignore"):
+        column = np.log(p[:, int(str(found.output))])
+        attained = column[first] - column[second]
+    assert attained == pytest.approx(found.value)
+    assert mechanism.conditional_epsilon(table).max() == pytest.approx(found.value)
+    # Post-processing by all subsets of outputs is what delta maximises over.
+    for epsilon in (0.0, 0.3, 2.0):
+        columns = range(p.shape[1])
+        subsets = itertools.chain.from_iterable(
+            itertools.combinations(columns, size) for size in range(p.shape[1] + 1)
+        )
+        worst = max(
+            a[list(s)].sum() - np.exp(epsilon) * b[list(s)].sum() for s in subsets for a, b in pairs
+        )
+        assert mechanism.delta(table, epsilon) == pytest.approx(worst, abs=1e-12)
+
+
+@given(random_tables())
+def test_delta_and_its_inverse(p: NDArray) -> None:
+    table = from_probability(p)
+    for target in (0.0, 0.01, 0.2):
+        epsilon = mechanism.epsilon_for_delta(table, target)
+        if np.isfinite(epsilon):
+            assert mechanism.delta(table, epsilon) <= target + 1e-9
+            if epsilon > 1e-6:
+                assert mechanism.delta(table, epsilon * (1 - 1e-4)) >= target - 1e-12
+        else:
+            assert mechanism.delta(table, 50.0) > target
+
+
+@given(random_tables(), st.floats(1.1, 20))
+def test_renyi_divergence(p: NDArray, order: float) -> None:
+    expected = 0.0
+    for i in range(len(p) - 1):
+        for a, b in ((p[i], p[i + 1]), (p[i + 1], p[i])):
+            on = a > 0
+            with np.errstate(divide="ignore", over="ignore"):
+                total = (a[on] ** order * b[on] ** (1 - order)).sum()
+            expected = max(expected, np.log(total) / (order - 1))
+    found = mechanism.renyi_divergence(from_probability(p), order)
+    assert found == pytest.approx(expected, abs=1e-9)
+    assert found <= epsilon_of(p) + 1e-9
+
+
+def test_two_rows_by_hand() -> None:
+    """Randomised response with probability 3/4 of the truth: epsilon is log 3."""
+    p = np.array([[0.75, 0.25], [0.25, 0.75]])
+    table = Mechanism.from_table(np.log(p), [[0, 1]], ["no", "yes"], ["says no", "says yes"])
+    found = mechanism.exact_epsilon(table)
+    assert found.value == pytest.approx(np.log(3))
+    assert (found.pair, found.output) == (("no", "yes"), "says no")
+    assert "says no" in str(found)
+    assert mechanism.delta(table, 0.0) == pytest.approx(0.5)
+    assert mechanism.delta(table, np.log(3)) == pytest.approx(0.0)
+    assert mechanism.delta(table, np.log(2)) == pytest.approx(0.25)
+    assert mechanism.epsilon_for_delta(table, 0.25) == pytest.approx(np.log(2))
+    np.testing.assert_allclose(mechanism.risk(table, 1, 0, 0.5), [0.25, 0.75])
+    np.testing.assert_allclose(mechanism.risk(table, 1, 0, 1.0), [1.0, 1.0])
+    increase = mechanism.expected_increase(table, [0, 1], [1, 0], 0.5, [0.5, 0.5])
+    assert increase == pytest.approx(0.75 * 0.25)
+
+
+def test_infinite_epsilon_says_why() -> None:
+    found = mechanism.exact_epsilon(from_probability(np.array([[0.5, 0.5], [1.0, 0.0]])))
+    assert found.value == np.inf
+    assert str(found) == (
+        "No epsilon bounds the mechanism: output 1 is possible from data set 0 and impossible "
+        "from its neighbour 1."
+    )
+
+
+# ------------------------------------------------------------------------ invariants
+
+
+@given(random_tables(), st.integers(0, 10**6))
+def test_post_processing_never_raises_epsilon(p: NDArray, seed: int) -> None:
+    channel = np.random.default_rng(seed).dirichlet(np.ones(3), p.shape[1])
+    assert epsilon_of(p @ channel) <= epsilon_of(p) + 1e-9
+    table, processed = from_probability(p), from_probability(p @ channel)
+    assert mechanism.delta(processed, 0.5) <= mechanism.delta(table, 0.5) + 1e-12
+
+
+@given(random_tables(), st.integers(0, 10**6), st.floats(0, 1))
+def test_a_mixture_never_exceeds_the_larger(p: NDArray, seed: int, share: float) -> None:
+    q = np.random.default_rng(seed).dirichlet(np.ones(p.shape[1]), len(p))
+    mixed = epsilon_of(share * p + (1 - share) * q)
+    assert mixed <= max(epsilon_of(p), epsilon_of(q)) + 1e-9
+
+
+@given(random_tables(), st.integers(0, 10**6))
+def test_relabelling_changes_nothing(p: NDArray, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    assert epsilon_of(p[:, rng.permutation(p.shape[1])]) == pytest.approx(epsilon_of(p))
+    rows = rng.permutation(len(p))
+    with np.errstate(divide="ignore"):
+        moved = Mechanism.from_table(
+            np.log(p[rows]), np.argsort(rows)[mechanism.change_one(len(p) - 1)]
+        )
+    assert mechanism.exact_epsilon(moved).value == pytest.approx(epsilon_of(p))
+    np.testing.assert_allclose(
+        mechanism.conditional_epsilon(moved),
+        mechanism.conditional_epsilon(from_probability(p))[rows],
+    )
+
+
+@given(random_tables(), st.floats(0.001, 0.999))
+def test_epsilon_bounds_the_posterior(p: NDArray, prior: float) -> None:
+    table = from_probability(p)
+    epsilon = epsilon_of(p)
+    bound = mechanism.posterior_bound(epsilon, prior)
+    risks = [mechanism.risk(table, i, j, prior) for i, j in ((0, 1), (1, 0))]
+    possible = [np.exp(table.row(i)) > 0 for i in (0, 1)]
+    for risk, on in zip(risks, possible, strict=True):
+        assert risk[on].max() <= bound + 1e-9
+    if np.isfinite(epsilon) and bound < 1 - 1e-9:
+        assert mechanism.epsilon_bound(bound, prior) == pytest.approx(epsilon, abs=1e-6)
+
+
+def test_blocks_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = synthesizers.bernoulli_plugin(60, 50, 1.5)
+    readings: list[Callable[[Mechanism], Any]] = [
+        mechanism.conditional_epsilon,
+        lambda t: mechanism.exact_epsilon(t),
+        lambda t: mechanism.delta(t, 1.0),
+        lambda t: mechanism.renyi_divergence(t, 2.0),
+    ]
+    whole = [reading(table) for reading in readings]
+    monkeypatch.setattr(mechanism, "BLOCK_ENTRIES", 130)
+    monkeypatch.setattr(mechanism, "BLOCK_WIDTH", 7)
+    for reading, expected in zip(readings, whole, strict=True):
+        if isinstance(expected, mechanism.Epsilon):
+            assert reading(table) == expected
+        else:
+            np.testing.assert_allclose(reading(table), expected, rtol=1e-12)
+
+
+def test_a_large_table_is_never_held() -> None:
+    table = synthesizers.bernoulli_plugin(
+        20_000, 20_000, synthesizers.bernoulli_plugin_alpha(1, 20_000)
+    )
+    middle = Mechanism(table.block, table.n_inputs, table.n_outputs, table.neighbours[::80])
+    tracemalloc.start()
+    found = mechanism.exact_epsilon(middle)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found.value == pytest.approx(1.0, rel=1e-9)
+    assert peak < 200e6
+
+
+# ------------------------------------------------------------------------------ synthesizers
+
+
+def plugin_exactly(n: int, n_s: int, alpha: float, x: int, y: int) -> mpmath.mpf:
+    p = (mpmath.mpf(x) + alpha) / (n + 2 * mpmath.mpf(alpha))
+    return mpmath.log(mpmath.binomial(n_s, y)) + y * mpmath.log(p) + (n_s - y) * mpmath.log(1 - p)
+
+
+def predictive_exactly(n: int, n_s: int, alpha: float, x: int, y: int) -> mpmath.mpf:
+    a, b = mpmath.mpf(alpha) + x, mpmath.mpf(alpha) + n - x
+    log_beta = mpmath.log(mpmath.beta(a + y, b + n_s - y)) - mpmath.log(mpmath.beta(a, b))
+    return mpmath.log(mpmath.binomial(n_s, y)) + log_beta
+
+
+@pytest.mark.parametrize("epsilon", [1000.0, 2.0, 0.01])
+def test_hard_corners_in_high_precision(epsilon: float) -> None:
+    n = 1000
+    cases = [
+        (synthesizers.bernoulli_plugin, synthesizers.bernoulli_plugin_alpha, plugin_exactly),
+        (synthesizers.beta_binomial, synthesizers.dirichlet_multinomial_alpha, predictive_exactly),
+    ]
+    for family, calibrated, exactly in cases:
+        if family is synthesizers.beta_binomial:
+            epsilon = min(epsilon, 100.0)
+        alpha = calibrated(epsilon, n)
+        table = family(n, n, alpha)
+        with mpmath.workdps(60):
+            for x, y in itertools.product((0, 1, 500, 1000), repeat=2):
+                expected = float(exactly(n, n, alpha, x, y))
+                found = table.block(np.array([x]), np.array([y]))[0, 0]
+                assert found == pytest.approx(expected, rel=1e-11, abs=1e-10)
+            exact = exactly(n, n, alpha, 1, n) - exactly(n, n, alpha, 0, n)
+        assert float(exact) == pytest.approx(epsilon, rel=1e-9)
+        assert mechanism.exact_epsilon(table).value == pytest.approx(float(exact), rel=1e-9)
+
+
+@settings(max_examples=30)
+@given(st.integers(1, 12), st.integers(1, 12), st.floats(0.05, 20), st.floats(0.05, 20))
+def test_closed_forms_are_the_exact_epsilon(n: int, n_s: int, alpha: float, beta: float) -> None:
+    plugin = synthesizers.bernoulli_plugin(n, n_s, alpha, beta)
+    closed = synthesizers.bernoulli_plugin_epsilon(n_s, alpha, beta)
+    assert mechanism.exact_epsilon(plugin).value == pytest.approx(closed)
+    predictive = synthesizers.beta_binomial(n, n_s, alpha, beta)
+    closed = synthesizers.dirichlet_multinomial_epsilon(n_s, [alpha, beta])
+    assert mechanism.exact_epsilon(predictive).value == pytest.approx(closed)
+    for table in (plugin, predictive):
+        rows = np.exp(table.block(np.arange(n + 1), np.arange(n_s + 1))).sum(axis=1)
+        np.testing.assert_allclose(rows, 1)
+
+
+@pytest.mark.parametrize("alpha", [[0.5, 1.0, 2.0], [1.0, 1.0, 1.0, 0.3]])
+def test_dirichlet_multinomial(alpha: list[float]) -> None:
+    table = synthesizers.dirichlet_multinomial(3, 4, alpha)
+    everything = table.block(np.arange(table.n_inputs), np.arange(table.n_outputs))
+    np.testing.assert_allclose(np.exp(everything).sum(axis=1), 1)
+    found = mechanism.exact_epsilon(table)
+    assert found.value == pytest.approx(synthesizers.dirichlet_multinomial_epsilon(4, alpha))
+    for first, second in table.neighbours:
+        difference = np.subtract(table.inputs[first], table.inputs[second])
+        assert sorted(difference)[0] == -1
+        assert np.abs(difference).sum() == 2
+    by_hand = sum(
+        np.abs(np.subtract(a, b)).sum() == 2 for a, b in itertools.combinations(table.inputs, 2)
+    )
+    assert len(table.neighbours) == by_hand
+
+
+def test_two_cells_are_the_beta_binomial() -> None:
+    cells = synthesizers.dirichlet_multinomial(5, 4, [0.7, 1.9])
+    counts = synthesizers.beta_binomial(5, 4, 0.7, 1.9)
+    # A table of two cells lists the count of the first one.
+    np.testing.assert_allclose(
+        cells.block(np.arange(6), np.arange(5)), counts.block(np.arange(6), np.arange(5))
+    )
+
+
+def test_calibration() -> None:
+    for epsilon, n_s in ((0.01, 7), (1.0, 7), (30.0, 7)):
+        alpha = synthesizers.bernoulli_plugin_alpha(epsilon, n_s)
+        assert synthesizers.bernoulli_plugin_epsilon(n_s, alpha, alpha) == pytest.approx(epsilon)
+        alpha = synthesizers.dirichlet_multinomial_alpha(epsilon, n_s)
+        assert synthesizers.dirichlet_multinomial_epsilon(n_s, [alpha] * 3) == pytest.approx(
+            epsilon
+        )
+    found = mechanism.calibrate(lambda a: synthesizers.beta_binomial(5, 7, a), 1.5, 1e-3, 1e3)
+    assert found == pytest.approx(synthesizers.dirichlet_multinomial_alpha(1.5, 7))
+    with pytest.raises(ValueError, match="the family reaches"):
+        mechanism.calibrate(lambda a: synthesizers.beta_binomial(5, 7, a), 1.5, 10, 20)
+
+
+def test_expected_increase_against_plain_loops() -> None:
+    n, alpha, p0, w = 12, 0.8, 0.1, 0.3
+    table = synthesizers.bernoulli_plugin(n, n, alpha)
+    total = 0.0
+    for x in range(n + 1):
+        other = x - 1 if x else 1
+        for y in range(n + 1):
+            p, q = (binom.pmf(y, n, (v + alpha) / (n + 2 * alpha)) for v in (x, other))
+            risk = w * p / (w * p + (1 - w) * q)
+            total += binom.pmf(x, n, p0) * p * (max(risk, w) - w)
+    data = np.arange(n + 1)
+    changed = np.where(data > 0, data - 1, 1)
+    weights = binom.pmf(data, n, p0)
+    assert mechanism.expected_increase(table, data, changed, w, weights) == pytest.approx(total)
+
+
+@pytest.mark.parametrize("method", ["inverse", "gumbel"])
+def test_sampling(method: str) -> None:
+    table = synthesizers.bernoulli_plugin(6, 5, 0.9)
+    drawn = mechanism.sample(table, 2, 20_000, np.random.default_rng(1), method)
+    expected = 20_000 * np.exp(table.row(2))
+    observed = np.bincount(drawn, minlength=6)
+    assert ((observed - expected) ** 2 / expected).sum() < chi2.isf(1e-5, 5)
+    impossible = from_probability(np.array([[0.5, 0.5, 0.0], [0.2, 0.3, 0.5]]))
+    assert mechanism.sample(impossible, 0, 1_000, np.random.default_rng(1), method).max() == 1
+
+
+# -------------------------------------------------------------------------------- bad input
+
+ROWS = np.log([[0.5, 0.5], [0.4, 0.6]])
+PAIR = [[0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: Mechanism.from_table(np.log([[0.5, 0.4], [0.5, 0.5]]), PAIR),
+            "row 0.* sum to 0.9",
+        ),
+        (lambda: Mechanism.from_table([[np.nan, 0.0], [0.0, 0.0]], PAIR), "row 0"),
+        (lambda: Mechanism.from_table(ROWS, [[0, 2]]), r"the pair \[0, 2\].* in 0 to 1"),
+        (lambda: Mechanism.from_table(ROWS, [[1, 1]]), "two different rows"),
+        (lambda: Mechanism.from_table(ROWS, PAIR, ["a"]), "inputs has 1 names"),
+        (lambda: Mechanism.from_table(ROWS[0], PAIR), "log_prob has shape"),
+        (lambda: mechanism.exact_epsilon(Mechanism.from_table(ROWS, [])), "no neighbours"),
+        (lambda: mechanism.delta(Mechanism.from_table(ROWS, PAIR), -1), "epsilon is -1"),
+        (lambda: mechanism.epsilon_for_delta(Mechanism.from_table(ROWS, PAIR), 2), "target is 2"),
+        (lambda: mechanism.renyi_divergence(Mechanism.from_table(ROWS, PAIR), 1), "order is 1"),
+        (lambda: mechanism.risk(Mechanism.from_table(ROWS, PAIR), 0, 1, 1.5), "prior is 1.5"),
+        (lambda: mechanism.posterior_bound(-1.0, 0.5), "epsilon is -1"),
+        (lambda: mechanism.epsilon_bound(0.1, 0.5), "not exceed"),
+        (lambda: mechanism.change_one(0), "n is 0"),
+        (lambda: synthesizers.bernoulli_plugin(0, 5, 1.0), "n is 0"),
+        (lambda: synthesizers.bernoulli_plugin(5, 0, 1.0), "n_s is 0"),
+        (lambda: synthesizers.bernoulli_plugin(5, 5, 0.0), "alpha is 0"),
+        (lambda: synthesizers.beta_binomial(5, 5, 1.0, -2.0), "beta is -2"),
+        (lambda: synthesizers.bernoulli_plugin_alpha(0.0, 5), "epsilon is 0"),
+        (lambda: synthesizers.dirichlet_multinomial_alpha(-1.0, 5), "epsilon is -1"),
+        (lambda: synthesizers.dirichlet_multinomial(5, 5, [1.0]), "two or more positive"),
+        (lambda: synthesizers.compositions(100, 9), "are enumerated"),
+        (
+            lambda: mechanism.sample(
+                Mechanism.from_table(ROWS, PAIR), 0, 1, np.random.default_rng(0), "magic"
+            ),
+            "method is 'magic'",
+        ),
+    ],
+)
+def test_bad_input(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()
