@@ -1,0 +1,43 @@
+"""Progress bars show on the runner's terminal and nowhere else."""
+
+import os
+import sys
+
+import pytest
+
+from srlib.progress import TERMINAL, progress
+
+
+def test_silent_without_a_terminal(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(TERMINAL, raising=False)
+    with progress(2, "chains") as bar:
+        bar.update(2)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_drawn_on_the_terminal_that_the_runner_names(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    controller, terminal = os.openpty()
+    monkeypatch.setenv(TERMINAL, os.ttyname(terminal))
+    with progress(2, "chains") as bar:
+        bar.update(2)
+        bar.refresh()
+        bar.fp.flush()
+    assert "chains: 100%" in os.read(controller, 10_000).decode()
+    assert capfd.readouterr() == ("", "")
+    bar.fp.close()
+    os.close(terminal)
+    os.close(controller)
+
+
+def test_silent_when_the_terminal_is_gone(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(TERMINAL, "/no/such/terminal")
+    assert not sys.stderr.isatty()
+    with progress(2, "chains") as bar:
+        bar.update(2)
+    assert capfd.readouterr() == ("", "")

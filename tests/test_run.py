@@ -1,0 +1,84 @@
+"""Runs beside each other, and runs that are broken off."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import toy
+
+SLOW = """import os, sys, time
+Path(output_dir, "kernel").write_text(f"{os.getpid()} {sys.executable}")
+while names == ["wait"]:
+    time.sleep(0.1)
+"""
+
+
+def start(project: Path, *arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "srlib", "run", "toy", *arguments],
+        cwd=project,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        # The kernel that an interpreter of another environment has installed is not taken.
+        env={**os.environ, "JUPYTER_PATH": str(project / "jupyter")},
+    )
+
+
+def alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def wait_until(condition: Callable[[], object], seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_two_at_once_and_one_interrupted(tmp_path: Path) -> None:
+    project = toy.make(tmp_path, toy.TEXT.replace('Path("started").touch()', SLOW))
+    spec = project / "jupyter/kernels/python3/kernel.json"
+    spec.parent.mkdir(parents=True)
+    spec.write_text(json.dumps({"argv": ["/no/such/python"], "display_name": "x"}))
+
+    whole, broken = start(project), start(project, "--output", "broken", "-p", "names", "[wait]")
+    assert whole.communicate(timeout=120)[0] == "toy: outputs/toy/default\n"
+    interpreter = (project / "outputs/toy/default/kernel").read_text().split(" ", 1)[1]
+    assert interpreter == sys.executable
+
+    wait_until(lambda: [f for f in project.glob("broken/toy/.tmp-*/kernel") if f.read_text()])
+    (mark,) = project.glob("broken/toy/.tmp-*/kernel")
+    kernel = int(mark.read_text().split()[0])
+    broken.send_signal(signal.SIGINT)
+    broken.communicate(timeout=60)
+    assert broken.returncode == 1
+    assert list((project / "broken/toy").iterdir()) == []
+    wait_until(lambda: not alive(kernel))
+    assert {p.name for p in project.iterdir()} == {
+        "broken",
+        "jupyter",
+        "notebooks",
+        "outputs",
+        "params",
+    }
+
+
+def test_a_kernel_that_dies_is_a_failed_run(tmp_path: Path) -> None:
+    text = toy.TEXT.replace('Path("started").touch()', "import os; os._exit(9)")
+    process = start(toy.make(tmp_path, text))
+    output = process.communicate(timeout=120)[0]
+    assert process.returncode == 1
+    assert "toy: code cell 2 (In [3], under 'A toy'): DeadKernelError" in output
+    provenance = json.loads((tmp_path / "outputs/toy/default.failed/provenance.json").read_text())
+    assert provenance["status"] == "failed"
+    assert "DeadKernelError" in provenance["error"]
