@@ -6,11 +6,18 @@ text. Pictures are compared by what they were drawn from.
 
 import json
 import math
+import os
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
+
+# No time limit on an example: the first call of a function may compile it. In CI the examples are
+# the same every time, so that a failure is one of the change that it fails on.
+settings.register_profile("srlib", deadline=None, derandomize=bool(os.environ.get("CI")))
+settings.load_profile("srlib")
 
 # Relative and absolute difference of two numbers, and the share of words and numbers that have to
 # agree; of neither there may be more or fewer.

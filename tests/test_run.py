@@ -6,9 +6,10 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pytest
 import toy
 
 SLOW = """import os, sys, time
@@ -18,16 +19,28 @@ while names == ["wait"]:
 """
 
 
-def start(project: Path, *arguments: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "srlib", "run", "toy", *arguments],
-        cwd=project,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        # The kernel that an interpreter of another environment has installed is not taken.
-        env={**os.environ, "JUPYTER_PATH": str(project / "jupyter")},
-    )
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Start to run the paper of the project in the test's folder."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(*arguments: str) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "srlib", "run", "toy", *arguments],
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            # A kernel of this name that another environment has installed is not taken.
+            env={**os.environ, "JUPYTER_PATH": str(tmp_path / "jupyter")},
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
 
 
 def alive(process: int) -> bool:
@@ -45,13 +58,15 @@ def wait_until(condition: Callable[[], object], seconds: float = 60) -> None:
         time.sleep(0.05)
 
 
-def test_two_at_once_and_one_interrupted(tmp_path: Path) -> None:
+def test_two_at_once_and_one_interrupted(
+    tmp_path: Path, start: Callable[..., subprocess.Popen[str]]
+) -> None:
     project = toy.make(tmp_path, toy.TEXT.replace('Path("started").touch()', SLOW))
     spec = project / "jupyter/kernels/python3/kernel.json"
     spec.parent.mkdir(parents=True)
     spec.write_text(json.dumps({"argv": ["/no/such/python"], "display_name": "x"}))
 
-    whole, broken = start(project), start(project, "--output", "broken", "-p", "names", "[wait]")
+    whole, broken = start(), start("--output", "broken", "-p", "names", "[wait]")
     assert whole.communicate(timeout=120)[0] == "toy: outputs/toy/default\n"
     interpreter = (project / "outputs/toy/default/kernel").read_text().split(" ", 1)[1]
     assert interpreter == sys.executable
@@ -73,9 +88,12 @@ def test_two_at_once_and_one_interrupted(tmp_path: Path) -> None:
     }
 
 
-def test_a_kernel_that_dies_is_a_failed_run(tmp_path: Path) -> None:
+def test_a_kernel_that_dies_is_a_failed_run(
+    tmp_path: Path, start: Callable[..., subprocess.Popen[str]]
+) -> None:
     text = toy.TEXT.replace('Path("started").touch()', "import os; os._exit(9)")
-    process = start(toy.make(tmp_path, text))
+    toy.make(tmp_path, text)
+    process = start()
     output = process.communicate(timeout=120)[0]
     assert process.returncode == 1
     assert "toy: code cell 2 (In [3], under 'A toy'): DeadKernelError" in output

@@ -1,0 +1,100 @@
+"""Acceptable regions of the plane of R and RR: exact boundaries against grids and closed forms."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from srlib import acceptance, mechanism
+from srlib.acceptance import Rule
+from srlib.synthesizers import bernoulli_plugin, bernoulli_plugin_alpha
+
+PAPER = (Rule(10, r_at_most=0.1), Rule(1.05, r_at_least=0.9))
+
+
+@st.composite
+def any_rules(draw: st.DrawFn) -> list[Rule]:
+    rules = []
+    for _ in range(draw(st.integers(1, 3))):
+        ends = sorted(draw(st.lists(st.integers(0, 100), min_size=2, max_size=2, unique=True)))
+        rules.append(Rule(draw(st.floats(0.2, 8)), ends[0] / 100, ends[1] / 100))
+    return rules
+
+
+@given(any_rules(), st.floats(1e-3, 4) | st.floats(-4, -1e-3) | st.just(0.0))
+def test_boundaries_against_a_grid(rules: list[Rule], log_ratio: float) -> None:
+    w = np.linspace(0, 1, 4_001)[1:-1]
+    risk, relative = acceptance.curve(log_ratio, w)
+    broken = np.zeros(len(w), dtype=bool)
+    for rule in rules:
+        inside = (risk >= rule.r_at_least) & (risk <= rule.r_at_most)
+        broken |= inside & (relative > rule.rr_at_most)
+    intervals = acceptance.unacceptable_priors(log_ratio, rules)
+    found = np.zeros(len(w), dtype=bool)
+    near = np.zeros(len(w), dtype=bool)
+    for low, high in intervals:
+        assert low < high
+        found |= (w >= low) & (w <= high)
+    for rule in rules:
+        for edge in (relative - rule.rr_at_most, risk - rule.r_at_least, risk - rule.r_at_most):
+            near |= np.abs(edge) < 1e-9
+    assert (found == broken)[~near].all()
+    assert acceptance.unacceptable(log_ratio, rules) == bool(intervals)
+
+
+def test_the_papers_rules_by_hand() -> None:
+    """RR = R + L (1 - R): at L = 12 it exceeds 10 up to R = 2/11, and 1.05 up to 10.95/11."""
+    intervals = acceptance.unacceptable_priors(np.log(12), PAPER)
+    prior_of = [risk / (risk + 12 * (1 - risk)) for risk in (0.0, 0.1, 0.9, 10.95 / 11)]
+    np.testing.assert_allclose(np.ravel(intervals), prior_of, atol=1e-12)
+    assert acceptance.unacceptable_priors(np.log(1.2), PAPER) == []
+    assert acceptance.unacceptable_priors(0.0, PAPER) == []
+    # L = 1.5 is the most that RR <= 1.05 from R = .9 on allows: .9 + .1 L = 1.05.
+    assert acceptance.unacceptable([np.log(1.499), np.log(1.501)], PAPER).tolist() == [False, True]
+
+
+def test_overlapping_intervals_are_joined_and_extremes_are_safe() -> None:
+    rules = [Rule(2, 0.0, 0.5), Rule(2, 0.4, 0.8)]
+    assert len(acceptance.unacceptable_priors(np.log(50), rules)) == 1
+    ((low, high),) = acceptance.unacceptable_priors(800.0, [Rule(2)])
+    assert (low, high) == (0.0, pytest.approx(0.5))
+    assert acceptance.unacceptable(800.0, [Rule(2)])
+    assert not acceptance.unacceptable(-800.0, [Rule(2)])
+
+
+def test_share_and_largest_epsilon() -> None:
+    n = 40
+
+    def family(epsilon: float) -> mechanism.Mechanism:
+        return bernoulli_plugin(n, n, bernoulli_plugin_alpha(epsilon, n))
+
+    table = family(20.0)
+    share = acceptance.share_unacceptable(table, 1, 0, PAPER)
+    by_loop = 0.0
+    for y, (p, q) in enumerate(zip(table.row(1), table.row(0), strict=True)):
+        if acceptance.unacceptable_priors(p - q, PAPER):
+            by_loop += np.exp(table.row(1)[y])
+    assert share == pytest.approx(by_loop)
+    assert 0 < share < 1
+    best = acceptance.largest_epsilon(family, 1, 0, PAPER, 1e-3, 100.0)
+    assert acceptance.share_unacceptable(family(best), 1, 0, PAPER) == 0
+    assert acceptance.share_unacceptable(family(best * (1 + 1e-6)), 1, 0, PAPER) > 0
+    # Next to no ones the plug-in attains its epsilon, and L = 1.5 is the most that is allowed.
+    assert best == pytest.approx(np.log(1.5), rel=1e-6)
+    with pytest.raises(ValueError, match="unacceptable there already"):
+        acceptance.largest_epsilon(family, 1, 0, PAPER, 50.0, 100.0)
+
+
+def test_rules_are_read_and_checked() -> None:
+    entries = [{"rr_at_most": 10, "r_at_most": 0.1}, {"rr_at_most": 1.05, "r_at_least": 0.9}]
+    assert acceptance.read_rules(entries) == PAPER
+    with pytest.raises(ValueError, match="needs rr_at_most"):
+        acceptance.read_rules([{"r_at_most": 0.1}])
+    with pytest.raises(ValueError, match="has the keys rr_at_most, R"):
+        acceptance.read_rules([{"rr_at_most": 2, "R": 0.1}])
+    with pytest.raises(ValueError, match="covers nothing"):
+        Rule(2, 0.5, 0.5)
+    with pytest.raises(ValueError, match="rr_at_most is 0"):
+        Rule(0)
+    with pytest.raises(ValueError, match="prior is"):
+        acceptance.curve(1.0, [0.0, 0.5])
