@@ -171,10 +171,17 @@ def share_unacceptable(
     rules : sequence of Rule
         What is acceptable.
     """
+    broken, log_prob = _broken(mechanism, truth, alternative, rules)
+    return float(np.exp(log_prob) @ broken)
+
+
+def _broken(
+    mechanism: Mechanism, truth: int, alternative: int, rules: Sequence[Rule]
+) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """Which possible releases are unacceptable, and the log probabilities of all possible ones."""
     log_p, log_q = mechanism.row(truth), mechanism.row(alternative)
     possible = np.isfinite(log_p)
-    broken = unacceptable(log_p[possible] - log_q[possible], rules)
-    return float(np.exp(log_p[possible]) @ broken)
+    return unacceptable(log_p[possible] - log_q[possible], rules), log_p[possible]
 
 
 def largest_epsilon(
@@ -213,10 +220,7 @@ def largest_epsilon(
         raise ValueError(f"low is {low} and high is {high}; they must be positive, in this order")
 
     def broken(epsilon: float) -> bool:
-        table = family(epsilon)
-        log_p, log_q = table.row(truth), table.row(alternative)
-        possible = np.isfinite(log_p)
-        return bool(unacceptable(log_p[possible] - log_q[possible], rules).any())
+        return bool(_broken(family(epsilon), truth, alternative, rules)[0].any())
 
     if broken(low):
         raise ValueError(f"low is {low}; a release is unacceptable there already")

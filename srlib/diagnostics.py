@@ -5,14 +5,10 @@ Carpenter and Bürkner (2021): R-hat at most 1.01, and 400 effective draws in bu
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-
-if TYPE_CHECKING:
-    from xarray import DataTree
 
 MAX_R_HAT = 1.01
 MIN_EFFECTIVE_DRAWS = 400
@@ -146,24 +142,6 @@ def verdict(table: pd.DataFrame) -> str:
             "draws for every quantity: no sign that the chains disagree."
         )
     return " ".join(sentences)
-
-
-def to_datatree(quantities: Mapping[str, ArrayLike]) -> "DataTree":
-    """Hand draws to ArviZ: a DataTree with a group ``posterior``.
-
-    Parameters
-    ----------
-    quantities : mapping of str to array_like of float
-        Name to draws (chains, draws) or (chains, draws, ...).
-
-    Returns
-    -------
-    xarray.DataTree
-        With dimensions chain and draw, for any function of ArviZ.
-    """
-    from arviz_base import from_dict
-
-    return from_dict({"posterior": {name: np.asarray(v) for name, v in quantities.items()}})
 
 
 def long_format(quantities: Mapping[str, ArrayLike]) -> pd.DataFrame:

@@ -116,7 +116,9 @@ class Schema:
         """Number of cells of the contingency table of all variables."""
         return math.prod(len(variable.levels) for variable in self.variables)
 
-    def positions(self, names: Sequence[str], argument: str) -> list[int]:
+    def positions(
+        self, names: Sequence[str], argument: str, exactly: int | None = None
+    ) -> list[int]:
         """Positions of variables by name.
 
         Parameters
@@ -125,12 +127,17 @@ class Schema:
             Names of variables, each once.
         argument : str
             What the names were given as, for the error.
+        exactly : int, optional
+            How many there must be; one or more if not given.
 
         Raises
         ------
         ValueError
-            If a name is not that of a variable, or stands twice.
+            If a name is not that of a variable or stands twice, or if there are too few or many.
         """
+        if len(names) == 0 or exactly not in (None, len(names)):
+            needed = f"exactly {exactly}" if exactly else "one or more"
+            raise ValueError(f"{argument} is {list(names)}; it must name {needed} variables")
         if strange := [name for name in names if name not in self.names]:
             raise ValueError(
                 f"{argument} names {', '.join(map(repr, strange))}; "

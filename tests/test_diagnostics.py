@@ -167,13 +167,6 @@ def test_importance_summary():
     assert table["largest_share"].to_numpy() == pytest.approx([0.5, 1 / 3])
 
 
-def test_to_datatree_keeps_chains_and_draws():
-    tree = diagnostics.to_datatree({"alpha": chains(n_draws=10), "pi": np.zeros((4, 10, 3))})
-    assert tree["posterior"].sizes["chain"] == 4
-    assert tree["posterior"].sizes["draw"] == 10
-    assert np.array_equal(tree["posterior/alpha"], chains(n_draws=10))
-
-
 def test_long_format_names_chain_and_draw_of_every_value():
     draws = chains(n_chains=2, n_draws=5)
     table = diagnostics.long_format({"alpha": draws, "classes": draws + 1})

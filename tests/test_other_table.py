@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pytest
 from click.testing import CliRunner
 
 from srlib.cli import main
@@ -75,3 +76,44 @@ def test_wrong_names_are_told_before_the_sampler_starts(tmp_path: Path) -> None:
     result = CliRunner().invoke(main, arguments)
     assert result.exit_code == 1
     assert "unknown names 'AGE'; the variables are SEX, AGEP" in result.output
+
+
+def test_runs_on_the_smallest_table(tmp_path: Path) -> None:
+    """Four combinations of two variables, one predictor, one unknown variable."""
+    rows = ["a,b", *["x,u"] * 8, *["x,v"] * 5, *["y,u"] * 4, *["y,v"] * 9]
+    data = tmp_path / "table.csv"
+    data.write_text("\n".join(rows) + "\n")
+    chosen = {"data": data, "outcome": "b", "predictors": "[a]", "unknown": "[b]"}
+    sizes = {"n_releases": 2, "n_classes": 2, "burn_in": 20, "n_draws": 30, "n_chains": 4}
+    given = [x for name, value in (chosen | sizes).items() for x in ("-p", name, str(value))]
+    result = CliRunner().invoke(main, ["run", "hu_reiter_wang", *given, "--output", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    subsets = pd.read_csv(tmp_path / "hu_reiter_wang/default/tables/subset_risk.csv")
+    assert len(subsets) == 4
+    assert (subsets["support_size"] == 2).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("predictors", "[]", "predictors is []; it must name one or more variables"),
+        ("pairs", "[[WKL, SCHL, DIS]]", "pairs is ['WKL', 'SCHL', 'DIS']; it must name exactly 2"),
+    ],
+)
+def test_wrong_numbers_of_names(tmp_path: Path, name: str, value: str, message: str) -> None:
+    arguments = ["run", "hu_reiter_wang", "-p", name, value, "--output", str(tmp_path)]
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 1
+    assert message in result.output
+
+
+def test_other_unknown_variables_leave_the_ledger_without_a_difference(tmp_path: Path) -> None:
+    sizes = {"n_records": 60, "n_classes": 2, "burn_in": 20, "n_draws": 30, "n_chains": 4}
+    chosen = {"unknown": "[MIL]", "predictors": "[SEX]", "outcome": "HISP", "n_releases": 2}
+    given = [x for name, value in (chosen | sizes).items() for x in ("-p", name, str(value))]
+    result = CliRunner().invoke(main, ["run", "hu_reiter_wang", *given, "--output", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    ledger = pd.read_csv(tmp_path / "hu_reiter_wang/default/tables/ledger.csv").set_index("id")
+    assert ledger.loc["subset_size", "verdict"] == "skipped"
+    assert ledger.loc["n_synthetic_sets", "verdict"] == "skipped"
+    assert ledger.loc["support_size", "verdict"] == "match"
