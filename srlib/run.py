@@ -47,6 +47,12 @@ class _OwnKernel(AsyncKernelManager):
     def _no_installed_specs(self) -> KernelSpecManager:
         return KernelSpecManager(kernel_dirs=[], parent=self)
 
+    async def _async_interrupt_kernel(self) -> None:
+        # jupyter_client interrupts before it asks to shut down; a kernel that is idle by then may
+        # complain about it on the runner's terminal. A busy one is terminated a moment later.
+        if not self.shutting_down:
+            await super()._async_interrupt_kernel()
+
 
 @contextmanager
 def _terminal_named() -> Iterator[bool]:
