@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit
 
@@ -56,8 +57,10 @@ def read_rules(entries: Sequence[Mapping[str, Any]]) -> tuple[Rule, ...]:
     Raises
     ------
     ValueError
-        If an entry has another key or lacks ``rr_at_most``, or as `Rule`.
+        If there is no rule, if one has another key or lacks ``rr_at_most``, or as `Rule`.
     """
+    if not entries:
+        raise ValueError("there is no rule; with none every release would be acceptable")
     allowed = ("rr_at_most", "r_at_least", "r_at_most")
     for entry in entries:
         strange = [key for key in entry if key not in allowed]
@@ -89,6 +92,29 @@ def curve(log_ratio: float, prior: ArrayLike) -> tuple[NDArray[np.float64], NDAr
         raise ValueError(f"prior is {prior!r}; it must lie in (0, 1)")
     risk = expit(logit(w) + log_ratio)
     return risk, risk / w
+
+
+def line(
+    log_ratio: float, between: tuple[float, float] = (0.0, 1.0), size: int = 60
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """R and RR of one release along a range of priors, at even distances in R.
+
+    Parameters
+    ----------
+    log_ratio : float
+        log L.
+    between : (float, float)
+        Priors at both ends, within [0, 1]; at 0 RR is L.
+    size : int
+        Number of points, 2 or more.
+
+    Returns
+    -------
+    risk, relative_risk : (size,) float64
+    """
+    first, last = (float(expit(logit(w) + log_ratio)) for w in between)
+    risk = np.linspace(first, last, size)
+    return risk, risk + np.exp(log_ratio) * (1 - risk)
 
 
 def unacceptable_priors(log_ratio: float, rules: Sequence[Rule]) -> list[tuple[float, float]]:
@@ -133,6 +159,30 @@ def unacceptable_priors(log_ratio: float, rules: Sequence[Rule]) -> list[tuple[f
 def _prior_at(risk: float, log_ratio: float) -> float:
     """The prior probability that a release turns into this posterior one."""
     return float(expit(logit(risk) - log_ratio))
+
+
+def offending_lines(log_ratios: Mapping[str, float], rules: Sequence[Rule]) -> pd.DataFrame:
+    """The line of each release, and the stretches of it that break a rule, as points.
+
+    Parameters
+    ----------
+    log_ratios : mapping of str to float
+        Name of a release to its log L.
+    rules : sequence of Rule
+        What is acceptable.
+
+    Returns
+    -------
+    DataFrame
+        curve (the name), stretch (0 for the whole line, then numbered), risk, relative_risk.
+    """
+    frames = []
+    for name, log_ratio in log_ratios.items():
+        for i, piece in enumerate([(0.0, 1.0), *unacceptable_priors(log_ratio, rules)]):
+            risk, relative = line(log_ratio, piece)
+            points = {"curve": name, "stretch": i, "risk": risk, "relative_risk": relative}
+            frames.append(pd.DataFrame(points))
+    return pd.concat(frames, ignore_index=True)
 
 
 def unacceptable(log_ratio: ArrayLike, rules: Sequence[Rule]) -> NDArray[np.bool_]:
@@ -209,12 +259,8 @@ def largest_epsilon(
     Returns
     -------
     float
-        To a relative 1e-9; `high` if everything up to it is acceptable.
-
-    Raises
-    ------
-    ValueError
-        If a release is unacceptable at `low` already.
+        To a relative 1e-9; `high` if everything up to it is acceptable, and 0 if a release is
+        unacceptable at `low` already.
     """
     if not 0 < low < high:
         raise ValueError(f"low is {low} and high is {high}; they must be positive, in this order")
@@ -223,7 +269,7 @@ def largest_epsilon(
         return bool(_broken(family(epsilon), truth, alternative, rules)[0].any())
 
     if broken(low):
-        raise ValueError(f"low is {low}; a release is unacceptable there already")
+        return 0.0
     if not broken(high):
         return high
     while high / low > 1 + 1e-9:

@@ -678,6 +678,383 @@ def subset_risk(frame: pd.DataFrame, prior: float) -> Chart:
     )
 
 
+def lines(
+    frame: pd.DataFrame,
+    x_title: str,
+    y_title: str,
+    *,
+    log_x: bool = False,
+    log_y: bool = False,
+    reference: float | None = None,
+    zero: bool = False,
+    ordered: bool = False,
+) -> Chart:
+    """One quantity against another, a line for each case.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A column for each curve, named as the legend says, over an index of x. Values that are
+        missing, or whose logarithm does not exist, are left out.
+    x_title, y_title : str
+        What the quantities are, with units.
+    log_x, log_y : bool
+        Whether an axis is logarithmic.
+    reference : float, optional
+        A value of y to draw as a dotted rule: what chance alone would give.
+    zero : bool
+        Whether a y axis that is not logarithmic starts at zero.
+    ordered : bool
+        Whether the curves have an order, which their colours show from dark to light.
+
+    Returns
+    -------
+    altair chart
+        Hovering shows a point's values; a click in the legend leaves one curve.
+    """
+    shown = frame.rename_axis("x").reset_index().melt("x", var_name="curve", value_name="y")
+    shown = shown[shown["y"].notna() & ((shown["x"] > 0) | (not log_x))]
+    shown = shown[(shown["y"] > 0) | (not log_y)]
+    curves = _in_order(shown["curve"])
+    pick = alt.selection_point(name="pick", fields=["curve"], bind="legend")
+    colour = _ordered("curve", curves, None) if ordered else _colour("curve", curves)
+    marks = (
+        alt.Chart(_compact(shown[["x", "y", "curve"]]))
+        .mark_line(strokeWidth=2, point=alt.OverlayMarkDef(size=16), tooltip=True)
+        .encode(
+            x=_axis("x", x_title, log_x, zero=False),
+            y=_axis("y", y_title, log_y, zero=zero),
+            color=colour.legend(columns=max(1, 80 // (6 + max(map(len, curves))))),
+            opacity=alt.when(pick).then(alt.value(1)).otherwise(alt.value(0.12)),
+        )
+        .add_params(pick)
+    )
+    layers = [marks] if reference is None else [_reference_y(reference), marks]
+    ends = "; ".join(
+        f"{name}: {rows['y'].iloc[0]:.3g} at {rows['x'].iloc[0]:.3g}, "
+        f"{rows['y'].iloc[-1]:.3g} at {rows['x'].iloc[-1]:.3g}"
+        for name, rows in shown.groupby("curve", sort=False)
+    )
+    return alt.layer(*layers).properties(
+        width=_WIDTH - 60,
+        height=260,
+        description=f"Lines of {y_title} against {x_title}. {ends}.",
+    )
+
+
+def risk_utility(frame: pd.DataFrame) -> Chart:
+    """Risk of pairs of data and release against what the release costs in precision.
+
+    McClure and Reiter (2012), Figures 1 and 2.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        panel (text), epsilon, utility, risk, all_zeros (bool: D has no record with Y = 1).
+
+    Returns
+    -------
+    altair chart
+        A panel below the other on the same scales; circles, and squares where all of D are zeros.
+        A click in the legend leaves one epsilon.
+    """
+    names = ["D has ones", "D is all zeros"]
+    data = frame.assign(
+        epsilon=[_number(e) for e in frame["epsilon"]],
+        data=np.where(frame["all_zeros"], names[1], names[0]),
+    )
+    epsilons, panels = _in_order(data["epsilon"]), _in_order(data["panel"])
+    pick = alt.selection_point(name="pick", fields=["epsilon"], bind="legend")
+    spans = [_span(frame["utility"]), _span(frame["risk"])]
+    drawn: list[alt.Chart] = []
+    sentences = []
+    for panel, rows in data.groupby("panel", sort=False):
+        points = (
+            alt.Chart(_compact(rows[["utility", "risk", "epsilon", "data"]]))
+            .mark_point(size=55, strokeWidth=1.6, tooltip=True)
+            .encode(
+                x=alt.X(
+                    "utility:Q",
+                    title="Loss of precision U (log10, larger is worse)"
+                    if panel == panels[-1]
+                    else None,
+                    scale=alt.Scale(domain=spans[0], nice=False),
+                ),
+                y=alt.Y("risk:Q", title="Risk R", scale=alt.Scale(domain=spans[1], nice=False)),
+                color=_ordered("epsilon", epsilons, "ε"),
+                shape=alt.Shape(
+                    "data:N",
+                    title=None,
+                    scale=alt.Scale(domain=names, range=["circle", "square"]),
+                ),
+                opacity=alt.when(pick).then(alt.value(1)).otherwise(alt.value(0.1)),
+            )
+        )
+        # A selection belongs to one panel and holds in all.
+        points = points if drawn else points.add_params(pick).properties(name="first")
+        drawn.append(points.properties(title=str(panel), width=_WIDTH - 60, height=210))
+        by_epsilon = rows.groupby("epsilon", sort=False)
+        ranges = "; ".join(
+            f"epsilon {e}: R {g['risk'].min():.3g} to {g['risk'].max():.3g}, U "
+            f"{g['utility'].min():.2f} to {g['utility'].max():.2f}"
+            for e, g in by_epsilon
+        )
+        sentences.append(f"{panel}: {ranges}.")
+    return alt.vconcat(*drawn).properties(
+        description="Scatter of risk R against loss of precision U. " + " ".join(sentences)
+    )
+
+
+def relative_risk(frame: pd.DataFrame) -> Chart:
+    """Relative risk against risk over all priors, a line for each release.
+
+    McClure and Reiter (2012), Figures 3 and 4.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        release (a name for each line), epsilon, all_zeros, risk, relative_risk: the ends of
+        lines, which are straight.
+
+    Returns
+    -------
+    altair chart
+        Dotted lines where all of D are zeros. A click in the legend leaves one epsilon.
+    """
+    names = ["D has ones", "D is all zeros"]
+    data = frame.assign(
+        epsilon=[_number(e) for e in frame["epsilon"]],
+        data=np.where(frame["all_zeros"], names[1], names[0]),
+    )
+    pick = alt.selection_point(name="pick", fields=["epsilon"], bind="legend")
+    marks = (
+        alt.Chart(_compact(data[["release", "epsilon", "data", "risk", "relative_risk"]]))
+        .mark_line(strokeWidth=1.3)
+        .encode(
+            x=alt.X("risk:Q", title="Risk R", scale=alt.Scale(domain=[0, 1])),
+            y=alt.Y("relative_risk:Q", title="Relative risk RR", scale=alt.Scale(zero=False)),
+            detail="release:N",
+            color=_ordered("epsilon", _in_order(data["epsilon"]), "ε"),
+            strokeDash=alt.StrokeDash(
+                "data:N", title=None, scale=alt.Scale(domain=names, range=[[1, 0], [2, 3]])
+            ),
+            opacity=alt.when(pick).then(alt.value(1)).otherwise(alt.value(0.08)),
+        )
+        .add_params(pick)
+    )
+    largest = "; ".join(
+        f"epsilon {e}: {rows['relative_risk'].max():.3g}"
+        for e, rows in data.groupby("epsilon", sort=False)
+    )
+    return alt.layer(_reference_y(1.0), marks).properties(
+        width=_WIDTH - 60,
+        height=300,
+        description=(
+            f"Straight lines of relative risk against risk for {data['release'].nunique()} "
+            f"releases, all of which end at R = 1, RR = 1. Largest relative risk, {largest}."
+        ),
+    )
+
+
+def frontier(frame: pd.DataFrame) -> Chart:
+    """What a smaller epsilon buys in risk and costs in precision, for several proportions.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        p0, epsilon, and low, median and high of risk and utility: risk_low and so on. The
+        same epsilons for every p0, evenly spaced in their logarithm.
+
+    Returns
+    -------
+    altair chart
+        The upper end of the risk against the median loss of precision along epsilon. A slider
+        chooses an epsilon, at which bars show the ranges of both; a click in the legend leaves one
+        proportion.
+    """
+    values = [_number(p) for p in frame["p0"]]
+    names, labels = _in_order(values), [f"ε = {e:.3g}" for e in frame["epsilon"]]
+    data = _compact(frame.assign(p0=values, step=np.log10(frame["epsilon"]), label=labels))
+    steps = np.unique(np.log10(frame["epsilon"]))
+    width = float(np.diff(steps).mean()) if len(steps) > 1 else 1.0
+    start = float(steps[np.abs(steps - math.log10(2)).argmin()])
+    slider = alt.param(
+        name="log_epsilon",
+        value=_significant(start),
+        bind=alt.binding_range(
+            min=_significant(steps[0]),
+            max=_significant(steps[-1]),
+            step=_significant(width),
+            name="log10 of epsilon ",
+        ),
+    )
+    pick = alt.selection_point(name="pick", fields=["p0"], bind="legend")
+    visible = alt.when(pick).then(alt.value(1)).otherwise(alt.value(0.08))
+    base = alt.Chart(data).encode(
+        x=alt.X("utility_median:Q", title="Loss of precision U (log10): median and 90 % range"),
+        y=alt.Y(
+            "risk_high:Q",
+            title="Risk R: 95 % quantile and 90 % range",
+            scale=alt.Scale(zero=False),
+        ),
+        color=_ordered("p0", names, "p0"),
+        opacity=visible,
+    )
+    path = base.mark_line(strokeWidth=1.5).encode(order="epsilon:Q")
+    dots = base.mark_point(filled=True, size=22, tooltip=alt.TooltipContent("data"))
+    chosen = base.transform_filter(f"abs(datum.step - log_epsilon) < {_significant(width / 2)}")
+    bars = [
+        chosen.mark_rule(strokeWidth=2).encode(x="utility_low:Q", x2="utility_high:Q"),
+        chosen.mark_rule(strokeWidth=2).encode(y="risk_low:Q", y2="risk_high:Q"),
+        chosen.mark_point(filled=True, size=110),
+        chosen.transform_filter(alt.datum.p0 == names[0])
+        .mark_text(align="right", fontSize=13, fontWeight="bold")
+        .encode(
+            x=alt.value(_WIDTH - 66),
+            y=alt.value(10),
+            text="label:N",
+            color=alt.value(INK),
+            opacity=alt.value(1),
+        ),
+    ]
+    sentences = "; ".join(
+        f"p0 = {name}: R {rows['risk_high'].iloc[0]:.3g} and "
+        f"U {rows['utility_median'].iloc[0]:.2f} at epsilon {rows['epsilon'].iloc[0]:.3g}, "
+        f"R {rows['risk_high'].iloc[-1]:.3g} and U {rows['utility_median'].iloc[-1]:.2f} at "
+        f"{rows['epsilon'].iloc[-1]:.3g}"
+        for name, rows in data.groupby("p0", sort=False)
+    )
+    return (
+        alt.layer(path, dots, *bars)
+        .add_params(slider, pick)
+        .properties(
+            width=_WIDTH - 60,
+            height=320,
+            description=(
+                "Paths of the 95 % quantile of the risk against the median loss of precision as "
+                f"epsilon changes. {sentences}."
+            ),
+        )
+    )
+
+
+def acceptable_region(rules: pd.DataFrame, lines: pd.DataFrame) -> Chart:
+    """Which part of the plane of risk and relative risk is unacceptable, and where lines enter it.
+
+    Parameters
+    ----------
+    rules : DataFrame
+        rr_at_most, r_at_least, r_at_most, one row a rule.
+    lines : DataFrame
+        curve (text), stretch, risk, relative_risk, as `acceptance.offending_lines` returns.
+
+    Returns
+    -------
+    altair chart
+        Shaded where a rule is broken, the offending stretches drawn thick.
+    """
+    curves, stretches = lines[lines["stretch"] == 0], lines[lines["stretch"] > 0]
+    top = 1.3 * max(curves["relative_risk"].max(), 1.5 * rules["rr_at_most"].max())
+    low = min(0.9, curves["relative_risk"].min() / 1.1)
+    ends = [_significant(low), _significant(top)]
+    y = alt.Y(
+        "relative_risk:Q",
+        title="Relative risk RR (log scale)",
+        scale=alt.Scale(type="log", domain=ends, nice=False),
+        axis=alt.Axis(format="~g", tickCount=6),
+    )
+    x = alt.X("risk:Q", title="Risk R", scale=alt.Scale(domain=[0, 1]))
+    region = (
+        alt.Chart(_compact(rules.assign(top=top)))
+        .mark_rect(color="#E8A598", opacity=0.45)
+        .encode(
+            x=alt.X("r_at_least:Q", title="Risk R"),
+            x2="r_at_most:Q",
+            y=alt.Y("rr_at_most:Q", title="Relative risk RR (log scale)"),
+            y2="top:Q",
+        )
+    )
+    names = _in_order(curves["curve"])
+    thin = (
+        alt.Chart(_compact(curves[["curve", "risk", "relative_risk"]]))
+        .mark_line(strokeWidth=1.6)
+        .encode(x=x, y=y, color=_ordered("curve", names, None))
+    )
+    thick = (
+        alt.Chart(_compact(stretches[["curve", "stretch", "risk", "relative_risk"]]))
+        .mark_line(strokeWidth=5, opacity=0.8)
+        .encode(x=x, y=y, detail="stretch:N", color=_ordered("curve", names, None))
+    )
+    broken = _in_order(stretches["curve"])
+    return alt.layer(region, thin, thick).properties(
+        width=_WIDTH - 60,
+        height=320,
+        description=(
+            f"Relative risk against risk over all priors for {len(names)} releases: {_and(names)}. "
+            "Shaded is what the rules do not accept. "
+            + (f"It is entered by: {_and(broken)}." if broken else "No curve enters it.")
+        ),
+    )
+
+
+def chain_against_exact(frame: pd.DataFrame) -> Chart:
+    """Estimates from chains against the exact values, and what the chains say about themselves.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        utility (exact), utility_mcmc, mcse, epsilon and verdict (text).
+
+    Returns
+    -------
+    altair chart
+        Points with bars of two standard errors, coloured by epsilon, filled where the chains
+        have converged by their own account, and the line of equality.
+    """
+    data = frame.assign(
+        epsilon=[_number(e) for e in frame["epsilon"]],
+        low=frame["utility_mcmc"] - 2 * frame["mcse"],
+        high=frame["utility_mcmc"] + 2 * frame["mcse"],
+    )
+    verdicts = _in_order(sorted(data["verdict"]))
+    span = _span(pd.concat([data["utility"], data["utility_mcmc"]]))
+    scale = alt.Scale(domain=span, nice=False)
+    base = alt.Chart(
+        _compact(data[["utility", "utility_mcmc", "low", "high", "epsilon", "verdict"]])
+    ).encode(
+        x=alt.X("utility:Q", title="U, exact", scale=scale),
+        color=_ordered("epsilon", _in_order(data["epsilon"]), "ε"),
+    )
+    y = alt.Y("utility_mcmc:Q", title="U, from the chains, ± 2 standard errors", scale=scale)
+    bars = base.mark_rule(strokeWidth=1, clip=True, opacity=0.6).encode(
+        y=alt.Y("low:Q", scale=scale), y2="high:Q"
+    )
+    points = base.mark_point(size=45, strokeWidth=1.4, tooltip=True, filled=True).encode(
+        y=y,
+        shape=alt.Shape(
+            "verdict:N",
+            title=None,
+            scale=alt.Scale(domain=verdicts, range=["circle", "triangle-up", "cross"]),
+            legend=alt.Legend(columns=1),
+        ),
+    )
+    line = (
+        alt.Chart(pd.DataFrame({"x": span, "y": span}))
+        .mark_line(color=INK, strokeWidth=1)
+        .encode(x="x:Q", y="y:Q")
+    )
+    off = (data["utility_mcmc"] - data["utility"]).abs()
+    return alt.layer(line, bars, points).properties(
+        width=420,
+        height=380,
+        description=(
+            f"Scatter of {len(data)} utilities from chains against the exact ones, with the line "
+            f"of equality. The median absolute difference is {off.median():.2f}, the largest "
+            f"{off.max():.2f}."
+        ),
+    )
+
+
 def _in_order(values: Iterable[Any]) -> list[Any]:
     return list(dict.fromkeys(values))
 
@@ -703,6 +1080,35 @@ def _colours(names: Sequence[str]) -> dict[str, str]:
 def _colour(field: str, names: Sequence[str]) -> alt.Color:
     scale = alt.Scale(domain=list(names), range=list(_colours(names).values()))
     return alt.Color(f"{field}:N", title=None, scale=scale)
+
+
+def _ordered(field: str, names: Sequence[str], title: str | None) -> alt.Color:
+    """Colours from dark to light for names that have an order."""
+    anchors = np.array(
+        [[68, 1, 84], [59, 82, 139], [33, 144, 140], [93, 180, 70], [215, 160, 0]], dtype=float
+    )
+    at = np.linspace(0, len(anchors) - 1, len(names))
+    ramp = [np.interp(at, np.arange(len(anchors)), channel) for channel in anchors.T]
+    colours = ["#" + "".join(f"{round(c):02x}" for c in rgb) for rgb in zip(*ramp, strict=True)]
+    scale = alt.Scale(domain=list(names), range=colours)
+    return alt.Color(f"{field}:N", title=title, scale=scale, sort=list(names))
+
+
+def _axis(field: str, title: str, log: bool, zero: bool) -> Any:
+    scale = alt.Scale(type="log", nice=False) if log else alt.Scale(zero=zero)
+    axis = alt.Axis(tickCount=6, format=",.6~g", labelOverlap=True)
+    return (alt.X if field == "x" else alt.Y)(f"{field}:Q", title=title, scale=scale, axis=axis)
+
+
+def _span(values: pd.Series) -> list[float]:
+    """An axis' ends that leave a little room around the values."""
+    low, high = float(values.min()), float(values.max())
+    room = 0.04 * (high - low) or 0.01
+    return [_significant(low - room), _significant(high + room)]
+
+
+def _number(value: float) -> str:
+    return f"{value:g}"
 
 
 def _chain_colour(chains: Sequence[Any]) -> alt.Color:

@@ -126,6 +126,90 @@ def change_one(n: int) -> NDArray[np.int64]:
     return np.stack([np.arange(n), np.arange(1, n + 1)], axis=1)
 
 
+def change_one_record(tables: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Pairs of tables of the same size that differ in the cell of one record.
+
+    Parameters
+    ----------
+    tables : (n_tables, K) int
+        Tables of counts, all different.
+
+    Returns
+    -------
+    (n_pairs, 2) int64
+        Positions, each pair once.
+    """
+    cell = np.eye(tables.shape[1], dtype=np.int64)
+    steps = [after - before for i, before in enumerate(cell) for after in cell[i + 1 :]]
+    return _pairs_apart(tables, steps)
+
+
+def add_one_record(tables: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Pairs of tables of which one has one record more than the other.
+
+    Parameters
+    ----------
+    tables : (n_tables, K) int
+        Tables of counts, all different; of several sizes, or there is no pair.
+
+    Returns
+    -------
+    (n_pairs, 2) int64
+        Positions, the smaller table's first.
+    """
+    return _pairs_apart(tables, list(np.eye(tables.shape[1], dtype=np.int64)))
+
+
+def _pairs_apart(
+    tables: NDArray[np.int64], steps: Sequence[NDArray[np.int64]]
+) -> NDArray[np.int64]:
+    """Pairs of tables of which the second is the first plus one of the steps."""
+    position = {tuple(table): i for i, table in enumerate(tables.tolist())}
+    pairs = [
+        (i, position[moved])
+        for step in steps
+        for i, moved in enumerate(map(tuple, (tables + step).tolist()))
+        if moved in position
+    ]
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
+
+
+def stack(
+    mechanisms: Sequence[Mechanism], neighbours: NDArray[np.int64], inputs: Sequence = ()
+) -> Mechanism:
+    """One table from the rows of several, such as those for data sets of different sizes.
+
+    Parameters
+    ----------
+    mechanisms : sequence of Mechanism
+        All with the same outputs; their own neighbours are left out.
+    neighbours : (n_pairs, 2) int
+        Pairs of rows of the new table, in which the rows follow each other.
+    inputs : sequence, optional
+        Names of the rows; their positions if not given.
+
+    Raises
+    ------
+    ValueError
+        If the numbers of outputs differ, or as `Mechanism`.
+    """
+    widths = {m.n_outputs for m in mechanisms}
+    if len(widths) != 1:
+        raise ValueError(f"mechanisms have {sorted(widths)} outputs; they must have the same")
+    ends = np.cumsum([m.n_inputs for m in mechanisms])
+
+    def block(rows: Rows, columns: Rows) -> NDArray[np.float64]:
+        result = np.empty((len(rows), len(columns)))
+        part = np.searchsorted(ends, rows, side="right")
+        for i in np.unique(part):
+            own = rows[part == i] - (ends[i] - mechanisms[i].n_inputs)
+            result[part == i] = mechanisms[i].block(own, columns)
+        return result
+
+    outputs = mechanisms[0].outputs
+    return Mechanism(block, int(ends[-1]), widths.pop(), neighbours, inputs, outputs)
+
+
 def _pair_blocks(
     mechanism: Mechanism,
 ) -> Iterator[tuple[slice, Rows, NDArray[np.float64], NDArray[np.float64]]]:
@@ -449,16 +533,23 @@ def risk(mechanism: Mechanism, truth: int, alternative: int, prior: float) -> ND
     (n_outputs,) float64
         R of McClure and Reiter (2012), equation 5; over the prior it is RR, equation 8.
     """
-    return _update(mechanism.row(truth), mechanism.row(alternative), prior)
+    return update(_difference(mechanism.row(truth), mechanism.row(alternative)), prior)
 
 
-def _update(
-    log_p: NDArray[np.float64], log_q: NDArray[np.float64], prior: float
-) -> NDArray[np.float64]:
-    """Posterior probability of p against q; a prior of 0 or 1 is not moved."""
-    if prior in (0.0, 1.0):
-        return np.full_like(log_p, prior)
-    return expit(_difference(log_p, log_q) + logit(float(_probability("prior", prior))))
+def update(log_ratio: ArrayLike, prior: float) -> NDArray[np.float64]:
+    """Posterior probability of a truth against one alternative.
+
+    Parameters
+    ----------
+    log_ratio : array of float
+        Log of the release's probability under the truth over that under the alternative.
+    prior : float
+        Prior probability of the truth, in [0, 1]; 0 and 1 are not moved by anything.
+    """
+    ratio = np.asarray(log_ratio, dtype=float)
+    if float(_probability("prior", prior)) in (0.0, 1.0):
+        return np.full_like(ratio, prior)
+    return expit(ratio + logit(prior))
 
 
 def expected_increase(
@@ -504,7 +595,7 @@ def expected_increase(
         columns = np.arange(first, min(first + width, mechanism.n_outputs))
         table = mechanism.block(needed, columns)
         log_p, log_q = table[where[: len(rows)]], table[where[len(rows) :]]
-        increase = _update(log_p, log_q, prior) - prior
+        increase = update(_difference(log_p, log_q), prior) - prior
         total += float(probability @ (np.maximum(increase, 0.0) * np.exp(log_p)).sum(axis=1))
     return total
 
@@ -552,6 +643,34 @@ def calibrate(
             f"{reached[1]:.6g}"
         )
     return float(np.exp(brentq(excess, np.log(low), np.log(high), xtol=1e-12, rtol=1e-14)))
+
+
+def unused_budget(mechanism: Mechanism, bound: float) -> float:
+    """Share of the epsilon that a proof promises which the mechanism does not need.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        The table.
+    bound : float
+        Epsilon that a theorem gives for it, such as a composition over its records; positive.
+
+    Returns
+    -------
+    float
+        1 - exact epsilon / bound, in [0, 1] up to rounding; 0 where the bound is attained.
+
+    Raises
+    ------
+    ValueError
+        If the bound is not positive, or the exact epsilon exceeds it: then it is no bound.
+    """
+    if not bound > 0:
+        raise ValueError(f"bound is {bound}; it must be positive")
+    exact = exact_epsilon(mechanism).value
+    if exact > bound * (1 + 1e-9):
+        raise ValueError(f"bound is {bound}; the exact epsilon, {exact:.6g}, exceeds it")
+    return 1 - exact / bound
 
 
 def sample(

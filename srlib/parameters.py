@@ -2,6 +2,7 @@
 
 import ast
 import difflib
+import importlib
 import io
 import math
 import re
@@ -24,9 +25,11 @@ class UsageError(ValueError):
 class Parameter:
     """One annotated literal of a notebook's parameters cell.
 
-    ``range`` is the interval, as in ``(0, 1]``, or the set of choices, as in ``{exact, both}``,
-    that the comment behind the literal begins with; empty where it begins with neither. For a
-    list it holds for every element.
+    ``range`` is what the comment behind the literal begins with: an interval, as in ``(0, 1]``; a
+    set of choices, as in ``{exact, both}``; or a function of the library that raises a ValueError
+    for what it does not accept, as in ``<srlib.acceptance.read_rules>``. Empty where it begins
+    with none of them. Intervals and choices hold for every element of a list, which then must
+    have one.
     """
 
     name: str
@@ -49,9 +52,16 @@ class Parameter:
         except TypeError:
             kind = "null" if value is None else type(value).__name__
             raise ValueError(f"{self.name} = {value!r} is {kind}, not {self.type}") from None
+        if value == [] and self.range and not _FUNCTION.fullmatch(self.range):
+            raise ValueError(f"{self.name} = [] is empty; it needs an element in {self.range}")
         for item in value if isinstance(value, list) else [value]:
             if item is not None and not _within(item, self.range):
                 raise ValueError(f"{self.name} = {value!r} is out of range: {self.range}")
+        if accepted_by := _FUNCTION.fullmatch(self.range):
+            try:
+                getattr(importlib.import_module(accepted_by[1]), accepted_by[2])(value)
+            except ValueError as error:
+                raise ValueError(f"{self.name} = {value!r}: {error}") from None
         return value
 
     def parse(self, text: str) -> Any:
@@ -114,6 +124,7 @@ def _convert(value: Any, annotation: ast.expr) -> Any:
 _NUMBER = r"[-+]?(?:inf|[\d_]*\.?[\d_]+(?:e[-+]?\d+)?)"
 _INTERVAL = re.compile(rf"([\[(])\s*({_NUMBER})\s*,\s*({_NUMBER})\s*([\])])")
 _CHOICES = re.compile(r"\{([^{}]*)\}")
+_FUNCTION = re.compile(r"<(srlib(?:\.\w+)*)\.(\w+)>")
 
 
 def _within(value: Any, range_: str) -> bool:
@@ -131,7 +142,7 @@ def _within(value: Any, range_: str) -> bool:
 def _split_comment(comment: str) -> tuple[str, str]:
     """Return the range that a comment begins with, and the rest."""
     comment = comment.removeprefix("#").strip()
-    start = _INTERVAL.match(comment) or _CHOICES.match(comment)
+    start = _INTERVAL.match(comment) or _CHOICES.match(comment) or _FUNCTION.match(comment)
     return (start[0], comment[start.end() :].strip()) if start else ("", comment)
 
 

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Collection, Iterator
 from typing import IO
 
 from tqdm import tqdm
@@ -42,6 +43,22 @@ def progress(total: int | None, label: str, unit: str = "it") -> tqdm:
         position=1 if terminal else 0,
         leave=False,
     )
+
+
+def tracked[Item](items: Collection[Item], label: str) -> Iterator[Item]:
+    """Go through items under a progress bar.
+
+    Parameters
+    ----------
+    items : collection
+        What is gone through.
+    label : str
+        What is being done.
+    """
+    with progress(len(items), label) as bar:
+        for item in items:
+            yield item
+            bar.update(1)
 
 
 def _runner_terminal() -> IO[str] | None:

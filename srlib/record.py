@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -153,7 +154,7 @@ class Shown:
         return self.text
 
 
-def show(frame: pd.DataFrame, digits: int = 3) -> Shown:
+def show(frame: pd.DataFrame, digits: int = 3, settings: Sequence[str] = ()) -> Shown:
     """Show a table with fixed digits, thousands separated, no index, and its text escaped.
 
     Parameters
@@ -162,6 +163,8 @@ def show(frame: pd.DataFrame, digits: int = 3) -> Shown:
         What is shown, about a dozen rows at most.
     digits : int
         Digits after the decimal point, for columns of floats.
+    settings : sequence of str
+        Columns of floats that were chosen, not computed: shown with the digits they have.
 
     Returns
     -------
@@ -172,6 +175,6 @@ def show(frame: pd.DataFrame, digits: int = 3) -> Shown:
         column: (f"{{:,.{digits}f}}" if values.dtype.kind == "f" else "{:,}").format
         for column, values in frame.items()
         if values.dtype.kind in "fiu"
-    }
-    settings: dict[str, Any] = {"index": False, "formatters": formatters, "na_rep": ""}
-    return Shown(frame.to_html(border=0, **settings), frame.to_string(**settings))
+    } | dict.fromkeys(settings, "{:,g}".format)
+    options: dict[str, Any] = {"index": False, "formatters": formatters, "na_rep": ""}
+    return Shown(frame.to_html(border=0, **options), frame.to_string(**options))

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 
-from srlib.mechanism import Mechanism, Rows, change_one
+from srlib.mechanism import Mechanism, Rows, change_one, change_one_record
 
 MOST_TABLES = 2_000_000
 
@@ -23,7 +23,16 @@ def _at_least_one(**values: int) -> None:
             raise ValueError(f"{name} is {value}; it must be 1 or more")
 
 
-def _log_binomial(n: int) -> NDArray[np.float64]:
+def _representable(alpha: float, epsilon: float, n_s: int) -> float:
+    if alpha == 0:
+        raise ValueError(
+            f"epsilon is {epsilon} with n_s = {n_s}; it must be smaller for alpha to be a positive "
+            "double"
+        )
+    return alpha
+
+
+def log_binomial(n: int) -> NDArray[np.float64]:
     """Log of the binomial coefficients of n over 0 to n."""
     y = np.arange(n + 1)
     return gammaln(n + 1) - gammaln(y + 1) - gammaln(n - y + 1)
@@ -64,7 +73,7 @@ def bernoulli_plugin(n: int, n_s: int, alpha: float, beta: float | None = None) 
     beta = alpha if beta is None else beta
     _at_least_one(n=n, n_s=n_s)
     _positive(alpha=alpha, beta=beta)
-    coefficient = _log_binomial(n_s)
+    coefficient = log_binomial(n_s)
     x = np.arange(n + 1)
     total = np.log(n + alpha + beta)
     log_one, log_zero = np.log(x + alpha) - total, np.log(n - x + beta) - total
@@ -90,7 +99,14 @@ def bernoulli_plugin_alpha(epsilon: float, n_s: int) -> float:
     """The alpha = beta for which `bernoulli_plugin` has this epsilon (Theorem 1)."""
     _at_least_one(n_s=n_s)
     _positive(epsilon=epsilon)
-    return float(1.0 / np.expm1(epsilon / n_s))
+    with np.errstate(over="ignore"):
+        alpha = float(1.0 / np.expm1(epsilon / n_s))
+    return _representable(alpha, epsilon, n_s)
+
+
+def private_plugin(epsilon: float, n: int, n_s: int) -> Mechanism:
+    """`bernoulli_plugin` with the alpha = beta for which its exact epsilon is the one given."""
+    return bernoulli_plugin(n, n_s, bernoulli_plugin_alpha(epsilon, n_s))
 
 
 def beta_binomial(n: int, n_s: int, alpha: float, beta: float | None = None) -> Mechanism:
@@ -114,7 +130,7 @@ def beta_binomial(n: int, n_s: int, alpha: float, beta: float | None = None) -> 
     beta = alpha if beta is None else beta
     _at_least_one(n=n, n_s=n_s)
     _positive(alpha=alpha, beta=beta)
-    coefficient = _log_binomial(n_s)
+    coefficient = log_binomial(n_s)
     ones, zeros = _log_rising(alpha, n + n_s), _log_rising(beta, n + n_s)
     both = _log_rising(alpha + beta, n + n_s)
     total = both[n + n_s] - both[n]
@@ -170,34 +186,6 @@ def compositions(n: int, cells: int) -> NDArray[np.int64]:
     return tables
 
 
-def change_one_record(tables: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Pairs of tables of the same size that differ in the cell of one record.
-
-    Parameters
-    ----------
-    tables : (n_tables, K) int
-        Tables, all different.
-
-    Returns
-    -------
-    (n_pairs, 2) int64
-        Positions, each pair once.
-    """
-    position = {table.tobytes(): i for i, table in enumerate(np.ascontiguousarray(tables))}
-    pairs = []
-    cells = tables.shape[1]
-    for source in range(cells):
-        for target in range(source + 1, cells):
-            moved = tables.copy()
-            moved[:, source] -= 1
-            moved[:, target] += 1
-            for i in np.flatnonzero(moved[:, source] >= 0):
-                other = position.get(moved[i].tobytes())
-                if other is not None:
-                    pairs.append((i, other))
-    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
-
-
 def dirichlet_multinomial(n: int, n_s: int, alpha: ArrayLike) -> Mechanism:
     """Draws from the posterior predictive distribution of a Dirichlet-multinomial model.
 
@@ -247,4 +235,6 @@ def dirichlet_multinomial_alpha(epsilon: float, n_s: int) -> float:
     """The common alpha for which the posterior predictive families have this epsilon."""
     _at_least_one(n_s=n_s)
     _positive(epsilon=epsilon)
-    return float(n_s / np.expm1(epsilon))
+    with np.errstate(over="ignore"):
+        alpha = float(n_s / np.expm1(epsilon))
+    return _representable(alpha, epsilon, n_s)

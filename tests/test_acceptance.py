@@ -81,8 +81,7 @@ def test_share_and_largest_epsilon() -> None:
     assert acceptance.share_unacceptable(family(best * (1 + 1e-6)), 1, 0, PAPER) > 0
     # Next to no ones the plug-in attains its epsilon, and L = 1.5 is the most that is allowed.
     assert best == pytest.approx(np.log(1.5), rel=1e-6)
-    with pytest.raises(ValueError, match="unacceptable there already"):
-        acceptance.largest_epsilon(family, 1, 0, PAPER, 50.0, 100.0)
+    assert acceptance.largest_epsilon(family, 1, 0, PAPER, 50.0, 100.0) == 0
 
 
 def test_rules_are_read_and_checked() -> None:
@@ -90,6 +89,8 @@ def test_rules_are_read_and_checked() -> None:
     assert acceptance.read_rules(entries) == PAPER
     with pytest.raises(ValueError, match="needs rr_at_most"):
         acceptance.read_rules([{"r_at_most": 0.1}])
+    with pytest.raises(ValueError, match="there is no rule"):
+        acceptance.read_rules([])
     with pytest.raises(ValueError, match="has the keys rr_at_most, R"):
         acceptance.read_rules([{"rr_at_most": 2, "R": 0.1}])
     with pytest.raises(ValueError, match="covers nothing"):
@@ -98,3 +99,23 @@ def test_rules_are_read_and_checked() -> None:
         Rule(0)
     with pytest.raises(ValueError, match="prior is"):
         acceptance.curve(1.0, [0.0, 0.5])
+
+
+def test_lines_are_the_curve_over_all_priors() -> None:
+    risk, relative = acceptance.line(1.3, (0.2, 0.9), 5)
+    ends = acceptance.curve(1.3, [0.2, 0.9])
+    np.testing.assert_allclose([risk[[0, -1]], relative[[0, -1]]], ends)
+    np.testing.assert_allclose(np.diff(risk), np.diff(risk)[0])
+    whole = acceptance.line(1.3, size=3)
+    np.testing.assert_allclose(whole, [[0, 0.5, 1], [np.exp(1.3), (1 + np.exp(1.3)) / 2, 1]])
+
+
+def test_offending_stretches_begin_and_end_on_the_boundary() -> None:
+    table = acceptance.offending_lines({"a": 0.1, "b": 3.0}, PAPER)
+    assert table[table["curve"] == "a"]["stretch"].unique().tolist() == [0]
+    for _, piece in table[table["stretch"] > 0].groupby(["curve", "stretch"]):
+        inside = piece.iloc[1:-1]
+        for r, rr in zip(inside["risk"], inside["relative_risk"], strict=True):
+            assert any(
+                rule.r_at_least <= r <= rule.r_at_most and rr >= rule.rr_at_most for rule in PAPER
+            )

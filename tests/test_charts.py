@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 import vl_convert
 
-from srlib import charts, diagnostics
+from srlib import acceptance, charts, diagnostics
 
 HOSTILE = "<script>alert('&')</script>"
 TERMS = ["Intercept", "SEX", HOSTILE]
@@ -80,6 +80,48 @@ def values(texts):
     )
 
 
+def curves(n=2):
+    x = np.array([0.01, 1.0, 1000.0])
+    return pd.DataFrame({f"{HOSTILE} {i}": x**0.5 + i for i in range(n)}, index=x)
+
+
+def simulated():
+    rng = np.random.default_rng(5)
+    words = ["converged", diagnostics.NOT_MIXED, diagnostics.TOO_FEW]
+    frame = pd.DataFrame({"epsilon": np.repeat([1000.0, 2.0, 0.01], 10)})
+    frame["utility"], frame["risk"] = rng.normal(1, 1, 30), rng.uniform(0.4, 0.9, 30)
+    frame["utility_mcmc"], frame["mcse"] = frame["utility"] + 0.25, 0.1
+    return frame.assign(verdict=words * 10, all_zeros=frame.index % 7 == 0)
+
+
+def straight():
+    lines = simulated().loc[lambda f: f.index.repeat(2)].reset_index(names="release")
+    ends = np.tile([0.0, 1.0], 30)
+    return lines.assign(risk=ends, relative_risk=ends + (1 - ends) * (1 + lines["release"]))
+
+
+def budgets():
+    epsilon = np.geomspace(0.01, 1000, 11)
+    frames = []
+    for p0 in (0.001, 0.5):
+        frame = pd.DataFrame({"p0": p0, "epsilon": epsilon})
+        for name in ("risk", "utility"):
+            for i, word in enumerate(("low", "median", "high")):
+                frame[f"{name}_{word}"] = np.linspace(0.1, 0.5, 11) + i * p0
+        frames.append(frame)
+    return pd.concat(frames, ignore_index=True)
+
+
+RULES = pd.DataFrame(
+    {"rr_at_most": [10.0, 1.05], "r_at_least": [0.0, 0.9], "r_at_most": [0.1, 1.0]}
+)
+
+
+def offending(*log_ratios):
+    rules = [acceptance.Rule(*row) for row in RULES.itertuples(index=False)]
+    return acceptance.offending_lines({f"L = {a}": a for a in log_ratios}, rules)
+
+
 LONG = [f"level {i} of a variable whose labels go on and on, {HOSTILE}" for i in range(12)]
 EXAMPLES: dict[str, Callable[[], charts.Chart]] = {
     "joint": lambda: charts.joint_distribution(joint("ab", "cd"), "A", HOSTILE),
@@ -94,6 +136,17 @@ EXAMPLES: dict[str, Callable[[], charts.Chart]] = {
     "trace": lambda: charts.trace(chains()),
     "trace of many": lambda: charts.trace(chains(12)),
     "rank plot": lambda: charts.rank_plot(chains(12)),
+    "lines": lambda: charts.lines(curves(), HOSTILE, "y", log_x=True, log_y=True, reference=0.5),
+    "lines in order": lambda: charts.lines(curves(9), "x", "y", ordered=True, zero=True),
+    "risk utility": lambda: charts.risk_utility(
+        pd.concat([simulated().assign(panel="exact"), simulated().assign(panel=HOSTILE)])
+    ),
+    "relative risk": lambda: charts.relative_risk(straight()),
+    "frontier": lambda: charts.frontier(budgets()),
+    "frontier of one": lambda: charts.frontier(budgets().head(1)),
+    "region": lambda: charts.acceptable_region(RULES, offending(0.1, 3.0)),
+    "region without": lambda: charts.acceptable_region(RULES, offending(0.1)),
+    "chain": lambda: charts.chain_against_exact(simulated()),
     "subset risk": lambda: charts.subset_risk(values([HOSTILE, "2, 1, 1, 1"]), 1 / 2),
     "subset risk of many": lambda: charts.subset_risk(values(LONG * 3), 1 / 36),
 }
@@ -146,7 +199,7 @@ def test_drawing_is_the_same_in_the_newest_vega_lite(drawn):
     assert count[0] == pytest.approx(count[1], rel=0.02)
 
 
-@pytest.mark.parametrize("name", ["coefficients", "ranks", "trace"])
+@pytest.mark.parametrize("name", ["coefficients", "ranks", "trace", "frontier", "risk utility"])
 def test_charts_are_deterministic(name):
     first, second = (charts.specification(EXAMPLES[name]()) for _ in range(2))
     assert json.dumps(first) == json.dumps(second)
@@ -317,3 +370,60 @@ def test_long_labels_are_cut_unless_they_would_coincide():
     assert short[2] == "brief"
     alike = ["x" * 40 + "a", "x" * 40 + "b"]
     assert charts._short(alike) == alike
+
+
+def test_lines_leave_out_what_has_no_logarithm():
+    frame = curves().rename(index={0.01: 0.0})
+    frame.iloc[1, 1] = np.nan
+    (data,) = datasets(charts.lines(frame, "x", "y", log_x=True))
+    assert data.groupby("curve", sort=False).size().tolist() == [2, 1]
+    assert len(datasets(charts.lines(curves(), "x", "y"))[0]) == 6
+
+
+def _scale(*names: str) -> Any:
+    colour: Any = charts._ordered("x", names, None).to_dict()
+    return colour["scale"]
+
+
+def test_order_runs_from_dark_to_light():
+    scale: Any = _scale("a", "b", "c")
+    assert scale["domain"] == ["a", "b", "c"]
+    brightness = [sum(bytes.fromhex(colour[1:])) for colour in scale["range"]]
+    assert brightness == sorted(brightness)
+    assert _scale("a")["range"] == ["#440154"]
+
+
+def test_risk_utility_marks_data_without_ones_and_shares_its_scales():
+    frame = simulated().assign(panel="exact")
+    spec: Any = charts.specification(charts.risk_utility(frame))
+    (data,) = spec["datasets"].values()
+    squares = sum(row["data"] == "D is all zeros" for row in data)
+    assert squares == frame["all_zeros"].sum() == 5
+    domain = spec["vconcat"][0]["encoding"]["x"]["scale"]["domain"]
+    assert domain[0] < frame["utility"].min() < frame["utility"].max() < domain[1]
+
+
+def test_frontier_shows_the_chosen_epsilon_alone():
+    spec: Any = charts.specification(charts.frontier(budgets()))
+    (slider,) = (p for p in spec["params"] if p["name"] == "log_epsilon")
+    assert slider["bind"]["min"] == -2
+    assert slider["bind"]["max"] == 3
+    steps = np.log10(np.geomspace(0.01, 1000, 11))
+    chosen = (abs(steps - slider["value"]) < slider["bind"]["step"] / 2).sum()
+    assert chosen == 1
+
+
+def test_acceptable_region_draws_offending_stretches():
+    lines = offending(0.1, 3.0)
+    region, thin, thick = datasets(charts.acceptable_region(RULES, lines))
+    assert len(region) == 2
+    assert thin["curve"].unique().tolist() == ["L = 0.1", "L = 3.0"]
+    assert thick["curve"].unique().tolist() == ["L = 3.0"]
+    # exp(3) breaks both rules, with acceptable priors between them.
+    assert thick["stretch"].nunique() == 2
+    assert "No curve enters" in charts.acceptable_region(RULES, offending(0.1)).description
+
+
+def test_chain_against_exact_says_how_far_off():
+    chart = charts.chain_against_exact(simulated())
+    assert "The median absolute difference is 0.25, the largest 0.25." in chart.description

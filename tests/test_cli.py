@@ -95,6 +95,8 @@ def test_a_failing_notebook_is_kept_and_the_whole_folder_stays(project: Path) ->
         (["run", "toy", "-p", "method", "guess"], "{exact, simulated}"),
         (["run", "toy", "-p", "names", "a"], "list[str]"),
         (["run", "toy", "-p", "seed", "null"], "null"),
+        (["run", "toy", "-p", "rules", "[{rr_at_most: 2, r_at_least: 1}]"], "covers nothing"),
+        (["run", "toy", "-p", "rules", "[{rr: 2}]"], "needs rr_at_most"),
         (["run", "toy", "-p", "output_dir", "x"], "--output"),
         (["run", "toy", "--params", "nowhere.yaml"], "nowhere.yaml"),
         (["build", "nothing"], "toy"),

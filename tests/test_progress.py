@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from srlib.progress import TERMINAL, progress
+from srlib.progress import TERMINAL, progress, tracked
 
 
 def test_silent_without_a_terminal(
@@ -15,6 +15,7 @@ def test_silent_without_a_terminal(
     monkeypatch.delenv(TERMINAL, raising=False)
     with progress(2, "chains") as bar:
         bar.update(2)
+    assert list(tracked("ab", "letters")) == ["a", "b"]
     assert capfd.readouterr() == ("", "")
 
 

@@ -1,12 +1,14 @@
 """One proportion from a synthetic count: quadrature, closed forms, and the chain against both."""
 
+from math import comb
+
 import numpy as np
 import pytest
 from scipy.integrate import quad
 from scipy.stats import beta, betabinom, binom, chi2
 
 from srlib import proportion
-from srlib.mechanism import Mechanism, posterior
+from srlib.mechanism import Mechanism, expected_increase, posterior, risk
 from srlib.synthesizers import bernoulli_plugin, beta_binomial
 
 
@@ -17,10 +19,9 @@ def test_count_prior_is_the_beta_binomial() -> None:
 
 
 def test_known_count_is_a_beta_posterior() -> None:
-    weights = np.where(np.arange(11) == 3, 0.0, -np.inf)
     given = beta(1 + 3, 1 + 7)
     expected = given.var() + (given.mean() - 0.4) ** 2
-    assert proportion.expected_squared_error(weights, 0.4) == pytest.approx(expected)
+    assert proportion.squared_error_given_count(10, 0.4)[3] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("prior", [(1.0, 1.0), (0.5, 2.0)])
@@ -40,6 +41,175 @@ def test_utility_against_quadrature(family: type, prior: tuple[float, float]) ->
     given = beta(prior[0] + x, prior[1] + n - x)
     expected = np.log10(released / (given.var() + (given.mean() - p0) ** 2))
     assert proportion.utility(table, x, x_star, p0, prior) == pytest.approx(expected, abs=1e-6)
+
+
+def test_utility_of_many_pairs_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = bernoulli_plugin(7, 5, 0.8)
+    x, x_star = np.arange(8)[:, None], np.arange(6)
+    whole = proportion.utility(table, x, x_star, 0.3)
+    monkeypatch.setattr(proportion, "BLOCK_ENTRIES", 17)
+    in_blocks = proportion.utility(table, x, x_star, 0.3)
+    np.testing.assert_allclose(in_blocks, whole, rtol=1e-12)
+    assert whole[2, 4] == pytest.approx(proportion.utility(table, 2, 4, 0.3))
+
+
+def test_all_pairs_are_the_enumerated_ones() -> None:
+    n, n_s, p0, prior = 6, 5, 0.3, 0.2
+    table = bernoulli_plugin(n, n_s, 0.8)
+    alternative = np.where(np.arange(n + 1) > 0, np.arange(n + 1) - 1, 1)
+    found = proportion.all_pairs(table, p0, alternative, prior)
+    weight = binom.pmf(np.arange(n + 1), n, p0)[:, None] * np.exp(
+        [table.row(x) for x in range(n + 1)]
+    )
+    np.testing.assert_allclose(found.probability, weight.ravel())
+    assert found.probability.sum() == pytest.approx(1)
+    expected = [risk(table, x, int(alternative[x]), prior) for x in range(n + 1)]
+    np.testing.assert_allclose(found.risk, np.ravel(expected))
+    np.testing.assert_array_equal(found.x * (n_s + 1) + found.x_star, np.arange(weight.size))
+    increase = expected_increase(table, np.arange(n + 1), alternative, prior, weight.sum(axis=1))
+    gained = np.maximum(found.risk - prior, 0) @ found.probability
+    assert gained == pytest.approx(increase)
+    for name in ("risk", "utility"):
+        values = getattr(found, name)
+        at = found.quantile(name, 0.3)
+        assert found.probability[values <= at].sum() >= 0.3 > found.probability[values < at].sum()
+        # Four pairs: the largest stays below with the fourth power of one's probability.
+        top, low = found.largest(name, 4, 0.3), found.smallest(name, 4, 0.3)
+        cumulative = [found.probability[op].sum() for op in (values <= top, values < top)]
+        assert cumulative[0] ** 4 >= 0.3 > cumulative[1] ** 4
+        cumulative = [found.probability[op].sum() for op in (values <= low, values < low)]
+        assert 1 - (1 - cumulative[0]) ** 4 >= 0.3 > 1 - (1 - cumulative[1]) ** 4
+    event = found.x == 2
+    assert found.chance(event, 3) == pytest.approx(1 - (1 - binom.pmf(2, n, p0)) ** 3)
+    assert found.ranges()["utility_median"] == found.quantile("utility", 0.5)
+
+
+def test_drawn_pairs_come_from_all_pairs() -> None:
+    table = bernoulli_plugin(6, 5, 0.8)
+    alternative = np.where(np.arange(7) > 0, np.arange(7) - 1, 1)
+    every = proportion.all_pairs(table, 0.3, alternative, 0.2)
+    rng = np.random.default_rng(8)
+    drawn = proportion.draw_pairs(table, 0.3, alternative, 0.2, 4_000, rng)
+    at = drawn.x * 6 + drawn.x_star
+    for name in ("log_ratio", "risk", "utility"):
+        np.testing.assert_allclose(getattr(drawn, name), getattr(every, name)[at])
+    expected = 4_000 * every.probability
+    observed, large = np.bincount(at, minlength=42), expected > 5
+    statistic = ((observed - expected) ** 2 / expected)[large].sum()
+    assert statistic < chi2.isf(1e-5, large.sum())
+    assert drawn.probability.sum() == pytest.approx(1)
+
+
+def test_expected_utility_is_the_mean_over_releases() -> None:
+    table = bernoulli_plugin(6, 5, 0.8)
+    by_release = 10 ** proportion.utility(table, 2, np.arange(6), 0.3)
+    expected = np.log10(np.exp(table.row(2)) @ by_release)
+    assert proportion.expected_utility(table, 2, 0.3) == pytest.approx(expected)
+
+
+def test_squared_errors_along_the_chain() -> None:
+    table = bernoulli_plugin(10, 10, 1.0)
+    p, _ = proportion.sample_proportion(
+        table, 3, n_steps=50, n_chains=2, rng=np.random.default_rng(1)
+    )
+    kept = proportion.chain_squared_errors(
+        table, 3, 0.3, burn_in=20, n_steps=30, n_chains=2, rng=np.random.default_rng(1)
+    )
+    np.testing.assert_array_equal(kept, (p[:, 20:] - 0.3) ** 2)
+
+
+def test_utility_by_chain_agrees_with_the_sum_where_the_chain_is_quick() -> None:
+    table = bernoulli_plugin(10, 10, 1.0)
+    settings: dict = {"burn_in": 1_000, "n_steps": 40_000}
+    rng = np.random.default_rng(3)
+    told = proportion.utility_by_chain(table, 2, 3, 0.3, n_chains=4, rng=rng, **settings)
+    exact = float(proportion.utility(table, 2, 3, 0.3))
+    assert told["verdict"] == "converged"
+    assert abs(told["utility_mcmc"] - exact) < 5 * told["mcse"]
+    assert told["utility_lowest"] <= told["utility_one_chain"] <= told["utility_highest"]
+    expected = proportion.expected_utility_by_chain(table, 2, 3, 0.3, **settings)
+    assert expected == pytest.approx(exact, abs=1e-6)
+
+
+def test_a_start_far_away_is_in_the_expectation_and_in_the_chains() -> None:
+    """Ten steps of burn-in for a walk of hundreds."""
+    table = bernoulli_plugin(300, 300, 0.5)
+    settings: dict = {"burn_in": 10, "n_steps": 3_000}
+    rng = np.random.default_rng(4)
+    errors = proportion.chain_squared_errors(table, 1, 0.003, n_chains=400, rng=rng, **settings)
+    ratio = errors.mean(axis=1) / proportion.squared_error_given_count(300, 0.003)[1]
+    expected = 10 ** proportion.expected_utility_by_chain(table, 1, 1, 0.003, **settings)
+    error = ratio.std(ddof=1) / np.sqrt(len(ratio))
+    assert abs(ratio.mean() - expected) < 4.5 * error
+    assert expected > 10 * 10 ** float(proportion.utility(table, 1, 1, 0.003))
+
+
+@pytest.mark.parametrize("n", [1, 2, 12])
+def test_walk_leaves_the_exact_posterior_unchanged(n: int) -> None:
+    """Detailed balance, move by move."""
+    table, prior = bernoulli_plugin(n, 8, 0.7), (0.8, 1.5)
+    exact = np.exp(posterior(table.column(3) + proportion.log_count_prior(n, prior)))
+    moves = proportion.walk(table, 3, prior)
+    np.testing.assert_allclose(exact[:-1] * moves[:-1, 1], exact[1:] * moves[1:, 0], rtol=1e-9)
+    assert moves[0, 0] == moves[-1, 1] == 0
+    assert ((moves.sum(axis=1) > 0) & (moves.sum(axis=1) <= 1)).all()
+
+
+def test_walk_against_quadrature() -> None:
+    n, a, b = 9, 0.8, 1.5
+    table = bernoulli_plugin(n, 8, 0.7)
+    moves = proportion.walk(table, 3, (a, b))
+    log_likelihood, log_choose = table.column(3), np.log([comb(n, x) for x in range(n + 1)])
+    for x in range(n):
+        inwards = 1.0 if x == 0 else 0.5
+        back = 1.0 if x == n - 1 else 0.5
+        gain = log_likelihood[x + 1] - log_likelihood[x] + log_choose[x + 1] - log_choose[x]
+        factor = np.exp(gain) * back / inwards
+
+        def accepted(p: float, factor: float = factor, x: int = x) -> float:
+            return float(min(1.0, factor * p / (1 - p)) * beta.pdf(p, x + a, n - x + b))
+
+        kink = 1 / (1 + factor)
+        expected = inwards * quad(accepted, 0, 1, points=[kink], limit=300)[0]
+        assert moves[x, 1] == pytest.approx(expected, rel=1e-7)
+
+
+def test_walk_is_what_the_simulated_chain_does() -> None:
+    n, prior = 12, (0.8, 1.5)
+    table = bernoulli_plugin(n, 8, 0.7)
+    moves = proportion.walk(table, 3, prior)
+    rng = np.random.default_rng(2)
+    _, (x,) = proportion.sample_proportion(
+        table, 3, n_steps=200_000, n_chains=1, rng=rng, prior=prior
+    )
+    for count in range(n + 1):
+        at = np.flatnonzero(x[:-1] == count)
+        for side, step in enumerate((-1, 1)):
+            went, p = (x[at + 1] == count + step).sum(), moves[count, side]
+            assert abs(went - len(at) * p) <= 5 * np.sqrt(len(at) * p * (1 - p) + 1)
+
+
+def test_relaxation_and_transient_against_the_matrix() -> None:
+    n = 7
+    moves = proportion.walk(bernoulli_plugin(n, 8, 0.7), 3)
+    matrix = np.diag(1 - moves.sum(axis=1)) + np.diag(moves[:-1, 1], 1) + np.diag(moves[1:, 0], -1)
+    second = np.sort(np.linalg.eigvals(matrix).real)[-2]
+    assert proportion.relaxation_time(moves) == pytest.approx(1 / (1 - second))
+    values = np.linspace(0, 1, n + 1) ** 2
+    distribution, kept = np.full(n + 1, 1 / (n + 1)), []
+    for step in range(30):
+        distribution = distribution @ matrix
+        kept += [distribution @ values] * (step >= 10)
+    assert proportion.expected_average(moves, values, 10, 30) == pytest.approx(np.mean(kept))
+
+
+def test_a_proposal_that_cannot_return_is_never_accepted() -> None:
+    """Read literally, Appendix B proposes nothing from X = 1: the counts fall apart."""
+    proposal = proportion.one_step_proposal(10)
+    proposal[1] = 0
+    moves = proportion.walk(bernoulli_plugin(10, 8, 0.7), 3, proposal=proposal)
+    assert moves[0, 1] == moves[1].sum() == moves[2, 0] == 0
+    assert proportion.relaxation_time(moves) == np.inf
 
 
 @pytest.mark.parametrize("n", [1, 2, 12])
@@ -84,3 +254,13 @@ def test_bad_input() -> None:
         proportion.sample_proportion(table, 3, n_steps=0, n_chains=1, rng=rng)
     with pytest.raises(ValueError, match="x_star is 11; it must lie in 0 to 10"):
         proportion.sample_proportion(table, 11, n_steps=1, n_chains=1, rng=rng)
+    with pytest.raises(ValueError, match="x_star is 11; it must lie in 0 to 10"):
+        proportion.utility(table, 3, [2, 11], 0.5)
+    with pytest.raises(ValueError, match=r"prior is \(0, 1\); both numbers must be positive"):
+        proportion.utility(table, 3, 3, 0.5, prior=(0, 1))
+    with pytest.raises(ValueError, match="size is 0"):
+        proportion.draw_pairs(table, 0.5, np.arange(11), 0.5, 0, rng)
+    with pytest.raises(ValueError, match=r"prior is 1\.5"):
+        proportion.all_pairs(table, 0.5, np.arange(11), 1.5)
+    with pytest.raises(ValueError, match="burn_in is 5 and n_steps is 5"):
+        proportion.expected_average(proportion.walk(table, 3), np.ones(11), 5, 5)

@@ -96,7 +96,8 @@ def others(key):
 def test_ledger_judges_by_the_last_digit(table):
     ledger = published.ledger(PAPER, COMPUTED, skip=others)
     assert ledger.columns.tolist() == [
-        "id", "source", "quantity", "printed", "computed", "tolerance", "verdict", "note",
+        "id", "source", "quantity", "relation", "printed", "computed",
+        "tolerance", "verdict", "note",
     ]  # fmt: skip
     assert ledger["id"].tolist() == table["id"].tolist()
     assert ledger["verdict"].value_counts().to_dict() == {"match": 3, "skipped": 142}
@@ -111,6 +112,45 @@ def test_ledger_judges_by_the_last_digit(table):
     assert [verdict(x) for x in (-0.251, -0.249, -0.2511, float("nan"))] == [
         "match", "match", "differs", "differs",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("relation", "verdicts"),
+    [
+        ("<=", ["match", "match", "differs", "differs"]),
+        (">=", ["differs", "match", "match", "differs"]),
+    ],
+)
+def test_ledger_judges_bounds(monkeypatch, relation, verdicts):
+    rows = pd.DataFrame(
+        [["bound", "3.3", "largest", relation, "1.25", ""]],
+        columns=["id", "source", "quantity", "relation", "printed", "tolerance"],
+    )
+    monkeypatch.setattr(published.pd, "read_csv", lambda *_, **__: rows.copy())
+    assert published.printed(PAPER)["tolerance"].tolist() == [0]
+    found = [
+        published.ledger(PAPER, {"bound": value}, notes={"bound": "section 3"})["verdict"].item()
+        for value in (1.24, 1.25, 1.2501, math.nan)
+    ]
+    assert found == verdicts
+
+
+def test_ledger_skips_other_settings_and_what_a_run_does_not_compute():
+    rows = published.ledger(
+        PAPER,
+        {"subset_size": 36},
+        settings={"n_records": 10_000, "n_synthetic_sets": 3},
+        missing="needs the paper's data",
+    ).set_index("id")
+    assert rows.loc["n_records", "verdict"] == "match"
+    assert rows.loc["n_synthetic_sets", ["computed", "verdict", "note"]].tolist() == [
+        3, "skipped", "another setting than the paper's",
+    ]  # fmt: skip
+    assert rows.loc["n_cells", ["verdict", "note"]].tolist() == [
+        "skipped",
+        "needs the paper's data",
+    ]
+    assert rows["verdict"].value_counts().to_dict() == {"skipped": 143, "match": 2}
 
 
 def test_ledger_wants_a_note_for_a_difference():

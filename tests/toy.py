@@ -22,6 +22,7 @@ n: int = 3  # [1, 100] how many
 share: float = 0.5  # (0, 1] of something
 method: str = "exact"  # {exact, simulated} how
 names: list[str] = ["a"]  # labels
+rules: list[dict[str, float]] = [{"rr_at_most": 2}]  # <srlib.acceptance.read_rules> of risk
 seed: int = 1  # [0, inf) one seed
 output_dir: str = ""  # folder for what is written
 

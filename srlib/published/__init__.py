@@ -1,7 +1,8 @@
 """The numbers that the papers print, and the ledger that sets a run's numbers beside them.
 
-Each paper has a CSV file here: id, source (section, table or figure), quantity, printed (the
-digits as printed) and tolerance (empty: one unit in the last digit printed).
+Each paper has a CSV file here: id, source (section, table or figure), quantity, relation (``=``,
+or ``<=`` and ``>=`` where the paper prints a bound on the quantity), printed (the digits as
+printed) and tolerance (empty: one unit in the last digit printed, and 0 for a bound).
 """
 
 import math
@@ -25,8 +26,8 @@ def printed(paper: str) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row a number: id, source, quantity, printed (text) and tolerance (float, derived
-        from the digits where the file leaves it empty).
+        One row a number: id, source, quantity, relation, printed (text) and tolerance (float,
+        derived where the file leaves it empty).
 
     Raises
     ------
@@ -43,8 +44,10 @@ def printed(paper: str) -> pd.DataFrame:
     with files[paper].open(encoding="utf-8") as lines:
         table = pd.read_csv(lines, dtype=str, keep_default_na=False)
     table["tolerance"] = [
-        float(tolerance or last_digit(number))
-        for number, tolerance in zip(table["printed"], table["tolerance"], strict=True)
+        float(tolerance or (last_digit(number) if relation == "=" else 0))
+        for number, tolerance, relation in zip(
+            table["printed"], table["tolerance"], table["relation"], strict=True
+        )
     ]
     return table
 
@@ -66,6 +69,8 @@ def ledger(
     computed: Mapping[str, float],
     *,
     skip: Callable[[str], str | None] = lambda number: None,
+    settings: Mapping[str, float] | None = None,
+    missing: str | None = None,
     notes: Mapping[str, str] | None = None,
     tolerances: Mapping[str, float] | None = None,
 ) -> pd.DataFrame:
@@ -81,6 +86,11 @@ def ledger(
         From an id to the reason why it is not judged (the run has other data or parameters than
         the paper, or does not compute the number), or None to judge it. The ``get`` of a
         dictionary serves. A skipped number may have a computed value, which is shown.
+    settings : mapping of str to float
+        For ids of what a run chooses, such as a sample size: this run's choice. One that is not
+        the paper's is shown and skipped.
+    missing : str
+        Reason to skip numbers that are in neither mapping; not given, they are an error.
     notes : mapping of str to str
         For ids: what there is to say, above all why a number differs and where the notebook
         shows it.
@@ -90,8 +100,8 @@ def ledger(
     Returns
     -------
     DataFrame
-        One row a printed number, in the paper's order: id, source, quantity, printed, computed
-        (NaN where there is none), tolerance, verdict (``"match"``, ``"differs"`` or
+        One row a printed number, in the paper's order: id, source, quantity, relation, printed,
+        computed (NaN where there is none), tolerance, verdict (``"match"``, ``"differs"`` or
         ``"skipped"``) and note.
 
     Raises
@@ -100,7 +110,8 @@ def ledger(
         If an id is not printed in the paper; if a printed number is neither computed nor
         skipped; if one differs without a note.
     """
-    notes, tolerances = notes or {}, tolerances or {}
+    notes, tolerances, settings = notes or {}, tolerances or {}, settings or {}
+    computed = {**computed, **settings}
     table = printed(paper)
     for argument, given in (("computed", computed), ("notes", notes), ("tolerances", tolerances)):
         if unknown := [key for key in given if key not in set(table["id"])]:
@@ -110,11 +121,18 @@ def ledger(
         value = float(computed.get(row["id"], math.nan))
         tolerance = tolerances.get(row["id"], row["tolerance"])
         note = notes.get(row["id"], "")
-        if reason := skip(row["id"]):
+        reason = skip(row["id"])
+        if not reason and row["id"] in settings and value != float(row["printed"]):
+            reason = "another setting than the paper's"
+        if not reason and row["id"] not in computed:
+            reason = missing
+        if reason:
             return value, tolerance, SKIPPED, "; ".join(filter(None, (reason, note)))
         # The slack lets a difference of exactly one unit pass in binary arithmetic.
-        slack = 1e-9 * max(1.0, abs(value))
-        matches = abs(value - float(row["printed"])) <= tolerance + slack
+        slack = tolerance + 1e-9 * max(1.0, abs(value))
+        above = value - float(row["printed"])
+        holds = {"=": abs(above) <= slack, "<=": above <= slack, ">=": above >= -slack}
+        matches = holds[row["relation"]]
         return value, tolerance, MATCH if matches else DIFFERS, note
 
     judged = [judge(row) for _, row in table.iterrows()]
@@ -124,7 +142,7 @@ def ledger(
         raise ValueError(f"printed, but neither computed nor skipped: {_list(missing)}")
     if silent := table["id"][(table["verdict"] == DIFFERS) & (table["note"] == "")].tolist():
         raise ValueError(f"differs from the printed number without a note: {_list(silent)}")
-    columns = ["id", "source", "quantity", "printed"]
+    columns = ["id", "source", "quantity", "relation", "printed"]
     return table[[*columns, "computed", "tolerance", "verdict", "note"]]
 
 
