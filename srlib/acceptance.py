@@ -97,7 +97,7 @@ def curve(log_ratio: float, prior: ArrayLike) -> tuple[NDArray[np.float64], NDAr
 def line(
     log_ratio: float, between: tuple[float, float] = (0.0, 1.0), size: int = 60
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """R and RR of one release along a range of priors, at even distances in R.
+    """R and RR of one release along a range of priors, at even distances of log RR.
 
     Parameters
     ----------
@@ -114,7 +114,11 @@ def line(
     """
     first, last = (float(expit(logit(w) + log_ratio)) for w in between)
     risk = np.linspace(first, last, size)
-    return risk, risk + np.exp(log_ratio) * (1 - risk)
+    excess = np.expm1(log_ratio)  # RR = 1 + (L - 1) (1 - R)
+    if abs(excess) > 1e-6:
+        relative = np.geomspace(1 + excess * (1 - first), 1 + excess * (1 - last), size)
+        risk[1:-1] = 1 - (relative[1:-1] - 1) / excess
+    return risk, 1 + excess * (1 - risk)
 
 
 def unacceptable_priors(log_ratio: float, rules: Sequence[Rule]) -> list[tuple[float, float]]:

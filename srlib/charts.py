@@ -722,8 +722,8 @@ def lines(
         alt.Chart(_compact(shown[["x", "y", "curve"]]))
         .mark_line(strokeWidth=2, point=alt.OverlayMarkDef(size=16), tooltip=True)
         .encode(
-            x=_axis("x", x_title, log_x, zero=False),
-            y=_axis("y", y_title, log_y, zero=zero),
+            x=_axis("x", x_title, log_x, zero=False, channel=alt.X),
+            y=_axis("y", y_title, log_y, zero=zero, channel=alt.Y),
             color=colour.legend(columns=max(1, 80 // (6 + max(map(len, curves))))),
             opacity=alt.when(pick).then(alt.value(1)).otherwise(alt.value(0.12)),
         )
@@ -813,13 +813,14 @@ def relative_risk(frame: pd.DataFrame) -> Chart:
     Parameters
     ----------
     frame : DataFrame
-        release (a name for each line), epsilon, all_zeros, risk, relative_risk: the ends of
-        lines, which are straight.
+        release (a name for each line), epsilon, all_zeros, risk, relative_risk: points along the
+        lines.
 
     Returns
     -------
     altair chart
-        Dotted lines where all of D are zeros. A click in the legend leaves one epsilon.
+        Dotted lines where all of D are zeros; a logarithmic scale where relative risks differ by
+        more than a factor of ten. A click in the legend leaves one epsilon.
     """
     names = ["D has ones", "D is all zeros"]
     data = frame.assign(
@@ -827,12 +828,14 @@ def relative_risk(frame: pd.DataFrame) -> Chart:
         data=np.where(frame["all_zeros"], names[1], names[0]),
     )
     pick = alt.selection_point(name="pick", fields=["epsilon"], bind="legend")
+    wide = data["relative_risk"].max() > 10 * data["relative_risk"].min()
+    title = "Relative risk RR (log scale)" if wide else "Relative risk RR"
     marks = (
         alt.Chart(_compact(data[["release", "epsilon", "data", "risk", "relative_risk"]]))
         .mark_line(strokeWidth=1.3)
         .encode(
             x=alt.X("risk:Q", title="Risk R", scale=alt.Scale(domain=[0, 1])),
-            y=alt.Y("relative_risk:Q", title="Relative risk RR", scale=alt.Scale(zero=False)),
+            y=_axis("relative_risk", title, wide, zero=False, channel=alt.Y),
             detail="release:N",
             color=_ordered("epsilon", _in_order(data["epsilon"]), "ε"),
             strokeDash=alt.StrokeDash(
@@ -850,7 +853,7 @@ def relative_risk(frame: pd.DataFrame) -> Chart:
         width=_WIDTH - 60,
         height=300,
         description=(
-            f"Straight lines of relative risk against risk for {data['release'].nunique()} "
+            f"Lines of relative risk against risk for {data['release'].nunique()} "
             f"releases, all of which end at R = 1, RR = 1. Largest relative risk, {largest}."
         ),
     )
@@ -1094,10 +1097,10 @@ def _ordered(field: str, names: Sequence[str], title: str | None) -> alt.Color:
     return alt.Color(f"{field}:N", title=title, scale=scale, sort=list(names))
 
 
-def _axis(field: str, title: str, log: bool, zero: bool) -> Any:
+def _axis(field: str, title: str, log: bool, *, zero: bool, channel: Any) -> Any:
     scale = alt.Scale(type="log", nice=False) if log else alt.Scale(zero=zero)
     axis = alt.Axis(tickCount=6, format=",.6~g", labelOverlap=True)
-    return (alt.X if field == "x" else alt.Y)(f"{field}:Q", title=title, scale=scale, axis=axis)
+    return channel(f"{field}:Q", title=title, scale=scale, axis=axis)
 
 
 def _span(values: pd.Series) -> list[float]:

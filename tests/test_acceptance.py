@@ -105,9 +105,13 @@ def test_lines_are_the_curve_over_all_priors() -> None:
     risk, relative = acceptance.line(1.3, (0.2, 0.9), 5)
     ends = acceptance.curve(1.3, [0.2, 0.9])
     np.testing.assert_allclose([risk[[0, -1]], relative[[0, -1]]], ends)
-    np.testing.assert_allclose(np.diff(risk), np.diff(risk)[0])
-    whole = acceptance.line(1.3, size=3)
-    np.testing.assert_allclose(whole, [[0, 0.5, 1], [np.exp(1.3), (1 + np.exp(1.3)) / 2, 1]])
+    np.testing.assert_allclose(np.diff(np.log(relative)), np.diff(np.log(relative))[0])
+    np.testing.assert_allclose(relative, risk + np.exp(1.3) * (1 - risk))
+    for log_ratio in (0.0, 1e-9, -3.0):
+        risk, relative = acceptance.line(log_ratio, size=4)
+        assert (np.diff(risk) > 0).all()
+        np.testing.assert_allclose(risk[[0, -1]], [0, 1])
+        np.testing.assert_allclose(relative, risk + np.exp(log_ratio) * (1 - risk), atol=1e-12)
 
 
 def test_offending_stretches_begin_and_end_on_the_boundary() -> None:
