@@ -1,6 +1,6 @@
 """Speed of the paper's chains and of what replaces them; run with ``make bench``.
 
-What is asked for: the 240 chains of McClure and Reiter at the published length in 30 s on two cores.
+What is asked for: the 240 chains of McClure and Reiter at full length in 30 s on two cores.
 """
 
 import numpy as np
