@@ -708,7 +708,7 @@ record.table("ledger", book)
 record.result("ledger_differs", (book["verdict"] == "differs").sum())
 print(book["verdict"].value_counts().to_string())
 of_each = book[book["computed"].notna()].groupby("source").head(3)
-show(of_each.drop(columns=["id", "note"]).head(12))
+show(of_each.drop(columns=["id", "relation", "note"]).head(12))
 
 # %% [markdown]
 # ## What did not reproduce, and why

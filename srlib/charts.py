@@ -894,11 +894,16 @@ def frontier(frame: pd.DataFrame) -> Chart:
     pick = alt.selection_point(name="pick", fields=["p0"], bind="legend")
     visible = alt.when(pick).then(alt.value(1)).otherwise(alt.value(0.08))
     base = alt.Chart(data).encode(
-        x=alt.X("utility_median:Q", title="Loss of precision U (log10): median and 90 % range"),
+        # Fixed axes: what the slider leaves must not move what it does not.
+        x=alt.X(
+            "utility_median:Q",
+            title="Loss of precision U (log10): median and 90 % range",
+            scale=alt.Scale(domain=_span(frame[["utility_low", "utility_high"]].stack())),
+        ),
         y=alt.Y(
             "risk_high:Q",
             title="Risk R: 95 % quantile and 90 % range",
-            scale=alt.Scale(zero=False),
+            scale=alt.Scale(domain=_span(frame[["risk_low", "risk_high"]].stack())),
         ),
         color=_ordered("p0", names, "p0"),
         opacity=visible,
