@@ -692,9 +692,10 @@ def sample(
         Number of draws, 0 or more.
     rng : numpy.random.Generator
         Source of chance.
-    method : {"inverse", "gumbel"}
-        Inversion of the distribution function, or the maximum of log probabilities with
-        independent Gumbel noise, which needs no normalised probabilities.
+    method : {"inverse", "gumbel", "rejection"}
+        Inversion of the distribution function; the maximum of log probabilities with independent
+        Gumbel noise; or outputs proposed uniformly and accepted in proportion to their
+        probability. The last two need no normalised probabilities.
 
     Returns
     -------
@@ -713,4 +714,21 @@ def sample(
             noise = rng.gumbel(size=(min(step, size - start), len(log_prob)))
             drawn[start : start + step] = np.argmax(log_prob + noise, axis=1)
         return drawn
-    raise ValueError(f"method is {method!r}; it must be 'inverse' or 'gumbel'")
+    if method == "rejection":
+        accepted: list[NDArray[np.int64]] = []
+        chance = np.exp(log_prob - log_prob.max())
+        while (missing := size - sum(map(len, accepted))) > 0:
+            step = min(BLOCK_ENTRIES, int(1.1 * missing / acceptance_rate(mechanism, row)) + 10)
+            proposed = rng.integers(0, len(chance), step)
+            accepted.append(proposed[rng.random(step) < chance[proposed]][:missing])
+        return np.concatenate([np.empty(0, dtype=np.int64), *accepted])
+    raise ValueError(f"method is {method!r}; it must be 'inverse', 'gumbel' or 'rejection'")
+
+
+def acceptance_rate(mechanism: Mechanism, row: int) -> float:
+    """Share of proposals that rejection sampling from uniform proposals accepts.
+
+    Its inverse is the expected number of proposals for a draw: 1 / (n_outputs * largest
+    probability).
+    """
+    return float(np.exp(-mechanism.row(row).max()) / mechanism.n_outputs)

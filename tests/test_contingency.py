@@ -1,0 +1,134 @@
+"""Tables as releases: distances, predictive scores from draws, and the walk over tables."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from scipy.special import logsumexp
+from scipy.stats import chi2, multinomial
+
+from srlib import contingency, synthesizers
+from srlib.mechanism import change_one_record
+
+TABLES = synthesizers.compositions(5, 4)
+
+
+def test_distances_by_hand() -> None:
+    data, release = np.array([3, 0, 1, 1]), np.array([[1, 2, 1, 1], [3, 0, 1, 1]])
+    assert contingency.records_moved(release, data).tolist() == [2, 0]
+    assert contingency.euclidean(release, data).tolist() == [np.sqrt(8), 0]
+    # Rows (3, 2) against (3, 2); columns (4, 1) against (2, 3).
+    assert contingency.margin_error(release, data, (2, 2)).tolist() == [1, 0]
+    expected = np.log(3.5 * 1.5 / (0.5 * 1.5))
+    assert contingency.log_odds_ratio(data[None])[0] == pytest.approx(expected)
+
+
+def test_moving_one_record_moves_one_record() -> None:
+    for a, b in change_one_record(TABLES):
+        assert contingency.records_moved(TABLES[a][None], TABLES[b])[0] == 1
+
+
+def test_log_predictive_is_the_mean_of_multinomials() -> None:
+    rng = np.random.default_rng(1)
+    cells = np.log(rng.dirichlet(np.ones(4), 30))
+    weights = rng.normal(size=30)
+    found, mcse = contingency.log_predictive(cells, TABLES, weights)
+    each = np.array([multinomial.logpmf(TABLES, 5, np.exp(c)) for c in cells])
+    expected = logsumexp(each + weights[:, None], axis=0) - logsumexp(weights)
+    np.testing.assert_allclose(found, expected)
+    assert np.exp(found).sum() == pytest.approx(1)
+    plain, mcse = contingency.log_predictive(cells, TABLES)
+    share = np.exp(each - logsumexp(each, axis=0) + np.log(30))
+    np.testing.assert_allclose(mcse, share.std(axis=0) / np.sqrt(30))
+    assert plain[0] != found[0]
+
+
+def test_cells_without_chance() -> None:
+    cells = np.log(np.array([[0.5, 0.5, 0.0, 0.0]]), where=[True, True, False, False],
+                   out=np.full((1, 4), -np.inf))  # fmt: skip
+    found, _ = contingency.log_predictive(cells, np.array([[2, 3, 0, 0], [2, 2, 1, 0]]))
+    assert found[0] == pytest.approx(np.log(10 / 32))
+    assert found[1] == -np.inf
+
+
+def test_predictive_from_dirichlet_draws_is_the_dirichlet_multinomial() -> None:
+    rng, data = np.random.default_rng(2), np.array([3, 1, 1, 0])
+    cells = np.log(rng.dirichlet(data + 1.0, 40_000))
+    found, mcse = contingency.log_predictive(cells, TABLES)
+    row = int(np.flatnonzero((data == TABLES).all(axis=1))[0])
+    exact = synthesizers.dirichlet_multinomial(5, 5, [1.0] * 4).row(row)
+    assert (np.abs(found - exact) < 5 * mcse).all()
+
+
+def test_log_linear_prior() -> None:
+    rng = np.random.default_rng(3)
+    cells = contingency.log_linear_draws((2, 3), 50_000, rng, sd=0.7)
+    assert cells.shape == (50_000, 6)
+    np.testing.assert_allclose(np.exp(cells).sum(axis=1), 1)
+    # Level 0 of both is the reference: log p(1, 2) - log p(0, 0) has three effects.
+    assert (cells[:, 5] - cells[:, 0]).var() == pytest.approx(3 * 0.49, rel=0.05)
+    assert (cells[:, 1] - cells[:, 0]).var() == pytest.approx(0.49, rel=0.05)
+    likelihood = contingency.log_likelihood(cells[:4], np.array([1, 0, 0, 2, 0, 0]))
+    np.testing.assert_allclose(likelihood, cells[:4, 0] + 2 * cells[:4, 3])
+
+
+def enumerated(rate: float) -> tuple[np.ndarray, np.ndarray]:
+    cells = np.log(np.random.default_rng(4).dirichlet(np.ones(4), 7))
+    score, _ = contingency.log_predictive(cells, TABLES)
+    return cells, score * rate - logsumexp(score * rate)
+
+
+def test_walk_leaves_its_target_unchanged() -> None:
+    _, log_prob = enumerated(1.7)
+    matrix = contingency.walk_matrix(log_prob, TABLES)
+    np.testing.assert_allclose(matrix.sum(axis=1), 1)
+    assert (matrix >= 0).all()
+    np.testing.assert_allclose(np.exp(log_prob) @ matrix, np.exp(log_prob), atol=1e-14)
+    two = contingency.walk_matrix(np.stack([log_prob, 2 * log_prob]), TABLES)
+    np.testing.assert_array_equal(two[0], matrix)
+
+
+def test_metropolis_has_the_enumerated_distribution() -> None:
+    rate = 1.7
+    cells, log_prob = enumerated(rate)
+    tables, score, acceptance = contingency.metropolis(
+        cells, rate, 5, n_draws=4_000, thin=150, n_chains=2, rng=np.random.default_rng(5)
+    )
+    position = {tuple(t): i for i, t in enumerate(TABLES.tolist())}
+    drawn = np.array([position[tuple(t)] for t in tables[:, 10:].reshape(-1, 4).tolist()])
+    expected = len(drawn) * np.exp(log_prob)
+    observed, large = np.bincount(drawn, minlength=len(TABLES)), expected > 5
+    statistic = ((observed - expected) ** 2 / expected)[large].sum()
+    assert statistic < chi2.isf(1e-5, large.sum())
+    direct, _ = contingency.log_predictive(cells, tables[0])
+    np.testing.assert_allclose(score[0] - score[0, 0], direct - direct[0], atol=1e-9)
+    assert 0 < acceptance < 1
+
+
+def test_metropolis_is_reproducible_and_keeps_the_number_of_records() -> None:
+    cells, _ = enumerated(1.0)
+    runs = [
+        contingency.metropolis(
+            cells, 1.0, 9, n_draws=20, thin=3, n_chains=3, rng=np.random.default_rng(6)
+        )[0]
+        for _ in range(2)
+    ]
+    np.testing.assert_array_equal(runs[0], runs[1])
+    assert (runs[0].sum(axis=-1) == 9).all()
+
+
+ONE: dict = {"n_draws": 1, "thin": 1, "n_chains": 1}
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda c, r: contingency.metropolis(c, -1, 5, **ONE, rng=r), "rate is -1"),
+        (lambda c, r: contingency.metropolis(c, 1, 0, **ONE, rng=r), "n is 0"),
+        (lambda c, r: contingency.metropolis(c - np.inf, 1, 5, **ONE, rng=r), "not finite"),
+        (lambda c, r: contingency.log_linear_draws((2, 2), 0, r), "n_draws is 0"),
+    ],
+)
+def test_bad_input(call: Callable[..., object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call(np.log(np.full((2, 4), 0.25)), np.random.default_rng(0))

@@ -1,0 +1,180 @@
+"""The exponential mechanism and permute-and-flip on finite spaces, and audits from samples."""
+
+import itertools
+import warnings
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binom, chi2
+
+from srlib import audit, mechanism, synthesizers
+from srlib.mechanism import change_one, exact_epsilon
+from srlib.synthesizers import exponential, gibbs, permute_and_flip, sensitivity
+
+PATH = change_one(3)
+SCORE = np.array([[0.0, 1.0, 3.0], [1.0, 0.5, 2.0], [4.0, 0.0, 1.0], [2.0, 2.0, -1.0]])
+
+
+def test_sensitivity_by_definition() -> None:
+    expected = max(abs(SCORE[i] - SCORE[i + 1]).max() for i in range(3))
+    assert sensitivity(SCORE, PATH) == expected == 3.0
+
+
+def test_probabilities_by_definition() -> None:
+    base = np.array([1.0, 2.0, 0.5])
+    weights = np.exp(0.8 / 6 * SCORE) * base
+    table = exponential(SCORE, 0.8, PATH, base_measure=base)
+    for row in range(4):
+        np.testing.assert_allclose(np.exp(table.row(row)), weights[row] / weights[row].sum())
+    without = exponential(SCORE, 0.8, PATH, convention="without 2")
+    np.testing.assert_allclose(without.row(1), exponential(SCORE, 1.6, PATH).row(1))
+
+
+@given(st.integers(0, 10**6), st.floats(0.05, 8))
+@settings(max_examples=40)
+def test_budget_is_kept_and_can_be_spent(seed: int, epsilon: float) -> None:
+    score = np.random.default_rng(seed).normal(size=(4, 6))
+    assert exact_epsilon(exponential(score, epsilon, PATH)).value <= epsilon * (1 + 1e-9)
+    assert exact_epsilon(permute_and_flip(score, epsilon, PATH)).value <= epsilon * (1 + 1e-9)
+    rate = synthesizers.exact_rate(score, epsilon, PATH)
+    assert exact_epsilon(gibbs(score, rate, PATH)).value == pytest.approx(epsilon, rel=1e-9)
+    assert rate >= epsilon / (2 * sensitivity(score, PATH)) * (1 - 1e-12)
+    base = np.random.default_rng(seed + 1).gamma(1.0, size=6) + 0.01
+    rate = synthesizers.exact_rate(score, epsilon, PATH, base_measure=base)
+    spent = exact_epsilon(gibbs(score, rate, PATH, base_measure=base)).value
+    assert spent == pytest.approx(epsilon, rel=1e-9)
+
+
+def test_a_sensitivity_that_is_too_small_is_told_with_the_exact_epsilon() -> None:
+    with pytest.warns(UserWarning, match=r"sensitivity is 1, the score's is 3: the exact epsilon"):
+        made = exponential(SCORE, 0.8, PATH, sensitivity=1.0)
+    assert exact_epsilon(made).value > 0.8
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        exponential(SCORE, 0.8, PATH, sensitivity=3.0)
+
+
+def test_permute_and_flip_against_all_permutations() -> None:
+    """In rational arithmetic: every order of the outputs, every flip."""
+    score, epsilon = np.array([[0, 1, 2, 4], [1, 1, 3, 2]]), 1.5
+    table = permute_and_flip(score, epsilon, [[0, 1]])
+    delta = sensitivity(score, [[0, 1]])
+    for row in range(2):
+        chance = [
+            Fraction(float(np.exp(epsilon / (2 * delta) * (q - score[row].max()))))
+            for q in score[row]
+        ]
+        exact = [Fraction(0)] * 4
+        for order in itertools.permutations(range(4)):
+            left = Fraction(1, 24)
+            for output in order:
+                exact[output] += left * chance[output]
+                left *= 1 - chance[output]
+        np.testing.assert_allclose(np.exp(table.row(row)), [float(p) for p in exact])
+
+
+def test_permute_and_flip_is_never_farther_from_the_best_score() -> None:
+    score = -np.abs(np.arange(21)[:, None] - np.arange(21)).astype(float)
+    flip = permute_and_flip(score, 1.0, change_one(20))
+    plain = exponential(score, 1.0, change_one(20))
+    for row in range(21):
+        assert np.exp(flip.row(row)) @ score[row] >= np.exp(plain.row(row)) @ score[row]
+
+
+@pytest.mark.parametrize(("cells", "n", "n_s"), [(2, 3, 4), (3, 2, 3), (4, 2, 2), (2, 5, 1)])
+def test_dirichlet_multinomial_condition_is_necessary_and_sufficient(
+    cells: int, n: int, n_s: int
+) -> None:
+    """Charest (2013): epsilon exactly if every alpha is at least n_s / (exp(epsilon) - 1)."""
+    epsilon = 0.9
+    least = n_s / np.expm1(epsilon)
+    for factors in itertools.product((0.98, 1.0, 3.0), repeat=cells):
+        table = synthesizers.dirichlet_multinomial(n, n_s, least * np.array(factors))
+        private = exact_epsilon(table).value <= epsilon * (1 + 1e-9)
+        assert private == (min(factors) >= 1)
+
+
+@pytest.mark.parametrize("gamma", [0.4, 1.0, 7.0])
+def test_sensitivity_of_log_p_is_the_epsilon_of_sampling_from_p(gamma: float) -> None:
+    table = synthesizers.beta_binomial(12, 12, gamma)
+    score = table.block(np.arange(13), np.arange(13))
+    found = sensitivity(score, change_one(12))
+    assert found == pytest.approx(np.log1p(12 / gamma))
+    np.testing.assert_allclose(gibbs(score, 1.0, change_one(12)).row(4), table.row(4))
+
+
+def test_rejection_sampling() -> None:
+    table = exponential(SCORE, 3.0, PATH)
+    drawn = mechanism.sample(table, 2, 20_000, np.random.default_rng(1), "rejection")
+    expected = 20_000 * np.exp(table.row(2))
+    observed = np.bincount(drawn, minlength=3)
+    assert ((observed - expected) ** 2 / expected).sum() < chi2.isf(1e-5, 2)
+    p = np.exp(table.row(2))
+    assert mechanism.acceptance_rate(table, 2) == pytest.approx((p / p.max()).mean())
+    assert len(mechanism.sample(table, 2, 0, np.random.default_rng(1), "rejection")) == 0
+
+
+# ------------------------------------------------------------------------------------- audit
+
+
+def test_clopper_pearson_limits_by_definition() -> None:
+    low, high = audit.clopper_pearson(7, 20, 0.9)
+    assert binom.sf(6, 20, low) == pytest.approx(0.1)
+    assert binom.cdf(7, 20, high) == pytest.approx(0.1)
+    assert audit.clopper_pearson(0, 5, 0.9)[0] == 0
+    assert audit.clopper_pearson(5, 5, 0.9)[1] == 1
+
+
+def test_lower_bound_keeps_its_confidence_and_comes_close() -> None:
+    """Randomized response: epsilon is log 3, and one event shows all of it."""
+    rng, true = np.random.default_rng(7), np.log(3)
+    bounds = []
+    for _ in range(400):
+        first, second = rng.random(200) < 0.25, rng.random(200) < 0.75
+        found = audit.epsilon_lower_bound(first.astype(int), second.astype(int), 2, 0.9)
+        bounds.append(found.value)
+    wrong = (np.array(bounds) > true).sum()
+    assert wrong <= binom.isf(1e-5, 400, 0.1)
+    many = (rng.random((2, 200_000)) < [[0.25], [0.75]]).astype(int)
+    found = audit.epsilon_lower_bound(many[0], many[1], 2)
+    assert 0.97 * true < found.value <= true
+    assert found.event.sum() == 1
+
+
+def test_lower_bound_of_what_hides_everything_is_zero() -> None:
+    rng = np.random.default_rng(8)
+    same = rng.integers(0, 5, (2, 1000))
+    assert audit.epsilon_lower_bound(same[0], same[1], 5).value < 0.2
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: exponential(np.array([[0.0, np.nan]]), 1.0, []), r"score of output 1 .* finite"),
+        (lambda: exponential(np.empty((2, 0)), 1.0, [[0, 1]]), "at least one output"),
+        (lambda: exponential(SCORE, 0.0, PATH), "epsilon is 0"),
+        (lambda: exponential(SCORE, 1.0, PATH, sensitivity=0.0), "sensitivity is 0"),
+        (lambda: exponential(np.ones((4, 3)), 1.0, PATH), "sensitivity 0"),
+        (lambda: exponential(SCORE, 1.0, PATH, convention="x"), "convention is 'x'"),
+        (lambda: exponential(SCORE, 1.0, PATH, base_measure=[1, 0, 1]), "3 positive numbers"),
+        (lambda: gibbs(SCORE, -1.0, PATH), "rate is -1"),
+        (lambda: audit.clopper_pearson(3, 2, 0.9), "count is 3"),
+        (lambda: audit.clopper_pearson(1, 2, 1.0), "confidence is 1"),
+        (
+            lambda: audit.epsilon_lower_bound(np.array([1]), np.array([1, 0]), 2),
+            "first has 1 releases",
+        ),
+        (
+            lambda: audit.epsilon_lower_bound(np.array([1, 2]), np.array([1, 0]), 2),
+            "first has outputs outside 0 to 1",
+        ),
+        (lambda: synthesizers.compositions(200, 8), "tables; .*sampled"),
+    ],
+)
+def test_bad_input(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()
