@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import beta
 
+from srlib.mechanism import Mechanism, exact_epsilon, sample
+
 
 @dataclass(frozen=True)
 class LowerBound:
@@ -84,12 +86,12 @@ def epsilon_lower_bound(
     if not 0 < confidence < 1:
         raise ValueError(f"confidence is {confidence}; it must lie in (0, 1)")
     halves = []
-    for name, sample in (("first", first), ("second", second)):
-        if len(sample) < 2:
-            raise ValueError(f"{name} has {len(sample)} releases; it must have 2 or more")
-        if sample.min() < 0 or sample.max() >= n_outputs:
+    for name, drawn in (("first", first), ("second", second)):
+        if len(drawn) < 2:
+            raise ValueError(f"{name} has {len(drawn)} releases; it must have 2 or more")
+        if drawn.min() < 0 or drawn.max() >= n_outputs:
             raise ValueError(f"{name} has outputs outside 0 to {n_outputs - 1}")
-        parts = sample[: len(sample) // 2], sample[len(sample) // 2 :]
+        parts = drawn[: len(drawn) // 2], drawn[len(drawn) // 2 :]
         halves.append([np.bincount(part, minlength=n_outputs) for part in parts])
     each = 1 - (1 - confidence) / 2  # two limits, both to hold
     best, event, swap = 0.0, np.zeros(n_outputs, dtype=bool), False
@@ -108,3 +110,32 @@ def epsilon_lower_bound(
     _, high_b = clopper_pearson(int(b[event].sum()), int(b.sum()), each)
     value = max(0.0, float(np.log(low_a / high_b))) if low_a > 0 else 0.0
     return LowerBound(value, event, confidence)
+
+
+def lower_bounds(
+    mechanism: Mechanism, size: int, n_audits: int, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Lower bounds of independent audits, for an auditor who is told the worst pair of data sets.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        The table, rows named by their positions.
+    size : int
+        Releases that an audit draws from each of the two data sets, 2 or more.
+    n_audits : int
+        Audits, 1 or more.
+    rng : numpy.random.Generator
+        Source of chance.
+
+    Returns
+    -------
+    (n_audits,) float64
+        As `epsilon_lower_bound` finds them, at 95 % confidence.
+    """
+    worst = exact_epsilon(mechanism).pair
+    bounds = []
+    for _ in range(n_audits):
+        first, second = (sample(mechanism, row, size, rng) for row in worst)
+        bounds.append(epsilon_lower_bound(first, second, mechanism.n_outputs).value)
+    return np.array(bounds)

@@ -4,14 +4,14 @@ Scores may come from draws of a model, and the sampler reaches spaces of tables 
 enumerated. A table is a vector of counts of n records on K cells.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, logsumexp
 
-from srlib.mechanism import change_one_record
+from srlib.mechanism import Mechanism, change_one_record, exact_epsilon
 
 Tables = NDArray[np.int64]
 
@@ -53,6 +53,29 @@ def log_odds_ratio(tables: Tables) -> NDArray[np.float64]:
     """Log odds ratio of 2 x 2 tables, one half added to each cell, (n_tables,)."""
     a, b, c, d = (np.asarray(tables) + 0.5).T
     return np.log(a) + np.log(d) - np.log(b) - np.log(c)
+
+
+def losses(tables: Tables, data: Tables) -> dict[str, NDArray[np.float64]]:
+    """What 2 x 2 tables lose of the data, (n_tables,) each.
+
+    Parameters
+    ----------
+    tables : (n_tables, 4) int
+        Counts.
+    data : (4,) int
+        Counts.
+
+    Returns
+    -------
+    dict
+        cells (`records_moved`), margins (`margin_error`) and the absolute error of the log odds
+        ratio.
+    """
+    return {
+        "cells": records_moved(tables, data),
+        "margins": margin_error(tables, data, (2, 2)),
+        "log odds ratio": np.abs(log_odds_ratio(tables) - log_odds_ratio(data[None])),
+    }
 
 
 # ------------------------------------------------------------------- predictive scores from draws
@@ -143,12 +166,51 @@ def log_likelihood(log_cell_prob: ArrayLike, data: Tables) -> NDArray[np.float64
     return cells[:, data > 0] @ data[data > 0]
 
 
+def score_by_model(
+    draw: Callable[[Tables], NDArray[np.float64]], tables: Tables
+) -> NDArray[np.float64]:
+    """Estimated log predictive probabilities of all tables given each of them.
+
+    Parameters
+    ----------
+    draw : callable
+        From a table to draws of the model given it: log cell probabilities, (n_draws, K).
+    tables : (n_tables, K) int
+        Data sets, and releases.
+
+    Returns
+    -------
+    (n_tables, n_tables) float64
+        Rows are data sets.
+    """
+    return np.array([log_predictive(draw(data), tables)[0] for data in tables])
+
+
+def score_by_prior(log_cell_prob: ArrayLike, tables: Tables) -> NDArray[np.float64]:
+    """Log predictive probabilities under a discrete prior, such as draws common to all data sets.
+
+    Parameters
+    ----------
+    log_cell_prob : (n_draws, K) float
+        Log cell probabilities, each with the same prior probability.
+    tables : (n_tables, K) int
+        Data sets, and releases.
+
+    Returns
+    -------
+    (n_tables, n_tables) float64
+        Exact for this prior. Rows are data sets.
+    """
+    weights = (log_likelihood(log_cell_prob, data) for data in tables)
+    return np.array([log_predictive(log_cell_prob, tables, w)[0] for w in weights])
+
+
 # ------------------------------------------------------------------------ Metropolis over tables
 
 
 @njit(nogil=True, cache=True)
-def _walk(cells, log_weights, rate, table, thin, rng, kept, kept_score):
-    """Move one record at a time; the target is exp(rate * log predictive), in place."""
+def _walk(cells, log_weights, rate, table, most, thin, rng, kept, kept_score):
+    """Move up to `most` records at a time; the target is exp(rate * log predictive), in place."""
     n_cells, n_draws = table.shape[0], cells.shape[0]
     terms = log_weights.copy()
     for j in range(n_draws):
@@ -164,21 +226,24 @@ def _walk(cells, log_weights, rate, table, thin, rng, kept, kept_score):
             source = rng.integers(0, n_cells)
             target = rng.integers(0, n_cells - 1)
             target += target >= source
-            if table[source] == 0:
+            size = rng.integers(1, most + 1)
+            if table[source] < size:
                 continue
             largest = -np.inf
             for j in range(n_draws):
-                moved[j] = terms[j] + cells[j, target] - cells[j, source]
+                moved[j] = terms[j] + size * (cells[j, target] - cells[j, source])
                 largest = max(largest, moved[j])
             total = 0.0
             for j in range(n_draws):
                 total += np.exp(moved[j] - largest)
             proposed = largest + np.log(total)
-            change = np.log(table[source]) - np.log(table[target] + 1.0)
+            change = 0.0
+            for i in range(size):
+                change += np.log(table[source] - i) - np.log(table[target] + i + 1.0)
             log_ratio = rate * (proposed - score + change)
             if log_ratio >= 0 or rng.random() < np.exp(log_ratio):
-                table[source] -= 1
-                table[target] += 1
+                table[source] -= size
+                table[target] += size
                 terms[:] = moved
                 score = proposed
                 coefficient += change
@@ -197,13 +262,15 @@ def metropolis(
     thin: int,
     n_chains: int,
     rng: np.random.Generator,
+    most: int = 1,
     log_weights: ArrayLike | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
     """Tables from the exponential mechanism with a log predictive score, by random walk.
 
-    A step proposes to move a record from one cell to another. What a chain that has not converged
-    releases has no guarantee of privacy. Every chain starts from records spread uniformly over the
-    cells, without regard to the data: a start at the data would give them away.
+    A step proposes to move records from one cell to another, 1 to `most` of them alike. What a
+    chain that has not converged releases has no guarantee of privacy. Every chain starts from
+    records spread uniformly over the cells, without regard to the data: a start at the data would
+    give them away.
 
     Parameters
     ----------
@@ -217,6 +284,8 @@ def metropolis(
         Tables kept from each chain, steps for each table, and chains, 1 or more.
     rng : numpy.random.Generator
         Each chain takes a stream spawned from it.
+    most : int
+        Most records moved in a step, 1 or more; the flatter the target, the larger.
     log_weights : (n_model_draws,) float, optional
         Log weights of the model's draws; equal ones if not given.
 
@@ -226,7 +295,7 @@ def metropolis(
     score : (n_chains, n_draws) float64
         The log predictive score, up to a constant of each chain's start.
     acceptance : float
-        Share of steps that moved a record.
+        Share of steps that moved records.
     """
     cells = np.ascontiguousarray(log_cell_prob, dtype=float)
     if not np.isfinite(cells).all():
@@ -235,7 +304,8 @@ def metropolis(
         )
     if not (np.isfinite(rate) and rate >= 0):
         raise ValueError(f"rate is {rate}; it must be 0 or more and finite")
-    for name, value in (("n", n), ("n_draws", n_draws), ("thin", thin), ("n_chains", n_chains)):
+    sizes = {"n": n, "n_draws": n_draws, "thin": thin, "n_chains": n_chains, "most": most}
+    for name, value in sizes.items():
         if value < 1:
             raise ValueError(f"{name} is {value}; it must be 1 or more")
     weights = np.zeros(len(cells)) if log_weights is None else np.asarray(log_weights, dtype=float)
@@ -246,13 +316,14 @@ def metropolis(
     for chain, stream in enumerate(rng.spawn(n_chains)):
         table = stream.multinomial(n, np.full(n_cells, 1 / n_cells)).astype(np.int64)
         begin = float(_log_coefficient(table))
-        accepted += _walk(cells, weights, rate, table, thin, stream, tables[chain], score[chain])
+        kept = tables[chain], score[chain]
+        accepted += _walk(cells, weights, rate, table, most, thin, stream, *kept)
         score[chain] += begin
     return tables, score, accepted / (n_chains * n_draws * thin)
 
 
 def walk_matrix(log_weights: NDArray[np.float64], tables: Tables) -> NDArray[np.float64]:
-    """Transition probabilities of the walk of `metropolis` over all tables, exactly.
+    """Transition probabilities of the walk that moves one record at a time, over all tables.
 
     Parameters
     ----------
@@ -277,3 +348,39 @@ def walk_matrix(log_weights: NDArray[np.float64], tables: Tables) -> NDArray[np.
     diagonal = np.arange(len(tables))
     matrix[..., diagonal, diagonal] = 1 - matrix.sum(axis=-1)
     return matrix
+
+
+def epsilon_by_step(
+    log_weights: NDArray[np.float64], tables: Tables, doublings: int
+) -> dict[int, dict[str, float]]:
+    """Exact epsilon of releasing the walk's table after so many steps.
+
+    Parameters
+    ----------
+    log_weights : (n_tables, n_tables) float
+        Log of the target for each data set (rows), up to a constant.
+    tables : (n_tables, K) int
+        All tables of n records.
+    doublings : int
+        Steps are 1, 2, 4, ... 2^doublings.
+
+    Returns
+    -------
+    dict
+        Steps to epsilon from records spread uniformly (uniform start) and from a chain that
+        starts at the data: infinite where that leaves some table impossible.
+    """
+    pairs = change_one_record(tables)
+    even = np.full((1, tables.shape[1]), -np.log(tables.shape[1]))
+    uniform = np.exp(log_predictive(even, tables)[0])
+    power, result = walk_matrix(log_weights, tables), {}
+    for doubling in range(doublings + 1):
+        after = {
+            "uniform start": np.einsum("i,dij->dj", uniform, power),
+            "start at the data": np.einsum("ddj->dj", power),
+        }
+        with np.errstate(divide="ignore"):
+            made = {name: Mechanism.from_table(np.log(p), pairs) for name, p in after.items()}
+        result[2**doubling] = {name: exact_epsilon(m).value for name, m in made.items()}
+        power = power @ power
+    return result

@@ -195,6 +195,26 @@ def compositions(n: int, cells: int) -> NDArray[np.int64]:
     return tables
 
 
+def apportion(shares: ArrayLike, n: int) -> NDArray[np.int64]:
+    """Whole counts of n records in proportion to shares, by largest remainders.
+
+    Parameters
+    ----------
+    shares : (K,) float
+        0 or more, not all zero.
+    n : int
+        Records, 0 or more.
+    """
+    weights = np.asarray(shares, dtype=float)
+    if not ((weights >= 0).all() and weights.sum() > 0) or n < 0:
+        raise ValueError(f"shares is {shares!r} and n is {n}; shares must not all be 0")
+    exact = n * weights / weights.sum()
+    counts = np.floor(exact).astype(np.int64)
+    most = np.argsort(counts - exact, kind="stable")[: n - counts.sum()]
+    counts[most] += 1
+    return counts
+
+
 def dirichlet_multinomial(n: int, n_s: int, alpha: ArrayLike) -> Mechanism:
     """Draws from the posterior predictive distribution of a Dirichlet-multinomial model.
 

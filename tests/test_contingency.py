@@ -88,11 +88,12 @@ def test_walk_leaves_its_target_unchanged() -> None:
     np.testing.assert_array_equal(two[0], matrix)
 
 
-def test_metropolis_has_the_enumerated_distribution() -> None:
+@pytest.mark.parametrize("most", [1, 3])
+def test_metropolis_has_the_enumerated_distribution(most: int) -> None:
     rate = 1.7
     cells, log_prob = enumerated(rate)
     tables, score, acceptance = contingency.metropolis(
-        cells, rate, 5, n_draws=4_000, thin=150, n_chains=2, rng=np.random.default_rng(5)
+        cells, rate, 5, n_draws=4_000, thin=150, n_chains=2, most=most, rng=np.random.default_rng(5)
     )
     position = {tuple(t): i for i, t in enumerate(TABLES.tolist())}
     drawn = np.array([position[tuple(t)] for t in tables[:, 10:].reshape(-1, 4).tolist()])
@@ -103,6 +104,37 @@ def test_metropolis_has_the_enumerated_distribution() -> None:
     direct, _ = contingency.log_predictive(cells, tables[0])
     np.testing.assert_allclose(score[0] - score[0, 0], direct - direct[0], atol=1e-9)
     assert 0 < acceptance < 1
+
+
+def test_losses_of_a_two_by_two_table() -> None:
+    lost = contingency.losses(TABLES, np.array([3, 0, 1, 1]))
+    same = int(np.flatnonzero((TABLES == [3, 0, 1, 1]).all(axis=1))[0])
+    assert [values[same] for values in lost.values()] == [0, 0, 0]
+    assert all(values.shape == (56,) and values.max() > 0 for values in lost.values())
+
+
+def test_scores_of_all_data_sets() -> None:
+    cells, _ = enumerated(1.0)
+    common = contingency.score_by_prior(cells, TABLES)
+    joint = np.array([multinomial.pmf(TABLES, 5, np.exp(c)) for c in cells])
+    np.testing.assert_allclose(np.exp(common), joint.T @ joint / joint.sum(axis=0)[:, None])
+    fixed = contingency.score_by_model(lambda data: cells[:3] if data[0] else cells, TABLES)
+    np.testing.assert_allclose(fixed[0], contingency.log_predictive(cells, TABLES)[0])
+    np.testing.assert_allclose(fixed[-1], contingency.log_predictive(cells[:3], TABLES)[0])
+
+
+def test_epsilon_along_the_walk() -> None:
+    """From the data it is infinite until every table can be reached; both ends meet the target."""
+    tables = synthesizers.compositions(3, 3)
+    pairs = change_one_record(tables)
+    score = synthesizers.dirichlet_multinomial(3, 3, [1.0] * 3).block(*[np.arange(10)] * 2)
+    rate = synthesizers.exact_rate(score, 1.0, pairs)
+    by_step = contingency.epsilon_by_step(rate * score, tables, 9)
+    assert by_step[1]["start at the data"] == by_step[2]["start at the data"] == np.inf
+    assert np.isfinite(by_step[4]["start at the data"])
+    assert by_step[1]["uniform start"] < 1
+    for value in by_step[512].values():
+        assert value == pytest.approx(1.0, abs=1e-9)
 
 
 def test_metropolis_is_reproducible_and_keeps_the_number_of_records() -> None:

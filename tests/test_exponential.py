@@ -145,6 +145,21 @@ def test_lower_bound_keeps_its_confidence_and_comes_close() -> None:
     assert found.event.sum() == 1
 
 
+def test_audits_of_a_table_stay_below_its_epsilon() -> None:
+    table = exponential(SCORE, 3.0, PATH)
+    rng = np.random.default_rng(9)
+    few, many = (audit.lower_bounds(table, size, 5, rng).mean() for size in (50, 20_000))
+    assert few < many < exact_epsilon(table).value
+    assert many > 0.8 * exact_epsilon(table).value
+
+
+def test_apportioned_counts() -> None:
+    assert synthesizers.apportion([5, 5, 5, 5], 20).tolist() == [5, 5, 5, 5]
+    assert synthesizers.apportion([1, 1, 1], 5).tolist() == [2, 2, 1]
+    assert synthesizers.apportion([17, 1, 1, 1], 10).sum() == 10
+    assert synthesizers.apportion([1.0, 0.0], 0).tolist() == [0, 0]
+
+
 def test_lower_bound_of_what_hides_everything_is_zero() -> None:
     rng = np.random.default_rng(8)
     same = rng.integers(0, 5, (2, 1000))
@@ -162,6 +177,7 @@ def test_lower_bound_of_what_hides_everything_is_zero() -> None:
         (lambda: exponential(SCORE, 1.0, PATH, convention="x"), "convention is 'x'"),
         (lambda: exponential(SCORE, 1.0, PATH, base_measure=[1, 0, 1]), "3 positive numbers"),
         (lambda: gibbs(SCORE, -1.0, PATH), "rate is -1"),
+        (lambda: synthesizers.apportion([0, 0], 5), "must not all be 0"),
         (lambda: audit.clopper_pearson(3, 2, 0.9), "count is 3"),
         (lambda: audit.clopper_pearson(1, 2, 1.0), "confidence is 1"),
         (
