@@ -242,6 +242,28 @@ def pareto_k(log_weights: ArrayLike) -> NDArray[np.float64]:
     return k.reshape(weights.shape[:-1])
 
 
+def smoothed(log_weights: ArrayLike) -> NDArray[np.float64]:
+    """Log weights whose largest are replaced by quantiles of the fitted Pareto tail (PSIS).
+
+    Parameters
+    ----------
+    log_weights : array_like of float
+        (..., draws), finite, known up to a constant along the last axis.
+
+    Returns
+    -------
+    ndarray of float
+        Same shape. Rows whose tail cannot be fitted stay as they are.
+    """
+    from arviz_stats.base import array_stats
+
+    log = np.array(log_weights, dtype=float)
+    rows = log.reshape(-1, log.shape[-1])
+    for i in np.flatnonzero(np.isfinite(pareto_k(rows))):
+        rows[i] = array_stats.psislw(-rows[i])[0]
+    return rows.reshape(log.shape)
+
+
 def importance_summary(log_weights: ArrayLike) -> pd.DataFrame:
     """How much of each importance sampling estimate rests on how many draws.
 

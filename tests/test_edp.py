@@ -1,0 +1,238 @@
+"""EDP: exact against quadrature-free definitions, simulated against plain draws, and reweighted."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+from scipy import stats
+
+from srlib import edp
+from srlib.mechanism import conditional_epsilon
+
+
+def beta(x: float, n: int) -> Any:
+    return stats.beta(0.5 + x, 0.5 + n - x)
+
+
+def normal(y: np.ndarray) -> Any:
+    precision = len(y) / 5 + 1 / 3
+    return stats.norm((y.sum() / 5 + 10 / 3) / precision, precision**-0.5)
+
+
+Y = np.random.default_rng(3).normal(10, np.sqrt(5), 40)
+WITHOUT = [normal(np.delete(Y, i)) for i in range(len(Y))]
+
+
+def normal_sample(seed: int = 4, draws: int = 5_000) -> tuple[np.ndarray, np.ndarray]:
+    theta = normal(Y).rvs((4, draws), random_state=np.random.default_rng(seed))
+    return theta, stats.norm.logpdf(Y, theta[..., None], np.sqrt(5))
+
+
+def test_exact_by_the_definition_in_the_paper() -> None:
+    """Equation 2 with probabilities of bins as differences of distribution functions."""
+    edges = beta(2, 5).ppf(np.arange(1, 10) / 10)
+    ratios = [np.diff(np.concatenate([[0], beta(x, 5).cdf(edges), [1]])) * 10 for x in (1, 3)]
+    expected = max(abs(np.log(np.max(ratios))), abs(np.log(np.min(ratios))))
+    found = edp.exact(beta(2, 5), [beta(1, 5), beta(3, 5)], 10)
+    assert found.value == pytest.approx(expected)
+    assert found.value == found.by_neighbour[found.neighbour]
+    at = np.abs(np.log(ratios[found.neighbour]))
+    assert at.argmax() == found.bin
+
+
+def test_it_is_the_conditional_epsilon_of_releasing_a_bin() -> None:
+    edges = edp.equal_bins(beta(2, 5), 7)
+    log_prob = np.array(
+        [np.full(7, -np.log(7)), *(edp.log_bin_probabilities(beta(x, 5), edges) for x in (1, 3))]
+    )
+    mechanism = edp.mechanism_of_bins(log_prob)
+    assert edp.from_bins(log_prob).value == conditional_epsilon(mechanism)[0]
+
+
+def test_far_tails_keep_their_digits() -> None:
+    edges = edp.equal_bins(stats.norm(), 4)
+    for shift in (-30.0, 30.0):
+        log_prob = edp.log_bin_probabilities(stats.norm(shift), edges)
+        expected = stats.norm.logcdf(-30 - stats.norm.ppf(0.75))
+        far = log_prob[-1] if shift < 0 else log_prob[0]
+        assert far == pytest.approx(expected, rel=1e-9)
+
+
+def test_the_extreme_records_attain_it_in_the_normal_model() -> None:
+    for bins in (5, 20, 100):
+        everyone = edp.exact(normal(Y), WITHOUT, bins)
+        assert everyone.neighbour in (Y.argmin(), Y.argmax())
+
+
+def test_where_the_density_ratio_is_bounded_it_is_the_limit() -> None:
+    """A proportion known to lie in (.2, .7): the posteriors' log ratio is largest at an end."""
+    here, there = (edp.Truncated(beta(x, 5), 0.2, 0.7) for x in (2, 1))
+    limit = np.abs(np.log(there.pdf([0.2, 0.7]) / here.pdf([0.2, 0.7]))).max()
+    found = [edp.exact(here, [there], bins).value for bins in (10, 100, 1000)]
+    assert found == sorted(found)
+    assert found[-1] < limit < found[-1] + 0.01
+    assert here.sf(0.3) + here.cdf(0.3) == 1
+    assert here.isf(0.3) == pytest.approx(here.ppf(0.7))
+
+
+def test_simulated_counts_have_the_distribution_of_counted_draws() -> None:
+    """Mean and spread of the estimate, by both routes."""
+    rng, post, others = np.random.default_rng(5), beta(0, 5), [beta(1, 5), beta(0, 4)]
+    quick = edp.simulate_counts(post, others, 5, 200, 4_000, rng)
+    assert (quick.sum(axis=-1) == 200).all()
+    plain = np.empty_like(quick)
+    for replicate in range(len(plain)):
+        draws = np.sort(post.rvs(200, random_state=rng))
+        edges = draws[np.arange(1, 5) * 40 - 1]
+        for i, other in enumerate(others):
+            fresh = other.rvs(200, random_state=rng)
+            plain[replicate, i] = np.bincount(np.searchsorted(edges, fresh), minlength=5)
+    for moment in (np.mean, np.std):
+        a, b = moment(quick, axis=0), moment(plain, axis=0)
+        error = np.sqrt(2 * quick.var(axis=0) / 4_000)
+        assert (np.abs(a - b) < 5 * error + 1e-9).all()
+
+
+def test_estimates_from_counts_by_hand() -> None:
+    counts = np.array([[[6, 4, 0], [3, 3, 4]]])
+    dropped = edp.estimate_from_counts(counts, "dropped")[0]
+    assert dropped == pytest.approx(np.log(1.8))
+    one = edp.estimate_from_counts(counts, 1.0)[0]
+    assert one == pytest.approx(-np.log(3 * 1 / 13))
+    small = edp.estimate_from_counts(counts, 0.01)[0]
+    assert small == pytest.approx(-np.log(3 * 0.01 / 10.03))
+
+
+@pytest.mark.parametrize("bins", [5, 20, 100])
+def test_one_sample_gives_what_refits_would(bins: int) -> None:
+    theta, log_likelihood = normal_sample()
+    found = edp.from_draws(theta, -log_likelihood, bins)
+    exact = edp.exact(normal(Y), WITHOUT, bins)
+    assert abs(found.value - exact.value) < 4.5 * found.mcse
+    assert abs(found.value / exact.value - 1) < 0.06
+    assert found.neighbour == exact.neighbour
+    assert set(found.method) <= {edp.RAW, edp.SMOOTHED}
+    assert np.abs(found.by_neighbour - exact.by_neighbour).max() < 0.1
+
+
+def test_error_is_that_of_repeated_samples() -> None:
+    found = [edp.from_draws(*_deleted(seed), 10) for seed in range(40)]
+    spread = np.std([f.value for f in found], ddof=1)
+    stated = np.sqrt(np.mean([f.mcse**2 for f in found]))
+    assert 0.65 < stated / spread < 1.5
+
+
+def _deleted(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    theta, log_likelihood = normal_sample(seed, 1_000)
+    return theta, -log_likelihood
+
+
+def test_records_added_and_changed() -> None:
+    theta, log_likelihood = normal_sample()
+    new = np.full(len(Y), 16.0)
+    candidate = stats.norm.logpdf(new, theta[..., None], np.sqrt(5))
+    tree = {"posterior": {"mu": theta}, "log_likelihood": {"y": log_likelihood}}
+    added = edp.from_posterior(tree, "mu", 10, "add", candidate=candidate[..., :1])["mu"]
+    exact = edp.exact(normal(Y), [normal(np.append(Y, 16.0))], 10)
+    assert abs(added.value - exact.value) < 4.5 * added.mcse
+    changed = edp.from_posterior(tree, "mu", 10, "change", candidate=candidate)["mu"]
+    others = [normal(np.append(np.delete(Y, i), 16.0)) for i in range(len(Y))]
+    exact = edp.exact(normal(Y), others, 10)
+    assert abs(changed.value - exact.value) < 4.5 * changed.mcse + 0.03
+
+
+def test_trees_vectors_and_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    theta, log_likelihood = normal_sample(draws=500)
+    both = np.stack([theta, np.exp(theta / 10)], axis=-1)
+    names, pointwise = ["chain", "draw"], log_likelihood.reshape(4, 500, 8, 5)
+    tree = xr.DataTree.from_dict(
+        {
+            "posterior": xr.Dataset({"b": ([*names, "k"], both)}),
+            "log_likelihood": xr.Dataset({"y": ([*names, "i", "j"], pointwise)}),
+        }
+    )
+    found = edp.from_posterior(tree, "b", 10)
+    assert list(found) == ["b[0]", "b[1]"]
+    direct = edp.from_draws(theta, -log_likelihood, 10)
+    np.testing.assert_allclose(found["b[0]"].by_neighbour, direct.by_neighbour)
+    # Bins and weights do not change under a monotone transformation.
+    np.testing.assert_allclose(found["b[1]"].by_neighbour, direct.by_neighbour)
+    monkeypatch.setattr(edp, "BLOCK_ENTRIES", 2000 * 7)
+    blocks = edp.from_draws(theta, lambda s: -log_likelihood[..., s], 10, n_neighbours=40)
+    np.testing.assert_allclose(blocks.by_neighbour, direct.by_neighbour)
+    assert (blocks.neighbour, blocks.bin, blocks.mcse) == (
+        direct.neighbour,
+        direct.bin,
+        direct.mcse,
+    )
+
+
+def test_records_that_need_a_refit_are_named_and_refitted() -> None:
+    """A record far out: without it the posterior lies where the draws hardly go."""
+    data = np.append(Y[:10], 60.0)
+    post = normal(data)
+    theta = post.rvs((4, 1_000), random_state=np.random.default_rng(6))
+    log_likelihood = stats.norm.logpdf(data, theta[..., None], np.sqrt(5))
+    found = edp.from_draws(theta, -log_likelihood, 10)
+    assert found.refit_needed.tolist() == [10]
+    asked = []
+
+    def refit(i: int) -> np.ndarray:
+        asked.append(i)
+        return normal(np.delete(data, i)).rvs((4, 1_000), random_state=np.random.default_rng(7))
+
+    again = edp.from_draws(theta, -log_likelihood, 10, refit=refit)
+    assert asked == [10]
+    assert again.refit_needed.size == 0
+    assert again.method[10] == "refit"
+
+
+def test_planner() -> None:
+    found = edp.from_draws(*_deleted(1), 10)
+    assert found.draws_needed(found.mcse / 2) == pytest.approx(4 * 4_000, rel=1e-3)
+    assert found.draws_needed(10.0) == 500
+
+
+RNG = np.random.default_rng(0)
+GOOD = np.random.default_rng(8).normal(size=(2, 50))
+WEIGHTS = np.zeros((2, 50, 3))
+TREE = {"posterior": {"mu": GOOD}, "log_likelihood": {"y": WEIGHTS}}
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: edp.from_draws(GOOD, WEIGHTS, 1), "bins is 1"),
+        (lambda: edp.from_draws(GOOD, WEIGHTS, 101), "bins is 101"),
+        (lambda: edp.from_draws(np.ones((2, 50)), WEIGHTS, 5), "theta is constant"),
+        (lambda: edp.from_draws(GOOD * np.nan, WEIGHTS, 5), "finite"),
+        (lambda: edp.from_draws(GOOD, WEIGHTS[:, :40], 5), "80 draws and theta 100"),
+        (
+            lambda: edp.from_draws(GOOD, np.where(np.arange(3) == 1, np.nan, WEIGHTS), 5),
+            "not finite for records 1$",
+        ),
+        (lambda: edp.from_draws(GOOD, lambda s: WEIGHTS[..., s], 5), "n_neighbours is None"),
+        (lambda: edp.from_posterior({"posterior": {"mu": GOOD}}, "mu", 5), "no group 'log_lik"),
+        (lambda: edp.from_posterior(TREE, "nu", 5), r"no variable 'nu' \(it has: mu\)"),
+        (lambda: edp.from_posterior(TREE, "mu", 5, "swap"), "neighbours is 'swap'"),
+        (lambda: edp.from_posterior(TREE, "mu", 5, "add"), "candidate goes with"),
+        (
+            lambda: edp.from_posterior(TREE, "mu", 5, "change", candidate=WEIGHTS[..., :2]),
+            "candidate has 2 records; the data have 3",
+        ),
+        (
+            lambda: edp.from_posterior(
+                {**TREE, "log_likelihood": {"y": WEIGHTS, "z": WEIGHTS}}, "mu", 5
+            ),
+            "name one of them",
+        ),
+        (lambda: edp.exact(stats.norm(), [], 5), "neighbours is empty"),
+        (lambda: edp.simulate_counts(stats.norm(), [], 3, 10, 1, RNG), "multiple of bins = 3"),
+        (lambda: edp.estimate_from_counts(np.ones((1, 1, 2), int), 0.0), "smoothing is 0.0"),
+    ],
+)
+def test_bad_input(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()
