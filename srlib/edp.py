@@ -96,17 +96,36 @@ def equal_bins(posterior: Any, bins: int) -> NDArray[np.float64]:
 
 
 def log_bin_probabilities(posterior: Any, edges: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Log probabilities of the bins between edges, tails included, (n_edges + 1,).
+    """Log probabilities of the bins between edges, tails included.
 
     Differences are taken of the distribution function below its median and of the survival function
     above it, so that both tails keep their digits.
+
+    Parameters
+    ----------
+    posterior : scipy frozen distribution
+        One, or several with parameters of shape (k, 1).
+    edges : (n_edges,) float
+        Inner edges in order.
+
+    Returns
+    -------
+    (n_edges + 1,) or (k, n_edges + 1) float64
     """
-    below = np.concatenate([[0.0], posterior.cdf(edges), [1.0]])
-    above = np.concatenate([[1.0], posterior.sf(edges), [0.0]])
-    lower = below[1:] < 0.5
+    cdf, sf = np.asarray(posterior.cdf(edges)), np.asarray(posterior.sf(edges))
+    end = [(0, 0)] * (cdf.ndim - 1) + [(1, 1)]
+    below = np.pad(cdf, end, constant_values=(0.0, 1.0))
+    above = np.pad(sf, end, constant_values=(1.0, 0.0))
     with np.errstate(divide="ignore"):
-        log_prob = np.log(np.where(lower, np.diff(below), -np.diff(above)))
-    return log_prob - logsumexp(log_prob)
+        log_prob = np.log(np.where(below[..., 1:] < 0.5, np.diff(below), -np.diff(above)))
+    return log_prob - logsumexp(log_prob, axis=-1, keepdims=True)
+
+
+def _stacked(neighbours: Sequence[Any], edges: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Log bin probabilities of all neighbours, (n_neighbours, n_bins)."""
+    if len(neighbours) == 0:
+        raise ValueError("neighbours is empty; EDP compares with at least one")
+    return np.vstack([log_bin_probabilities(other, edges) for other in neighbours])
 
 
 def exact(posterior: Any, neighbours: Sequence[Any], bins: int) -> EDP:
@@ -117,7 +136,7 @@ def exact(posterior: Any, neighbours: Sequence[Any], bins: int) -> EDP:
     posterior : scipy frozen distribution
         Given the data.
     neighbours : sequence of scipy frozen distributions
-        Given neighbouring data, at least one.
+        Given neighbouring data, at least one; each may hold several with parameters (k, 1).
     bins : int
         2 or more.
 
@@ -125,13 +144,8 @@ def exact(posterior: Any, neighbours: Sequence[Any], bins: int) -> EDP:
     ----------
     Charest and Han, equation 2.
     """
-    if len(neighbours) == 0:
-        raise ValueError("neighbours is empty; EDP compares with at least one")
     edges = equal_bins(posterior, bins)
-    uniform = np.full(bins, -np.log(bins))
-    return from_bins(
-        np.array([uniform, *(log_bin_probabilities(other, edges) for other in neighbours)])
-    )
+    return from_bins(np.vstack([np.full(bins, -np.log(bins)), _stacked(neighbours, edges)]))
 
 
 @dataclass(frozen=True)
@@ -247,14 +261,13 @@ def simulate_counts(
         raise ValueError(f"draws is {draws}; it must be a multiple of bins = {bins}")
     spacing = np.full(bins, float(draws // bins))
     spacing[-1] += 1  # beyond the last order statistic there is one spacing more
-    counts = np.empty((size, len(neighbours), bins), dtype=np.int64)
-    for replicate in range(size):
-        share = np.cumsum(rng.dirichlet(spacing))[:-1]
-        edges = posterior.ppf(share)
-        for i, other in enumerate(neighbours):
-            probability = np.exp(log_bin_probabilities(other, edges))
-            counts[replicate, i] = rng.multinomial(draws, probability / probability.sum())
-    return counts
+    counts = []
+    for _ in range(size):
+        edges = posterior.ppf(np.cumsum(rng.dirichlet(spacing))[:-1])
+        probability = np.exp(_stacked(neighbours, edges))
+        probability /= probability.sum(axis=1, keepdims=True)
+        counts.append(rng.multinomial(draws, probability))
+    return np.array(counts)
 
 
 # ------------------------------------------------------------------- from one posterior sample
@@ -440,7 +453,7 @@ def _bootstrap_error(
 ) -> float:
     """Standard error of one bin's log ratio, by resampling blocks of consecutive draws.
 
-    Quantiles are taken anew in each of 200 resamples. The blocks are as long as the square root of
+    Quantiles are taken anew in each of 100 resamples. The blocks are as long as the square root of
     a chain, so that they keep its autocorrelation.
     """
     rng = np.random.default_rng(0)  # a fixed stream: the error of one sample is one number
@@ -451,7 +464,7 @@ def _bootstrap_error(
     size = n_chains * n_blocks * length
     starts = np.round(np.linspace(0, size, bins + 1)).astype(np.int64)
     results = []
-    for _ in range(200):
+    for _ in range(100):
         begin = rng.integers(0, n_draws - length + 1, (n_chains, n_blocks, 1))
         at = (begin + np.arange(length)).reshape(n_chains, -1)
         x, w = (np.take_along_axis(v, at, axis=1).ravel() for v in (theta, weights))
