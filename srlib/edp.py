@@ -23,6 +23,7 @@ from srlib.mechanism import Mechanism, conditional_epsilon, exact_epsilon
 RAW, SMOOTHED, REFIT = "raw", "Pareto-smoothed", "refit needed"
 BLOCK_ENTRIES = 1 << 23
 LOW_K, HIGH_K = 0.5, 0.7
+ENOUGH = 25
 
 
 def _bins(bins: int, most: float = np.inf) -> None:
@@ -348,7 +349,7 @@ def from_draws(
         Number of neighbours, where `log_weights` is a function.
     refit : callable, optional
         From a neighbour's number to draws of the scalar given that neighbour, for those whose
-        Pareto k exceeds 0.7.
+        Pareto k exceeds 0.7. Bins with fewer than 25 of these draws keep the weights' proportions.
 
     Returns
     -------
@@ -391,7 +392,7 @@ def from_draws(
             log_prob = np.log(np.add.reduceat(relative, starts, axis=0))
         log_prob -= np.log(relative.sum(axis=0))
         for i in np.flatnonzero(method[chosen] == REFIT) if refit else ():
-            log_prob[:, i] = _counted(refit(first + int(i)), values[order], starts)  # type: ignore[misc]
+            log_prob[:, i] = _anchored(log_prob[:, i], refit(first + int(i)), values[order], starts)  # type: ignore[misc]
             method[first + i] = "refit"
         log_ratio = np.abs(log_prob - log_share[:, None])
         by_neighbour[chosen] = log_ratio.max(axis=0)
@@ -436,16 +437,29 @@ def _as_blocks(
     return total, block
 
 
-def _counted(
-    draws: ArrayLike, ordered: NDArray[np.float64], starts: NDArray[np.int64]
+def _anchored(
+    log_prob: NDArray[np.float64],
+    refit: ArrayLike,
+    ordered: NDArray[np.float64],
+    starts: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """Log shares of a refit's draws in the data's bins."""
-    fresh = np.asarray(draws, dtype=float).ravel()
+    """Log probabilities of the data's bins from a refit's draws, tails from the weights.
+
+    Where a refit has too few draws to count, the weights are well behaved: a record that needs a
+    refit has large weights where its neighbour's posterior lies, not in the tails. They lack only
+    the normalising constant, which the bins that can be counted give.
+    """
+    fresh = np.asarray(refit, dtype=float).ravel()
     counts = np.bincount(
         np.searchsorted(ordered[starts[1:]], fresh, "right"), minlength=len(starts)
     )
-    with np.errstate(divide="ignore"):
-        return np.log(counts / len(fresh))
+    seen = counts >= ENOUGH
+    if not seen.any():
+        raise ValueError(f"refit has {len(fresh)} draws; no bin holds {ENOUGH} of them")
+    counted = np.log(np.maximum(counts, 1) / len(fresh))
+    shift = logsumexp(counted[seen]) - logsumexp(log_prob[seen])
+    joined = np.where(seen, counted, log_prob + shift)
+    return joined - logsumexp(joined)
 
 
 def _bootstrap_error(

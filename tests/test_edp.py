@@ -187,6 +187,11 @@ def test_records_that_need_a_refit_are_named_and_refitted() -> None:
     assert asked == [10]
     assert again.refit_needed.size == 0
     assert again.method[10] == "refit"
+    exact = edp.exact(post, [normal(np.delete(data, 10))], 10).value
+    assert np.isfinite(again.by_neighbour[10])
+    assert again.by_neighbour[10] == pytest.approx(exact, rel=0.25)
+    with pytest.raises(ValueError, match="no bin holds 25"):
+        edp.from_draws(theta, -log_likelihood, 10, refit=lambda i: refit(i)[0, :3])
 
 
 def test_planner() -> None:

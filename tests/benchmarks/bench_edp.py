@@ -1,0 +1,62 @@
+"""Speed and memory of EDP; run with ``make bench``.
+
+What is asked for: 1,000 records, 4,000 draws and 20 bins in 2 s on one core; 100,000 records in
+less than 2 GB; Tables 3 and 4 in seconds at a million draws.
+"""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from pytest_benchmark.fixture import BenchmarkFixture
+from scipy import stats
+
+from srlib import diagnostics, edp
+from srlib.published import charest_han
+
+RNG = np.random.default_rng(1)
+THETA = RNG.normal(size=(4, 1_000))
+
+
+def log_weights(chosen: slice) -> np.ndarray:
+    """Weights of records of unequal leverage."""
+    leverage = np.sin(np.arange(chosen.start, chosen.stop)) / 10
+    return THETA[..., None] * leverage
+
+
+def test_thousand_records(benchmark: BenchmarkFixture) -> None:
+    weights = log_weights(slice(0, 1_000))
+    edp.from_draws(THETA, weights[..., :2], 20)
+    benchmark.pedantic(edp.from_draws, args=(THETA, weights, 20), rounds=3)
+
+
+def test_memory_of_many_records(
+    benchmark: BenchmarkFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The tail fits, one after another, take time and no memory; here one in fifty is made."""
+    fit = diagnostics.pareto_k
+    monkeypatch.setattr(diagnostics, "pareto_k", lambda w: np.resize(fit(w[::50]), len(w)))
+    tracemalloc.start()
+    benchmark.pedantic(
+        edp.from_draws, args=(THETA, log_weights, 20), kwargs={"n_neighbours": 100_000}, rounds=1
+    )
+    benchmark.extra_info["peak MB"] = round(tracemalloc.get_traced_memory()[1] / 1e6)
+    tracemalloc.stop()
+    assert benchmark.extra_info["peak MB"] < 2_000
+
+
+def test_table_4_at_a_million_draws(benchmark: BenchmarkFixture) -> None:
+    y = RNG.normal(10, np.sqrt(5), 100)
+    post, others = charest_han.normal_posterior(y), charest_han.normal_neighbours(y)
+
+    def column() -> None:
+        for bins in charest_han.BINS:
+            counts = edp.simulate_counts(post, others, bins, 1_000_000, 100, RNG)
+            edp.estimate_from_counts(counts)
+
+    benchmark.pedantic(column, rounds=1)
+
+
+def test_exact_normal(benchmark: BenchmarkFixture) -> None:
+    neighbours = [stats.norm(np.linspace(-0.1, 0.1, 1_000)[:, None], 1.01)]
+    benchmark(edp.exact, stats.norm(), neighbours, 100)
