@@ -1,4 +1,4 @@
-"""The command line: ``srlib run``, ``build``, ``report`` and ``parameters``."""
+"""The command line of ``srlib``: run, sweep, collect, build, report, parameters."""
 
 from pathlib import Path
 
@@ -102,6 +102,71 @@ def run(
 
 def _shown(path: Path) -> Path:
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+
+
+@main.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--jobs", type=click.IntRange(1), default=1, help="Points that run at a time.")
+@click.option("--shard", default="1/1", help="i/n: every n-th point from the i-th on.")
+@click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
+@click.option("--retry-failed", is_flag=True, help="Run points again that failed before.")
+@click.option("--time-limit", type=click.FloatRange(0, min_open=True), help="Seconds a point.")
+@click.option("--reports", is_flag=True, help="Write the HTML report of each point.")
+@click.option(
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder to write PAPER/SWEEP/ in; the project's outputs/ where not given.",
+)
+def sweep(
+    file: Path,
+    jobs: int,
+    shard: str,
+    dry_run: bool,
+    retry_failed: bool,
+    time_limit: float | None,
+    reports: bool,
+    output: Path | None,
+) -> None:
+    """Run a notebook at all points of a sweep FILE; what is done already is not repeated."""
+    from srlib import sweep as sweeps
+
+    root = find_root(Path.cwd())
+    plan = sweeps.read_sweep(root, file, output or root / "outputs")
+    points = sweeps.shard(plan.points, shard)
+    if dry_run:
+        click.echo(sweeps.describe(plan, points, jobs))
+        return
+    if other := sweeps.other_versions(plan):
+        click.echo(f"{other} folders belong to other versions of notebook or library", err=True)
+    try:
+        missing = sweeps.run_sweep(
+            root, plan, points, jobs=jobs, with_report=reports, time_limit=time_limit,
+            retry_failed=retry_failed,
+        )  # fmt: skip
+    except KeyboardInterrupt:
+        raise SystemExit(1) from None
+    for table in plan.collect if not missing else ():
+        sweeps.load(plan.folder, table).to_csv(plan.folder / f"{table}.csv", index=False)
+    click.echo(f"{plan.name}: {len(points) - missing} of {len(points)} points in {plan.folder}")
+    if missing:
+        click.echo(f"{missing} points are not done; index.csv says why", err=True)
+        raise SystemExit(1)
+
+
+@main.command()
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--table", help="Name of a table; the points' results where not given.")
+def collect(folder: Path, table: str | None) -> None:
+    """Gather one table over all finished points of a sweep's FOLDER into FOLDER/TABLE.csv."""
+    from srlib import sweep as sweeps
+
+    try:
+        frame = sweeps.load(folder, table)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    path = folder / f"{table or 'results'}.csv"
+    frame.to_csv(path, index=False)
+    click.echo(f"{len(frame)} rows: {_shown(path)}")
 
 
 @main.command()

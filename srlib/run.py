@@ -8,15 +8,17 @@ import os
 import platform
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import jupytext
 import nbformat
@@ -28,7 +30,6 @@ from nbformat import NotebookNode
 from traitlets import default
 from traitlets.config import Config
 
-from srlib import report
 from srlib.parameters import SET_BY_RUNNER, Request, read_parameters
 from srlib.progress import TERMINAL
 
@@ -42,6 +43,19 @@ class NotebookFailed(Exception):
 
 class _OwnKernel(AsyncKernelManager):
     """The running interpreter's kernel, whatever kernels are installed elsewhere."""
+
+    started: ClassVar["_OwnKernel | None"] = None  # a process runs one notebook at a time
+
+    async def _async_launch_kernel(self, kernel_cmd: list[str], **settings: Any) -> None:
+        await super()._async_launch_kernel(kernel_cmd, **settings)
+        _OwnKernel.started = self
+
+    def kill(self) -> None:
+        """End the kernel's process at once; whatever it computes is lost."""
+        pid = getattr(self.provisioner, "pid", None)
+        if pid:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGTERM if os.name == "nt" else signal.SIGKILL)
 
     @default("kernel_spec_manager")
     def _no_installed_specs(self) -> KernelSpecManager:
@@ -89,6 +103,26 @@ def _execute(source: Path, parameters: Mapping[str, Any], cwd: Path, saved: Path
             kernel_manager_class=_OwnKernel,
             config=sockets_only,
         )
+
+
+@contextmanager
+def _time_limit(seconds: float | None) -> Iterator[threading.Event]:
+    """Kill the kernel when the time is over; yield whether it was."""
+    over = threading.Event()
+
+    def end() -> None:
+        over.set()
+        if _OwnKernel.started:
+            _OwnKernel.started.kill()
+
+    timer = threading.Timer(seconds or 0.0, end)
+    timer.daemon = True
+    if seconds:
+        timer.start()
+    try:
+        yield over
+    finally:
+        timer.cancel()
 
 
 def _described(error: Exception) -> str:
@@ -147,7 +181,7 @@ def _git(root: Path, *arguments: str) -> str | None:
     return done.stdout.strip()
 
 
-def _source_hash(notebook: Path) -> str:
+def source_hash(notebook: Path) -> str:
     """Return the SHA-256 of a notebook's text and of all files of the library."""
     library = Path(__file__).parent
     files = [f for f in library.rglob("*") if f.is_file() and "__pycache__" not in f.parts]
@@ -175,12 +209,19 @@ def _provenance(root: Path, request: Request) -> dict[str, Any]:
         "seed": request.parameters.get("seed"),
         "git_commit": _git(root, "rev-parse", "--verify", "HEAD"),
         "git_dirty": None if changes is None else bool(changes),
-        "source_sha256": _source_hash(root / "notebooks" / f"{request.paper}.py"),
+        "source_sha256": source_hash(root / "notebooks" / f"{request.paper}.py"),
         "versions": _versions(),
     }
 
 
-def run(root: Path, request: Request, outputs: Path) -> Path:
+def run(
+    root: Path,
+    request: Request,
+    outputs: Path,
+    *,
+    with_report: bool = True,
+    time_limit: float | None = None,
+) -> Path:
     """Execute one paper's notebook into ``outputs/<paper>/<profile>``.
 
     Everything is written in a temporary folder beside and renamed when complete. A run that
@@ -194,6 +235,10 @@ def run(root: Path, request: Request, outputs: Path) -> Path:
         What `srlib.parameters.resolve` returned.
     outputs : Path
         Folder over all papers' runs.
+    with_report : bool
+        Whether to write the HTML report.
+    time_limit : float, optional
+        Seconds after which the kernel is killed and the run has failed.
 
     Returns
     -------
@@ -222,9 +267,18 @@ def run(root: Path, request: Request, outputs: Path) -> Path:
             yaml.safe_dump(dict(request.parameters), sort_keys=False, allow_unicode=True),
             encoding="utf-8",
         )
-        _execute_into(root, request, folder, final)
+        with _time_limit(time_limit) as over:
+            try:
+                _execute_into(root, request, folder, final)
+            except Exception as error:
+                if over.is_set():
+                    raise NotebookFailed(f"longer than {time_limit:g} s, in {error}") from error
+                raise
         write_provenance(status="complete")
-        report.write(folder)
+        if with_report:
+            from srlib import report
+
+            report.write(folder)
         _replace_folder(folder, final)
         shutil.rmtree(failed, ignore_errors=True)
     except Exception as error:

@@ -1,0 +1,484 @@
+"""Sweeps: one notebook at many settings, in parallel, to be interrupted and resumed at any time.
+
+A sweep is a YAML file. Every point of it is a run in a folder of its own, whose name tells what
+varies and ends in a hash of all parameters, the notebook and the library. What counts is what lies
+whole on disk, so that the same command finishes what is left and repeats nothing.
+"""
+
+import csv
+import hashlib
+import itertools
+import json
+import os
+import re
+import signal
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Iterable, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from tqdm import tqdm
+
+from srlib.chance import stream
+from srlib.parameters import (
+    SET_BY_RUNNER,
+    Request,
+    UsageError,
+    find_papers,
+    read_mapping,
+    read_parameters,
+    resolve,
+    unknown,
+)
+
+KEYS = ("paper", "profile", "base", "grid", "zip", "points", "replicates", "seed", "collect")
+DONE, FAILED, OPEN = "done", "failed", "open"
+MOST_ATTEMPTS = 3
+
+
+@dataclass(frozen=True)
+class Point:
+    """One setting of a sweep.
+
+    Attributes
+    ----------
+    name : str
+        Folder of its run.
+    parameters : mapping
+        All parameters, resolved.
+    varied : mapping
+        Those that the sweep varies.
+    """
+
+    name: str
+    parameters: Mapping[str, Any]
+    varied: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A sweep as its file declares it, checked against the notebook.
+
+    Attributes
+    ----------
+    paper, name : str
+        The notebook, and the sweep file's name without its ending.
+    folder : Path
+        Where the points' folders and ``index.csv`` lie.
+    points : tuple of Point
+        In the order of the file.
+    collect : tuple of str
+        Tables to gather when the sweep is done.
+    """
+
+    paper: str
+    name: str
+    folder: Path
+    points: tuple[Point, ...]
+    collect: tuple[str, ...]
+
+    def status(self, point: Point) -> str:
+        """``"done"``, ``"failed"`` or ``"open"``, by what lies on disk."""
+        if (self.folder / point.name / "provenance.json").is_file():
+            return DONE
+        return FAILED if (self.folder / f"{point.name}.failed").is_dir() else OPEN
+
+
+def read_sweep(root: Path, file: Path, outputs: Path) -> Sweep:
+    """Read a sweep file and check every point of it.
+
+    Parameters
+    ----------
+    root : Path
+        The project's folder.
+    file : Path
+        YAML: ``paper``; ``profile`` or ``base`` (a mapping), or both; ``grid`` (lists of values,
+        all combinations), ``zip`` (lists of one length, taken together), ``points`` (a list of
+        mappings), ``replicates`` (a number of seeds, derived from ``seed``); ``collect`` (names of
+        tables). Points are all combinations of what these give.
+    outputs : Path
+        Folder over all papers' runs.
+
+    Raises
+    ------
+    UsageError
+        One line for everything that is wrong.
+    """
+    content = read_mapping(file)
+    if wrong := [unknown("key", str(key), KEYS) for key in content if key not in KEYS]:
+        raise UsageError("\n".join(f"{file}: {line}" for line in wrong))
+    paper = content.get("paper")
+    if paper not in find_papers(root):
+        raise UsageError(f"{file}: {unknown('paper', str(paper), find_papers(root))}")
+    rows = _rows(content, file)
+    base = resolve(root, paper, content.get("profile") or "default").parameters
+    declared = read_parameters(root / "notebooks" / f"{paper}.py")
+    problems: dict[str, None] = {}
+
+    def checked(values: Mapping[str, Any]) -> dict[str, Any]:
+        good = {}
+        for name, value in values.items():
+            if name not in declared or name == SET_BY_RUNNER:
+                problems[unknown("parameter", str(name), set(declared) - {SET_BY_RUNNER})] = None
+                continue
+            try:
+                good[name] = declared[name].check(value)
+            except ValueError as error:
+                problems[str(error)] = None
+        return good
+
+    # Local import: hashing needs what runs notebooks, bad usage does not.
+    common, varied = checked(_mapping(content, "base", file)), [checked(row) for row in rows]
+    if problems:
+        raise UsageError("\n".join(f"{file}: {line}" for line in problems))
+    from srlib.run import source_hash
+
+    source = source_hash(root / "notebooks" / f"{paper}.py")
+    points = [_point({**base, **common, **row}, row, source) for row in varied]
+    names = [point.name for point in points]
+    if twice := {name for name in names if names.count(name) > 1} if len(names) < 5000 else set():
+        raise UsageError(f"{file}: {len(twice)} points occur twice, such as {min(twice)}")
+    folder = outputs.resolve() / paper / file.stem
+    return Sweep(paper, file.stem, folder, tuple(points), tuple(content.get("collect") or ()))
+
+
+def _mapping(content: Mapping[str, Any], key: str, file: Path) -> dict[str, Any]:
+    value = content.get(key) or {}
+    if not isinstance(value, dict):
+        raise UsageError(f"{file}: {key} must be a mapping of parameter: value")
+    return value
+
+
+def _rows(content: Mapping[str, Any], file: Path) -> list[dict[str, Any]]:
+    """What varies, a mapping for each point."""
+    grid, together = (_mapping(content, key, file) for key in ("grid", "zip"))
+    for key, values in [*grid.items(), *together.items()]:
+        if not isinstance(values, list) or not values:
+            raise UsageError(f"{file}: {key} must have a list of values")
+    if len({len(values) for values in together.values()}) > 1:
+        lengths = ", ".join(f"{key}: {len(values)}" for key, values in together.items())
+        raise UsageError(f"{file}: zip needs lists of one length ({lengths})")
+    points = content.get("points") or [{}]
+    if not (isinstance(points, list) and all(isinstance(point, dict) for point in points)):
+        raise UsageError(f"{file}: points must be a list of mappings")
+    replicates, seed = content.get("replicates"), content.get("seed", 0)
+    if replicates is not None and not (type(replicates) is int and replicates >= 1):
+        raise UsageError(f"{file}: replicates is {replicates!r}; it must be 1 or more")
+    if not (type(seed) is int and seed >= 0):
+        raise UsageError(f"{file}: seed is {seed!r}; it must be 0 or more")
+    seeds = [
+        {"seed": int(stream(seed, f"replicate {i}").integers(2**31))}
+        for i in range(replicates or 0)
+    ] or [{}]
+    parts = [
+        [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())],
+        [
+            dict(zip(together, values, strict=True))
+            for values in zip(*together.values(), strict=True)
+        ]
+        or [{}],
+        points,
+        seeds,
+    ]
+    named = [set().union(*part) for part in parts]
+    for a, b in itertools.combinations(named, 2):
+        if both := a & b:
+            raise UsageError(f"{file}: {', '.join(sorted(both))} varies in two places")
+    return [
+        {name: value for part in chosen for name, value in part.items()}
+        for chosen in itertools.product(*parts)
+    ]
+
+
+def _point(parameters: Mapping[str, Any], varied: Mapping[str, Any], source: str) -> Point:
+    def shown(value: Any) -> str:
+        single = value[0] if isinstance(value, list) and len(value) == 1 else value
+        return re.sub(r"[^\w.+-]+", "_", str(single)).strip("_")
+
+    slug = ",".join(f"{name}={shown(value)}" for name, value in varied.items())[:100] or "point"
+    content = json.dumps([parameters, source], sort_keys=True)
+    digest = hashlib.sha256(content.encode()).hexdigest()[:8]
+    return Point(f"{slug}-{digest}", parameters, varied)
+
+
+def shard(points: Iterable[Point], part: str) -> list[Point]:
+    """Every n-th point, from the i-th on, for ``"i/n"`` with i from 1 to n.
+
+    Raises
+    ------
+    UsageError
+        If the part is not of this form.
+    """
+    found = re.fullmatch(r"(\d+)/(\d+)", part)
+    if not found or not 1 <= int(found[1]) <= int(found[2]):
+        raise UsageError(f"shard is {part!r}; it must be i/n with i from 1 to n")
+    return list(points)[int(found[1]) - 1 :: int(found[2])]
+
+
+# --------------------------------------------------------------------------------------- running
+
+
+def _prepare_worker(threads: int) -> None:
+    """Give a worker its share of threads, its own session, and an end when its parent ends."""
+    for name in ("OMP", "OPENBLAS", "MKL", "NUMBA"):
+        os.environ[f"{name}_NUM_THREADS"] = str(threads)
+    if hasattr(os, "setsid"):
+        with suppress(OSError):
+            os.setsid()  # the terminal's Ctrl-C is the sweep's to handle
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def _run_point(
+    root: Path, request: Request, outputs: Path, with_report: bool, time_limit: float | None
+) -> str:
+    """Run one point in a worker; return why it failed, or nothing."""
+    from srlib.run import NotebookFailed, run
+
+    try:
+        run(root, request, outputs, with_report=with_report, time_limit=time_limit)
+    except NotebookFailed as error:
+        return str(error)
+    except OSError as error:  # a disk that is full, above all
+        return f"{type(error).__name__}: {error}"
+    return ""
+
+
+def run_sweep(
+    root: Path,
+    sweep: Sweep,
+    points: Iterable[Point],
+    *,
+    jobs: int = 1,
+    with_report: bool = False,
+    time_limit: float | None = None,
+    retry_failed: bool = False,
+) -> int:
+    """Run the points that are not done, and write ``index.csv``.
+
+    Parameters
+    ----------
+    root : Path
+        The project's folder.
+    sweep : Sweep
+        As `read_sweep` returns.
+    points : iterable of Point
+        Those to take care of; all of the sweep's, or a shard.
+    jobs : int
+        Processes, 1 or more; a kernel each.
+    with_report : bool
+        Whether to write a report for each point.
+    time_limit : float, optional
+        Seconds for each point.
+    retry_failed : bool
+        Whether points that failed before are run again.
+
+    Returns
+    -------
+    int
+        Number of these points that are not done.
+    """
+    chosen = list(points)
+    wanted = {OPEN, FAILED} if retry_failed else {OPEN}
+    left = [point for point in chosen if sweep.status(point) in wanted]
+    sweep.folder.mkdir(parents=True, exist_ok=True)
+    outputs = sweep.folder.parents[1]
+    attempts: dict[str, int] = {}
+    told = {"finished": len(chosen) - len(left), "failed": 0}
+    bar = tqdm(
+        total=len(chosen), initial=told["finished"], desc=sweep.name, unit="point",
+        disable=not sys.stderr.isatty(),
+    )  # fmt: skip
+
+    def submit(pool: ProcessPoolExecutor, point: Point) -> Future[str]:
+        profile = f"{sweep.name}/{point.name}"
+        request = Request(sweep.paper, profile, point.parameters, point.varied)
+        return pool.submit(_run_point, root, request, outputs, with_report, time_limit)
+
+    context = get_context("spawn")
+    threads = max(1, (os.cpu_count() or 1) // jobs)
+    try:
+        while left:
+            pool = ProcessPoolExecutor(jobs, context, _prepare_worker, (threads,))
+            lost: list[Point] = []
+            try:
+                waiting: dict[Future[str], Point] = {}
+                queue = iter(left)
+                for point in itertools.islice(queue, 2 * jobs):
+                    waiting[submit(pool, point)] = point
+                while waiting:
+                    done, _ = wait(waiting, return_when=FIRST_COMPLETED)
+                    for future in done:
+                        point = waiting.pop(future)
+                        try:
+                            message = future.result()
+                        except BrokenProcessPool:
+                            lost.append(point)
+                            continue
+                        bar.update(1)
+                        if message:
+                            told["failed"] += 1
+                            tqdm.write(f"{point.name}: {message.splitlines()[0]}", file=sys.stderr)
+                        bar.set_postfix(failed=told["failed"])
+                        for following in itertools.islice(queue, 1):
+                            try:
+                                future = submit(pool, following)
+                                waiting[future] = following
+                            except BrokenProcessPool:
+                                lost.append(following)
+                left = _again([*lost, *queue] if lost else [], attempts, lost)
+            except KeyboardInterrupt:
+                _stop(pool)
+                raise
+            finally:
+                pool.shutdown(wait=not lost, cancel_futures=True)
+    finally:
+        bar.close()
+        write_index(sweep)
+    return sum(sweep.status(point) != DONE for point in chosen)
+
+
+def _again(points: list[Point], attempts: dict[str, int], lost: list[Point]) -> list[Point]:
+    """Points to run after a worker was lost; one that was there too often is given up."""
+    for point in lost:
+        attempts[point.name] = attempts.get(point.name, 0) + 1
+    return [point for point in points if attempts.get(point.name, 0) < MOST_ATTEMPTS]
+
+
+def _stop(pool: ProcessPoolExecutor) -> None:
+    """After Ctrl-C: let running points finish; kill them on a second one."""
+    print("stopping: running points finish; Ctrl-C again kills them", file=sys.stderr)
+    try:
+        pool.shutdown(wait=True, cancel_futures=True)
+    except KeyboardInterrupt:
+        for process in list((pool._processes or {}).values()):
+            process.kill()
+
+
+def describe(sweep: Sweep, points: Iterable[Point], jobs: int) -> str:
+    """What a sweep would do: points, the first few, which are done, and the time for the rest."""
+    chosen = list(points)
+    status = [sweep.status(point) for point in chosen]
+    seconds = [
+        _provenance(sweep.folder / point.name).get("seconds", 0.0)
+        for point, state in zip(chosen, status, strict=True)
+        if state == DONE
+    ]
+    lines = [f"{sweep.paper}, {sweep.name}: {len(chosen)} points in {sweep.folder}"]
+    lines += [f"  {point.name}: {state}" for point, state in zip(chosen[:5], status, strict=False)]
+    lines += ["  ..."] if len(chosen) > 5 else []
+    lines.append(", ".join(f"{status.count(word)} {word}" for word in (DONE, FAILED, OPEN)))
+    if seconds:
+        mean = sum(seconds) / len(seconds)
+        rest = mean * (len(chosen) - len(seconds)) / jobs
+        lines.append(f"{mean:.1f} s a point; about {rest / 60:.1f} minutes left with {jobs} jobs")
+    if other := other_versions(sweep):
+        lines.append(f"{other} folders beside belong to other versions of notebook or library")
+    return "\n".join(lines)
+
+
+def other_versions(sweep: Sweep) -> int:
+    """Number of finished points in the folder that this version of the sweep does not have."""
+    names = {point.name for point in sweep.points}
+    found = sweep.folder.glob("*/provenance.json")
+    return sum(f.parent.name not in names and f.parent.suffix != ".failed" for f in found)
+
+
+# ------------------------------------------------------------------------------------- collecting
+
+
+def _provenance(folder: Path) -> dict[str, Any]:
+    try:
+        return json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+
+
+def write_index(sweep: Sweep) -> Path:
+    """Write ``index.csv``, a row a point, from what lies on disk; whole or not at all."""
+    rows = []
+    for point in sweep.points:
+        status = sweep.status(point)
+        folder = sweep.folder / (point.name if status == DONE else f"{point.name}.failed")
+        found = _provenance(folder) if status != OPEN else {}
+        error = (found.get("error") or "").splitlines()[:1]
+        row = {"point": point.name, "status": status, "error": "".join(error)}
+        rows.append(row | {"seconds": found.get("seconds", "")} | dict(point.varied))
+    path = sweep.folder / "index.csv"
+    partial = path.with_name(f".tmp-{uuid.uuid4().hex[:8]}.csv")
+    try:
+        with partial.open("w", encoding="utf-8", newline="") as lines:
+            writer = csv.DictWriter(lines, list(dict.fromkeys(k for row in rows for k in row)))
+            writer.writeheader()
+            writer.writerows(rows)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+    return path
+
+
+def load(folder: Path, table: str | None = None) -> pd.DataFrame:
+    """One table of all finished points of a sweep, or their results.
+
+    Parameters
+    ----------
+    folder : Path
+        The sweep's folder; it may be unfinished.
+    table : str, optional
+        Name of a table; if not given, the scalars of ``results.json``, a row a point.
+
+    Returns
+    -------
+    DataFrame
+        Swept parameters first (named ``parameter_...`` where the table has a column of the name),
+        then the table's columns, then point, seconds and git_commit.
+
+    Raises
+    ------
+    ValueError
+        If the folder has no finished point, or none of them has the table.
+    """
+    found = sorted(path.parent for path in Path(folder).glob("*/provenance.json"))
+    finished = [path for path in found if not path.name.endswith(".failed")]
+    if not finished:
+        raise ValueError(f"folder {folder} has no finished point")
+    frames = []
+    for path in finished:
+        provenance = _provenance(path)
+        if provenance.get("status") != "complete":
+            continue
+        file = path / "tables" / f"{table}.csv"
+        if table is None:
+            results = path / "results.json"
+            scalars = json.loads(results.read_text(encoding="utf-8")) if results.exists() else {}
+            frame = pd.DataFrame([scalars])
+        elif file.exists():
+            frame = pd.read_csv(file)
+        else:
+            continue
+        for position, (name, value) in enumerate(provenance["changed_parameters"].items()):
+            single = value[0] if isinstance(value, list) and len(value) == 1 else value
+            label = f"parameter_{name}" if name in frame else name
+            entry = single if isinstance(single, str | int | float | bool) else json.dumps(single)
+            frame.insert(position, label, entry)
+        behind = {key: provenance.get(key) for key in ("seconds", "git_commit")}
+        frames.append(frame.assign(point=path.name, **behind))
+    if not frames:
+        raise ValueError(f"table is {table!r}; no finished point has it")
+    return pd.concat(frames, ignore_index=True)

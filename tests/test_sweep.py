@@ -1,0 +1,320 @@
+"""Sweeps on a notebook of three cells: points, resuming, failures, interruption, collecting."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import toy
+
+from srlib import sweep
+from srlib.parameters import UsageError
+
+MARK = 'Path("runs").open("a").write(f"{n} {share}\\n")'
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A toy that leaves a line in the file runs each time it is executed."""
+    return toy.make(tmp_path, toy.TEXT.replace('Path("started").touch()', MARK))
+
+
+def write(project: Path, text: str, name: str = "sweep_x") -> Path:
+    file = project / "params" / "toy" / f"{name}.yaml"
+    file.write_text("paper: toy\n" + text, encoding="utf-8")
+    return file
+
+
+def read(project: Path, text: str) -> sweep.Sweep:
+    return sweep.read_sweep(project, write(project, text), project / "outputs")
+
+
+def command(project: Path, file: Path, *arguments: str) -> list[str]:
+    return [sys.executable, "-m", "srlib", "sweep", str(file), *arguments]
+
+
+def run(project: Path, file: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command(project, file, *arguments), cwd=project, capture_output=True, text=True, timeout=240
+    )
+
+
+def executed(project: Path) -> list[str]:
+    marks = project / "runs"
+    return sorted(marks.read_text().splitlines()) if marks.exists() else []
+
+
+# ----------------------------------------------------------------------------------- the file
+
+
+def test_points_are_all_combinations(project: Path) -> None:
+    text = """
+grid: {n: [1, 2], method: [exact, simulated]}
+zip: {share: [0.1, 0.2], names: [[a], [b, c]]}
+replicates: 3
+"""
+    plan = read(project, text)
+    assert len(plan.points) == 2 * 2 * 2 * 3
+    first = plan.points[0]
+    assert first.name.startswith("n=1,method=exact,share=0.1,names=a,seed=")
+    assert set(first.varied) == {"n", "method", "share", "names", "seed"}
+    assert len({point.varied["seed"] for point in plan.points}) == 3
+    assert len({point.name for point in plan.points}) == 24
+    pairs = {(p.varied["share"], tuple(p.varied["names"])) for p in plan.points}
+    assert pairs == {(0.1, ("a",)), (0.2, ("b", "c"))}
+
+
+def test_base_profile_and_points(project: Path) -> None:
+    plan = read(
+        project, "profile: published\nbase: {share: 0.9}\npoints: [{n: 2}, {method: exact}]\n"
+    )
+    assert [(p.parameters["n"], p.parameters["share"]) for p in plan.points] == [(2, 0.9), (5, 0.9)]
+
+
+def test_names_change_with_notebook_and_parameters_only(project: Path) -> None:
+    text = "grid: {n: [1]}\n"
+    before = read(project, text).points[0].name
+    assert read(project, text).points[0].name == before
+    assert read(project, text + "base: {share: 0.7}\n").points[0].name != before
+    notebook = project / "notebooks/toy.py"
+    notebook.write_text(notebook.read_text() + "\n# %%\n1 + 1\n")
+    assert read(project, text).points[0].name != before
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("gird: {n: [1]}", "unknown key 'gird', did you mean 'grid'"),
+        ("grid: {m: [1]}", "unknown parameter 'm'"),
+        ("grid: {n: [1, 500]}", "n = 500 is out of range"),
+        ("grid: {n: 3}", "n must have a list of values"),
+        ("zip: {n: [1, 2], share: [0.5]}", r"lists of one length \(n: 2, share: 1\)"),
+        ("grid: {n: [1]}\npoints: [{n: 2}]", "n varies in two places"),
+        ("points: [1]", "points must be a list of mappings"),
+        ("replicates: 0", "replicates is 0"),
+        ("points: [{n: 1}, {n: 1}]", "occur twice"),
+        ("profile: nothing", "unknown profile"),
+        ("base: {output_dir: x}", "unknown parameter 'output_dir'"),
+    ],
+)
+def test_what_is_wrong_is_said_before_anything_starts(
+    project: Path, text: str, message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        read(project, text + "\n")
+
+
+def test_shards_together_are_the_whole(project: Path) -> None:
+    points = read(project, "grid: {n: [1, 2, 3, 4, 5, 6, 7]}\n").points
+    parts = [sweep.shard(points, f"{i}/3") for i in (1, 2, 3)]
+    assert sorted(p.name for part in parts for p in part) == sorted(p.name for p in points)
+    assert [len(part) for part in parts] == [3, 2, 2]
+    for wrong in ("0/3", "4/3", "1", "a/b"):
+        with pytest.raises(UsageError, match="i/n"):
+            sweep.shard(points, wrong)
+
+
+# ------------------------------------------------------------------------------------ running
+
+
+def test_a_sweep_is_run_resumed_and_collected(project: Path) -> None:
+    file = write(project, "grid: {n: [1, 2], share: [0.1, 0.5]}\ncollect: [values]\n")
+    first = run(project, file, "--shard", "1/2")
+    assert first.returncode == 0, first.stderr
+    assert executed(project) == ["1 0.1", "2 0.1"]
+    assert "2 done, 0 failed, 2 open" in run(project, file, "--dry-run").stdout
+    second = run(project, file, "--jobs", "2")
+    assert second.returncode == 0, second.stderr
+    assert executed(project) == ["1 0.1", "1 0.5", "2 0.1", "2 0.5"]
+    folder = project / "outputs/toy/sweep_x"
+    index = pd.read_csv(folder / "index.csv")
+    assert index["status"].tolist() == ["done"] * 4
+    gathered = pd.read_csv(folder / "values.csv")
+    assert gathered.columns.tolist()[:4] == ["n", "share", "label", "value"]
+    assert len(gathered) == 2 * (1 + 2)
+    results = sweep.load(folder)
+    assert set(results["total"]) == {0.0, 0.1, 0.5}
+    assert not list(folder.glob("*/report.html"))
+    # The same tables whatever the number of jobs: one point again, alone.
+    (point,) = folder.glob("n=2,share=0.5-*")
+    before = (point / "tables/values.csv").read_bytes()
+    again = run(project, file, "--output", "other", "--shard", "4/4")
+    assert again.returncode == 0, again.stderr
+    assert next(project.glob("other/toy/sweep_x/*/tables/values.csv")).read_bytes() == before
+
+
+def test_failing_points_stop_no_other_and_can_be_retried(project: Path) -> None:
+    file = write(project, "grid: {names: [[a], [fail], [b]]}\n")
+    found = run(project, file, "--jobs", "2")
+    assert found.returncode == 1
+    assert "1 points are not done" in found.stderr
+    index = pd.read_csv(project / "outputs/toy/sweep_x/index.csv").set_index("status")
+    assert index.loc["failed", "error"].startswith("code cell 2 (In [3]")
+    assert len(list((project / "outputs/toy/sweep_x").glob("*.failed/notebook.ipynb"))) == 1
+    count = len(executed(project))
+    assert run(project, file).returncode == 1
+    assert len(executed(project)) == count
+    notebook = project / "notebooks/toy.py"
+    assert run(project, file, "--retry-failed").returncode == 1
+    assert len(executed(project)) == count + 1
+    notebook.write_text(notebook.read_text().replace('["fail"]', '["never"]'))
+    changed = run(project, file)
+    assert changed.returncode == 0
+    assert "2 folders belong to other versions" in changed.stderr
+
+
+def test_a_point_that_takes_too_long_fails(project: Path) -> None:
+    notebook = project / "notebooks/toy.py"
+    text = notebook.read_text().replace(
+        MARK, 'import time\ntime.sleep(60 if names == ["b"] else 0)'
+    )
+    notebook.write_text(text)
+    file = write(project, "grid: {names: [[a], [b]]}\n")
+    began = time.monotonic()
+    found = run(project, file, "--time-limit", "20")
+    assert time.monotonic() - began < 55
+    assert found.returncode == 1
+    index = pd.read_csv(project / "outputs/toy/sweep_x/index.csv")
+    assert index["status"].tolist() == ["done", "failed"]
+    assert index["error"][1].startswith("longer than 20 s")
+
+
+def wait_until(condition: Callable[[], object], seconds: float = 90) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+SLOW = (
+    MARK
+    + "\nimport os, time\nPath(f'pid-{n}').write_text(str(os.getpid()))\n"
+    + ("while not Path('go').exists(): time.sleep(0.1)")
+)
+
+
+def test_killed_at_once_and_resumed(project: Path) -> None:
+    """kill -9 of the whole sweep in the middle of a point: its kernel goes, nothing half stays."""
+    notebook = project / "notebooks/toy.py"
+    notebook.write_text(notebook.read_text().replace(MARK, SLOW))
+    file = write(project, "grid: {n: [1, 2]}\n")
+    process = subprocess.Popen(command(project, file), cwd=project, stderr=subprocess.DEVNULL)
+    wait_until(lambda: (project / "pid-1").exists() and (project / "pid-1").read_text())
+    kernel = int((project / "pid-1").read_text())
+    process.kill()
+    process.wait(timeout=30)
+    wait_until(lambda: not _alive(kernel))
+    assert list(project.glob("outputs/toy/sweep_x/n=*")) == []
+    (project / "go").touch()
+    found = run(project, file)
+    assert found.returncode == 0, found.stderr
+    assert executed(project) == ["1 0.5", "1 0.5", "2 0.5"]
+
+
+def test_a_killed_kernel_is_a_failed_point_and_the_next_one_runs(project: Path) -> None:
+    notebook = project / "notebooks/toy.py"
+    notebook.write_text(notebook.read_text().replace(MARK, SLOW))
+    file = write(project, "grid: {n: [1, 2]}\n")
+    process = subprocess.Popen(
+        command(project, file), cwd=project, stderr=subprocess.PIPE, text=True
+    )
+    wait_until(lambda: (project / "pid-1").exists() and (project / "pid-1").read_text())
+    os.kill(int((project / "pid-1").read_text()), signal.SIGKILL)
+    (project / "go").touch()
+    process.communicate(timeout=120)
+    assert process.returncode == 1
+    index = pd.read_csv(project / "outputs/toy/sweep_x/index.csv")
+    assert index["status"].tolist() == ["failed", "done"]
+    assert "DeadKernelError" in index["error"][0]
+    assert run(project, file, "--retry-failed").returncode == 0
+
+
+def test_interrupted_points_finish_and_the_rest_stays_open(project: Path) -> None:
+    notebook = project / "notebooks/toy.py"
+    notebook.write_text(notebook.read_text().replace(MARK, SLOW))
+    file = write(project, "grid: {n: [1, 2, 3, 4]}\n")
+    process = subprocess.Popen(
+        command(project, file), cwd=project, stderr=subprocess.PIPE, text=True
+    )
+    wait_until(lambda: (project / "pid-1").exists())
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.5)
+    (project / "go").touch()
+    _, told = process.communicate(timeout=120)
+    assert process.returncode == 1
+    assert "running points finish" in told
+    status = pd.read_csv(project / "outputs/toy/sweep_x/index.csv")["status"].tolist()
+    assert status[0] == "done"
+    assert status[-1] == "open"
+
+
+def test_two_sweeps_at_once_leave_whole_points(project: Path) -> None:
+    file = write(project, "grid: {n: [1, 2, 3]}\n")
+    both = [
+        subprocess.Popen(command(project, file), cwd=project, stderr=subprocess.DEVNULL)
+        for _ in range(2)
+    ]
+    assert [process.wait(timeout=180) for process in both] == [0, 0]
+    folder = project / "outputs/toy/sweep_x"
+    assert sorted(p.suffix for p in folder.iterdir()).count(".csv") == 1
+    assert not [p for p in folder.iterdir() if p.name.startswith(".tmp")]
+    for point in folder.glob("n=*"):
+        assert json.loads((point / "provenance.json").read_text())["status"] == "complete"
+        assert (point / "tables/values.csv").is_file()
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+# --------------------------------------------------------------------------------- collecting
+
+
+def test_index_of_many_points(project: Path) -> None:
+    plan = read(project, "grid: {n: [1, 2, 3, 4, 5], method: [exact, simulated]}\nreplicates: 50\n")
+    assert len(plan.points) == 500
+    plan.folder.mkdir(parents=True)
+    index = pd.read_csv(sweep.write_index(plan))
+    assert len(index) == 500
+    assert set(index["status"]) == {"open"}
+    assert {"n", "method", "seed"} <= set(index.columns)
+
+
+def test_collecting_puts_parameters_before_and_provenance_behind(tmp_path: Path) -> None:
+    for i in range(200):
+        point = tmp_path / f"p={i}-abc"
+        (point / "tables").mkdir(parents=True)
+        provenance = {"status": "complete", "seconds": 1.0, "git_commit": "c"}
+        provenance["changed_parameters"] = {"p": [i], "value": i}
+        (point / "provenance.json").write_text(json.dumps(provenance))
+        (point / "tables/t.csv").write_text("value,x\n1,2\n")
+    began = time.process_time()
+    frame = sweep.load(tmp_path, "t")
+    assert time.process_time() - began < 5
+    assert frame.columns.tolist() == [
+        "p", "parameter_value", "value", "x", "point", "seconds", "git_commit",
+    ]  # fmt: skip
+    assert sorted(frame["p"]) == list(range(200))
+    with pytest.raises(ValueError, match="no finished point has it"):
+        sweep.load(tmp_path, "u")
+    with pytest.raises(ValueError, match="has no finished point"):
+        sweep.load(tmp_path / "nothing")
+
+
+def test_sweeps_that_ship_are_valid(root: Path, tmp_path: Path) -> None:
+    files = sorted(root.glob("params/*/sweep_*.yaml"))
+    assert files
+    for file in files:
+        plan = sweep.read_sweep(root, file, tmp_path)
+        assert plan.paper == file.parent.name
+        assert len(plan.points) > 1
