@@ -742,6 +742,47 @@ def lines(
     )
 
 
+def sweep(
+    frame: pd.DataFrame, x: str, y: str, colour: str, *, log_x: bool = False, log_y: bool = False
+) -> Chart:
+    """A result of a sweep against one swept parameter, coloured by another.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As `srlib.sweep.load` returns.
+    x, y, colour : str
+        Columns: a swept number, a result, and what tells the lines apart.
+    log_x, log_y : bool
+        Whether an axis is logarithmic.
+
+    Returns
+    -------
+    altair chart
+        The mean over rows that agree in both, such as replicates, and their range as a band.
+    """
+    grouped = frame.groupby([colour, x], sort=True)[y].agg(["mean", "min", "max"]).reset_index()
+    grouped = grouped.set_axis(["curve", "x", "y", "low", "high"], axis=1)
+    grouped["curve"] = [f"{_label(colour)} = {value}" for value in grouped["curve"]]
+    curves = _in_order(grouped["curve"])
+    base = alt.Chart(_compact(grouped)).encode(
+        x=_axis("x", _label(x), log_x, zero=False, channel=alt.X),
+        color=_ordered("curve", curves, None),
+    )
+    low, mean = (_axis(of, _label(y), log_y, zero=False, channel=alt.Y) for of in ("low", "y"))
+    band = base.mark_area(opacity=0.2).encode(y=low, y2="high:Q")
+    lines = base.mark_line(point=alt.OverlayMarkDef(size=20), tooltip=True).encode(y=mean)
+    ends = "; ".join(
+        f"{name}: {rows['y'].iloc[0]:.3g} to {rows['y'].iloc[-1]:.3g}"
+        for name, rows in grouped.groupby("curve", sort=False)
+    )
+    return alt.layer(lines, band).properties(
+        width=_WIDTH - 60,
+        height=280,
+        description=f"Lines of {_label(y)} against {_label(x)} over a sweep. {ends}.",
+    )
+
+
 def risk_utility(frame: pd.DataFrame) -> Chart:
     """Risk of pairs of data and release against what the release costs in precision.
 

@@ -85,6 +85,16 @@ def curves(n=2):
     return pd.DataFrame({f"{HOSTILE} {i}": x**0.5 + i for i in range(n)}, index=x)
 
 
+def swept():
+    rows = [
+        (n, p0, p0 / n * (1 + seed / 10), seed)
+        for n in (10, 100)
+        for p0 in (0.1, 0.5)
+        for seed in (0, 1)
+    ]
+    return pd.DataFrame(rows, columns=["n", "p0", "expected_increase", "seed"])
+
+
 def simulated():
     rng = np.random.default_rng(5)
     words = ["converged", diagnostics.NOT_MIXED, diagnostics.TOO_FEW]
@@ -142,6 +152,7 @@ EXAMPLES: dict[str, Callable[[], charts.Chart]] = {
         pd.concat([simulated().assign(panel="exact"), simulated().assign(panel=HOSTILE)])
     ),
     "relative risk": lambda: charts.relative_risk(straight()),
+    "sweep": lambda: charts.sweep(swept(), "n", "expected_increase", "p0", log_x=True, log_y=True),
     "frontier": lambda: charts.frontier(budgets()),
     "frontier of one": lambda: charts.frontier(budgets().head(1)),
     "region": lambda: charts.acceptable_region(RULES, offending(0.1, 3.0)),
@@ -383,6 +394,13 @@ def test_lines_leave_out_what_has_no_logarithm():
 def _scale(*names: str) -> Any:
     colour: Any = charts._ordered("x", names, None).to_dict()
     return colour["scale"]
+
+
+def test_sweep_has_the_mean_and_the_range_of_replicates():
+    data = datasets(charts.sweep(swept(), "n", "expected_increase", "p0"))[0]
+    first = data[(data["curve"] == "p0 = 0.1") & (data["x"] == 10)].iloc[0]
+    assert first[["low", "y", "high"]].tolist() == pytest.approx([0.01, 0.0105, 0.011])
+    assert len(data) == 4
 
 
 def test_order_runs_from_dark_to_light():
