@@ -295,23 +295,29 @@ def _execute_into(root: Path, request: Request, folder: Path, final: Path) -> No
     """Execute a notebook in folder, and leave no trace of that folder's name in it."""
     source = root / "notebooks" / f"{request.paper}.py"
     saved = folder / "notebook.ipynb"
+    name = final.relative_to(final.parents[2]).as_posix()
     try:
         _execute(source, {**request.parameters, SET_BY_RUNNER: str(folder)}, Path.cwd(), saved)
     except Exception as error:
-        if not saved.exists():
-            raise
-        raise NotebookFailed(_failure(nbformat.read(saved, as_version=4), error)) from None
-    finally:
-        if saved.exists():
-            name = final.relative_to(final.parents[2]).as_posix()
-            text = saved.read_text(encoding="utf-8")
-            text = text.replace(json.dumps(str(folder), ensure_ascii=False)[1:-1], name)
-            notebook = nbformat.reads(text, as_version=4)
-            notebook.metadata.papermill["input_path"] = f"notebooks/{source.name}"
-            for cell in notebook.cells:
-                if cell.cell_type == "code":
-                    cell.outputs = _join_streams(cell.outputs)
-            nbformat.write(notebook, saved)
+        try:
+            failure = _failure(nbformat.read(saved, as_version=4), error)
+            _tidy(saved, source, folder, name)
+        except (OSError, ValueError):  # not written, or cut off by what went wrong
+            raise error from None
+        raise NotebookFailed(failure) from None
+    _tidy(saved, source, folder, name)
+
+
+def _tidy(saved: Path, source: Path, folder: Path, name: str) -> None:
+    """Put a run's name for the temporary folder's, and join pieces of one stream."""
+    text = saved.read_text(encoding="utf-8")
+    text = text.replace(json.dumps(str(folder), ensure_ascii=False)[1:-1], name)
+    notebook = nbformat.reads(text, as_version=4)
+    notebook.metadata.papermill["input_path"] = f"notebooks/{source.name}"
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs = _join_streams(cell.outputs)
+    nbformat.write(notebook, saved)
 
 
 def build(root: Path, paper: str) -> Path:

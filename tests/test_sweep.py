@@ -254,6 +254,28 @@ def test_interrupted_points_finish_and_the_rest_stays_open(project: Path) -> Non
     assert status[-1] == "open"
 
 
+def test_a_full_disk_leaves_nothing_half_and_the_rest_for_later(project: Path) -> None:
+    """No file may grow beyond 3,000 bytes, as if the disk were full: an executed notebook does."""
+    file = write(project, "grid: {n: [1, 2]}\n")
+    resource = pytest.importorskip("resource")
+    found = subprocess.run(
+        command(project, file),
+        cwd=project,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000)),
+    )
+    assert found.returncode == 1
+    assert "File too large" in found.stderr
+    folder = project / "outputs/toy/sweep_x"
+    assert not [p for p in folder.glob("n=*") if p.suffix != ".failed"]
+    again = run(project, file, "--retry-failed")
+    assert again.returncode == 0, again.stderr
+    assert pd.read_csv(folder / "index.csv")["status"].tolist() == ["done", "done"]
+    assert not list(folder.glob(".tmp-*"))
+
+
 def test_two_sweeps_at_once_leave_whole_points(project: Path) -> None:
     file = write(project, "grid: {n: [1, 2, 3]}\n")
     both = [
