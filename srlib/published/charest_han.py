@@ -14,6 +14,7 @@ from srlib.synthesizers import beta_binomial
 
 BINS = (5, 10, 20, 50, 100, 250)
 # What each column of Table 3 does with empty bins; its caption's text says 0.01 for all.
+UNEXPLAINED = "0.025 off; the cause was not found; section EDP, exactly"
 EMPTY = "empty bins treated otherwise than stated; section Table 3"
 TENTH = "the entry of ten times fewer draws; section Table 4"
 SMOOTHING: dict[int, float | str] = {10_000: edp.DROPPED, 100_000: 1.0, 1_000_000: 0.01}

@@ -6,12 +6,13 @@ import numpy as np
 from scipy.stats import binom
 
 from srlib import mechanism, synthesizers
-from srlib.proportion import Pairs
+from srlib.proportion import Pairs, one_step_proposal
 from srlib.published import printed
 
 PAIRS, N = 10, 1000
 NOTES = {
     "utility_0.01_largest": "chains that have not converged; section The Markov chain",
+    "ratio_0.01_largest": "chains that have not converged; section The Markov chain",
     "chain_lowest_inner": "X = 1 would have no proposal; section The small print of Appendix B",
 }
 
@@ -57,9 +58,12 @@ def answers(
             computed[entry] = float(np.maximum(pairs.risk - 0.5, 0) @ pairs.probability)
     for epsilon in (0.01, 2):
         for end in ("smallest", "largest"):
-            key = f"utility_{epsilon:g}_{end}"
-            extremes[key] = exact[0.5, epsilon].extreme(end, "utility", PAIRS)
-            computed[f"ratio_{epsilon:g}_{end}"] = 10 ** number[key]
+            key, pairs = f"utility_{epsilon:g}_{end}", exact[0.5, epsilon]
+            extremes[key] = pairs.extreme(end, "utility", PAIRS)
+            of = {"smallest": pairs.smallest, "largest": pairs.largest}[end]
+            low, middle, high = (10 ** of("utility", PAIRS, q) for q in (0.005, 0.5, 0.995))
+            ratio = middle, max(middle - low, high - middle)
+            extremes[key.replace("utility", "ratio")] = ratio
     rare = exact[0.001, 1000]
     extremes["figure2_highest_risk"] = rare.extreme("largest", "risk", PAIRS)
     once = rare.chance((rare.x == 1) & (rare.x_star == 3))
@@ -83,7 +87,7 @@ def answers(
         "figure4_epsilon": min(doubled),
         "small_risk_epsilon": max(near[0.5]),
         "vicinity_epsilon": max(near[0.001]),
-        "chain_lowest_inner": 1,
+        "chain_lowest_inner": int((one_step_proposal(N) == 0.5).all(axis=1).argmax()),
     }
     computed |= {key: middle for key, (middle, _) in extremes.items()}
     return computed, {key: reach for key, (_, reach) in extremes.items()}
