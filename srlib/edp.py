@@ -106,12 +106,12 @@ def log_bin_probabilities(posterior: Any, edges: NDArray[np.float64]) -> NDArray
     ----------
     posterior : scipy frozen distribution
         One, or several with parameters of shape (k, 1).
-    edges : (n_edges,) float
-        Inner edges in order.
+    edges : (..., n_edges) float
+        Inner edges in order; for several distributions (..., 1, n_edges).
 
     Returns
     -------
-    (n_edges + 1,) or (k, n_edges + 1) float64
+    (..., n_edges + 1) or (..., k, n_edges + 1) float64
     """
     cdf, sf = np.asarray(posterior.cdf(edges)), np.asarray(posterior.sf(edges))
     end = [(0, 0)] * (cdf.ndim - 1) + [(1, 1)]
@@ -123,10 +123,11 @@ def log_bin_probabilities(posterior: Any, edges: NDArray[np.float64]) -> NDArray
 
 
 def _stacked(neighbours: Sequence[Any], edges: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Log bin probabilities of all neighbours, (n_neighbours, n_bins)."""
+    """Log bin probabilities of all neighbours, (..., n_neighbours, n_bins)."""
     if len(neighbours) == 0:
         raise ValueError("neighbours is empty; EDP compares with at least one")
-    return np.vstack([log_bin_probabilities(other, edges) for other in neighbours])
+    each = [log_bin_probabilities(other, edges[..., None, :]) for other in neighbours]
+    return np.concatenate(each, axis=-2)
 
 
 def exact(posterior: Any, neighbours: Sequence[Any], bins: int) -> EDP:
@@ -262,13 +263,14 @@ def simulate_counts(
         raise ValueError(f"draws is {draws}; it must be a multiple of bins = {bins}")
     spacing = np.full(bins, float(draws // bins))
     spacing[-1] += 1  # beyond the last order statistic there is one spacing more
+    share = np.cumsum(rng.dirichlet(spacing, size), axis=1)[:, :-1]
     counts = []
-    for _ in range(size):
-        edges = posterior.ppf(np.cumsum(rng.dirichlet(spacing))[:-1])
-        probability = np.exp(_stacked(neighbours, edges))
-        probability /= probability.sum(axis=1, keepdims=True)
+    # A few replicates at a time: a normal posterior has as many neighbours as records.
+    for some in np.array_split(share, -(-size // 20)):
+        probability = np.exp(_stacked(neighbours, posterior.ppf(some)))
+        probability /= probability.sum(axis=-1, keepdims=True)
         counts.append(rng.multinomial(draws, probability))
-    return np.array(counts)
+    return np.concatenate(counts)
 
 
 # ------------------------------------------------------------------- from one posterior sample
