@@ -4,7 +4,7 @@ Scores may come from draws of a model, and the sampler reaches spaces of tables 
 enumerated. A table is a vector of counts of n records on K cells.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numba import njit
@@ -167,26 +167,43 @@ def log_likelihood(log_cell_prob: ArrayLike, data: Tables) -> NDArray[np.float64
 
 
 def score_by_model(
-    draw: Callable[[Tables], NDArray[np.float64]], tables: Tables
-) -> NDArray[np.float64]:
+    log_cell_prob: ArrayLike, tables: Tables
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Estimated log predictive probabilities of all tables given each of them.
 
     Parameters
     ----------
-    draw : callable
-        From a table to draws of the model given it: log cell probabilities, (n_draws, K).
+    log_cell_prob : (n_tables, n_chains, n_draws, K) float
+        Log cell probabilities in draws of the model given each table, 2 draws or more.
     tables : (n_tables, K) int
         Data sets, and releases.
 
     Returns
     -------
-    (n_tables, n_tables) float64
-        Rows are data sets.
+    log_prob, mcse : (n_tables, n_tables) float64
+        Rows are data sets. The standard error comes from the spread of the chains' halves, so that
+        it counts what chains that mix slowly or disagree lack.
     """
-    return np.array([log_predictive(draw(data), tables)[0] for data in tables])
+    cells = np.asarray(log_cell_prob, dtype=float)
+    if cells.ndim != 4 or cells.shape[2] < 2:
+        raise ValueError(
+            f"log_cell_prob has shape {cells.shape}; it must be (tables, chains, draws, cells) "
+            "with 2 draws or more"
+        )
+    half = cells.shape[2] // 2
+    parts = np.concatenate([cells[:, :, :half], cells[:, :, -half:]], axis=1)
+
+    def score(draws: NDArray[np.float64]) -> NDArray[np.float64]:
+        return log_predictive(draws.reshape(-1, draws.shape[-1]), tables)[0]
+
+    log_prob = np.array([score(draws) for draws in cells])
+    ratio = np.exp([[score(half) for half in draws] for draws in parts] - log_prob[:, None])
+    return log_prob, ratio.std(axis=1, ddof=1) / np.sqrt(parts.shape[1])
 
 
-def score_by_prior(log_cell_prob: ArrayLike, tables: Tables) -> NDArray[np.float64]:
+def score_by_prior(
+    log_cell_prob: ArrayLike, tables: Tables
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Log predictive probabilities under a discrete prior, such as draws common to all data sets.
 
     Parameters
@@ -198,11 +215,13 @@ def score_by_prior(log_cell_prob: ArrayLike, tables: Tables) -> NDArray[np.float
 
     Returns
     -------
-    (n_tables, n_tables) float64
-        Exact for this prior. Rows are data sets.
+    log_prob, mcse : (n_tables, n_tables) float64
+        Exact for this discrete prior; the standard error is that of an estimate for the prior that
+        the draws come from. Rows are data sets.
     """
     weights = (log_likelihood(log_cell_prob, data) for data in tables)
-    return np.array([log_predictive(log_cell_prob, tables, w)[0] for w in weights])
+    log_prob, mcse = zip(*(log_predictive(log_cell_prob, tables, w) for w in weights), strict=True)
+    return np.array(log_prob), np.array(mcse)
 
 
 # ------------------------------------------------------------------------ Metropolis over tables

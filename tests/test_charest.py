@@ -79,7 +79,7 @@ def test_bad_parameters_are_found_before_a_kernel_starts(
 
 def test_notebook_runs_at_other_settings(root: Path, tmp_path: Path) -> None:
     settings = {"n": 5, "x": 5, "epsilon": 2.0, "gamma": 0.5, "n_table": 3, "budgets": [1.5]}
-    settings |= {"n_small": 2, "model_draws": [8], "audit_sizes": [50], "n_large": 12}
+    settings |= {"n_small": 2, "model_draws": [16], "audit_sizes": [50], "n_large": 12}
     parameters = resolve(root, "charest").parameters
     folder = run(root, Request("charest", "other", {**parameters, **settings}, {}), tmp_path)
     book = pd.read_csv(folder / "tables/ledger.csv")

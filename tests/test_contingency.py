@@ -115,12 +115,32 @@ def test_losses_of_a_two_by_two_table() -> None:
 
 def test_scores_of_all_data_sets() -> None:
     cells, _ = enumerated(1.0)
-    common = contingency.score_by_prior(cells, TABLES)
+    common, error = contingency.score_by_prior(cells, TABLES)
     joint = np.array([multinomial.pmf(TABLES, 5, np.exp(c)) for c in cells])
     np.testing.assert_allclose(np.exp(common), joint.T @ joint / joint.sum(axis=0)[:, None])
-    fixed = contingency.score_by_model(lambda data: cells[:3] if data[0] else cells, TABLES)
-    np.testing.assert_allclose(fixed[0], contingency.log_predictive(cells, TABLES)[0])
-    np.testing.assert_allclose(fixed[-1], contingency.log_predictive(cells[:3], TABLES)[0])
+    likely = contingency.log_likelihood(cells, TABLES[3])
+    np.testing.assert_array_equal(error[3], contingency.log_predictive(cells, TABLES, likely)[1])
+    draws = np.random.default_rng(7).choice(cells, (len(TABLES), 2, 5))
+    fresh, _ = contingency.score_by_model(draws, TABLES)
+    for i in (0, 17):
+        expected, _ = contingency.log_predictive(draws[i].reshape(-1, 4), TABLES)
+        np.testing.assert_allclose(fresh[i], expected)
+
+
+def test_error_of_an_estimated_score_is_the_spread_of_its_estimates() -> None:
+    """Over 200 runs of four chains that renew a tenth of their draws only."""
+    rng, tables = np.random.default_rng(8), TABLES[[0, 20, 55]]
+    places = rng.integers(0, 40, (200, 3, 4, 200))
+    stay = rng.random(places.shape) < 0.9
+    for t in range(1, places.shape[-1]):
+        places[..., t] = np.where(stay[..., t], places[..., t - 1], places[..., t])
+    cells = np.log(rng.dirichlet(np.full(4, 3.0), 40))
+    found = [contingency.score_by_model(cells[run], tables) for run in places]
+    spread = np.std([score for score, _ in found], axis=0)
+    claimed = np.sqrt(np.mean([mcse**2 for _, mcse in found], axis=0))
+    assert (np.abs(claimed / spread - 1) < 0.3).all()
+    with pytest.raises(ValueError, match="with 2 draws or more"):
+        contingency.score_by_model(cells[places[0, :, :, :1]], tables)
 
 
 def test_epsilon_along_the_walk() -> None:
