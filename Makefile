@@ -39,7 +39,7 @@ lab: $(READY)
 
 lock:
 	uv pip compile --universal --no-annotate --no-header --no-emit-index-url \
-	    --no-emit-find-links --extra dev --quiet --upgrade pyproject.toml -o requirements.lock
+	    --no-emit-find-links --extra dev --extra cluster --quiet --upgrade pyproject.toml -o requirements.lock
 
 clean:
 	rm -rf $(VENV) outputs/*/ outputs/.papers

@@ -107,6 +107,7 @@ def _shown(path: Path) -> Path:
 @main.command()
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--jobs", type=click.IntRange(1), default=1, help="Points that run at a time.")
+@click.option("--scheduler", metavar="ADDRESS", help="A running Dask cluster to run them instead.")
 @click.option("--shard", default="1/1", help="i/n: every n-th point from the i-th on.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
 @click.option("--retry-failed", is_flag=True, help="Run points again that failed before.")
@@ -120,6 +121,7 @@ def _shown(path: Path) -> Path:
 def sweep(
     file: Path,
     jobs: int,
+    scheduler: str | None,
     shard: str,
     dry_run: bool,
     retry_failed: bool,
@@ -129,6 +131,7 @@ def sweep(
 ) -> None:
     """Run a notebook at all points of a sweep FILE; what is done already is not repeated."""
     from srlib import sweep as sweeps
+    from srlib.workers import ClusterGone
 
     root = find_root(Path.cwd())
     plan = sweeps.read_sweep(root, file, output or root / "outputs")
@@ -140,10 +143,13 @@ def sweep(
         click.echo(f"{other} folders belong to other versions of notebook or library", err=True)
     try:
         missing = sweeps.run_sweep(
-            root, plan, points, jobs=jobs, with_report=reports, time_limit=time_limit,
-            retry_failed=retry_failed,
+            root, plan, points, jobs=jobs, scheduler=scheduler, with_report=reports,
+            time_limit=time_limit, retry_failed=retry_failed,
         )  # fmt: skip
     except KeyboardInterrupt:
+        raise SystemExit(1) from None
+    except ClusterGone as error:
+        click.echo(f"{error}; the same command finishes what is left", err=True)
         raise SystemExit(1) from None
     for table in plan.collect if not missing else ():
         sweeps.load(plan.folder, table).to_csv(plan.folder / f"{table}.csv", index=False)
@@ -167,6 +173,8 @@ def collect(folder: Path, table: str | None) -> None:
     path = folder / f"{table or 'results'}.csv"
     frame.to_csv(path, index=False)
     click.echo(f"{len(frame)} rows: {_shown(path)}")
+    if lacking := len(sweeps.finished(folder)) - frame["point"].nunique():
+        click.echo(f"{lacking} finished points have no rows of it", err=True)
 
 
 @main.command()

@@ -15,11 +15,10 @@ import itertools
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from math import lgamma
-from os import cpu_count
 from threading import Event
 
 import numpy as np
-from numba import njit
+from numba import config, njit
 from numpy.typing import NDArray
 
 from srlib.microdata import distinct
@@ -33,6 +32,8 @@ GROUP_CELLS = 128
 FIRST_POWER = 0.75
 # Below this the product of a combination's float32 factors is taken again, in logarithms.
 UNDERFLOW = 1e-25
+# Chains or blocks at a time: the processors, or what the environment leaves to this process.
+THREADS: int = config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True)
@@ -582,7 +583,7 @@ def sample_posterior(
     prior : Prior, optional
         Prior distribution; the paper's if not given.
     n_workers : int, optional
-        Chains that run at the same time; as many as there are processors if not given.
+        Chains that run at the same time; `THREADS` if not given.
     label : str
         What the progress bar says.
 
@@ -644,7 +645,10 @@ def sample_posterior(
         bar.update(iterations)
 
     total = n_chains * (burn_in + n_draws * thin)
-    with progress(total, label) as bar, ThreadPoolExecutor(n_workers or cpu_count()) as pool:
+    with (
+        progress(total, label) as bar,
+        ThreadPoolExecutor(n_workers or THREADS) as pool,
+    ):
         chains = [pool.submit(run, chain, r) for chain, r in enumerate(rng.spawn(n_chains))]
         try:
             for chain in chains:
@@ -733,7 +737,7 @@ def cell_log_prob(
     codes : (n_combinations, n_variables) int
         Combinations, coded from 0; they need not occur in the data.
     n_workers : int, optional
-        Chains taken at the same time; as many as there are processors if not given.
+        Chains taken at the same time; `THREADS` if not given.
 
     Returns
     -------
@@ -757,7 +761,7 @@ def cell_log_prob(
             log_prob[chain],
         )
 
-    with ThreadPoolExecutor(n_workers or cpu_count()) as pool:
+    with ThreadPoolExecutor(n_workers or THREADS) as pool:
         list(pool.map(run, range(draws.n_chains)))
     return log_prob
 
@@ -857,7 +861,7 @@ def neighbour_log_ratios(
         Logarithms of weights of the draws; without them one set of equal weights that sum to
         one within each chain, so that the result is the logarithm of each chain's mean.
     n_workers : int, optional
-        Blocks of combinations taken at the same time; as many as there are processors if not
+        Blocks of combinations taken at the same time; as many as numba may use threads if not
         given. The result does not depend on it.
 
     Returns
@@ -894,7 +898,7 @@ def neighbour_log_ratios(
             sums[:, chain, block],
         )
 
-    with ThreadPoolExecutor(n_workers or cpu_count()) as pool:
+    with ThreadPoolExecutor(n_workers or THREADS) as pool:
         blocks = [(c, s) for c in range(draws.n_chains) for s in range(0, len(codes), 256)]
         list(pool.map(run, *zip(*blocks, strict=True)))
     with np.errstate(divide="ignore"):

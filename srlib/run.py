@@ -45,6 +45,7 @@ class _OwnKernel(AsyncKernelManager):
     """The running interpreter's kernel, whatever kernels are installed elsewhere."""
 
     started: ClassVar["_OwnKernel | None"] = None  # a process runs one notebook at a time
+    peak_mb: float | None = None
 
     async def _async_launch_kernel(self, kernel_cmd: list[str], **settings: Any) -> None:
         await super()._async_launch_kernel(kernel_cmd, **settings)
@@ -64,8 +65,20 @@ class _OwnKernel(AsyncKernelManager):
     async def _async_interrupt_kernel(self) -> None:
         # jupyter_client interrupts before it asks to shut down; a kernel that is idle by then may
         # complain about it on the runner's terminal. A busy one is terminated a moment later.
-        if not self.shutting_down:
+        if self.shutting_down:
+            self.peak_mb = _peak_mb(getattr(self.provisioner, "pid", None))
+        else:
             await super()._async_interrupt_kernel()
+
+
+def _peak_mb(process: int | None) -> float | None:
+    """Most memory that a process has used so far, in megabytes, where the system tells."""
+    try:
+        status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
+    except OSError:
+        return None
+    found = re.search(r"^VmHWM:\s+(\d+) kB$", status, re.MULTILINE)
+    return round(int(found[1]) * 1024 / 1e6, 1) if found else None
 
 
 @contextmanager
@@ -221,11 +234,12 @@ def run(
     *,
     with_report: bool = True,
     time_limit: float | None = None,
+    cwd: Path | None = None,
 ) -> Path:
     """Execute one paper's notebook into ``outputs/<paper>/<profile>``.
 
     Everything is written in a temporary folder beside and renamed when complete. A run that
-    fails is kept in ``<profile>.failed``. The kernel works in the caller's folder.
+    fails is kept in ``<profile>.failed``.
 
     Parameters
     ----------
@@ -239,6 +253,8 @@ def run(
         Whether to write the HTML report.
     time_limit : float, optional
         Seconds after which the kernel is killed and the run has failed.
+    cwd : Path, optional
+        Folder that the kernel works in; the caller's if not given.
 
     Returns
     -------
@@ -254,11 +270,12 @@ def run(
     failed = final.with_name(f"{final.name}.failed")
     folder = final.with_name(f".tmp-{final.name}-{uuid.uuid4().hex[:8]}")
     folder.mkdir(parents=True)
-    started = time.monotonic()
+    started, _OwnKernel.started = time.monotonic(), None
 
     def write_provenance(**outcome: str) -> None:
         seconds = round(time.monotonic() - started, 1)
-        content = {**outcome, "seconds": seconds, **_provenance(root, request)}
+        used = {"seconds": seconds, "kernel_mb": getattr(_OwnKernel.started, "peak_mb", None)}
+        content = {**outcome, **used, **_provenance(root, request)}
         text = json.dumps(content, indent=2, ensure_ascii=False)
         (folder / "provenance.json").write_text(text + "\n", encoding="utf-8")
 
@@ -269,7 +286,7 @@ def run(
         )
         with _time_limit(time_limit) as over:
             try:
-                _execute_into(root, request, folder, final)
+                _execute_into(root, request, folder, final, cwd or Path.cwd())
             except Exception as error:
                 if over.is_set():
                     raise NotebookFailed(f"longer than {time_limit:g} s, in {error}") from error
@@ -291,13 +308,13 @@ def run(
     return final
 
 
-def _execute_into(root: Path, request: Request, folder: Path, final: Path) -> None:
+def _execute_into(root: Path, request: Request, folder: Path, final: Path, cwd: Path) -> None:
     """Execute a notebook in folder, and leave no trace of that folder's name in it."""
     source = root / "notebooks" / f"{request.paper}.py"
     saved = folder / "notebook.ipynb"
     name = final.relative_to(final.parents[2]).as_posix()
     try:
-        _execute(source, {**request.parameters, SET_BY_RUNNER: str(folder)}, Path.cwd(), saved)
+        _execute(source, {**request.parameters, SET_BY_RUNNER: str(folder)}, cwd, saved)
     except Exception as error:
         try:
             failure = _failure(nbformat.read(saved, as_version=4), error)

@@ -11,17 +11,15 @@ import itertools
 import json
 import os
 import re
-import signal
+import shutil
 import sys
 import threading
-import time
 import uuid
-from collections.abc import Iterable, Mapping
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import suppress
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import BrokenExecutor, Executor, Future
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -39,10 +37,13 @@ from srlib.parameters import (
     resolve,
     unknown,
 )
+from srlib.workers import Workers, cluster, completed, processes
 
 KEYS = ("paper", "profile", "base", "grid", "zip", "points", "replicates", "seed", "collect")
 DONE, FAILED, OPEN = "done", "failed", "open"
 MOST_ATTEMPTS = 3
+LOST = f"the process was lost {MOST_ATTEMPTS} times, the last time alone: killed, or out of memory"
+ONE_AT_A_TIME = threading.Lock()  # a process runs one notebook at a time
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,11 @@ class Sweep:
         """``"done"``, ``"failed"`` or ``"open"``, by what lies on disk."""
         if (self.folder / point.name / "provenance.json").is_file():
             return DONE
-        return FAILED if (self.folder / f"{point.name}.failed").is_dir() else OPEN
+        return FAILED if self.failed_folder(point).is_dir() else OPEN
+
+    def failed_folder(self, point: Point) -> Path:
+        """Where a point that failed leaves its notebook and the reason."""
+        return self.folder / f"{point.name}.failed"
 
 
 def read_sweep(root: Path, file: Path, outputs: Path) -> Sweep:
@@ -144,8 +149,7 @@ def read_sweep(root: Path, file: Path, outputs: Path) -> Sweep:
 
     source = source_hash(root / "notebooks" / f"{paper}.py")
     points = [_point({**base, **common, **row}, row, source) for row in varied]
-    names = [point.name for point in points]
-    if twice := {name for name in names if names.count(name) > 1} if len(names) < 5000 else set():
+    if twice := [name for name, n in Counter(point.name for point in points).items() if n > 1]:
         raise UsageError(f"{file}: {len(twice)} points occur twice, such as {min(twice)}")
     folder = outputs.resolve() / paper / file.stem
     return Sweep(paper, file.stem, folder, tuple(points), tuple(content.get("collect") or ()))
@@ -227,36 +231,17 @@ def shard(points: Iterable[Point], part: str) -> list[Point]:
 # --------------------------------------------------------------------------------------- running
 
 
-def _prepare_worker(threads: int) -> None:
-    """Give a worker its share of threads, its own session, and an end when its parent ends."""
-    for name in ("OMP", "OPENBLAS", "MKL", "NUMBA"):
-        os.environ[f"{name}_NUM_THREADS"] = str(threads)
-    if hasattr(os, "setsid"):
-        with suppress(OSError):
-            os.setsid()  # the terminal's Ctrl-C is the sweep's to handle
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = os.getppid()
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(0.5)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
-
-
-def _run_point(
-    root: Path, request: Request, outputs: Path, with_report: bool, time_limit: float | None
-) -> str:
+def _run_point(root: Path, request: Request, outputs: Path, **settings: Any) -> str:
     """Run one point in a worker; return why it failed, or nothing."""
     from srlib.run import NotebookFailed, run
 
+    # Processes of ours have their share of threads; those of a cluster are told of OpenMP's only.
+    os.environ.setdefault("NUMBA_NUM_THREADS", os.environ.get("OMP_NUM_THREADS", "1"))
     try:
-        run(root, request, outputs, with_report=with_report, time_limit=time_limit)
+        with ONE_AT_A_TIME:
+            run(root, request, outputs, **settings)
     except NotebookFailed as error:
         return str(error)
-    except OSError as error:  # a disk that is full, above all
-        return f"{type(error).__name__}: {error}"
     return ""
 
 
@@ -266,11 +251,14 @@ def run_sweep(
     points: Iterable[Point],
     *,
     jobs: int = 1,
+    scheduler: str | None = None,
     with_report: bool = False,
     time_limit: float | None = None,
     retry_failed: bool = False,
 ) -> int:
     """Run the points that are not done, and write ``index.csv``.
+
+    A point whose process is lost is run again; the last time alone, so that the blame is its own.
 
     Parameters
     ----------
@@ -282,6 +270,9 @@ def run_sweep(
         Those to take care of; all of the sweep's, or a shard.
     jobs : int
         Processes, 1 or more; a kernel each.
+    scheduler : str, optional
+        Address of a Dask cluster that runs the points instead. Its workers see the project and the
+        sweep's folder under the same paths.
     with_report : bool
         Whether to write a report for each point.
     time_limit : float, optional
@@ -293,90 +284,91 @@ def run_sweep(
     -------
     int
         Number of these points that are not done.
+
+    Raises
+    ------
+    ClusterGone
+        If the cluster cannot be reached any more; ``index.csv`` is written.
     """
     chosen = list(points)
     wanted = {OPEN, FAILED} if retry_failed else {OPEN}
     left = [point for point in chosen if sweep.status(point) in wanted]
     sweep.folder.mkdir(parents=True, exist_ok=True)
-    outputs = sweep.folder.parents[1]
-    attempts: dict[str, int] = {}
-    told = {"finished": len(chosen) - len(left), "failed": 0}
+    settings = {"with_report": with_report, "time_limit": time_limit, "cwd": Path.cwd()}
+    attempts: Counter[str] = Counter()
+    failed = 0
+
+    def submit(executor: Executor, point: Point) -> Future[str]:
+        shutil.rmtree(sweep.failed_folder(point), ignore_errors=True)
+        request = Request(sweep.paper, f"{sweep.name}/{point.name}", point.parameters, point.varied)
+        return executor.submit(_run_point, root, request, sweep.folder.parents[1], **settings)
+
     bar = tqdm(
-        total=len(chosen), initial=told["finished"], desc=sweep.name, unit="point",
+        total=len(chosen), initial=len(chosen) - len(left), desc=sweep.name, unit="point",
         disable=not sys.stderr.isatty(),
     )  # fmt: skip
-
-    def submit(pool: ProcessPoolExecutor, point: Point) -> Future[str]:
-        profile = f"{sweep.name}/{point.name}"
-        request = Request(sweep.paper, profile, point.parameters, point.varied)
-        return pool.submit(_run_point, root, request, outputs, with_report, time_limit)
-
-    context = get_context("spawn")
-    threads = max(1, (os.cpu_count() or 1) // jobs)
+    write_index(sweep)
     try:
         while left:
-            pool = ProcessPoolExecutor(jobs, context, _prepare_worker, (threads,))
-            lost: list[Point] = []
-            try:
-                waiting: dict[Future[str], Point] = {}
-                queue = iter(left)
-                for point in itertools.islice(queue, 2 * jobs):
-                    waiting[submit(pool, point)] = point
-                while waiting:
-                    done, _ = wait(waiting, return_when=FIRST_COMPLETED)
-                    for future in done:
-                        point = waiting.pop(future)
-                        try:
-                            message = future.result()
-                        except BrokenProcessPool:
-                            lost.append(point)
-                            continue
-                        bar.update(1)
-                        if message:
-                            told["failed"] += 1
-                            tqdm.write(f"{point.name}: {message.splitlines()[0]}", file=sys.stderr)
-                        bar.set_postfix(failed=told["failed"])
-                        for following in itertools.islice(queue, 1):
-                            try:
-                                future = submit(pool, following)
-                                waiting[future] = following
-                            except BrokenProcessPool:
-                                lost.append(following)
-                left = _again([*lost, *queue] if lost else [], attempts, lost)
-            except KeyboardInterrupt:
-                _stop(pool)
-                raise
-            finally:
-                pool.shutdown(wait=not lost, cancel_futures=True)
+            alone = [point for point in left if attempts[point.name] == MOST_ATTEMPTS - 1][:1]
+            settled: set[str] = set()
+            place = cluster(scheduler) if scheduler else processes(1 if alone else jobs)
+            with place as workers, _stopped_by_ctrl_c(workers):
+                for point, future in completed(workers, submit, alone or left):
+                    failure = _failure(future)
+                    if failure is LOST and (attempts[point.name] + 1) < MOST_ATTEMPTS:
+                        attempts[point.name] += 1
+                        continue
+                    if failure:
+                        failed += 1
+                        _keep_failure(sweep, point, failure)
+                        tqdm.write(f"{point.name}: {failure.splitlines()[0]}", file=sys.stderr)
+                    settled.add(point.name)
+                    bar.update(1)
+                    bar.set_postfix(failed=failed)
+            left = [point for point in left if point.name not in settled]
     finally:
         bar.close()
         write_index(sweep)
     return sum(sweep.status(point) != DONE for point in chosen)
 
 
-def _again(points: list[Point], attempts: dict[str, int], lost: list[Point]) -> list[Point]:
-    """Points to run after a worker was lost; one that was there too often is given up."""
-    for point in lost:
-        attempts[point.name] = attempts.get(point.name, 0) + 1
-    return [point for point in points if attempts.get(point.name, 0) < MOST_ATTEMPTS]
-
-
-def _stop(pool: ProcessPoolExecutor) -> None:
-    """After Ctrl-C: let running points finish; kill them on a second one."""
-    print("stopping: running points finish; Ctrl-C again kills them", file=sys.stderr)
+@contextmanager
+def _stopped_by_ctrl_c(workers: Workers) -> Iterator[None]:
     try:
-        pool.shutdown(wait=True, cancel_futures=True)
+        yield
     except KeyboardInterrupt:
-        for process in list((pool._processes or {}).values()):
-            process.kill()
+        workers.stop()
+        raise
+
+
+def _failure(future: Future[str]) -> str:
+    """Why a point failed; nothing where it did not."""
+    error = future.exception()
+    if isinstance(error, BrokenExecutor):
+        return LOST
+    return f"{type(error).__name__}: {error}" if error else future.result()
+
+
+def _keep_failure(sweep: Sweep, point: Point, failure: str) -> None:
+    """Leave word of a failure that left none itself, as far as the disk takes it."""
+    folder = sweep.failed_folder(point)
+    content = {"status": "failed", "error": failure, "changed_parameters": dict(point.varied)}
+    if not folder.exists():
+        with suppress(OSError):
+            folder.mkdir()
+            (folder / "provenance.json").write_text(json.dumps(content, indent=2) + "\n")
 
 
 def describe(sweep: Sweep, points: Iterable[Point], jobs: int) -> str:
-    """What a sweep would do: points, the first few, which are done, and the time for the rest."""
+    """What a sweep would do: points, the first few, which are done, time and memory for the rest.
+
+    Time and memory are estimated from the points that are done.
+    """
     chosen = list(points)
     status = [sweep.status(point) for point in chosen]
-    seconds = [
-        _provenance(sweep.folder / point.name).get("seconds", 0.0)
+    done = [
+        _provenance(sweep.folder / point.name)
         for point, state in zip(chosen, status, strict=True)
         if state == DONE
     ]
@@ -384,10 +376,12 @@ def describe(sweep: Sweep, points: Iterable[Point], jobs: int) -> str:
     lines += [f"  {point.name}: {state}" for point, state in zip(chosen[:5], status, strict=False)]
     lines += ["  ..."] if len(chosen) > 5 else []
     lines.append(", ".join(f"{status.count(word)} {word}" for word in (DONE, FAILED, OPEN)))
-    if seconds:
-        mean = sum(seconds) / len(seconds)
-        rest = mean * (len(chosen) - len(seconds)) / jobs
+    if done:
+        mean = sum(found.get("seconds", 0.0) for found in done) / len(done)
+        rest = mean * (len(chosen) - len(done)) / jobs
         lines.append(f"{mean:.1f} s a point; about {rest / 60:.1f} minutes left with {jobs} jobs")
+    if memory := [found["kernel_mb"] for found in done if found.get("kernel_mb")]:
+        lines.append(f"up to {max(memory):.0f} MB a kernel, {jobs * max(memory):.0f} MB in all")
     if other := other_versions(sweep):
         lines.append(f"{other} folders beside belong to other versions of notebook or library")
     return "\n".join(lines)
@@ -396,8 +390,9 @@ def describe(sweep: Sweep, points: Iterable[Point], jobs: int) -> str:
 def other_versions(sweep: Sweep) -> int:
     """Number of finished points in the folder that this version of the sweep does not have."""
     names = {point.name for point in sweep.points}
-    found = sweep.folder.glob("*/provenance.json")
-    return sum(f.parent.name not in names and f.parent.suffix != ".failed" for f in found)
+    found = (path.parent.name for path in sweep.folder.glob("*/provenance.json"))
+    return sum(n not in names and not n.startswith(".tmp-") and not n.endswith(".failed")
+               for n in found)  # fmt: skip
 
 
 # ------------------------------------------------------------------------------------- collecting
@@ -415,7 +410,7 @@ def write_index(sweep: Sweep) -> Path:
     rows = []
     for point in sweep.points:
         status = sweep.status(point)
-        folder = sweep.folder / (point.name if status == DONE else f"{point.name}.failed")
+        folder = sweep.folder / point.name if status == DONE else sweep.failed_folder(point)
         found = _provenance(folder) if status != OPEN else {}
         error = (found.get("error") or "").splitlines()[:1]
         row = {"point": point.name, "status": status, "error": "".join(error)}
@@ -431,6 +426,21 @@ def write_index(sweep: Sweep) -> Path:
     finally:
         partial.unlink(missing_ok=True)
     return path
+
+
+def finished(folder: Path) -> list[Path]:
+    """Folders of a sweep's finished points: those of ``index.csv``, in its order.
+
+    Without it all that the folder holds, in the order of their names. Points of another version of
+    the notebook or the library are in no index of this one.
+    """
+    index = Path(folder) / "index.csv"
+    if index.is_file():
+        names = pd.read_csv(index, usecols=["point"], dtype=str)["point"].tolist()
+    else:
+        kept = (path.parent.name for path in Path(folder).glob("*/provenance.json"))
+        names = sorted(n for n in kept if not n.startswith(".tmp-") and not n.endswith(".failed"))
+    return [Path(folder) / n for n in names if (Path(folder) / n / "provenance.json").is_file()]
 
 
 def load(folder: Path, table: str | None = None) -> pd.DataFrame:
@@ -454,15 +464,12 @@ def load(folder: Path, table: str | None = None) -> pd.DataFrame:
     ValueError
         If the folder has no finished point, or none of them has the table.
     """
-    found = sorted(path.parent for path in Path(folder).glob("*/provenance.json"))
-    finished = [path for path in found if not path.name.endswith(".failed")]
-    if not finished:
-        raise ValueError(f"folder {folder} has no finished point")
     frames = []
-    for path in finished:
+    points = finished(folder)
+    if not points:
+        raise ValueError(f"folder {folder} has no finished point")
+    for path in points:
         provenance = _provenance(path)
-        if provenance.get("status") != "complete":
-            continue
         file = path / "tables" / f"{table}.csv"
         if table is None:
             results = path / "results.json"

@@ -6,17 +6,15 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
 import pytest
 import toy
+from toy import MARK, SLOW, executed, running, wait_until
 
 from srlib import sweep
 from srlib.parameters import UsageError
-
-MARK = 'Path("runs").open("a").write(f"{n} {share}\\n")'
 
 
 @pytest.fixture
@@ -43,11 +41,6 @@ def run(project: Path, file: Path, *arguments: str) -> subprocess.CompletedProce
     return subprocess.run(
         command(project, file, *arguments), cwd=project, capture_output=True, text=True, timeout=240
     )
-
-
-def executed(project: Path) -> list[str]:
-    marks = project / "runs"
-    return sorted(marks.read_text().splitlines()) if marks.exists() else []
 
 
 # ----------------------------------------------------------------------------------- the file
@@ -128,7 +121,11 @@ def test_a_sweep_is_run_resumed_and_collected(project: Path) -> None:
     first = run(project, file, "--shard", "1/2")
     assert first.returncode == 0, first.stderr
     assert executed(project) == ["1 0.1", "2 0.1"]
-    assert "2 done, 0 failed, 2 open" in run(project, file, "--dry-run").stdout
+    told = run(project, file, "--dry-run", "--jobs", "2").stdout
+    assert "2 done, 0 failed, 2 open" in told
+    assert "s a point" in told
+    if sys.platform == "linux":
+        assert "MB a kernel" in told
     second = run(project, file, "--jobs", "2")
     assert second.returncode == 0, second.stderr
     assert executed(project) == ["1 0.1", "1 0.5", "2 0.1", "2 0.5"]
@@ -167,6 +164,8 @@ def test_failing_points_stop_no_other_and_can_be_retried(project: Path) -> None:
     changed = run(project, file)
     assert changed.returncode == 0
     assert "2 folders belong to other versions" in changed.stderr
+    # What is collected belongs to one version.
+    assert len(sweep.load(project / "outputs/toy/sweep_x")) == 3
 
 
 def test_a_point_that_takes_too_long_fails(project: Path) -> None:
@@ -185,18 +184,37 @@ def test_a_point_that_takes_too_long_fails(project: Path) -> None:
     assert index["error"][1].startswith("longer than 20 s")
 
 
-def wait_until(condition: Callable[[], object], seconds: float = 90) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.05)
+def test_a_point_that_ends_its_process_fails_alone_and_the_others_run(project: Path) -> None:
+    """As the system does with a process that takes too much memory."""
+    notebook = project / "notebooks/toy.py"
+    ends = MARK + "\nimport os, signal\nif n == 2: os.kill(os.getppid(), signal.SIGKILL)"
+    notebook.write_text(notebook.read_text().replace(MARK, ends))
+    file = write(project, "grid: {n: [1, 2, 3]}\n")
+    found = run(project, file, "--jobs", "2")
+    assert found.returncode == 1
+    index = pd.read_csv(project / "outputs/toy/sweep_x/index.csv")
+    assert index["status"].tolist() == ["done", "failed", "done"]
+    assert index["error"][1] == sweep.LOST
+    assert executed(project).count("2 0.5") == 3
 
 
-SLOW = (
-    MARK
-    + "\nimport os, time\nPath(f'pid-{n}').write_text(str(os.getpid()))\n"
-    + ("while not Path('go').exists(): time.sleep(0.1)")
-)
+def test_a_point_that_writes_nothing_is_done_and_said_to_lack_the_table(project: Path) -> None:
+    notebook = project / "notebooks/toy.py"
+    text = notebook.read_text()
+    silent = text[: text.index('# %% tags=["confidential"]')] + "# %%\nif n == 2:\n    "
+    silent += "record.table('values', pd.DataFrame({'value': [1]}))\n"
+    notebook.write_text(silent)
+    file = write(project, "grid: {n: [1, 2]}\n")
+    assert run(project, file).returncode == 0
+    folder = project / "outputs/toy/sweep_x"
+    assert pd.read_csv(folder / "index.csv")["status"].tolist() == ["done", "done"]
+    collect = [sys.executable, "-m", "srlib", "collect", str(folder), "--table"]
+    settings: dict = {"cwd": project, "capture_output": True, "text": True, "timeout": 60}
+    found = subprocess.run([*collect, "values"], **settings)
+    assert found.returncode == 0
+    assert "1 rows" in found.stdout
+    assert "1 finished points have no rows of it" in found.stderr
+    assert subprocess.run([*collect, "nothing"], **settings).returncode == 2
 
 
 def test_killed_at_once_and_resumed(project: Path) -> None:
@@ -205,8 +223,7 @@ def test_killed_at_once_and_resumed(project: Path) -> None:
     notebook.write_text(notebook.read_text().replace(MARK, SLOW))
     file = write(project, "grid: {n: [1, 2]}\n")
     process = subprocess.Popen(command(project, file), cwd=project, stderr=subprocess.DEVNULL)
-    wait_until(lambda: (project / "pid-1").exists() and (project / "pid-1").read_text())
-    kernel = int((project / "pid-1").read_text())
+    kernel = running(project, 1)
     process.kill()
     process.wait(timeout=30)
     wait_until(lambda: not _alive(kernel))
@@ -224,8 +241,7 @@ def test_a_killed_kernel_is_a_failed_point_and_the_next_one_runs(project: Path) 
     process = subprocess.Popen(
         command(project, file), cwd=project, stderr=subprocess.PIPE, text=True
     )
-    wait_until(lambda: (project / "pid-1").exists() and (project / "pid-1").read_text())
-    os.kill(int((project / "pid-1").read_text()), signal.SIGKILL)
+    os.kill(running(project, 1), signal.SIGKILL)
     (project / "go").touch()
     process.communicate(timeout=120)
     assert process.returncode == 1
@@ -242,7 +258,7 @@ def test_interrupted_points_finish_and_the_rest_stays_open(project: Path) -> Non
     process = subprocess.Popen(
         command(project, file), cwd=project, stderr=subprocess.PIPE, text=True
     )
-    wait_until(lambda: (project / "pid-1").exists())
+    running(project, 1)
     process.send_signal(signal.SIGINT)
     time.sleep(0.5)
     (project / "go").touch()

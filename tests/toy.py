@@ -1,6 +1,16 @@
 """A project with one paper: a notebook of three cells that takes a second."""
 
+import time
+from collections.abc import Callable
 from pathlib import Path
+
+# What takes the place of a line of the notebook: a line in the file runs, and waiting for word.
+MARK = 'Path("runs").open("a").write(f"{n} {share}\\n")'
+SLOW = (
+    MARK
+    + "\nimport os, time\nPath(f'pid-{n}').write_text(str(os.getpid()))\n"
+    + "while not Path('go').exists(): time.sleep(0.1)"
+)
 
 TEXT = """# ---
 # jupyter:
@@ -51,3 +61,24 @@ def make(folder: Path, text: str = TEXT) -> Path:
     (folder / "notebooks" / "toy.py").write_text(text, encoding="utf-8")
     (folder / "params" / "toy" / "published.yaml").write_text("n: 5\n", encoding="utf-8")
     return folder
+
+
+def executed(project: Path) -> list[str]:
+    """What the notebook left in the file runs, in order."""
+    marks = project / "runs"
+    return sorted(marks.read_text().splitlines()) if marks.exists() else []
+
+
+def wait_until(condition: Callable[[], object], seconds: float = 90) -> None:
+    """Wait, but not for ever."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def running(project: Path, n: int) -> int:
+    """Wait for the kernel of a point to be in its slow cell; return its process."""
+    file = project / f"pid-{n}"
+    wait_until(lambda: file.exists() and file.read_text())
+    return int(file.read_text())

@@ -1,0 +1,166 @@
+"""Work in parallel by one interface: processes on this machine, or a Dask cluster."""
+
+import os
+import queue
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from itertools import islice
+from multiprocessing import get_context
+from typing import Any
+
+from srlib.parameters import UsageError
+
+
+class ClusterGone(Exception):
+    """The scheduler cannot be reached any more."""
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Where work is done.
+
+    Attributes
+    ----------
+    executor : Executor
+        With the interface of `concurrent.futures`.
+    ahead : int
+        Tasks handed over at a time.
+    stop : callable
+        What to do after an interruption.
+    """
+
+    executor: Executor
+    ahead: int
+    stop: Callable[[], None]
+
+
+def _prepare(threads: int) -> None:
+    """Give a process its share of threads, its own session, and an end when its parent ends."""
+    for name in ("OMP", "OPENBLAS", "MKL", "NUMBA"):
+        os.environ[f"{name}_NUM_THREADS"] = str(threads)
+    if hasattr(os, "setsid"):
+        with suppress(OSError):
+            os.setsid()  # the terminal's Ctrl-C is the parent's to handle
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+@contextmanager
+def processes(jobs: int) -> Iterator[Workers]:
+    """Processes on this machine, which share its threads.
+
+    Parameters
+    ----------
+    jobs : int
+        Their number, 1 or more.
+    """
+    threads = max(1, (os.cpu_count() or 1) // jobs)
+    pool = ProcessPoolExecutor(jobs, get_context("spawn"), _prepare, (threads,))
+
+    def stop() -> None:
+        print("stopping: running points finish; Ctrl-C again kills them", file=sys.stderr)
+        try:
+            pool.shutdown(wait=True, cancel_futures=True)
+        except KeyboardInterrupt:
+            for process in list((pool._processes or {}).values()):
+                process.kill()
+
+    try:
+        yield Workers(pool, 2 * jobs, stop)
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+@contextmanager
+def cluster(address: str) -> Iterator[Workers]:
+    """The workers of a running Dask cluster, however many come and go.
+
+    A task whose worker is lost is run again on another one, by the scheduler, until its patience
+    ends (its setting allowed-failures).
+
+    Parameters
+    ----------
+    address : str
+        Of the scheduler, such as ``tcp://host:8786``.
+
+    Raises
+    ------
+    UsageError
+        If the extra ``cluster`` is not installed or nothing answers at the address.
+    """
+    try:
+        from distributed import Client
+    except ImportError:
+        raise UsageError("a Dask cluster needs the extra: pip install 'srlib[cluster]'") from None
+    try:
+        client = Client(address, timeout=10, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"no scheduler answers at {address!r}: {error}") from None
+
+    def stop() -> None:
+        print("stopping: points that run on the cluster finish there", file=sys.stderr)
+
+    try:
+        # Not pure: two tasks that look alike are still two. All at once: clusters grow by what
+        # waits in the scheduler's queue. Closing the client takes back what has not begun.
+        yield Workers(client.get_executor(pure=False), sys.maxsize, stop)
+    finally:
+        client.close()
+
+
+def completed[Task: Hashable](
+    workers: Workers, submit: Callable[[Executor, Task], Future[Any]], tasks: Iterable[Task]
+) -> Iterator[tuple[Task, Future[Any]]]:
+    """Tasks and their futures, in the order in which they end.
+
+    Parameters
+    ----------
+    workers : Workers
+        As `processes` and `cluster` give.
+    submit : callable
+        Hands a task to the executor.
+    tasks : iterable
+        What there is to do. Tasks are missing from the results if the executor breaks before they
+        are handed over.
+
+    Raises
+    ------
+    ClusterGone
+        If the scheduler forgets the tasks, or is lost.
+    """
+    ended: queue.SimpleQueue[Future[Any]] = queue.SimpleQueue()
+    running: dict[Future[Any], Task] = {}
+    rest = iter(tasks)
+
+    def hand_over() -> None:
+        for task in islice(rest, workers.ahead - len(running)):
+            try:
+                future = submit(workers.executor, task)
+            except BrokenExecutor:
+                return
+            running[future] = task
+            future.add_done_callback(ended.put)
+
+    hand_over()
+    while running:
+        try:
+            future = ended.get(timeout=1)  # without a timeout, not to be interrupted on Windows
+        except queue.Empty:
+            continue
+        if future.cancelled():
+            raise ClusterGone("the scheduler is gone, or has forgotten the points")
+        yield running.pop(future), future
+        hand_over()
