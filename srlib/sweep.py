@@ -21,9 +21,8 @@ from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 from tqdm import tqdm
 
 from srlib.chance import stream
@@ -38,6 +37,9 @@ from srlib.parameters import (
     unknown,
 )
 from srlib.workers import Workers, cluster, completed, processes
+
+if TYPE_CHECKING:  # a second of CPU, for each process that runs points
+    import pandas as pd
 
 KEYS = ("paper", "profile", "base", "grid", "zip", "points", "replicates", "seed", "collect")
 DONE, FAILED, OPEN = "done", "failed", "open"
@@ -436,14 +438,15 @@ def finished(folder: Path) -> list[Path]:
     """
     index = Path(folder) / "index.csv"
     if index.is_file():
-        names = pd.read_csv(index, usecols=["point"], dtype=str)["point"].tolist()
+        with index.open(encoding="utf-8", newline="") as lines:
+            names = [row["point"] for row in csv.DictReader(lines)]
     else:
         kept = (path.parent.name for path in Path(folder).glob("*/provenance.json"))
         names = sorted(n for n in kept if not n.startswith(".tmp-") and not n.endswith(".failed"))
     return [Path(folder) / n for n in names if (Path(folder) / n / "provenance.json").is_file()]
 
 
-def load(folder: Path, table: str | None = None) -> pd.DataFrame:
+def load(folder: Path, table: str | None = None) -> "pd.DataFrame":
     """One table of all finished points of a sweep, or their results.
 
     Parameters
@@ -464,6 +467,8 @@ def load(folder: Path, table: str | None = None) -> pd.DataFrame:
     ValueError
         If the folder has no finished point, or none of them has the table.
     """
+    import pandas as pd
+
     frames = []
     points = finished(folder)
     if not points:
