@@ -12,7 +12,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -743,7 +743,14 @@ def lines(
 
 
 def sweep(
-    frame: pd.DataFrame, x: str, y: str, colour: str, *, log_x: bool = False, log_y: bool = False
+    frame: pd.DataFrame,
+    x: str,
+    y: str,
+    colour: str,
+    *,
+    where: Mapping[str, object] | None = None,
+    log_x: bool = False,
+    log_y: bool = False,
 ) -> Chart:
     """A result of a sweep against one swept parameter, coloured by another.
 
@@ -753,6 +760,8 @@ def sweep(
         As `srlib.sweep.load` returns.
     x, y, colour : str
         Columns: a swept number, a result, and what tells the lines apart.
+    where : mapping, optional
+        Columns and the value that rows must have in them to be drawn.
     log_x, log_y : bool
         Whether an axis is logarithmic.
 
@@ -760,14 +769,32 @@ def sweep(
     -------
     altair chart
         The mean over rows that agree in both, such as replicates, and their range as a band.
+
+    Raises
+    ------
+    ValueError
+        If the frame lacks a column, or no row has the values.
     """
+    where = where or {}
+    if lacking := [name for name in (x, y, colour, *where) if name not in frame]:
+        has = ", ".join(map(str, frame.columns))
+        raise ValueError(f"a column is {lacking[0]!r}; it must be one of {has}")
+    for name, value in where.items():
+        if not (frame[name] == value).any():
+            raise ValueError(f"no row has {name} = {value!r} beside the other values")
+        frame = frame[frame[name] == value]
     grouped = frame.groupby([colour, x], sort=True)[y].agg(["mean", "min", "max"]).reset_index()
     grouped = grouped.set_axis(["curve", "x", "y", "low", "high"], axis=1)
-    grouped["curve"] = [f"{_label(colour)} = {value}" for value in grouped["curve"]]
+    grouped["curve"] = [
+        _label(value) if isinstance(value, str) else f"{_label(colour)} = {value}"
+        for value in grouped["curve"]
+    ]
     curves = _in_order(grouped["curve"])
     base = alt.Chart(_compact(grouped)).encode(
         x=_axis("x", _label(x), log_x, zero=False, channel=alt.X),
-        color=_ordered("curve", curves, None),
+        color=_ordered("curve", curves, None).legend(
+            columns=max(1, 80 // (6 + max(map(len, curves)))), symbolOpacity=1
+        ),
     )
     low, mean = (_axis(of, _label(y), log_y, zero=False, channel=alt.Y) for of in ("low", "y"))
     band = base.mark_area(opacity=0.2).encode(y=low, y2="high:Q")

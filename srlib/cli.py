@@ -1,6 +1,7 @@
 """The command line of ``srlib``: run, sweep, collect, build, report, parameters."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,6 +13,9 @@ from srlib.parameters import (
     resolve,
     unknown,
 )
+
+if TYPE_CHECKING:
+    from srlib.sweep import Sweep
 
 
 class _Commands(click.Group):
@@ -151,12 +155,32 @@ def sweep(
     except ClusterGone as error:
         click.echo(f"{error}; the same command finishes what is left", err=True)
         raise SystemExit(1) from None
-    for table in plan.collect if not missing else ():
-        sweeps.load(plan.folder, table).to_csv(plan.folder / f"{table}.csv", index=False)
+    if all(plan.status(point) == sweeps.DONE for point in plan.points):
+        _gather(plan)
     click.echo(f"{plan.name}: {len(points) - missing} of {len(points)} points in {plan.folder}")
     if missing:
         click.echo(f"{missing} points are not done; index.csv says why", err=True)
         raise SystemExit(1)
+
+
+def _gather(plan: "Sweep") -> None:
+    """Write the tables and the picture that a sweep's file asks for."""
+    from srlib import sweep as sweeps
+
+    try:
+        for table in plan.collect:
+            sweeps.load(plan.folder, table).to_csv(plan.folder / f"{table}.csv", index=False)
+        if plan.picture:
+            from srlib import charts
+            from srlib.record import Record
+
+            settings = dict(plan.picture)
+            frame = sweeps.load(plan.folder, settings.pop("table"))
+            chart = charts.sweep(frame, **settings)
+            Record(plan.folder).figure(plan.name, chart)
+    except ValueError as error:
+        click.echo(f"{plan.name}: {error}", err=True)
+        raise SystemExit(1) from None
 
 
 @main.command()

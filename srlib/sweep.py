@@ -41,7 +41,10 @@ from srlib.workers import Workers, cluster, completed, processes
 if TYPE_CHECKING:  # a second of CPU, for each process that runs points
     import pandas as pd
 
-KEYS = ("paper", "profile", "base", "grid", "zip", "points", "replicates", "seed", "collect")
+KEYS = (
+    "paper", "profile", "base", "grid", "zip", "points", "replicates", "seed", "collect", "picture",
+)  # fmt: skip
+PICTURE = ("table", "x", "y", "colour")
 DONE, FAILED, OPEN = "done", "failed", "open"
 MOST_ATTEMPTS = 3
 LOST = f"the process was lost {MOST_ATTEMPTS} times, the last time alone: killed, or out of memory"
@@ -81,6 +84,9 @@ class Sweep:
         In the order of the file.
     collect : tuple of str
         Tables to gather when the sweep is done.
+    picture : mapping
+        Of what to draw a picture then: table, x, y and colour (columns), log_x and log_y, and
+        where (values of columns that its rows have). Empty: none.
     """
 
     paper: str
@@ -88,6 +94,7 @@ class Sweep:
     folder: Path
     points: tuple[Point, ...]
     collect: tuple[str, ...]
+    picture: Mapping[str, Any]
 
     def status(self, point: Point) -> str:
         """``"done"``, ``"failed"`` or ``"open"``, by what lies on disk."""
@@ -111,7 +118,7 @@ def read_sweep(root: Path, file: Path, outputs: Path) -> Sweep:
         YAML: ``paper``; ``profile`` or ``base`` (a mapping), or both; ``grid`` (lists of values,
         all combinations), ``zip`` (lists of one length, taken together), ``points`` (a list of
         mappings), ``replicates`` (a number of seeds, derived from ``seed``); ``collect`` (names of
-        tables). Points are all combinations of what these give.
+        tables); ``picture`` (as `Sweep` has it). Points are all combinations of what these give.
     outputs : Path
         Folder over all papers' runs.
 
@@ -154,7 +161,8 @@ def read_sweep(root: Path, file: Path, outputs: Path) -> Sweep:
     if twice := [name for name, n in Counter(point.name for point in points).items() if n > 1]:
         raise UsageError(f"{file}: {len(twice)} points occur twice, such as {min(twice)}")
     folder = outputs.resolve() / paper / file.stem
-    return Sweep(paper, file.stem, folder, tuple(points), tuple(content.get("collect") or ()))
+    collect = tuple(content.get("collect") or ())
+    return Sweep(paper, file.stem, folder, tuple(points), collect, _picture(content, file))
 
 
 def _mapping(content: Mapping[str, Any], key: str, file: Path) -> dict[str, Any]:
@@ -162,6 +170,18 @@ def _mapping(content: Mapping[str, Any], key: str, file: Path) -> dict[str, Any]
     if not isinstance(value, dict):
         raise UsageError(f"{file}: {key} must be a mapping of parameter: value")
     return value
+
+
+def _picture(content: Mapping[str, Any], file: Path) -> dict[str, Any]:
+    picture = _mapping(content, "picture", file)
+    known = (*PICTURE, "log_x", "log_y", "where")
+    problems = [unknown("key", str(key), known) for key in picture if key not in known]
+    problems += [f"lacks {key}" for key in PICTURE if picture and key not in picture]
+    if not isinstance(picture.get("where", {}), dict):
+        problems.append("where must be a mapping of column: value")
+    if problems:
+        raise UsageError("\n".join(f"{file}: picture: {line}" for line in problems))
+    return picture
 
 
 def _rows(content: Mapping[str, Any], file: Path) -> list[dict[str, Any]]:

@@ -104,7 +104,7 @@ def cluster(address: str) -> Iterator[Workers]:
     try:
         from distributed import Client
     except ImportError:
-        raise UsageError("a Dask cluster needs the extra: pip install 'srlib[cluster]'") from None
+        raise UsageError("a Dask cluster needs the extra: pip install '.[cluster]'") from None
     try:
         client = Client(address, timeout=10, set_as_default=False)
     except (OSError, ValueError) as error:

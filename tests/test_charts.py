@@ -401,6 +401,12 @@ def test_sweep_has_the_mean_and_the_range_of_replicates():
     first = data[(data["curve"] == "p0 = 0.1") & (data["x"] == 10)].iloc[0]
     assert first[["low", "y", "high"]].tolist() == pytest.approx([0.01, 0.0105, 0.011])
     assert len(data) == 4
+    some = datasets(charts.sweep(swept(), "n", "expected_increase", "p0", where={"n": 10}))[0]
+    assert set(some["x"]) == {10}
+    with pytest.raises(ValueError, match="a column is 'm'; it must be one of"):
+        charts.sweep(swept(), "m", "expected_increase", "p0")
+    with pytest.raises(ValueError, match="no row has n = 3"):
+        charts.sweep(swept(), "n", "expected_increase", "p0", where={"n": 3})
 
 
 def test_order_runs_from_dark_to_light():

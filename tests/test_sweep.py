@@ -94,6 +94,9 @@ def test_names_change_with_notebook_and_parameters_only(project: Path) -> None:
         ("points: [{n: 1}, {n: 1}]", "occur twice"),
         ("profile: nothing", "unknown profile"),
         ("base: {output_dir: x}", "unknown parameter 'output_dir'"),
+        ("picture: {table: values, x: n, y: value}", "picture: lacks colour"),
+        ("picture: {tabel: v, x: n, y: a, colour: b}", "unknown key 'tabel', did you mean 'table'"),
+        ("picture: {table: t, x: n, y: a, colour: b, where: 3}", "where must be a mapping"),
     ],
 )
 def test_what_is_wrong_is_said_before_anything_starts(
@@ -117,7 +120,9 @@ def test_shards_together_are_the_whole(project: Path) -> None:
 
 
 def test_a_sweep_is_run_resumed_and_collected(project: Path) -> None:
-    file = write(project, "grid: {n: [1, 2], share: [0.1, 0.5]}\ncollect: [values]\n")
+    picture = "picture: {table: values, x: n, y: value, colour: label, where: {share: 0.5}}\n"
+    text = "grid: {n: [1, 2], share: [0.1, 0.5]}\ncollect: [values]\n" + picture
+    file = write(project, text)
     first = run(project, file, "--shard", "1/2")
     assert first.returncode == 0, first.stderr
     assert executed(project) == ["1 0.1", "2 0.1"]
@@ -135,6 +140,7 @@ def test_a_sweep_is_run_resumed_and_collected(project: Path) -> None:
     gathered = pd.read_csv(folder / "values.csv")
     assert gathered.columns.tolist()[:4] == ["n", "share", "label", "value"]
     assert len(gathered) == 2 * (1 + 2)
+    assert "value" in (folder / "figures/sweep_x.svg").read_text(encoding="utf-8")
     results = sweep.load(folder)
     assert set(results["total"]) == {0.0, 0.1, 0.5}
     assert not list(folder.glob("*/report.html"))

@@ -1,0 +1,66 @@
+"""Overhead of sweeps; run with ``make bench``.
+
+What is asked for: at most 2.5 s of CPU a point beyond what its cells cost; a table of 10,000
+points in 30 s.
+"""
+
+import json
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import toy
+from pytest_benchmark.fixture import BenchmarkFixture
+
+from srlib import sweep
+
+CELLS = """
+import time; began = time.process_time()
+n, share, names, output_dir = 3, 0.5, ["a"], "cells"
+"""
+
+
+def cpu_seconds(command: list[str], cwd: Path) -> float:
+    """What a command and all that it starts use of the processor."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, cwd=cwd, check=True, capture_output=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def test_overhead_of_a_point(benchmark: BenchmarkFixture, tmp_path: Path) -> None:
+    """The difference between sweeps of 12 points and of 2, less what Python takes for the cells."""
+    project = toy.make(tmp_path)
+    cells = "".join(part.partition("\n")[2] for part in toy.TEXT.split("# %%")[3:])
+    timed = CELLS + cells.replace("show(", "_ = (") + "\nprint(time.process_time() - began)\n"
+    told = subprocess.run(
+        [sys.executable, "-c", timed], cwd=project, check=True, capture_output=True, text=True
+    )
+    used = []
+    for points in (2, 12):
+        file = project / f"params/toy/sweep_{points}.yaml"
+        file.write_text(f"paper: toy\ngrid: {{n: {list(range(1, points + 1))}}}\n")
+        command = [sys.executable, "-m", "srlib", "sweep", str(file)]
+        run = benchmark.pedantic if points == 12 else lambda f, args, rounds: f(*args)
+        used.append(run(cpu_seconds, args=(command, project), rounds=1))
+    benchmark.extra_info["CPU s of the cells"] = round(float(told.stdout), 2)
+    overhead = (used[1] - used[0]) / 10 - float(told.stdout)
+    benchmark.extra_info["CPU s beyond, a point"] = round(overhead, 2)
+    print(benchmark.extra_info)
+
+
+@pytest.mark.parametrize("points", [10_000])
+def test_collecting(benchmark: BenchmarkFixture, tmp_path: Path, points: int) -> None:
+    """Twenty rows a point."""
+    rows = "value,x,name\n" + "".join(f"{j},{j / 7},n{j}\n" for j in range(20))
+    provenance = {"status": "complete", "seconds": 1.0, "git_commit": "c"}
+    for i in range(points):
+        tables = tmp_path / f"p={i}-abc" / "tables"
+        tables.mkdir(parents=True)
+        content = provenance | {"changed_parameters": {"p": [i], "seed": i}}
+        (tables.parent / "provenance.json").write_text(json.dumps(content))
+        (tables / "t.csv").write_text(rows)
+    frame = benchmark.pedantic(sweep.load, args=(tmp_path, "t"), rounds=1)
+    assert len(frame) == 20 * points
