@@ -7,6 +7,7 @@ p(x | theta) / p(x_i | theta) averaged over posterior draws theta, so that they 
 arrays and can be compared term by term; the first candidate of every support is the truth x_i.
 """
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -146,6 +147,35 @@ def subset_support(
     support[:, list(unknown)] = levels
     is_truth = (support == truth).all(axis=1)
     return np.concatenate([support[is_truth], support[~is_truth]])
+
+
+def changed_support(x: ArrayLike, changes: int, n_levels: NDArray[np.integer]) -> NDArray[np.uint8]:
+    """All candidates that differ from x in at most so many variables (sections 3.1 and 5).
+
+    Parameters
+    ----------
+    x : (n_variables,) int
+        The true combination.
+    changes : int
+        From 1 to the number of variables.
+    n_levels : (n_variables,) int
+        Number of levels of each variable.
+
+    Returns
+    -------
+    (support_size, n_variables) uint8
+        Candidates, the truth first.
+    """
+    truth = np.asarray(x, dtype=np.uint8)
+    if not 1 <= changes <= len(truth):
+        raise ValueError(f"changes is {changes}; it must be from 1 to {len(truth)}, the variables")
+    support = [truth[None]]
+    for size in range(1, changes + 1):
+        for variables in itertools.combinations(range(len(truth)), size):
+            some = subset_support(truth, variables, n_levels)
+            at = list(variables)
+            support.append(some[(some[:, at] != truth[at]).all(axis=1)])
+    return np.concatenate(support)
 
 
 # ----------------------------------------------------------------- averages over posterior draws
