@@ -15,7 +15,6 @@ of a block but sums, counts and the largest odds. The truth has odds of one.
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,6 +27,8 @@ from srlib.progress import progress
 
 # Cells of a block, and of the last variables' part of it.
 BLOCK, INNER = 8192, 128
+# Records for which the sum over draws comes first.
+FEW = 3
 # What cell probabilities are multiplied by: float32 reaches from 1e-38 to 1e38.
 SCALE = 1e24
 
@@ -122,10 +123,9 @@ def whole_support(
     total, above, tied, lost = np.zeros(n), *(np.zeros(n, np.int64) for _ in range(3))
     top, cells = np.full((n, n_top), -1.0, np.float32), np.zeros((n, n_top), np.int64)
     sums = [np.zeros((n, np.prod(n_levels[list(s)], dtype=int))) for s in margins]
-    buffers = [np.empty((n, BLOCK), np.float32) for _ in range(3)]
+    sets = [_averages(*each, n_levels) for each in zip((data, *joined), weights, strict=True)]
     rows = np.array_split(np.arange(n), min(n, 4 * THREADS))
     parts = [slice(some[0], some[-1] + 1) for some in rows]
-    sets = [_blocks(draws, n_levels) for draws in (data, *joined)]
     first = 0
     # Threads of our own, with a matrix product each: BLAS's would wait for each other.
     with (
@@ -138,16 +138,13 @@ def whole_support(
             list(pool.map(function, *([array[part] for part in parts] for array in arrays)))
 
         while first < n_cells:
-            base_block, *others = pool.map(next, sets)
-            size = base_block.shape[1]
-            base, one, odds = (buffer[:, :size] for buffer in buffers)
-            by_parts(partial(_product, base_block), weights[0], base)
-            odds[:] = 1.0
-            for weight, block in zip(weights[1:], others, strict=True):
-                by_parts(partial(_product, block), weight, one)
+            base, *others = pool.map(next, sets)
+            odds = np.ones_like(base)
+            for one in others:
                 by_parts(_multiply, odds, one, base)
             by_parts(_scan, odds, truth - first, total, above, tied, lost)
             by_parts(_keep_largest, odds, top, cells, np.full(n, first))
+            size = odds.shape[1]
             for summed, subset in zip(sums, margins, strict=True):
                 summed += odds @ _membership(first, size, subset, n_levels)
             first += size
@@ -204,14 +201,17 @@ def _weights(sets: Sequence[Draws], codes: NDArray[np.integer]) -> list[NDArray[
     return [(np.exp(least - v) / v.shape[1]).astype(np.float32) for v in log_prob]
 
 
-def _blocks(draws: Draws, n_levels: NDArray[np.int64]) -> Iterator[NDArray[np.float32]]:
-    """Probabilities of the cells in lexicographic order, blocks of (chains * draws, <= BLOCK).
+def _averages(
+    draws: Draws, weights: NDArray[np.float32], n_levels: NDArray[np.int64]
+) -> Iterator[NDArray[np.float32]]:
+    """Weighted sums over draws of cell probabilities, blocks of (n, <= BLOCK) cells in order.
 
     A cell's probability is sum_f pi_f prod_k phi_fk. For each cell of the first variables a block
     is a matrix product of what those in the middle and the last ones contribute to each class (a
-    Khatri-Rao product); both are small enough for it to stay in the processor's cache.
+    Khatri-Rao product); both are small enough for it to stay in the processor's cache. For a few
+    records the sum over draws is part of that product, for many it is one of its own.
     """
-    pi = (draws.pi * SCALE).reshape(-1, 1, draws.n_classes).astype(np.float32)
+    pi = (draws.pi * SCALE).reshape(-1, draws.n_classes).astype(np.float32)
     phi = draws.phi.reshape(len(pi), -1, draws.n_classes)
     levels = np.split(phi, np.cumsum(n_levels)[:-1], axis=1)
 
@@ -224,14 +224,22 @@ def _blocks(draws: Draws, n_levels: NDArray[np.int64]) -> Iterator[NDArray[np.fl
         return product
 
     inner = _suffix(n_levels, INNER)
-    last = contribution(range(inner, len(n_levels)))
-    outer = _suffix(n_levels[:inner], BLOCK // last.shape[1])
-    middle, last = contribution(range(outer, inner)), last.swapaxes(1, 2)
+    last = np.ascontiguousarray(contribution(range(inner, len(n_levels))).swapaxes(1, 2))
+    outer = _suffix(n_levels[:inner], BLOCK // last.shape[2])
+    middle = contribution(range(outer, inner))
+    few = len(weights) <= FEW
+    if few:  # a row of the product is a cell, its inner dimension all classes of all draws
+        middle, last = middle.swapaxes(0, 1), last.reshape(-1, last.shape[2])
     for cell in np.ndindex(*n_levels[:outer]):
         here = pi
         for k, level in enumerate(cell):
-            here = here * levels[k][:, level, None]
-        yield np.matmul(here * middle, last, dtype=np.float32).reshape(len(pi), -1)
+            here = here * levels[k][:, level]
+        if few:
+            each = [(middle * (here * w[:, None])).reshape(len(middle), -1) @ last for w in weights]
+            yield np.array(each).reshape(len(weights), -1)
+        else:
+            block = np.matmul(here[:, None] * middle, last, dtype=np.float32)
+            yield weights @ block.reshape(len(pi), -1)
 
 
 def _suffix(n_levels: NDArray[np.int64], most: int) -> int:
@@ -248,12 +256,6 @@ def _membership(
     shape = tuple(n_levels[list(subset)])
     index = np.ravel_multi_index(tuple(levels[k] for k in subset), shape)
     return (index[:, None] == np.arange(np.prod(shape))).astype(np.float32)
-
-
-def _product(
-    block: NDArray[np.float32], weight: NDArray[np.float32], out: NDArray[np.float32]
-) -> None:
-    np.matmul(weight, block, out=out)
 
 
 @njit(nogil=True, cache=True)

@@ -1,0 +1,372 @@
+"""What agencies report of a synthetic release from the original and the released table alone.
+
+An intruder knows the keys q of records of the original table, looks them up in the released one,
+and takes what is found there for the truth. Let d_q and s_q count the records with the keys q in
+the original table (n in all) and in the released one (n*), and d_tq and s_tq those of them with
+target t. The measures of Raab, Nowok and Dibben (2024, arXiv:2406.16826, sections 3.2 and 3.3 and
+Appendix 1) are the shares, here in [0, 1] and there in percent, of
+
+- UiO, unique in original: original records with d_q = 1;
+- UiS, unique in synthetic: released records with s_q = 1;
+- repU, replicated uniques: original records with d_q = s_q = 1;
+- iS, in synthetic: original records with s_q > 0;
+- Dorig, disclosive in original: original records with d_tq = d_q;
+- DiS, disclosive in synthetic: original records with s_uq = s_q > 0 for some target u;
+- DiSCO, and correct in original: original records with s_tq = s_q > 0 for their own target t;
+- DiSDiO, and disclosive in original: those with d_tq = d_q besides.
+
+All are of n but UiS, which is of n*. UiS and iS follow sections 3.2 and 3.3, from which formulas
+of Appendix 1 differ in some versions of the paper. TCAP is that of Taub and Elliot (2019, UNECE
+work session on statistical data confidentiality): the mean of d_tq / d_q over the released records
+with s_tq = s_q (disclosive) and d_q > 0 (matched). Raab and others describe another one in
+Appendix 2, which is DiSCO / iS.
+
+A baseline is the expected value for a release that knows the original's margins only:
+
+- of repU and iS, with n* records whose keys are drawn independently, each from its margin;
+- of DiS, DiSCO and DiSDiO, with the released keys and targets drawn from the target's margin; of
+  TCAP, the ratio of the expected sum to the expected number of records that it is the mean of.
+
+UiO, UiS and Dorig describe one table and have none. The usual baseline of TCAP is the probability
+that one such draw is right, the sum over t of (d_t / n)^2 (baseCAPd in Appendix 2). Ours is larger
+as a rule: several draws that agree, and so disclose, are mostly of a frequent target.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+Codes = NDArray[np.integer]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One released table held against the original, in the names that the module defines.
+
+    Attributes
+    ----------
+    flags : DataFrame
+        One row an original record, in their order; bool columns UiO, repU, iS, Dorig, DiS, DiSCO
+        and DiSDiO say whether the record counts.
+    measures : dict of str to float
+        UiO, UiS, repU, iS, Dorig, DiS, DiSCO, DiSDiO and TCAP, in [0, 1]; TCAP is NaN if no
+        disclosive released record is matched.
+    baselines : dict of str to float
+        Of repU, iS, DiS, DiSCO, DiSDiO and TCAP, in [0, 1]; TCAP's is NaN if no key is matched.
+    """
+
+    flags: pd.DataFrame
+    measures: dict[str, float]
+    baselines: dict[str, float]
+
+
+def compare(
+    original: Codes, released: Codes, n_levels: Sequence[int], keys: Sequence[int], target: int
+) -> Comparison:
+    """Which original records one released table singles out or discloses, and how many.
+
+    Parameters
+    ----------
+    original : (n, p) int
+        Codes from 0 of the original records.
+    released : (n*, p) int
+        Codes of the released records, in any order.
+    n_levels : (p,) int
+        Number of levels of each variable.
+    keys : sequence of int
+        Columns that the intruder knows, one or more.
+    target : int
+        Column that the intruder wants to know.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    ValueError
+        If a column is out of range or occurs twice, or if a table has another number of columns,
+        no records, or codes in these columns that are not integers from 0 to n_levels - 1.
+    """
+    tables, levels = _checked(original, [released], n_levels, keys, target)
+    return _compare(tables[0], tables[1], levels)
+
+
+def measures(
+    original: Codes,
+    synthetic: Sequence[Codes],
+    n_levels: Sequence[int],
+    keys: Sequence[int],
+    target: int,
+) -> pd.DataFrame:
+    """Identity and attribute disclosure over several releases of the same original.
+
+    Parameters
+    ----------
+    original, n_levels, keys, target
+        As `compare`.
+    synthetic : sequence of (n*, p) int
+        One or more released tables.
+
+    Returns
+    -------
+    DataFrame
+        One row a measure of `Comparison`: measure; releases, the number m where it has a value;
+        mean, sd (divisor m - 1, NaN for one release) and se = sd / sqrt(m) over these; and
+        baseline, averaged in the same way, NaN for UiO, UiS and Dorig.
+
+    Raises
+    ------
+    ValueError
+        As `compare`, or if there is no release.
+    """
+    return _measures(*_checked(original, synthetic, n_levels, keys, target))
+
+
+def without_each_key(
+    original: Codes,
+    synthetic: Sequence[Codes],
+    n_levels: Sequence[int],
+    keys: Sequence[int],
+    target: int,
+    names: Sequence[str],
+) -> pd.DataFrame:
+    """The measures for an intruder who lacks one key, for each key in turn.
+
+    The key without which a measure falls most drives it.
+
+    Parameters
+    ----------
+    original, synthetic, n_levels, keys, target
+        As `measures`.
+    names : sequence of str
+        Names of the variables, (p,).
+
+    Returns
+    -------
+    DataFrame
+        The rows of `measures` with the column left_out in front: ``""`` where all keys are known,
+        then the name of each key in the order of `keys`. Without the only key all records are
+        alike.
+
+    Raises
+    ------
+    ValueError
+        As `measures`, or if there is not one name for each variable.
+    """
+    if len(names) != len(n_levels):
+        raise ValueError(f"names has {len(names)} entries; n_levels has {len(n_levels)}")
+    tables, levels = _checked(original, synthetic, n_levels, keys, target)
+    frames = [_measures(tables, levels)]
+    for i in range(len(keys)):
+        fewer = [np.delete(codes, i, axis=1) for codes in tables]
+        frames.append(_measures(fewer, levels[:i] + levels[i + 1 :]))
+    left_out = ["", *(names[key] for key in keys)]
+    return pd.concat(frames, keys=left_out, names=["left_out"]).droplevel(1).reset_index()
+
+
+def match_risk(
+    original: Codes, synthetic: Sequence[Codes], n_levels: Sequence[int], keys: Sequence[int]
+) -> pd.DataFrame:
+    """How many records a partially synthetic release lets an intruder match, rightly or wrongly.
+
+    For record i, c_i released records have its original keys; T_i says whether its own row is
+    among them, K_i = [c_i T_i = 1] that it is the only one, F_i = [c_i (1 - T_i) = 1] that the
+    only one is another's. Reiter and Mitra (2009, Journal of Privacy and Confidentiality 1(1)),
+    computed in each release and then averaged as by Hornby and Hu (2021, Transactions on Data
+    Privacy 14(1)).
+
+    Parameters
+    ----------
+    original : (n, p) int
+        Codes from 0 of the original records.
+    synthetic : sequence of (n, p) int
+        One or more released tables; row i of each was made from row i of the original.
+    n_levels : (p,) int
+        Number of levels of each variable.
+    keys : sequence of int
+        Columns that the intruder knows, synthesised or not, one or more.
+
+    Returns
+    -------
+    DataFrame
+        Columns as `measures`; rows expected_match_risk, the sum of T_i / c_i, a number of records
+        in [0, n]; true_match_rate, the sum of K_i over n, in [0, 1]; and false_match_rate, the sum
+        of F_i over the number of records with c_i = 1, in [0, 1], NaN if there is none. The
+        baseline is the expected value if the rows of the release were shuffled.
+
+    Raises
+    ------
+    ValueError
+        As `measures`, or if a release has another number of records than the original.
+    """
+    (first, *others), levels = _checked(original, synthetic, n_levels, keys)
+    n = len(first)
+    values, baselines = [], []
+    for i, codes in enumerate(others):
+        if len(codes) != n:
+            raise ValueError(f"synthetic[{i}] has {len(codes)} records; it must have {n}")
+        own, released = np.split(_combinations(np.concatenate([first, codes]), levels), 2)
+        candidates = np.bincount(released, minlength=own.max() + 1)[own]
+        found, single, true = candidates > 0, candidates == 1, own == released
+        false = (~true[single]).mean() if single.any() else np.nan
+        values.append(((true[found] / candidates[found]).sum(), (true & single).mean(), false))
+        # In shuffled rows record i's own is one of the c_i with probability c_i / n.
+        false = 1 - 1 / n if single.any() else np.nan
+        baselines.append((found.mean(), single.mean() / n, false))
+    names = ["expected_match_risk", "true_match_rate", "false_match_rate"]
+    return _over_releases(
+        pd.DataFrame(values, columns=names), pd.DataFrame(baselines, columns=names)
+    )
+
+
+def _checked(
+    original: Codes,
+    synthetic: Sequence[Codes],
+    n_levels: Sequence[int],
+    keys: Sequence[int],
+    target: int | None = None,
+) -> tuple[list[Codes], list[int]]:
+    """The keys and then the target of the original and of each release, and their levels."""
+    p, columns = len(n_levels), [int(key) for key in keys]
+    if not columns:
+        raise ValueError("keys is empty; it must have one column or more")
+    if target is not None:
+        columns.append(int(target))
+    if any(not 0 <= column < p for column in columns) or len(set(columns)) < len(columns):
+        raise ValueError(
+            f"keys and target are the columns {columns}; they must differ and lie in 0 to {p - 1}"
+        )
+    if len(synthetic) == 0:
+        raise ValueError("synthetic is empty; it must have one released table or more")
+    levels = [int(n_levels[column]) for column in columns]
+    tables: list[Codes] = []
+    for i, codes in enumerate([original, *synthetic]):
+        name, codes = f"synthetic[{i - 1}]" if i else "original", np.asarray(codes)
+        if codes.ndim != 2 or codes.shape[1] != p or len(codes) == 0:
+            raise ValueError(f"{name} has shape {codes.shape}; it must be (1 or more, {p})")
+        if not np.issubdtype(codes.dtype, np.integer):
+            raise ValueError(f"{name} has type {codes.dtype}; it must be of integers from 0")
+        codes = codes[:, columns]
+        for column, n, values in zip(columns, levels, codes.T, strict=True):
+            if values.min() < 0 or values.max() >= n:
+                raise ValueError(
+                    f"{name}, column {column}, runs from {values.min()} to {values.max()}; it "
+                    f"must lie in 0 to {n - 1}"
+                )
+        tables.append(codes.astype(np.int64))
+    return tables, levels
+
+
+def _combinations(codes: Codes, levels: Sequence[int]) -> NDArray[np.intp]:
+    """Number the rows, (n,) from 0, so that equal rows have equal numbers and others do not.
+
+    A row is one integer in mixed radix. Where that would leave int64, what has been joined so far
+    and the next column are each numbered first, by no more numbers than there are rows.
+    """
+    joined, size = np.zeros(len(codes), np.int64), 1
+    for column, n in zip(codes.T, levels, strict=True):
+        if size * n >= 2**63:
+            (joined, before), (column, values) = pd.factorize(joined), pd.factorize(column)
+            size, n = len(before), len(values)
+        joined, size = joined * n + column, size * n
+    return pd.factorize(joined)[0]
+
+
+def _tally(
+    group: NDArray[np.intp], target: Codes, n_groups: int
+) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+    """Records in each group, and the target that all of them have or -1, each (n_groups,)."""
+    level = np.full(n_groups, -1, np.int64)
+    level[group] = target  # of one of the group's records, whichever
+    others = np.bincount(group, target != level[group], minlength=n_groups)
+    return np.bincount(group, minlength=n_groups), np.where(others > 0, -1, level)
+
+
+def _compare(original: Codes, released: Codes, levels: Sequence[int]) -> Comparison:
+    """As `compare`, for tables of the keys and, in the last column, the target."""
+    n, target = len(original), original[:, -1]
+    keys = np.concatenate([original[:, :-1], released[:, :-1]])
+    group = _combinations(keys, levels[:-1])
+    n_groups, q = int(group.max()) + 1, group[:n]
+    d, shared = _tally(q, target, n_groups)
+    s, shared_released = _tally(group[n:], released[:, -1], n_groups)
+    flags = pd.DataFrame(
+        {
+            "UiO": d[q] == 1,
+            "repU": (d[q] == 1) & (s[q] == 1),
+            "iS": s[q] > 0,
+            "Dorig": shared[q] >= 0,
+            "DiS": shared_released[q] >= 0,
+            "DiSCO": shared_released[q] == target,
+            "DiSDiO": (shared_released[q] == target) & (shared[q] >= 0),
+        }
+    )
+    # The mean over released records: a group counts s_q times.
+    aim = (shared_released >= 0) & (d > 0)
+    right = np.bincount(q, flags["DiSCO"], minlength=n_groups)[aim] / d[aim]
+    shares = flags.mean().to_dict()
+    values = {
+        "UiO": shares["UiO"],
+        "UiS": float((s == 1).sum() / len(released)),
+        **shares,
+        "TCAP": float(np.average(right, weights=s[aim])) if aim.any() else np.nan,
+    }
+    return Comparison(flags, values, _baselines(original, len(released), flags, d[q], s[q]))
+
+
+def _baselines(
+    original: Codes,
+    n_released: int,
+    flags: pd.DataFrame,
+    d: NDArray[np.intp],
+    s: NDArray[np.intp],
+) -> dict[str, float]:
+    """Expected measures of a release that knows the margins only; d and s are each record's."""
+    *of_keys, p = (_share_alike(column) for column in original.T)
+    key_prob = np.prod(of_keys, axis=0)  # keys drawn independently are the record's
+    once = n_released * key_prob * (1 - key_prob) ** (n_released - 1)
+    # s draws of the target all are u with probability p_u^s; n p_u records have it.
+    sizes, which = np.unique(s, return_inverse=True)
+    shares, records = np.unique(p, return_counts=True)
+    same = np.where(s > 0, (records / len(p) @ shares[:, None] ** (sizes - 1.0))[which], 0.0)
+    own = np.where(s > 0, p**s, 0.0)
+    right, aimed = s / d @ own, s / d @ same
+    return {
+        "repU": float((once * flags["UiO"]).mean()),
+        "iS": float((1 - (1 - key_prob) ** n_released).mean()),
+        "DiS": float(same.mean()),
+        "DiSCO": float(own.mean()),
+        "DiSDiO": float((own * flags["Dorig"]).mean()),
+        "TCAP": float(right / aimed) if aimed > 0 else np.nan,
+    }
+
+
+def _share_alike(column: Codes) -> NDArray[np.float64]:
+    """Share of the records that have the level of each record, (n,)."""
+    level = pd.factorize(column)[0]
+    return np.bincount(level)[level] / len(column)
+
+
+def _measures(tables: Sequence[Codes], levels: Sequence[int]) -> pd.DataFrame:
+    """As `measures`, for tables of the keys and, in the last column, the target."""
+    found = [_compare(tables[0], released, levels) for released in tables[1:]]
+    return _over_releases(
+        pd.DataFrame([each.measures for each in found]),
+        pd.DataFrame([each.baselines for each in found]),
+    )
+
+
+def _over_releases(values: pd.DataFrame, baselines: pd.DataFrame) -> pd.DataFrame:
+    """Mean and spread of each measure (column) over the releases (rows) where it has a value."""
+    columns = {
+        "releases": values.count(),
+        "mean": values.mean(),
+        "sd": values.std(),
+        "se": values.sem(),
+        "baseline": baselines.mean().reindex(values.columns),
+    }
+    return pd.DataFrame(columns).rename_axis("measure").reset_index()

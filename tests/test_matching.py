@@ -1,0 +1,406 @@
+"""Measures from original and released tables: by hand, by dictionaries, and by enumeration."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from itertools import permutations, product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from srlib import matching
+
+Record = tuple[int, ...]
+A, B, C, D, E, F = range(6)
+# One key and the target, with n = n* = 8; every expected number below is counted from these.
+ORIGINAL = np.array([(A, 0), (B, 0), (B, 0), (C, 0), (C, 1), (D, 2), (E, 1), (E, 1)])
+RELEASED = np.array([(A, 1), (B, 0), (B, 0), (B, 0), (C, 0), (E, 1), (E, 2), (F, 2)])
+HAND = {
+    "UiO": 2 / 8,  # A, D
+    "UiS": 3 / 8,  # A, C, F
+    "repU": 1 / 8,  # A
+    "iS": 7 / 8,  # all but D
+    "Dorig": 6 / 8,  # all but C
+    "DiS": 5 / 8,  # A, B, C
+    "DiSCO": 3 / 8,  # both B and the first C
+    "DiSDiO": 2 / 8,  # both B
+    "TCAP": (1 * 0 + 3 * 1 + 1 * 0.5) / 5,  # released A, B, C; nobody can check F
+}
+# Targets have the margin 4/8, 3/8, 1/8; s_q is 1, 3, 3, 1, 1, 0, 2, 2 of the original records.
+HAND_BASELINES = {
+    "repU": 2 / 8 * (7 / 8) ** 7,  # 8 draws hit A, or D, with probability 1/8 each
+    "iS": (2 * (1 - (7 / 8) ** 8) + 6 * (1 - (6 / 8) ** 8)) / 8,
+    "DiS": (1 + 2 * (64 + 27 + 1) / 512 + 2 * 1 + 0 + 2 * (16 + 9 + 1) / 64) / 8,
+    "DiSCO": (1 / 2 + 2 * (1 / 2) ** 3 + 1 / 2 + 3 / 8 + 0 + 2 * (3 / 8) ** 2) / 8,
+    "DiSDiO": (1 / 2 + 2 * (1 / 2) ** 3 + 0 + 2 * (3 / 8) ** 2) / 8,
+    "TCAP": (1 / 2 + 3 * (1 / 2) ** 3 + (1 / 2 + 3 / 8) / 2 + 2 * (3 / 8) ** 2)
+    / (1 + 3 * (64 + 27 + 1) / 512 + 1 + 2 * (16 + 9 + 1) / 64),  # of released A, B, C, E
+}
+LEVELS = [6, 3]
+
+
+@st.composite
+def any_tables(draw: st.DrawFn) -> tuple[np.ndarray, list[np.ndarray], list[int]]:
+    """An original and one to three releases of four variables, n and n* from 1 to 12."""
+    levels = draw(st.lists(st.integers(1, 3), min_size=4, max_size=4))
+    record = st.tuples(*(st.integers(0, n - 1) for n in levels))
+    dtype = draw(st.sampled_from([np.uint8, np.int64, np.uint64]))
+    tables = [
+        np.array(draw(st.lists(record, min_size=1, max_size=12)), dtype)
+        for _ in range(draw(st.integers(2, 4)))
+    ]
+    return tables[0], tables[1:], levels
+
+
+def by_dictionaries(
+    original: Sequence[Record], released: Sequence[Record], keys: Sequence[int], target: int
+) -> tuple[list[dict[str, bool]], dict[str, float]]:
+    """The measures record by record, as the module's text defines them."""
+
+    def q(record: Record) -> Record:
+        return tuple(record[k] for k in keys)
+
+    d, s = Counter(map(q, original)), Counter(map(q, released))
+    d_t = Counter((q(r), r[target]) for r in original)
+    s_t = Counter((q(r), r[target]) for r in released)
+    flags = []
+    for r in original:
+        in_original = d_t[q(r), r[target]] == d[q(r)]
+        disclosed = [t for (other, t), count in s_t.items() if other == q(r) and count == s[q(r)]]
+        flags.append(
+            {
+                "UiO": d[q(r)] == 1,
+                "repU": d[q(r)] == 1 and s[q(r)] == 1,
+                "iS": s[q(r)] > 0,
+                "Dorig": in_original,
+                "DiS": bool(disclosed),
+                "DiSCO": disclosed == [r[target]],
+                "DiSDiO": disclosed == [r[target]] and in_original,
+            }
+        )
+    values = {name: sum(f[name] for f in flags) / len(flags) for name in flags[0]}
+    values["UiS"] = sum(s[q(r)] == 1 for r in released) / len(released)
+    chances = attributions(original, released, keys, target)
+    values["TCAP"] = sum(chances) / len(chances) if chances else np.nan
+    return flags, values
+
+
+def attributions(
+    original: Sequence[Record], released: Sequence[Record], keys: Sequence[int], target: int
+) -> list[float]:
+    """How often each released record at which an intruder aims is right, one by one."""
+    chances = []
+    for r in released:
+        q = [r[k] for k in keys]
+        alike = [x[target] for x in original if [x[k] for k in keys] == q]
+        shown = {z[target] for z in released if [z[k] for k in keys] == q}
+        if alike and len(shown) == 1:
+            chances.append(alike.count(r[target]) / len(alike))
+    return chances
+
+
+def records(codes: np.ndarray) -> list[Record]:
+    return [tuple(row) for row in codes.tolist()]
+
+
+def column(frame: pd.DataFrame, name: str) -> dict[str, float]:
+    return dict(zip(frame["measure"], frame[name], strict=True))
+
+
+def test_every_number_by_hand() -> None:
+    found = matching.compare(ORIGINAL, RELEASED, LEVELS, [0], 1)
+    assert found.measures == pytest.approx(HAND)
+    assert found.baselines == pytest.approx(HAND_BASELINES)
+    flagged = {name: np.flatnonzero(found.flags[name]).tolist() for name in found.flags}
+    assert flagged == {
+        "UiO": [0, 5],
+        "repU": [0],
+        "iS": [0, 1, 2, 3, 4, 6, 7],
+        "Dorig": [0, 1, 2, 5, 6, 7],
+        "DiS": [0, 1, 2, 3, 4],
+        "DiSCO": [1, 2, 3],
+        "DiSDiO": [1, 2],
+    }
+
+
+@given(any_tables())
+def test_measures_and_flags_by_dictionaries(
+    tables: tuple[np.ndarray, list[np.ndarray], list[int]],
+) -> None:
+    original, synthetic, levels = tables
+    keys, target = [2, 0, 3], 1
+    for released in synthetic:
+        found = matching.compare(original, released, levels, keys, target)
+        flags, values = by_dictionaries(records(original), records(released), keys, target)
+        assert found.flags.to_dict("records") == flags
+        assert found.measures == pytest.approx(values, nan_ok=True)
+
+
+def test_a_release_of_the_original_itself() -> None:
+    rng = np.random.default_rng(1)
+    original = rng.integers(0, 4, (200, 4))
+    found = matching.compare(original, original[::-1], [4] * 4, [0, 1, 2], 3).measures
+    assert found["repU"] == found["UiO"] == found["UiS"] > 0
+    assert found["DiS"] == found["DiSCO"] == found["DiSDiO"] == found["Dorig"] > found["UiO"]
+    assert found["iS"] == found["TCAP"] == 1
+
+
+def test_where_nothing_is_found_tcap_has_no_value() -> None:
+    nobody = np.array([(F, 0), (F, 0)])
+    found = matching.compare(ORIGINAL, nobody, LEVELS, [0], 1)
+    assert [found.measures[name] for name in ("repU", "iS", "DiS", "DiSCO")] == [0, 0, 0, 0]
+    assert np.isnan(found.measures["TCAP"])
+    assert found.baselines["DiS"] == found.baselines["DiSCO"] == 0
+    assert np.isnan(found.baselines["TCAP"])
+    undecided = np.array([(B, 0), (B, 1)])  # matched, but not disclosive
+    found = matching.compare(ORIGINAL, undecided, LEVELS, [0], 1)
+    assert found.measures["iS"] == 2 / 8
+    assert np.isnan(found.measures["TCAP"])
+
+
+def expected(
+    tables: Sequence[tuple[float, np.ndarray]], original: np.ndarray, levels: Sequence[int]
+) -> dict[str, float]:
+    """Means of the measures over possible releases with the probabilities given."""
+    total: Counter[str] = Counter()
+    for probability, released in tables:
+        for name, value in matching.compare(original, released, levels, [0, 1], 2).measures.items():
+            total[name] += probability * value  # type: ignore[assignment]
+    return dict(total)
+
+
+def test_baselines_by_enumerating_releases_that_know_the_margins() -> None:
+    levels = [2, 3, 3]
+    original = np.array([(0, 0, 0), (0, 1, 0), (1, 1, 1), (1, 1, 0), (1, 2, 2)])
+    released = np.array([(0, 1, 0), (1, 1, 1), (1, 1, 1)])
+    margins = [np.bincount(c, minlength=n) / 5 for c, n in zip(original.T, levels, strict=True)]
+    baselines = matching.compare(original, released, levels, [0, 1], 2).baselines
+    cells = list(product(range(2), range(3)))
+    by_keys = [
+        (
+            np.prod([margins[0][a] * margins[1][b] for a, b in keys]),
+            np.column_stack([keys, released[:, 2]]),
+        )
+        for keys in product(cells, repeat=3)
+    ]
+    by_target = [
+        (np.prod(margins[2][list(t)]), np.column_stack([released[:, :2], t]))
+        for t in product(range(3), repeat=3)
+    ]
+    of_keys, of_target = (expected(tables, original, levels) for tables in (by_keys, by_target))
+    for name in ("repU", "iS"):
+        assert baselines[name] == pytest.approx(of_keys[name])
+    for name in ("DiS", "DiSCO", "DiSDiO"):
+        assert baselines[name] == pytest.approx(of_target[name])
+    chances = [
+        (probability, attributions(records(original), records(z), [0, 1], 2))
+        for probability, z in by_target
+    ]
+    right = sum(probability * sum(each) for probability, each in chances)
+    assert baselines["TCAP"] == pytest.approx(right / sum(w * len(each) for w, each in chances))
+    assert 0 < baselines["repU"] < baselines["iS"] < 1
+    assert 0 < baselines["DiSDiO"] < baselines["DiSCO"] < baselines["DiS"] < 1
+
+
+def test_releases_are_averaged_where_a_measure_has_a_value() -> None:
+    nobody = np.array([(F, 0)])
+    frame = matching.measures(ORIGINAL, [RELEASED, nobody, ORIGINAL], LEVELS, [0], 1)
+    assert frame["measure"].tolist() == list(HAND)
+    frame = frame.set_index("measure")
+    # repU is 1/8, 0, 2/8 and TCAP is 7/10, nothing, 1.
+    assert frame.loc["repU", ["releases", "mean", "sd"]].tolist() == pytest.approx(
+        [3, 1 / 8, 1 / 8]
+    )
+    assert frame.loc["repU", "se"] == pytest.approx(1 / 8 / np.sqrt(3))
+    assert frame.loc["TCAP", ["releases", "mean"]].tolist() == pytest.approx([2, 0.85])
+    assert frame.loc["TCAP", "sd"] == pytest.approx(np.std([0.7, 1.0], ddof=1))
+    assert frame.loc["TCAP", "se"] == pytest.approx(np.std([0.7, 1.0], ddof=1) / np.sqrt(2))
+    each = [HAND_BASELINES["repU"], 2 / 8 * 1 / 8, HAND_BASELINES["repU"]]
+    assert frame.loc["repU", "baseline"] == pytest.approx(np.mean(each))
+    assert frame["baseline"].isna().to_numpy().nonzero()[0].tolist() == [0, 1, 4]
+    alone = matching.measures(ORIGINAL, [RELEASED], LEVELS, [0], 1)
+    assert column(alone, "mean") == pytest.approx(HAND)
+    assert alone[["sd", "se"]].isna().all(axis=None)
+
+
+@given(any_tables(), st.randoms(use_true_random=False))
+def test_labels_and_orders_do_not_matter(
+    tables: tuple[np.ndarray, list[np.ndarray], list[int]], random: Any
+) -> None:
+    original, synthetic, levels = tables
+    labels = [np.array(random.sample(range(n), n)) for n in levels]
+
+    def changed(codes: np.ndarray) -> np.ndarray:
+        rows = random.sample(range(len(codes)), len(codes))
+        return np.column_stack([label[c] for label, c in zip(labels, codes[rows].T, strict=True)])
+
+    before = matching.measures(original, synthetic, levels, [0, 1, 2], 3)
+    others = [changed(z) for z in reversed(synthetic)]
+    after = matching.measures(changed(original), others, levels, [2, 0, 1], 3)
+    pd.testing.assert_frame_equal(before, after)
+
+
+@pytest.mark.parametrize(("step", "start", "n_levels"), [(2**31, 0, 2**33), (1, 2**60, 2**61)])
+@given(tables=any_tables())
+def test_more_combinations_than_int64_holds(
+    tables: tuple[np.ndarray, list[np.ndarray], list[int]], step: int, start: int, n_levels: int
+) -> None:
+    """The same levels of the keys under other numbers, among far more that do not occur."""
+    original, synthetic, levels = tables
+
+    def renumbered(codes: np.ndarray) -> np.ndarray:
+        wide = codes.astype(np.uint64)
+        wide[:, :3] = wide[:, :3] * np.uint64(step) + np.uint64(start)
+        return wide
+
+    few = matching.compare(original, synthetic[0], levels, [0, 1, 2], 3)
+    wide = [n_levels, n_levels, n_levels, levels[3]]
+    many = matching.compare(renumbered(original), renumbered(synthetic[0]), wide, [0, 1, 2], 3)
+    pd.testing.assert_frame_equal(few.flags, many.flags)
+    assert few.measures == pytest.approx(many.measures, nan_ok=True)
+    assert few.baselines == pytest.approx(many.baselines, nan_ok=True)
+
+
+def test_which_key_drives_the_risk() -> None:
+    rng = np.random.default_rng(2)
+    levels, names = [2, 3, 30, 4], ["sex", "age", "area", "job"]
+    original, *synthetic = (
+        np.column_stack([rng.integers(0, n, size) for n in levels]) for size in (60, 50, 40)
+    )
+    frame = matching.without_each_key(original, synthetic, levels, [1, 2, 0], 3, names)
+    assert frame.columns[0] == "left_out"
+    assert frame["left_out"].unique().tolist() == ["", "age", "area", "sex"]
+    for left_out, keys in (("", [0, 1, 2]), ("area", [0, 1]), ("sex", [2, 1]), ("age", [2, 0])):
+        rows = frame[frame["left_out"] == left_out].drop(columns="left_out").reset_index(drop=True)
+        pd.testing.assert_frame_equal(rows, matching.measures(original, synthetic, levels, keys, 3))
+    unique = frame[frame["measure"] == "UiO"].set_index("left_out")["mean"]
+    assert unique.idxmin() == "area"
+
+
+def test_without_the_only_key_all_records_are_alike() -> None:
+    frame = matching.without_each_key(ORIGINAL, [RELEASED], LEVELS, [0], 1, ["key", "target"])
+    without = column(frame[frame["left_out"] == "key"], "mean")
+    _, values = by_dictionaries(records(ORIGINAL), records(RELEASED), [], 1)
+    assert without == pytest.approx(values, nan_ok=True)
+    assert without["iS"] == 1
+    assert without["UiO"] == without["DiS"] == 0
+
+
+# Row i of each was made from row i of PARTIAL; the first key was synthesised, the second was not.
+PARTIAL = np.array([(0, 0), (0, 0), (1, 0), (1, 1), (2, 1)])
+MADE = np.array([(0, 0), (1, 0), (0, 0), (1, 1), (1, 1)])
+
+
+def test_match_risk_by_hand() -> None:
+    """c is 2, 2, 1, 2, 0 and T is 1, 0, 0, 1, 0."""
+    frame = matching.match_risk(PARTIAL, [MADE], [3, 2], [0, 1])
+    assert frame["measure"].tolist() == [
+        "expected_match_risk",
+        "true_match_rate",
+        "false_match_rate",
+    ]
+    assert frame["mean"].tolist() == pytest.approx([1 / 2 + 1 / 2, 0, 1 / 1])
+    assert frame["baseline"].tolist() == pytest.approx([4 / 5, 1 / 25, 4 / 5])
+    # Of itself c is 2, 2, 1, 1, 1, and T is 1 throughout.
+    itself = matching.match_risk(PARTIAL, [PARTIAL], [3, 2], [0, 1])
+    assert itself["mean"].tolist() == pytest.approx([4, 3 / 5, 0])
+    both = matching.match_risk(PARTIAL, [MADE, PARTIAL], [3, 2], [0, 1])
+    assert both["mean"].tolist() == pytest.approx([2.5, 3 / 10, 1 / 2])
+    assert both["sd"].tolist() == pytest.approx(np.array([3, 3 / 5, 1]) / np.sqrt(2))
+
+
+def test_without_single_candidates_the_false_match_rate_has_no_value() -> None:
+    original, released = np.array([[0], [0], [1]]), np.array([[0], [0], [0]])
+    frame = matching.match_risk(original, [released], [2], [0])
+    assert frame["mean"].tolist() == pytest.approx([2 / 3, 0, np.nan], nan_ok=True)
+    assert np.isnan(frame["baseline"].iloc[2])
+    frame = matching.match_risk(original, [released, original], [2], [0])
+    assert frame["releases"].tolist() == [2, 2, 1]
+    assert frame["mean"].iloc[2] == 0  # the one record of its own in the second release
+
+
+@given(any_tables())
+def test_match_risk_by_dictionaries(
+    tables: tuple[np.ndarray, list[np.ndarray], list[int]],
+) -> None:
+    original, others, levels = tables
+    synthetic = [np.resize(z, original.shape) for z in others]
+    keys, each = [3, 1], []
+    for released in synthetic:
+        q = [tuple(r[k] for k in keys) for r in records(original)]
+        z = [tuple(r[k] for k in keys) for r in records(released)]
+        c, own = [z.count(x) for x in q], [x == y for x, y in zip(q, z, strict=True)]
+        single = [t for n, t in zip(c, own, strict=True) if n == 1]
+        each.append(
+            [
+                sum(t / n for n, t in zip(c, own, strict=True) if n),
+                sum(single) / len(q),
+                1 - sum(single) / len(single) if single else np.nan,
+            ]
+        )
+    frame = matching.match_risk(original, synthetic, levels, keys)
+    by_loop = pd.DataFrame(each)
+    assert frame["mean"].tolist() == pytest.approx(by_loop.mean().tolist(), nan_ok=True)
+    assert frame["sd"].tolist() == pytest.approx(by_loop.std().tolist(), nan_ok=True)
+    again = matching.match_risk(original, synthetic[::-1], levels, keys)
+    pd.testing.assert_frame_equal(frame, again)
+
+
+def test_match_risk_of_shuffled_rows() -> None:
+    shuffled = [MADE[list(order)] for order in permutations(range(5))]
+    frame = matching.match_risk(PARTIAL, shuffled, [3, 2], [0, 1])
+    assert frame["mean"].tolist() == pytest.approx(frame["baseline"].tolist())
+    assert (frame["sd"] > 0).all()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"keys": []}, "keys is empty"),
+        ({"keys": [0, 2]}, r"columns \[0, 2, 1\]; they must differ and lie in 0 to 1"),
+        ({"keys": [-1]}, "they must differ and lie in 0 to 1"),
+        ({"keys": [1]}, r"columns \[1, 1\]"),
+        ({"target": 0}, r"columns \[0, 0\]"),
+        ({"synthetic": []}, "synthetic is empty"),
+        ({"original": ORIGINAL[:0]}, r"original has shape \(0, 2\)"),
+        ({"synthetic": RELEASED}, r"synthetic\[0\] has shape \(2,\); it must be \(1 or more, 2\)"),
+        ({"synthetic": [RELEASED, RELEASED[:, :1]]}, r"synthetic\[1\] has shape \(8, 1\)"),
+        ({"original": ORIGINAL / 1}, "original has type float64"),
+        ({"original": ORIGINAL - 1}, "original, column 0, runs from -1 to 3; .* in 0 to 5"),
+        ({"n_levels": [6, 2]}, "original, column 1, runs from 0 to 2; .* in 0 to 1"),
+        ({"n_levels": [5, 3]}, r"synthetic\[0\], column 0, runs from 0 to 5; .* in 0 to 4"),
+    ],
+)
+def test_errors_name_what_is_wrong(changes: dict[str, Any], message: str) -> None:
+    arguments: dict[str, Any] = {
+        "original": ORIGINAL,
+        "synthetic": [RELEASED],
+        "n_levels": LEVELS,
+        "keys": [0],
+        "target": 1,
+    }
+    arguments |= changes
+    with pytest.raises(ValueError, match=message):
+        matching.measures(**arguments)
+
+
+def test_errors_of_the_other_functions() -> None:
+    calls: list[tuple[Callable[..., Any], tuple[Any, ...], str]] = [
+        (matching.compare, (ORIGINAL, RELEASED[0], LEVELS, [0], 1), r"synthetic\[0\] has shape"),
+        (
+            matching.without_each_key,
+            (ORIGINAL, [RELEASED], LEVELS, [0], 1, ["key"]),
+            "names has 1 entries; n_levels has 2",
+        ),
+        (
+            matching.match_risk,
+            (PARTIAL, [MADE, MADE[:4]], [3, 2], [0]),
+            r"synthetic\[1\] has 4 records; it must have 5",
+        ),
+    ]
+    for function, arguments, message in calls:
+        with pytest.raises(ValueError, match=message):
+            function(*arguments)
