@@ -71,8 +71,8 @@ def processes(jobs: int) -> Iterator[Workers]:
     pool = ProcessPoolExecutor(jobs, get_context("spawn"), _prepare, (threads,))
 
     def stop() -> None:
-        print("stopping: running points finish; Ctrl-C again kills them", file=sys.stderr)
         try:
+            print("stopping: running points finish; Ctrl-C again kills them", file=sys.stderr)
             pool.shutdown(wait=True, cancel_futures=True)
         except KeyboardInterrupt:
             for process in list((pool._processes or {}).values()):

@@ -276,6 +276,24 @@ def test_interrupted_points_finish_and_the_rest_stays_open(project: Path) -> Non
     assert status[-1] == "open"
 
 
+def test_interrupted_twice_everything_ends_at_once(project: Path) -> None:
+    notebook = project / "notebooks/toy.py"
+    notebook.write_text(notebook.read_text().replace(MARK, SLOW))
+    file = write(project, "grid: {n: [1, 2, 3, 4]}\n")
+    process = subprocess.Popen(
+        command(project, file), cwd=project, stderr=subprocess.PIPE, text=True
+    )
+    kernel = running(project, 1)
+    process.send_signal(signal.SIGINT)
+    assert "running points finish" in (process.stderr or sys.stdin).readline()
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+    assert process.returncode == 1
+    wait_until(lambda: not _alive(kernel))
+    status = pd.read_csv(project / "outputs/toy/sweep_x/index.csv")["status"].tolist()
+    assert status == ["open"] * 4
+
+
 def test_a_full_disk_leaves_nothing_half_and_the_rest_for_later(project: Path) -> None:
     """No file may grow beyond 3,000 bytes, as if the disk were full: an executed notebook does."""
     file = write(project, "grid: {n: [1, 2]}\n")
@@ -327,10 +345,17 @@ def _alive(process: int) -> bool:
 def test_index_of_many_points(project: Path) -> None:
     plan = read(project, "grid: {n: [1, 2, 3, 4, 5], method: [exact, simulated]}\nreplicates: 50\n")
     assert len(plan.points) == 500
-    plan.folder.mkdir(parents=True)
+    for i, point in enumerate(plan.points):
+        if i % 5:  # three in five are done, one in five failed, one in five is open
+            folder = plan.failed_folder(point) if i % 5 == 1 else plan.folder / point.name
+            folder.mkdir(parents=True)
+            told = {"status": "x", "error": "why\nand where", "seconds": i}
+            (folder / "provenance.json").write_text(json.dumps(told))
     index = pd.read_csv(sweep.write_index(plan))
     assert len(index) == 500
-    assert set(index["status"]) == {"open"}
+    assert index["point"].tolist() == [point.name for point in plan.points]
+    assert index["status"].value_counts().to_dict() == {"done": 300, "failed": 100, "open": 100}
+    assert set(index.loc[index["status"] == "failed", "error"]) == {"why"}
     assert {"n", "method", "seed"} <= set(index.columns)
 
 
