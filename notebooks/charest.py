@@ -480,15 +480,15 @@ def realised(model: str, size: int, two: list[tuple[np.ndarray, np.ndarray]]) ->
 
 
 # %% tags=["monte-carlo"]
-told_columns = ["model", "draws", "mcse", "largest mcse", "largest difference", "within 2 mcse"]
+told_columns = ["model", "draws", "mcse", "mcse_max", "apart", "within"]
 told_columns += ["sensitivity", "declared", "epsilon", "seed_unknown"]
 told = pd.DataFrame(realised(*case, two) for case, two in runs.items())
 told = told.sort_values(["model", "draws"], ascending=[False, True])
 show(record.table("monte_carlo_scores", told), digits=2)
 
 # %% [markdown]
-# `mcse` is the Monte Carlo standard error of an estimated score (median and largest over data sets and
-# releases), `largest difference` that of two runs, `within 2 mcse` how often two runs agree within twice
+# `mcse` is the Monte Carlo standard error of an estimated score, the median over data sets and releases
+# (`mcse_max` the largest); two runs are at most `apart`, and a share of `within` agrees within twice
 # their joint error, which would be in 95 % of the cases if the errors were normal and known. Fresh draws
 # come close to that from below; with common draws all data sets share one set of draws, and agree or
 # differ together. `sensitivity` is that of the estimated score. With fresh draws it is mostly
