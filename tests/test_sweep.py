@@ -223,15 +223,22 @@ def test_a_point_that_writes_nothing_is_done_and_said_to_lack_the_table(project:
     assert subprocess.run([*collect, "nothing"], **settings).returncode == 2
 
 
-def test_killed_at_once_and_resumed(project: Path) -> None:
-    """kill -9 of the whole sweep in the middle of a point: its kernel goes, nothing half stays."""
+def in_its_first_point(project: Path, text: str) -> tuple[subprocess.Popen[str], Path, int]:
+    """A sweep whose first point waits for word: its process, its file and the point's kernel."""
     notebook = project / "notebooks/toy.py"
     notebook.write_text(notebook.read_text().replace(MARK, SLOW))
-    file = write(project, "grid: {n: [1, 2]}\n")
-    process = subprocess.Popen(command(project, file), cwd=project, stderr=subprocess.DEVNULL)
-    kernel = running(project, 1)
+    file = write(project, text)
+    process = subprocess.Popen(
+        command(project, file), cwd=project, stderr=subprocess.PIPE, text=True
+    )
+    return process, file, running(project, 1)
+
+
+def test_killed_at_once_and_resumed(project: Path) -> None:
+    """kill -9 of the whole sweep in the middle of a point: its kernel goes, nothing half stays."""
+    process, file, kernel = in_its_first_point(project, "grid: {n: [1, 2]}\n")
     process.kill()
-    process.wait(timeout=30)
+    process.communicate(timeout=30)
     wait_until(lambda: not _alive(kernel))
     assert list(project.glob("outputs/toy/sweep_x/n=*")) == []
     (project / "go").touch()
@@ -241,13 +248,8 @@ def test_killed_at_once_and_resumed(project: Path) -> None:
 
 
 def test_a_killed_kernel_is_a_failed_point_and_the_next_one_runs(project: Path) -> None:
-    notebook = project / "notebooks/toy.py"
-    notebook.write_text(notebook.read_text().replace(MARK, SLOW))
-    file = write(project, "grid: {n: [1, 2]}\n")
-    process = subprocess.Popen(
-        command(project, file), cwd=project, stderr=subprocess.PIPE, text=True
-    )
-    os.kill(running(project, 1), signal.SIGKILL)
+    process, file, kernel = in_its_first_point(project, "grid: {n: [1, 2]}\n")
+    os.kill(kernel, signal.SIGKILL)
     (project / "go").touch()
     process.communicate(timeout=120)
     assert process.returncode == 1
@@ -258,13 +260,7 @@ def test_a_killed_kernel_is_a_failed_point_and_the_next_one_runs(project: Path) 
 
 
 def test_interrupted_points_finish_and_the_rest_stays_open(project: Path) -> None:
-    notebook = project / "notebooks/toy.py"
-    notebook.write_text(notebook.read_text().replace(MARK, SLOW))
-    file = write(project, "grid: {n: [1, 2, 3, 4]}\n")
-    process = subprocess.Popen(
-        command(project, file), cwd=project, stderr=subprocess.PIPE, text=True
-    )
-    running(project, 1)
+    process, _, _ = in_its_first_point(project, "grid: {n: [1, 2, 3, 4]}\n")
     process.send_signal(signal.SIGINT)
     time.sleep(0.5)
     (project / "go").touch()
@@ -277,13 +273,7 @@ def test_interrupted_points_finish_and_the_rest_stays_open(project: Path) -> Non
 
 
 def test_interrupted_twice_everything_ends_at_once(project: Path) -> None:
-    notebook = project / "notebooks/toy.py"
-    notebook.write_text(notebook.read_text().replace(MARK, SLOW))
-    file = write(project, "grid: {n: [1, 2, 3, 4]}\n")
-    process = subprocess.Popen(
-        command(project, file), cwd=project, stderr=subprocess.PIPE, text=True
-    )
-    kernel = running(project, 1)
+    process, _, kernel = in_its_first_point(project, "grid: {n: [1, 2, 3, 4]}\n")
     process.send_signal(signal.SIGINT)
     assert "running points finish" in (process.stderr or sys.stdin).readline()
     process.send_signal(signal.SIGINT)
