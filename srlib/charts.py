@@ -718,18 +718,18 @@ def lines(
     curves = _in_order(shown["curve"])
     pick = alt.selection_point(name="pick", fields=["curve"], bind="legend")
     colour = _ordered("curve", curves, None) if ordered else _colour("curve", curves)
-    marks = (
-        alt.Chart(_compact(shown[["x", "y", "curve"]]))
-        .mark_line(strokeWidth=2, point=alt.OverlayMarkDef(size=16), tooltip=True)
-        .encode(
-            x=_axis("x", x_title, log_x, zero=False, channel=alt.X),
-            y=_axis("y", y_title, log_y, zero=zero, channel=alt.Y),
-            color=colour.legend(columns=max(1, 80 // (6 + max(map(len, curves))))),
-            opacity=alt.when(pick).then(alt.value(1)).otherwise(alt.value(0.12)),
-        )
-        .add_params(pick)
+    base = alt.Chart(_compact(shown[["x", "y", "curve"]])).encode(
+        x=_axis("x", x_title, log_x, zero=False, channel=alt.X),
+        y=_axis("y", y_title, log_y, zero=zero, channel=alt.Y),
+        color=colour.legend(columns=max(1, 80 // (6 + max(map(len, curves))))),
+        opacity=alt.when(pick).then(alt.value(1)).otherwise(alt.value(0.12)),
     )
-    layers = [marks] if reference is None else [_reference_y(reference), marks]
+    # Points in a layer of their own: JupyterLab's Vega-Lite cannot have a line's own points picked.
+    marks = [
+        base.mark_line(strokeWidth=2).add_params(pick),
+        base.mark_point(filled=True, size=16, tooltip=True),
+    ]
+    layers = marks if reference is None else [_reference_y(reference), *marks]
     ends = "; ".join(
         f"{name}: {rows['y'].iloc[0]:.3g} at {rows['x'].iloc[0]:.3g}, "
         f"{rows['y'].iloc[-1]:.3g} at {rows['x'].iloc[-1]:.3g}"

@@ -198,6 +198,22 @@ def test_specification_stays_small_and_is_plain_json(drawn):
     assert len(json.dumps(spec, allow_nan=False)) < 130_000
 
 
+def units(spec):
+    """All parts of a specification that have a mark."""
+    inner = [part for key in ("layer", "vconcat", "hconcat") for part in spec.get(key, [])]
+    return [spec] * ("mark" in spec) + [unit for part in inner for unit in units(part)]
+
+
+def test_no_line_with_points_of_its_own_is_picked(drawn):
+    """JupyterLab's Vega-Lite, 5.6, names the selection's signals twice and draws nothing."""
+    spec, _ = drawn
+    picked = {view for param in spec.get("params", []) for view in param.get("views", [])}
+    for unit in units(spec):
+        assert isinstance(unit["mark"], str) or "point" not in unit["mark"] or (
+            unit.get("name") not in picked and "params" not in unit
+        )  # fmt: skip
+
+
 def test_drawing_does_not_depend_on_what_was_drawn_before(drawn):
     spec, svg = drawn
     assert charts.svg(spec) == svg
