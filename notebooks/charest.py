@@ -533,7 +533,7 @@ true = np.array([(codes == cell).all(axis=1).sum() for cell in cells])
 # %% tags=["monte-carlo"]
 def fitted(records: np.ndarray, purpose: str) -> np.ndarray:
     """Log cell probabilities in draws of the DPMPM given some records."""
-    settings = {"n_classes": 10, "burn_in": 2000, "n_draws": 1000, "thin": 5, "n_chains": 4}
+    settings = {"n_classes": 10, "burn_in": 5000, "n_draws": 1000, "thin": 20, "n_chains": 4}
     draws = dpmpm.sample_posterior(records, levels, rng=stream(seed, purpose), **settings)
     return dpmpm.cell_log_prob(draws, cells)
 
@@ -557,12 +557,15 @@ record.figure("model_trace", charts.trace(diagnostics.long_format(of_model)))
 
 # %% tags=["monte-carlo"]
 walk = {"n_draws": 500, "thin": 1000, "n_chains": 4, "most": 8}
-given_data, differences, rng = every_fortieth(model), [], stream(seed, "first")
+given_data, differences, refits = every_fortieth(model), [], []
+rng = stream(seed, "first")
 visited = contingency.metropolis(given_data, 0.1, len(codes), rng=rng, **walk)[0][:, ::20]
 for i in range(8):
     changed = codes.copy()
     changed[i] = cells[(i * 7) % len(cells)]
-    draws = given_data, every_fortieth(fitted(changed, f"{i}"))
+    refit = fitted(changed, f"{i}")
+    refits.append(diagnostics.r_hat(refit).max())
+    draws = given_data, every_fortieth(refit)
     both = [contingency.log_predictive(d, visited.reshape(-1, len(cells))) for d in draws]
     two, errors = zip(*both, strict=True)
     apart = np.abs(np.subtract(*two))
@@ -574,6 +577,7 @@ rate, rng = 1 / (2 * low), stream(seed, "walk")
 released, score, moved = contingency.metropolis(given_data, rate, len(codes), rng=rng, **walk)
 print(f"sensitivity at least {low:.1f}, rate at most {rate:.3f}, {moved:.0%} moved")
 print(f"Monte Carlo error of that difference of scores: {error:.1f}")
+print(f"R-hat of the refits, over all cells: at most {max(refits):.3f}")
 
 # %% tags=["monte-carlo"]
 quantities = {
