@@ -169,7 +169,7 @@ def _gather(plan: "Sweep") -> None:
 
     try:
         for table in plan.collect:
-            sweeps.load(plan.folder, table).to_csv(plan.folder / f"{table}.csv", index=False)
+            sweeps.gather(plan.folder, table)
         if plan.picture:
             from srlib import charts
             from srlib.record import Record
@@ -191,12 +191,10 @@ def collect(folder: Path, table: str | None) -> None:
     from srlib import sweep as sweeps
 
     try:
-        frame = sweeps.load(folder, table)
+        frame = sweeps.gather(folder, table)
     except ValueError as error:
         raise UsageError(str(error)) from None
-    path = folder / f"{table or 'results'}.csv"
-    frame.to_csv(path, index=False)
-    click.echo(f"{len(frame)} rows: {_shown(path)}")
+    click.echo(f"{len(frame)} rows: {_shown(folder / f'{table or "results"}.csv')}")
     if lacking := len(sweeps.finished(folder)) - frame["point"].nunique():
         click.echo(f"{lacking} finished points have no rows of it", err=True)
 

@@ -150,10 +150,10 @@ def read_sweep(root: Path, file: Path, outputs: Path) -> Sweep:
                 problems[str(error)] = None
         return good
 
-    # Local import: hashing needs what runs notebooks, bad usage does not.
     common, varied = checked(_mapping(content, "base", file)), [checked(row) for row in rows]
     if problems:
         raise UsageError("\n".join(f"{file}: {line}" for line in problems))
+    # Imported here: hashing needs what runs notebooks, bad usage does not.
     from srlib.run import source_hash
 
     source = source_hash(root / "notebooks" / f"{paper}.py")
@@ -514,3 +514,29 @@ def load(folder: Path, table: str | None = None) -> "pd.DataFrame":
     if not frames:
         raise ValueError(f"table is {table!r}; no finished point has it")
     return pd.concat(frames, ignore_index=True)
+
+
+def gather(folder: Path, table: str | None = None) -> "pd.DataFrame":
+    """Write what `load` returns as ``TABLE.csv`` into the sweep's folder, whole or not at all.
+
+    A table that is confidential in a point's folder is named in ``CONFIDENTIAL.txt`` here too.
+
+    Parameters
+    ----------
+    folder, table
+        As of `load`; without a table the file is ``results.csv``.
+    """
+    frame = load(folder, table)
+    path = Path(folder) / f"{table or 'results'}.csv"
+    partial = path.with_name(f".tmp-{uuid.uuid4().hex[:8]}.csv")
+    try:
+        frame.to_csv(partial, index=False)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+    marks = (point / "tables" / "CONFIDENTIAL.txt" for point in finished(folder))
+    if any(path.name in m.read_text(encoding="utf-8").splitlines() for m in marks if m.is_file()):
+        mark = path.with_name("CONFIDENTIAL.txt")
+        before = mark.read_text(encoding="utf-8").splitlines() if mark.is_file() else []
+        mark.write_text("\n".join(sorted({*before, path.name})) + "\n", encoding="utf-8")
+    return frame

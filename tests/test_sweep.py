@@ -140,6 +140,7 @@ def test_a_sweep_is_run_resumed_and_collected(project: Path) -> None:
     gathered = pd.read_csv(folder / "values.csv")
     assert gathered.columns.tolist()[:4] == ["n", "share", "label", "value"]
     assert len(gathered) == 2 * (1 + 2)
+    assert (folder / "CONFIDENTIAL.txt").read_text() == "values.csv\n"
     assert "value" in (folder / "figures/sweep_x.svg").read_text(encoding="utf-8")
     results = sweep.load(folder)
     assert set(results["total"]) == {0.0, 0.1, 0.5}
