@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -330,6 +330,14 @@ class Schema:
             problems.append(f"unknown columns {shown(unknown)} (ignore_columns leaves them out)")
         if problems:
             raise ValueError(f"{'; '.join(problems)}; the schema has {', '.join(self.names)}")
+
+    def check_apart(self, columns: Collection[str]) -> None:
+        """Raise ValueError if a variable is called like a column that will stand beside them."""
+        if taken := [name for name in self.names if name in columns]:
+            raise ValueError(
+                f"variables are called {shown(taken)}, like columns of the tables that are made of "
+                f"them; rename them. Taken are {', '.join(columns)}"
+            )
 
     @property
     def _code_type(self) -> np.dtype[Any]:
