@@ -56,7 +56,7 @@ data: str = ""  # CSV file of categorical columns; acs:2012:nc to download; empt
 schema: str = ""  # YAML file that declares the variables; empty: recognised or inferred
 drop_missing: bool = False  # drop records with missing values (and say how many)
 ignore_columns: bool = False  # leave out columns that the schema does not declare
-vintage: int = 2012  # [2000, 2100] year of a raw ACS person file that is given by its path
+vintage: int = 2012  # [2008, 2100] year of a raw ACS person file that is given by its path
 n_records: int = 2000  # [10, inf) records used; a seeded sample where the file has more
 pairs: list[list[str]] = []  # pairs for Figures 1 and 2; empty: the paper's, or outcome's
 outcome: str = "DIS"  # outcome of the regression: its last level against the others
@@ -100,6 +100,8 @@ table = microdata.load(
     data, schema, n_records=n_records, drop_missing=drop_missing, ignore_columns=ignore_columns,
     vintage=vintage, rng=stream(seed, "records"),
 )  # fmt: skip
+beside = "repetitions estimator probability rank support_size log_mcse pareto_k"
+table.schema.check_apart([*beside.split(), "combination", "prior", "posterior"])
 if not pairs and table.schema == microdata.ACS:
     pairs = [["WKL", "SCHL"], ["HISP", "RACE1P"]]
 pairs = pairs or [[outcome, predictor] for predictor in predictors[:2]]
@@ -641,8 +643,6 @@ gains.groupby(rarity).quantile([0.05, 0.5, 0.95]).rename_axis([None, "quantile"]
 design = {"n_variables": len(levels), "n_cells": table.schema.n_cells}
 design |= {"n_synthetic_sets": n_releases, "support_size": predictive.support_size}
 design |= {"subset_size": risk.support_size, "prior_odds_ratio_11111213121111": 0.0585 / 0.0398}
-
-# %%
 names = "n_records distinct_combinations combinations_once combinations_twice"
 names += " combinations_three_times most_frequent_combination"
 sampled = dict(zip(names.split(), counts.drop(columns="cells").iloc[0], strict=True))
@@ -694,7 +694,7 @@ notes = dict.fromkeys(tolerances if same_file else (), "section What did not rep
 notes["prior_odds_ratio_11111213121111"] = "cut, not rounded; section What did not reproduce"
 
 
-# %% tags=["monte-carlo"]
+# %% tags=["confidential"]
 def skip(number: str) -> str | None:
     """Reason why a printed number is not judged in this run, if there is one."""
     return None if number in judged else "belongs to the paper's own sample, release or settings"
@@ -704,10 +704,17 @@ computed = design | sampled | released
 book = ledger(
     "hu_reiter_wang", computed, skip=skip, notes=notes, tolerances=tolerances if same_file else {}
 )
-record.table("ledger", book)
+of_one_record = book["id"].isin(list(found))
+_ = record.table("ledger", book, confidential=book["computed"].notna()[of_one_record].any())
+
+# %% [markdown]
+# That the data have one of the paper's combinations, and at what risk, is confidential: rows of
+# single combinations are in the file alone.
+
+# %% tags=["monte-carlo"]
 record.result("ledger_differs", (book["verdict"] == "differs").sum())
 print(book["verdict"].value_counts().to_string())
-of_each = book[book["computed"].notna()].groupby("source").head(3)
+of_each = book[book["computed"].notna() & ~of_one_record].groupby("source").head(3)
 show(of_each.drop(columns=["id", "relation", "note"]).head(12))
 
 # %% [markdown]
