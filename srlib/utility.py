@@ -24,7 +24,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import special, stats
+from scipy import special
 
 from srlib.inference import Regression
 from srlib.matching import over_releases
@@ -83,7 +83,9 @@ def _binomial_deviation(n: int, p: NDArray[np.float64]) -> NDArray[np.float64]:
     """E |X - n p| of binomial counts, by de Moivre's closed form."""
     p = p[(p > 0) & (p < 1)]
     above = np.floor(n * p) + 1
-    return 2 * above * (1 - p) * stats.binom.pmf(above, n, p)
+    log_pmf = special.xlogy(above, p) + special.xlog1py(n - above, -p)
+    log_pmf -= special.betaln(above + 1, n - above + 1) + np.log(n + 1)
+    return 2 * above * (1 - p) * np.exp(log_pmf)
 
 
 def propensity(
@@ -202,7 +204,7 @@ def interval_overlap(
         for codes in (original, *synthetic)
     ]
     first, *others = fits
-    quantile = stats.norm.ppf((1 + level) / 2)
+    quantile = special.ndtri((1 + level) / 2)
     overlaps = pd.DataFrame([_overlap(first, fit, quantile) for fit in others])
     expected = [_expected_overlap(np.sqrt(len(original) / len(z)), quantile) for z in synthetic]
     estimates = pd.DataFrame([fit.estimate[1:] for fit in others])
@@ -235,9 +237,8 @@ def _expected_overlap(ratio: float, quantile: float) -> float:
     width, other = 2 * quantile, 2 * quantile * ratio
     spare = abs(width - other) / 2
     z = spare / ratio
-    beyond = spare * (2 * stats.norm.cdf(z) - 1) - 2 * ratio * (
-        stats.norm.pdf(0) - stats.norm.pdf(z)
-    )
+    density = (1 - np.exp(-(z**2) / 2)) / np.sqrt(2 * np.pi)
+    beyond = spare * (2 * special.ndtr(z) - 1) - 2 * ratio * density
     common = (width + other) / 2 - ratio * np.sqrt(2 / np.pi) - beyond
     return float((common / width + common / other) / 2)
 
