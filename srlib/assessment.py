@@ -16,11 +16,11 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from srlib import diagnostics
+from srlib import diagnostics, matching, utility
 from srlib.disclosure import neighbourhood_ratios, predictive_ratio
 from srlib.dpmpm import Draws, cell_log_prob
 from srlib.mechanism import posterior
-from srlib.microdata import load, read_table
+from srlib.microdata import distinct, load, read_table
 from srlib.schema import Schema
 
 Codes = NDArray[np.integer]
@@ -30,6 +30,22 @@ Codes = NDArray[np.integer]
 NOTABLE, ERRORS, FAR = 0.01, 2.0, 0.05
 # pMSE over what sampling alone gives, in units of what a fresh sample of the population gives.
 TOO_CLOSE, CLOSE, DISTANT = 0.25, 1.5, 5.0
+
+# The regression behind pMSE has products of variables while there are this many records for each
+# of its parameters, and no more than these; with fewer records its reference is too low.
+RECORDS_A_PARAMETER, MOST_PARAMETERS = 5, 1_000
+
+# What `read` takes, under the names of the notebook's parameters.
+SETTINGS = (
+    "original",
+    "released",
+    "schema",
+    "keys",
+    "target",
+    "drop_missing",
+    "ignore_columns",
+    "partially_synthetic",
+)
 
 _BLOCK = 20_000  # combinations whose candidates are held at once
 _JUDGED = 5_000  # combinations over which R-hat is computed
@@ -51,6 +67,8 @@ class Submission:
         Columns that the intruder knows.
     target : int
         Column that the intruder wants to know.
+    partially_synthetic : bool
+        Whether row i of each release was made from row i of the original.
     notes : tuple of str
         One sentence for all that was recognised, inferred, dropped or chosen.
     """
@@ -60,7 +78,36 @@ class Submission:
     released: tuple[Codes, ...]
     keys: tuple[int, ...]
     target: int
-    notes: tuple[str, ...]
+    partially_synthetic: bool = False
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Findings:
+    """All that was computed of a submission.
+
+    Attributes
+    ----------
+    measures, lacking, matches : DataFrame
+        As `matching.measures`, `matching.without_each_key` and `matching.match_risk` return; the
+        last is None unless the releases are partially synthetic.
+    margins, pmse, overlap : DataFrame
+        As `utility.margins`, `utility.propensity` and `utility.interval_overlap` return.
+    interactions : bool
+        Whether the regression behind pMSE has products of variables.
+    risks, chains : DataFrame
+        As `model_risks` and `convergence` return.
+    """
+
+    measures: pd.DataFrame
+    lacking: pd.DataFrame
+    matches: pd.DataFrame | None
+    margins: pd.DataFrame
+    pmse: pd.DataFrame
+    overlap: pd.DataFrame
+    interactions: bool
+    risks: pd.DataFrame
+    chains: pd.DataFrame
 
 
 def read(
@@ -138,6 +185,7 @@ def read(
         released=tuple(table.codes for table in tables[1:]),
         keys=keys_at,
         target=target_at,
+        partially_synthetic=partially_synthetic,
         notes=(*of_files, *chosen),
     )
 
@@ -175,6 +223,73 @@ def roles(schema: Schema, keys: Sequence[str], target: str) -> tuple[tuple[int, 
     target_at = schema.positions([target], "target")[0]
     at = schema.positions(keys or [name for name in names if name != target], "keys")
     return tuple(at), target_at
+
+
+def assess(submission: Submission, draws: Draws, joined: Sequence[Draws]) -> Findings:
+    """Compute everything that the report says.
+
+    Parameters
+    ----------
+    submission : Submission
+        What is assessed.
+    draws : Draws
+        Of the DPMPM, given the original records; two chains or more.
+    joined : sequence of Draws
+        Given the original joined with each release.
+    """
+    schema, original, released = submission.schema, submission.original, submission.released
+    levels, names = schema.n_levels.tolist(), schema.names
+    keys, target = submission.keys, submission.target
+    labels = [variable.labels for variable in schema.variables]
+    smallest = len(original) + min(len(z) for z in released)
+    most = min(smallest / RECORDS_A_PARAMETER, MOST_PARAMETERS)
+    interactions = utility.n_parameters(levels, True) <= most
+    combinations, repetitions, _ = distinct(original)
+    sets = {"the original": draws}
+    sets |= {f"the original and release {i}": d for i, d in enumerate(joined, start=1)}
+    return Findings(
+        measures=matching.measures(original, released, levels, keys, target),
+        lacking=matching.without_each_key(original, released, levels, keys, target, names),
+        matches=matching.match_risk(original, released, levels, keys)
+        if submission.partially_synthetic
+        else None,
+        margins=utility.margins(original, released, levels, names),
+        pmse=utility.propensity(original, released, levels, interactions=interactions),
+        overlap=utility.interval_overlap(original, released, labels, names, keys, target),
+        interactions=interactions,
+        risks=model_risks(draws, joined, combinations, repetitions, target),
+        chains=convergence(sets, combinations),
+    )
+
+
+def exposed(submission: Submission, findings: Findings) -> pd.DataFrame:
+    """Every original combination with what the report found of it. Confidential.
+
+    Parameters
+    ----------
+    submission, findings
+        As of `assess`.
+
+    Returns
+    -------
+    DataFrame
+        One row a distinct combination: record, the labels of its values; repU and DiSCO, in how
+        many releases it counts as such; and the columns of `model_risks`. First those with the
+        largest repU, then DiSCO, then probability.
+    """
+    combinations, _, inverse = distinct(submission.original)
+    levels, of_keys = submission.schema.n_levels.tolist(), (submission.keys, submission.target)
+    found = pd.DataFrame(0, index=inverse, columns=["repU", "DiSCO"])
+    for released in submission.released:
+        flags = matching.compare(submission.original, released, levels, *of_keys).flags
+        found += flags[["repU", "DiSCO"]].to_numpy()
+    labels = submission.schema.decode(combinations).astype(str)
+    frame = findings.risks.copy()
+    frame.insert(0, "record", labels.agg(", ".join, axis=1))
+    for at, name in enumerate(found, start=1):  # records of one combination have the same flags
+        frame.insert(at, name, found[name].groupby(level=0).max())
+    order = ["repU", "DiSCO", "probability"]
+    return frame.sort_values(order, ascending=False, kind="stable").reset_index(drop=True)
 
 
 # ----------------------------------------------------------------------------- posterior risks
@@ -306,45 +421,23 @@ def convergence(sets: dict[str, Draws], combinations: Codes) -> pd.DataFrame:
 # ------------------------------------------------------------------------------------- verdict
 
 
-def verdict(
-    submission: Submission,
-    measures: pd.DataFrame,
-    lacking: pd.DataFrame,
-    pmse: pd.DataFrame,
-    overlap: pd.DataFrame,
-    risks: pd.DataFrame,
-    chains: pd.DataFrame,
-    matches: pd.DataFrame | None = None,
-) -> dict[str, str]:
+def verdict(submission: Submission, findings: Findings) -> dict[str, str]:
     """The report in a few sentences, each number with direction, uncertainty and baseline.
 
     Nothing in it names a record.
 
-    Parameters
-    ----------
-    submission : Submission
-        What was assessed.
-    measures, lacking : DataFrame
-        As `matching.measures` and `matching.without_each_key` return.
-    pmse, overlap : DataFrame
-        As `utility.propensity` and `utility.interval_overlap` return.
-    risks, chains : DataFrame
-        As `model_risks` and `convergence` return.
-    matches : DataFrame, optional
-        As `matching.match_risk` returns, for partially synthetic releases.
-
     Returns
     -------
     dict of str to str
-        Text by topic: overall, tables, identity, attributes, driver, matches (where given),
-        model, convergence, utility.
+        Text by topic: overall, tables, identity, attributes, driver, matches (of partially
+        synthetic releases), model, convergence and utility.
     """
-    found = measures.set_index("measure")
+    found = findings.measures.set_index("measure")
     words = {name: _word(found.loc[name]) for name in ("repU", "DiSCO", "TCAP")}
-    model, gains = _of_model(submission, risks)
-    use, useful = _of_utility(submission, pmse, overlap)
+    model, learned = _of_model(submission, findings.risks)
+    use, useful = _of_utility(submission, findings)
     texts = {
-        "overall": f"{_of_words(words)} {gains} {useful}",
+        "overall": f"{_of_words(words)} {learned} {useful}",
         "tables": _of_tables(submission),
         "identity": (
             f"{_share(found.loc['repU'])} of the original records are alone with their keys both "
@@ -359,19 +452,19 @@ def verdict(
             f"Targets drawn from their margin would give "
             f"{_percent(found.loc['DiSCO', 'baseline'])}: {words['DiSCO']}. {_of_tcap(found)}"
         ),
-        "driver": _of_driver(lacking),
+        "driver": _of_driver(findings.lacking),
     }
-    if matches is not None:
-        texts["matches"] = _of_matches(matches, len(submission.original))
+    if findings.matches is not None:
+        texts["matches"] = _of_matches(findings.matches, len(submission.original))
     return texts | {
         "model": model,
-        "convergence": _of_chains(chains, risks, len(submission.released)),
+        "convergence": _of_chains(findings, len(submission.released)),
         "utility": use,
     }
 
 
 def _percent(value: float) -> str:
-    return "no value" if np.isnan(value) else f"{100 * value:.1f} %"
+    return "no value" if np.isnan(value) else f"{100 * value:.1f}\u00a0%"
 
 
 def _share(row: pd.Series) -> str:
@@ -474,24 +567,27 @@ def _of_model(submission: Submission, risks: pd.DataFrame) -> tuple[str, str]:
         "is an assumption of this report, not a fact about the release: the true record is the "
         f"most probable of its {size} candidates for {_percent(first)} of the records (higher is "
         f"riskier; {_percent(1 / size)} if their order meant nothing). Its largest probability is "
-        f"{top['probability']:.3f}, known to {_percent(top['log_mcse'])} of itself; before the "
-        f"release it is {1 / size:.3f}. Where only {target} is unknown, the release multiplies the "
-        f"probability of the true value by {median:.2f} for the median record and {high:.2f} at "
-        f"the 95th percentile (1 if it told nothing, higher is riskier); for {_percent(doubled)} "
-        "it more than doubles, beyond twice the error."
+        f"{top['probability']:.3f} (standard error {_percent(top['log_mcse'])} of it); before "
+        f"the release it is {1 / size:.3f}. Where only {target} is unknown, the release multiplies "
+        f"the probability of the true value by {median:.2f} for the median record and {high:.2f} "
+        "at the 95th percentile (1 if it told nothing, higher is riskier); for "
+        f"{_percent(doubled)} it more than doubles it, beyond twice the error. The standard error "
+        f"of a record's factor is {_percent(risks['log_gain_mcse'].median())} of it (median)."
     )
-    if doubled > NOTABLE or first > ERRORS / size + NOTABLE:
-        return text, "The model-based intruder learns something of single records."
-    return text, "The model-based intruder learns little of single records."
+    mean = np.exp((w * risks["log_gain"]).sum())
+    return text, (
+        "For an intruder who knows all other records and believes in the DPMPM it multiplies the "
+        f"probability of the true {target} by {mean:.2f} on (geometric) average."
+    )
 
 
-def _of_utility(
-    submission: Submission, pmse: pd.DataFrame, overlap: pd.DataFrame
-) -> tuple[str, str]:
+def _of_utility(submission: Submission, findings: Findings) -> tuple[str, str]:
     """The sentences on utility, and the one for the overall verdict."""
     n = len(submission.original)
     fresh = np.mean([1 + len(z) / n for z in submission.released])
-    ratio = pmse.set_index("measure").loc["ratio"]
+    ratio = findings.pmse.set_index("measure").loc["ratio"]
+    overlap = findings.overlap
+    terms = "levels and pairs of levels" if findings.interactions else "levels, without their pairs"
     error = "" if np.isnan(ratio["se"]) else f" (standard error {ratio['se']:.2f})"
     known = overlap["mean"].notna()
     shared = (
@@ -502,7 +598,7 @@ def _of_utility(
         else "No coefficient of the regression can be compared."
     )
     text = (
-        f"A regression that tries to tell original from released records leaves a pMSE of "
+        f"A regression on {terms} that tries to tell original from released records has a pMSE of "
         f"{ratio['mean']:.2f}{error} times what a correct model would (lower is more useful; 1 is "
         f"a correct model's, {fresh:.2f} a fresh sample's of the same population). {shared}"
     )
@@ -517,20 +613,22 @@ def _of_utility(
     return text, f"Utility is {word}."
 
 
-def _of_chains(chains: pd.DataFrame, risks: pd.DataFrame, m: int) -> str:
+def _of_chains(findings: Findings, m: int) -> str:
+    chains, risks = findings.chains, findings.risks
     of_data, worst = chains.iloc[0], chains.loc[chains["r_hat_95"].idxmax()]
     error = risks["log_mcse"].median()
     text = (
         f"The model-based numbers come from {int(chains['chains'].sum())} Markov chains. The error "
         f"of those on the original enters {m} time{'s' if m > 1 else ''}, once for each release; "
-        f"with it, the median record's probability is known to {_percent(error)} of itself, by the "
-        f"spread between chains. R-hat of log probabilities is {of_data['r_hat_median']:.3f} for "
-        f"the median combination; its 95th percentile is {worst['r_hat_95']:.3f} in the worst set."
+        f"with it, and by the spread between chains, the standard error of a record's probability "
+        f"is {_percent(error)} of it (median). R-hat of the combinations' log probabilities is "
+        f"{of_data['r_hat_median']:.3f} (median, given the original); its 95th percentile in the "
+        f"worst set of chains is {worst['r_hat_95']:.3f}."
     )
     if (chains["apart"] > 0.05).any():
         return (
-            f"{text} That is NOT converged (R-hat above {diagnostics.MAX_R_HAT} for "
-            f"{_percent(chains['apart'].max())} of the combinations): read the model-based risks "
-            "as rough, and run longer chains before they decide anything."
+            f"{text} That is NOT converged: R-hat is above {diagnostics.MAX_R_HAT} for "
+            f"{_percent(chains['apart'].max())} of the combinations in that or another set. Read "
+            "the model-based risks as rough, and run longer chains before they decide anything."
         )
     return f"{text} There is no sign that the chains disagree."
