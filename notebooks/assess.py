@@ -221,12 +221,13 @@ def every(attribute: str) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
+named = ["release"] if len(findings) > 1 else []
 measures = record.table("measures", every("measures"))
 for row in measures.itertuples():
     for column in ("mean", "se", "baseline"):
         record.result(f"{prefix[row.release]}{row.measure}_{column}", getattr(row, column))
 of_interest = ["repU", "DiSCO", "TCAP"] if len(findings) > 1 else measures["measure"].unique()
-show(measures[measures["measure"].isin(of_interest)][["release", *measures.columns[:-1]]])
+show(measures[measures["measure"].isin(of_interest)][[*named, *measures.columns[:-1]]])
 
 # %% [markdown]
 # `mean`, `sd` and `se` are over the releases (`releases` of them have a value; with one there is no
@@ -275,7 +276,7 @@ else:
 #
 # The total variation distance of a margin is the share of records that would have to change their
 # values for original and release to agree. Even a perfect release differs by sampling; the baseline
-# is what that alone would give, for draws from the original's own margin.
+# is what that alone would give, for draws from the original's own margin. On average over all margins:
 
 # %% tags=["monte-carlo"]
 margins = record.table("margins", every("margins"))
@@ -283,7 +284,7 @@ pairs = margins["variable_b"] != ""
 margins["label"] = margins["variable_a"] + np.where(pairs, " × ", "") + margins["variable_b"]
 ways = margins.assign(way=np.where(pairs, "pairs of variables", "single variables"))
 by_way = ways.groupby(["release", "way"], sort=False)[["mean", "baseline"]].mean().reset_index()
-show(by_way.rename(columns={"mean": "mean distance"}), digits=4)
+show(by_way[[*named, "way", "mean", "baseline"]], digits=4)
 
 # %% tags=["monte-carlo"]
 over = (margins["mean"] - margins["baseline"]).groupby(margins["label"]).max()
@@ -307,7 +308,7 @@ record.figure("margins", charts.against_baseline(worst, "Total variation distanc
 pmse = record.table("pmse", every("pmse"))
 for row in pmse[pmse["measure"] == "ratio"].itertuples():
     record.result(f"{prefix[row.release]}pmse_ratio", row.mean)
-show(pmse[["release", *pmse.columns[:-1]]])
+show(pmse[[*named, *pmse.columns[:-1]]])
 
 # %% [markdown]
 # ### The same regression on both
@@ -319,10 +320,11 @@ show(pmse[["release", *pmse.columns[:-1]]])
 
 # %% tags=["monte-carlo"]
 overlap = record.table("overlap", every("overlap"))
-show(overlap.groupby("release", sort=False)[["mean", "baseline"]].mean().reset_index())
+of_all = overlap.groupby("release", sort=False)[["mean", "baseline"]].mean().reset_index()
+show(of_all[[*named, "mean", "baseline"]])
 
 # %% tags=["monte-carlo"]
-shown = ["release", "term", "original", "original_se", "synthetic", "mean", "baseline"]
+shown = [*named, "term", "original", "original_se", "synthetic", "mean", "baseline"]
 show(overlap.sort_values("mean")[shown].head(8))
 
 # %% [markdown]
@@ -340,9 +342,7 @@ show(overlap.sort_values("mean")[shown].head(8))
 
 # %% tags=["monte-carlo"]
 risks = every("risks")
-pictured = risks.loc[risks.index.repeat(risks["repetitions"])].rename(
-    columns={"release": "estimator"}
-)
+pictured = risks.rename(columns={"release": "estimator"})
 prior = 1 / risks["support_size"].iloc[0]
 record.figure("posterior", charts.risk_histogram(pictured, prior))
 
@@ -361,7 +361,8 @@ each = risks.loc[risks.index.repeat(risks["repetitions"])].groupby("release", so
 gains = np.exp(each["log_gain"].quantile(quantiles).unstack())
 gains.columns = ["gain, 5 %", "median", "95 %", "largest"]
 gains["log_mcse, median"] = each["log_gain_mcse"].median()
-show(record.table("target_gains", gains.reset_index()))
+gains = record.table("target_gains", gains.reset_index())
+show(gains[[*named, *gains.columns[1:]]])
 
 # %% [markdown]
 # ### Can these numbers be trusted?
@@ -374,7 +375,7 @@ show(record.table("target_gains", gains.reset_index()))
 
 # %% tags=["monte-carlo"]
 chains = record.table("convergence", every("chains"))
-shown = ["release", "draws_given", "chains", "draws", "r_hat_median", "r_hat_95", "apart"]
+shown = [*named, "draws_given", "chains", "draws", "r_hat_median", "r_hat_95", "apart"]
 record.result("r_hat_95_largest", chains["r_hat_95"].max())
 show(chains[shown].head(12))
 

@@ -433,7 +433,7 @@ def verdict(submission: Submission, findings: Findings) -> dict[str, str]:
         synthetic releases), model, convergence and utility.
     """
     found = findings.measures.set_index("measure")
-    words = {name: _word(found.loc[name]) for name in ("repU", "DiSCO", "TCAP")}
+    words = {name: _word(found.loc[name]) for name in ("repU", "DiSCO")}
     model, learned = _of_model(submission, findings.risks)
     use, useful = _of_utility(submission, findings)
     texts = {
@@ -607,7 +607,7 @@ def _of_utility(submission: Submission, findings: Findings) -> tuple[str, str]:
     if ratio["mean"] < TOO_CLOSE:
         word = "closer to the original than fresh draws could be: look for copied records"
     elif ratio["mean"] <= CLOSE * fresh:
-        word = "as good as a correct model's"
+        word = "close to a correct model's"
     else:
         word = "limited" if ratio["mean"] <= DISTANT * fresh else "poor"
     return text, f"Utility is {word}."

@@ -689,7 +689,7 @@ def against_baseline(frame: pd.DataFrame, title: str, percent: bool = True) -> C
     title : str
         Title of the axis that all panels share.
     percent : bool
-        Whether the axis is in percent.
+        Whether the numbers are shares, and the axis in percent.
 
     Returns
     -------
@@ -702,10 +702,11 @@ def against_baseline(frame: pd.DataFrame, title: str, percent: bool = True) -> C
         low=frame["mean"] - 2 * frame["se"],
         high=frame["mean"] + 2 * frame["se"],
     )
+    data["high"] = data["high"].clip(upper=1) if percent else data["high"]
     names, labels = _in_order(data["panel"]), _in_order(data["label"])
     ends = [_significant(value) for value in (data[["low", "mean", "baseline"]].min().min(), 0)]
     top = _significant(data[["high", "mean", "baseline"]].max().max() * 1.02)
-    scale = alt.Scale(domain=[min(ends), top], nice=True)
+    scale = alt.Scale(domain=[min(ends), min(top, 1.0) if percent else top], nice=not percent)
     panels = []
     for name, rows in data.groupby("panel", sort=False):
         last = name == names[-1]
