@@ -214,7 +214,7 @@ show(last.sort_values("probability", ascending=False)[shown].head(8), settings=[
 # repU far above its baseline.
 
 
-# %%
+# %% tags=["monte-carlo"]
 def every(attribute: str) -> pd.DataFrame:
     """One table of the findings over all sets of releases."""
     frames = [getattr(f, attribute).assign(release=name) for name, f in findings.items()]
@@ -233,7 +233,7 @@ show(measures[measures["measure"].isin(of_interest)][[*named, *measures.columns[
 # `mean`, `sd` and `se` are over the releases (`releases` of them have a value; with one there is no
 # spread). All measures are in `tables/measures.csv`.
 
-# %%
+# %% tags=["monte-carlo"]
 pictured = measures.rename(columns={"release": "panel", "measure": "label"})
 describing = pictured["label"].isin(["UiO", "UiS", "Dorig"])
 record.figure(
@@ -251,7 +251,7 @@ record.figure(
 # most drives it, and is the first to coarsen. Some of the fall of DiSCO is arithmetic: with fewer
 # keys more records share them, and they agree more rarely.
 
-# %%
+# %% tags=["monte-carlo"]
 lacking = record.table("without_each_key", every("lacking"))
 lacking = lacking[lacking["release"] == lacking["release"].iloc[-1]].replace({"": "(none)"})
 wide = lacking.pivot(index="left_out", columns="measure", values="mean")[["repU", "DiSCO", "TCAP"]]
