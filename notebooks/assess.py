@@ -211,7 +211,8 @@ show(last.sort_values("probability", ascending=False)[shown].head(8), settings=[
 # record: where the keys predict the target, an honest model that keeps this association discloses
 # it, for people in the file and outside it alike. The baseline of DiSCO and TCAP has no
 # association at all, so that useful data are expected to lie above it. What raises the alarm is
-# repU far above its baseline.
+# repU far above its baseline. And matching sees copied records only where the keys tell records
+# apart: with a small UiO, low values say little, and more keys are worth a second look.
 
 
 # %% tags=["monte-carlo"]
@@ -292,7 +293,7 @@ worst = margins[margins["label"].isin(over.nlargest(8).index)].rename(columns={"
 record.figure("margins", charts.against_baseline(worst, "Total variation distance"))
 
 # %% [markdown]
-# **The eight margins farthest above what sampling gives.** Points, lines and ticks as above; here
+# **The eight margins that lie highest against what sampling gives.** Points, lines and ticks as above; here
 # the distance between point and tick is what an analyst of that margin loses.
 #
 # ### Telling the two apart
