@@ -214,9 +214,13 @@ class Schema:
         Raises
         ------
         ValueError
-            If columns have fewer than two or more than ``max_levels`` distinct values; the
-            message names all of them.
+            If there are fewer than two records, or if columns have fewer than two or more than
+            ``max_levels`` distinct values; the message names all of them.
         """
+        if len(frame) < 2:
+            raise ValueError(
+                f"the table has {len(frame)} record; levels are inferred from 2 or more"
+            )
         levels = [(str(name), _observed_levels(column)) for name, column in frame.items()]
         if bad := [
             f"{n} {len(found):,}" for n, found in levels if not 2 <= len(found) <= max_levels
