@@ -72,13 +72,15 @@ def read_rules(entries: Sequence[Mapping[str, Any]]) -> tuple[Rule, ...]:
     return tuple(Rule(**entry) for entry in entries)
 
 
-def curve(log_ratio: float, prior: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def curve(
+    log_ratio: ArrayLike, prior: ArrayLike
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """R and RR of one release for intruders with the given prior probabilities of the truth.
 
     Parameters
     ----------
-    log_ratio : float
-        log L.
+    log_ratio : float, or array of float
+        log L, the same for all intruders or one for each.
     prior : array of float
         In (0, 1).
 
@@ -90,7 +92,7 @@ def curve(log_ratio: float, prior: ArrayLike) -> tuple[NDArray[np.float64], NDAr
     w = np.asarray(prior, dtype=float)
     if not ((w > 0) & (w < 1)).all():
         raise ValueError(f"prior is {prior!r}; it must lie in (0, 1)")
-    risk = expit(logit(w) + log_ratio)
+    risk = expit(logit(w) + np.asarray(log_ratio, dtype=float))
     return risk, risk / w
 
 
@@ -209,6 +211,60 @@ def unacceptable(log_ratio: ArrayLike, rules: Sequence[Rule]) -> NDArray[np.bool
         at_high = rule.r_at_most + (ratio * gap if gap > 0 else 0.0)
         broken |= np.maximum(at_low, at_high) > rule.rr_at_most
     return broken
+
+
+def breaks_a_rule(
+    risk: ArrayLike, relative_risk: ArrayLike, rules: Sequence[Rule]
+) -> NDArray[np.bool_]:
+    """Whether points lie outside the region of acceptable risk and relative risk.
+
+    Parameters
+    ----------
+    risk, relative_risk : arrays of float
+        R and RR.
+    rules : sequence of Rule
+        What is acceptable.
+    """
+    r, rr = np.asarray(risk, dtype=float), np.asarray(relative_risk, dtype=float)
+    broken = [
+        (rule.r_at_least <= r) & (r <= rule.r_at_most) & (rr > rule.rr_at_most) for rule in rules
+    ]
+    return np.any(broken, axis=0)
+
+
+def share_outside(
+    log_ratio: ArrayLike, mcse: ArrayLike, rules: Sequence[Rule], prior: ArrayLike | None = None
+) -> dict[str, float]:
+    """Share of records for which a release is not acceptable, and how sure that is.
+
+    Parameters
+    ----------
+    log_ratio : (n,) float
+        log L of each record.
+    mcse : (n,) float
+        Monte Carlo standard errors of log L.
+    rules : sequence of Rule
+        What is acceptable.
+    prior : (n,) float, optional
+        The intruder's prior probability of each truth, in (0, 1). If not given, a release is not
+        acceptable where it breaks a rule for some prior.
+
+    Returns
+    -------
+    dict of str to float
+        ``outside``, the share; ``undecided``, the share of the records, on either side, whose
+        verdict is another one within two standard errors of log L.
+    """
+
+    def verdict(log_l: NDArray[np.float64]) -> NDArray[np.bool_]:
+        if prior is None:
+            return unacceptable(log_l, rules)
+        return breaks_a_rule(*curve(log_l, prior), rules)
+
+    log_l, two = np.asarray(log_ratio, dtype=float), 2 * np.asarray(mcse, dtype=float)
+    here = verdict(log_l)
+    undecided = (verdict(log_l - two) != here) | (verdict(log_l + two) != here)
+    return {"outside": float(here.mean()), "undecided": float(undecided.mean())}
 
 
 def share_unacceptable(

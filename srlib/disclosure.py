@@ -8,7 +8,7 @@ arrays and can be compared term by term; the first candidate of every support is
 """
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -318,13 +318,16 @@ def predictive_ratio(
     data: NDArray[np.float64],
     joined: Sequence[NDArray[np.float64]],
     log_prior: ArrayLike = 0.0,
+    *,
+    model_prior: bool = False,
 ) -> Risk:
     """Risk from posterior predictive probabilities, with no likelihood of Z in the weights.
 
     P(Z | D_i^x) = P(Z | D_-i) p(x | D_-i, Z) / p(x | D_-i), and both predictive probabilities
     are, relative to those of x_i, averages of p(x | theta) / p(x_i | theta): over draws given D
     joined with Z, and over draws given D. The Monte Carlo error of the latter enters once for
-    each release, with the same sign.
+    each release, with the same sign. An intruder whose prior is p(x | D_-i) itself takes it from
+    the same draws, and the exponent of that term is one less.
 
     Parameters
     ----------
@@ -334,6 +337,9 @@ def predictive_ratio(
         The same over draws given D joined with Z^(l), one array a release.
     log_prior : (n_combinations, support_size) float, optional
         Log prior of the candidates up to a constant; uniform if not given.
+    model_prior : bool
+        Whether the prior is the model's posterior predictive distribution given D_-i (section 5);
+        `log_prior` then comes on top of it.
 
     Returns
     -------
@@ -345,24 +351,51 @@ def predictive_ratio(
     ValueError
         If a set of chains has fewer than two, so that no error can be computed.
     """
-    sets = [data, *joined]
+
+    def log_posterior(of_data: NDArray[np.float64], *of_joined: NDArray[np.float64]) -> NDArray:
+        total = reduce(np.add, of_joined) + (model_prior - len(joined)) * of_data
+        return posterior(total, log_prior)
+
+    return Risk(*between_chains(log_posterior, [data, *joined]))
+
+
+def between_chains(
+    statistic: Callable[..., NDArray[np.float64]], sets: Sequence[NDArray[np.float64]]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """A function of the means of several sets of chains, and its Monte Carlo standard error.
+
+    Parameters
+    ----------
+    statistic : callable
+        From the logarithms of the sets' means, one array a set, to an array.
+    sets : sequence of (n_chains, ...) float
+        Logarithms of each chain's mean; the sets are independent of each other.
+
+    Returns
+    -------
+    value, mcse : arrays of float64
+        The errors come from leaving out one chain at a time, of one set at a time.
+
+    Raises
+    ------
+    ValueError
+        If a set has fewer than two chains.
+    """
     if min(len(chains) for chains in sets) < 2:
         raise ValueError(
             f"the sets have {[len(chains) for chains in sets]} chains; each needs two or more, "
             "since the standard errors come from between chains"
         )
-    signs = [-float(len(joined)), *(1.0 for _ in joined)]
     means = [_log_mean(chains) for chains in sets]
-    total = reduce(np.add, (sign * mean for sign, mean in zip(signs, means, strict=True)))
-    log_prob = posterior(total, log_prior)
-    variance = np.zeros_like(log_prob)
-    for sign, chains, mean in zip(signs, sets, means, strict=True):
+    value = statistic(*means)
+    variance = np.zeros_like(value)
+    for at, chains in enumerate(sets):
         left_out = [
-            posterior(total + sign * (_log_mean(chains[keep]) - mean), log_prior)
+            statistic(*means[:at], _log_mean(chains[keep]), *means[at + 1 :])
             for keep in ~np.eye(len(chains), dtype=bool)
         ]
         variance += _jackknife_variance(left_out)
-    return Risk(log_prob, np.sqrt(variance))
+    return value, np.sqrt(variance)
 
 
 def _log_mean(log_values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -561,6 +561,11 @@ class Sampler:
         table, log_scale = _empty_tables(grouping, n_classes, np.float32)
         self._scratch = (table, log_scale, np.zeros(table.shape, dtype=np.int64))
 
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """The combinations as `Grouping.rows` gives them; written to, they change the data."""
+        return self._rows
+
     def advance(self, n_iterations: int, power: float = 1.0) -> None:
         """Run iterations; a `power` below one makes them part of an annealed start."""
         self.alpha = _iterate(

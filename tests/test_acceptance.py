@@ -123,3 +123,30 @@ def test_offending_stretches_begin_and_end_on_the_boundary() -> None:
             assert any(
                 rule.r_at_least <= r <= rule.r_at_most and rr >= rule.rr_at_most for rule in PAPER
             )
+
+
+def test_points_outside_the_region_are_those_of_unacceptable_priors() -> None:
+    """Along the line of a release a rule is broken where the intervals of priors say so."""
+    rules = acceptance.read_rules(
+        [{"rr_at_most": 3, "r_at_most": 0.2}, {"rr_at_most": 1.2, "r_at_least": 0.5}]
+    )
+    prior = np.linspace(0.001, 0.999, 997)
+    for log_ratio in (-1.0, 0.1, 1.0, 3.0):
+        inside = np.zeros(prior.shape, dtype=bool)
+        for low, high in acceptance.unacceptable_priors(log_ratio, rules):
+            inside |= (low < prior) & (prior < high)
+        points = acceptance.curve(log_ratio, prior)
+        np.testing.assert_array_equal(acceptance.breaks_a_rule(*points, rules), inside)
+
+
+def test_share_of_records_outside_and_how_sure_it_is() -> None:
+    """RR is at most 2: some prior breaks it where L > 2; at a prior of one half none can."""
+    rules = acceptance.read_rules([{"rr_at_most": 2}])
+    log_ratio, mcse = np.log([1.0, 1.9, 2.1, 4.0]), np.array([0.01, 0.1, 0.01, 0.4])
+    found = acceptance.share_outside(log_ratio, mcse, rules)
+    assert found == {"outside": 0.5, "undecided": 0.5}  # 1.9 might be above, 4.0 below two
+    at_half = acceptance.share_outside(log_ratio, mcse, rules, np.full(4, 0.5))
+    assert at_half == {"outside": 0, "undecided": 0}
+    # RR = L / (1 + w (L - 1)) > 2 at w = 0.1 from L = 2.25 on.
+    at_tenth = acceptance.share_outside(log_ratio, mcse, rules, np.full(4, 0.1))
+    assert at_tenth == {"outside": 0.25, "undecided": 0.5}

@@ -1,0 +1,308 @@
+"""Weaker intruders: against enumeration, closed forms and each other."""
+
+from collections.abc import Callable
+from itertools import product
+
+import numpy as np
+import pytest
+from enumeration import all_cells, exact_log_risk, log_marginal_likelihood
+from numpy.typing import NDArray
+from scipy.special import betaln, expit, gammaln, logit
+
+from srlib import disclosure, dpmpm, intruders
+from srlib.mechanism import posterior
+
+LEVELS = np.array([2, 3, 4])
+PRIOR = dpmpm.Prior(alpha_shape=1.0, alpha_rate=1.0)
+
+
+def some_draws() -> tuple[dpmpm.Draws, NDArray]:
+    rng = np.random.default_rng(4)
+    codes = (rng.random((40, 3)) * LEVELS).astype(np.uint8)
+    settings: dict = {"n_classes": 3, "burn_in": 10, "n_draws": 5, "n_chains": 2, "rng": rng}
+    return dpmpm.sample_posterior(codes, LEVELS, **settings), np.unique(codes, axis=0)
+
+
+# ------------------------------------------------------------------------------ part of a record
+
+
+@pytest.mark.parametrize("unknown", [[1], [2, 0], [0, 1, 2]])
+def test_all_records_at_once_as_one_by_one(
+    unknown: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draws, codes = some_draws()
+    monkeypatch.setattr(intruders, "BLOCK", 48)  # several blocks of records
+    found = intruders.subset_means(draws, codes, unknown)
+    mixed = np.arange(len(codes)) % 2 == 0
+    partly = intruders.subset_means(draws, codes, unknown, left_out=mixed)
+    for i, x in enumerate(codes):
+        support = disclosure.subset_support(x, sorted(unknown), LEVELS)
+        in_order = np.lexsort(support[1:, unknown[::-1]].T)
+        support[1:] = support[1:][in_order]
+        one = disclosure.support_ratios(draws, support)[0][:, 0]
+        np.testing.assert_allclose(found[:, i], one, rtol=1e-5, atol=1e-6)
+        plain = np.log(np.exp(dpmpm.cell_log_prob(draws, support)).mean(axis=1))
+        np.testing.assert_allclose(partly[:, i], one if mixed[i] else plain, rtol=1e-5, atol=1e-6)
+
+
+def test_part_of_a_record_and_the_models_own_prior_against_enumeration() -> None:
+    """Equation 16 and section 5 on a 2 x 2 table, two classes, for all four records."""
+    levels = np.array([2, 2])
+    data = np.array([[0, 0], [0, 0], [1, 1], [0, 1]], dtype=np.uint8)
+    releases = [
+        np.array([[0, 1], [1, 1], [1, 1]], dtype=np.uint8),
+        np.array([[0, 1], [0, 1], [0, 1]], dtype=np.uint8),
+    ]
+    rng = np.random.default_rng(1)
+
+    def means(codes: NDArray) -> NDArray:
+        draws = dpmpm.sample_posterior(
+            codes, levels, n_classes=2, burn_in=100, n_draws=4_000, thin=2, n_chains=6, rng=rng,
+            prior=PRIOR,
+        )  # fmt: skip
+        return intruders.subset_means(draws, data, [1])
+
+    of_data, *joined = (means(np.vstack(s)) for s in ([data], *([data, z] for z in releases)))
+    flat = disclosure.predictive_ratio(of_data, joined)
+    informed = disclosure.predictive_ratio(of_data, joined, model_prior=True)
+    told = intruders.evidence(of_data, joined, model_prior=True)
+    for i, x in enumerate(data[:]):
+        support = disclosure.subset_support(x, [1], levels)
+        exact = exact_log_risk(data, i, support, releases, [2, 2], 2, PRIOR)
+        others = np.delete(data, i, axis=0)
+        predicted = [np.vstack([others, candidate[None]]) for candidate in support]
+        prior = posterior(
+            np.array([log_marginal_likelihood(d, [2, 2], 2, PRIOR) for d in predicted])
+        )
+        assert np.abs((flat.log_prob[i] - exact) / flat.log_mcse[i]).max() < 5
+        both = posterior(exact, prior)
+        assert np.abs((informed.log_prob[i] - both) / informed.log_mcse[i]).max() < 5
+        off = (told["log_gain"][i] - (both[0] - prior[0])) / told["log_gain_mcse"][i]
+        assert abs(off) < 5
+        assert np.abs(both - exact).max() > 10 * informed.log_mcse[i].max()
+    assert max(flat.log_mcse.max(), informed.log_mcse.max(), told["log_gain_mcse"].max()) < 0.03
+
+
+# ------------------------------------------------------------- the model's own prior and its error
+
+
+def simulated(n: int = 4_000) -> tuple[NDArray, NDArray, list[NDArray]]:
+    """Sixteen chains given D, eight given each of three releases, around a known truth."""
+    rng = np.random.default_rng(2)
+    log_truth = rng.normal(size=(n, 4))
+
+    def chains(log_mean: NDArray, n_chains: int) -> NDArray:
+        return log_mean + np.log(rng.gamma(50, 1 / 50, (n_chains, n, 4)))
+
+    return log_truth, chains(log_truth, 16), [chains(1.5 * log_truth, 8) for _ in range(3)]
+
+
+def test_errors_with_the_models_own_prior_cover() -> None:
+    """The prior comes from the chains of D, which are therefore raised to 1 - m, not to -m."""
+    log_truth, data, joined = simulated()
+    risk = disclosure.predictive_ratio(data, joined, model_prior=True)
+    z = (risk.log_prob - posterior(2.5 * log_truth)) / risk.log_mcse
+    assert 0.92 < np.mean(np.abs(z) < 2) < 0.975
+    apart = posterior(np.logaddexp.reduce(data, axis=0))
+    naive = disclosure.predictive_ratio(data, joined, apart)
+    np.testing.assert_allclose(naive.log_prob, risk.log_prob, atol=1e-10)
+    assert np.median(naive.log_mcse / risk.log_mcse) > 1.1
+
+
+@pytest.mark.parametrize("model_prior", [False, True])
+def test_errors_of_the_evidence_cover(model_prior: bool) -> None:
+    log_truth, data, joined = simulated()
+    told = intruders.evidence(data, joined, model_prior=model_prior)
+    before = posterior(model_prior * log_truth)
+    after = posterior((1.5 + model_prior) * log_truth)
+    gain = after[:, 0] - before[:, 0]
+    needed = after.max(axis=1) - after[:, 0]
+    ratio = logit(np.exp(after[:, 0])) - logit(np.exp(before[:, 0]))
+    for name, exact in (("gain", gain), ("odds_needed", needed), ("ratio", ratio)):
+        error = told[f"log_{name}_mcse"]
+        z = ((told[f"log_{name}"] - exact) / error)[error > 0]
+        assert 0.92 < np.mean(np.abs(z) < 2) < 0.975, name
+
+
+def test_evidence_is_of_one_piece() -> None:
+    _, data, joined = simulated(50)
+    log_prior = np.log(np.random.default_rng(0).dirichlet(np.ones(4), 50))
+    told = intruders.evidence(data, joined, log_prior)
+    risk = disclosure.predictive_ratio(data, joined, log_prior)
+    np.testing.assert_allclose(told["prior"], np.exp(log_prior[:, 0]))
+    np.testing.assert_allclose(told["probability"], risk.probability)
+    np.testing.assert_allclose(told["rank"], risk.rank)
+    np.testing.assert_allclose(np.exp(told["log_odds_needed"]), risk.prior_odds)
+    by_odds = expit(logit(told["prior"]) + told["log_ratio"])
+    np.testing.assert_allclose(by_odds, told["probability"])
+    np.testing.assert_allclose(told["log_gain"], np.log(told["probability"] / told["prior"]))
+
+
+# ---------------------------------------------------------------------- some of the other records
+
+
+def one_variable(known: NDArray, n_unknown: int, releases: list[NDArray]) -> NDArray:
+    """Log p(x | known, releases), x = 0, 1: one yes/no variable in one class, all U summed."""
+
+    def log_m(ones: NDArray, size: int) -> NDArray:
+        return betaln(1 + ones, 1 + size - ones)
+
+    ones = np.arange(n_unknown + 1)
+    ways = gammaln(n_unknown + 1) - gammaln(ones + 1) - gammaln(n_unknown - ones + 1)
+    log_prob, n = [], len(known) + n_unknown + 1
+    for x in (0, 1):
+        of_data = known.sum() + x + ones
+        terms = ways + (1 - len(releases)) * log_m(of_data, n)
+        terms += sum(log_m(of_data + z.sum(), n + len(z)) for z in releases)
+        log_prob.append(np.logaddexp.reduce(terms))
+    return posterior(np.array(log_prob))
+
+
+ONES = np.array([0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0], dtype=np.uint8)
+RELEASES = [np.repeat([0, 1], [12 - k, k]).astype(np.uint8) for k in (2, 6, 8)]
+
+
+def one_class(
+    known: NDArray, releases: list[NDArray], *, n_draws: int = 100, thin: int = 50
+) -> intruders.PartialKnowledge:
+    return intruders.partial_knowledge(
+        known[:, None], len(ONES) - len(known), [z[:, None] for z in releases], np.array([2]),
+        np.array([[0], [1]]), [0], left_out=False, n_classes=1, burn_in=100, n_draws=n_draws,
+        thin=thin, n_chains=4, rng=np.random.default_rng(5),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("n_known", "m"), [(0, 1), (4, 1), (0, 3), (4, 3)])
+def test_a_fraction_known_against_the_closed_form(n_known: int, m: int) -> None:
+    found = one_class(ONES[:n_known], RELEASES[:m])
+    risk = found.risk(model_prior=True)
+    exact = one_variable(ONES[:n_known], 11 - n_known, RELEASES[:m])
+    for i, order in enumerate([[0, 1], [1, 0]]):  # the truth is no, the truth is yes
+        assert np.abs((risk.log_prob[i] - exact[order]) / risk.log_mcse[i]).max() < 5
+    assert risk.log_mcse.max() < 0.05
+    assert len(found.traces) == 1 + (n_known > 0)
+    # With a uniform prior what the known records say is taken out again.
+    ones = ONES[:n_known].sum()
+    log_prior = -np.log([1 + n_known - ones, 1 + ones])
+    flat = found.risk()
+    assert np.abs((flat.log_prob[0] - posterior(exact, log_prior)) / flat.log_mcse[0]).max() < 5
+
+
+def test_with_one_release_the_unknown_records_do_not_matter() -> None:
+    """Sampling them inside the chain gives what leaving them out gives."""
+    augmented = intruders.augmented_means(
+        ONES[:4, None], 7, [RELEASES[0][:, None]], np.array([2]), np.array([[0]]), [0],
+        left_out=False, n_classes=1, burn_in=100, n_draws=500, thin=5, n_chains=4,
+        rng=np.random.default_rng(3),
+    )  # fmt: skip
+    assert augmented.acceptance == 1
+    log_means = augmented.log_means
+    risk = disclosure.predictive_ratio(np.zeros((2, 1, 2)), [log_means])
+    exact = one_variable(ONES[:4], 7, RELEASES[:1])
+    np.testing.assert_allclose(exact, one_variable(ONES[:4], 0, RELEASES[:1]), atol=1e-12)
+    assert np.abs((risk.log_prob[0] - exact) / risk.log_mcse[0]).max() < 5
+    assert risk.log_mcse.max() < 0.05
+
+
+KNOWN = np.array([[0, 0]], dtype=np.uint8)
+TWO = [np.array(z, dtype=np.uint8) for z in ([[1, 1]] * 3, [[1, 1], [1, 0], [1, 1]])]
+
+
+def enumerated(n_unknown: int) -> NDArray:
+    """Log p(x | KNOWN, TWO) over the 2 x 2 table, two classes, all values of U summed."""
+    cells, log_prob = all_cells([2, 2]), []
+    for x in cells:
+        terms = []
+        for values in product(range(4), repeat=n_unknown):
+            data = np.vstack([KNOWN, x[None], cells[list(values)].reshape(-1, 2)])
+            sets = [data, *(np.vstack([data, z]) for z in TWO)]
+            logs = [log_marginal_likelihood(s, [2, 2], 2, PRIOR) for s in sets]
+            terms.append(sum(logs[1:]) + (1 - len(TWO)) * logs[0])
+        log_prob.append(np.logaddexp.reduce(terms))
+    return posterior(np.array(log_prob))
+
+
+@pytest.mark.parametrize("n_unknown", [0, 2])
+def test_two_releases_and_two_classes_against_enumeration(n_unknown: int) -> None:
+    found = intruders.augmented_means(
+        KNOWN, n_unknown, TWO, np.array([2, 2]), np.array([[0, 0]]), [0, 1], left_out=False,
+        n_classes=2, burn_in=200, n_draws=30, thin=200, n_chains=4, rng=np.random.default_rng(5),
+        prior=PRIOR,
+    )  # fmt: skip
+    means = found.log_means
+    risk = disclosure.predictive_ratio(np.zeros((2, 1, 4)), [means])
+    exact = enumerated(n_unknown)
+    assert np.abs((risk.log_prob[0] - exact) / risk.log_mcse[0]).max() < 5
+    assert risk.log_mcse.max() < 0.06
+    if n_unknown:
+
+        def given(*records: NDArray) -> NDArray:
+            sets = [np.vstack([KNOWN, x[None], *records]) for x in all_cells([2, 2])]
+            return posterior(np.array([log_marginal_likelihood(s, [2, 2], 2, PRIOR) for s in sets]))
+
+        # Releases taken as independent given the known records, or as one large one, would fail.
+        for other in (posterior(sum(given(z) for z in TWO) - given()), given(*TWO)):
+            assert np.abs((other - exact) / risk.log_mcse[0]).max() > 5
+
+
+def test_knowing_everything_is_the_predictive_ratio() -> None:
+    """All records known but the one that is left out, two releases."""
+    levels = np.array([2, 2])
+    data = np.array([[0, 0], [0, 0], [0, 1], [1, 1], [1, 1]], dtype=np.uint8)
+    found = intruders.partial_knowledge(
+        data, 0, TWO, levels, data[1:4:2], [0, 1], n_classes=2, burn_in=200, n_draws=5_000,
+        thin=2, n_chains=4, rng=np.random.default_rng(6), prior=PRIOR,
+    )  # fmt: skip
+    risk = found.risk()
+    assert len(found.traces) == 3
+    for i, record in enumerate((1, 3)):
+        support = disclosure.subset_support(data[record], [0, 1], levels)
+        exact = exact_log_risk(data, record, support, TWO, [2, 2], 2, PRIOR)
+        assert np.abs((risk.log_prob[i] - exact) / risk.log_mcse[i]).max() < 5
+    assert risk.log_mcse.max() < 0.05
+
+
+def test_sought_records_among_the_known_are_left_out() -> None:
+    """Three releases, one class: known records that hold the sought one act as if without it."""
+    with_it = np.append(ONES[:4], [1]).astype(np.uint8)
+    found = intruders.augmented_means(
+        with_it[:, None], 4, [z[:, None] for z in RELEASES], np.array([2]), np.array([[1]]), [0],
+        n_classes=1, burn_in=100, n_draws=100, thin=50, n_chains=4, rng=np.random.default_rng(7),
+    )  # fmt: skip
+    means = found.log_means
+    risk = disclosure.predictive_ratio(np.zeros((2, 1, 2)), [means])
+    exact = one_variable(with_it[:-1], 4, RELEASES)[::-1]
+    assert np.abs((risk.log_prob[0] - exact) / risk.log_mcse[0]).max() < 5
+    assert risk.log_mcse.max() < 0.05
+    assert np.abs(one_variable(with_it, 4, RELEASES)[::-1] - exact).max() > 0.05
+
+
+def partial(**changed: object) -> intruders.PartialKnowledge:
+    arguments: dict = {
+        "known": KNOWN, "n_unknown": 1, "releases": TWO, "n_levels": np.array([2, 2]),
+        "codes": np.array([[0, 0], [1, 1]]), "unknown": [0], "n_classes": 2, "burn_in": 2,
+        "n_draws": 2, "thin": 1, "rng": np.random.default_rng(0),
+    }  # fmt: skip
+    return intruders.partial_knowledge(**(arguments | changed))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: partial(releases=[]), "releases is empty; the intruder sees one release or more"),
+        (lambda: partial(n_unknown=-1), "n_unknown is -1; it must be 0 or more"),
+        (lambda: partial(unknown=[]), r"unknown is \[\]; it must name distinct variables"),
+        (lambda: partial(unknown=[1, 1]), "it must name distinct variables"),
+        (lambda: partial(unknown=[2]), r"unknown is \[2\]; the variables are 0 to 1"),
+        (lambda: partial(left_out=[True, False]), "left_out differs between records"),
+        (lambda: partial(codes=KNOWN), "thin is 1; where unknown records are sampled it must be 2"),
+        (lambda: partial(known=KNOWN[:0]), "known is empty"),
+        (
+            lambda: partial(n_levels=np.array([1 << 10, 1 << 10]), unknown=[0, 1]),
+            "unknown has 1,048,576 combinations of levels; up to 262,144",
+        ),
+    ],
+)
+def test_bad_input(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()
