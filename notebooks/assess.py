@@ -94,10 +94,10 @@ settings = {"n_classes": n_classes, "burn_in": burn_in, "n_draws": n_draws, "thi
 
 def posterior_draws(codes: np.ndarray, chains: int, purpose: str) -> dpmpm.Draws:
     """Draws from the posterior of the intruder's model given some records."""
-    rng = stream(seed, purpose)
     return dpmpm.sample_posterior(
-        codes, levels, n_chains=chains, rng=rng, label=purpose, **settings
-    )
+        codes, levels, n_chains=chains, rng=stream(seed, purpose), label=purpose,
+        keep_allocations=True, **settings,
+    )  # fmt: skip
 
 
 draws = posterior_draws(records, n_chains, "original")
@@ -157,9 +157,9 @@ Markdown("\n\n".join(map(told, findings)))
 EXAMPLE = """**How to read the example.** Three ways to release one table of 500 records. *Independent
 margins* draws each column by itself: hardly any risk beyond what the margins carry, and associations
 are lost. *DPMPM* draws records from a model of the table. *Half of the records copied* is careless:
-half of the original rows are handed out as they are. Matching sees that at once. The intruder with a
-model hardly does: whoever believes in the DPMPM expects no copies, and the median probability of the
-true record is {:.3f} after the copies and {:.3f} after the model's own draws. Utility is even the best
+half of the original rows are handed out as they are. Matching sees that at once, most plainly where
+records are compared with all their values. The intruder with a model hardly does: whoever believes
+in the DPMPM expects no copies, and the median probability of the true record is {:.3f} after the copies and {:.3f} after the model's own draws. Utility is even the best
 of the three, as copies are. No single number is enough."""
 medians = [findings[name].risks["probability"].median() for name in list(findings)[:0:-1]]
 Markdown("" if original else EXAMPLE.format(*medians))
@@ -246,6 +246,21 @@ record.figure(
 # to both sides, dark ticks the baselines. The distance of a point from its tick is what the release
 # tells beyond the margins of the original.
 #
+# ### Records handed out unchanged
+#
+# Keys that many people share hide copies. So the same question once more with all variables: of the
+# original records that are alone with all their values, how many occur in the release? Some do by
+# chance. The baseline is a release from the DPMPM fitted without the record, which cannot have
+# copied it; `baseline_sd` is how far such a release strays, `baseline_mcse` the Monte Carlo error.
+
+# %% tags=["monte-carlo"]
+copies = record.table("copies", every("copies"))
+for row in copies.itertuples():
+    record.result(f"{prefix[row.release]}copies_mean", row.mean)
+    record.result(f"{prefix[row.release]}copies_baseline", row.baseline)
+show(copies[[*named, *copies.columns[1:-1]]])
+
+# %% [markdown]
 # ### Which key drives the risk?
 #
 # The same measures for an intruder who lacks one of the keys. The key without which a measure falls

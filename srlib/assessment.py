@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from srlib import diagnostics, matching, utility
-from srlib.disclosure import neighbourhood_ratios, predictive_ratio
+from srlib.disclosure import between_chains, left_out_ratios, predictive_ratio
 from srlib.dpmpm import Draws, cell_log_prob
 from srlib.mechanism import posterior
 from srlib.microdata import distinct, load, read_table
@@ -95,8 +95,8 @@ class Findings:
         As `utility.margins`, `utility.propensity` and `utility.interval_overlap` return.
     interactions : bool
         Whether the regression behind pMSE has products of variables.
-    risks, chains : DataFrame
-        As `model_risks` and `convergence` return.
+    copies, risks, chains : DataFrame
+        As `copies`, `model_risks` and `convergence` return.
     """
 
     measures: pd.DataFrame
@@ -106,6 +106,7 @@ class Findings:
     pmse: pd.DataFrame
     overlap: pd.DataFrame
     interactions: bool
+    copies: pd.DataFrame
     risks: pd.DataFrame
     chains: pd.DataFrame
 
@@ -233,9 +234,9 @@ def assess(submission: Submission, draws: Draws, joined: Sequence[Draws]) -> Fin
     submission : Submission
         What is assessed.
     draws : Draws
-        Of the DPMPM, given the original records; two chains or more.
+        Of the DPMPM, given the original records, with their allocations; two chains or more.
     joined : sequence of Draws
-        Given the original joined with each release.
+        Given the original joined with each release, likewise.
     """
     schema, original, released = submission.schema, submission.original, submission.released
     levels, names = schema.n_levels.tolist(), schema.names
@@ -257,6 +258,7 @@ def assess(submission: Submission, draws: Draws, joined: Sequence[Draws]) -> Fin
         pmse=utility.propensity(original, released, levels, interactions=interactions),
         overlap=utility.interval_overlap(original, released, labels, names, keys, target),
         interactions=interactions,
+        copies=copies(original, released, draws),
         risks=model_risks(draws, joined, combinations, repetitions, target),
         chains=convergence(sets, combinations),
     )
@@ -313,9 +315,9 @@ def model_risks(
     Parameters
     ----------
     draws : Draws
-        Given the original records; two chains or more.
+        Given the original records, with their allocations; two chains or more.
     joined : sequence of Draws
-        Given the original joined with each release; two chains or more each.
+        Given the original joined with each release, likewise.
     combinations : (n_combinations, p) int
         Distinct original combinations.
     repetitions : (n_combinations,) int
@@ -336,7 +338,7 @@ def model_risks(
     frames = []
     for first in range(0, len(combinations), _BLOCK):
         some = combinations[first : first + _BLOCK]
-        data, *others = (neighbourhood_ratios(d, some)[0] for d in (draws, *joined))
+        data, *others = (left_out_ratios(d, some)[0] for d in (draws, *joined))
         risk = predictive_ratio(data, others)
         before, gain, error = _gain(data[..., of_target], [z[..., of_target] for z in others])
         frames.append(
@@ -366,21 +368,65 @@ def _gain(
     both are taken anew where a chain is left out.
     """
 
-    def told(means: Sequence[NDArray[np.float64]]) -> tuple[NDArray[Any], NDArray[Any]]:
-        before = posterior(means[0])[:, 0]
-        total = reduce(np.add, means[1:]) - (len(joined) - 1) * means[0]
-        return before, posterior(total)[:, 0] - before
+    def told(of_data: NDArray[np.float64], *of_joined: NDArray[np.float64]) -> NDArray[Any]:
+        total = reduce(np.add, of_joined) - (len(joined) - 1) * of_data
+        return posterior(total)[:, 0] - posterior(of_data)[:, 0]
 
-    sets = [data, *joined]
-    means = [logsumexp(chains, axis=0) - np.log(len(chains)) for chains in sets]
-    variance = np.zeros(data.shape[1])
-    for at, chains in enumerate(sets):
-        left_out = []
-        for keep in ~np.eye(len(chains), dtype=bool):
-            mean = logsumexp(chains[keep], axis=0) - np.log(len(chains) - 1)
-            left_out.append(told([*means[:at], mean, *means[at + 1 :]])[1])
-        variance += (len(chains) - 1) * np.var(left_out, axis=0)
-    return *told(means), np.sqrt(variance)
+    before = posterior(logsumexp(data, axis=0))[:, 0]
+    return before, *between_chains(told, [data, *joined])
+
+
+def copies(original: Codes, released: Sequence[Codes], draws: Draws) -> pd.DataFrame:
+    """How many of the records that are alone with all their values occur unchanged in a release.
+
+    An honest release has some by chance. The baseline is what a release of the same size would
+    have whose records come from the model fitted without the record: the mean, over these records,
+    of 1 - (1 - p(x_i | D_-i))^n*.
+
+    Parameters
+    ----------
+    original : (n, p) int
+        Codes from 0.
+    released : sequence of (n*, p) int
+        Of any sizes.
+    draws : Draws
+        Given the original records; two chains or more.
+
+    Returns
+    -------
+    DataFrame
+        One row: measure, releases, mean, sd, se and baseline as `matching.over_releases` returns;
+        baseline_mcse, from between chains; and baseline_sd, the standard deviation of the mean for
+        releases from that model. NaN if no record is alone.
+    """
+    combinations, repetitions, _ = distinct(original)
+    alone = combinations[repetitions == 1]
+    shares, sizes = [], np.array([len(z) for z in released])
+    for z in released:
+        _, counts, inverse = distinct(np.vstack([alone, distinct(z)[0]]))
+        shares.append(np.mean(counts[inverse[: len(alone)]] > 1) if len(alone) else np.nan)
+    log_inverse_prob = [
+        logsumexp(-cell_log_prob(draws, alone[first : first + _BLOCK]), axis=1)
+        for first in range(0, len(alone), _BLOCK)
+    ]
+
+    def met(log_inverse: NDArray[np.float64]) -> NDArray[np.float64]:
+        prob = np.exp(np.log(draws.n_draws) - log_inverse)
+        return -np.expm1(sizes[:, None] * np.log1p(-prob))
+
+    def expected(log_inverse: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.array(met(log_inverse).mean())
+
+    baseline = mcse = spread = np.nan
+    if len(alone):
+        chains = np.concatenate(log_inverse_prob, axis=1)
+        value, error = between_chains(expected, [chains])
+        of_each = met(logsumexp(chains, axis=0) - np.log(len(chains)))
+        baseline, mcse = float(value), float(error)
+        spread = float(np.sqrt((of_each * (1 - of_each)).sum()) / of_each.size)
+    values = pd.DataFrame({"copies": shares})
+    frame = matching.over_releases(values, pd.DataFrame({"copies": [baseline]}))
+    return frame.assign(baseline_mcse=mcse, baseline_sd=spread)
 
 
 def convergence(sets: dict[str, Draws], combinations: Codes) -> pd.DataFrame:
@@ -429,11 +475,13 @@ def verdict(submission: Submission, findings: Findings) -> dict[str, str]:
     Returns
     -------
     dict of str to str
-        Text by topic: overall, tables, identity, attributes, driver, matches (of partially
+        Text by topic: overall, tables, identity, copies, attributes, driver, matches (of partially
         synthetic releases), model, convergence and utility.
     """
     found = findings.measures.set_index("measure")
     words = {name: _word(found.loc[name]) for name in ("repU", "DiSCO")}
+    same = findings.copies.set_index("measure").loc["copies"]
+    words["copies"] = _word(pd.Series(dict(same) | {"se": same[["se", "baseline_sd"]].max()}))
     model, learned = _of_model(submission, findings.risks)
     use, useful = _of_utility(submission, findings)
     texts = {
@@ -446,6 +494,7 @@ def verdict(submission: Submission, findings: Findings) -> dict[str, str]:
             f"more than {_percent(found.loc['UiO', 'mean'])} are alone with their keys in the "
             "original, and a match is not yet the person."
         ),
+        "copies": _of_copies(same, words["copies"]),
         "attributes": (
             f"For {_share(found.loc['DiSCO'])} of the original records all released ones with the "
             "same keys agree on one target, and it is the true one (DiSCO, higher is riskier). "
@@ -507,6 +556,18 @@ def _of_tables(submission: Submission) -> str:
         f"{m} release{'s' if m > 1 else ''} of {records}, made from {len(submission.original):,} "
         f"original ones. The intruder knows {', '.join(names[k] for k in submission.keys)} (keys) "
         f"and wants {names[submission.target]} (target)."
+    )
+
+
+def _of_copies(row: pd.Series, word: str) -> str:
+    if np.isnan(row["mean"]):
+        return "No original record is alone with all its values."
+    return (
+        f"Of the original records that are alone with all their values {_share(row)} occur "
+        "unchanged in a release (higher is riskier). A release from the DPMPM fitted without the "
+        f"record would have {_percent(row['baseline'])} of them (standard error "
+        f"{100 * row['baseline_mcse']:.1f}; give or take {100 * row['baseline_sd']:.1f} by chance)"
+        f": {word}."
     )
 
 

@@ -13,6 +13,7 @@ from enumeration import log_marginal_likelihood
 
 from srlib import assessment, dpmpm, matching, mechanism
 from srlib.cli import main
+from srlib.microdata import distinct
 from srlib.schema import Schema
 
 SMALL = {"n_classes": 3, "burn_in": 20, "n_draws": 20, "thin": 1, "n_chains": 2}
@@ -68,7 +69,7 @@ def test_the_report_of_two_releases(folder: Path) -> None:
     run = folder / "out/assess/made"
     assert Path(document["report"]) == run / "report.html"
     assert list(document["verdict"]) == [
-        *("overall", "tables", "identity", "attributes", "driver"),
+        *("overall", "tables", "identity", "copies", "attributes", "driver"),
         *("model", "convergence", "utility"),
     ]
     assert "2 releases of 50, 70 records, made from 60 original" in document["verdict"]["tables"]
@@ -257,7 +258,34 @@ def test_what_was_chosen_is_noted(folder: Path) -> None:
 def draws_of(codes: np.ndarray, levels: list[int], **settings: int) -> dpmpm.Draws:
     chosen: dict[str, Any] = {"n_classes": 2, "burn_in": 100, "n_draws": 1500, "n_chains": 6}
     rng = np.random.default_rng(len(codes))
-    return dpmpm.sample_posterior(codes, np.array(levels), rng=rng, **(chosen | settings))
+    chosen |= {"keep_allocations": True} | settings
+    return dpmpm.sample_posterior(codes, np.array(levels), rng=rng, **chosen)
+
+
+def test_copies_and_what_an_honest_release_would_have() -> None:
+    """One class: p(x | D_-i) is known, and so is the expected share of records met by chance."""
+    rng = np.random.default_rng(8)
+    levels, original = [4, 5, 6], rng.integers(0, [4, 5, 6], (60, 3)).astype(np.uint8)
+    combinations, repetitions, _ = distinct(original)
+    alone = combinations[repetitions == 1]
+    draws = draws_of(original, levels, n_classes=1, n_draws=1_000)
+    released = [original[:40], alone[:1]]
+    row = assessment.copies(original, released, draws).iloc[0]
+    kept = {tuple(x) for x in original[:40]}
+    shares = [np.mean([tuple(x) in kept for x in alone]), 1 / len(alone)]
+    assert row["mean"] == pytest.approx(np.mean(shares))
+    prob = [
+        np.prod([(original[:, k] == x[k]).sum() / (59 + levels[k]) for k in range(3)])
+        for x in alone
+    ]
+    honest = np.mean([1 - (1 - p) ** n for n in (40, 1) for p in np.array(prob)])
+    assert abs(row["baseline"] - honest) < 5 * row["baseline_mcse"] < 0.01
+    met = [(1 - (1 - np.array(prob)) ** n) for n in (40, 1)]
+    chance = np.random.default_rng(9).random((4_000, 2, len(alone))) < np.array(met)
+    assert row["baseline_sd"] == pytest.approx(chance.mean(axis=(1, 2)).std(), rel=0.05)
+    twice = np.repeat(original[:5], 2, axis=0)
+    nobody = assessment.copies(twice, released, draws_of(twice, levels, n_draws=5))
+    assert nobody[["mean", "baseline"]].isna().all(axis=None)
 
 
 def test_risks_of_target_and_record_by_enumeration() -> None:
@@ -328,6 +356,7 @@ def test_the_verdict_on_a_copy_and_on_a_fresh_sample() -> None:
     assert "pMSE of 0.00 times" in of_copy["utility"]
     assert "overlap by 1.00 on average" in of_copy["utility"]
     assert "one release, spread unknown" in of_copy["identity"]
+    assert "100.0\xa0% (one release, spread unknown) occur unchanged" in of_copy["copies"]
     assert "Utility is close to a correct model's." in of_fresh["overall"]
     assert "2.00 a fresh sample's" in of_fresh["utility"]
     assert "(standard error" in of_fresh["identity"]
