@@ -9,6 +9,7 @@ arrays and can be compared term by term; the first candidate of every support is
 
 import itertools
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import reduce
 
@@ -19,6 +20,9 @@ from scipy.special import logsumexp
 from srlib.dpmpm import Draws, cell_log_prob, neighbour_log_ratios
 from srlib.mechanism import posterior, rank
 from srlib.microdata import distinct
+
+# Combinations of a task on an executor.
+RECORDS = 500
 
 
 @dataclass(frozen=True)
@@ -196,7 +200,11 @@ def release_log_prob(draws: Draws, releases: Sequence[NDArray[np.integer]]) -> N
 
 
 def neighbourhood_ratios(
-    draws: Draws, codes: NDArray[np.integer], log_weights: NDArray[np.float64] | None = None
+    draws: Draws,
+    codes: NDArray[np.integer],
+    log_weights: NDArray[np.float64] | None = None,
+    *,
+    executor: Executor | None = None,
 ) -> NDArray[np.float64]:
     """Log weighted averages of p(x | theta) / p(x_i | theta) over the supports R_i.
 
@@ -208,12 +216,21 @@ def neighbourhood_ratios(
         The true combinations x_i.
     log_weights : (n_weights, n_chains, n_draws) float, optional
         Log weights of the draws; equal weights that sum to one in each chain if not given.
+    executor : Executor, optional
+        Where blocks of `RECORDS` combinations are computed, such as that of `srlib.workers`; here,
+        all of them, if not given. The result does not depend on it.
 
     Returns
     -------
     (n_weights, n_chains, n_combinations, support_size) float64
         Logarithms of each chain's weighted sums, in the order of `neighbourhood`.
     """
+    if executor is not None:
+        blocks = [codes[first : first + RECORDS] for first in range(0, len(codes), RECORDS)]
+        futures = [
+            executor.submit(neighbourhood_ratios, draws, some, log_weights) for some in blocks
+        ]
+        return np.concatenate([future.result() for future in futures], axis=2)
     by_level = neighbour_log_ratios(draws, codes, log_weights)
     level_start = np.cumsum(draws.n_levels) - draws.n_levels
     variable, level = _neighbour_positions(codes, draws.n_levels)
