@@ -173,8 +173,8 @@ def whole_support(
         futures = [executor.submit(whole_support, data, joined, some, **options) for some in blocks]
         return _one_after_another([future.result() for future in futures])
     xp, n, sets = array_module(), len(codes), [data, *joined]
-    bounds = np.cumsum([0, *(draws.n_chains for draws in sets)])
-    powers = _powers(sets)
+    bounds = set_bounds(sets)
+    powers = set_powers(sets)
     weights = [xp.asarray(each) for each in record_weights(sets, codes)]
     truth = xp.asarray(cell_numbers(codes, n_levels))
     columns = 1 + sum(int(np.prod(n_levels[list(subset)])) for subset in margins)
@@ -183,7 +183,7 @@ def whole_support(
     scan: Callable[..., Any]
     keep: Callable[..., None]
     if xp is np:
-        n_threads, (rows_of_tile, cells_of_tile), scan, keep = THREADS, TILE, _scan, _keep_largest
+        n_threads, (rows_of_tile, cells_of_tile), scan, keep = THREADS, TILE, _scan, keep_largest
     else:
         n_threads, (rows_of_tile, cells_of_tile) = 1, DEVICE_TILE
         scan, keep = partial(_scan_arrays, xp), partial(_keep_largest_arrays, xp)
@@ -276,7 +276,12 @@ def _checked(
     return n_cells
 
 
-def _powers(sets: Sequence[Draws]) -> NDArray[np.float32]:
+def set_bounds(sets: Sequence[Draws]) -> NDArray[np.int64]:
+    """Where each set's chains begin and end among the chains of all."""
+    return np.cumsum([0, *(draws.n_chains for draws in sets)])
+
+
+def set_powers(sets: Sequence[Draws]) -> NDArray[np.float32]:
     """Power of each set's mean in the odds: minus the number of releases for the data, else one."""
     return np.array([1 - len(sets), *(1 for _ in sets[1:])], np.float32)
 
@@ -435,7 +440,7 @@ def weighted_odds(xp: Any, means: Any, bounds: Any, powers: Any, truth: Any) -> 
     odds: Any = 1.0
     variance: Any = 0.0
     inverse: list[Any] = []
-    for first, last, power in zip(bounds[:-1], bounds[1:], powers, strict=True):
+    for (first, last), power in zip(pairwise(bounds), powers, strict=True):
         of_set, chains = means[first:last], int(last - first)
         mean = of_set.mean(axis=0)
         inverse.append(xp.where(mean >= TINY, 1 / xp.maximum(mean, TINY), 0))
@@ -465,7 +470,7 @@ def _scan_arrays(xp, means, bounds, powers, truth, counts):
 
 
 @njit(nogil=True, cache=True)
-def _keep_largest(odds, top, cells, first):
+def keep_largest(odds, top, cells, first):
     """Insert a block's largest odds among the largest so far, which are in falling order."""
     last = top.shape[1] - 1
     for i in range(odds.shape[0]):
@@ -534,11 +539,9 @@ def between_chains(sets: Sequence[Draws], moves: NDArray[np.float64]) -> NDArray
     ``moves`` are derivatives with respect to the log weight of a chain, zero on average.
     """
     variance = np.zeros(moves.shape[1:])
-    first = 0
-    for draws, power in zip(sets, _powers(sets), strict=True):
-        c = draws.n_chains
-        variance += power**2 * (moves[first : first + c] ** 2).sum(axis=0) / (c * (c - 1))
-        first += c
+    for (first, last), power in zip(pairwise(set_bounds(sets)), set_powers(sets), strict=True):
+        chains = last - first
+        variance += power**2 * (moves[first:last] ** 2).sum(axis=0) / (chains * (chains - 1))
     return np.sqrt(variance)
 
 

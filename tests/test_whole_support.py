@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from dataclasses import fields
+from dataclasses import fields, replace
 from multiprocessing import get_context
 from types import SimpleNamespace
 from typing import Any
@@ -32,11 +32,11 @@ DATA, JOINED = draws_of(1), [draws_of(2, n_draws=4), draws_of(3)]
 
 def chains_of(draws: dpmpm.Draws, keep: slice) -> dpmpm.Draws:
     """Some of the chains."""
-    *arrays, n_levels = (getattr(draws, field.name) for field in fields(draws))
-    return dpmpm.Draws(*(array[keep] for array in arrays), n_levels)
+    arrays = {k: v[keep] for k, v in vars(draws).items() if k != "n_levels"}
+    return replace(draws, **arrays)
 
 
-def same(one: WholeSupport, other: WholeSupport, **tolerance: float) -> None:
+def same(one: WholeSupport, other: WholeSupport, **tolerance: Any) -> None:
     for field in fields(one):
         left, right = getattr(one, field.name), getattr(other, field.name)
         for a, b in zip(
@@ -216,7 +216,8 @@ def test_stated_errors_are_true_ones() -> None:
 
 def test_blocks_of_records_on_two_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "RECORDS", 2)
-    codes, settings = CELLS[[0, 7, 30, 47, 7]], {"n_top": 3, "margins": [(1,)]}
+    codes = CELLS[[0, 7, 30, 47, 7]]
+    settings: dict = {"n_top": 3, "margins": [(1,)]}
     with ProcessPoolExecutor(2, get_context("spawn")) as two:
         there = whole_support(DATA, JOINED, codes, executor=two, **settings)
         ratios = disclosure.neighbourhood_ratios(DATA, codes, executor=two)
@@ -285,7 +286,8 @@ class Device:
 
 
 def test_the_same_on_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
-    codes, settings = CELLS[[0, 7, 30, 47, 7]], {"n_top": 7, "margins": [(0, 2), (1,)]}
+    codes = CELLS[[0, 7, 30, 47, 7]]
+    settings: dict = {"n_top": 7, "margins": [(0, 2), (1,)]}
     here = whole_support(DATA, JOINED, codes, **settings)
     monkeypatch.setattr(module, "DEVICE_TILE", (2, 20))
     monkeypatch.setattr(module, "array_module", Device)
