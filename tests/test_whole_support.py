@@ -314,6 +314,10 @@ def test_cupy_only_where_it_finds_a_device(monkeypatch: pytest.MonkeyPatch) -> N
             lambda: whole_support(chains_of(DATA, slice(1)), JOINED, CELLS),
             r"the sets have \[1, 3, 3\] chains; each needs two or more",
         ),
+        (
+            lambda: whole_support(huge := draws_of(1, np.full(13, 10)), [huge], CELLS),
+            "2\\^40 at most, sampled_support takes more",
+        ),
         (lambda: whole_support(DATA, JOINED, CELLS, n_top=0), "n_top is 0; it must be from 1 to"),
         (lambda: whole_support(DATA, JOINED, CELLS, n_top=49), "n_top is 49"),
         (lambda: whole_support(DATA, JOINED, CELLS, margins=[(0, 0)]), "names distinct"),
