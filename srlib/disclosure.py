@@ -9,6 +9,7 @@ arrays and can be compared term by term; the first candidate of every support is
 
 import itertools
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import reduce
 
@@ -19,6 +20,9 @@ from scipy.special import logsumexp
 from srlib.dpmpm import Draws, cell_log_prob, left_out_log_ratios, neighbour_log_ratios
 from srlib.mechanism import posterior, rank
 from srlib.microdata import distinct
+
+# Combinations of a task on an executor.
+RECORDS = 500
 
 
 @dataclass(frozen=True)
@@ -196,7 +200,11 @@ def release_log_prob(draws: Draws, releases: Sequence[NDArray[np.integer]]) -> N
 
 
 def neighbourhood_ratios(
-    draws: Draws, codes: NDArray[np.integer], log_weights: NDArray[np.float64] | None = None
+    draws: Draws,
+    codes: NDArray[np.integer],
+    log_weights: NDArray[np.float64] | None = None,
+    *,
+    executor: Executor | None = None,
 ) -> NDArray[np.float64]:
     """Log weighted averages of p(x | theta) / p(x_i | theta) over the supports R_i.
 
@@ -208,18 +216,27 @@ def neighbourhood_ratios(
         The true combinations x_i.
     log_weights : (n_weights, n_chains, n_draws) float, optional
         Log weights of the draws; equal weights that sum to one in each chain if not given.
+    executor : Executor, optional
+        Where blocks of `RECORDS` combinations are computed, such as that of `srlib.workers`; here,
+        all of them, if not given. The result does not depend on it.
 
     Returns
     -------
     (n_weights, n_chains, n_combinations, support_size) float64
         Logarithms of each chain's weighted sums, in the order of `neighbourhood`.
     """
+    if executor is not None:
+        futures = [
+            executor.submit(neighbourhood_ratios, draws, some, log_weights)
+            for some in _blocks(codes)
+        ]
+        return np.concatenate([future.result() for future in futures], axis=2)
     by_level = neighbour_log_ratios(draws, codes, log_weights)
     return np.take_along_axis(by_level, _neighbour_rows(draws, codes)[None, None], axis=3)
 
 
 def left_out_ratios(
-    draws: Draws, codes: NDArray[np.integer]
+    draws: Draws, codes: NDArray[np.integer], executor: Executor | None = None
 ) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
     """Averages with the same limits and less noise: pi and phi are integrated out.
 
@@ -229,6 +246,8 @@ def left_out_ratios(
         Posterior draws with their allocations.
     codes : (n_combinations, n_variables) int
         The true combinations x_i, which occur in the data of the draws.
+    executor : Executor, optional
+        As for `neighbourhood_ratios`.
 
     Returns
     -------
@@ -238,8 +257,17 @@ def left_out_ratios(
     log_prob : (n_chains, n_draws, n_combinations) float32
         log p(x_i | others).
     """
+    if executor is not None:
+        futures = [executor.submit(left_out_ratios, draws, some) for some in _blocks(codes)]
+        ratios, log_prob = zip(*(future.result() for future in futures), strict=True)
+        return np.concatenate(ratios, axis=1), np.concatenate(log_prob, axis=2)
     by_level, log_prob = left_out_log_ratios(draws, codes)
     return np.take_along_axis(by_level, _neighbour_rows(draws, codes)[None], axis=2), log_prob
+
+
+def _blocks(codes: NDArray[np.integer]) -> list[NDArray[np.integer]]:
+    """The combinations as an executor is given them."""
+    return [codes[first : first + RECORDS] for first in range(0, len(codes), RECORDS)]
 
 
 def _neighbour_rows(draws: Draws, codes: NDArray[np.integer]) -> NDArray[np.int64]:

@@ -15,8 +15,9 @@ def name(requirement: str) -> str:
 
 
 def direct(root: Path) -> dict[str, str]:
+    """Requirements by name, but for what only machines with a CUDA device can use."""
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    extras = project["optional-dependencies"]
+    extras = {k: v for k, v in project["optional-dependencies"].items() if k != "cuda"}
     listed = [*project["dependencies"], *(r for extra in extras.values() for r in extra)]
     return {name(requirement): requirement.replace(" ", "") for requirement in listed}
 

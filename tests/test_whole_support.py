@@ -1,12 +1,19 @@
 """Risk over all cells, against enumeration by the other estimators' own functions."""
 
+import sys
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import fields, replace
+from multiprocessing import get_context
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from srlib import disclosure, dpmpm
-from srlib.whole_support import BLOCK, cell_numbers, whole_support
+from srlib import whole_support as module
+from srlib.whole_support import BLOCK, WholeSupport, cell_numbers, whole_support
 
 LEVELS = np.array([2, 3, 4, 2])
 CELLS = np.array(list(np.ndindex(*LEVELS)))
@@ -21,6 +28,21 @@ def draws_of(seed: int, levels: np.ndarray = LEVELS, n_draws: int = 6) -> dpmpm.
 
 
 DATA, JOINED = draws_of(1), [draws_of(2, n_draws=4), draws_of(3)]
+
+
+def chains_of(draws: dpmpm.Draws, keep: slice) -> dpmpm.Draws:
+    """Some of the chains."""
+    arrays = {k: v[keep] for k, v in vars(draws).items() if k != "n_levels"}
+    return replace(draws, **arrays)
+
+
+def same(one: WholeSupport, other: WholeSupport, **tolerance: Any) -> None:
+    for field in fields(one):
+        left, right = getattr(one, field.name), getattr(other, field.name)
+        for a, b in zip(
+            *((left, right) if isinstance(left, tuple) else ([left], [right])), strict=True
+        ):
+            np.testing.assert_allclose(a, b, err_msg=field.name, **tolerance)
 
 
 def enumerated(truth: np.ndarray) -> disclosure.Risk:
@@ -54,8 +76,9 @@ def test_one_class_is_a_product_of_independent_margins() -> None:
     levels = np.array([3, 2])
     rng = np.random.default_rng(4)
     codes = (rng.random((30, 2)) * levels).astype(np.uint8)
-    settings: dict = {"n_classes": 1, "burn_in": 1, "n_draws": 1, "n_chains": 1, "rng": rng}
+    settings: dict = {"n_classes": 1, "burn_in": 1, "n_draws": 1, "n_chains": 2, "rng": rng}
     one, other = (dpmpm.sample_posterior(codes, levels, **settings) for _ in range(2))
+    one.phi[1], other.phi[1] = one.phi[0], other.phi[0]  # two chains that agree: no error
     found = whole_support(one, [other], np.array([[1, 1]]), n_top=1, margins=[(0,), (1,)])
     for margin, start in zip(found.margins, (0, 3), strict=True):
         size = margin.shape[1]
@@ -63,6 +86,8 @@ def test_one_class_is_a_product_of_independent_margins() -> None:
         np.testing.assert_allclose(margin[0], ratio / ratio.sum(), rtol=1e-5)
     joint = np.outer(*(margin[0] for margin in found.margins))
     assert found.probability[0] == pytest.approx(joint[1, 1], rel=1e-5)
+    assert found.log_mcse[0] == pytest.approx(0, abs=1e-6)
+    assert found.rank_range[0].tolist() == [found.rank[0]] * 2
 
 
 def test_more_cells_than_a_block() -> None:
@@ -103,10 +128,196 @@ def test_cells_beyond_float32_are_counted() -> None:
     assert np.isfinite(found.log_normaliser).all()
 
 
+def test_errors_are_what_reweighting_a_chain_does() -> None:
+    """Every standard error from numerical derivatives with respect to the weights of chains."""
+    codes, margins = CELLS[[0, 7, 30]], [(0, 2), (1,)]
+    found = whole_support(DATA, JOINED, codes, n_top=4, margins=margins)
+    for i, truth in enumerate(codes):
+        support = disclosure.subset_support(truth, range(4), LEVELS)
+        order = np.argsort(cell_numbers(support, LEVELS))
+        sets = [
+            disclosure.support_ratios(draws, support)[0][:, 0, order] for draws in (DATA, *JOINED)
+        ]
+
+        def estimates(
+            weights: list[np.ndarray], sets: list[np.ndarray] = sets, i: int = i
+        ) -> np.ndarray:
+            data, *joined = (
+                np.log(w @ np.exp(each) / w.sum()) for w, each in zip(weights, sets, strict=True)
+            )
+            log_odds = sum(joined) - len(joined) * data
+            p = np.exp(log_odds - np.logaddexp.reduce(log_odds))
+            table = p.reshape(LEVELS)
+            truth, top = cell_numbers(codes[i : i + 1], LEVELS), found.top_cells[i]
+            logs = np.log(p[np.concatenate([truth, top])])
+            return np.concatenate([logs, table.sum(axis=(1, 3)).ravel(), table.sum(axis=(0, 2, 3))])
+
+        variance, step = 0.0, 1e-5
+        for s, each in enumerate(sets):
+            chains = len(each)
+            for j in range(chains):
+                up, down = ([np.ones(len(e)) for e in sets] for _ in range(2))
+                up[s][j] += step
+                down[s][j] -= step
+                slope = (estimates(up) - estimates(down)) / (2 * step)
+                variance = variance + chains / (chains - 1) * slope**2
+        margins_mcse = np.concatenate([margin[i] for margin in found.margins_mcse])
+        given = np.concatenate([[found.log_mcse[i]], found.top_log_mcse[i], margins_mcse])
+        np.testing.assert_allclose(given, np.sqrt(variance), rtol=1e-3, atol=1e-7)
+
+
+def test_rank_range_counts_cells_within_two_errors() -> None:
+    codes = CELLS[[0, 7, 30, 47]]
+    found = whole_support(DATA, JOINED, codes)
+    for i, truth in enumerate(codes):
+        support = disclosure.subset_support(truth, range(4), LEVELS)
+        sets = [disclosure.support_ratios(draws, support)[0][:, 0] for draws in (DATA, *JOINED)]
+        log_odds, variance = np.zeros(48), np.zeros(48)
+        for each, power in zip(sets, (-2, 1, 1), strict=True):
+            mean = np.exp(each).mean(axis=0)
+            log_odds += power * np.log(mean)
+            variance += power**2 * (np.exp(each) / mean).var(axis=0, ddof=1) / len(each)
+        z = log_odds[1:] / np.sqrt(variance[1:])
+        low, high = 1 + (z > 2).sum(), 1 + (z >= -2).sum()
+        assert found.rank_range[i].tolist() == [low, high]
+        assert low <= found.rank[i] <= high
+        assert 1 < high - low < 47
+
+
+def test_stated_errors_are_true_ones() -> None:
+    """Sixty runs of six chains against all 360: nineteen in twenty within two errors, or nearly."""
+    levels, size, n = np.array([2, 3, 2]), 6, 60
+    rng = np.random.default_rng(11)
+    records = (rng.random((3, 40, 3)) ** 2 * levels).astype(np.uint8)
+    settings: dict = {
+        "n_classes": 3,
+        "burn_in": 30,
+        "n_draws": 20,
+        "n_chains": size * n,
+        "rng": rng,
+    }
+    data, *joined = (
+        dpmpm.sample_posterior(np.concatenate([records[0], *more]), levels, **settings)
+        for more in ([], [records[1]], [records[2]])
+    )
+    codes = np.array(list(np.ndindex(*levels)))
+    best = whole_support(data, joined, codes, n_top=1)
+    within, ranked = [], []
+    for run in range(n):
+        some = slice(size * run, size * (run + 1))
+        found = whole_support(chains_of(data, some), [chains_of(d, some) for d in joined], codes)
+        within.append(np.abs(found.log_normaliser - best.log_normaliser) < 2 * found.log_mcse)
+        low, high = found.rank_range.T
+        ranked.append((low <= best.rank) & (best.rank <= high))
+    # Six chains a set: about 0.93 for a t distribution; runs, not records, are independent.
+    assert 0.85 < np.mean(within) < 0.99
+    assert np.mean(ranked) > 0.95
+
+
+def test_blocks_of_records_on_two_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "RECORDS", 2)
+    codes = CELLS[[0, 7, 30, 47, 7]]
+    settings: dict = {"n_top": 3, "margins": [(1,)]}
+    with ProcessPoolExecutor(2, get_context("spawn")) as two:
+        there = whole_support(DATA, JOINED, codes, executor=two, **settings)
+        ratios = disclosure.neighbourhood_ratios(DATA, codes, executor=two)
+    with ThreadPoolExecutor(1) as one:
+        same(there, whole_support(DATA, JOINED, codes, executor=one, **settings), rtol=0)
+    same(there, whole_support(DATA, JOINED, codes, **settings), rtol=1e-6, atol=1e-6)
+    np.testing.assert_array_equal(ratios, disclosure.neighbourhood_ratios(DATA, codes))
+
+
+class OnDevice(np.lib.mixins.NDArrayOperatorsMixin):
+    """An array as a device has them: no array of the host's may meet it unasked."""
+
+    def __init__(self, host: np.ndarray) -> None:
+        self.host = host
+
+    def __array__(self, *_: object, **__: object) -> np.ndarray:
+        raise TypeError("implicit copy to the host")
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        return call(getattr(ufunc, method), *inputs, **options)
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self.host, name)
+        return (lambda *a, **b: call(found, *a, **b)) if callable(found) else found
+
+    def __getitem__(self, key: Any) -> Any:
+        return call(self.host.__getitem__, key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        call(self.host.__setitem__, key, value)
+
+    def __len__(self) -> int:
+        return len(self.host)
+
+
+def call(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """A function of the host's on arrays of the device, the result there too."""
+
+    def bare(value: Any) -> Any:
+        if isinstance(value, np.ndarray):
+            raise TypeError("an array of the host among those of the device")
+        if isinstance(value, (list, tuple)):
+            return type(value)(bare(each) for each in value)
+        return value.host if isinstance(value, OnDevice) else value
+
+    result = function(*bare(arguments), **{name: bare(value) for name, value in options.items()})
+    return OnDevice(result) if isinstance(result, np.ndarray) else result
+
+
+class Device:
+    """A stand-in for cupy: numpy's functions, but on arrays of its own."""
+
+    cuda = SimpleNamespace(is_available=lambda: True)
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(np, name)
+        return found if isinstance(found, type) else (lambda *a, **b: call(found, *a, **b))
+
+    @staticmethod
+    def asarray(host: np.ndarray) -> OnDevice:
+        return OnDevice(np.array(host))
+
+    @staticmethod
+    def asnumpy(array: OnDevice) -> np.ndarray:
+        return array.host
+
+
+def test_the_same_on_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    codes = CELLS[[0, 7, 30, 47, 7]]
+    settings: dict = {"n_top": 7, "margins": [(0, 2), (1,)]}
+    here = whole_support(DATA, JOINED, codes, **settings)
+    monkeypatch.setattr(module, "DEVICE_TILE", (2, 20))
+    monkeypatch.setattr(module, "array_module", Device)
+    same(whole_support(DATA, JOINED, codes, **settings), here, rtol=1e-5, atol=1e-6)
+
+
+def test_cupy_only_where_it_finds_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Cupy(Device):
+        pass
+
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    assert module.array_module() is np
+    monkeypatch.setitem(sys.modules, "cupy", Cupy())
+    assert module.array_module() is sys.modules["cupy"]
+    monkeypatch.setattr(Cupy, "cuda", SimpleNamespace(is_available=lambda: False))
+    assert module.array_module() is np
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
         (lambda: whole_support(DATA, [], CELLS), "joined is empty"),
+        (
+            lambda: whole_support(chains_of(DATA, slice(1)), JOINED, CELLS),
+            r"the sets have \[1, 3, 3\] chains; each needs two or more",
+        ),
+        (
+            lambda: whole_support(huge := draws_of(1, np.full(13, 10)), [huge], CELLS),
+            "2\\^40 at most, sampled_support takes more",
+        ),
         (lambda: whole_support(DATA, JOINED, CELLS, n_top=0), "n_top is 0; it must be from 1 to"),
         (lambda: whole_support(DATA, JOINED, CELLS, n_top=49), "n_top is 49"),
         (lambda: whole_support(DATA, JOINED, CELLS, margins=[(0, 0)]), "names distinct"),
