@@ -56,7 +56,7 @@ data: str = ""  # CSV file of categorical columns; acs:2012:nc to download; empt
 schema: str = ""  # YAML file that declares the variables; empty: recognised or inferred
 drop_missing: bool = False  # drop records with missing values (and say how many)
 ignore_columns: bool = False  # leave out columns that the schema does not declare
-vintage: int = 2012  # [2000, 2100] year of a raw ACS person file that is given by its path
+vintage: int = 2012  # [2008, 2100] year of a raw ACS person file that is given by its path
 n_records: int = 2000  # [10, inf) records used; a seeded sample where the file has more
 pairs: list[list[str]] = []  # pairs for Figures 1 and 2; empty: the paper's, or outcome's
 outcome: str = "DIS"  # outcome of the regression: its last level against the others
@@ -66,11 +66,13 @@ n_releases: int = 5  # [2, 100] synthetic data sets released, m
 n_classes: int = 20  # [1, 1000] latent classes, F
 alpha_shape: float = 0.25  # (0, inf) shape of the Gamma prior of alpha
 alpha_rate: float = 0.25  # (0, inf) rate of the Gamma prior of alpha
-burn_in: int = 1500  # [0, inf) iterations dropped from each chain
-n_draws: int = 100  # [30, inf) draws kept from each chain
 thin: int = 10  # [1, inf) iterations for each draw kept
-n_chains: int = 8  # [4, 1000] chains for the data
-n_chains_joined: int = 4  # [4, 1000] chains for the data joined with each release
+n_chains: int = 12  # [4, 1000] chains for the data
+burn_in: int = 1500  # [0, inf) iterations dropped from each of them
+n_draws: int = 100  # [30, inf) draws kept from each of them
+n_chains_joined: int = 6  # [4, 1000] chains for the data joined with each release
+burn_in_joined: int = 800  # [0, inf) iterations dropped from each of them
+n_draws_joined: int = 60  # [30, inf) draws kept from each of them
 seed: int = 2014  # [0, inf) one seed for all streams of chance
 output_dir: str = ""  # folder for tables and figures; empty: write none
 
@@ -100,6 +102,8 @@ table = microdata.load(
     data, schema, n_records=n_records, drop_missing=drop_missing, ignore_columns=ignore_columns,
     vintage=vintage, rng=stream(seed, "records"),
 )  # fmt: skip
+beside = "repetitions estimator probability rank support_size log_mcse pareto_k"
+table.schema.check_apart([*beside.split(), "combination", "prior", "posterior"])
 if not pairs and table.schema == microdata.ACS:
     pairs = [["WKL", "SCHL"], ["HISP", "RACE1P"]]
 pairs = pairs or [[outcome, predictor] for predictor in predictors[:2]]
@@ -207,28 +211,23 @@ show(record.table("smallest_example", smallest), digits=2)
 
 
 # %%
-settings = {
-    "n_classes": n_classes,
-    "burn_in": burn_in,
-    "n_draws": n_draws,
-    "thin": thin,
-    "prior": dpmpm.Prior(alpha_shape, alpha_rate),
-}
-
-
-def posterior_draws(codes: np.ndarray, chains: int, purpose: str) -> dpmpm.Draws:
+def posterior_draws(codes: np.ndarray, purpose: str, **chains: int) -> dpmpm.Draws:
     """Draws from the posterior of the synthesis model given some records."""
-    rng = stream(seed, purpose)
     return dpmpm.sample_posterior(
-        codes, levels, n_chains=chains, rng=rng, label=purpose, **settings
-    )
+        codes, levels, n_classes=n_classes, prior=dpmpm.Prior(alpha_shape, alpha_rate), thin=thin,
+        rng=stream(seed, purpose), label=purpose, keep_allocations=True, **chains,
+    )  # fmt: skip
 
 
-draws = posterior_draws(table.codes, n_chains, "data")
+all_draws = posterior_draws(
+    table.codes, "data", n_chains=n_chains, burn_in=burn_in, n_draws=n_draws
+)
+draws = all_draws.every(max(1, n_draws // 50))
 
 # %% [markdown]
 # A release is a set of $m$ synthetic files. Each takes one draw of $(\pi, \phi)$, the draws far
-# apart in the chains, and then every synthetic record draws its class afresh from $\pi$.
+# apart in the chains, and then every synthetic record draws its class afresh from $\pi$. All draws
+# serve the risks at the end; up to there some fifty of each chain will do.
 
 # %%
 chain_of, draw_of = dpmpm.spread_positions(draws, n_releases)
@@ -258,26 +257,17 @@ print(diagnostics.verdict(healthy))
 show(record.table("diagnostics", healthy), digits=2)
 
 # %% tags=["monte-carlo"]
-chains = diagnostics.long_format(quantities)
+pictured = {name: values[:8] for name, values in quantities.items()}
+chains = diagnostics.long_format(pictured)
 display(record.figure("trace", charts.trace(chains)))
 record.figure("ranks", charts.rank_plot(chains))
 
 # %% [markdown]
-# **The five quantities in every chain**, and **the ranks of the draws among all chains.** Well mixed
+# **The five quantities in up to eight chains**, and **the ranks of the draws among these.** Well mixed
 # chains look like one band of noise, and white ranks say that each has its fair share. A chain that
 # keeps to a level of its own, or shows a stripe, sits in another local mode: another way to divide
 # the records into classes, which Gibbs steps leave only rarely.
 #
-# What the risks below need is not the class structure but the probability of each combination,
-# and that mixes far better. Over all combinations:
-
-# %% tags=["monte-carlo"]
-r_hat = pd.Series(diagnostics.r_hat(log_prob), name="R-hat of log p over combinations")
-record.result("r_hat_log_prob_median", r_hat.median())
-record.result("r_hat_log_prob_95", r_hat.quantile(0.95))
-r_hat.quantile([0.5, 0.95, 1]).rename({0.5: "median", 0.95: "95 %", 1: "largest"}).round(2)
-
-# %% [markdown]
 # For comparison, a sick sample: the same sampler from random starts, with no burn-in and a draw
 # after each iteration. Nothing in a single chain's trace would give it away as plainly as R-hat
 # does.
@@ -393,14 +383,15 @@ record.figure("importance_weights", charts.importance_weights(weights))
 
 # %%
 halves = slice(None, n_chains // 2), slice(n_chains // 2, None)
+in_use = [np.where(np.isfinite(weight[:1]), 0.0, -np.inf) for weight in cases.values()]
+stacked = np.concatenate([w for pair in zip(in_use, cases.values(), strict=True) for w in pair])
+ratios = disclosure.neighbourhood_ratios(draws, combinations, stacked)
 importance, runs = {}, {}
-for case, weight in cases.items():
-    in_use = np.where(np.isfinite(weight[:1]), 0.0, -np.inf)
-    both = np.concatenate([in_use, weight])
-    ratios = disclosure.neighbourhood_ratios(draws, combinations, both)
-    importance[case] = disclosure.importance_sampling(ratios[1:], ratios[:1])
+for case, (plain, *weighted) in zip(cases, np.split(ratios, len(cases)), strict=True):
+    of_case = np.stack(weighted), plain[None]
+    importance[case] = disclosure.importance_sampling(*of_case)
     runs[f"importance sampling, {case}"] = [
-        disclosure.importance_sampling(ratios[1:, half], ratios[:1, half]) for half in halves
+        disclosure.importance_sampling(*(part[:, half] for part in of_case)) for half in halves
     ]
 
 # %% [markdown]
@@ -414,24 +405,45 @@ for case, weight in cases.items():
 # probabilities of *one record*: given the data, and given the data joined with the release.
 # Relative to the truth's they are averages of $r_j$, over draws given $D$ and over draws given
 # $D$ joined with $Z^{(l)}$. No likelihood of a release occurs. The price is another set of chains
-# for each released file; and the error of the chains on $D$ enters $m$ times, so that they must
-# be the longer ones.
+# for each released file; and the error of the chains on $D$ enters $m$ times, so that these get
+# most of the computing.
+#
+# Much of a draw's noise need not be there. Given the classes of all records, the expectations of
+# $\pi$ and $\phi$ are known, and with record $i$ taken out of its class the predictive probability of
+# any $x$ is a sum over classes of products of posterior means. Its ratio to that of $x_i$, averaged
+# over draws of the classes, has the same limit as the average of $r_j$ and a smaller variance.
 
 # %%
-joined_draws = [
-    posterior_draws(np.vstack([table.codes, release]), n_chains_joined, f"data and release {i + 1}")
-    for i, release in enumerate(releases)
-]
-of_data = disclosure.neighbourhood_ratios(draws, combinations)[0]
-of_joined = [disclosure.neighbourhood_ratios(d, combinations)[0] for d in joined_draws]
+of_data, log_prob_left_out = disclosure.left_out_ratios(all_draws, combinations)
+of_joined, joined_draws = [], []
+judged_on = {"data": log_prob_left_out}
+chains = {"burn_in": burn_in_joined, "n_draws": n_draws_joined, "n_chains": n_chains_joined}
+for i, release in enumerate(releases, start=1):
+    purpose = f"data and release {i}"
+    joined_draws.append(posterior_draws(np.vstack([table.codes, release]), purpose, **chains))
+    ratios, judged_on[purpose] = disclosure.left_out_ratios(joined_draws[-1], combinations)
+    of_joined.append(ratios)
+
+# %% tags=["monte-carlo"]
+r_hat = pd.DataFrame({name: diagnostics.r_hat(values) for name, values in judged_on.items()})
+spread = r_hat.quantile([0.5, 0.95, 1]).T.set_axis(["median", "95 %", "largest"], axis=1)
+record.table("r_hat_log_prob", spread.rename_axis("posterior given").reset_index())
+spread.round(2)
+
+# %% [markdown]
+# What the risks need is not the class structure but the probability of each combination, left out.
+# The table has R-hat of its logarithm over all combinations. Where it is above 1.01 the chains given
+# the data sit in several modes, which they leave too rarely for their length; the chains given the
+# data and a release have twice the records, a part of which were drawn from one mode, and agree.
+# Every standard error below comes from between chains and contains what they disagree about.
+
+# %% tags=["monte-carlo"]
 predictive = disclosure.predictive_ratio(of_data, of_joined)
 joined_halves = slice(None, n_chains_joined // 2), slice(n_chains_joined // 2, None)
 runs["predictive ratio"] = [
     disclosure.predictive_ratio(of_data[half], [ratios[joined_half] for ratios in of_joined])
     for half, joined_half in zip(halves, joined_halves, strict=True)
 ]
-
-# %% tags=["monte-carlo"]
 repeated = pd.DataFrame({name: disclosure.repeatability(*two) for name, two in runs.items()}).T
 record.table("repeatability", repeated.rename_axis("estimator").reset_index())
 repeated.round(2)
@@ -467,7 +479,9 @@ record.figure(
 
 # %% tags=["confidential"]
 one_draw_k = weights.loc[weights["case"] == "generating draws left out", "pareto_k"].max()
-leave_one_out_k = diagnostics.pareto_k(-log_prob.reshape(-1, len(combinations)).T)
+every = slice(None, None, max(1, n_draws // 50))
+left_out_log_weights = -log_prob_left_out[:, every].reshape(-1, len(combinations)).T
+leave_one_out_k = diagnostics.pareto_k(left_out_log_weights)
 estimators = {
     "importance_sampling": (importance["generating draws left out"], one_draw_k),
     "predictive_ratio": (predictive, leave_one_out_k),
@@ -551,7 +565,9 @@ chosen = list(dict.fromkeys([*by_risk[:6], *spread, *of_paper]))
 def subset_risk(i: int) -> tuple[np.ndarray, disclosure.Risk]:
     """Candidates and risk where only the unknown variables of combination i are in doubt."""
     support = disclosure.subset_support(combinations[i], unknown_at, levels)
-    of_data, *of_joined = (disclosure.support_ratios(d, support)[0] for d in (draws, *joined_draws))
+    of_data, *of_joined = (
+        disclosure.support_ratios(d, support)[0] for d in (all_draws, *joined_draws)
+    )
     return support, disclosure.predictive_ratio(of_data, of_joined)
 
 
@@ -641,8 +657,6 @@ gains.groupby(rarity).quantile([0.05, 0.5, 0.95]).rename_axis([None, "quantile"]
 design = {"n_variables": len(levels), "n_cells": table.schema.n_cells}
 design |= {"n_synthetic_sets": n_releases, "support_size": predictive.support_size}
 design |= {"subset_size": risk.support_size, "prior_odds_ratio_11111213121111": 0.0585 / 0.0398}
-
-# %%
 names = "n_records distinct_combinations combinations_once combinations_twice"
 names += " combinations_three_times most_frequent_combination"
 sampled = dict(zip(names.split(), counts.drop(columns="cells").iloc[0], strict=True))
@@ -694,7 +708,7 @@ notes = dict.fromkeys(tolerances if same_file else (), "section What did not rep
 notes["prior_odds_ratio_11111213121111"] = "cut, not rounded; section What did not reproduce"
 
 
-# %% tags=["monte-carlo"]
+# %% tags=["confidential"]
 def skip(number: str) -> str | None:
     """Reason why a printed number is not judged in this run, if there is one."""
     return None if number in judged else "belongs to the paper's own sample, release or settings"
@@ -704,10 +718,17 @@ computed = design | sampled | released
 book = ledger(
     "hu_reiter_wang", computed, skip=skip, notes=notes, tolerances=tolerances if same_file else {}
 )
-record.table("ledger", book)
+of_one_record = book["id"].isin(list(found))
+_ = record.table("ledger", book, confidential=book["computed"].notna()[of_one_record].any())
+
+# %% [markdown]
+# That the data have one of the paper's combinations, and at what risk, is confidential: rows of
+# single combinations are in the file alone.
+
+# %% tags=["monte-carlo"]
 record.result("ledger_differs", (book["verdict"] == "differs").sum())
 print(book["verdict"].value_counts().to_string())
-of_each = book[book["computed"].notna()].groupby("source").head(3)
+of_each = book[book["computed"].notna() & ~of_one_record].groupby("source").head(3)
 show(of_each.drop(columns=["id", "relation", "note"]).head(12))
 
 # %% [markdown]

@@ -678,6 +678,76 @@ def subset_risk(frame: pd.DataFrame, prior: float) -> Chart:
     )
 
 
+def against_baseline(frame: pd.DataFrame, title: str, percent: bool = True) -> Chart:
+    """Numbers with their errors beside what each would be without what it is to show.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        panel, label, mean, se and baseline; labels appear in the order of the rows. Rows without
+        a mean are left out; se and baseline may be NaN.
+    title : str
+        Title of the axis that all panels share.
+    percent : bool
+        Whether the numbers are shares, and the axis in percent.
+
+    Returns
+    -------
+    altair chart
+        One panel for each panel, a line a label: the mean as a point, two standard errors to
+        both sides as a line, and the baseline as a dark tick.
+    """
+    data = frame[frame["mean"].notna()].assign(
+        label=_short(frame.loc[frame["mean"].notna(), "label"]),
+        low=frame["mean"] - 2 * frame["se"],
+        high=frame["mean"] + 2 * frame["se"],
+    )
+    data["high"] = data["high"].clip(upper=1) if percent else data["high"]
+    names, labels = _in_order(data["panel"]), _in_order(data["label"])
+    ends = [_significant(value) for value in (data[["low", "mean", "baseline"]].min().min(), 0)]
+    top = _significant(data[["high", "mean", "baseline"]].max().max() * 1.02)
+    scale = alt.Scale(domain=[min(ends), min(top, 1.0) if percent else top], nice=not percent)
+    panels = []
+    for name, rows in data.groupby("panel", sort=False):
+        last = name == names[-1]
+        base = alt.Chart(_compact(rows.drop(columns=["panel", "se"]))).encode(
+            y=alt.Y("label:N", sort=labels, title=None)
+        )
+        x = alt.X(
+            "mean:Q",
+            title=title if last else None,
+            scale=scale,
+            axis=alt.Axis(format="%" if percent else "g", tickCount=8),
+        )
+        spread = base.transform_filter("isValid(datum.low)")
+        known = base.transform_filter("isValid(datum.baseline)")
+        colour = _colours(names)[name]
+        layers = [
+            known.mark_tick(color=INK, thickness=2, size=14).encode(x="baseline:Q"),
+            spread.mark_rule(color=colour, strokeWidth=2).encode(x="low:Q", x2="high:Q"),
+            base.mark_point(filled=True, size=60, opacity=1, color=colour, tooltip=True).encode(
+                x=x
+            ),
+        ]
+        heading = {"title": _label(name)} if len(names) > 1 else {}
+        panels.append(
+            alt.layer(*layers).properties(
+                width=_width(labels), height=22 * rows["label"].nunique(), **heading
+            )
+        )
+    over = (data["mean"] - data["baseline"]).groupby(data["panel"], sort=False)
+    sentences = [
+        f"{_label(name)}: {(gap > 0).sum()} of {gap.notna().sum()} above their baselines."
+        for name, gap in over
+    ]
+    return alt.vconcat(*panels).properties(
+        description=(
+            f"Points with error bars, {title}, each with a tick for its baseline, of "
+            f"{len(labels)} quantities. {' '.join(sentences)}"
+        )
+    )
+
+
 def lines(
     frame: pd.DataFrame,
     x_title: str,

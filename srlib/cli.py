@@ -1,5 +1,8 @@
-"""The command line of ``srlib``: run, sweep, collect, build, report, parameters."""
+"""The command line of ``srlib``: run, assess, sweep, collect, build, report, parameters."""
 
+import json
+import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -8,6 +11,7 @@ import click
 from srlib.parameters import (
     UsageError,
     find_papers,
+    find_profiles,
     find_root,
     read_parameters,
     resolve,
@@ -33,7 +37,7 @@ def main() -> None:
     """Run the papers on disclosure risk of synthetic data.
 
     A PAPER is the name of a text notebook in notebooks/, without its ending; where none is
-    given, all that exist are taken.
+    given, all that exist are taken; to run, those that have the profile.
     """
 
 
@@ -79,8 +83,11 @@ def run(
 ) -> None:
     """Run papers into outputs/PAPER/PROFILE/."""
     root = find_root(Path.cwd())
+    named = _named(root, papers)
+    if not papers:
+        named = [paper for paper in named if profile in find_profiles(root, paper)] or named
     requests, wrong = [], []
-    for paper in _named(root, papers):
+    for paper in named:
         try:
             requests.append(resolve(root, paper, profile, params_file, overrides))
         except UsageError as error:
@@ -102,6 +109,93 @@ def run(
             failures += 1
     if failures:
         raise SystemExit(1)
+
+
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@main.command()
+@click.argument("original", type=_FILE)
+@click.argument("released", type=_FILE, nargs=-1, required=True)
+@click.option("--schema", help="YAML file with the levels; those that ORIGINAL has if not given.")
+@click.option("--keys", metavar="A,B", help="What the intruder knows; all but the target.")
+@click.option("--target", metavar="C", help="What the intruder wants; the last that is no key.")
+@click.option("--name", help="Folder of the report; RELEASED's name without its ending.")
+@click.option(
+    "-p",
+    "overrides",
+    metavar="NAME VALUE",
+    nargs=2,
+    multiple=True,
+    help="One parameter's value; 'srlib parameters assess' lists them.",
+)
+@click.option(
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder to write assess/NAME/ in; the project's outputs/ where not given.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the results as one JSON document.")
+def assess(
+    original: Path,
+    released: tuple[Path, ...],
+    schema: str | None,
+    keys: str | None,
+    target: str | None,
+    name: str | None,
+    overrides: tuple[tuple[str, str], ...],
+    output: Path | None,
+    as_json: bool,
+) -> None:
+    """Report on the risk and utility of RELEASED tables that were made from an ORIGINAL one.
+
+    All are CSV files of categorical columns; any tool may have made the released ones.
+    """
+    root = find_root(Path.cwd())
+    given: dict[str, object] = {"original": str(original), "released": [str(z) for z in released]}
+    given |= {"schema": schema} if schema else {}
+    given |= {"keys": [key.strip() for key in keys.split(",")]} if keys else {}
+    given |= {"target": target} if target else {}
+    request = resolve(root, "assess", overrides=overrides)
+    request = replace(
+        request,
+        profile=_folder_name(name or released[0].name.split(".")[0]),
+        parameters={**request.parameters, **given},
+        changed={**request.changed, **given},
+    )
+
+    from srlib.assessment import SETTINGS, read
+
+    try:
+        read(**{setting: request.parameters[setting] for setting in SETTINGS})
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+    from srlib.run import NotebookFailed
+    from srlib.run import run as run_paper
+
+    try:
+        folder = run_paper(root, request, output or root / "outputs")
+    except NotebookFailed as error:
+        click.echo(str(error), err=True)
+        raise SystemExit(1) from None
+    results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    verdict = {
+        topic.removeprefix("verdict_"): results.pop(topic)
+        for topic in list(results)
+        if topic.startswith("verdict_")
+    }
+    report = folder / "report.html"
+    if as_json:
+        document = {"report": str(report), "verdict": verdict, "results": results}
+        click.echo(json.dumps(document, indent=1, ensure_ascii=False))
+        return
+    for topic, text in verdict.items():
+        click.echo(f"{topic}: {text}")
+    click.echo(f"report: {_shown(report)}")
+
+
+def _folder_name(text: str) -> str:
+    return re.sub(r"[^\w-]", "_", text) or "released"
 
 
 def _shown(path: Path) -> Path:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
-from srlib.dpmpm import Draws, cell_log_prob, neighbour_log_ratios
+from srlib.dpmpm import Draws, cell_log_prob, left_out_log_ratios, neighbour_log_ratios
 from srlib.mechanism import posterior, rank
 from srlib.microdata import distinct
 
@@ -215,10 +215,38 @@ def neighbourhood_ratios(
         Logarithms of each chain's weighted sums, in the order of `neighbourhood`.
     """
     by_level = neighbour_log_ratios(draws, codes, log_weights)
+    return np.take_along_axis(by_level, _neighbour_rows(draws, codes)[None, None], axis=3)
+
+
+def left_out_ratios(
+    draws: Draws, codes: NDArray[np.integer]
+) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
+    """Averages with the same limits and less noise: pi and phi are integrated out.
+
+    Parameters
+    ----------
+    draws : Draws
+        Posterior draws with their allocations.
+    codes : (n_combinations, n_variables) int
+        The true combinations x_i, which occur in the data of the draws.
+
+    Returns
+    -------
+    log_ratios : (n_chains, n_combinations, support_size) float64
+        Log of each chain's mean of p(x | others) / p(x_i | others), in the order of
+        `neighbourhood`; see `srlib.dpmpm.left_out_log_ratios`.
+    log_prob : (n_chains, n_draws, n_combinations) float32
+        log p(x_i | others).
+    """
+    by_level, log_prob = left_out_log_ratios(draws, codes)
+    return np.take_along_axis(by_level, _neighbour_rows(draws, codes)[None], axis=2), log_prob
+
+
+def _neighbour_rows(draws: Draws, codes: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Row of ``phi`` in which each candidate differs, (n_combinations, support_size)."""
     level_start = np.cumsum(draws.n_levels) - draws.n_levels
     variable, level = _neighbour_positions(codes, draws.n_levels)
-    index = level_start[variable] + level
-    return np.take_along_axis(by_level, index[None, None], axis=3)
+    return level_start[variable] + level
 
 
 def support_ratios(

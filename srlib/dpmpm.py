@@ -13,7 +13,7 @@ order in which threads run, and no sum is reassociated by the compiler.
 
 import itertools
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import lgamma
 from threading import Event
 
@@ -77,6 +77,8 @@ class Draws:
         log p(data | pi, phi), the classes summed out.
     n_levels : (n_variables,) int64
         Number of levels of each variable.
+    allocations : Allocations or None
+        The classes behind the draws, where they were kept.
     """
 
     alpha: NDArray[np.float64]
@@ -85,6 +87,7 @@ class Draws:
     class_sizes: NDArray[np.int64]
     log_likelihood: NDArray[np.float64]
     n_levels: NDArray[np.int64]
+    allocations: "Allocations | None" = None
 
     @property
     def n_chains(self) -> int:
@@ -105,6 +108,46 @@ class Draws:
     def n_occupied(self) -> NDArray[np.int64]:
         """Number of classes with at least one record, (n_chains, n_draws)."""
         return (self.class_sizes > 0).sum(axis=2)
+
+    def every(self, step: int) -> "Draws":
+        """Every so many-th draw of each chain, the last one among them; without allocations.
+
+        Parameters
+        ----------
+        step : int
+            1 or more.
+        """
+        kept = slice(self.n_draws - 1 - (self.n_draws - 1) // step * step, None, step)
+        return Draws(
+            alpha=self.alpha[:, kept],
+            pi=self.pi[:, kept],
+            phi=self.phi[:, kept],
+            class_sizes=self.class_sizes[:, kept],
+            log_likelihood=self.log_likelihood[:, kept],
+            n_levels=self.n_levels,
+        )
+
+
+@dataclass(frozen=True)
+class Allocations:
+    """Which class the records were in, draw by draw.
+
+    Attributes
+    ----------
+    combinations : (n_combinations, n_variables) int
+        Distinct combinations of the data.
+    class_of : (n_chains, n_draws, n_combinations) uint16
+        Class of one record of each combination, the same one in all draws.
+    level_counts : (n_chains, n_draws, sum(n_levels), n_classes) int32
+        Records of each class with each level.
+    concentration : float
+        Parameter of the Dirichlet prior of the level probabilities.
+    """
+
+    combinations: NDArray[np.integer]
+    class_of: NDArray[np.uint16]
+    level_counts: NDArray[np.int32]
+    concentration: float
 
 
 # --------------------------------------------------------------------------- groups of variables
@@ -298,18 +341,27 @@ def _log_gamma_draw(shape, rng):
 
 
 @njit(nogil=True, cache=True)
-def _allocate(table, rows, counts, n_classes, cell_counts, rng):
-    """Draw the class of every record, counted by group row and class (full conditional of eta)."""
+def _allocate(table, rows, counts, n_classes, cell_counts, class_of, rng):
+    """Draw the class of every record, counted by group row and class (full conditional of eta).
+
+    ``class_of`` takes the class of the first record of each combination.
+    """
     padded = table.shape[1]
     weights = np.zeros(padded, table.dtype)
     lane = np.zeros(LANES, table.dtype)
     n_groups = rows.shape[1]
     cell_counts[:] = 0
     for i in range(rows.shape[0]):
+        if counts[i] == 0:
+            continue
         total = np.float64(_class_weights(table, rows, i, weights, lane))
         if total < UNDERFLOW:
             total, _ = _class_weights_in_logs(table, rows, i, weights, lane)
-        left = counts[i]
+        f = _draw_class(weights, lane, table.dtype.type(rng.random() * total))
+        class_of[i] = f
+        for group in range(n_groups):
+            cell_counts[rows[i, group], f] += 1
+        left = counts[i] - 1
         if left <= 2 * n_classes:
             for _ in range(left):
                 f = _draw_class(weights, lane, table.dtype.type(rng.random() * total))
@@ -388,8 +440,8 @@ def _draw_sticks(sizes, alpha, rng, log_pi):
 
 
 @njit(nogil=True, cache=True)
-def _iterate(n_iterations, power, prior, counts, rows, groups, alpha, pi, phi, sizes, scratch, rng):
-    """Blocked Gibbs iterations on (alpha, pi, phi), in place; returns alpha.
+def _iterate(n_iterations, power, prior, counts, rows, groups, alpha, state, scratch, rng):
+    """Blocked Gibbs iterations on alpha and the rest of the state, in place; returns alpha.
 
     One iteration: classes of all records given (pi, phi); new labels with the sticks
     integrated out; then V, alpha and phi from their full conditionals. With ``power`` below one
@@ -398,12 +450,13 @@ def _iterate(n_iterations, power, prior, counts, rows, groups, alpha, pi, phi, s
     """
     alpha_shape, alpha_rate, concentration = prior
     group_of, stride, row_start, level_start = groups
+    pi, phi, sizes, level_counts, class_of = state
     table, log_scale, cell_counts = scratch
     n_classes = pi.shape[0]
     n_variables = group_of.shape[0]
     log_pi = np.empty(n_classes)
     gammas = np.empty((np.max(np.diff(level_start)), n_classes))
-    level_counts = np.empty((gammas.shape[0], n_classes), np.int64)
+    of_label = np.empty(n_classes, np.int64)
     for _ in range(n_iterations):
         if power < 1.0:
             # In place: both are drawn anew before the iteration ends.
@@ -412,7 +465,7 @@ def _iterate(n_iterations, power, prior, counts, rows, groups, alpha, pi, phi, s
                 for level in range(phi.shape[0]):
                     phi[level, f] **= np.float32(power)
         _fill_tables(pi, phi, group_of, stride, row_start, level_start, table, log_scale)
-        _allocate(table, rows, counts, n_classes, cell_counts, rng)
+        _allocate(table, rows, counts, n_classes, cell_counts, class_of, rng)
 
         by_label = np.zeros(n_classes, np.int64)
         for row in range(row_start[1]):
@@ -421,6 +474,9 @@ def _iterate(n_iterations, power, prior, counts, rows, groups, alpha, pi, phi, s
         order = _relabel(by_label, alpha, power < 1.0, rng)
         for f in range(n_classes):
             sizes[f] = by_label[order[f]]
+            of_label[order[f]] = f
+        for i in range(class_of.shape[0]):
+            class_of[i] = of_label[class_of[i]]
 
         sum_log_left = _draw_sticks(sizes, alpha, rng, log_pi)
         for f in range(n_classes):
@@ -438,15 +494,15 @@ def _iterate(n_iterations, power, prior, counts, rows, groups, alpha, pi, phi, s
             group = group_of[variable]
             start = level_start[variable]
             levels = level_start[variable + 1] - start
-            level_counts[:levels] = 0
+            level_counts[start : start + levels] = 0
             for row in range(row_start[group], row_start[group + 1]):
-                level = (row - row_start[group]) // stride[variable] % levels
+                level = start + (row - row_start[group]) // stride[variable] % levels
                 for f in range(n_classes):
-                    level_counts[level, f] += cell_counts[row, f]
+                    level_counts[level, of_label[f]] += cell_counts[row, f]
             for level in range(levels):
                 for f in range(n_classes):
                     gammas[level, f] = rng.standard_gamma(
-                        concentration + level_counts[level, order[f]]
+                        concentration + level_counts[start + level, f]
                     )
             for f in range(n_classes):
                 total = 0.0
@@ -465,7 +521,7 @@ class Sampler:
     combinations : (n_combinations, n_variables) int
         Distinct combinations of levels, coded from 0.
     counts : (n_combinations,) int
-        Number of records with each combination, 1 or more.
+        Number of records with each combination, 0 or more.
     n_levels : (n_variables,) int
         Number of levels of each variable, 2 or more.
     n_classes : int
@@ -500,6 +556,8 @@ class Sampler:
         for start, levels in zip(grouping.level_start, levels_of, strict=False):
             self.phi[start : start + levels] = rng.dirichlet(np.ones(levels), n_classes).T
         self.sizes = np.zeros(n_classes, dtype=np.int64)
+        self.level_counts = np.zeros(self.phi.shape, dtype=np.int64)
+        self.class_of = np.zeros(len(self.counts), dtype=np.int64)
         table, log_scale = _empty_tables(grouping, n_classes, np.float32)
         self._scratch = (table, log_scale, np.zeros(table.shape, dtype=np.int64))
 
@@ -518,9 +576,7 @@ class Sampler:
             self._rows,
             self._groups,
             self.alpha,
-            self.pi,
-            self.phi,
-            self.sizes,
+            (self.pi, self.phi, self.sizes, self.level_counts, self.class_of),
             self._scratch,
             self.rng,
         )
@@ -561,6 +617,7 @@ def sample_posterior(
     rng: np.random.Generator,
     prior: Prior | None = None,
     n_workers: int | None = None,
+    keep_allocations: bool = False,
     label: str = "DPMPM",
 ) -> Draws:
     """Draw from the posterior of the DPMPM by blocked Gibbs sampling.
@@ -589,6 +646,8 @@ def sample_posterior(
         Prior distribution; the paper's if not given.
     n_workers : int, optional
         Chains that run at the same time; `THREADS` if not given.
+    keep_allocations : bool
+        Whether the draws hold the records' classes, as `left_out_log_ratios` needs.
     label : str
         What the progress bar says.
 
@@ -622,6 +681,14 @@ def sample_posterior(
     combinations, counts, _ = distinct(codes)
     prior = prior or Prior()
     draws = _empty_draws(n_chains, n_draws, n_levels, n_classes)
+    if keep_allocations:
+        allocations = Allocations(
+            combinations=combinations,
+            class_of=np.empty((n_chains, n_draws, len(combinations)), dtype=np.uint16),
+            level_counts=np.empty(draws.phi.shape, dtype=np.int32),
+            concentration=prior.concentration,
+        )
+        draws = replace(draws, allocations=allocations)
     stop = Event()
 
     def run(chain: int, chain_rng: np.random.Generator) -> None:
@@ -643,6 +710,9 @@ def sample_posterior(
             draws.phi[chain, draw] = sampler.phi
             draws.class_sizes[chain, draw] = sampler.sizes
             draws.log_likelihood[chain, draw] = sampler.log_likelihood()
+            if draws.allocations is not None:
+                draws.allocations.class_of[chain, draw] = sampler.class_of
+                draws.allocations.level_counts[chain, draw] = sampler.level_counts
 
     def advance_bar(iterations: int) -> None:
         if stop.is_set():
@@ -771,7 +841,7 @@ def cell_log_prob(
     return log_prob
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def _dot(a, b, lane):
     """Sum of products over the classes, in an order that the source fixes."""
     for j in range(LANES):
@@ -798,7 +868,7 @@ def _other_groups(table, rows, i, group, others):
 
 @njit(nogil=True, cache=True)
 def _other_groups_in_logs(table, rows, i, group, others):
-    """The same up to a factor, the largest one: for products that underflow."""
+    """The same up to a factor, the largest one: for products that underflow. Returns its log."""
     others[:] = 0.0
     for other in range(rows.shape[1]):
         if other != group:
@@ -806,6 +876,7 @@ def _other_groups_in_logs(table, rows, i, group, others):
     largest = np.max(others + np.log(table[rows[i, group]]))
     for f in range(others.shape[0]):
         others[f] = np.exp(others[f] - largest)
+    return largest
 
 
 @njit(nogil=True, cache=True)
@@ -822,6 +893,7 @@ def _neighbour_ratio_sums(pi, phi, groups, table, log_scale, rows, codes, draw_w
         _fill_tables(
             pi[draw], phi[draw], group_of, stride, row_start, level_start, table, log_scale
         )
+        scale = np.exp(log_scale)
         for i in range(rows.shape[0]):
             for group in range(rows.shape[1]):
                 row = rows[i, group]
@@ -839,8 +911,8 @@ def _neighbour_ratio_sums(pi, phi, groups, table, log_scale, rows, codes, draw_w
                         ratio = 1.0
                         if level != own_level:
                             candidate = row + (level - own_level) * stride[variable]
-                            scale = np.exp(log_scale[candidate] - log_scale[row])
-                            ratio = _dot(others, table[candidate], lane) / own_value * scale
+                            ratio = _dot(others, table[candidate], lane) / own_value
+                            ratio *= scale[candidate] / scale[row]
                         for w in range(draw_weights.shape[0]):
                             sums[w, i, start + level] += draw_weights[w, draw] * ratio
 
@@ -908,6 +980,188 @@ def neighbour_log_ratios(
         list(pool.map(run, *zip(*blocks, strict=True)))
     with np.errstate(divide="ignore"):
         return np.log(sums) + largest[..., None]
+
+
+@njit(nogil=True, cache=True)
+def _mean_sticks(sizes, alpha, mean):
+    """Fills the expectation of pi given the class sizes and alpha; its padding stays."""
+    behind = sizes.sum()
+    left = 1.0
+    for f in range(sizes.shape[0] - 1):
+        behind -= sizes[f]
+        mean[f] = left * (1.0 + sizes[f]) / (1.0 + sizes[f] + alpha + behind)
+        left -= mean[f]
+    mean[sizes.shape[0] - 1] = left
+
+
+@njit(nogil=True, cache=True)
+def _left_out_ratio_sums(
+    alpha, sizes, level_counts, class_of, concentration, groups, table, log_scale, rows, codes,
+    sums, log_prob,
+):  # fmt: skip
+    """Sums over draws of p(x' | classes of the others) / p(x | classes of the others).
+
+    Without the record the mean of pi and the factors of its own class change; the other classes'
+    products of posterior means are those of the table. ``log_prob`` takes log p(x | classes of
+    the others).
+    """
+    group_of, stride, row_start, level_start = groups
+    n_classes = sizes.shape[1]
+    n_variables = group_of.shape[0]
+    n_groups = rows.shape[1]
+    others = np.zeros(table.shape[1], table.dtype)
+    lane = np.zeros(LANES, table.dtype)
+    mean_phi = np.empty(level_counts.shape[1:])
+    weight_of = np.empty((n_classes, level_counts.shape[1]))
+    no_weights = np.ones(n_classes)
+    mean_pi = np.zeros((n_classes, table.shape[1]))
+    for draw in range(sizes.shape[0]):
+        for variable in range(n_variables):
+            start, stop = level_start[variable], level_start[variable + 1]
+            for f in range(n_classes):
+                total = (stop - start) * concentration + sizes[draw, f]
+                for level in range(start, stop):
+                    weight_of[f, level] = concentration + level_counts[draw, level, f]
+                    mean_phi[level, f] = weight_of[f, level] / total
+        _fill_tables(
+            no_weights, mean_phi, group_of, stride, row_start, level_start, table, log_scale
+        )
+        scale = np.exp(log_scale)
+        without = sizes[draw].copy()
+        for f in range(n_classes):
+            if without[f] > 0:
+                without[f] -= 1
+                _mean_sticks(without, alpha[draw], mean_pi[f])
+                without[f] += 1
+        for i in range(rows.shape[0]):
+            own = np.int64(class_of[draw, i])
+            pi_without = mean_pi[own]
+            weight = weight_of[own]
+            # The own class's product without the record, relative to the scales of its rows.
+            log_of_own = np.log(pi_without[own])
+            for variable in range(n_variables):
+                start = level_start[variable]
+                levels = level_start[variable + 1] - start
+                log_of_own += np.log(
+                    (weight[start + codes[i, variable]] - 1.0)
+                    / (levels * concentration + sizes[draw, own] - 1.0)
+                )
+            log_scales = 0.0
+            for group in range(n_groups):
+                log_scales += log_scale[rows[i, group]]
+            log_of_own -= log_scales
+            of_own_scaled = np.exp(log_of_own)
+            for group in range(n_groups):
+                row = rows[i, group]
+                of_own = of_own_scaled
+                _other_groups(table, rows, i, group, others)
+                for f in range(n_classes):
+                    others[f] *= pi_without[f]
+                others[own] = 0.0
+                own_value = _dot(others, table[row], lane) + of_own
+                log_largest = 0.0
+                if own_value < 1e-200:
+                    log_largest = _other_groups_in_logs(table, rows, i, group, others)
+                    for f in range(n_classes):
+                        others[f] *= pi_without[f]
+                    others[own] = 0.0
+                    of_own = np.exp(log_of_own - log_largest)
+                    own_value = _dot(others, table[row], lane) + of_own
+                if group == 0:
+                    log_prob[draw, i] = np.log(own_value) + log_largest + log_scales
+                of_others = 1.0 / (own_value * scale[row])
+                for variable in range(n_variables):
+                    if group_of[variable] != group:
+                        continue
+                    start = level_start[variable]
+                    own_level = codes[i, variable]
+                    of_own_class = of_own / (own_value * (weight[start + own_level] - 1.0))
+                    for level in range(level_start[variable + 1] - start):
+                        if level == own_level:
+                            sums[i, start + level] += 1.0
+                        else:
+                            candidate = row + (level - own_level) * stride[variable]
+                            value = _dot(others, table[candidate], lane) * scale[candidate]
+                            sums[i, start + level] += (
+                                value * of_others + weight[start + level] * of_own_class
+                            )
+
+
+def left_out_log_ratios(
+    draws: Draws, codes: NDArray[np.integer], n_workers: int | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
+    """Log means, over each chain's draws, of p(x' | others) / p(x | others) for records x left out.
+
+    The same limit as `neighbour_log_ratios` with less noise: p(x' | D_-i) / p(x_i | D_-i) is the
+    mean, over allocations of all records given D, of the ratio of predictive probabilities given
+    the allocations of the others. Those are sums over classes of posterior means, in which pi and
+    phi are integrated out (Rao-Blackwell).
+
+    Parameters
+    ----------
+    draws : Draws
+        Posterior draws with their allocations.
+    codes : (n_combinations, n_variables) int
+        Combinations that occur in the data of the draws, coded from 0.
+    n_workers : int, optional
+        Blocks of combinations taken at the same time; `THREADS` if not given. The result does not
+        depend on it.
+
+    Returns
+    -------
+    log_ratios : (n_chains, n_combinations, sum(n_levels)) float64
+        Candidate (variable, level) stands where that level stands in ``phi``; zero where it is the
+        level of x itself.
+    log_prob : (n_chains, n_draws, n_combinations) float32
+        log p(x | allocations of the others). Minus it is the log of the weight by which a draw
+        given D stands for one given D_-i.
+
+    Raises
+    ------
+    ValueError
+        If the draws hold no allocations, or a combination is not among their data.
+    """
+    kept = draws.allocations
+    if kept is None:
+        raise ValueError("draws hold no allocations; sample with keep_allocations=True")
+    codes, n_levels = _checked(codes, draws.n_levels)
+    place = {row.tobytes(): i for i, row in enumerate(kept.combinations.astype(np.int64))}
+    codes = np.ascontiguousarray(codes, dtype=np.int64)
+    places = np.array([place.get(row.tobytes(), -1) for row in codes], dtype=np.int64)
+    if (places < 0).any():
+        raise ValueError(
+            f"codes, row {places.argmin()}, is {codes[places.argmin()].tolist()}, which does not "
+            "occur in the data of the draws; only a record of the data can be left out"
+        )
+    grouping = group_variables(n_levels)
+    rows = grouping.rows(codes)
+    sums = np.zeros((draws.n_chains, len(codes), int(n_levels.sum())))
+    log_prob = np.empty((draws.n_chains, draws.n_draws, len(codes)), dtype=np.float32)
+
+    def run(chain: int, start: int) -> None:
+        block = slice(start, start + 256)
+        table, log_scale = _empty_tables(grouping, draws.n_classes, np.float64)
+        of_block = np.empty((draws.n_draws, len(codes[block])))
+        _left_out_ratio_sums(
+            draws.alpha[chain],
+            draws.class_sizes[chain],
+            kept.level_counts[chain],
+            np.ascontiguousarray(kept.class_of[chain][:, places[block]]),
+            kept.concentration,
+            _arrays(grouping),
+            table,
+            log_scale,
+            rows[block],
+            codes[block],
+            sums[chain, block],
+            of_block,
+        )
+        log_prob[chain, :, block] = of_block
+
+    with ThreadPoolExecutor(n_workers or THREADS) as pool:
+        blocks = [(c, s) for c in range(draws.n_chains) for s in range(0, len(codes), 256)]
+        list(pool.map(run, *zip(*blocks, strict=True)))
+    return np.log(sums / draws.n_draws), log_prob
 
 
 @njit(nogil=True, cache=True)

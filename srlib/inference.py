@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
 Reference = Literal["normal", "t"]
+INTERCEPT = "Intercept"
 
 
 @dataclass(frozen=True)
@@ -197,9 +198,9 @@ def logistic_regression(
     Raises
     ------
     ValueError
-        If the outcome is not binary or has one value only, if a predictor is constant or a
-        combination of others, or if the predictors separate the outcome, so that no finite
-        estimate exists.
+        If a predictor is called as the intercept is, if the outcome is not binary or has one value
+        only, if a predictor is constant or a combination of others, or if the predictors separate
+        the outcome, so that no finite estimate exists.
     RuntimeError
         If the maximisation does not converge all the same.
     """
@@ -212,6 +213,8 @@ def logistic_regression(
             f"outcome has shape {y.shape}, predictors {x.shape} and names {len(names)}; they "
             "must be (n,), (n, n_predictors) and n_predictors"
         )
+    if INTERCEPT in names:
+        raise ValueError(f"names has {INTERCEPT!r}, the name of the constant; rename the predictor")
     if not np.isin(y, (0, 1)).all():
         raise ValueError(f"outcome takes the values {np.unique(y)[:6]}; it must be 0 or 1")
     y = y.astype(float)
@@ -222,7 +225,7 @@ def logistic_regression(
             else "outcome has no records"
         )
     design = np.column_stack([np.ones(len(y)), x])
-    terms = ("Intercept", *names)
+    terms = (INTERCEPT, *names)
     if np.linalg.matrix_rank(design) < design.shape[1]:
         constant = [name for name, column in zip(names, x.T, strict=True) if np.ptp(column) == 0]
         raise ValueError(

@@ -218,9 +218,32 @@ def match_risk(
         false = 1 - 1 / n if single.any() else np.nan
         baselines.append((found.mean(), single.mean() / n, false))
     names = ["expected_match_risk", "true_match_rate", "false_match_rate"]
-    return _over_releases(
+    return over_releases(
         pd.DataFrame(values, columns=names), pd.DataFrame(baselines, columns=names)
     )
+
+
+def over_releases(values: pd.DataFrame, baselines: pd.DataFrame) -> pd.DataFrame:
+    """Mean and spread of each measure over the releases where it has a value.
+
+    Parameters
+    ----------
+    values, baselines : DataFrame
+        One row a release, one column a measure; `baselines` may lack measures.
+
+    Returns
+    -------
+    DataFrame
+        One row a measure: measure, releases, mean, sd, se and baseline, as `measures` returns.
+    """
+    columns = {
+        "releases": values.count(),
+        "mean": values.mean(),
+        "sd": values.std(),
+        "se": values.sem(),
+        "baseline": baselines.mean().reindex(values.columns),
+    }
+    return pd.DataFrame(columns).rename_axis("measure").reset_index()
 
 
 def _checked(
@@ -354,19 +377,7 @@ def _share_alike(column: Codes) -> NDArray[np.float64]:
 def _measures(tables: Sequence[Codes], levels: Sequence[int]) -> pd.DataFrame:
     """As `measures`, for tables of the keys and, in the last column, the target."""
     found = [_compare(tables[0], released, levels) for released in tables[1:]]
-    return _over_releases(
+    return over_releases(
         pd.DataFrame([each.measures for each in found]),
         pd.DataFrame([each.baselines for each in found]),
     )
-
-
-def _over_releases(values: pd.DataFrame, baselines: pd.DataFrame) -> pd.DataFrame:
-    """Mean and spread of each measure (column) over the releases (rows) where it has a value."""
-    columns = {
-        "releases": values.count(),
-        "mean": values.mean(),
-        "sd": values.std(),
-        "se": values.sem(),
-        "baseline": baselines.mean().reindex(values.columns),
-    }
-    return pd.DataFrame(columns).rename_axis("measure").reset_index()

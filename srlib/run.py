@@ -148,10 +148,12 @@ def _failure(notebook: NotebookNode, error: Exception) -> str:
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             heading = next(iter(re.findall(r"^#+ +(.+)$", cell.source, re.MULTILINE)[-1:]), heading)
-        elif cell.cell_type == "code" and cell.execution_count is not None:
+        # A cell in which the kernel died may have no execution count, but it was started.
+        elif cell.cell_type == "code" and cell.metadata.papermill["start_time"]:
             number += "injected-parameters" not in cell.metadata.get("tags", [])
-            where = f"code cell {number} (In [{cell.execution_count}]"
-            where += f", under {heading!r})" if heading else ")"
+            told = [f"In [{cell.execution_count}]"] if cell.execution_count else []
+            told += [f"under {heading!r}"] if heading else []
+            where = f"code cell {number}" + (f" ({', '.join(told)})" if told else "")
             for output in cell.outputs:
                 if output.output_type == "error":
                     return f"{where}: {output.ename}: {output.evalue}"

@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -214,9 +214,13 @@ class Schema:
         Raises
         ------
         ValueError
-            If columns have fewer than two or more than ``max_levels`` distinct values; the
-            message names all of them.
+            If there are fewer than two records, or if columns have fewer than two or more than
+            ``max_levels`` distinct values; the message names all of them.
         """
+        if len(frame) < 2:
+            raise ValueError(
+                f"the table has {len(frame)} record; levels are inferred from 2 or more"
+            )
         levels = [(str(name), _observed_levels(column)) for name, column in frame.items()]
         if bad := [
             f"{n} {len(found):,}" for n, found in levels if not 2 <= len(found) <= max_levels
@@ -330,6 +334,14 @@ class Schema:
             problems.append(f"unknown columns {shown(unknown)} (ignore_columns leaves them out)")
         if problems:
             raise ValueError(f"{'; '.join(problems)}; the schema has {', '.join(self.names)}")
+
+    def check_apart(self, columns: Collection[str]) -> None:
+        """Raise ValueError if a variable is called like a column that will stand beside them."""
+        if taken := [name for name in self.names if name in columns]:
+            raise ValueError(
+                f"variables are called {shown(taken)}, like columns of the tables that are made of "
+                f"them; rename them. Taken are {', '.join(columns)}"
+            )
 
     @property
     def _code_type(self) -> np.dtype[Any]:

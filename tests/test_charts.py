@@ -133,6 +133,16 @@ def offending(*log_ratios):
 
 
 LONG = [f"level {i} of a variable whose labels go on and on, {HOSTILE}" for i in range(12)]
+
+
+def measured():
+    rows = [
+        ("a release", label, 0.2 + i / 10, 0.02, 0.3) for i, label in enumerate(("UiO", HOSTILE))
+    ]
+    rows += [(HOSTILE, "UiO", 0.1, np.nan, np.nan), (HOSTILE, "TCAP", np.nan, np.nan, 0.1)]
+    return pd.DataFrame(rows, columns=["panel", "label", "mean", "se", "baseline"])
+
+
 EXAMPLES: dict[str, Callable[[], charts.Chart]] = {
     "joint": lambda: charts.joint_distribution(joint("ab", "cd"), "A", HOSTILE),
     "joint long": lambda: charts.joint_distribution(joint(LONG, LONG), "A", "B"),
@@ -158,6 +168,10 @@ EXAMPLES: dict[str, Callable[[], charts.Chart]] = {
     "region": lambda: charts.acceptable_region(RULES, offending(0.1, 3.0)),
     "region without": lambda: charts.acceptable_region(RULES, offending(0.1)),
     "chain": lambda: charts.chain_against_exact(simulated()),
+    "baselines": lambda: charts.against_baseline(measured(), "Share of records"),
+    "baselines of one": lambda: charts.against_baseline(
+        measured().tail(2), "Share of records", percent=False
+    ),
     "subset risk": lambda: charts.subset_risk(values([HOSTILE, "2, 1, 1, 1"]), 1 / 2),
     "subset risk of many": lambda: charts.subset_risk(values(LONG * 3), 1 / 36),
 }

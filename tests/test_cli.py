@@ -62,6 +62,18 @@ def test_runs_all_papers_when_none_is_named(project: Path) -> None:
     assert result.output == "other: elsewhere/other/default\ntoy: elsewhere/toy/default\n"
 
 
+def test_a_profile_runs_the_papers_that_have_it(project: Path) -> None:
+    (project / "notebooks/other.py").write_text(toy.TEXT, encoding="utf-8")
+    result = srlib("run", "--profile", "published")
+    assert (result.exit_code, result.output) == (0, "toy: outputs/toy/published\n")
+    result = srlib("run", "other", "--profile", "published")
+    assert result.exit_code == 2
+    assert "other: unknown profile 'published'" in result.output
+    result = srlib("run", "--profile", "publishd")
+    assert result.exit_code == 2
+    assert "did you mean 'published'?" in result.output
+
+
 def test_a_failing_notebook_is_kept_and_the_whole_folder_stays(project: Path) -> None:
     assert srlib("run", "toy").exit_code == 0
     before = (project / "outputs/toy/default/provenance.json").read_text()

@@ -1,6 +1,7 @@
 """Disclosure risk: both estimators against enumeration and closed forms; supports and ranks."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -58,6 +59,60 @@ def test_one_class_against_the_closed_form() -> None:
     ):
         assert np.abs((risk.log_prob[0] - exact) / risk.log_mcse[0]).max() < 5
         assert risk.log_mcse.max() < 0.05
+
+
+def left_out(
+    data: NDArray,
+    releases: list[NDArray],
+    n_levels: NDArray,
+    n_classes: int,
+    prior: Prior,
+    **run: Any,
+) -> disclosure.Risk:
+    """Predictive ratio of every record over its neighbourhood, pi and phi integrated out."""
+    rng = np.random.default_rng(18)
+
+    def ratios(codes: NDArray) -> NDArray:
+        draws = sample_posterior(
+            codes, n_levels, n_classes=n_classes, rng=rng, prior=prior, keep_allocations=True, **run
+        )
+        return disclosure.left_out_ratios(draws, data)[0]
+
+    joined = [ratios(np.vstack([data, release])) for release in releases]
+    return disclosure.predictive_ratio(ratios(data), joined)
+
+
+def test_one_class_without_error() -> None:
+    """With pi and phi integrated out nothing is left to chance when there is one class."""
+    rng = np.random.default_rng(1)
+    n_levels = np.array([2, 3, 2])
+    data = (rng.random((12, 3)) * n_levels).astype(np.uint8)
+    releases = [(rng.random((9, 3)) * n_levels).astype(np.uint8) for _ in range(2)]
+    prior = Prior(concentration=0.7)
+    risk = left_out(data, releases, n_levels, 1, prior, burn_in=0, n_draws=2, n_chains=2)
+    supports = disclosure.neighbourhood(data, n_levels)
+    for i, support in enumerate(supports):
+        exact = exact_log_risk(data, i, support, releases, n_levels.tolist(), 1, prior)
+        np.testing.assert_allclose(risk.log_prob[i], exact, atol=1e-9)
+    assert risk.log_mcse.max() < 1e-9
+
+
+def test_left_out_ratios_against_enumeration() -> None:
+    n_levels = np.array([2, 2])
+    data = np.array([[0, 0], [0, 0], [1, 1], [0, 1]], dtype=np.uint8)
+    releases = [
+        np.array([[0, 1], [0, 0], [1, 1], [0, 1]], dtype=np.uint8),
+        np.array([[0, 1], [1, 1], [1, 1], [0, 0]], dtype=np.uint8),
+    ]
+    prior = Prior(alpha_shape=1.0, alpha_rate=1.0, concentration=0.5)
+    risk = left_out(
+        data, releases, n_levels, 2, prior, burn_in=200, n_draws=8_000, thin=3, n_chains=8
+    )
+    for i in (0, 2, 3):
+        support = disclosure.neighbourhood(data[i : i + 1], n_levels)[0]
+        exact = exact_log_risk(data, i, support, releases, [2, 2], 2, prior)
+        assert np.abs((risk.log_prob[i] - exact) / risk.log_mcse[i]).max() < 5
+    assert risk.log_mcse.max() < 0.01
 
 
 def test_two_classes_against_enumeration() -> None:

@@ -15,6 +15,7 @@ from srlib.dpmpm import (
     Sampler,
     cell_log_prob,
     group_variables,
+    left_out_log_ratios,
     neighbour_log_ratios,
     sample_posterior,
     spread_positions,
@@ -339,3 +340,87 @@ def test_bad_input(change: dict, message: str) -> None:
 def test_bad_prior() -> None:
     with pytest.raises(ValueError, match="concentration is 0; it must be a positive number"):
         Prior(concentration=0)
+
+
+def test_allocations_agree_with_each_other() -> None:
+    """Distinct records only: their classes give all counts."""
+    codes = np.array(
+        np.unravel_index(np.random.default_rng(3).permutation(72)[:50], (2, 3, 4, 3))
+    ).T
+    draws = sample_posterior(
+        codes, np.array([2, 3, 4, 3]), n_classes=5, burn_in=5, n_draws=4, n_chains=2,
+        rng=np.random.default_rng(4), keep_allocations=True,
+    )  # fmt: skip
+    kept = draws.allocations
+    assert kept is not None
+    start = np.array([0, 2, 5, 9])
+    for c, d in np.ndindex(2, 4):
+        class_of = kept.class_of[c, d]
+        np.testing.assert_array_equal(np.bincount(class_of, minlength=5), draws.class_sizes[c, d])
+        counts = np.zeros((12, 5), dtype=int)
+        for variable in range(4):
+            np.add.at(counts, (start[variable] + kept.combinations[:, variable], class_of), 1)
+        np.testing.assert_array_equal(kept.level_counts[c, d], counts)
+
+
+@pytest.mark.parametrize("n_variables", [3, 400], ids=["few", "underflow"])
+def test_left_out_ratios_against_plain_sums(n_variables: int) -> None:
+    """Counts without the record, posterior means, and a sum over classes, as the formula says."""
+    rng = np.random.default_rng(5)
+    n_levels = np.full(n_variables, 3)
+    codes = np.repeat(rng.integers(0, 3, (6, n_variables)), [1, 1, 2, 1, 130, 1], axis=0)
+    draws = sample_posterior(
+        codes, n_levels, n_classes=4, burn_in=3, n_draws=3, n_chains=2, rng=rng,
+        prior=Prior(concentration=0.6), keep_allocations=True,
+    )  # fmt: skip
+    kept = draws.allocations
+    assert kept is not None
+    got, got_log_prob = left_out_log_ratios(draws, kept.combinations[::-1])
+    row = 3 * np.arange(n_variables)
+    for c in range(2):
+        for i, x in enumerate(kept.combinations[::-1].astype(int)):
+            ratios = []
+            for d in range(3):
+                own = kept.class_of[c, d, len(kept.combinations) - 1 - i]
+                sizes = draws.class_sizes[c, d].astype(float)
+                counts = kept.level_counts[c, d].astype(float)
+                sizes[own] -= 1
+                counts[row + x, own] -= 1
+                behind = sizes.sum() - np.cumsum(sizes)
+                stick = (1 + sizes) / (1 + sizes + draws.alpha[c, d] + behind)
+                stick[-1] = 1
+                log_pi = np.log(stick) + np.append(0, np.cumsum(np.log1p(-stick[:-1])))
+                log_phi = np.log((0.6 + counts) / (1.8 + sizes))
+
+                def log_prob(y: NDArray, log_pi: NDArray = log_pi, phi: NDArray = log_phi) -> float:
+                    return float(np.logaddexp.reduce(log_pi + phi[row + y].sum(axis=0)))
+
+                of_x = log_prob(x)
+                assert got_log_prob[c, d, i] == pytest.approx(of_x, rel=1e-5)
+                changed = np.repeat(x[None], 3, axis=0)
+                changed[:, 1] = [0, 1, 2]
+                ratios.append([log_prob(y) - of_x for y in changed])
+            expected = np.logaddexp.reduce(ratios, axis=0) - np.log(3)
+            np.testing.assert_allclose(got[c, i, 3:6], expected, atol=1e-9)
+
+
+def test_left_out_ratios_say_what_they_need() -> None:
+    codes = np.array([[0, 0], [1, 1]])
+    settings: dict[str, Any] = {"n_classes": 2, "burn_in": 1, "n_draws": 1, "n_chains": 1}
+    settings |= {"n_levels": np.array([2, 2]), "rng": np.random.default_rng(0)}
+    draws = sample_posterior(codes, **settings)
+    with pytest.raises(ValueError, match="keep_allocations=True"):
+        left_out_log_ratios(draws, codes)
+    draws = sample_posterior(codes, keep_allocations=True, **settings)
+    with pytest.raises(ValueError, match=r"row 1, is \[0, 1\], which does not occur"):
+        left_out_log_ratios(draws, np.array([[1, 1], [0, 1]]))
+
+
+def test_every_so_many_draws() -> None:
+    codes = np.array([[0, 0], [1, 1]])
+    draws = sample_posterior(
+        codes, np.array([2, 2]), n_classes=2, burn_in=1, n_draws=8, n_chains=2,
+        rng=np.random.default_rng(0),
+    )  # fmt: skip
+    np.testing.assert_array_equal(draws.every(3).alpha, draws.alpha[:, [1, 4, 7]])
+    np.testing.assert_array_equal(draws.every(3).phi, draws.phi[:, [1, 4, 7]])

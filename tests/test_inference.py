@@ -161,6 +161,8 @@ def test_logistic_regression_refuses_bad_input():
         inference.logistic_regression(np.zeros(0), np.zeros((0, 1)), "a")
     with pytest.raises(ValueError, match="shape"):
         inference.logistic_regression(y, x, "ab")
+    with pytest.raises(ValueError, match="names has 'Intercept'"):
+        inference.logistic_regression(y, x, ["a", "Intercept", "c"])
     with pytest.raises(ValueError, match="b is the same"):
         inference.logistic_regression(y, x * [1, 0, 1], "abc")
     with pytest.raises(ValueError, match="dependent"):

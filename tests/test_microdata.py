@@ -424,3 +424,10 @@ def test_load_refuses(tmp_path):
 
 def test_load_takes_the_declared_survey_schema():
     assert load("", "acs", rng=np.random.default_rng(0), n_records=5).schema is ACS
+
+
+def test_variables_may_not_be_called_like_columns_beside_them():
+    schema = Schema((Variable("rank", ("1", "2")), Variable("sex", ("m", "f"))))
+    schema.check_apart(["probability"])
+    with pytest.raises(ValueError, match=r"variables are called 'rank', .* Taken are rank, odds"):
+        schema.check_apart(["rank", "odds"])

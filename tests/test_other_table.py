@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
+from srlib import microdata
 from srlib.cli import main
 
 SMALL = """
@@ -68,6 +69,7 @@ def test_runs_on_any_categorical_table(tmp_path: Path) -> None:
     assert (subsets["support_size"] == 8).all()
     ledger = pd.read_csv(folder / "tables/ledger.csv")
     assert (ledger["verdict"] == "skipped").all()
+    assert "ledger.csv" not in (folder / "tables/CONFIDENTIAL.txt").read_text().split()
     assert "<b>clerk" not in (folder / "report.html").read_text(encoding="utf-8")
 
 
@@ -91,6 +93,17 @@ def test_runs_on_the_smallest_table(tmp_path: Path) -> None:
     subsets = pd.read_csv(tmp_path / "hu_reiter_wang/default/tables/subset_risk.csv")
     assert len(subsets) == 4
     assert (subsets["support_size"] == 2).all()
+
+
+def test_a_variable_called_like_a_column_of_the_tables_is_refused(tmp_path: Path) -> None:
+    """It would be overwritten, and the combinations written would be no one's."""
+    data = tmp_path / "table.csv"
+    data.write_text("rank,b\n" + "x,u\nx,v\ny,u\ny,v\n" * 5)
+    given = ["-p", "data", str(data), "-p", "outcome", "b", "-p", "predictors", "[rank]"]
+    arguments = ["run", "hu_reiter_wang", *given, "-p", "unknown", "[b]", "--output", str(tmp_path)]
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 1
+    assert "variables are called 'rank'" in result.output
 
 
 @pytest.mark.parametrize(
@@ -117,3 +130,23 @@ def test_other_unknown_variables_leave_the_ledger_without_a_difference(tmp_path:
     assert ledger.loc["subset_size", "verdict"] == "skipped"
     assert ledger.loc["n_synthetic_sets", "verdict"] == "skipped"
     assert ledger.loc["support_size", "verdict"] == "match"
+
+
+def test_the_ledger_is_confidential_where_it_tells_of_a_combination_of_the_data(
+    tmp_path: Path,
+) -> None:
+    """A combination of the paper's Table 3 among a survey's records."""
+    population = microdata.embedded_population(60, np.random.default_rng(0))
+    frame = microdata.ACS.decode(population.codes, labels=False).astype(str)
+    frame.loc[len(frame)] = list("14441133121112")
+    data = tmp_path / "table.csv"
+    frame.to_csv(data, index=False)
+    sizes = {"n_classes": 2, "burn_in": 20, "n_draws": 30, "n_chains": 4, "n_releases": 2}
+    chosen = sizes | {"data": data, "unknown": "[MIL]", "predictors": "[AGEP]", "outcome": "SEX"}
+    given = [x for name, value in chosen.items() for x in ("-p", name, str(value))]
+    result = CliRunner().invoke(main, ["run", "hu_reiter_wang", *given, "--output", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    tables = tmp_path / "hu_reiter_wang/default/tables"
+    ledger = pd.read_csv(tables / "ledger.csv").set_index("id")
+    assert ledger.loc["table3_repetitions_14441133121112", "computed"] == 1
+    assert "ledger.csv" in (tables / "CONFIDENTIAL.txt").read_text().split()

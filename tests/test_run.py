@@ -9,8 +9,11 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import nbformat
 import pytest
 import toy
+
+from srlib.run import _failure
 
 SLOW = """import os, sys, time
 Path(output_dir, "kernel").write_text(f"{os.getpid()} {sys.executable}")
@@ -100,3 +103,17 @@ def test_a_kernel_that_dies_is_a_failed_run(
     provenance = json.loads((tmp_path / "outputs/toy/default.failed/provenance.json").read_text())
     assert provenance["status"] == "failed"
     assert "DeadKernelError" in provenance["error"]
+
+
+def test_the_cell_in_which_a_kernel_died_at_once_is_named() -> None:
+    """It has no execution count: the kernel was gone before it said so."""
+    cells = [
+        nbformat.v4.new_markdown_cell("# Title"),
+        nbformat.v4.new_code_cell("1", execution_count=1),
+        nbformat.v4.new_code_cell("import os; os._exit(9)"),
+        nbformat.v4.new_code_cell("2"),
+    ]
+    for cell, started in zip(cells, ("9:00", "9:01", "9:02", None), strict=True):
+        cell.metadata["papermill"] = {"start_time": started}
+    failure = _failure(nbformat.v4.new_notebook(cells=cells), RuntimeError("gone"))
+    assert failure == "code cell 2 (under 'Title'): RuntimeError: gone"

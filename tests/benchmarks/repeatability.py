@@ -1,0 +1,80 @@
+"""Do two runs of the predictive ratio on one release agree as their stated errors say?
+
+    python tests/benchmarks/repeatability.py [CSV]
+
+One release at the published settings of hu_reiter_wang (of the embedded population where no file is
+given), then two independent sets of chains on it. Takes the time of two published runs.
+"""
+
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import yaml
+from numpy.typing import NDArray
+
+from srlib import diagnostics, disclosure, dpmpm, microdata
+from srlib.chance import stream
+
+PUBLISHED = Path(__file__).parents[2] / "params" / "hu_reiter_wang" / "published.yaml"
+
+
+def log_odds(
+    data: NDArray[np.float64], joined: list[NDArray[np.float64]]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Log odds of each candidate against the truth, and their errors from between chains."""
+    return disclosure.between_chains(
+        lambda of_data, *of_joined: sum(of_joined) - len(joined) * of_data, [data, *joined]
+    )
+
+
+def main(data: str = "") -> None:
+    """Prints agreement, coverage and what each run took."""
+    chosen = yaml.safe_load(PUBLISHED.read_text())
+    table = microdata.load(data, "", n_records=chosen["n_records"], rng=stream(1, "records"))
+    levels = table.schema.n_levels
+    combinations, _, _ = microdata.distinct(table.codes)
+    print(f"{len(table.codes)} records, {len(combinations)} combinations")
+    common = {"n_levels": levels, "n_classes": chosen["n_classes"], "thin": chosen["thin"]}
+
+    release_rng = stream(1, "release")
+    made_by = dpmpm.sample_posterior(
+        table.codes, n_chains=chosen["n_releases"], burn_in=chosen["burn_in"], n_draws=1,
+        rng=release_rng, label="release", **common,
+    )  # fmt: skip
+    releases = [
+        dpmpm.synthesize(pi[0], phi[0], levels, len(table.codes), release_rng)
+        for pi, phi in zip(made_by.pi, made_by.phi, strict=True)
+    ]
+    runs = []
+    for seed in (1, 2):
+        start = time.perf_counter(), time.process_time()
+        of_each = []
+        for i, codes in enumerate([None, *releases]):
+            given = table.codes if codes is None else np.vstack([table.codes, codes])
+            suffix = "" if codes is None else "_joined"
+            draws = dpmpm.sample_posterior(
+                given, rng=stream(seed, f"set {i}"), keep_allocations=True, label=f"set {i}",
+                **{name: chosen[name + suffix] for name in ("n_chains", "burn_in", "n_draws")},
+                **common,
+            )  # fmt: skip
+            ratios, log_prob = disclosure.left_out_ratios(draws, combinations)
+            of_each.append(ratios)
+            r_hat = np.quantile(diagnostics.r_hat(log_prob[:, ::8]), [0.5, 0.95])
+            print(f"run {seed}, set {i}: R-hat of log p, median and 95 %:", r_hat.round(3))
+        took = time.perf_counter() - start[0], time.process_time() - start[1]
+        print(f"run {seed}: {took[0]:.0f} s, {took[1]:.0f} s of CPU", flush=True)
+        risk = disclosure.predictive_ratio(of_each[0], of_each[1:])
+        runs.append((risk, log_odds(of_each[0], of_each[1:])))
+
+    (one, (odds, se)), (other, (odds_2, se_2)) = runs
+    for name, value in disclosure.repeatability(one, other).items():
+        print(f"{name}: {value:.3f}")
+    within = np.abs(odds - odds_2)[:, 1:] <= 2 * np.hypot(se, se_2)[:, 1:]
+    print(f"log odds within 2 stated errors: {within.mean():.3f}")
+    print(f"median stated error of log risk: {np.median(one.log_mcse[:, 0]):.3f}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
