@@ -99,6 +99,26 @@ def summary(quantities: Mapping[str, ArrayLike]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
+def over_many(draws: ArrayLike) -> dict[str, float]:
+    """Convergence of many quantities of one kind, such as the log probabilities of many cells.
+
+    Parameters
+    ----------
+    draws : array_like of float
+        (chains, draws, quantities).
+
+    Returns
+    -------
+    dict of str to float
+        Median, 95th percentile and largest R-hat, and the effective draws of the quantities' mean.
+    """
+    sample = np.asarray(draws, dtype=float)
+    values = r_hat(sample)
+    found = {"R-hat, median": np.median(values), "R-hat, 95 %": np.quantile(values, 0.95)}
+    of_mean = summary({"mean": sample.mean(axis=2)})["ess_bulk"].iloc[0]
+    return found | {"R-hat, largest": values.max(), "effective draws of the mean": of_mean}
+
+
 def verdict(table: pd.DataFrame) -> str:
     """Say in words whether the numbers that follow may be relied on.
 

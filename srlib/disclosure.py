@@ -460,3 +460,22 @@ def repeatability(one: Risk, other: Risk) -> dict[str, float]:
         "within 2 stated errors": float(np.mean(difference < 2 * stated)),
         "top three kept": float(np.mean(other.rank[top] <= 3)) if top.any() else float("nan"),
     }
+
+
+def exceeds(one: Risk, other: Risk) -> dict[str, float]:
+    """For how many records the truth is more probable under one intruder than under another.
+
+    Parameters
+    ----------
+    one, other : Risk
+        Risks of the same records, from chains of their own.
+
+    Returns
+    -------
+    dict of str to float
+        The share of records, and the share where the difference of the log probabilities is more
+        than two standard errors.
+    """
+    more = one.log_prob[:, 0] - other.log_prob[:, 0]
+    error = np.hypot(one.log_mcse[:, 0], other.log_mcse[:, 0])
+    return {"higher": float(np.mean(more > 0)), "beyond error": float(np.mean(more > 2 * error))}

@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numba import njit
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 from threadpoolctl import threadpool_limits
@@ -45,6 +46,8 @@ from srlib.mechanism import posterior
 from srlib.microdata import distinct
 from srlib.progress import progress
 
+# Iterations of the chain on the data for each proposed value of an unknown record.
+EXCHANGE = 1
 # Numbers that one block of records times candidates or classes may have.
 BLOCK = 1 << 18
 
@@ -259,6 +262,45 @@ class PartialKnowledge:
     def evidence(self, log_prior: ArrayLike = 0.0, *, model_prior: bool = False) -> pd.DataFrame:
         """What the releases say of each record, as `evidence`."""
         return evidence(self.before, self.after, log_prior, model_prior=model_prior)
+
+    def averages(self, groups: ArrayLike) -> pd.DataFrame:
+        """Mean log probabilities of the truth over groups of records.
+
+        Parameters
+        ----------
+        groups : (n,) array
+            Name of each record's group.
+
+        Returns
+        -------
+        DataFrame
+            One row a group: group; before and after, under the model's own prior, and
+            after_uniform, under a uniform one, as geometric means; gain, the mean log of after
+            over before; gain_mcse, its Monte Carlo standard error, and gain_se, its standard
+            error as a mean over a sample of records.
+        """
+        names, group_of = np.unique(np.asarray(groups), return_inverse=True)
+        size = np.bincount(group_of)
+        mean_of = np.eye(len(names))[:, group_of] / size[:, None]
+
+        def told(before: NDArray[np.float64], *after: NDArray[np.float64]) -> NDArray[np.float64]:
+            total = np.sum(after, axis=0) - (len(after) - 1) * before
+            flat, prior, informed = (posterior(x)[:, 0] for x in (total - before, before, total))
+            return np.stack([prior, informed, flat, informed - prior])
+
+        def averaged(*sets: NDArray[np.float64]) -> NDArray[np.float64]:
+            return told(*sets) @ mean_of.T
+
+        sets = [self.before, *self.after]
+        value, mcse = between_chains(averaged, sets)
+        gain = told(*(logsumexp(chains, axis=0) for chains in sets))[3]
+        squares = (mean_of * (gain - value[3][:, None]) ** 2).sum(axis=1)
+        frame = pd.DataFrame(
+            {"group": names, "before": np.exp(value[0]), "after": np.exp(value[1])}
+        )
+        frame["after_uniform"] = np.exp(value[2])
+        frame["gain"], frame["gain_mcse"] = value[3], mcse[3]
+        return frame.assign(gain_se=np.sqrt(squares / np.maximum(size - 1, 1)))
 
 
 def partial_knowledge(
@@ -502,24 +544,23 @@ class _Chain:
             return
         made = self.of_releases[self.rng.integers(len(self.of_releases))]
         proposed = synthesize(made.pi, made.phi, self.n_levels, len(self.records), self.rng)
-        rows = self.grouping.rows(proposed)
+        rows, start = self.grouping.rows(proposed), self.level_start
         log_ratio = self.rng.standard_exponential(len(self.records))
         for sampler in self.of_releases:
             if sampler is not made:
-                log_ratio += self._log_prob(sampler, proposed) - self._log_prob(
-                    sampler, self.records
-                )
-        for i, old in enumerate(self.of_releases[0].rows[: len(rows)].copy()):
-            both = np.stack([self.records[i], proposed[i]])
+                for i, (old, new) in enumerate(zip(self.records, proposed, strict=True)):
+                    log_ratio[i] += _log_ratio(sampler.pi, sampler.phi, start, old, new)
+        for i, was in enumerate(self.of_releases[0].rows[: len(rows)].copy()):
             for sampler in self.of_data:
                 sampler.rows[i] = rows[i]
-                sampler.advance(1)
-                log_ratio[i] -= np.diff(self._log_prob(sampler, both))[0]
+                sampler.advance(EXCHANGE)
+                pair = self.records[i], proposed[i]
+                log_ratio[i] -= _log_ratio(sampler.pi, sampler.phi, start, *pair)
             if log_ratio[i] > 0:
                 self.records[i] = proposed[i]
                 self.accepted += 1
             for sampler in self.of_releases + self.of_data:
-                sampler.rows[i] = rows[i] if log_ratio[i] > 0 else old
+                sampler.rows[i] = rows[i] if log_ratio[i] > 0 else was
 
     def renew_parameters(self, n_iterations: int, candidates: _Candidates) -> NDArray[np.float64]:
         """Iterations of the parameters given all records; the log term of the candidates."""
@@ -549,6 +590,16 @@ class _Chain:
                     mean += candidates.prob(sampler.pi, sampler.phi) / (len(half) * len(samplers))
         return means
 
-    def _log_prob(self, sampler: Sampler, codes: NDArray[np.integer]) -> NDArray[np.float64]:
-        """Log p(x | pi, phi) of a few combinations."""
-        return np.log(sampler.phi[self.level_start + codes].prod(axis=1) @ sampler.pi)
+
+@njit(nogil=True, cache=True)
+def _log_ratio(pi, phi, level_start, old, new):
+    """Log of p(new | pi, phi) / p(old | pi, phi)."""
+    p_old, p_new = 0.0, 0.0
+    for f in range(pi.shape[0]):
+        of_old, of_new = pi[f], pi[f]
+        for k in range(level_start.shape[0]):
+            of_old *= phi[level_start[k] + old[k], f]
+            of_new *= phi[level_start[k] + new[k], f]
+        p_old += of_old
+        p_new += of_new
+    return np.log(p_new / p_old)

@@ -185,3 +185,14 @@ def test_pareto_k_is_infinite_where_one_weight_leaves_all_others_behind():
     log_weights = rng.normal(scale=30, size=(4, 3_200))
     log_weights[:, 7] = [500, 1_000, 5_000, 50_000]
     assert np.isinf(diagnostics.pareto_k(log_weights)).all()
+
+
+def test_many_quantities_of_one_kind() -> None:
+    draws = np.random.default_rng(0).normal(size=(4, 200, 50))
+    found = diagnostics.over_many(draws)
+    values = diagnostics.r_hat(draws)
+    assert found["R-hat, median"] == np.median(values)
+    assert found["R-hat, largest"] == values.max()
+    assert 600 < found["effective draws of the mean"] < 1_100
+    draws[0, :, 0] += 3
+    assert diagnostics.over_many(draws)["R-hat, largest"] > 1.3

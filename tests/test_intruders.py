@@ -277,6 +277,36 @@ def test_sought_records_among_the_known_are_left_out() -> None:
     assert np.abs(one_variable(with_it, 4, RELEASES)[::-1] - exact).max() > 0.05
 
 
+@pytest.mark.parametrize("n_sets", [1, 3])
+def test_averages_over_groups(n_sets: int) -> None:
+    """Means of what `risk` and `evidence` say, with an error that repetitions confirm."""
+    rng = np.random.default_rng(8)
+    truth = rng.normal(size=(6, 4))
+    groups = np.array(["b", "a", "a", "b", "b", "b"])
+
+    def repeated(scale: float) -> NDArray:
+        return scale * truth + np.log(rng.gamma(50, 1 / 50, (8, 6, 4)))
+
+    z = []
+    for _ in range(200):
+        after = [repeated(1.5) for _ in range(n_sets)]
+        knowledge = intruders.PartialKnowledge(repeated(1.0), after, [])
+        z.append(knowledge.averages(groups))
+    told, found = knowledge.evidence(model_prior=True), z[-1]
+    assert found["group"].tolist() == ["a", "b"]
+    for i, group in enumerate("ab"):
+        one = told[groups == group]
+        assert found["gain"][i] == pytest.approx(one["log_gain"].mean())
+        assert found["gain_se"][i] == pytest.approx(one["log_gain"].std(ddof=1) / len(one) ** 0.5)
+        for name in ("prior", "probability"):
+            column = {"prior": "before", "probability": "after"}[name]
+            assert np.log(found[column][i]) == pytest.approx(np.log(one[name]).mean())
+        flat = knowledge.risk().log_prob[groups == group, 0]
+        assert np.log(found["after_uniform"][i]) == pytest.approx(flat.mean())
+    gain, stated = (np.array([each[c] for each in z]) for c in ("gain", "gain_mcse"))
+    assert np.abs(np.sqrt((stated**2).mean(axis=0)) / gain.std(axis=0) - 1).max() < 0.25
+
+
 def partial(**changed: object) -> intruders.PartialKnowledge:
     arguments: dict = {
         "known": KNOWN, "n_unknown": 1, "releases": TWO, "n_levels": np.array([2, 2]),
