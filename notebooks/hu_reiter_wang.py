@@ -130,13 +130,13 @@ counts = pd.DataFrame(
 show(record.table("data", counts))
 
 # %% [markdown]
-# The regression of the paper's Table 2 is fitted to the confidential data at once: an outcome that
-# it cannot explain is better known before the sampler runs than after.
+# The regression of the paper's Table 2, of the outcome's last level on the predictors' codes, is
+# fitted to the confidential data at once: an outcome that it cannot explain is better known before
+# the sampler runs than after.
 
 
 # %%
 def regression(codes: np.ndarray) -> inference.Regression:
-    """Logistic regression of the outcome's last level on the predictors' codes."""
     is_last = codes[:, outcome_at] == levels[outcome_at] - 1
     return inference.logistic_regression(is_last, codes[:, predictors_at] + 1, predictors)
 
@@ -416,7 +416,8 @@ for case, (plain, *weighted) in zip(cases, np.split(ratios, len(cases)), strict=
 # %%
 of_data, log_prob_left_out = disclosure.left_out_ratios(all_draws, combinations)
 of_joined, joined_draws = [], []
-judged_on = {"data": log_prob_left_out}
+every = slice(None, None, max(1, n_draws // 50))
+judged_on = {"data": log_prob_left_out[:, every]}
 chains = {"burn_in": burn_in_joined, "n_draws": n_draws_joined, "n_chains": n_chains_joined}
 for i, release in enumerate(releases, start=1):
     purpose = f"data and release {i}"
@@ -479,9 +480,7 @@ record.figure(
 
 # %% tags=["confidential"]
 one_draw_k = weights.loc[weights["case"] == "generating draws left out", "pareto_k"].max()
-every = slice(None, None, max(1, n_draws // 50))
-left_out_log_weights = -log_prob_left_out[:, every].reshape(-1, len(combinations)).T
-leave_one_out_k = diagnostics.pareto_k(left_out_log_weights)
+leave_one_out_k = diagnostics.pareto_k(-judged_on["data"].reshape(-1, len(combinations)).T)
 estimators = {
     "importance_sampling": (importance["generating draws left out"], one_draw_k),
     "predictive_ratio": (predictive, leave_one_out_k),

@@ -218,25 +218,13 @@ each = [over_two_changes(x) for x in combinations[chosen]]
 two_changes = disclosure.Risk(*(np.vstack([getattr(r, a) for r in each]) for a in vars(each[0])))
 
 # %% [markdown]
-# Every cell for every record, by matrix products (`srlib.whole_support`). Two halves of the chains
-# do the work apart: half their difference is the standard error of their mean.
-
+# Every cell for every record, by matrix products (`srlib.whole_support`), with errors from between
+# the chains.
 
 # %%
-def over_every_cell(chains: slice):
-    """Risk over the whole support, from some of the chains."""
-    parts = ("alpha", "pi", "phi", "class_sizes", "log_likelihood")
-    alone, *both = (
-        dpmpm.Draws(*(getattr(d, part)[chains] for part in parts), d.n_levels)
-        for d in every_set.values()
-    )
-    return whole_support(alone, both, combinations, margins=[unknown_at])
-
-
-wholes = [over_every_cell(c) for c in (slice(n_chains // 2), slice(n_chains // 2, None))]
-whole_log_prob = -np.mean([w.log_normaliser for w in wholes], axis=0)
-whole_mcse = np.abs(np.subtract(*(w.log_normaliser for w in wholes))) / 2
-whole_rank = np.mean([w.rank for w in wholes], axis=0)
+alone, *both = every_set.values()
+whole = whole_support(alone, both, combinations, margins=[unknown_at])
+whole_log_prob = np.log(whole.probability)
 
 
 # %% tags=["monte-carlo"]
@@ -246,7 +234,8 @@ for name, size, log_p, rank, error in (
      one_change.rank[chosen], one_change.log_mcse[chosen, 0]),
     ("two changes", two_changes.support_size, two_changes.log_prob[:, 0],
      two_changes.rank, two_changes.log_mcse[:, 0]),
-    ("every cell", used.n_cells, whole_log_prob[chosen], whole_rank[chosen], whole_mcse[chosen]),
+    ("every cell", used.n_cells, whole_log_prob[chosen], whole.rank[chosen],
+     whole.log_mcse[chosen]),
 ):  # fmt: skip
     over, above = np.exp(log_p) * size, (rank - 0.5) / size
     rows[name] = {"candidates": size, "log probability": np.median(log_p)}
@@ -264,8 +253,8 @@ show(record.table("supports", supports))
 ratio_one = np.exp(one_change.log_prob[:, 0]) * one_change.support_size
 ratio_all = np.exp(whole_log_prob) * used.n_cells
 log_difference = np.log(ratio_all / ratio_one)
-clear = 2 * np.hypot(one_change.log_mcse[:, 0], whole_mcse)
-above_one, above_all = (one_change.rank - 0.5) / one_change.support_size, whole_rank / used.n_cells
+clear = 2 * np.hypot(one_change.log_mcse[:, 0], whole.log_mcse)
+above_one, above_all = (one_change.rank - 0.5) / one_change.support_size, whole.rank / used.n_cells
 
 # %% tags=["monte-carlo"]
 compared = {
@@ -303,12 +292,12 @@ neighbours = disclosure.neighbourhood(combinations, levels)
 agree = (neighbours[..., unknown_at] == combinations[:, None, unknown_at]).all(axis=2)
 n_values = np.prod(levels[unknown_at])
 truth_at = np.ravel_multi_index(tuple(combinations[:, unknown_at].T), tuple(levels[unknown_at]))
-of_truth = [w.margins[0][np.arange(len(truth_at)), truth_at] for w in wholes]
+each = np.arange(len(truth_at))
 margins = pd.DataFrame({"prior, one change": agree.mean(axis=1)})
 margins["posterior, one change"] = (np.exp(one_change.log_prob) * agree).sum(axis=1)
 margins["prior, every cell"] = 1 / n_values
-margins["posterior, every cell"] = np.mean(of_truth, axis=0)
-margins["error, every cell"] = np.abs(np.subtract(*of_truth)) / 2
+margins["posterior, every cell"] = whole.margins[0][each, truth_at]
+margins["error, every cell"] = whole.margins_mcse[0][each, truth_at]
 margins = margins.quantile([0.05, 0.5, 0.95]).rename_axis("quantile").reset_index()
 show(record.table("margins", margins), settings=["quantile"])
 
