@@ -222,12 +222,13 @@ def posterior_draws(codes: np.ndarray, purpose: str, **chains: int) -> dpmpm.Dra
 all_draws = posterior_draws(
     table.codes, "data", n_chains=n_chains, burn_in=burn_in, n_draws=n_draws
 )
-draws = all_draws.every(max(1, n_draws // 50))
+step = max(1, n_chains * n_draws // 5000)
+draws = all_draws.every(step)
 
 # %% [markdown]
 # A release is a set of $m$ synthetic files. Each takes one draw of $(\pi, \phi)$, the draws far
 # apart in the chains, and then every synthetic record draws its class afresh from $\pi$. All draws
-# serve the risks at the end; up to there some fifty of each chain will do.
+# serve the risks at the end; up to there some five thousand will do.
 
 # %%
 chain_of, draw_of = dpmpm.spread_positions(draws, n_releases)
@@ -416,8 +417,7 @@ for case, (plain, *weighted) in zip(cases, np.split(ratios, len(cases)), strict=
 # %%
 of_data, log_prob_left_out = disclosure.left_out_ratios(all_draws, combinations)
 of_joined, joined_draws = [], []
-every = slice(None, None, max(1, n_draws // 50))
-judged_on = {"data": log_prob_left_out[:, every]}
+judged_on = {"data": log_prob_left_out[:, ::step]}
 chains = {"burn_in": burn_in_joined, "n_draws": n_draws_joined, "n_chains": n_chains_joined}
 for i, release in enumerate(releases, start=1):
     purpose = f"data and release {i}"

@@ -70,9 +70,9 @@ def main(data: str = "") -> None:
 
     (one, (odds, se)), (other, (odds_2, se_2)) = runs
     for name, value in disclosure.repeatability(one, other).items():
-        print(f"{name}: {value:.3f}")
+        print(f"{name}: {value:.4f}")
     within = np.abs(odds - odds_2)[:, 1:] <= 2 * np.hypot(se, se_2)[:, 1:]
-    print(f"log odds within 2 stated errors: {within.mean():.3f}")
+    print(f"log odds within 2 stated errors: {within.mean():.4f}")
     print(f"median stated error of log risk: {np.median(one.log_mcse[:, 0]):.3f}")
 
 
