@@ -562,8 +562,8 @@ assert round(of_log_odds, 4) == 2.3131
 # The paper says $\epsilon = \log 11 = 2.3979$ for Table 2. For each of the six printed entries of
 # $x = 0$ (`printed("charest_han")`, ids `table2_0_5` to `table2_0_250`) find the budgets that give it,
 # rounded to its two digits, with $\alpha = 5/(e^\epsilon - 1)$ and a changed record. Which budgets give
-# all six? Answer with the two ends of `interval`, to four digits behind the point, and whether `includes_stated`,
-# the paper's budget, is among them.
+# all six? Answer with the two ends of that `interval`, to four digits behind the point, and say whether
+# it `includes_stated`, the paper's budget.
 
 
 # %% tags=["solution"]
@@ -577,9 +577,11 @@ def of_zero(budget: float, b: int) -> float:
 
 entries = printed("charest_han").set_index("id")["printed"].astype(float)
 tried, fitting = np.linspace(2.39, 2.41, 5), []
-for size in paper.BINS:
-    rounded_to_it = entries[f"table2_0_{size}"] + np.array([-0.005, 0.005])
-    fitting.append(np.interp(rounded_to_it, [of_zero(budget, size) for budget in tried], tried))
+for n_of_bins in paper.BINS:
+    rounded_to_it = entries[f"table2_0_{n_of_bins}"] + np.array([-0.005, 0.005])
+    fitting.append(
+        np.interp(rounded_to_it, [of_zero(budget, n_of_bins) for budget in tried], tried)
+    )
 
 # %% tags=["solution"]
 fitting = np.array(fitting)

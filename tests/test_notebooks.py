@@ -80,6 +80,34 @@ def test_a_paper_has_exercises_with_asserted_answers(text: Path) -> None:
         assert isinstance(ast.parse(code[-1]).body[-1], ast.Assert)
 
 
+def names_bound(source: str) -> set[str]:
+    """Names that a cell leaves behind; not those within its functions and comprehensions."""
+    bound, inside = set(), set()
+    for statement in ast.parse(source).body:
+        if isinstance(statement, ast.FunctionDef):
+            bound.add(statement.name)
+            continue
+        for node in ast.walk(statement):
+            if isinstance(node, ast.comprehension):
+                inside |= {id(name) for name in ast.walk(node.target)}
+        bound |= {
+            node.id
+            for node in ast.walk(statement)
+            if isinstance(node, ast.Name)
+            and isinstance(node.ctx, ast.Store)
+            and id(node) not in inside
+        }
+    return bound
+
+
+def test_solutions_leave_the_names_of_the_notebook_alone(text: Path) -> None:
+    """So that a cell above can be run again after an exercise."""
+    bound: dict[bool, set[str]] = {True: set(), False: set()}
+    for cell in code_cells(text):
+        bound["solution" in cell.metadata.get("tags", [])] |= names_bound(cell.source)
+    assert bound[True] & bound[False] == set()
+
+
 def test_students_copy_tells_no_solution(text: Path) -> None:
     from srlib import course
 
