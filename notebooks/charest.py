@@ -45,6 +45,15 @@
 # C1 holds. C2 holds for mechanisms with other epsilons than the stated one. C4 does not hold.
 
 # %% [markdown]
+# ## What you will learn
+#
+# - to turn any score into a mechanism, and to say what its factor 2 and its sensitivity pay for;
+# - to compute the exact epsilon of a mechanism instead of trusting the one in a caption;
+# - to compare mechanisms at equal exact epsilon, and to find a score that is worth its sensitivity;
+# - to tell a misprint from another convention;
+# - to see what remains of a guarantee when scores or releases come from Monte Carlo.
+
+# %% [markdown]
 # ## Parameters
 
 # %% tags=["parameters"]
@@ -667,16 +676,168 @@ show(book.loc[book["verdict"] == "differs", columns], digits=8)
 # - **The formula for the sensitivity of $\log P$** lacks the logarithms.
 # - **The expectation that $\log P$ beats distance for contingency tables** is not met at equal exact
 #   epsilon.
-#
+
+# %% [markdown]
 # ## Exercises
 #
-# 1. Show that the sensitivity of $\log p(r \mid d)$ as a score is the exact epsilon of releasing a draw
-#    from $p(\cdot \mid d)$.
-# 2. Two numbers of Table 1 are misprinted. Which, and how can one tell a misprint from another convention?
-# 3. Derive $\log(1 + n/\gamma)$ for the beta-binomial, and say at which data set and output it is
-#    attained.
-# 4. Run the notebook with `gamma: 20`. Which of the three scores gains, and why?
-# 5. Why may a chain not start at the data even if it is going to converge?
+# Of rising difficulty. All numbers are stated in the questions, whatever the parameters above.
+
+# %% [markdown]
+# ### Exercise 1: the budget that the 2 leaves unused
+#
+# The smallest example (two people, score minus the distance) has a nominal budget of 1 and an exact
+# epsilon below it. At which `nominal` budget is its exact epsilon 1? Three digits behind the point.
+
+# %% tags=["solution"]
+minus_distance = -np.abs(np.subtract.outer(range(3), range(3)))
+rate_of_one = syn.exact_rate(minus_distance, 1.0, mechanism.change_one(2))
+nominal = 2 * syn.sensitivity(minus_distance, mechanism.change_one(2)) * rate_of_one
+at_nominal = syn.exponential(minus_distance, nominal, mechanism.change_one(2))
+assert np.isclose(mechanism.exact_epsilon(at_nominal).value, 1)
+assert round(nominal, 3) == 1.717
+
+# %% [markdown]
+# ### Exercise 2: the sensitivity of a log probability
+#
+# Show that the sensitivity of $\log p(r \mid d)$ as a score is the exact epsilon of releasing a draw from
+# $p(\cdot \mid d)$. For 50 records and a Beta(2, 2) prior, what is this number (`shared`, three digits
+# behind the point)? The data sets with no one and with a single one attain it: at which `outcome`, that
+# is, which released number of ones?
+
+# %% tags=["solution"]
+of_draws = syn.beta_binomial(50, 50, 2.0)
+shared = mechanism.exact_epsilon(of_draws).value
+outcome = int(np.abs(of_draws.row(0) - of_draws.row(1)).argmax())
+fifty = mechanism.change_one(50)
+assert np.isclose(shared, syn.sensitivity(charest.binary_scores(50, 2.0)["log P"], fifty))
+assert np.isclose(shared, np.log(1 + 50 / 2.0))
+assert round(shared, 3) == 3.258
+assert outcome == 50
+
+# %% [markdown] tags=["solution"]
+# Both are the largest $|\log p(r \mid d) - \log p(r \mid d')|$ over neighbours and releases. All
+# released records ones has probability proportional to the rising factorial of the number of ones in
+# the data plus $\gamma$: from 0 to 1 the ratio is $(\gamma + 50)/\gamma$.
+
+# %% [markdown]
+# ### Exercise 3: a misprint or another convention?
+#
+# Table 1 prints, for $\log P$, the expected outcome 29.53010 and the expected distance 5.308439
+# ($n = 50$, $x = 30$, $\gamma = 1$). Weights $\exp(\epsilon \log P)$ with $\epsilon = 0.5$ give another
+# outcome. Perhaps the author used another rate? Find the `rate_printed` near 0.5 at which the expected
+# outcome is 29.53010 (four digits behind the point), the expected `distance_there` (three digits), and
+# decide whether the printed outcome is a `misprint`.
+
+# %% tags=["solution"]
+from scipy.optimize import brentq
+
+paper_scores = charest.binary_scores(50, 1.0)
+
+
+def row_at(rate_of_score: float) -> dict[str, float]:
+    """The row of Table 1 for log P at some rate."""
+    table_at = syn.gibbs(paper_scores["log P"], rate_of_score, mechanism.change_one(50))
+    return charest.row_of_table_1(table_at, 30, np.exp(paper_scores["log P"][30]))
+
+
+rate_printed = brentq(lambda rate: row_at(rate)["expected_outcome"] - 29.53010, 0.4, 0.6)
+distance_there = row_at(rate_printed)["expected_distance"]
+agrees_at_half = abs(row_at(0.5)["expected_distance"] - 5.308439) < 1e-6
+misprint = agrees_at_half and abs(distance_there - 5.308439) > 0.001
+assert round(rate_printed, 4) == 0.4973
+assert round(distance_there, 3) == 5.321
+assert misprint
+
+# %% [markdown] tags=["solution"]
+# No rate gives both printed numbers. At 0.5 the distance agrees to all digits, and the outcome would be
+# 29.53301: a 3 was lost. Another convention would have moved the whole row.
+
+# %% [markdown]
+# ### Exercise 4: what if only the 2 was left out?
+#
+# Suppose the author had used the true sensitivities, and weights $\exp(\epsilon q/\Delta)$ without the 2
+# ($n = 50$, $\gamma = 1$, $\epsilon = 0.5$). Which exact epsilons would $-|d - r|$, $P$ and $\log P$
+# have? Give the list `without_2`, three digits behind the point. How many (`above`) would then exceed
+# the epsilon of the caption?
+
+# %% tags=["solution"]
+halves = [
+    syn.gibbs(
+        score, 0.5 / syn.sensitivity(score, mechanism.change_one(50)), mechanism.change_one(50)
+    )
+    for score in charest.binary_scores(50, 1.0).values()
+]
+without_2 = [round(mechanism.exact_epsilon(half_as_much).value, 3) for half_as_much in halves]
+above = sum(found_epsilon > 0.5 for found_epsilon in without_2)
+assert without_2 == [0.714, 0.491, 0.336]
+assert above == 1
+
+# %% [markdown] tags=["solution"]
+# The 2 is needed where the normalising constant moves against the score, as it does for distance. For
+# $P$ and $\log P$ it moves with the scores of the worst releases, and takes back a part of the change.
+
+# %% [markdown]
+# ### Exercise 5: a stronger prior
+#
+# At the exact epsilon 0.5, which of the three scores gains most from the prior Beta(20, 20) instead of
+# Beta(1, 1), in expected distance from $x = 30$ of $n = 50$? Answer with the score's name in this
+# notebook (`gains_most`) and its `new_distance`, two digits behind the point. Which of the three is best?
+
+
+# %% tags=["solution"]
+def calibrated_distances(strength: float) -> dict[str, float]:
+    """Expected distance for each score at exact epsilon one half."""
+    changes, away = mechanism.change_one(50), np.abs(np.arange(51) - 30)
+    of_prior = charest.binary_scores(50, strength)
+    made_at = {name: syn.exact_rate(score, 0.5, changes) for name, score in of_prior.items()}
+    made_of = {name: syn.gibbs(of_prior[name], made_at[name], changes) for name in of_prior}
+    return {name: float(np.exp(made_of[name].row(30)) @ away) for name in of_prior}
+
+
+weak, strong = calibrated_distances(1.0), calibrated_distances(20.0)
+gains_most = max(strong, key=lambda name: weak[name] - strong[name])
+new_distance = strong[gains_most]
+assert gains_most == "P"
+assert round(new_distance, 2) == 3.79
+assert min(strong, key=strong.get) == "-|d - r|"
+
+# %% [markdown] tags=["solution"]
+# A strong prior makes neighbours' predictive distributions alike, so that both sensitivities fall. $P$
+# gains more because it was nearly flat before. The plain distance needs no prior and stays best.
+
+# %% [markdown]
+# ### Exercise 6: a chain that starts at the data
+#
+# Four records in two cells, a Metropolis walk over tables (`contingency.epsilon_by_step`) towards the
+# Dirichlet-multinomial score with all $\alpha_i = 1$ at the rate of exact epsilon 1. After 4 steps from
+# the data, what is the exact epsilon of the table that the chain holds (`after_4`, two digits behind the
+# point)? How many steps, among 1, 2, 4, 8, ..., bring it below 1.01 (`enough`)? And why may a chain not
+# start at the data even if it is going to converge?
+
+# %% tags=["solution"]
+four_records = syn.compositions(4, 2)
+four_steps = mechanism.change_one_record(four_records)
+four_score = syn.dirichlet_multinomial(4, 4, [1.0, 1.0]).block(np.arange(5), np.arange(5))
+towards = syn.exact_rate(four_score, 1.0, four_steps) * four_score
+started = {
+    step: of_step["start at the data"]
+    for step, of_step in contingency.epsilon_by_step(towards, four_records, 7).items()
+}
+after_4, enough = started[4], min(step for step in started if started[step] < 1.01)
+assert round(after_4, 2) == 2.24
+assert enough == 32
+
+# %% [markdown] tags=["solution"]
+# Nobody waits for ever: what is released is the table after finitely many steps, and until all tables can
+# be reached from all data sets, some release is impossible under one of two neighbours, which is an
+# infinite epsilon. A start that does not look at the data errs towards too little information.
+
+# %% [markdown]
+# ### To go on
+#
+# - Run the notebook with `gamma: 20`. What happens to the lower bounds that an audit proves for $P$?
+# - Which declared sensitivity would you accept for a score that somebody has estimated with the DPMPM?
+# - C6 calls some data sets likely. Who decides, and may the decision depend on the data?
 #
 # ## References
 #

@@ -42,6 +42,16 @@
 # C3 is the wrong way round, or depends on the data. The others hold.
 
 # %% [markdown]
+# ## What you will learn
+#
+# - to tell three numbers apart that are read off the same table: epsilon (all rows), conditional
+#   epsilon (one row and its neighbours) and EDP (one row of a posterior, seen through bins);
+# - to compute EDP exactly where the posterior is known, and to say why it grows with the bins;
+# - to see when an estimate from counts of draws is worthless, although it looks precise;
+# - to get EDP of any model from one posterior sample, with its error and Pareto's $k$;
+# - to find the convention behind a printed number by computing it under several.
+
+# %% [markdown]
 # ## Parameters
 
 # %% tags=["parameters"]
@@ -498,15 +508,137 @@ by_source
 #   before $\alpha$ was computed from it. One of two mirror images is misprinted.
 # - **Figure 3** says $n = 50$ and shows $n = 5$; the formula for $\alpha$ is upside down; the sentence on
 #   less informative priors says the opposite of the one before it, and neither is true in general.
-#
+
+# %% [markdown]
 # ## Exercises
 #
-# 1. Why is EDP the same for a parameter and for any increasing function of it?
-# 2. One of the imprecisions in Table 4 is larger than its neighbours on both sides. Find it, and say what
-#    it should be.
-# 3. Show that for $x = 0$ and a changed record the limit of EDP is infinite, and how fast it grows with the
-#    number of bins.
-# 4. Add an outlier of 60 to the normal data. Which record's Pareto $k$ rises, and what does a refit say?
+# Of rising difficulty. All numbers are stated in the questions, whatever the parameters above.
+
+# %% [markdown]
+# ### Exercise 1: a formula upside down
+#
+# Section 3.1 prints $\alpha = (e^\epsilon - 1)/n$ for the prior that gives the beta-binomial
+# synthesizer the budget $\epsilon$. An agency takes the paper at its word, with $n = 5$ records, five
+# released ones and $\epsilon = \log 11$. What is the epsilon that it has `spent`, exactly, to four
+# digits behind the point? Is it more than the agency wanted (`too_much`)?
+
+# %% tags=["solution"]
+as_printed = synthesizers.beta_binomial(5, 5, (11 - 1) / 5)
+spent = mechanism.exact_epsilon(as_printed).value
+too_much = spent > np.log(11)
+assert np.isclose(spent, np.log1p(5 / 2))
+assert round(spent, 4) == 1.2528
+assert not too_much
+
+# %% [markdown] tags=["solution"]
+# The formula gives $\alpha = 2$, hence $\log(1 + 5/2)$, less than $\log 11$. Here the slip errs on the
+# safe side and costs accuracy. It does so while $\alpha$ as printed is above $n/(e^\epsilon - 1)$, that
+# is for $e^\epsilon - 1 > n$; for smaller budgets the promise is broken.
+
+# %% [markdown]
+# ### Exercise 2: another scale
+#
+# What is EDP of the log odds $\log\{p/(1-p)\}$ for $n = 5$, $x = 2$, $\alpha = 1/2$, 20 bins and a
+# changed record? Compute `of_log_odds` on the scale of the log odds, to four digits behind the point,
+# and say why the answer was to be expected.
+
+# %% tags=["solution"]
+two_of_five = paper.beta_posterior(2, 5, 0.5)
+changed_once = paper.beta_neighbours(2, 5, 0.5, "changed")
+log_odds = stats.logistic.ppf(two_of_five.ppf(np.arange(21) / 20))  # ends of the bins
+cumulative = [model.cdf(stats.logistic.cdf(log_odds)) for model in (two_of_five, *changed_once)]
+log_bins = np.log(np.diff(cumulative))
+of_log_odds = np.abs(log_bins[0] - log_bins[1:]).max()
+assert np.isclose(of_log_odds, edp.exact(two_of_five, changed_once, 20).value)
+assert round(of_log_odds, 4) == 2.3131
+
+# %% [markdown] tags=["solution"]
+# An increasing function takes quantiles to quantiles: the bins hold the same events, and the events have
+# the same probabilities under every posterior.
+
+# %% [markdown]
+# ### Exercise 3: which epsilon was used?
+#
+# The paper says $\epsilon = \log 11 = 2.3979$ for Table 2. For each of the six printed entries of
+# $x = 0$ (`printed("charest_han")`, ids `table2_0_5` to `table2_0_250`) find the budgets that give it,
+# rounded to its two digits, with $\alpha = 5/(e^\epsilon - 1)$ and a changed record. Which budgets give
+# all six? Answer with the two ends of that `interval`, to four digits behind the point, and say whether
+# it `includes_stated`, the paper's budget.
+
+
+# %% tags=["solution"]
+def of_zero(budget: float, b: int) -> float:
+    """EDP of x = 0 among 5 records, with the prior that belongs to a budget."""
+    a = 5 / np.expm1(budget)
+    return edp.exact(
+        paper.beta_posterior(0, 5, a), paper.beta_neighbours(0, 5, a, "changed"), b
+    ).value
+
+
+entries = printed("charest_han").set_index("id")["printed"].astype(float)
+tried, fitting = np.linspace(2.39, 2.41, 5), []
+for n_of_bins in paper.BINS:
+    rounded_to_it = entries[f"table2_0_{n_of_bins}"] + np.array([-0.005, 0.005])
+    fitting.append(
+        np.interp(rounded_to_it, [of_zero(budget, n_of_bins) for budget in tried], tried)
+    )
+
+# %% tags=["solution"]
+fitting = np.array(fitting)
+interval = [round(float(end), 4) for end in (fitting[:, 0].max(), fitting[:, 1].min())]
+includes_stated = interval[0] <= np.log(11) <= interval[1]
+assert interval == [2.3998, 2.4001]
+assert not includes_stated
+
+# %% [markdown] tags=["solution"]
+# The printed digits pin the budget down to 0.0003, and $\log 11$ is ten times as far away as that. The
+# rounded 2.4 is inside.
+
+# %% [markdown]
+# ### Exercise 4: without end
+#
+# For $x = 0$ and a changed record ($n = 5$, $\alpha = 1/2$) EDP is attained in the first of $B$ bins.
+# It grows like a constant plus `slope` times $\log B$. What is the slope, and what is it for
+# $\alpha = 2$ (`slope_2`)? Two digits behind the point.
+
+
+# %% tags=["solution"]
+def first_bin(bins: float, a: float) -> float:
+    """Log ratio of the probabilities of the first bin."""
+    edge = paper.beta_posterior(0, 5, a).ppf(1 / bins)
+    return -np.log(bins) - paper.beta_posterior(1, 5, a).logcdf(edge)
+
+
+slope, slope_2 = ((first_bin(1e7, a) - first_bin(1e6, a)) / np.log(10) for a in (0.5, 2.0))
+assert round(slope, 2) == 2.00
+assert round(slope_2, 2) == 0.50
+
+# %% [markdown] tags=["solution"]
+# Near 0 the posterior of $x = 0$ has probability $c\,q^{\alpha}$ below $q$ and that of $x = 1$ has
+# $c' q^{\alpha + 1}$. The first bin ends where $c\,q^\alpha = 1/B$, so that the ratio is proportional to
+# $1/q \propto B^{1/\alpha}$: the slope is $1/\alpha$. The largest log ratio of the densities is infinite.
+
+# %% [markdown]
+# ### Exercise 5: how many draws see that bin?
+#
+# Same case, $\alpha = 1/2$ and 20 bins. A neighbour's $M = 10{,}000$ draws are counted. With which
+# probability is the bin that attains EDP `empty`, so that the estimate would be infinite (three digits
+# behind the point)? How many `thousands` of draws, rounded up, make that happen at most once in a
+# hundred times?
+
+# %% tags=["solution"]
+in_first = np.exp(-np.log(20) - first_bin(20, 0.5))
+empty = (1 - in_first) ** 10_000
+thousands = int(np.ceil(np.log(0.01) / np.log1p(-in_first) / 1000))
+assert round(empty, 3) == 0.571
+assert thousands == 83
+
+# %% [markdown]
+# ### To go on
+#
+# - Run the notebook with `n: 50`. Which of the conclusions about $x = 0$ need that $n$ is small?
+# - Add an outlier of 60 to the normal data. Which record's Pareto $k$ rises, and what does a refit say?
+# - Which number would you report to somebody who asks whether a posterior sample may be published?
 #
 # ## References
 #

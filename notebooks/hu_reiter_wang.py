@@ -45,6 +45,16 @@
 # C6 is the one that does not hold.
 
 # %% [markdown]
+# ## What you will learn
+#
+# - to state what an intruder knows as a prior over candidates, and to get a posterior risk from it;
+# - to see why weighting draws by the probability of a whole release leaves one draw, and how an
+#   estimator that never does so stands beside it;
+# - to read a risk together with its Monte Carlo error, R-hat and Pareto's $k$;
+# - to judge a release by its risks and by what an analyst can still do with it;
+# - to check a printed number to all the digits that its ingredients support.
+
+# %% [markdown]
 # ## Parameters
 #
 # Any of them can be changed on the command line (`srlib run hu_reiter_wang -p n_classes 50`).
@@ -769,17 +779,91 @@ print("standard errors at most:", *(half_widths / shortest).round(3))
 # **Limits of this run.** Chains of this model stick in local modes. Where the diagnostics say so,
 # the standard errors, which come from between chains, include that the chains disagree; they do
 # not include modes that no chain has found.
-#
+
+# %% [markdown]
 # ## Exercises
 #
-# 1. With one class the model is a product of independent multinomials. Run the notebook with
-#    `n_classes: 1` and say what happens to the effective sample size, and why it is not yet good.
-# 2. Derive $e^{-0.477}$ in the smallest example: take the posterior as standard normal, the
-#    release's likelihood as normal with the same variance and a centre that is $N(0, 2)$.
-# 3. Release more files: `n_releases: 20`. Which of the two estimators gets worse, and which of its
-#    sets of chains is to blame?
-# 4. Check the prior odds that section 4.2 prints, to all digits that the printed probabilities
-#    support.
+# Of rising difficulty. All numbers are stated in the questions, whatever the parameters above.
+
+# %% [markdown]
+# ### Exercise 1: more candidates
+#
+# The paper's intruder holds the 35 combinations possible that differ from the truth in one variable at
+# most. How many are there (`at_most_two`) that differ in two at most? (`microdata.ACS.n_levels` has the
+# number of levels of the paper's 14 variables.)
+
+# %% tags=["solution"]
+others = microdata.ACS.n_levels - 1
+one_differs, two_differ = others.sum(), (others.sum() ** 2 - (others**2).sum()) // 2
+at_most_two = 1 + one_differs + two_differ
+assert 1 + one_differs == 35
+assert at_most_two == 555
+
+# %% [markdown]
+# ### Exercise 2: a risk by hand
+#
+# One yes/no variable, no classes, a uniform prior of its proportion. Of 199 records that the intruder
+# knows 120 have the value of the record at risk; of 200 released ones 130 do. With the prior 1/2, what
+# is the `posterior` probability of the true value, to three digits behind the point? Check the closed
+# form of the smallest example against the beta-binomial probabilities of the release.
+
+# %% tags=["solution"]
+of_truth, of_other = (1 + 120 + 130) / (1 + 120), (1 + 79 + 70) / (1 + 79)
+posterior = of_truth / (of_truth + of_other)
+if_true, if_other = stats.betabinom.pmf(130, 200, [122, 121], [80, 81])
+assert np.isclose(posterior, if_true / (if_true + if_other))
+assert round(posterior, 3) == 0.525
+
+# %% [markdown]
+# ### Exercise 3: where the 0.477 comes from
+#
+# Take the posterior of one direction as standard normal, and the release's likelihood as normal with
+# the same variance and a centre $c \sim N(0, 2)$. The effective share of the draws is
+# $E(w)^2 / E(w^2)$, with weights $w = e^{-(\theta - c)^2/2}$. What is the mean of its logarithm over $c$
+# (`log_share`, three digits behind the point)? How many `thousands` of draws, rounded up, would leave a
+# hundred effective ones in 14 directions?
+
+# %% tags=["solution"]
+nodes, node_weights = np.polynomial.hermite_e.hermegauss(80)
+node_weights /= node_weights.sum()  # expectations under the standard normal
+weight = np.exp(-((nodes[:, None] - np.sqrt(2) * nodes) ** 2) / 2)  # theta by centre
+share = (node_weights @ weight) ** 2 / (node_weights @ weight**2)
+log_share = node_weights @ np.log(share)
+thousands = int(np.ceil(100 * np.exp(-14 * log_share) / 1000))
+assert np.isclose(log_share, np.log(np.sqrt(3) / 2) - 1 / 3)
+assert round(log_share, 3) == -0.477
+assert thousands == 80
+
+# %% [markdown] tags=["solution"]
+# By completing squares $E(w) = e^{-c^2/4}/\sqrt 2$ and $E(w^2) = e^{-c^2/3}/\sqrt 3$, so that the share is
+# $(\sqrt 3/2)\, e^{-c^2/6}$. The mean of its logarithm is $\log(\sqrt 3/2) - 2/6$.
+
+# %% [markdown]
+# ### Exercise 4: the printed prior odds
+#
+# Section 4.2 prints the probabilities 0.0585 and 0.0398, both to four digits, and 1.46 for their ratio.
+# Between which two numbers does the ratio lie, whatever the digits that are not printed (the list
+# `lowest_highest`, three digits behind the point)? Can 1.46 be the `rounded` ratio?
+
+# %% tags=["solution"]
+half_unit = 0.00005
+smallest_odds = (0.0585 - half_unit) / (0.0398 + half_unit)
+largest_odds = (0.0585 + half_unit) / (0.0398 - half_unit)
+lowest_highest = [round(smallest_odds, 3), round(largest_odds, 3)]
+rounded = smallest_odds < 1.465
+assert lowest_highest == [1.467, 1.473]
+assert not rounded
+
+# %% [markdown] tags=["solution"]
+# Rounding gives 1.47 over the whole range. The paper has cut the ratio.
+
+# %% [markdown]
+# ### To go on
+#
+# - With one class the model is a product of independent multinomials. Run the notebook with
+#   `n_classes: 1` and say what happens to the effective sample size, and why it is not yet good.
+# - Release more files: `n_releases: 20`. Which of the two estimators gets worse, and which of its sets
+#   of chains is to blame?
 #
 # ## References
 #

@@ -46,6 +46,16 @@
 # C5 does not hold for small $\epsilon$, and C7 only there.
 
 # %% [markdown]
+# ## What you will learn
+#
+# - to read one table of probabilities down its rows (epsilon) and within a column (risk), and to say
+#   why the same epsilon means different risks for common and for rare values;
+# - to replace a simulation by a sum, and to get the distribution of what ten pairs would show;
+# - to judge a release by risk and relative risk over all priors at once;
+# - to recognise two ways in which a Markov chain misleads, only one of which R-hat sees;
+# - to find out which printed numbers cannot have come out of the model.
+
+# %% [markdown]
 # ## Parameters
 #
 # Any of them can be changed on the command line (`srlib run mcclure_reiter -p n 200`).
@@ -745,18 +755,142 @@ show(book.loc[book["verdict"] == "differs", columns])
 # - **Equation 10** has a reciprocal in the place of a minus sign, and **Appendix B** a 2 in the place
 #   of a 1 (and $T - (B+1)$ for $T - B$). See *Unequal alpha and beta* and *The small print*.
 # - **More releases are not always worse.** See *Several releases, larger and smaller ones*.
-#
+
+# %% [markdown]
 # ## Exercises
 #
-# 1. Show that $RR = R + L(1 - R)$. Which rule of the kind "RR at most $a$ where $R$ is at least $r$"
-#    is equivalent to $L \le 2$?
-# 2. Change `n` to 100 and then to 5,000 and compare `expected_risk`. For which of the two proportions
-#    .001 and .5 does the sample size matter?
-# 3. One of the utilities printed in section 3.2 cannot be reached by any chain that has converged.
-#    Find it without running a chain.
-# 4. Derive the expected acceptance probability of the walk from $X$ to $X + 1$, and check it against
-#    `proportion.walk` for $n = 2$.
-# 5. Give the intruder the prior `prior: 0.05`. What changes in Table 1, and what in Figures 3 and 4?
+# Of rising difficulty. All numbers are stated in the questions, whatever the parameters above.
+
+# %% [markdown]
+# ### Exercise 1: straight lines
+#
+# Show that $RR = R + L(1 - R)$, where $L$ is the likelihood ratio of truth and alternative. Which rule
+# "RR at most `a` where $R$ is at least .5" is equivalent to $L \le 2$? And at which `prior_there` does a
+# release with $L = 2$ reach $R = .5$ (three digits behind the point)?
+
+# %% tags=["solution"]
+a = 0.5 + 2 * (1 - 0.5)
+prior_there = 0.5 / (0.5 + 2 * 0.5)
+assert np.isclose(mechanism.update(np.log(2), prior_there), 0.5)
+assert np.isclose(0.5 / prior_there, a)
+assert round(a, 2) == 1.50
+assert round(prior_there, 3) == 0.333
+
+# %% [markdown] tags=["solution"]
+# $R = wL/(1 - w + wL)$ gives $R(1 - w) = wL(1 - R)$; divide by $w$ and use $R/w = RR$. Along a line $RR$
+# falls from $L$ to 1 while $R$ rises, if $L > 1$. So the rule binds at its corner $R = .5$, where
+# $RR = (1 + L)/2$.
+
+# %% [markdown]
+# ### Exercise 2: a reciprocal for a minus sign
+#
+# Four records, three synthetic ones, $\alpha = 3$ and $\beta = 1$. Which epsilon does equation 10 as
+# printed `promise`, which looks at $\alpha$ alone, and which epsilon is `spent`? Three digits behind the
+# point. In which release (`corner`, its number of ones)?
+
+# %% tags=["solution"]
+uneven = synthesizers.bernoulli_plugin(4, 3, alpha=3.0, beta=1.0)
+worst_case = mechanism.exact_epsilon(uneven)
+promise, spent_there, corner = 3 * np.log(1 + 1 / 3), worst_case.value, worst_case.output
+assert round(promise, 3) == 0.863
+assert round(spent_there, 3) == 2.079
+assert corner == 0
+
+# %% [markdown] tags=["solution"]
+# With few zeros in the data and $\beta$ small, a release without ones is the surprising one. Equation 9 has
+# $\min(\alpha, \beta) = 1$ and gives $3 \log 2$, which is what is spent.
+
+# %% [markdown]
+# ### Exercise 3: one step of the walk
+#
+# Two records, two synthetic ones, $\epsilon = 2$, and a release with $X^* = 1$. The chain of Appendix B is
+# at $X = 0$; it draws $p$ from Beta(1, 3) and proposes $X = 1$. With which probability is the proposal
+# accepted? Integrate (`accepted`, four digits behind the point), and compare with `proportion.walk`.
+
+# %% tags=["solution"]
+two_records = synthesizers.private_plugin(2.0, n=2, n_s=2)
+gain = 2 * np.exp(two_records.row(1)[1] - two_records.row(0)[1]) / 2  # back: one half; orders: 2
+middles = (np.arange(100_000) + 0.5) / 100_000
+accepted = np.mean(np.minimum(1, gain * middles / (1 - middles)) * 3 * (1 - middles) ** 2)
+assert np.isclose(accepted, proportion.walk(two_records, 1)[0, 1])
+assert round(accepted, 4) == 0.5076
+
+# %% [markdown] tags=["solution"]
+# Going up multiplies the prior of $X$ given $p$ by $2p/(1 - p)$, two orders of one 1 and one 0; the release
+# becomes more probable by the ratio of two entries of a column; and from $X = 1$ the way back is proposed
+# with probability 1/2, from 0 the way up with certainty.
+
+# %% [markdown]
+# ### Exercise 4: cut or rounded?
+#
+# Table 1 prints three digits. For $p_0 = .5$ ($n = n_s = 1000$, prior 1/2) compute the six entries and
+# list those, by their epsilon and from large to small, that were `cut` and would be printed otherwise if
+# they had been rounded.
+
+# %% tags=["solution"]
+thousand = np.arange(1001)
+of_one = {"alternative": np.where(thousand > 0, thousand - 1, 1), "intruder_prior": 0.5}
+entries = printed("mcclure_reiter").set_index("id")["printed"].astype(float)
+cut = []
+for budget in (1000, 100, 10, 2, 0.2, 0.01):
+    at_half = proportion.all_pairs(synthesizers.private_plugin(budget, 1000, 1000), 0.5, **of_one)
+    rise = np.maximum(at_half.risk - 0.5, 0) @ at_half.probability
+    if not np.isclose(float(f"{rise:.2e}"), entries[f"table1_5_{budget:g}"], rtol=1e-9):
+        cut.append(budget)
+assert cut == [10, 2, 0.2, 0.01]
+
+# %% [markdown]
+# ### Exercise 5: a ratio that no converged chain reports
+#
+# Section 3.2 says that at $\epsilon = .01$ the expected squared error given the release is up to roughly
+# 500 times that given the data. Let $n = n_s = 1000$, $p_0 = .5$ and $X = 500$, the data that make the
+# denominator smallest. Among the releases with a probability of at least a millionth, what is the
+# `largest_ratio`, rounded to a whole number? Could the 500 have come `out_of_the_model`?
+
+# %% tags=["solution"]
+strict = synthesizers.private_plugin(0.01, 1000, 1000)
+may_happen = np.flatnonzero(strict.row(500) > np.log(1e-6))
+given_release = proportion.squared_error_given_release(strict, may_happen, 0.5)
+given_data = proportion.squared_error_given_count(1000, 0.5)
+largest_ratio = round(given_release.max() / given_data[500])
+out_of_the_model = largest_ratio >= 450
+assert given_data.argmin() == 500
+assert largest_ratio == 354
+assert not out_of_the_model
+
+# %% [markdown] tags=["solution"]
+# A release at $\epsilon = .01$ says next to nothing, and the prior's own squared error of $p$ around 1/2
+# is $1/12$, some 334 times the error given 500 ones among 1,000. Any other data have a larger denominator.
+# Numbers like 500 come from averages over chains that have not visited both halves equally.
+
+# %% [markdown]
+# ### Exercise 6: how many synthetic records?
+#
+# A hundred records, half of them ones, and a total budget of 4. Which of 25, 50, 100, 200, 400 or 800
+# released records cost least precision about $p$ (`best_size`)? By how much is it better than a release
+# of the size of the data, in $\log_{10}$ (`saved`, three digits behind the point)?
+
+# %% tags=["solution"]
+half_ones = {
+    size: proportion.expected_utility(synthesizers.private_plugin(4.0, 100, size), 50, 0.5)
+    for size in (25, 50, 100, 200, 400, 800)
+}
+best_size = min(half_ones, key=half_ones.get)
+saved = half_ones[100] - half_ones[best_size]
+assert best_size == 200
+assert round(saved, 3) == 0.033
+
+# %% [markdown] tags=["solution"]
+# The information is proportional to $N/(n + 2\alpha)^2$ with $\alpha \approx N/\epsilon$, which is largest
+# where $N = n\epsilon/2 = 200$.
+
+# %% [markdown]
+# ### To go on
+#
+# - Change `n` to 100 and then to 5,000 and compare `expected_risk`. For which of the two proportions
+#   .001 and .5 does the sample size matter?
+# - Give the intruder the prior `prior: 0.05`. What changes in Table 1, and what in Figures 3 and 4?
+# - Write the rules that you would accept into `acceptable`, and find the budget that they allow.
 #
 # ## References
 #

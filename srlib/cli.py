@@ -1,4 +1,4 @@
-"""The command line of ``srlib``: run, assess, sweep, collect, build, report, parameters."""
+"""The command line: run, assess, sweep, collect, build, course, new, report, parameters."""
 
 import json
 import re
@@ -312,6 +312,40 @@ def build(papers: tuple[str, ...]) -> None:
             failures += 1
     if failures:
         raise SystemExit(1)
+
+
+@main.command()
+@click.argument("papers", metavar="[PAPER]...", nargs=-1)
+@click.option("--replace", is_flag=True, help="Write over copies that somebody has worked in.")
+@click.option(
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder to write in; the project's outputs/course/ where not given.",
+)
+def course(papers: tuple[str, ...], replace: bool, output: Path | None) -> None:
+    """Write students' copies of notebooks, with stubs and checks for the solutions.
+
+    All that have exercises where no PAPER is given. The notebooks must have been built.
+    """
+    from srlib import course as courses
+
+    root = find_root(Path.cwd())
+    named = _named(root, papers) if papers else courses.find(root)
+    for paper in named:
+        folder = output or root / "outputs" / "course"
+        click.echo(f"{paper}: {_shown(courses.write(root, paper, folder, replace=replace))}")
+
+
+@main.command()
+@click.argument("paper")
+def new(paper: str) -> None:
+    """Start the notebook of a new PAPER from a template, and say what to do next."""
+    from srlib import scaffold
+
+    root = find_root(Path.cwd())
+    for path in scaffold.write(root, paper):
+        click.echo(_shown(path))
+    click.echo(scaffold.checklist(paper))
 
 
 @main.command()

@@ -50,11 +50,14 @@ def test_no_error_and_no_warning_is_stored(text: Path) -> None:
     assert [o for o in outputs if o.output_type == "error" or o.get("name") == "stderr"] == []
 
 
-def test_cells_are_short(text: Path) -> None:
-    lines = sorted(len(cell.source.splitlines()) for cell in code_cells(text))
-    assert len(lines) <= 40
+def test_cells_are_few_and_short(text: Path) -> None:
+    """Solutions are counted apart: they are not read in passing."""
+    cells = code_cells(text)
+    assert all(len(cell.source.splitlines()) <= 30 for cell in cells)
+    argument = [cell for cell in cells if "solution" not in cell.metadata.get("tags", [])]
+    assert len(argument) <= 40
+    lines = [len(cell.source.splitlines()) for cell in argument]
     assert statistics.median(lines) <= 6
-    assert lines[-1] <= 30
     assert sum(n <= 15 for n in lines) >= 0.9 * len(lines)
 
 
@@ -63,3 +66,55 @@ def test_cells_that_record_confidential_tables_are_tagged(text: Path) -> None:
         calls = [node for node in ast.walk(ast.parse(cell.source)) if isinstance(node, ast.Call)]
         confidential = any(k.arg == "confidential" for call in calls for k in call.keywords)
         assert not confidential or "confidential" in cell.metadata.get("tags", [])
+
+
+def test_a_paper_has_exercises_with_asserted_answers(text: Path) -> None:
+    """Three to six; a notebook is a paper's if there are printed numbers of it."""
+    from srlib import course
+
+    notebook = executed(text)
+    found = course.exercises(notebook)
+    paper = (text.parents[1] / "srlib/published" / f"{text.stem}.csv").exists()
+    assert (3 if paper else 0) <= len(found) <= 6
+    for exercise in found:
+        cells = [notebook.cells[at] for at in exercise.cells]
+        code = [cell.source for cell in cells if cell.cell_type == "code"]
+        assert isinstance(ast.parse(code[-1]).body[-1], ast.Assert)
+
+
+def names_bound(source: str) -> set[str]:
+    """Names that a cell leaves behind; not those within its functions and comprehensions."""
+    bound, inside = set(), set()
+    for statement in ast.parse(source).body:
+        if isinstance(statement, ast.FunctionDef):
+            bound.add(statement.name)
+            continue
+        for node in ast.walk(statement):
+            if isinstance(node, ast.comprehension):
+                inside |= {id(name) for name in ast.walk(node.target)}
+        bound |= {
+            node.id
+            for node in ast.walk(statement)
+            if isinstance(node, ast.Name)
+            and isinstance(node.ctx, ast.Store)
+            and id(node) not in inside
+        }
+    return bound
+
+
+def test_solutions_leave_the_names_of_the_notebook_alone(text: Path) -> None:
+    """So that a cell above can be run again after an exercise."""
+    bound: dict[bool, set[str]] = {True: set(), False: set()}
+    for cell in code_cells(text):
+        bound["solution" in cell.metadata.get("tags", [])] |= names_bound(cell.source)
+    assert bound[True] & bound[False] == set()
+
+
+def test_students_copy_tells_no_solution(text: Path) -> None:
+    from srlib import course
+
+    notebook = executed(text)
+    if exercises := course.exercises(notebook):
+        told = "\n".join(cell.source for cell in course.student_copy(notebook).cells)
+        cells = [notebook.cells[at].source for exercise in exercises for at in exercise.cells]
+        assert [cell for cell in cells if cell in told] == []
