@@ -1,4 +1,4 @@
-"""The command line of ``srlib``: run, assess, sweep, collect, build, report, parameters."""
+"""The command line of ``srlib``: run, assess, sweep, collect, build, report, site, parameters."""
 
 import json
 import re
@@ -328,6 +328,23 @@ def report(run_dir: Path, public: bool) -> None:
     from srlib.report import write
 
     click.echo(write(run_dir, public))
+
+
+@main.command()
+@click.option(
+    "--output",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder of the runs, to write site/ in; the project's outputs/ where not given.",
+)
+def site(output: Path | None) -> None:
+    """Write the front page over all notebooks' runs, with their public reports, as site/."""
+    from srlib.site import write
+
+    root = find_root(Path.cwd())
+    index, missing = write(root, output or root / "outputs")
+    click.echo(str(_shown(index)))
+    if missing:
+        click.echo(f"not run yet: {', '.join(missing)}; the page says how", err=True)
 
 
 @main.command()
