@@ -66,7 +66,7 @@ class Entry:
     page: str = ""
     download: str = ""
     provenance: dict[str, Any] = field(default_factory=dict)
-    picture: Markup = Markup()
+    picture: str = ""
     caption: str = ""
     tables: tuple[str, ...] = ()
     ledger: Counter[str] = field(default_factory=Counter)

@@ -6,7 +6,6 @@ for (const data of document.querySelectorAll("script.vega-lite")) {
   vegaEmbed(target, JSON.parse(data.textContent), {
     ast: true, // expressions are interpreted: the page's policy forbids eval
     renderer: "svg",
-    logLevel: 1, // errors; that Vega 6 draws what was compiled for Vega 5 is meant
     actions: { export: true, source: false, compiled: false, editor: false },
   }).then(
     ({ view }) => {
