@@ -21,6 +21,7 @@ from srlib.parameters import find_papers, find_profiles
 
 TITLE = "How much does synthetic data give away?"
 PROFILE = "published"
+BINDER = "https://mybinder.org/v2/gh/{}/HEAD?urlpath=lab/tree/notebooks/"
 # The figure that stands for a notebook, in the page's order. A notebook that is not named here
 # comes after these, with its first figure.
 PICTURES = {
@@ -87,7 +88,7 @@ class Sweep:
     picture: Markup
 
 
-def write(root: Path, outputs: Path) -> tuple[Path, list[str]]:
+def write(root: Path, outputs: Path, repository: str = "") -> tuple[Path, list[str]]:
     """Write the site into ``outputs/site``, in the place of an older one.
 
     Parameters
@@ -97,6 +98,8 @@ def write(root: Path, outputs: Path) -> tuple[Path, list[str]]:
     outputs : Path
         Folder over all runs. A paper is taken from ``<paper>/published``, a notebook without a
         published profile from ``<notebook>/default``.
+    repository : str
+        ``owner/name`` on GitHub, for links that open the notebooks on Binder; ``""``: none.
 
     Returns
     -------
@@ -121,6 +124,7 @@ def write(root: Path, outputs: Path) -> tuple[Path, list[str]]:
             "Companion notebooks": [entry for entry in entries if entry not in papers],
         },
         missing=missing,
+        binder=BINDER.format(repository) if repository else "",
         sweeps=list(_sweeps(root, outputs)),
     )
     folder = outputs / "site"

@@ -115,6 +115,12 @@ def test_the_same_runs_make_the_same_site(built: Path, project: Path) -> None:
     assert {file.name: file.read_bytes() for file in built.iterdir()} == before
 
 
+def test_binder_opens_the_notebook_of_a_repository(project: Path) -> None:
+    index, _ = site.write(project, project / "outputs", "owner/name")
+    link = "https://mybinder.org/v2/gh/owner/name/HEAD?urlpath=lab/tree/notebooks/toy.ipynb"
+    assert f'href="{link}"' in index.read_text(encoding="utf-8")
+
+
 def test_command(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(project)
     result = CliRunner().invoke(main, ["site"])

@@ -1,9 +1,14 @@
 """A project with one paper: a notebook of three cells that takes a second."""
 
 import json
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
+
+import pytest
+
+posix = pytest.mark.skipif(os.name != "posix", reason="ends and asks for processes as POSIX does")
 
 # What takes the place of a line of the notebook: a line in the file runs, and waiting for word.
 MARK = 'Path("runs").open("a").write(f"{n} {share}\\n")'

@@ -11,6 +11,7 @@ async function look(browser, file, colorScheme, width) {
   const found = { file, colorScheme, width, console: [] };
   const context = await browser.newContext({ colorScheme, viewport: { width, height: 800 } });
   const page = await context.newPage();
+  page.setDefaultTimeout(60000); // a busy machine is no finding
   page.on("console", (message) => {
     if (message.type() === "error") found.console.push(message.text());
   });
@@ -19,7 +20,7 @@ async function look(browser, file, colorScheme, width) {
     if (!/^(file|data):/.test(request.url())) found.console.push(`loads ${request.url()}`);
   });
   await page.goto(pathToFileURL(file).href);
-  await page.waitForFunction(() => !document.querySelector(".chart:not(.drawn)"), null, { timeout: 20000 });
+  await page.waitForFunction(() => !document.querySelector(".chart:not(.drawn)"));
   await page.evaluate(() => {
     for (const details of document.querySelectorAll("header details, details.code")) details.open = true;
   });

@@ -46,8 +46,8 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     toy.finished(root / "outputs")
     index, _ = site.write(root, root / "outputs")
     pages = [index, index.with_name("toy.html")]
-    command = ["node", HERE / "look.js", browser, *pages]
-    told = subprocess.run(command, capture_output=True, text=True, timeout=180, check=False)
+    command = ["node", str(HERE / "look.js"), browser, *map(str, pages)]
+    told = subprocess.run(command, capture_output=True, text=True, timeout=400, check=False)
     assert told.returncode == 0, told.stderr
     found: list[dict[str, Any]] = json.loads(told.stdout)
     assert len(found) == 8
