@@ -1,4 +1,5 @@
 # make papers   set up .venv and run every paper at its published profile into outputs/
+# make site     the front page over all runs, outputs/site/index.html, after making what is missing
 # make test     set up .venv, check the code and run all tests
 # make build    execute the text notebooks at their defaults and write the committed .ipynb
 # make bench    time sampler and tables (nothing is asserted about time in the tests)
@@ -10,7 +11,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: papers test build bench lock lab clean help
+.PHONY: papers site test build bench lock lab clean help
 .DELETE_ON_ERROR:
 
 help:
@@ -21,6 +22,17 @@ papers: outputs/.papers
 outputs/.papers: $(READY) $(wildcard notebooks/*.py params/*/published.yaml srlib/* srlib/*/*)
 	$(BIN)/srlib run --profile published
 	@touch $@
+
+# Notebooks without a published profile run at their defaults.
+COMPANIONS := $(filter-out $(patsubst params/%/published.yaml,%,$(wildcard params/*/published.yaml)),\
+    $(patsubst notebooks/%.py,%,$(wildcard notebooks/*.py)))
+
+outputs/.companions: $(READY) $(wildcard notebooks/*.py srlib/* srlib/*/*)
+	$(BIN)/srlib run $(COMPANIONS)
+	@touch $@
+
+site: outputs/.papers outputs/.companions
+	$(BIN)/srlib site
 
 test: $(READY)
 	$(BIN)/ruff check .
@@ -42,7 +54,7 @@ lock:
 	    --no-emit-find-links --extra dev --extra cluster --quiet --upgrade pyproject.toml -o requirements.lock
 
 clean:
-	rm -rf $(VENV) outputs/*/ outputs/.papers
+	rm -rf $(VENV) outputs/*/ outputs/.papers outputs/.companions
 
 $(READY): requirements.lock pyproject.toml
 	./tools/setup $(VENV)

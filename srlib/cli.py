@@ -1,4 +1,4 @@
-"""The command line: run, assess, sweep, collect, build, course, new, report, parameters."""
+"""The command line: run, assess, sweep, collect, build, course, new, report, site, parameters."""
 
 import json
 import re
@@ -198,8 +198,10 @@ def _folder_name(text: str) -> str:
     return re.sub(r"[^\w-]", "_", text) or "released"
 
 
-def _shown(path: Path) -> Path:
-    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+def _shown(path: Path) -> str:
+    """Return a path as it is typed, from the working folder on; the same on every system."""
+    short = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+    return short.as_posix()
 
 
 @main.command()
@@ -362,6 +364,24 @@ def report(run_dir: Path, public: bool) -> None:
     from srlib.report import write
 
     click.echo(write(run_dir, public))
+
+
+@main.command()
+@click.option(
+    "--output",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder of the runs, to write site/ in; the project's outputs/ where not given.",
+)
+@click.option("--repository", metavar="OWNER/NAME", help="On GitHub; adds links to Binder.")
+def site(output: Path | None, repository: str | None) -> None:
+    """Write the front page over all notebooks' runs, with their public reports, as site/."""
+    from srlib.site import write
+
+    root = find_root(Path.cwd())
+    index, missing = write(root, output or root / "outputs", repository or "")
+    click.echo(_shown(index))
+    if missing:
+        click.echo(f"not run yet: {', '.join(missing)}; the page says how", err=True)
 
 
 @main.command()

@@ -1,10 +1,12 @@
 """A run's folder as one HTML file that opens with no network."""
 
 import base64
+import copy
 import hashlib
 import json
 import re
 import urllib.parse
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -34,6 +36,7 @@ _ATTRIBUTES = {
     "td": ["colspan", "rowspan", "headers"],
     "th": ["colspan", "rowspan", "headers", "scope"],
 }
+_FUNCTION = re.compile(r"<mi>(log|exp|min|max)</mi>(?!<mo)")
 _STYLE_ELEMENT = re.compile(r"<style\b.*?</style\s*>", re.IGNORECASE | re.DOTALL)
 
 
@@ -43,24 +46,32 @@ def write(run_dir: Path, public: bool = False) -> Path:
     Parameters
     ----------
     run_dir : Path
-        Folder with ``notebook.ipynb`` and, where they exist, ``parameters.yaml`` and
-        ``provenance.json``.
+        As `read` takes it.
     public : bool
         Leave out the outputs of cells tagged ``confidential``, and write
         ``report-public.html`` instead of ``report.html``.
     """
-    notebook = nbformat.read(run_dir / "notebook.ipynb", as_version=4)
+    path = run_dir / ("report-public.html" if public else "report.html")
+    path.write_text(render(*read(run_dir), public), encoding="utf-8")
+    return path
+
+
+def read(run_dir: Path) -> tuple[NotebookNode, dict[str, Any], dict[str, Any]]:
+    """Read what a report is made of: executed notebook, parameters and provenance.
+
+    Parameters
+    ----------
+    run_dir : Path
+        Folder with ``notebook.ipynb`` and, where they exist, ``parameters.yaml`` and
+        ``provenance.json``.
+    """
     parameters = run_dir / "parameters.yaml"
     provenance = run_dir / "provenance.json"
-    html = render(
-        notebook,
+    return (
+        nbformat.read(run_dir / "notebook.ipynb", as_version=4),
         yaml.safe_load(parameters.read_text(encoding="utf-8")) if parameters.exists() else {},
         json.loads(provenance.read_text(encoding="utf-8")) if provenance.exists() else {},
-        public,
     )
-    path = run_dir / ("report-public.html" if public else "report.html")
-    path.write_text(html, encoding="utf-8")
-    return path
 
 
 def render(
@@ -68,6 +79,7 @@ def render(
     parameters: dict[str, Any],
     provenance: dict[str, Any],
     public: bool = False,
+    home: str = "",
 ) -> str:
     """Return the report as HTML.
 
@@ -85,70 +97,119 @@ def render(
         As in ``provenance.json``.
     public : bool
         Leave out the outputs of cells tagged ``confidential``.
+    home : str
+        Address of a page that the report leads back to; ``""``: it stands alone.
     """
-    title = re.search(r"^# +(.+)$", _first_markdown(notebook), re.MULTILINE)
+    shown = without_confidential(notebook) if public else notebook
+    charts = any(mime in data for data in displayed(shown) for mime in VEGA_LITE)
+    return page(
+        "report.html.j2",
+        charts,
+        cells=[cell for cell in notebook.cells if cell.source.strip()],
+        parameters=parameters,
+        provenance=provenance,
+        public=public,
+        home=home,
+        title=title(first_markdown(notebook)) or provenance.get("paper", "Report"),
+    )
+
+
+def page(template: str, charts: bool, **values: Any) -> str:
+    """Fill a template of a page that loads nothing and runs no script but the project's own.
+
+    Parameters
+    ----------
+    template : str
+        Name of a file in ``templates/``, for what stands between head and foot.
+    charts : bool
+        Whether the page draws charts: a megabyte of script.
+    **values
+        What the template names.
+    """
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    charts = any(
-        mime in output.get("data", {})
-        for cell in notebook.cells
-        for output in cell.get("outputs", [])
-        for mime in VEGA_LITE
-    )
-    script = _script() if charts else ""
-    environment.filters.update(markdown=_markdown, code=_code, output=_output)
-    return environment.get_template("report.html.j2").render(
-        cells=[cell for cell in notebook.cells if cell.source.strip()],
-        parameters=parameters,
-        provenance=provenance,
-        public=public,
+    environment.filters.update(markdown=markdown, code=_code, output=_output)
+    script = _script(charts)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return environment.get_template(template).render(
         script=Markup(script),
-        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        script_hash=digest,
         style=Markup((TEMPLATES / "report.css").read_text(encoding="utf-8")),
-        title=title[1] if title else provenance.get("paper", "Report"),
+        **values,
     )
 
 
-def _first_markdown(notebook: NotebookNode) -> str:
+def without_confidential(notebook: NotebookNode) -> NotebookNode:
+    """Return a copy of a notebook without the outputs of cells tagged ``confidential``."""
+    public = copy.deepcopy(notebook)
+    for cell in public.cells:
+        if "confidential" in cell.metadata.get("tags", []) and cell.cell_type == "code":
+            cell.outputs = []
+    return public
+
+
+def displayed(notebook: NotebookNode) -> Iterator[NotebookNode]:
+    """Go through the data of all outputs that have a type."""
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            if "data" in output:
+                yield output.data
+
+
+def title(text: str) -> str:
+    """Return the first top-level heading of a Markdown text, or ``""``."""
+    found = re.search(r"^# +(.+)$", text, re.MULTILINE)
+    return found[1] if found else ""
+
+
+def first_markdown(notebook: NotebookNode) -> str:
+    """Return a notebook's first text, which holds its title."""
     return next((cell.source for cell in notebook.cells if cell.cell_type == "markdown"), "")
 
 
 @cache
-def _script() -> str:
-    import vl_convert  # 50 MB, for reports with charts only
+def _script(charts: bool) -> str:
+    parts = [(TEMPLATES / "report.js").read_text(encoding="utf-8")]
+    if charts:
+        import vl_convert  # 50 MB, for reports with charts only
 
-    own = (TEMPLATES / "report.js").read_text(encoding="utf-8")
-    # The last version of the major one that the charts' specifications name.
-    library = vl_convert.javascript_bundle(vl_version="5.21")  # type: ignore[call-arg]
-    script = f"{library}\n{own}"
-    return script.replace("</script", "<\\/script")
+        # The last version of the major one that the charts' specifications name.
+        parts.append(vl_convert.javascript_bundle(vl_version="5.21"))  # type: ignore[call-arg]
+        parts.append((TEMPLATES / "charts.js").read_text(encoding="utf-8"))
+    return "\n".join(parts).replace("</script", "<\\/script")
 
 
 def _mathml(latex: str, display: str) -> str:
     try:
-        return converter.convert(latex.strip(), display=display)
+        mathml = converter.convert(latex.strip(), display=display)
     except Exception:  # whatever it cannot read is shown as it was written
         return f"<code>{escape(latex)}</code>"
+    # A name of a function is an operator: space parts it from what it is applied to.
+    return _FUNCTION.sub(r'<mo lspace="0" rspace="0.17em">\1</mo>', mathml)
 
 
 class _Renderer(IPythonRenderer):
     """Markdown to HTML, its mathematics to MathML."""
 
+    def table(self, text: str) -> str:
+        return f'<div class="scroll"><table>\n{text}</table></div>\n'
+
     def block_math(self, body: str) -> str:
-        return _mathml(body, "block")
+        return f'<span class="scroll">{_mathml(body, "block")}</span>'  # it may be in a paragraph
 
     def inline_math(self, body: str) -> str:
         return _mathml(body, "inline")
 
     def latex_environment(self, name: str, body: str) -> str:
-        return _mathml(rf"\begin{{{name}}}{body}\end{{{name}}}", "block")
+        return self.block_math(rf"\begin{{{name}}}{body}\end{{{name}}}")
 
 
-def _markdown(source: str, trusted: bool = True) -> Markup:
+def markdown(source: str, trusted: bool = True) -> Markup:
+    """Return Markdown as HTML; where it is not trusted, HTML in it is shown as text."""
     renderer = _Renderer(escape=not trusted, allow_harmful_protocols=False)
     return Markup(MarkdownWithMath(renderer=renderer).render(source))
 
@@ -170,14 +231,14 @@ def _output(output: NotebookNode) -> Markup:
     if "text/html" in data:
         return _table(data["text/html"])
     if "text/markdown" in data:
-        return _markdown(data["text/markdown"], trusted=False)
+        return markdown(data["text/markdown"], trusted=False)
     if "image/svg+xml" in data:
-        return _image(data["image/svg+xml"], data.get("text/plain", ""))
+        return image(data["image/svg+xml"], data.get("text/plain", ""))
     if "image/png" in data:
-        image = f"data:image/png;base64,{''.join(data['image/png'].split())}"
-        return Markup('<img src="{}" alt="{}">').format(image, data.get("text/plain", ""))
+        source = f"data:image/png;base64,{''.join(data['image/png'].split())}"
+        return Markup('<img src="{}" alt="{}">').format(source, data.get("text/plain", ""))
     if "text/latex" in data:
-        return Markup(_mathml(data["text/latex"].strip().strip("$"), "block"))
+        return Markup(_Renderer().block_math(data["text/latex"].strip().strip("$")))
     return _text(data.get("text/plain", ""))
 
 
@@ -191,16 +252,16 @@ def _table(html: str) -> Markup:
     return Markup('<div class="scroll">{}</div>').format(Markup(clean))
 
 
-def _image(svg: str, alternative: str) -> Markup:
+def image(svg: str, alternative: str) -> Markup:
     """Return an SVG as an image: scripts in it do not run, and its ids do not meet others'."""
-    image = "data:image/svg+xml," + urllib.parse.quote(svg, safe=" !'()*+,-./:;=?@[]_~")
-    return Markup('<img src="{}" alt="{}">').format(image, alternative)
+    source = "data:image/svg+xml," + urllib.parse.quote(svg, safe=" !'()*+,-./:;=?@[]_~")
+    return Markup('<img src="{}" alt="{}">').format(source, alternative)
 
 
 def _chart(spec: dict[str, Any], data: dict[str, Any]) -> Markup:
     """Return a chart as the picture of it, and the data that the page's script draws it from."""
     alternative = spec.get("description") or data.get("text/plain", "")
-    picture = _image(data["image/svg+xml"], alternative) if "image/svg+xml" in data else ""
+    picture = image(data["image/svg+xml"], alternative) if "image/svg+xml" in data else ""
     text = json.dumps(spec, separators=(",", ":"), ensure_ascii=False)
     text = text.replace("<", "\\u003c")  # no label ends the element
     return Markup(

@@ -86,7 +86,7 @@ def _terminal_named() -> Iterator[bool]:
     """Name the terminal that bars go to in the environment; yield whether there is one."""
     shown = sys.stderr.isatty()
     before = os.environ.pop(TERMINAL, None)
-    if shown:
+    if shown and hasattr(os, "ttyname"):  # not on Windows, where bars in a kernel stay silent
         os.environ[TERMINAL] = os.ttyname(sys.stderr.fileno())
     try:
         yield shown
@@ -104,7 +104,7 @@ def _execute(source: Path, parameters: Mapping[str, Any], cwd: Path, saved: Path
     with _terminal_named() as shown, tempfile.TemporaryDirectory(prefix="srlib-") as sockets:
         # Kernels that start together race for ports, and for sockets with jupyter_client's own
         # names, which lie in the working folder.
-        sockets_only = Config({"KernelManager": {"transport": "ipc", "ip": f"{sockets}/kernel"}})
+        sockets_only = {"transport": "ipc", "ip": f"{sockets}/kernel"} if os.name != "nt" else {}
         papermill.execute_notebook(
             notebook,
             str(saved).replace("{", "{{").replace("}", "}}"),  # it formats the path
@@ -114,7 +114,7 @@ def _execute(source: Path, parameters: Mapping[str, Any], cwd: Path, saved: Path
             progress_bar={"desc": source.stem} if shown else False,
             cwd=cwd,
             kernel_manager_class=_OwnKernel,
-            config=sockets_only,
+            config=Config({"KernelManager": sockets_only}),
         )
 
 

@@ -5,6 +5,7 @@ import select
 import sys
 
 import pytest
+import toy
 
 from srlib.progress import TERMINAL, progress, tracked
 
@@ -19,6 +20,7 @@ def test_silent_without_a_terminal(
     assert capfd.readouterr() == ("", "")
 
 
+@toy.posix
 def test_drawn_on_the_terminal_that_the_runner_names(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -61,6 +61,7 @@ def wait_until(condition: Callable[[], object], seconds: float = 60) -> None:
         time.sleep(0.05)
 
 
+@toy.posix
 def test_two_at_once_and_one_interrupted(
     tmp_path: Path, start: Callable[..., subprocess.Popen[str]]
 ) -> None:

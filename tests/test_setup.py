@@ -54,6 +54,28 @@ def test_python_is_pinned_for_those_who_choose_by_file(root: Path) -> None:
     assert (root / ".python-version").read_text(encoding="utf-8").strip() == "3.13"
 
 
+def test_binder_has_the_pinned_python_and_the_library(root: Path) -> None:
+    environment = yaml.safe_load((root / "environment.yml").read_text(encoding="utf-8"))
+    pinned = (root / ".python-version").read_text(encoding="utf-8").strip()
+    assert f"python={pinned}" in environment["dependencies"]
+    assert {"pip": ["-e ."]} in environment["dependencies"]
+
+
+def test_workflows_run_what_make_test_runs(root: Path) -> None:
+    makefile = (root / "Makefile").read_text(encoding="utf-8")
+    recipe = re.search(r"^test:.*\n((?:\t.+\n)+)", makefile, re.MULTILINE)
+    assert recipe
+    commands = [
+        line.strip().removeprefix("$(BIN)/").removeprefix("python -m ")
+        for line in recipe[1].splitlines()
+    ]
+    workflow = yaml.safe_load((root / ".github/workflows/tests.yml").read_text(encoding="utf-8"))
+    (job,) = workflow["jobs"].values()
+    assert len(job["strategy"]["matrix"]["os"]) == 3
+    run = [line for step in job["steps"] for line in step.get("run", "").splitlines()]
+    assert [c for c in commands if f"python -m {c}" not in run] == []
+
+
 def test_ci_calls_the_test_command_of_the_readme(root: Path) -> None:
     assert "make test" in (root / ".ci/run").read_text(encoding="utf-8")
     assert "make test" in (root / "README.md").read_text(encoding="utf-8")

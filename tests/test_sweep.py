@@ -191,6 +191,7 @@ def test_a_point_that_takes_too_long_fails(project: Path) -> None:
     assert index["error"][1].startswith("longer than 20 s")
 
 
+@toy.posix
 def test_a_point_that_ends_its_process_fails_alone_and_the_others_run(project: Path) -> None:
     """As the system does with a process that takes too much memory."""
     notebook = project / "notebooks/toy.py"
@@ -235,6 +236,7 @@ def in_its_first_point(project: Path, text: str) -> tuple[subprocess.Popen[str],
     return process, file, running(project, 1)
 
 
+@toy.posix
 def test_killed_at_once_and_resumed(project: Path) -> None:
     """kill -9 of the whole sweep in the middle of a point: its kernel goes, nothing half stays."""
     process, file, kernel = in_its_first_point(project, "grid: {n: [1, 2]}\n")
@@ -248,6 +250,7 @@ def test_killed_at_once_and_resumed(project: Path) -> None:
     assert executed(project) == ["1 0.5", "1 0.5", "2 0.5"]
 
 
+@toy.posix
 def test_a_killed_kernel_is_a_failed_point_and_the_next_one_runs(project: Path) -> None:
     process, file, kernel = in_its_first_point(project, "grid: {n: [1, 2]}\n")
     os.kill(kernel, signal.SIGKILL)
@@ -260,6 +263,7 @@ def test_a_killed_kernel_is_a_failed_point_and_the_next_one_runs(project: Path) 
     assert run(project, file, "--retry-failed").returncode == 0
 
 
+@toy.posix
 def test_interrupted_points_finish_and_the_rest_stays_open(project: Path) -> None:
     process, _, _ = in_its_first_point(project, "grid: {n: [1, 2, 3, 4]}\n")
     process.send_signal(signal.SIGINT)
@@ -273,6 +277,7 @@ def test_interrupted_points_finish_and_the_rest_stays_open(project: Path) -> Non
     assert status[-1] == "open"
 
 
+@toy.posix
 def test_interrupted_twice_everything_ends_at_once(project: Path) -> None:
     process, _, kernel = in_its_first_point(project, "grid: {n: [1, 2, 3, 4]}\n")
     process.send_signal(signal.SIGINT)

@@ -1,8 +1,14 @@
 """A project with one paper: a notebook of three cells that takes a second."""
 
+import json
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
+
+import pytest
+
+posix = pytest.mark.skipif(os.name != "posix", reason="ends and asks for processes as POSIX does")
 
 # What takes the place of a line of the notebook: a line in the file runs, and waiting for word.
 MARK = 'Path("runs").open("a").write(f"{n} {share}\\n")'
@@ -82,3 +88,60 @@ def running(project: Path, n: int) -> int:
     file = project / f"pid-{n}"
     wait_until(lambda: file.exists() and file.read_text())
     return int(file.read_text())
+
+
+LEDGER = """id,source,quantity,relation,printed,computed,tolerance,verdict,note
+a,Table 1,risk,=,0.5,0.5,0.1,match,
+b,Table 1,risk,=,0.2,0.4,0.1,differs,"rounded, section 3"
+c,Table 1,risk,=,0.3,0.3,0.1,match,
+d,Table 2,size,=,9,,1,skipped,other data
+"""
+
+
+def finished(outputs: Path) -> Path:
+    """Write the folder of a published run, with all that a page shows, and return it."""
+    import nbformat
+    import pandas as pd
+
+    from srlib import charts
+    from srlib.record import Record, show
+
+    run = outputs / "toy" / "published"
+    record = Record(run)
+    frame = pd.DataFrame({"kept": [1.0, 2.0, 4.0], "made": [3.0, 2.0, 1.0]}, index=[1, 2, 3])
+    wide = pd.DataFrame({f"a rather long name {i}": [1000.0 * i] for i in range(9)})
+
+    def cell(source: str, *data: dict[str, object], tags: tuple[str, ...] = ()) -> object:
+        outputs = [nbformat.v4.new_output("display_data", data=d) for d in data]
+        metadata = {"tags": list(tags)} if tags else {}
+        return nbformat.v4.new_code_cell(
+            source, outputs=outputs, execution_count=1, metadata=metadata
+        )
+
+    def chart(name: str) -> dict[str, object]:
+        spec = charts.specification(charts.lines(frame, f"{name} in years", "risk"))
+        Record(run).figure(name, charts.lines(frame, f"{name} in years", "risk"))
+        picture = charts.svg(spec)
+        return {charts.MIME_TYPE: spec, "image/svg+xml": picture, "text/plain": "Chart"}
+
+    text = nbformat.v4.new_markdown_cell
+    notebook = nbformat.v4.new_notebook(
+        cells=[
+            text("# A finding\n\n**A. Author (2000).** A paper.\n\nIts question.\n\nMore."),
+            cell("named()", chart("secret"), {"text/plain": "record 12"}, tags=("confidential",)),
+            text("## A part\n\n$$" + " + ".join(f"x_{{{i}}}" for i in range(40)) + "$$"),
+            cell("picture()", chart("first")),
+            text("**What it shows.** Two lines.\n\nMore."),
+            cell("picture()", chart("second")),
+            text("### A smaller part\n\n|a|b|\n|-|-|\n|1|2|"),
+            cell("x = " + "1 + " * 60 + "1", {"text/html": show(wide).html}),
+        ]
+    )
+    nbformat.write(notebook, run / "notebook.ipynb")
+    (run / "parameters.yaml").write_text("n: 5\n", encoding="utf-8")
+    provenance = {"status": "complete", "paper": "toy", "profile": "published", "seconds": 1.5}
+    (run / "provenance.json").write_text(json.dumps({**provenance, "seed": 7}), encoding="utf-8")
+    record.table("values", frame)
+    record.table("people", frame, confidential=True)
+    (run / "tables" / "ledger.csv").write_text(LEDGER, encoding="utf-8")
+    return run

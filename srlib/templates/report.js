@@ -1,14 +1,18 @@
-// Each chart is drawn over its picture; where that fails, the picture stays.
-for (const data of document.querySelectorAll("script.vega-lite")) {
-  const figure = data.parentElement;
-  const target = document.createElement("div");
-  figure.append(target);
-  vegaEmbed(target, JSON.parse(data.textContent), {
-    ast: true, // expressions are interpreted: the page's policy forbids eval
-    renderer: "svg",
-    actions: { export: true, source: false, compiled: false, editor: false },
-  }).then(
-    () => figure.classList.add("drawn"),
-    (error) => { target.remove(); console.error(error); },
-  );
+// What is wider than the screen can be reached, and moved sideways, with the keyboard alone.
+function reachable() {
+  for (const box of document.querySelectorAll(".scroll, .chart")) {
+    const wider = box.scrollWidth > box.clientWidth;
+    box.toggleAttribute("tabindex", wider);
+    if (wider) {
+      box.tabIndex = 0;
+      box.setAttribute("role", box.matches("figure") ? "figure" : "group");
+      box.setAttribute("aria-label", "Scrolls sideways");
+    } else {
+      box.removeAttribute("role");
+      box.removeAttribute("aria-label");
+    }
+  }
 }
+addEventListener("resize", reachable);
+addEventListener("toggle", reachable, true); // what was folded has no width
+reachable();

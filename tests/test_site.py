@@ -1,0 +1,129 @@
+"""The front page: what it says of runs, what it leaves out, what it says is missing."""
+
+import itertools
+import re
+import shutil
+import zipfile
+from html import unescape
+from pathlib import Path
+
+import pytest
+import toy
+from click.testing import CliRunner
+
+from srlib import report, site
+from srlib.cli import main
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = toy.make(tmp_path_factory.mktemp("project"))
+    (root / "notebooks/other.py").write_text(toy.TEXT, encoding="utf-8")
+    sweep = "# How does it\n# grow?\npaper: toy\ngrid: {n: [1, 2]}\npicture: {table: values}\n"
+    (root / "params/toy/sweep_size.yaml").write_text(sweep, encoding="utf-8")
+    toy.finished(root / "outputs")
+    return root
+
+
+@pytest.fixture
+def built(project: Path) -> Path:
+    return site.write(project, project / "outputs")[0].parent
+
+
+def text(html: str) -> str:
+    """What a reader sees of a page, in one line."""
+    shown = re.sub(r"<(style|script)>.*?</\1>", "", html, flags=re.DOTALL)
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", shown)).split())
+
+
+def test_index_tells_finding_ledger_and_what_is_missing(built: Path) -> None:
+    told = text((built / "index.html").read_text(encoding="utf-8"))
+    assert "A finding A. Author (2000). A paper. Its question." in told
+    assert "printed numbers checked 3 match 2 differ, explained 1 skipped: other data" in told
+    assert "Not run yet: srlib run other --profile default" in told
+    assert "Not run yet: other." in told
+    assert "How does it grow? Not run yet: srlib sweep params/toy/sweep_size.yaml" in told
+
+
+def test_picture_is_one_that_the_public_notebook_shows(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def pictured(name: str) -> tuple[str, str]:
+        monkeypatch.setitem(site.PICTURES, "toy", name)
+        index, _ = site.write(project, project / "outputs")
+        article = re.search("<article.*?</article>", index.read_text(encoding="utf-8"), re.DOTALL)
+        assert article
+        alternative = re.search(r'alt="([^"]*)"', article[0])
+        return alternative[1] if alternative else "", text(article[0])
+
+    for name, shown in (("second", "second"), ("secret", "first"), ("none", "first")):
+        alternative, told = pictured(name)
+        assert alternative.startswith(f"Lines of risk against {shown} in years")
+        assert ("What it shows. Two lines." in told) == (shown == "first")
+
+
+def test_nothing_confidential_leaves(built: Path, project: Path) -> None:
+    run = project / "outputs/toy/published"
+    assert "record 12" in report.render(*report.read(run))
+    with zipfile.ZipFile(built / "toy.zip") as download:
+        assert download.namelist() == [
+            "toy.ipynb", "parameters.yaml", "tables/ledger.csv", "tables/values.csv",
+        ]  # fmt: skip
+        held = [download.read(name).decode() for name in download.namelist()]
+    pages = [page.read_text(encoding="utf-8") for page in built.glob("*.html")]
+    for content in [*held, *pages]:
+        assert "record 12" not in content
+        assert "secret in years" not in content
+
+
+def test_a_sweep_shows_its_newest_picture(project: Path) -> None:
+    figures = project / "outputs/toy/sweep_size/figures"
+    for folder, name in ((project / "docs", "kept"), (figures, "run")):
+        folder.mkdir(parents=True)
+        svg = f'<svg aria-label="picture that was {name}"></svg>'
+        (folder / "sweep_size.svg").write_text(svg, encoding="utf-8")
+        index, _ = site.write(project, project / "outputs")
+        assert f'alt="picture that was {name}"' in index.read_text(encoding="utf-8")
+    for folder in (project / "docs", project / "outputs/toy/sweep_size"):
+        shutil.rmtree(folder)
+
+
+def test_pages_link_to_what_is_there_and_load_nothing(built: Path) -> None:
+    for page in built.glob("*.html"):
+        html = page.read_text(encoding="utf-8")
+        assert "default-src 'none'" in html
+        assert "img-src data:;" in html
+        body = re.sub(r"<script>.*</script>", "", html, flags=re.DOTALL)
+        links = re.findall(r'(?:href|src)="(?!data:|#)([^"]*)"', body)
+        assert links
+        assert [link for link in links if not (built / link).is_file()] == []
+
+
+@pytest.mark.parametrize("name", ["index.html", "toy.html"])
+def test_headings_are_in_order(built: Path, name: str) -> None:
+    html = (built / name).read_text(encoding="utf-8")
+    levels = [int(level) for level in re.findall(r"<h([1-6])[ >]", html)]
+    assert levels.count(1) == 1
+    assert levels[0] == 1
+    assert all(b - a <= 1 for a, b in itertools.pairwise(levels))
+
+
+def test_the_same_runs_make_the_same_site(built: Path, project: Path) -> None:
+    before = {file.name: file.read_bytes() for file in built.iterdir()}
+    (built / "old.html").touch()
+    site.write(project, project / "outputs")
+    assert {file.name: file.read_bytes() for file in built.iterdir()} == before
+
+
+def test_binder_opens_the_notebook_of_a_repository(project: Path) -> None:
+    index, _ = site.write(project, project / "outputs", "owner/name")
+    link = "https://mybinder.org/v2/gh/owner/name/HEAD?urlpath=lab/tree/notebooks/toy.ipynb"
+    assert f'href="{link}"' in index.read_text(encoding="utf-8")
+
+
+def test_command(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(project)
+    result = CliRunner().invoke(main, ["site"])
+    assert result.exit_code == 0
+    assert result.stdout.splitlines() == [str(Path("outputs/site/index.html"))]
+    assert "not run yet: other" in result.stderr
