@@ -1096,8 +1096,8 @@ def two_readings(frame: pd.DataFrame, *, epsilon: float, prior: float, x: int) -
         Where the first two sliders start: the budget, at the nearest one that there is, and the
         intruder's prior probability of the truth, in [0.01, 0.99].
     x : int
-        Row of the data where the third slider starts. The fourth, the release, starts at a column
-        that attains epsilon.
+        Row of the data where the third slider starts. The fourth, the release, starts where the
+        posterior is largest.
 
     Returns
     -------
@@ -1108,18 +1108,21 @@ def two_readings(frame: pd.DataFrame, *, epsilon: float, prior: float, x: int) -
         the prior as a dotted rule and what epsilon allows as dashed ones. Below, the probability
         of each release given the data.
     """
-    budgets, n, last = np.unique(frame["epsilon"]), int(frame["x"].max()), frame["release"].max()
+    frame = frame.reset_index(drop=True)
+    n, last = (int(frame[name].max()) for name in ("x", "release"))
+    budgets = np.unique(frame["epsilon"])
     step = float(np.diff(budgets).mean()) if len(budgets) > 1 else 1.0
     start = float(budgets[np.abs(budgets - epsilon).argmin()])
     names = _in_order(frame["mechanism"]) if "mechanism" in frame else []
     shown = frame[(frame["epsilon"] == start) & (frame.get("mechanism", "") == (names or [""])[0])]
-    corners = shown[shown["attains"]]
-    corner = corners.iloc[int((corners["x"] - x + 0.5).abs().argmin())]
+    corner = shown[shown["attains"]].iloc[0]
+    of_data = shown[shown["x"] == x]
+    release = int(of_data.loc[of_data["log_ratio"].idxmax(), "release"])
     sliders = [
         _slider("epsilon", "epsilon", start, budgets[0], budgets[-1], step),
         _slider("prior", "prior probability of the truth", prior, 0.01, 0.99, 0.01),
         _slider("data", "ones in the data, X", x, 0, n, 1),
-        _slider("release", "release, X*", corner["release"], 0, last, 1),
+        _slider("release", "release, X*", release, 0, last, 1),
     ]
     kept = f"abs(datum.epsilon - epsilon) < {_significant(step / 2)}"
     if len(names) > 1:
@@ -1133,15 +1136,15 @@ def two_readings(frame: pd.DataFrame, *, epsilon: float, prior: float, x: int) -
         other="datum.x == (data == 0 ? 1 : data - 1)",
         posterior="1 / (1 + exp(-datum.log_ratio) * (1 - prior) / prior)",
     )
-    width = min(_WIDTH - 110, 110 * (int(last) + 1))
+    width = min(_WIDTH - 110, 110 * (last + 1))
     panels = [
-        _two_sentences(base).properties(height=38, width=width),
-        _entries(base, n, int(last)).properties(height=34 * (n + 1), width=width),
-        _posteriors(base, int(last)).properties(height=130, width=width),
-        _release_probabilities(base, int(last)).properties(height=60, width=width),
+        _two_sentences(base).properties(height=38, width=_WIDTH - 40),
+        _entries(base, n, last).properties(height=34 * (n + 1), width=width),
+        _posteriors(base, last).properties(height=130, width=width),
+        _release_probabilities(base, last).properties(height=60, width=width),
     ]
-    log_ratio = shown.loc[shown["x"] == x, "log_ratio"]
-    low, high = 1 / (1 + np.exp(-log_ratio.agg(["min", "max"])) * (1 - prior) / prior)
+    ends = of_data["log_ratio"].agg(["min", "max"])
+    low, high = 1 / (1 + np.exp(-ends) * (1 - prior) / prior)
     return (
         alt.vconcat(*panels)
         .add_params(*sliders)
@@ -1164,7 +1167,7 @@ def _slider(name: str, label: str, value: float, low: float, high: float, step: 
     return alt.param(name=name, value=start, bind=bind)
 
 
-def _two_sentences(base: alt.Chart) -> alt.LayerChart:
+def _two_sentences(base: alt.Chart) -> Chart:
     """What each reading says, in words that follow the sliders."""
     chosen = base.transform_filter("datum.truth && datum.release == release").transform_calculate(
         down="'Pairs of rows (black): exact epsilon ' + format(datum.exact_epsilon, '.2f') + "
@@ -1179,7 +1182,7 @@ def _two_sentences(base: alt.Chart) -> alt.LayerChart:
     return alt.layer(first.encode(text="down:N"), second.encode(text="across:N"))
 
 
-def _entries(base: alt.Chart, n: int, last: int) -> alt.LayerChart:
+def _entries(base: alt.Chart, n: int, last: int) -> Chart:
     """The table, with frames around what each reading compares."""
     x = _release_axis(last, "Release X* (entries are log probabilities)", orient="top")
     y = alt.Y(
@@ -1203,9 +1206,7 @@ def _entries(base: alt.Chart, n: int, last: int) -> alt.LayerChart:
             .encode(**ends)
         )
 
-    shade = alt.Scale(
-        domain=[-7, 0], range=["#FFFFFF", "#56B4E9"], clamp=True, interpolate="rgb"
-    )
+    shade = alt.Scale(domain=[-7, 0], range=["#FFFFFF", "#56B4E9"], clamp=True, interpolate="rgb")
     pairs = base.transform_filter("datum.attains")
     compared = base.transform_filter("datum.release == release && (datum.truth || datum.other)")
     frame = {"filled": False, "strokeWidth": 3}
@@ -1227,7 +1228,7 @@ def _entries(base: alt.Chart, n: int, last: int) -> alt.LayerChart:
     )
 
 
-def _posteriors(base: alt.Chart, last: int) -> alt.LayerChart:
+def _posteriors(base: alt.Chart, last: int) -> Chart:
     """Posterior probability of the truth for each release, and what epsilon allows."""
     rows = base.transform_filter("datum.truth")
     once = rows.transform_filter("datum.release == release").transform_calculate(
@@ -1237,24 +1238,24 @@ def _posteriors(base: alt.Chart, last: int) -> alt.LayerChart:
     )
     y = alt.Y("posterior:Q", title="Posterior of truth", scale=alt.Scale(domain=[0, 1]))
     bars, numbers = _bars(rows, last, y, None)
-    rules = [once.mark_rule(**PRINTED, color=INK).encode(y=f"{name}:Q") for name in ("least", "most")]
+    rules = [
+        once.mark_rule(**PRINTED, color=INK).encode(y=f"{name}:Q") for name in ("least", "most")
+    ]
     return alt.layer(bars, *rules, once.mark_rule(**REFERENCE).encode(y="prior:Q"), numbers)
 
 
-def _release_probabilities(base: alt.Chart, last: int) -> alt.LayerChart:
+def _release_probabilities(base: alt.Chart, last: int) -> Chart:
     """How probable each release is, given the data."""
     rows = base.transform_filter("datum.truth").transform_calculate(p="exp(datum.log_prob)")
     y = alt.Y("p:Q", title="p(X* | X)", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(tickCount=2))
     return alt.layer(*_bars(rows, last, y, "Release X*"))
 
 
-def _bars(
-    rows: alt.Chart, last: int, y: alt.Y, title: str | None
-) -> tuple[alt.Chart, alt.Chart]:
+def _bars(rows: alt.Chart, last: int, y: alt.Y, title: str | None) -> tuple[alt.Chart, alt.Chart]:
     """A bar for each release, the chosen one's in another colour, and their numbers above."""
     x = _release_axis(last, title)
-    colour = alt.when("datum.release == release").then(alt.value(TRUTH)).otherwise(
-        alt.value(NEUTRAL)
+    colour = (
+        alt.when("datum.release == release").then(alt.value(TRUTH)).otherwise(alt.value(NEUTRAL))
     )
     placed = rows.transform_calculate(left="datum.release - 0.3", right="datum.release + 0.3")
     middle = rows.transform_calculate(left="datum.release")

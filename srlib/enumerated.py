@@ -91,8 +91,8 @@ def _log_allocation(sizes: NDArray[np.int64], prior: Prior) -> NDArray[np.float6
     """
     distinct, where = np.unique(sizes, axis=0, return_inverse=True)
     of_alpha = gamma(prior.alpha_shape, scale=1 / prior.alpha_rate)
-    ends = np.log([max(of_alpha.ppf(1e-16), 1e-300), of_alpha.isf(1e-16)])
-    log_alpha = np.linspace(*ends, NODES)
+    low, high = max(of_alpha.ppf(1e-16), 1e-300), of_alpha.isf(1e-16)
+    log_alpha = np.linspace(np.log(low), np.log(high), NODES)
     alpha = np.exp(log_alpha)
     log_weight = of_alpha.logpdf(alpha) + log_alpha
     behind = np.cumsum(distinct[:, ::-1], axis=1)[:, ::-1]

@@ -14,7 +14,7 @@ from srlib.mechanism import Mechanism
 
 
 def changed_count(n: int) -> NDArray[np.int64]:
-    """For each count X of ones among n records, the count with the record at risk changed, (n + 1,).
+    """The count of ones with the record at risk changed, for X = 0 to n, (n + 1,).
 
     X - 1, because the record has a one; for X = 0 it has none, and the other count is 1.
 
@@ -47,14 +47,20 @@ def entries(table: Mechanism) -> pd.DataFrame:
     log_ratio = log_prob - log_prob[changed_count(n)]
     exact = mechanism.exact_epsilon(table).value
     step = np.abs(np.diff(log_prob, axis=0))
-    attains = np.vstack([step >= exact * (1 - 1e-9), np.zeros((1, table.n_outputs), dtype=bool)])
+    attains = np.zeros(log_prob.shape, dtype=bool)
+    attains[:n] = step >= exact * (1 - 1e-9)
     x, release = np.indices(log_prob.shape)
-    columns = {"x": x, "release": release, "log_prob": log_prob, "log_ratio": log_ratio}
+    conditional = mechanism.conditional_epsilon(table)[x]
+    columns = {
+        "x": x,
+        "release": release,
+        "log_prob": log_prob,
+        "log_ratio": log_ratio,
+        "attains": attains,
+        "conditional_epsilon": conditional,
+    }
     frame = pd.DataFrame({name: values.ravel() for name, values in columns.items()})
-    conditional = mechanism.conditional_epsilon(table)[frame["x"]]
-    return frame.assign(
-        attains=attains.ravel(), conditional_epsilon=conditional, exact_epsilon=exact
-    )
+    return frame.assign(exact_epsilon=exact)
 
 
 def both(table: Mechanism, x: int, prior: float) -> dict[str, float]:
