@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 import vl_convert
 
-from srlib import acceptance, charts, diagnostics
+from srlib import acceptance, charts, diagnostics, readings, synthesizers
 
 HOSTILE = "<script>alert('&')</script>"
 TERMS = ["Intercept", "SEX", HOSTILE]
@@ -132,6 +132,16 @@ def offending(*log_ratios):
     return acceptance.offending_lines({f"L = {a}": a for a in log_ratios}, rules)
 
 
+def tables(n, *names):
+    """Tables of counts at three epsilons, of one mechanism or of several names for it."""
+    made = [
+        readings.entries(synthesizers.private_plugin(e, n, n)).assign(epsilon=e, mechanism=name)
+        for name in names
+        for e in (1.0, 2.0, 3.0)
+    ]
+    return pd.concat(made)
+
+
 LONG = [f"level {i} of a variable whose labels go on and on, {HOSTILE}" for i in range(12)]
 
 
@@ -171,6 +181,10 @@ EXAMPLES: dict[str, Callable[[], charts.Chart]] = {
     "baselines": lambda: charts.against_baseline(measured(), "Share of records"),
     "baselines of one": lambda: charts.against_baseline(
         measured().tail(2), "Share of records", percent=False
+    ),
+    "two readings": lambda: charts.two_readings(tables(1, "a"), epsilon=2, prior=0.1, x=1),
+    "two readings of many": lambda: charts.two_readings(
+        tables(8, "a", HOSTILE), epsilon=2, prior=0.01, x=0
     ),
     "subset risk": lambda: charts.subset_risk(values([HOSTILE, "2, 1, 1, 1"]), 1 / 2),
     "subset risk of many": lambda: charts.subset_risk(values(LONG * 3), 1 / 36),

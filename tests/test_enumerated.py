@@ -1,0 +1,73 @@
+"""DPMPMs that are small enough to enumerate."""
+
+import re
+
+import numpy as np
+import pytest
+from enumeration import all_cells, exact_log_risk
+from enumeration import log_marginal_likelihood as by_allocations
+
+from srlib import enumerated, mechanism, synthesizers
+from srlib.dpmpm import Prior
+
+
+@pytest.mark.parametrize(("n_levels", "n_classes"), [((2,), 1), ((2,), 3), ((3,), 2), ((2, 2), 2)])
+def test_marginal_likelihood_by_all_allocations(n_levels, n_classes):
+    prior, cells = Prior(0.7, 0.4, 1.3), all_cells(n_levels)
+    found = enumerated.log_marginal_likelihood(3, n_levels, n_classes, prior)
+    tables = synthesizers.compositions(3, len(cells))
+    expected = [
+        by_allocations(np.repeat(cells, t, axis=0), n_levels, n_classes, prior) for t in tables
+    ]
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+def test_the_papers_prior_reaches_far_down():
+    """Its alpha is as small as 1e-60 with a probability that counts."""
+    (found,) = enumerated.log_marginal_likelihood(2, (2,), 2)[1:2]
+    # Two records that differ: in one class 1/6, apart 1/4; the chance of one class, by alpha alone.
+    rng = np.random.default_rng(0)
+    stick = rng.beta(1, rng.gamma(0.25, 4, 400_000))
+    together = stick**2 + (1 - stick) ** 2
+    values = together / 6 + (1 - together) / 4
+    assert abs(np.exp(found) - values.mean()) < 5 * values.std() / np.sqrt(len(values))
+
+
+def test_one_class_is_the_dirichlet_multinomial():
+    table = enumerated.dpmpm(4, 3, (3,), 1, Prior(concentration=0.6))
+    known = synthesizers.dirichlet_multinomial(4, 3, [0.6] * 3)
+    every = np.arange(table.n_inputs), np.arange(table.n_outputs)
+    np.testing.assert_allclose(table.block(*every), known.block(*every), atol=1e-12)
+    assert table.inputs == known.inputs
+    assert table.outputs == known.outputs
+    assert mechanism.exact_epsilon(table).value == pytest.approx(np.log1p(3 / 0.6))
+
+
+def test_a_column_is_the_papers_posterior():
+    """Equation 9 by Bayes' rule on a column, against the enumeration of all allocations."""
+    prior, cells = Prior(), all_cells((2, 2))
+    data, release = cells[[0, 0, 3]], cells[[0, 3, 3]]
+    expected = exact_log_risk(data, 2, cells, [release], (2, 2), 2, prior)
+    table = enumerated.dpmpm(3, 3, (2, 2), 2, prior)
+
+    def cell_counts(codes):
+        return tuple(int((codes == cell).all(axis=1).sum()) for cell in cells)
+
+    rows = [table.inputs.index(cell_counts(np.vstack([data[:2], [x]]))) for x in cells]
+    column = table.column(table.outputs.index(cell_counts(release)))
+    np.testing.assert_allclose(mechanism.posterior(column[rows]), expected, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((0, 1, (2,), 1), "n is 0; it must be 1"),
+        ((1, 0, (2,), 1), "n_s is 0; it must be 1"),
+        ((1, 1, (1,), 1), "n_levels is (1,); each"),
+        ((1, 1, (2,), 0), "n_classes is 0; it"),
+        ((20, 20, (2, 2), 4), "at most 1,000,000 are enumerated"),
+    ],
+)
+def test_what_cannot_be_enumerated_is_refused(arguments, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        enumerated.dpmpm(*arguments)
