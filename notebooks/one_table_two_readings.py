@@ -50,7 +50,7 @@ prior: float = 0.1  # [0.01, 0.99] the intruder's prior probability of the recor
 p0: float = 0.2  # [0, 1] true proportion of ones, which an analyst wants to know
 n_classes: int = 2  # [1, 2] latent classes of the DPMPM, F
 bins: int = 20  # [2, 100] bins for empirical differential privacy
-n_draws: int = 5000  # [250, inf) draws kept from each of four chains
+n_draws: int = 2500  # [250, inf) draws kept from each of four chains
 seed: int = 2026  # [0, inf) one seed for all streams of chance
 output_dir: str = ""  # folder for tables and figures; empty: write none
 
@@ -382,8 +382,8 @@ show(record.table("columns", columns))
 # Epsilon calls all five the same, and so does conditional epsilon at $X = 1$. The largest posterior is the same
 # for four of them. The *expected* posterior sees a gap: 0.13 to 0.15 for those four, 0.35 for the
 # exponential mechanism with distance. That one spends its budget on releases that happen, and has the best
-# utility by far. The others set their budget aside for a column that comes up once in a hundred releases
-# or less.
+# utility by far. The others set their budget aside for a column that comes up less than once in eighty
+# releases (the last figure of this section has its probability for each).
 
 # %%
 conditional = pd.DataFrame({name: mechanism.conditional_epsilon(m) for name, m in made.items()})
@@ -415,10 +415,11 @@ titles = "Exact epsilon", "Records moved, expected"
 record.figure("moved", charts.lines(wide["records_moved"][[*made]], *titles, zero=True))
 
 # %% [markdown]
-# **Distance of the release from the data, by exact epsilon.** Distance tells both the intruder and the analyst most.
-# But there is no rule that who tells one more tells the other more: the beta-binomial and the DPMPM give more away than the
-# plug-in at every budget here, and lie further from the data. By $U$ it is they that are the better ones:
-# utility is not one number either. All tables behind these lines, to be read both ways:
+# **Distance of the release from the data, by exact epsilon.** The mechanism with distance tells both the
+# intruder and the analyst most. But there is no rule that who tells one more tells the other more: the
+# beta-binomial and the DPMPM give more away than the plug-in at every budget here, and from epsilon 2 on
+# lie further from the data. By $U$ they are the better ones throughout: utility is not one number either.
+# All tables behind these lines, to be read both ways:
 
 # %%
 entries = [readings.entries(m).assign(epsilon=e, mechanism=name) for e, name, m in grid]
