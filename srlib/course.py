@@ -1,10 +1,11 @@
 """Students' copies of the notebooks: stubs in the place of solutions, and checks that keep quiet.
 
 An exercise is a markdown cell headed ``### Exercise 1: ...`` with the cells tagged ``solution``
-behind it. Its answers are the names that the solution assigns and then asserts to be a literal,
-which the executed notebook has found to be true:
+behind it. Its answers are the names that the solution assigns and then asserts to be a literal or
+a closed form, which the executed notebook has found to be true:
 
-    assert round(epsilon, 3) == 0.714    # a number, to the digits that are written
+    assert round(epsilon, 3) == 0.714       # a number, to the digits that are written
+    assert np.isclose(epsilon, np.log(2))  # a number, to three significant digits
     assert releases == [2, 5]            # whole numbers, texts, lists: exactly
     assert private                       # or: assert not private
 
@@ -84,7 +85,8 @@ def exercises(notebook: "NotebookNode") -> list[Exercise]:
         if not answers:
             raise ValueError(
                 f"{label} has no answer to check: a code cell tagged {SOLUTION!r} behind it must "
-                "assign one and assert it, as in 'assert round(answer, 3) == 0.714'"
+                "assign one and assert it, as in 'assert round(answer, 3) == 0.714' or "
+                "'assert np.isclose(answer, np.log(2))'"
             )
         found.append(Exercise(label, range(first, at), answers))
     return found
@@ -124,6 +126,10 @@ def _answer(test: ast.expr, source: str) -> tuple[str, list[tuple[Any, int | Non
                 return name, [_element(part, source) for part in parts]
             except ValueError:
                 return None
+        case ast.Call(ast.Attribute(ast.Name("np"), "isclose"), [ast.Name(name), value, *_]):
+            if {node.id for node in ast.walk(value) if isinstance(node, ast.Name)} <= {"np"}:
+                number = float(eval(ast.unparse(value), {"np": np}))
+                return name, [(number, max(0, 2 - math.floor(math.log10(abs(number) or 1))))]
     return None
 
 

@@ -46,7 +46,8 @@ assert round(sixth, 3) == 0.167
 # ### Exercise 2: several answers
 
 # %% tags=["solution"]
-releases, name, private = [2, 5], "Beta Binomial", sixth > 1
+releases, name, private, half = [2, 5], "Beta Binomial", sixth > 1, 3 * sixth
+assert np.isclose(half, np.exp(-np.log(2)))
 assert np.all([sixth])
 assert releases == [2, 5]
 assert name == "Beta Binomial"
@@ -59,7 +60,7 @@ assert not private
 print("the end")
 """
 )
-SECRETS = ["secret", "0.167", "share / 3", "5]", "Beta", "not private", "assert round"]
+SECRETS = ["secret", "0.167", "share / 3", "5]", "Beta", "not private", "np.log", "0.5)"]
 
 
 def srlib(*arguments: str) -> Result:
@@ -105,7 +106,7 @@ def test_copy_has_stubs_and_checks_and_no_answers(built: Path) -> None:
     at = cells.index("### Exercise 1: half of a third\n\nTo three digits.")
     assert cells[at + 1].endswith("\nsixth = ...")
     assert cells[at + 2].startswith('from srlib.course import check\n\ncheck(\n    "Exercise 1",')
-    assert cells[at + 4].endswith("\nreleases = ...\nname = ...\nprivate = ...")
+    assert cells[at + 4].endswith("\nhalf = ...\nreleases = ...\nname = ...\nprivate = ...")
     code = [cell for cell in copy.cells if cell.cell_type == "code"]
     assert all(cell.outputs == [] and cell.execution_count is None for cell in code)
     assert copy.metadata.jupytext.formats == "ipynb,py:percent"
@@ -121,26 +122,36 @@ def test_text_beside_the_copy_is_the_copy(built: Path) -> None:
 @pytest.mark.parametrize(
     ("answers", "verdicts"),
     [
-        ({}, ["not answered yet"] * 4),
+        ({}, ["not answered yet"] * 5),
         (
             {
                 "sixth": "1 / 6",
+                "half": "0.4999",
                 "releases": "np.array([2, 5])",
                 "name": "' beta  binomial'",
                 "private": "np.False_",
             },
-            ["right"] * 4,
+            ["right"] * 5,
         ),
         (
-            {"sixth": "0.169", "releases": "[2, 5, 7]", "name": "'plug-in'", "private": "True"},
-            ["wrong"] * 4,
+            {
+                "half": "0.6",
+                "sixth": "0.169",
+                "releases": "[2, 5, 7]",
+                "name": "'plug-in'",
+                "private": "True",
+            },
+            ["wrong"] * 5,
         ),
     ],
 )
 def test_copy_says_right_wrong_or_not_yet(
     built: Path, answers: dict[str, str], verdicts: list[str]
 ) -> None:
-    names = ["Exercise 1, sixth", *(f"Exercise 2, {n}" for n in ("releases", "name", "private"))]
+    names = [
+        "Exercise 1, sixth",
+        *(f"Exercise 2, {n}" for n in ("half", "releases", "name", "private")),
+    ]
     expected = [f"{name}: {verdict}" for name, verdict in zip(names, verdicts, strict=True)]
     assert said(copy_of(built), answers, built) == expected
 
