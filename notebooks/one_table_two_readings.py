@@ -201,7 +201,6 @@ def odds_factor(a: int, b: int, w: float) -> float:
     return float((risk / (1 - risk)).max() * (1 - w) / w)
 
 
-# %%
 both_ways = [*five.neighbours, *five.neighbours[:, ::-1]]
 factors = [odds_factor(a, b, w) for a, b in both_ways for w in np.linspace(0.01, 0.99, 99)]
 print(f"largest factor {max(factors):.6f}, exp(epsilon) {np.exp(epsilon):.6f}")
@@ -224,9 +223,7 @@ print(f"largest factor {max(factors):.6f}, exp(epsilon) {np.exp(epsilon):.6f}")
 half = syn.private_plugin(0.5, n, n)
 family = np.log([1 - 0.01, 0.01])
 after = np.exp([mechanism.posterior(half.column(y)[[0, n]], family)[1] for y in range(n + 1)])
-show(pd.DataFrame([after], columns=names))
-
-# %%
+display(show(pd.DataFrame([after], columns=names)))
 factor = after.max() / (1 - after.max()) * 0.99 / 0.01
 print(
     f"odds × {factor:.2f}; exp(epsilon) is {np.exp(0.5):.2f}, exp({n} epsilon) {np.exp(n / 2):.2f}"
