@@ -143,7 +143,8 @@ def whole_support(
     n_top : int
         Most probable cells to keep, 1 or more and at most the number of cells.
     margins : sequence of sequence of int
-        Subsets of variables whose marginal posteriors are wanted (equation 17).
+        Subsets of variables whose marginal posteriors are wanted (equation 17); 100 cells of
+        margins double the time.
     label : str
         What the progress bar says.
     executor : Executor, optional
