@@ -188,6 +188,7 @@ def whole_support(
     else:
         n_threads, (rows_of_tile, cells_of_tile) = 1, DEVICE_TILE
         scan, keep = partial(_scan_arrays, xp), partial(_keep_largest_arrays, xp)
+    cells_of_tile *= max(1, rows_of_tile // n)  # a few records fill a tile with more cells
     # Threads of our own, with a matrix product each: BLAS's would wait for each other.
     with (
         progress(n_cells, label) as bar,
