@@ -111,7 +111,7 @@ def sampled_support(
     Raises
     ------
     ValueError
-        If no release is given, a set has fewer than two chains, the sets differ in their
+        If no record or release is given, a set has fewer than two chains, the sets differ in their
         variables, n_cells or n_top is out of range, or the space has 2^62 cells or more.
 
     References
@@ -120,7 +120,7 @@ def sampled_support(
     importance sampling, for the uniform half.
     """
     n_levels, sets = np.asarray(data.n_levels), [data, *joined]
-    size = check_sets(data, joined)
+    size = check_sets(data, joined, codes)
     if size >= 1 << 62:
         raise ValueError(f"the space has {size:.3g} cells; they must be fewer than 2^62")
     if n_cells < 1000:

@@ -158,7 +158,7 @@ def whole_support(
     Raises
     ------
     ValueError
-        If no release is given, a set has fewer than two chains, the sets differ in their
+        If no record or release is given, a set has fewer than two chains, the sets differ in their
         variables, n_top or a subset is impossible, the space has more than 2^40 cells, or a
         variable more than `BLOCK` levels.
 
@@ -167,7 +167,7 @@ def whole_support(
     Jaeckel (1972), The infinitesimal jackknife, for the standard errors.
     """
     n_levels = np.asarray(data.n_levels)
-    n_cells = _checked(data, joined, n_top, margins)
+    n_cells = _checked(data, joined, codes, n_top, margins)
     if executor is not None:
         options: dict[str, Any] = {"n_top": n_top, "margins": margins}
         blocks = [codes[first : first + RECORDS] for first in range(0, len(codes), RECORDS)]
@@ -234,9 +234,11 @@ def _one_after_another(parts: Sequence[WholeSupport]) -> WholeSupport:
     )
 
 
-def check_sets(data: Draws, joined: Sequence[Draws]) -> int:
-    """Number of cells, if the sets of draws go together and have errors."""
+def check_sets(data: Draws, joined: Sequence[Draws], codes: NDArray[np.integer]) -> int:
+    """Number of cells, if there are records and the sets of draws go together and have errors."""
     n_levels = np.asarray(data.n_levels)
+    if len(codes) == 0:
+        raise ValueError("codes is empty; it must have one combination or more")
     if not joined:
         raise ValueError("joined is empty; the intruder sees one release or more")
     chains = [draws.n_chains for draws in (data, *joined)]
@@ -255,11 +257,15 @@ def check_sets(data: Draws, joined: Sequence[Draws]) -> int:
 
 
 def _checked(
-    data: Draws, joined: Sequence[Draws], n_top: int, margins: Sequence[Sequence[int]]
+    data: Draws,
+    joined: Sequence[Draws],
+    codes: NDArray[np.integer],
+    n_top: int,
+    margins: Sequence[Sequence[int]],
 ) -> int:
     """Number of cells, if all is well."""
     n_levels = np.asarray(data.n_levels)
-    n_cells = check_sets(data, joined)
+    n_cells = check_sets(data, joined, codes)
     if n_cells > 1 << 40:
         raise ValueError(
             f"the space has {n_cells:.3g} cells; all of them means 2^40 at most, sampled_support "

@@ -309,6 +309,7 @@ def test_cupy_only_where_it_finds_a_device(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize(
     ("call", "message"),
     [
+        (lambda: whole_support(DATA, JOINED, CELLS[:0]), "codes is empty"),
         (lambda: whole_support(DATA, [], CELLS), "joined is empty"),
         (
             lambda: whole_support(chains_of(DATA, slice(1)), JOINED, CELLS),
