@@ -4,10 +4,10 @@ An exercise is a markdown cell headed ``### Exercise 1: ...`` with the cells tag
 behind it. Its answers are the names that the solution assigns and then asserts to be a literal or
 a closed form, which the executed notebook has found to be true:
 
-    assert round(epsilon, 3) == 0.714       # a number, to the digits that are written
+    assert round(epsilon, 3) == 0.714      # a number, to the digits that are written
     assert np.isclose(epsilon, np.log(2))  # a number, to three significant digits
-    assert releases == [2, 5]            # whole numbers, texts, lists: exactly
-    assert private                       # or: assert not private
+    assert releases == [2, 5]              # whole numbers, texts, lists: exactly
+    assert private                         # or: assert not private
 
 A copy holds hashes of the answers only. They keep an answer from being read, not from being
 searched for.
