@@ -637,6 +637,9 @@ for_any = np.log(2)  # RR tends to the factor of the odds where the prior vanish
 alpha = 1 / (2 ** (1 / 5) - 1) - 2  # five ones have doubled from X = 2 to X = 3
 assert np.isclose(for_one, for_any)
 assert np.isclose(for_three, syn.bernoulli_plugin_epsilon(5, alpha, alpha))
+assert round(for_one, 2) == 0.69
+assert round(for_three, 2) == 0.96
+assert round(for_any, 2) == 0.69
 
 # %% [markdown]
 # ## References

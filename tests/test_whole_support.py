@@ -32,7 +32,7 @@ DATA, JOINED = draws_of(1), [draws_of(2, n_draws=4), draws_of(3)]
 
 def chains_of(draws: dpmpm.Draws, keep: slice) -> dpmpm.Draws:
     """Some of the chains."""
-    arrays = {k: v[keep] for k, v in vars(draws).items() if k != "n_levels"}
+    arrays = {k: v[keep] for k, v in vars(draws).items() if k not in ("n_levels", "allocations")}
     return replace(draws, **arrays)
 
 
