@@ -238,14 +238,16 @@ draws = all_draws.every(step)
 # %% [markdown]
 # A release is a set of $m$ synthetic files. Each takes one draw of $(\pi, \phi)$, the draws far
 # apart in the chains, and then every synthetic record draws its class afresh from $\pi$. All draws
-# serve the risks at the end; up to there some five thousand will do.
+# serve the risks at the end; up to there some five thousand will do, and for the releases and the
+# paper's estimator those of at most sixteen chains.
 
 # %%
-chain_of, draw_of = dpmpm.spread_positions(draws, n_releases)
+some = draws.every(1, 16)
+chain_of, draw_of = dpmpm.spread_positions(some, n_releases)
 releases = []
 for i, (c, d) in enumerate(zip(chain_of, draw_of, strict=True)):
     rng, size = stream(seed, f"release {i}"), len(table.codes)
-    releases.append(dpmpm.synthesize(draws.pi[c, d], draws.phi[c, d], levels, size, rng))
+    releases.append(dpmpm.synthesize(some.pi[c, d], some.phi[c, d], levels, size, rng))
 
 # %% [markdown]
 # ## Has the sampler converged?
@@ -371,7 +373,7 @@ record.figure("table_2", charts.coefficients(coefficients))
 # made the release, and those draws win.
 
 # %% tags=["monte-carlo"]
-log_weights = disclosure.release_log_prob(draws, releases)
+log_weights = disclosure.release_log_prob(some, releases)
 left_out = log_weights.copy()
 left_out[:, chain_of, draw_of] = -np.inf
 cases = {"generating draws among them": log_weights, "generating draws left out": left_out}
@@ -393,10 +395,10 @@ record.figure("importance_weights", charts.importance_weights(weights))
 # other half make two runs of the same estimator on the *same* release.
 
 # %%
-halves = slice(None, n_chains // 2), slice(n_chains // 2, None)
+halves = slice(None, some.n_chains // 2), slice(some.n_chains // 2, None)
 in_use = [np.where(np.isfinite(weight[:1]), 0.0, -np.inf) for weight in cases.values()]
 stacked = np.concatenate([w for pair in zip(in_use, cases.values(), strict=True) for w in pair])
-ratios = disclosure.neighbourhood_ratios(draws, combinations, stacked)
+ratios = disclosure.neighbourhood_ratios(some, combinations, stacked)
 importance, runs = {}, {}
 for case, (plain, *weighted) in zip(cases, np.split(ratios, len(cases)), strict=True):
     of_case = np.stack(weighted), plain[None]
@@ -450,6 +452,7 @@ spread.round(2)
 
 # %% tags=["monte-carlo"]
 predictive = disclosure.predictive_ratio(of_data, of_joined)
+halves = slice(None, n_chains // 2), slice(n_chains // 2, None)
 joined_halves = slice(None, n_chains_joined // 2), slice(n_chains_joined // 2, None)
 runs["predictive ratio"] = [
     disclosure.predictive_ratio(of_data[half], [ratios[joined_half] for ratios in of_joined])

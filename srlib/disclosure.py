@@ -8,7 +8,7 @@ arrays and can be compared term by term; the first candidate of every support is
 """
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import reduce
@@ -419,8 +419,7 @@ def between_chains(
     variance = np.zeros_like(value)
     for at, chains in enumerate(sets):
         left_out = [
-            statistic(*means[:at], _log_mean(chains[keep]), *means[at + 1 :])
-            for keep in ~np.eye(len(chains), dtype=bool)
+            statistic(*means[:at], mean, *means[at + 1 :]) for mean in _log_means_left_out(chains)
         ]
         variance += _jackknife_variance(left_out)
     return value, np.sqrt(variance)
@@ -428,6 +427,21 @@ def between_chains(
 
 def _log_mean(log_values: NDArray[np.float64]) -> NDArray[np.float64]:
     return logsumexp(log_values, axis=0) - np.log(len(log_values))
+
+
+def _log_means_left_out(log_values: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
+    """`_log_mean` without the first, the second, ... in time linear in their number."""
+    before = np.logaddexp.accumulate(log_values, axis=0)
+    after = np.logaddexp.accumulate(log_values[::-1], axis=0)[::-1]
+    last = len(log_values) - 1
+    for at in range(last + 1):
+        if at == 0:
+            total = after[1]
+        elif at == last:
+            total = before[last - 1]
+        else:
+            total = np.logaddexp(before[at - 1], after[at + 1])
+        yield total - np.log(last)
 
 
 def _jackknife_variance(left_out: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:

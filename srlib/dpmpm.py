@@ -109,21 +109,24 @@ class Draws:
         """Number of classes with at least one record, (n_chains, n_draws)."""
         return (self.class_sizes > 0).sum(axis=2)
 
-    def every(self, step: int) -> "Draws":
+    def every(self, step: int, n_chains: int | None = None) -> "Draws":
         """Every so many-th draw of each chain, the last one among them; without allocations.
 
         Parameters
         ----------
         step : int
             1 or more.
+        n_chains : int, optional
+            So many of the chains at most; all if not given.
         """
-        kept = slice(self.n_draws - 1 - (self.n_draws - 1) // step * step, None, step)
+        draws = slice(self.n_draws - 1 - (self.n_draws - 1) // step * step, None, step)
+        kept = slice(n_chains), draws
         return Draws(
-            alpha=self.alpha[:, kept],
-            pi=self.pi[:, kept],
-            phi=self.phi[:, kept],
-            class_sizes=self.class_sizes[:, kept],
-            log_likelihood=self.log_likelihood[:, kept],
+            alpha=self.alpha[kept],
+            pi=self.pi[kept],
+            phi=self.phi[kept],
+            class_sizes=self.class_sizes[kept],
+            log_likelihood=self.log_likelihood[kept],
             n_levels=self.n_levels,
         )
 

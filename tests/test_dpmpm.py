@@ -424,3 +424,4 @@ def test_every_so_many_draws() -> None:
     )  # fmt: skip
     np.testing.assert_array_equal(draws.every(3).alpha, draws.alpha[:, [1, 4, 7]])
     np.testing.assert_array_equal(draws.every(3).phi, draws.phi[:, [1, 4, 7]])
+    np.testing.assert_array_equal(draws.every(1, 1).pi, draws.pi[:1])
