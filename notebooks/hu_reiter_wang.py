@@ -447,7 +447,7 @@ spread.round(2)
 # What the risks need is not the class structure but the probability of each combination, left out.
 # The table has R-hat of its logarithm over all combinations. Where it is above 1.01 the chains given
 # the data sit in several modes, which they leave too rarely for their length; the chains given the
-# data and a release have twice the records, a part of which were drawn from one mode, and agree.
+# data and a release have twice the records, a part of which were drawn from one mode; they agree better.
 # Every standard error below comes from between chains and contains what they disagree about.
 
 # %% tags=["monte-carlo"]
