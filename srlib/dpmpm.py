@@ -249,86 +249,93 @@ def _fill_tables(pi, phi, group_of, stride, row_start, level_start, table, log_s
             log_scale[row] = 0.0
 
 
-@njit(nogil=True, cache=True)
-def _class_weights(table, rows, i, weights, lane):
-    """Product of combination i's table rows over the groups, its lane sums and its total.
+@njit(nogil=True, cache=True, inline="always")
+def _class_weights(table, rows, i, starts, weights):
+    """Product of combination i's table rows over the groups.
 
-    The sum runs over ``LANES`` partial sums in an order that the source fixes, so that it
-    vectorises without leave to reassociate.
+    ``table`` is flat; ``starts`` takes where the combination's rows begin. Unsigned indices:
+    signed ones are checked for being negative, which is most of the work here.
     """
-    padded = table.shape[1]
-    n_groups = rows.shape[1]
-    row = rows[i, 0]
+    padded = weights.shape[0]
+    n_groups = starts.shape[0]
+    for group in range(n_groups):
+        starts[group] = np.uint64(rows[i, group] * padded)
+    row = starts[0]
     if n_groups > 1:
-        other = rows[i, 1]
+        other = starts[1]
         for f in range(padded):
-            weights[f] = table[row, f] * table[other, f]
+            weights[f] = table[row + np.uint64(f)] * table[other + np.uint64(f)]
     else:
         for f in range(padded):
-            weights[f] = table[row, f]
+            weights[f] = table[row + np.uint64(f)]
     group = 2
     while group + 1 < n_groups:
-        row = rows[i, group]
-        other = rows[i, group + 1]
+        row = starts[group]
+        other = starts[group + 1]
         for f in range(padded):
-            weights[f] *= table[row, f] * table[other, f]
+            weights[f] *= table[row + np.uint64(f)] * table[other + np.uint64(f)]
         group += 2
     if group < n_groups:
-        row = rows[i, group]
+        row = starts[group]
         for f in range(padded):
-            weights[f] *= table[row, f]
-    for j in range(LANES):
-        lane[j] = weights[j]
-    for f in range(LANES, padded, LANES):
-        for j in range(LANES):
-            lane[j] += weights[f + j]
-    total = lane[0]
-    for j in range(1, LANES):
-        total += lane[j]
-    return total
+            weights[f] *= table[row + np.uint64(f)]
 
 
 @njit(nogil=True, cache=True)
-def _class_weights_in_logs(table, rows, i, weights, lane):
-    """The same weights, scaled so that the largest is one; returns total and log of the scale."""
-    padded = table.shape[1]
-    largest = -np.inf
-    for f in range(padded):
-        log_weight = 0.0
-        for group in range(rows.shape[1]):
-            log_weight += np.log(np.float64(table[rows[i, group], f]))
-        if log_weight > largest:
-            largest = log_weight
-    total = 0.0
-    lane[:] = 0.0
-    for f in range(padded):
-        log_weight = 0.0
-        for group in range(rows.shape[1]):
-            log_weight += np.log(np.float64(table[rows[i, group], f]))
-        weights[f] = np.exp(log_weight - largest)
-        lane[f % LANES] += weights[f]
-        total += weights[f]
-    return total, largest
-
-
-@njit(nogil=True, cache=True)
-def _draw_class(weights, lane, u):
-    """Class at the point u of [0, total), the classes taken lane by lane."""
+def _class_weights_in_logs(table, starts, weights):
+    """The same weights, scaled so that the largest is one; returns the log of the scale."""
     padded = weights.shape[0]
+    largest = -np.inf
+    for turn in range(2):
+        for f in range(padded):
+            log_weight = 0.0
+            for group in range(starts.shape[0]):
+                log_weight += np.log(np.float64(table[starts[group] + np.uint64(f)]))
+            if turn == 1:
+                weights[f] = np.exp(log_weight - largest)
+            elif log_weight > largest:
+                largest = log_weight
+    return largest
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _cumulate(weights, lanes):
+    """Turn weights into sums over the classes of each lane so far; return their total.
+
+    Class f is in lane f % ``LANES``. ``lanes`` takes the sums over the lanes before each. The
+    source fixes the order of all sums, so that they vectorise without leave to reassociate.
+    """
+    last = weights.shape[0] - LANES
+    for f in range(LANES, weights.shape[0]):
+        weights[f] += weights[f - LANES]
     for j in range(LANES):
-        if u < lane[j]:
-            for f in range(j, padded, LANES):
-                if u < weights[f]:
-                    return f
-                u -= weights[f]
-            # Rounding can carry u past the lane's last class.
-            break
-        u -= lane[j]
-    best = 0
-    for f in range(padded):
-        if weights[f] > weights[best]:
-            best = f
-    return best
+        lanes[j + 1] = lanes[j] + weights[last + j]
+    return lanes[LANES]
+
+
+@njit(nogil=True, cache=True)
+def _draw_class(cumulated, lanes, u):
+    """Class at the point u of [0, total), the classes taken lane by lane.
+
+    Lanes and classes that lie before u are counted, without branches that nobody can foresee.
+    """
+    lane = np.uint64(0)
+    for j in range(1, LANES):
+        lane += np.uint64(u >= lanes[j])
+    within = u - lanes[lane]
+    f = lane
+    last = np.uint64(cumulated.shape[0] - LANES)
+    at = lane
+    while at < last:
+        if within >= cumulated[at]:
+            f += np.uint64(LANES)
+        at += np.uint64(LANES)
+    if within < cumulated[at]:
+        return f
+    # Rounding carried u past the lane's end: its last class that has a weight.
+    while f >= np.uint64(LANES) and cumulated[f] == cumulated[f - np.uint64(LANES)]:
+        f -= np.uint64(LANES)
+    return f
 
 
 # ------------------------------------------------------------------------------- the sampler
@@ -350,46 +357,52 @@ def _allocate(table, rows, counts, n_classes, cell_counts, class_of, rng):
     ``class_of`` takes the class of the first record of each combination.
     """
     padded = table.shape[1]
-    weights = np.zeros(padded, table.dtype)
-    lane = np.zeros(LANES, table.dtype)
     n_groups = rows.shape[1]
+    flat = table.ravel()
+    cells = cell_counts.ravel()
+    weights = np.zeros(padded, table.dtype)
+    lanes = np.zeros(LANES + 1, table.dtype)
+    starts = np.zeros(n_groups, np.uint64)
     cell_counts[:] = 0
     for i in range(rows.shape[0]):
         if counts[i] == 0:
             continue
-        total = np.float64(_class_weights(table, rows, i, weights, lane))
+        _class_weights(flat, rows, i, starts, weights)
+        total = _cumulate(weights, lanes)
         if total < UNDERFLOW:
-            total, _ = _class_weights_in_logs(table, rows, i, weights, lane)
-        f = _draw_class(weights, lane, table.dtype.type(rng.random() * total))
+            _class_weights_in_logs(flat, starts, weights)
+            total = _cumulate(weights, lanes)
+        left = counts[i]
+        if left > 2 * n_classes:
+            left -= _allocate_many(weights, left - 1, n_classes, starts, cells, rng)
+        for _ in range(left):
+            f = _draw_class(weights, lanes, table.dtype.type(rng.random() * total))
+            for group in range(n_groups):
+                cells[starts[group] + f] += 1
         class_of[i] = f
-        for group in range(n_groups):
-            cell_counts[rows[i, group], f] += 1
-        left = counts[i] - 1
-        if left <= 2 * n_classes:
-            for _ in range(left):
-                f = _draw_class(weights, lane, table.dtype.type(rng.random() * total))
-                for group in range(n_groups):
-                    cell_counts[rows[i, group], f] += 1
-        else:
-            remaining = 0.0
-            for f in range(n_classes):
-                remaining += weights[f]
-            for f in range(n_classes):
-                if left == 0:
-                    break
-                weight = np.float64(weights[f])
-                if weight <= 0.0:
-                    continue
-                share = weight / remaining
-                taken = left if share >= 1.0 else rng.binomial(left, share)
-                remaining -= weight
-                left -= taken
-                for group in range(n_groups):
-                    cell_counts[rows[i, group], f] += taken
-            if left > 0:
-                f = _draw_class(weights, lane, table.dtype.type(0.0))
-                for group in range(n_groups):
-                    cell_counts[rows[i, group], f] += left
+
+
+@njit(nogil=True, cache=True)
+def _allocate_many(cumulated, n_records, n_classes, starts, cells, rng):
+    """The same for many records of one combination, class by class; returns their number."""
+    padded = cumulated.shape[0]
+    remaining = np.float64(0.0)
+    for lane in range(LANES):
+        remaining += cumulated[padded - LANES + lane]
+    left = n_records
+    for f in range(n_classes):
+        weight = np.float64(cumulated[f])
+        if f >= LANES:
+            weight -= cumulated[f - LANES]
+        if left == 0 or weight <= 0.0:
+            continue
+        share = weight / remaining
+        taken = left if share >= 1.0 else rng.binomial(left, share)
+        remaining -= weight
+        left -= taken
+        for group in range(starts.shape[0]):
+            cells[starts[group] + np.uint64(f)] += taken
+    return n_records - left
 
 
 @njit(nogil=True, cache=True)
@@ -780,13 +793,17 @@ def _checked(
 @njit(nogil=True, cache=True)
 def _mixture_log_prob(table, log_scale, rows, log_prob):
     """log p(x | pi, phi) of each combination from the groups' tables."""
+    flat = table.ravel()
     weights = np.zeros(table.shape[1], table.dtype)
-    lane = np.zeros(LANES, table.dtype)
+    lanes = np.zeros(LANES + 1, table.dtype)
+    starts = np.zeros(rows.shape[1], np.uint64)
     for i in range(rows.shape[0]):
-        total = np.float64(_class_weights(table, rows, i, weights, lane))
+        _class_weights(flat, rows, i, starts, weights)
+        total = np.float64(_cumulate(weights, lanes))
         log_largest = 0.0
         if total < UNDERFLOW:
-            total, log_largest = _class_weights_in_logs(table, rows, i, weights, lane)
+            log_largest = _class_weights_in_logs(flat, starts, weights)
+            total = np.float64(_cumulate(weights, lanes))
         log_prob[i] = np.log(total) + log_largest
         for group in range(rows.shape[1]):
             log_prob[i] += log_scale[rows[i, group]]
