@@ -20,7 +20,7 @@ help:
 papers: outputs/.papers
 
 outputs/.papers: $(READY) $(wildcard notebooks/*.py params/*/published.yaml srlib/* srlib/*/*)
-	$(BIN)/srlib run --profile published
+	$(BIN)/srlib run --profile published --jobs 2
 	@touch $@
 
 # Notebooks without a published profile run at their defaults.

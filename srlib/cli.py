@@ -69,6 +69,7 @@ def _named(root: Path, papers: tuple[str, ...]) -> list[str]:
     multiple=True,
     help="One parameter's value, over all others; 'srlib parameters PAPER' lists them.",
 )
+@click.option("--jobs", type=click.IntRange(1), default=1, help="Papers that run at a time.")
 @click.option(
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
@@ -79,6 +80,7 @@ def run(
     profile: str,
     params_file: Path | None,
     overrides: tuple[tuple[str, str], ...],
+    jobs: int,
     output: Path | None,
 ) -> None:
     """Run papers into outputs/PAPER/PROFILE/."""
@@ -96,17 +98,15 @@ def run(
         raise UsageError("\n".join(wrong))
 
     # Imported here: bad usage is told at once, without the time that papermill takes to import.
-    from srlib.run import NotebookFailed
-    from srlib.run import run as run_paper
+    from srlib.run import NotebookFailed, run_all
 
     failures = 0
-    for request in requests:
-        try:
-            folder = run_paper(root, request, output or root / "outputs")
-            click.echo(f"{request.paper}: {_shown(folder)}")
-        except NotebookFailed as error:
-            click.echo(str(error), err=True)
+    for outcome in run_all(root, requests, output or root / "outputs", jobs):
+        if isinstance(outcome, NotebookFailed):
+            click.echo(str(outcome), err=True)
             failures += 1
+        else:
+            click.echo(f"{outcome.parent.name}: {_shown(outcome)}")
     if failures:
         raise SystemExit(1)
 

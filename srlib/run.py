@@ -15,7 +15,8 @@ import tempfile
 import threading
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Executor, Future
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, ClassVar
@@ -27,11 +28,13 @@ import yaml
 from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
 from nbformat import NotebookNode
+from tqdm import tqdm
 from traitlets import default
 from traitlets.config import Config
 
 from srlib.parameters import SET_BY_RUNNER, Request, read_parameters
 from srlib.progress import TERMINAL
+from srlib.workers import completed, processes, stopped_by_ctrl_c
 
 KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 PAIRING = {"formats": "ipynb,py:percent"}
@@ -82,11 +85,16 @@ def _peak_mb(process: int | None) -> float | None:
 
 
 @contextmanager
-def _terminal_named() -> Iterator[bool]:
-    """Name the terminal that bars go to in the environment; yield whether there is one."""
-    shown = sys.stderr.isatty()
+def _terminal_named(bar: int | None) -> Iterator[bool]:
+    """Name the terminal that bars go to in the environment; yield whether there is one.
+
+    Cells have bars of their own, one line below, where no other notebook runs.
+    """
+    shown = bar is not None and sys.stderr.isatty()
     before = os.environ.pop(TERMINAL, None)
-    if shown and hasattr(os, "ttyname"):  # not on Windows, where bars in a kernel stay silent
+    if (
+        shown and bar == 0 and hasattr(os, "ttyname")
+    ):  # not on Windows, where bars in a kernel stay silent
         os.environ[TERMINAL] = os.ttyname(sys.stderr.fileno())
     try:
         yield shown
@@ -96,12 +104,14 @@ def _terminal_named() -> Iterator[bool]:
             os.environ[TERMINAL] = before
 
 
-def _execute(source: Path, parameters: Mapping[str, Any], cwd: Path, saved: Path) -> None:
+def _execute(
+    source: Path, parameters: Mapping[str, Any], cwd: Path, saved: Path, bar: int | None = 0
+) -> None:
     """Execute a text notebook; it is saved after each cell."""
     # Parameters are checked before; papermill's own guess at them only warns.
     logging.getLogger("papermill").setLevel(logging.ERROR)
     notebook = jupytext.read(source)
-    with _terminal_named() as shown, tempfile.TemporaryDirectory(prefix="srlib-") as sockets:
+    with _terminal_named(bar) as shown, tempfile.TemporaryDirectory(prefix="srlib-") as sockets:
         # Kernels that start together race for ports, and for sockets with jupyter_client's own
         # names, which lie in the working folder.
         sockets_only = {"transport": "ipc", "ip": f"{sockets}/kernel"} if os.name != "nt" else {}
@@ -111,7 +121,7 @@ def _execute(source: Path, parameters: Mapping[str, Any], cwd: Path, saved: Path
             parameters=dict(parameters),
             kernel_name="python3",
             language="python",
-            progress_bar={"desc": source.stem} if shown else False,
+            progress_bar={"desc": source.stem, "position": bar} if shown else False,
             cwd=cwd,
             kernel_manager_class=_OwnKernel,
             config=Config({"KernelManager": sockets_only}),
@@ -138,7 +148,7 @@ def _time_limit(seconds: float | None) -> Iterator[threading.Event]:
         timer.cancel()
 
 
-def _described(error: Exception) -> str:
+def _described(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
 
 
@@ -237,6 +247,7 @@ def run(
     with_report: bool = True,
     time_limit: float | None = None,
     cwd: Path | None = None,
+    bar: int | None = 0,
 ) -> Path:
     """Execute one paper's notebook into ``outputs/<paper>/<profile>``.
 
@@ -257,6 +268,9 @@ def run(
         Seconds after which the kernel is killed and the run has failed.
     cwd : Path, optional
         Folder that the kernel works in; the caller's if not given.
+    bar : int or None
+        Line of the terminal that shows the cells done, counted from the cursor's; None for no
+        bar. On line 0 the notebook has the terminal for itself, and long cells show theirs below.
 
     Returns
     -------
@@ -288,7 +302,7 @@ def run(
         )
         with _time_limit(time_limit) as over:
             try:
-                _execute_into(root, request, folder, final, cwd or Path.cwd())
+                _execute_into(root, request, folder, final, cwd or Path.cwd(), bar)
             except Exception as error:
                 if over.is_set():
                     raise NotebookFailed(f"longer than {time_limit:g} s, in {error}") from error
@@ -310,13 +324,67 @@ def run(
     return final
 
 
-def _execute_into(root: Path, request: Request, folder: Path, final: Path, cwd: Path) -> None:
+def run_all(
+    root: Path, requests: Sequence[Request], outputs: Path, jobs: int = 1
+) -> Iterator[Path | NotebookFailed]:
+    """Execute papers, several at a time, each free to use all processors.
+
+    Parameters
+    ----------
+    root : Path
+        The project's folder.
+    requests : sequence of Request
+        What `srlib.parameters.resolve` returned.
+    outputs : Path
+        Folder over all papers' runs.
+    jobs : int
+        Papers that run at a time, 1 or more.
+
+    Yields
+    ------
+    Path or NotebookFailed
+        The folder of each run, or why there is none, in the order in which they end.
+    """
+    if jobs == 1:
+        yield from (_outcome(root, request, outputs, 0) for request in requests)
+        return
+    left = list(range(len(requests)))
+
+    def submit(executor: Executor, i: int) -> Future[Path | NotebookFailed]:
+        return executor.submit(_outcome, root, requests[i], outputs, 1 + i)
+
+    shown = sys.stderr.isatty()
+    with (
+        tqdm(total=len(requests), desc="papers", unit="paper", disable=not shown) as bar,
+        processes(jobs, os.cpu_count()) as workers,
+        stopped_by_ctrl_c(workers),
+    ):
+        for i, future in completed(workers, submit, left[:]):
+            left.remove(i)
+            bar.update(1)
+            if error := future.exception():
+                yield NotebookFailed(f"{requests[i].paper}: {_described(error)}")
+            else:
+                yield future.result()
+    yield from (NotebookFailed(f"{requests[i].paper}: not run, as processes died") for i in left)
+
+
+def _outcome(root: Path, request: Request, outputs: Path, bar: int | None) -> Path | NotebookFailed:
+    try:
+        return run(root, request, outputs, bar=bar)
+    except NotebookFailed as error:
+        return error
+
+
+def _execute_into(
+    root: Path, request: Request, folder: Path, final: Path, cwd: Path, bar: int | None
+) -> None:
     """Execute a notebook in folder, and leave no trace of that folder's name in it."""
     source = root / "notebooks" / f"{request.paper}.py"
     saved = folder / "notebook.ipynb"
     name = final.relative_to(final.parents[2]).as_posix()
     try:
-        _execute(source, {**request.parameters, SET_BY_RUNNER: str(folder)}, cwd, saved)
+        _execute(source, {**request.parameters, SET_BY_RUNNER: str(folder)}, cwd, saved, bar)
     except Exception as error:
         try:
             failure = _failure(nbformat.read(saved, as_version=4), error)

@@ -16,9 +16,9 @@ import sys
 import threading
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import BrokenExecutor, Executor, Future
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,7 +36,7 @@ from srlib.parameters import (
     resolve,
     unknown,
 )
-from srlib.workers import Workers, cluster, completed, processes
+from srlib.workers import cluster, completed, processes, stopped_by_ctrl_c
 
 if TYPE_CHECKING:  # a second of CPU, for each process that runs points
     import pandas as pd
@@ -261,7 +261,7 @@ def _run_point(root: Path, request: Request, outputs: Path, **settings: Any) -> 
     os.environ.setdefault("NUMBA_NUM_THREADS", os.environ.get("OMP_NUM_THREADS", "1"))
     try:
         with ONE_AT_A_TIME:
-            run(root, request, outputs, **settings)
+            run(root, request, outputs, bar=None, **settings)
     except NotebookFailed as error:
         return str(error)
     return ""
@@ -335,7 +335,7 @@ def run_sweep(
             alone = [point for point in left if attempts[point.name] == MOST_ATTEMPTS - 1][:1]
             settled: set[str] = set()
             place = cluster(scheduler) if scheduler else processes(1 if alone else jobs)
-            with place as workers, _stopped_by_ctrl_c(workers):
+            with place as workers, stopped_by_ctrl_c(workers):
                 for point, future in completed(workers, submit, alone or left):
                     failure = _failure(future)
                     if failure is LOST and (attempts[point.name] + 1) < MOST_ATTEMPTS:
@@ -353,15 +353,6 @@ def run_sweep(
         bar.close()
         write_index(sweep)
     return sum(sweep.status(point) != DONE for point in chosen)
-
-
-@contextmanager
-def _stopped_by_ctrl_c(workers: Workers) -> Iterator[None]:
-    try:
-        yield
-    except KeyboardInterrupt:
-        workers.stop()
-        raise
 
 
 def _failure(future: Future[str]) -> str:

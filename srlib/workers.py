@@ -14,6 +14,8 @@ from itertools import islice
 from multiprocessing import get_context
 from typing import Any
 
+from tqdm import tqdm
+
 from srlib.parameters import UsageError
 
 
@@ -40,8 +42,9 @@ class Workers:
     stop: Callable[[], None]
 
 
-def _prepare(threads: int) -> None:
-    """Give a process its share of threads, its own session, and an end when its parent ends."""
+def _prepare(threads: int, of_bars: Any) -> None:
+    """Give a process its threads, the lock of all bars, its own session, an end with its parent."""
+    tqdm.set_lock(of_bars)
     for name in ("OMP", "OPENBLAS", "MKL", "NUMBA"):
         os.environ[f"{name}_NUM_THREADS"] = str(threads)
     if hasattr(os, "setsid"):
@@ -59,20 +62,23 @@ def _prepare(threads: int) -> None:
 
 
 @contextmanager
-def processes(jobs: int) -> Iterator[Workers]:
-    """Processes on this machine, which share its threads.
+def processes(jobs: int, threads: int | None = None) -> Iterator[Workers]:
+    """Processes on this machine.
 
     Parameters
     ----------
     jobs : int
         Their number, 1 or more.
+    threads : int, optional
+        Of each; the machine's are shared out evenly if not given.
     """
-    threads = max(1, (os.cpu_count() or 1) // jobs)
-    pool = ProcessPoolExecutor(jobs, get_context("spawn"), _prepare, (threads,))
+    context = get_context("spawn")
+    threads = threads or max(1, (os.cpu_count() or 1) // jobs)
+    pool = ProcessPoolExecutor(jobs, context, _prepare, (threads, context.RLock()))
 
     def stop() -> None:
         try:
-            print("stopping: running points finish; Ctrl-C again kills them", file=sys.stderr)
+            print("stopping: what runs is finished; Ctrl-C again kills it", file=sys.stderr)
             pool.shutdown(wait=True, cancel_futures=True)
         except KeyboardInterrupt:
             for process in list((pool._processes or {}).values()):
@@ -119,6 +125,16 @@ def cluster(address: str) -> Iterator[Workers]:
         yield Workers(client.get_executor(pure=False), sys.maxsize, stop)
     finally:
         client.close()
+
+
+@contextmanager
+def stopped_by_ctrl_c(workers: Workers) -> Iterator[None]:
+    """Stop the workers after an interruption, and pass it on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        workers.stop()
+        raise
 
 
 def completed[Task: Hashable](

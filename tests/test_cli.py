@@ -74,6 +74,31 @@ def test_a_profile_runs_the_papers_that_have_it(project: Path) -> None:
     assert "did you mean 'published'?" in result.output
 
 
+WAITS = """Path("started").touch()
+import time
+Path("here", Path(output_dir).parent.name).touch()
+while method == "simulated" and len(list(Path("here").iterdir())) < 2:
+    time.sleep(0.02)
+"""
+
+
+def test_papers_run_beside_each_other_and_one_fails(project: Path) -> None:
+    (project / "here").mkdir()
+    meets = toy.TEXT.replace('Path("started").touch()\n', WAITS)
+    for paper in ("one", "two"):  # each ends only when the other has begun
+        (project / f"notebooks/{paper}.py").write_text(meets, encoding="utf-8")
+    (project / "notebooks/wrong.py").write_text(
+        toy.TEXT.replace('names != ["fail"]', "n < 0"), encoding="utf-8"
+    )
+    result = srlib("run", "one", "wrong", "two", "toy", "--jobs", "3", "-p", "method", "simulated")
+    assert result.exit_code == 1
+    done = ["one", "toy", "two"]
+    assert sorted(result.stdout.splitlines()) == [f"{p}: outputs/{p}/default" for p in done]
+    assert "wrong: code cell 2" in result.stderr
+    assert "AssertionError: asked to fail" in result.stderr
+    assert (project / "outputs/wrong/default.failed/notebook.ipynb").exists()
+
+
 def test_a_failing_notebook_is_kept_and_the_whole_folder_stays(project: Path) -> None:
     assert srlib("run", "toy").exit_code == 0
     before = (project / "outputs/toy/default/provenance.json").read_text()

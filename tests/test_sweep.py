@@ -271,7 +271,7 @@ def test_interrupted_points_finish_and_the_rest_stays_open(project: Path) -> Non
     (project / "go").touch()
     _, told = process.communicate(timeout=120)
     assert process.returncode == 1
-    assert "running points finish" in told
+    assert "what runs is finished" in told
     status = pd.read_csv(project / "outputs/toy/sweep_x/index.csv")["status"].tolist()
     assert status[0] == "done"
     assert status[-1] == "open"
@@ -281,7 +281,7 @@ def test_interrupted_points_finish_and_the_rest_stays_open(project: Path) -> Non
 def test_interrupted_twice_everything_ends_at_once(project: Path) -> None:
     process, _, kernel = in_its_first_point(project, "grid: {n: [1, 2, 3, 4]}\n")
     process.send_signal(signal.SIGINT)
-    assert "running points finish" in (process.stderr or sys.stdin).readline()
+    assert "what runs is finished" in (process.stderr or sys.stdin).readline()
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=30)
     assert process.returncode == 1
