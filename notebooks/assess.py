@@ -27,6 +27,14 @@
 # what the original would have shown? No number here is a certificate, and where a threshold lies is
 # for the agency to say.
 
+# %% [markdown] tags=["teaching"]
+# ## What you will learn
+#
+# - to tell the four questions apart: unique, replicated, disclosed, inferred;
+# - to read each measure against what a release that knows only the margins would give;
+# - to see why an honest release may disclose, and why a careless one may escape matching;
+# - to weigh risk against use, each with its uncertainty.
+
 # %% [markdown]
 # ## Parameters
 #
@@ -58,8 +66,9 @@ import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
-from srlib import assessment, charts, diagnostics, dpmpm, microdata
+from srlib import assessment, charts, diagnostics, dpmpm, matching, microdata
 from srlib.chance import stream
+from srlib.published import printed
 from srlib.record import Record, show
 
 record = Record(output_dir)
@@ -408,7 +417,70 @@ record.figure("trace", charts.trace(diagnostics.long_format(quantities)))
 # %% [markdown]
 # **The chains on the original.** Well mixed ones look like one band of noise. Where they do not, run
 # longer ones, for instance `-p burn_in 10000 -p n_draws 500`.
+
+# %% [markdown] tags=["teaching"]
+# ## Exercises
 #
+# Of rising difficulty. All numbers are stated in the questions, whatever is assessed above.
+
+# %% [markdown] tags=["teaching"]
+# ### Exercise 1: by hand
+#
+# Five people have the pairs of key and target (0, 0), (0, 0), (1, 1), (2, 0), (3, 1). Released are
+# (0, 0), (1, 1), (2, 1), (2, 1), (3, 1). What are `repU` and `DiSCO`? Check with `srlib.matching`.
+
+# %% tags=["solution", "teaching"]
+five = np.array([[0, 0], [0, 0], [1, 1], [2, 0], [3, 1]])
+given_out = np.array([[0, 0], [1, 1], [2, 1], [2, 1], [3, 1]])
+of_five = matching.measures(five, [given_out], [4, 2], keys=[0], target=1)
+repU, DiSCO = of_five.set_index("measure")["mean"][["repU", "DiSCO"]]
+assert np.isclose(repU, 2 / 5)
+assert np.isclose(DiSCO, 4 / 5)
+
+# %% [markdown] tags=["solution", "teaching"]
+# Keys 1, 2 and 3 are alone in the original, 0, 1 and 3 in the release. The released records agree on a
+# target for every key; it is wrong for the fourth person only, and right for the two with key 0, of whom
+# one record was released.
+
+# %% [markdown] tags=["teaching"]
+# ### Exercise 2: uniques by chance
+#
+# Ten yes/no keys, independent and even. A thousand people, and a thousand released records that are
+# drawn like them and know nothing of them. What is the expected repU (`by_chance`), three digits behind the
+# point? And with twenty such keys (`with_twenty`, four digits)?
+
+# %% tags=["solution", "teaching"]
+by_chance, with_twenty = (1000 * q * (1 - q) ** 1998 for q in (1 / 2**10, 1 / 2**20))
+assert round(by_chance, 3) == 0.139
+assert round(with_twenty, 4) == 0.001
+
+# %% [markdown] tags=["solution", "teaching"]
+# One of seven is "replicated" without having been copied. With more keys nearly everybody is alone, and
+# chance hardly meets anybody: then a large repU means copies.
+
+# %% [markdown] tags=["teaching"]
+# ### Exercise 3: a handful
+#
+# Hu, Reiter and Wang (2014) hold 35 candidates equally probable. Section 4.2 says that only a handful of
+# their 3,523 combinations have a ratio of posterior to prior above two, and that 16 probabilities exceed
+# 0.08. Table 3 prints the probabilities of the 31 whose truth is among the top three
+# (`printed("hu_reiter_wang")`, ids that begin with `table3_probability`). Whatever the digits that are not
+# printed: how many combinations have a ratio above two (`at_least`)?
+
+# %% tags=["solution", "teaching"]
+of_table = printed("hu_reiter_wang").set_index("id")["printed"]
+of_table = of_table[of_table.index.str.startswith("table3_probability")].astype(float)
+half_unit = 0.0005
+above_two = (of_table - half_unit > 2 / 35).sum()
+maybe_among_the_16 = (of_table + half_unit > 0.08).sum()
+at_least = above_two + 16 - maybe_among_the_16
+assert at_least == 27
+
+# %% [markdown] tags=["solution", "teaching"]
+# Twenty-two in Table 3, and at least five of the sixteen that are not in it, since a high probability need not come
+# with a high rank. That is still less than one in a hundred; but an agency would look at each of them.
+
+# %% [markdown]
 # ## References
 #
 # - Hu, J., Reiter, J. P. and Wang, Q. (2014). Disclosure risk evaluation for fully synthetic

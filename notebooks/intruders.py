@@ -44,6 +44,15 @@
 # records they hold.
 
 # %% [markdown]
+# ## What you will learn
+#
+# - to say what an intruder holds possible, and why more candidates are not less risk;
+# - to compute a posterior for part of a record, and over every cell of a table;
+# - to take a model's own prediction as prior, and to see what a release adds to it;
+# - to tell what a release says of everybody from what it says of its participants;
+# - to set an agency's rules beside risks that are known up to Monte Carlo error.
+
+# %% [markdown]
 # ## Parameters
 #
 # The defaults take nine variables, so that every cell can be visited for every record in a second;
@@ -698,16 +707,94 @@ record.figure("outside", chart)
 # **Limits of this run.** The population is embedded, the variables are few, the records some
 # hundreds. The model is the synthesizer's own, known to the intruder. The chains over unknown records
 # are short, and R-hat says so: read their numbers as rough.
-#
+
+# %% [markdown]
 # ## Exercises
 #
-# 1. Find four cells and weights for which the ratio to the prior falls when the last cell is added
-#    to the support. Which average decides?
-# 2. Show that for $m = 1$ and a model prior over every cell, posterior and prior of a record are
-#    harmonic means of $p(x_i \mid \theta)$.
-# 3. Let the releases of the smallest example have 6 ones each, and let their number grow. Where does
-#    the exact line go, and why not to the pooled one?
-# 4. Set `fractions: [0, 0.02, 0.05, 0.1, 1]`. How many known records are worth one release?
+# Of rising difficulty. All numbers are stated in the questions, whatever the parameters above.
+
+# %% [markdown]
+# ### Exercise 1: one more candidate
+#
+# In the smallest example of C1 the release speaks for three cells with weights 1 (the truth), 1.2 and
+# 0.5. A fourth is added. From which `weight` of it on does the truth's ratio to the prior fall?
+
+# %% tags=["solution"]
+weight = (1 + 1.2 + 0.5) / 3
+assert np.isclose(weight, 0.9)
+
+# %% [markdown] tags=["solution"]
+# The ratio is the truth's weight over the mean weight of the candidates. It falls when the new one is
+# above that mean: a larger support is the safer one only where it adds better candidates than there are.
+
+# %% [markdown]
+# ### Exercise 2: right by construction
+#
+# The paper's intruder holds 35 combinations of 14 variables possible, the truth and what differs from
+# it in one variable. Asked for WKL, DIS, HICOV and MIG, with 3, 2, 2 and 3 levels, this intruder adds up
+# the candidates that have their true values. What is that share `before` any release, to three digits
+# behind the point, and what would be a `guess` among all values of the four?
+
+# %% tags=["solution"]
+before, guess = 1 - sum(n - 1 for n in (3, 2, 2, 3)) / 35, 1 / (3 * 2 * 2 * 3)
+assert round(before, 3) == 0.829
+assert round(guess, 3) == 0.028
+
+# %% [markdown]
+# ### Exercise 3: an acceptable risk
+#
+# Section 3.1 of the paper says that risks deemed acceptable for an intruder who knows $D_{-i}$ should
+# be so for one who knows less. Take one yes/no variable with a uniform prior of its proportion. The
+# record at risk is a *no*; of the 19 others 6 are a *yes*, and so are 6 of the 20 released ones. Both
+# values of the record are equally probable beforehand. What is the posterior probability of the truth
+# for who `knows_all` of the 19, and for who `knows_none`, to three digits behind the point? Is the
+# paper `right`?
+
+# %% tags=["solution"]
+if_no, if_yes = betabinom.pmf(6, 20, [1 + 6, 1 + 7], [1 + 14, 1 + 13])
+knows_all = if_no / (if_no + if_yes)
+knows_none = (1 + 14) / (2 + 20)
+right = knows_none <= knows_all
+assert round(knows_all, 3) == 0.519
+assert round(knows_none, 3) == 0.682
+assert not right
+
+# %% [markdown] tags=["solution"]
+# Who knows the 19 has the proportion already and learns from the release what one more record does to
+# it. Who knows none learns the proportion, and most are a *no*. What is smaller for the weaker intruder
+# is what participation adds, not the risk.
+
+# %% [markdown]
+# ### Exercise 4: many releases
+#
+# Of 20 records the intruder knows ten, four of which are ones, and believes the model. There are 20
+# releases of 20 records, each with three ones. With which probability is one of the unknown records a
+# one: exactly (`exact`), and if the releases are `pooled` to one of 400 records? Four digits behind the
+# point.
+
+# %% tags=["solution"]
+u, log_prob = np.arange(10), []
+for x, of_prior in ((0, 6), (1, 4)):
+    given_known = betabinom.logpmf(u, 9, 1 + 4 + x, 1 + 6 + (1 - x)) + np.log(of_prior + 1)
+    total = 4 + x + u
+    of_release = betabinom.logpmf(3, 20, 1 + total, 1 + 20 - total)
+    log_prob.append(np.logaddexp.reduce(given_known + 20 * of_release))
+exact = np.exp(posterior(np.array(log_prob)))[1]
+pooled = (1 + 4 + 20 * 3) / (2 + 10 + 20 * 20)
+assert round(exact, 4) == 0.0019
+assert round(pooled, 4) == 0.1578
+
+# %% [markdown] tags=["solution"]
+# Many releases pin down how many ones the 20 records have: four at least, since four are known, and three
+# would fit best. So hardly any of the unknown ones is one. To the pooled intruder the releases are 400
+# further people with a share of 0.15, and the known records drown among them.
+
+# %% [markdown]
+# ### To go on
+#
+# - Show that for $m = 1$ and the model's prior over every cell, posterior and prior of a record are
+#   harmonic means of $p(x_i \mid \theta)$.
+# - Set `fractions: [0, 0.02, 0.05, 0.1, 1]`. How many known records are worth one release?
 #
 # ## References
 #

@@ -90,7 +90,8 @@ def render(
     Parameters
     ----------
     notebook : NotebookNode
-        Executed notebook.
+        Executed notebook. A run whose parameters were changed is somebody's own case, and its
+        report leaves out the cells tagged ``teaching``.
     parameters : dict
         Values by name.
     provenance : dict
@@ -101,11 +102,16 @@ def render(
         Address of a page that the report leads back to; ``""``: it stands alone.
     """
     shown = without_confidential(notebook) if public else notebook
+    hidden = {"teaching"} if provenance.get("changed_parameters") else set()
     charts = any(mime in data for data in displayed(shown) for mime in VEGA_LITE)
     return page(
         "report.html.j2",
         charts,
-        cells=[cell for cell in notebook.cells if cell.source.strip()],
+        cells=[
+            cell
+            for cell in notebook.cells
+            if cell.source.strip() and hidden.isdisjoint(cell.metadata.get("tags", []))
+        ],
         parameters=parameters,
         provenance=provenance,
         public=public,

@@ -88,3 +88,13 @@ def test_confidential_outputs() -> None:
     public = render(notebook, {}, {}, public=True)
     assert "record 12" not in public
     assert "Left out of the public report" in public
+
+
+def test_somebodys_own_case_leaves_out_what_teaches() -> None:
+    notebook = notebook_with()
+    notebook.cells.append(nbformat.v4.new_markdown_cell("### Exercise 1: by hand"))
+    notebook.cells[2].metadata["tags"] = ["teaching"]
+    assert "by hand" in render(notebook, {}, {"changed_parameters": {}})
+    own = render(notebook, {}, {"changed_parameters": {"original": "mine.csv"}})
+    assert "Title" in own
+    assert "by hand" not in own
