@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 MAX_R_HAT = 1.01
 MIN_EFFECTIVE_DRAWS = 400
+# What sorts the draws of each quantity takes so many of them at a time: copies of all fill memory.
+QUANTITIES = 256
 
 CONVERGED = "converged"
 NOT_MIXED = f"R-hat above {MAX_R_HAT}"
@@ -41,7 +43,11 @@ def r_hat(draws: ArrayLike) -> NDArray[np.float64]:
     """
     from arviz_stats.base import array_stats
 
-    sample = _checked(draws)
+    every = np.asarray(draws)
+    if every.ndim == 3 and every.shape[2] > QUANTITIES:
+        blocks = range(0, every.shape[2], QUANTITIES)
+        return np.concatenate([r_hat(every[..., at : at + QUANTITIES]) for at in blocks])
+    sample = _checked(every)
     if len(sample) == 1:
         return np.full(sample.shape[2:], np.nan)
     finite = np.isfinite(sample).all(axis=(0, 1))
@@ -244,8 +250,12 @@ def pareto_k(log_weights: ArrayLike) -> NDArray[np.float64]:
     """
     from arviz_stats.base import array_stats
 
-    weights = _relative_weights(log_weights, -1)
-    log = np.asarray(log_weights, dtype=float).reshape(-1, weights.shape[-1])
+    every = np.asarray(log_weights)
+    if every.ndim == 2 and len(every) > QUANTITIES:
+        blocks = range(0, len(every), QUANTITIES)
+        return np.concatenate([pareto_k(every[at : at + QUANTITIES]) for at in blocks])
+    weights = _relative_weights(every, -1)
+    log = np.asarray(every, dtype=float).reshape(-1, weights.shape[-1])
     k = np.full(len(log), np.nan)
     if log.shape[-1] >= 30:
         tail_start = np.quantile(log, 0.8, axis=-1, method="lower")

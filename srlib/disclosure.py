@@ -8,7 +8,7 @@ arrays and can be compared term by term; the first candidate of every support is
 """
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import reduce
@@ -336,9 +336,9 @@ def importance_sampling(
 
     everything = np.ones(plain.shape[1], dtype=bool)
     log_prob = posterior(log_likelihood(everything), log_prior)
-    left_out = [
+    left_out = (
         posterior(log_likelihood(keep), log_prior) for keep in ~np.eye(len(everything), dtype=bool)
-    ]
+    )
     return Risk(log_prob, np.sqrt(_jackknife_variance(left_out)))
 
 
@@ -418,9 +418,9 @@ def between_chains(
     value = statistic(*means)
     variance = np.zeros_like(value)
     for at, chains in enumerate(sets):
-        left_out = [
+        left_out = (
             statistic(*means[:at], mean, *means[at + 1 :]) for mean in _log_means_left_out(chains)
-        ]
+        )
         variance += _jackknife_variance(left_out)
     return value, np.sqrt(variance)
 
@@ -431,22 +431,31 @@ def _log_mean(log_values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _log_means_left_out(log_values: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
     """`_log_mean` without the first, the second, ... in time linear in their number."""
-    before = np.logaddexp.accumulate(log_values, axis=0)
-    after = np.logaddexp.accumulate(log_values[::-1], axis=0)[::-1]
+    behind = np.logaddexp.accumulate(log_values[::-1], axis=0)[::-1]
     last = len(log_values) - 1
+    before = log_values[0]
     for at in range(last + 1):
         if at == 0:
-            total = after[1]
+            total = behind[1]
         elif at == last:
-            total = before[last - 1]
+            total = before
         else:
-            total = np.logaddexp(before[at - 1], after[at + 1])
+            total = np.logaddexp(before, behind[at + 1])
+            before = np.logaddexp(before, log_values[at])
         yield total - np.log(last)
 
 
-def _jackknife_variance(left_out: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Variance of an estimate from its values with one chain left out at a time."""
-    return (len(left_out) - 1) * np.var(np.stack(left_out), axis=0)
+def _jackknife_variance(left_out: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Variance of an estimate from its values with one chain left out at a time.
+
+    They are taken as they come (Welford 1962): a hundred chains' would fill memory.
+    """
+    count, mean, squares = 0, np.zeros(()), np.zeros(())
+    for count, value in enumerate(left_out, start=1):
+        apart = value - mean
+        mean = mean + apart / count
+        squares = squares + apart * (value - mean)
+    return squares * (count - 1) / count
 
 
 def repeatability(one: Risk, other: Risk) -> dict[str, float]:
