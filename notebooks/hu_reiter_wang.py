@@ -232,7 +232,7 @@ def posterior_draws(codes: np.ndarray, purpose: str, **chains: int) -> dpmpm.Dra
 all_draws = posterior_draws(
     table.codes, "data", n_chains=n_chains, burn_in=burn_in, n_draws=n_draws
 )
-step = max(1, n_chains * n_draws // 5000)
+step = -(-n_chains * n_draws // 5000)
 draws = all_draws.every(step)
 
 # %% [markdown]
@@ -242,7 +242,7 @@ draws = all_draws.every(step)
 # paper's estimator those of at most sixteen chains.
 
 # %%
-some = draws.every(1, 16)
+some = all_draws.every(1, 16)
 chain_of, draw_of = dpmpm.spread_positions(some, n_releases)
 releases = []
 for i, (c, d) in enumerate(zip(chain_of, draw_of, strict=True)):

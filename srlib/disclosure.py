@@ -330,16 +330,13 @@ def importance_sampling(
     """
     n_releases = weighted.shape[0]
 
-    def log_likelihood(keep: NDArray[np.bool_]) -> NDArray[np.float64]:
-        numerator = logsumexp(weighted[:, keep], axis=1).sum(axis=0)
-        return numerator - n_releases * logsumexp(plain[0, keep], axis=0)
+    chains = np.moveaxis(weighted, 1, 0), plain[0]
 
-    everything = np.ones(plain.shape[1], dtype=bool)
-    log_prob = posterior(log_likelihood(everything), log_prior)
-    left_out = (
-        posterior(log_likelihood(keep), log_prior) for keep in ~np.eye(len(everything), dtype=bool)
-    )
-    return Risk(log_prob, np.sqrt(_jackknife_variance(left_out)))
+    def log_prob(weighted: NDArray[np.float64], plain: NDArray[np.float64]) -> NDArray[np.float64]:
+        return posterior(weighted.sum(axis=0) - n_releases * plain, log_prior)
+
+    left_out = (log_prob(*means) for means in zip(*map(_log_means_left_out, chains), strict=True))
+    return Risk(log_prob(*map(_log_mean, chains)), np.sqrt(_jackknife_variance(left_out)))
 
 
 def predictive_ratio(
