@@ -605,7 +605,8 @@ support, risk = subsets[most]
 values = table.schema.decode(support, labels=False)[unknown].astype(str).agg(", ".join, axis=1)
 pictured = pd.DataFrame({"value": values, "probability": np.exp(risk.log_prob[0])})
 pictured["truth"] = pictured.index == 0
-record.figure("subset_risk", charts.subset_risk(pictured, 1 / risk.support_size))
+chart = charts.subset_risk(pictured, 1 / risk.support_size)
+record.figure("subset_risk", chart, confidential=True)
 
 # %% [markdown]
 # **The record whose unknown variables are most exposed.** A bar for each combination of codes of

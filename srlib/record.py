@@ -31,7 +31,7 @@ class Record:
     def __init__(self, output_dir: str | Path) -> None:
         self.folder = Path(output_dir) if str(output_dir) else None
         self._results: dict[str, Scalar] = {}
-        self._confidential: set[str] = set()
+        self._confidential: dict[Path, set[str]] = {}
 
     def table(self, name: str, frame: pd.DataFrame, *, confidential: bool = False) -> pd.DataFrame:
         """Write ``tables/<name>.csv``.
@@ -55,12 +55,12 @@ class Record:
             frame.to_csv(
                 path, index=False, float_format="%.10g", lineterminator="\n", encoding="utf-8"
             )
-            self._confidential |= {path.name} if confidential else set()
-            if self._confidential:
-                _write(path.parent / "CONFIDENTIAL.txt", "\n".join(sorted(self._confidential)))
+            self._list_confidential(path, confidential)
         return frame
 
-    def figure[Chart: "alt.TopLevelMixin"](self, name: str, chart: Chart) -> Chart:
+    def figure[Chart: "alt.TopLevelMixin"](
+        self, name: str, chart: Chart, *, confidential: bool = False
+    ) -> Chart:
         """Write ``figures/<name>.svg`` and the chart's specification ``figures/<name>.vl.json``.
 
         Parameters
@@ -69,6 +69,8 @@ class Record:
             Letters, digits and underscores.
         chart : altair chart
             As the functions of `charts` return.
+        confidential : bool
+            As for tables; ``figures/CONFIDENTIAL.txt`` names the files.
 
         Returns
         -------
@@ -81,6 +83,8 @@ class Record:
             spec = charts.specification(chart)
             _write(path, charts.svg(spec))
             _write(path.with_suffix(".vl.json"), json.dumps(spec, indent=1, ensure_ascii=False))
+            for file in (path, path.with_suffix(".vl.json")):
+                self._list_confidential(file, confidential)
         return chart
 
     def result(self, name: str, value: Any) -> Any:
@@ -108,6 +112,13 @@ class Record:
         if path := self._path("results.json"):
             _write(path, json.dumps(self._results, indent=1, ensure_ascii=False, allow_nan=False))
         return value
+
+    def _list_confidential(self, path: Path, confidential: bool) -> None:
+        """Name a file in its folder's list of confidential ones, whose earlier entries stay."""
+        listed = self._confidential.setdefault(path.parent, set())
+        listed |= {path.name} if confidential else set()
+        if listed:
+            _write(path.parent / "CONFIDENTIAL.txt", "\n".join(sorted(listed)))
 
     def _path(self, *parts: str) -> Path | None:
         if self.folder is None:

@@ -70,6 +70,8 @@ def test_runs_on_any_categorical_table(tmp_path: Path) -> None:
     ledger = pd.read_csv(folder / "tables/ledger.csv")
     assert (ledger["verdict"] == "skipped").all()
     assert "ledger.csv" not in (folder / "tables/CONFIDENTIAL.txt").read_text().split()
+    listed = (folder / "figures/CONFIDENTIAL.txt").read_text().split()
+    assert listed == ["subset_risk.svg", "subset_risk.vl.json"]
     assert "<b>clerk" not in (folder / "report.html").read_text(encoding="utf-8")
 
 

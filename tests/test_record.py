@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from srlib import charts
 from srlib.record import Record, show
 
 FRAME = pd.DataFrame({"x": [1 / 3, 2.0], "name": ["é", "a,b"]}, index=[5, 6])
@@ -25,6 +26,17 @@ def test_confidential_tables_are_listed(tmp_path):
     record.table("combinations", FRAME, confidential=True)
     listed = (tmp_path / "tables" / "CONFIDENTIAL.txt").read_text()
     assert listed == "combinations.csv\nrisk.csv\n"
+
+
+def test_confidential_figures_are_listed_beside_them(tmp_path):
+    record = Record(tmp_path)
+    chart = charts.lines(pd.DataFrame({"case": [1.0, 2.0]}, index=[0.0, 1.0]), "x", "y")
+    record.figure("open", chart)
+    assert not (tmp_path / "figures" / "CONFIDENTIAL.txt").exists()
+    record.figure("one_record", chart, confidential=True)
+    listed = (tmp_path / "figures" / "CONFIDENTIAL.txt").read_text()
+    assert listed == "one_record.svg\none_record.vl.json\n"
+    assert not (tmp_path / "tables").exists()
 
 
 def test_results_are_flat_scalars_as_json_can_hold_them(tmp_path):
