@@ -748,16 +748,16 @@ assert round(guess, 3) == 0.028
 # record at risk is a *no*; of the 19 others 6 are a *yes*, and so are 6 of the 20 released ones. Both
 # values of the record are equally probable beforehand. What is the posterior probability of the truth
 # for who `knows_all` of the 19, and for who `knows_none`, to three digits behind the point? Is the
-# paper `right`?
+# paper's sentence true (`holds`)?
 
 # %% tags=["solution"]
 if_no, if_yes = betabinom.pmf(6, 20, [1 + 6, 1 + 7], [1 + 14, 1 + 13])
 knows_all = if_no / (if_no + if_yes)
 knows_none = (1 + 14) / (2 + 20)
-right = knows_none <= knows_all
+holds = knows_none <= knows_all
 assert round(knows_all, 3) == 0.519
 assert round(knows_none, 3) == 0.682
-assert not right
+assert not holds
 
 # %% [markdown] tags=["solution"]
 # Who knows the 19 has the proportion already and learns from the release what one more record does to
