@@ -2,11 +2,11 @@
 
     python tests/benchmarks/repeatability.py [CSV [RUNS [BURN_IN]]]
 
-One release at the published settings of hu_reiter_wang (of the embedded population where no file is
-given, or ""), then two or more independent sets of chains on it; takes the time of so many published
-runs. Means over all ordered pairs of runs: only some thirty combinations rank among the first three,
-so that one pair's share of those kept strays by six percentage points. With a burn-in for the last
-run's chains given the data it shows what their start still decides.
+One release at the published settings of hu_reiter_wang (of the embedded population where no file
+is given, or ""), then two or more independent sets of chains on it; takes the time of so many
+published runs. Means over all ordered pairs of runs: some thirty combinations rank among the first
+three, so that one pair's share of those kept strays by six percentage points. With a burn-in for
+the last run's chains given the data it shows what their start still decides.
 """
 
 import sys
