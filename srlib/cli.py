@@ -98,15 +98,18 @@ def run(
         raise UsageError("\n".join(wrong))
 
     # Imported here: bad usage is told at once, without the time that papermill takes to import.
+    from tqdm import tqdm
+
     from srlib.run import NotebookFailed, run_all
 
     failures = 0
     for outcome in run_all(root, requests, output or root / "outputs", jobs):
-        if isinstance(outcome, NotebookFailed):
-            click.echo(str(outcome), err=True)
-            failures += 1
-        else:
-            click.echo(f"{outcome.parent.name}: {_shown(outcome)}")
+        with tqdm.external_write_mode():  # bars make room
+            if isinstance(outcome, NotebookFailed):
+                click.echo(str(outcome), err=True)
+                failures += 1
+            else:
+                click.echo(f"{outcome.parent.name}: {_shown(outcome)}")
     if failures:
         raise SystemExit(1)
 

@@ -121,7 +121,9 @@ def _execute(
             parameters=dict(parameters),
             kernel_name="python3",
             language="python",
-            progress_bar={"desc": source.stem, "position": bar} if shown else False,
+            progress_bar=(
+                {"desc": source.stem, "position": bar, "leave": bar == 0} if shown else False
+            ),
             cwd=cwd,
             kernel_manager_class=_OwnKernel,
             config=Config({"KernelManager": sockets_only}),
