@@ -600,8 +600,7 @@ subset_table = pd.DataFrame(
 show(record.table("subset_risk", subset_table, confidential=True), digits=3)
 
 # %% tags=["monte-carlo", "confidential"]
-most = max(subsets, key=lambda i: subsets[i][1].probability[0])
-support, risk = subsets[most]
+support, risk = max(subsets.values(), key=lambda of_record: of_record[1].probability[0])
 values = table.schema.decode(support, labels=False)[unknown].astype(str).agg(", ".join, axis=1)
 pictured = pd.DataFrame({"value": values, "probability": np.exp(risk.log_prob[0])})
 pictured["truth"] = pictured.index == 0

@@ -773,13 +773,14 @@ assert not holds
 # point.
 
 # %% tags=["solution"]
-u, log_prob = np.arange(10), []
-for x, of_prior in ((0, 6), (1, 4)):
-    given_known = betabinom.logpmf(u, 9, 1 + 4 + x, 1 + 6 + (1 - x)) + np.log(of_prior + 1)
-    total = 4 + x + u
+others, of_values = np.arange(10), []
+for one, of_known in ((0, 6), (1, 4)):
+    given_known = betabinom.logpmf(others, 9, 1 + 4 + one, 1 + 6 + (1 - one))
+    given_known += np.log(of_known + 1)
+    total = 4 + one + others
     of_release = betabinom.logpmf(3, 20, 1 + total, 1 + 20 - total)
-    log_prob.append(np.logaddexp.reduce(given_known + 20 * of_release))
-exact = np.exp(posterior(np.array(log_prob)))[1]
+    of_values.append(np.logaddexp.reduce(given_known + 20 * of_release))
+exact = np.exp(posterior(np.array(of_values)))[1]
 pooled = (1 + 4 + 20 * 3) / (2 + 10 + 20 * 20)
 assert round(exact, 4) == 0.0019
 assert round(pooled, 4) == 0.1578
