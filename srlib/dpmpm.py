@@ -253,8 +253,8 @@ def _fill_tables(pi, phi, group_of, stride, row_start, level_start, table, log_s
 def _class_weights(table, rows, i, starts, weights):
     """Product of combination i's table rows over the groups.
 
-    ``table`` is flat; ``starts`` takes where the combination's rows begin. Unsigned indices:
-    signed ones are checked for being negative, which is most of the work here.
+    ``table`` is flat; ``starts`` takes where the combination's rows begin. Indices are unsigned:
+    signed ones would be checked for being negative, one by one.
     """
     padded = weights.shape[0]
     n_groups = starts.shape[0]

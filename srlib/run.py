@@ -92,9 +92,8 @@ def _terminal_named(bar: int | None) -> Iterator[bool]:
     """
     shown = bar is not None and sys.stderr.isatty()
     before = os.environ.pop(TERMINAL, None)
-    if (
-        shown and bar == 0 and hasattr(os, "ttyname")
-    ):  # not on Windows, where bars in a kernel stay silent
+    # Not on Windows, where bars in a kernel stay silent.
+    if shown and bar == 0 and hasattr(os, "ttyname"):
         os.environ[TERMINAL] = os.ttyname(sys.stderr.fileno())
     try:
         yield shown

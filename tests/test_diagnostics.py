@@ -196,3 +196,13 @@ def test_many_quantities_of_one_kind() -> None:
     assert 600 < found["effective draws of the mean"] < 1_100
     draws[0, :, 0] += 3
     assert diagnostics.over_many(draws)["R-hat, largest"] > 1.3
+
+
+def test_many_quantities_are_taken_in_blocks(monkeypatch):
+    draws = np.random.default_rng(3).normal(size=(4, 40, 7)).cumsum(axis=1)
+    weights = np.random.default_rng(4).normal(0, 2, (7, 200))
+    r_hat, k = diagnostics.r_hat(draws), diagnostics.pareto_k(weights)
+    monkeypatch.setattr(diagnostics, "QUANTITIES", 3)
+    assert np.array_equal(diagnostics.r_hat(draws), r_hat)
+    assert np.array_equal(diagnostics.pareto_k(weights), k)
+    assert len(np.unique(r_hat)) == len(np.unique(k)) == 7
