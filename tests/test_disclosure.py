@@ -290,3 +290,18 @@ def test_exceeds_counts_records_at_higher_risk() -> None:
     error = np.full((4, 2), 0.05)
     found = disclosure.exceeds(disclosure.Risk(log_prob, error), disclosure.Risk(other, error))
     assert found == {"higher": 0.5, "beyond error": 0.25}
+
+
+def test_error_of_importance_sampling_leaves_out_one_chain_at_a_time() -> None:
+    rng = np.random.default_rng(5)
+    weighted, plain = rng.normal(size=(2, 6, 3, 4)), rng.normal(size=(1, 6, 3, 4))
+
+    def log_prob(chains: list[int]) -> np.ndarray:
+        odds = np.exp(weighted[:, chains]).sum(axis=1).prod(axis=0)
+        odds = odds / np.exp(plain[0, chains]).sum(axis=0) ** 2
+        return np.log(odds / odds.sum(axis=-1, keepdims=True))
+
+    risk = disclosure.importance_sampling(weighted, plain)
+    assert np.allclose(risk.log_prob, log_prob(list(range(6))))
+    left_out = [log_prob([c for c in range(6) if c != out]) for out in range(6)]
+    assert np.allclose(risk.log_mcse, np.sqrt(5 * np.var(left_out, axis=0)))
