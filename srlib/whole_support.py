@@ -37,10 +37,10 @@ from srlib.disclosure import RECORDS
 from srlib.dpmpm import THREADS, Draws, cell_log_prob
 from srlib.progress import progress
 
-# Cells of a block, and of the last variables' part of it.
-BLOCK, INNER = 8192, 128
+# Cells of a block, of a block for a single record, and of the last variables' part of either.
+BLOCK, BLOCK_OF_ONE, INNER = 8192, 1 << 16, 256
 # Records and cells of a tile, whose chains all stay in the processor's cache; and on a device.
-TILE, DEVICE_TILE = (64, 256), (512, BLOCK)
+TILE, DEVICE_TILE = (128, 128), (512, BLOCK)
 # What cell probabilities are multiplied by: float32 reaches from 1e-38 to 1e38.
 SCALE = 1e24
 # The smallest number of float32 with all its digits; less is lost.
@@ -176,7 +176,15 @@ def whole_support(
     xp, n, sets = array_module(), len(codes), [data, *joined]
     bounds = set_bounds(sets)
     powers = set_powers(sets)
-    weights = [xp.asarray(each) for each in record_weights(sets, codes)]
+    mixtures, most = [(draws.pi, draws.phi) for draws in sets], BLOCK
+    draw_weights = record_weights(sets, codes)
+    if n == 1:  # with more records this would repeat what they have in common
+        most = BLOCK_OF_ONE
+        mixtures = [
+            _weighted(*each, w[:, 0]) for each, w in zip(mixtures, draw_weights, strict=True)
+        ]
+        draw_weights = [np.ones((draws.n_chains, 1, 1), np.float32) for draws in sets]
+    weights = [xp.asarray(each) for each in draw_weights]
     truth = xp.asarray(cell_numbers(codes, n_levels))
     columns = 1 + sum(int(np.prod(n_levels[list(subset)])) for subset in margins)
     sums, counts = xp.zeros((bounds[-1], n, columns)), xp.zeros((n, 5), np.int64)
@@ -184,36 +192,38 @@ def whole_support(
     scan: Callable[..., Any]
     keep: Callable[..., None]
     if xp is np:
-        n_threads, (rows_of_tile, cells_of_tile), scan, keep = THREADS, TILE, _scan, keep_largest
+        n_threads, (most_rows, cells_of_tile), scan, keep = THREADS, TILE, _scan, keep_largest
     else:
-        n_threads, (rows_of_tile, cells_of_tile) = 1, DEVICE_TILE
+        n_threads, (most_rows, cells_of_tile) = 1, DEVICE_TILE
         scan, keep = partial(_scan_arrays, xp), partial(_keep_largest_arrays, xp)
-    cells_of_tile *= max(1, rows_of_tile // n)  # a few records fill a tile with more cells
+    rows_of_tile = min(most_rows, -(-n // n_threads))
+    cells_of_tile *= most_rows // rows_of_tile  # a few records fill a tile with more cells
     # Threads of our own, with a matrix product each: BLAS's would wait for each other.
     with (
         progress(n_cells, label) as bar,
         ThreadPoolExecutor(n_threads) as pool,
         threadpool_limits(1, user_api="blas"),
     ):
-        sources = [_cell_probabilities(xp, draws, n_levels) for draws in sets]
+        sources = [
+            _cell_probabilities(xp, *each, n_levels, most, cells_of_tile) for each in mixtures
+        ]
         first = 0
         while first < n_cells:
-            blocks = list(pool.map(next, sources))
-            size = blocks[0].shape[2]
+            tiles = list(zip(*pool.map(next, sources), strict=True))
+            size = sum(tile[0].shape[2] for tile in tiles)
             member = xp.asarray(_membership(first, size, margins, n_levels))
 
-            def fill_in(row: int, first: int, blocks: list[Any], member: Any) -> None:
-                rows = slice(row, row + rows_of_tile)
-                for start in range(0, len(member), cells_of_tile):
-                    tile = slice(start, start + cells_of_tile)
-                    means = chain_means(
-                        xp, [w[:, rows] for w in weights], [block[:, :, tile] for block in blocks]
-                    )
+            def fill_in(row: int, first: int, tiles: list[tuple[Any, ...]], member: Any) -> None:
+                rows, start = slice(row, row + rows_of_tile), 0
+                for tile in tiles:
+                    means = chain_means(xp, [w[:, rows] for w in weights], tile)
                     odds = scan(means, bounds, powers, truth[rows] - first - start, counts[rows])
-                    sums[:, rows] += means @ member[tile]
+                    stop = start + odds.shape[1]
+                    sums[:, rows] += means @ member[start:stop]
                     keep(odds, top[rows], cells[rows], first + start)
+                    start = stop
 
-            fill = partial(fill_in, first=first, blocks=blocks, member=member)
+            fill = partial(fill_in, first=first, tiles=tiles, member=member)
             list(pool.map(fill, range(0, n, rows_of_tile)))
             first += size
             bar.update(size)
@@ -304,35 +314,59 @@ def record_weights(sets: Sequence[Draws], codes: NDArray[np.integer]) -> list[ND
     return [(np.exp(least - v) / v.shape[2]).astype(np.float32) for v in log_prob]
 
 
-def _cell_probabilities(xp: Any, draws: Draws, n_levels: NDArray[np.int64]) -> Iterator[Any]:
-    """Probabilities of cells under each draw, blocks of (chains, draws, <= BLOCK) cells in order.
+def _weighted(
+    pi: NDArray[np.float64], phi: NDArray[np.float32], weights: NDArray[np.float32]
+) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
+    """One draw for each chain, its cell probabilities the weighted sum of those of all draws.
+
+    The classes of all draws become its classes; ``weights`` is (chains, draws).
+    """
+    chains, _, levels, _ = phi.shape
+    return (
+        (pi * weights[..., None]).reshape(chains, 1, -1),
+        phi.swapaxes(1, 2).reshape(chains, 1, levels, -1),
+    )
+
+
+def _cell_probabilities(
+    xp: Any,
+    pi: NDArray[np.float64],
+    phi: NDArray[np.float32],
+    n_levels: NDArray[np.int64],
+    most: int,
+    cells_of_tile: int,
+) -> Iterator[list[Any]]:
+    """Probabilities of cells under each draw, in blocks of at most so many cells, in order.
+
+    A block is a list of tiles, (chains, draws, <= cells_of_tile), each contiguous in memory.
 
     A cell's probability is sum_f pi_f prod_k phi_fk. For each cell of the first variables a block
     is a matrix product of what those in the middle and the last ones contribute to each class (a
     Khatri-Rao product); both are small enough for it to stay in the processor's cache.
     """
-    shape = (draws.n_chains * draws.n_draws, draws.n_classes)
-    pi = xp.asarray((draws.pi * SCALE).reshape(shape).astype(np.float32))
-    phi = xp.asarray(draws.phi.reshape(shape[0], -1, shape[1]))
+    chains, draws, classes = pi.shape
+    scaled = xp.asarray((pi * SCALE).reshape(-1, classes).astype(np.float32))
+    phi = xp.asarray(phi.reshape(len(scaled), -1, classes))
     starts = np.cumsum(n_levels) - n_levels
     levels = [phi[:, a : a + n] for a, n in zip(starts, n_levels, strict=True)]
 
     def contribution(variables: range) -> Any:
-        product = xp.ones((shape[0], 1, shape[1]), np.float32)
+        product = xp.ones((len(scaled), 1, classes), np.float32)
         for k in variables:
-            product = (product[:, :, None] * levels[k][:, None]).reshape(shape[0], -1, shape[1])
+            product = (product[:, :, None] * levels[k][:, None]).reshape(len(scaled), -1, classes)
         return product
 
     inner = _suffix(n_levels, INNER)
     last = xp.ascontiguousarray(contribution(range(inner, len(n_levels))).swapaxes(1, 2))
-    outer = _suffix(n_levels[:inner], BLOCK // last.shape[2])
+    outer = _suffix(n_levels[:inner], most // last.shape[2])
     middle = contribution(range(outer, inner))
     for cell in np.ndindex(*n_levels[:outer]):
-        here = pi
+        here = scaled
         for k, level in enumerate(cell):
             here = here * levels[k][:, level]
-        block = (here[:, None] * middle) @ last
-        yield block.reshape(draws.n_chains, draws.n_draws, -1)
+        block = ((here[:, None] * middle) @ last).reshape(chains, draws, -1)
+        tiles = range(0, block.shape[2], cells_of_tile)
+        yield [xp.ascontiguousarray(block[:, :, c : c + cells_of_tile]) for c in tiles]
 
 
 def _suffix(n_levels: NDArray[np.int64], most: int) -> int:
@@ -377,67 +411,90 @@ def _scan(means, bounds, powers, truth, counts):
     cells is what the chain would make of the normaliser. The variance v of the log odds is that
     between chains; they are within two standard errors of zero where odds + 1 / odds - 2 is at
     most (2 sinh sqrt(v))^2, which is 4 v (1 + v / 3) but for higher powers of v.
+
+    Loops over cells are functions of their own: as such the compiler turns them into vector code.
     """
     _, n, size = means.shape
-    one, third = np.float32(1), np.float32(1 / 3)
     result = np.empty((n, size), np.float32)
     inverse = np.empty((len(powers), size), np.float32)
-    variance, spread = np.empty(size, np.float32), np.empty(size, np.float32)
+    mean, spread = np.empty(size, np.float32), np.empty(size, np.float32)
+    variance = np.empty(size, np.float32)
     for i in range(n):
         odds = result[i]
-        odds[:] = one
+        odds[:] = 1
         variance[:] = 0
         for s in range(len(powers)):
-            of_set, of_data = inverse[s], inverse[0]
-            chains = bounds[s + 1] - bounds[s]
-            count, share = np.float32(chains), np.float32(powers[s] ** 2 / (chains * (chains - 1)))
-            of_set[:] = 0
-            for j in range(bounds[s], bounds[s + 1]):
-                mean = means[j, i]
-                for c in range(size):
-                    of_set[c] += mean[c]
-            for c in range(size):
-                value = of_set[c] / count
-                if s > 0:
-                    odds[c] *= value * of_data[c]
-                of_set[c] = one / value if value >= TINY else np.float32(0)
+            first, last = bounds[s], bounds[s + 1]
+            mean[:] = 0
             spread[:] = 0
-            for j in range(bounds[s], bounds[s + 1]):
-                mean = means[j, i]
-                for c in range(size):
-                    apart = mean[c] * of_set[c] - one
-                    spread[c] += apart * apart
-            for c in range(size):
-                variance[c] += share * spread[c]
-        missing = 0
-        for c in range(size):
-            if inverse[0, c] == 0:
-                odds[c] = 0
-                missing += 1
-        for s in range(len(powers)):
-            factor = inverse[s]
-            for c in range(size):
-                factor[c] *= odds[c]
-            for j in range(bounds[s], bounds[s + 1]):
-                mean = means[j, i]
-                for c in range(size):
-                    mean[c] *= factor[c]
+            for j in range(first, last):
+                _add_multiple(np.float32(1), means[j, i], mean)
+            _divide(mean, np.float32(last - first), inverse[s])
+            for j in range(first, last):
+                _add_squares(means[j, i], inverse[s], spread)
+            share = powers[s] ** 2 / ((last - first) * (last - first - 1))
+            _add_multiple(np.float32(share), spread, variance)
+            if s > 0:
+                _multiply(mean, inverse[0])
+                _multiply(odds, mean)
         if 0 <= truth[i] < size:
-            odds[truth[i]] = one
-        above, surely, tied, unsure = np.int32(0), np.int32(0), np.int32(0), np.int32(0)
-        for c in range(size):
-            apart, v = odds[c] - one, variance[c]
-            near = apart * apart <= np.float32(4) * v * (one + third * v) * odds[c]
-            above += odds[c] > one
-            surely += (odds[c] > one) & (not near)
-            tied += odds[c] == one
-            unsure += near
-        counts[i, ABOVE] += above
-        counts[i, SURELY] += surely
-        counts[i, TIED] += tied
-        counts[i, UNSURE] += unsure
-        counts[i, LOST] += missing
+            odds[truth[i]] = 1
+        _count(odds, variance, inverse[0], counts[i])
+        for s in range(len(powers)):
+            _multiply(inverse[s], odds)
+            for j in range(bounds[s], bounds[s + 1]):
+                _multiply(means[j, i], inverse[s])
     return result
+
+
+@njit(nogil=True, cache=True)
+def _add_multiple(factor, values, total):
+    for c in range(total.size):
+        total[c] += factor * values[c]
+
+
+@njit(nogil=True, cache=True)
+def _multiply(values, factors):
+    for c in range(values.size):
+        values[c] *= factors[c]
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _divide(total, count, inverse):
+    """Make a sum a mean, and find its inverse: zero if too small for one."""
+    one, share = np.float32(1), np.float32(1) / count
+    for c in range(total.size):
+        value = total[c] * share
+        total[c] = value
+        inverse[c] = one / value if value >= TINY else np.float32(0)
+
+
+@njit(nogil=True, cache=True)
+def _add_squares(values, inverse, total):
+    """Add squares of relative differences from a mean."""
+    for c in range(total.size):
+        apart = values[c] * inverse[c] - np.float32(1)
+        total[c] += apart * apart
+
+
+@njit(nogil=True, cache=True)
+def _count(odds, variance, inverse, counts):
+    """Count a record's cells; lost are those whose mean given the data has no inverse."""
+    one, third = np.float32(1), np.float32(1 / 3)
+    above = surely = tied = unsure = lost = np.int32(0)
+    for c in range(odds.size):
+        apart, v = odds[c] - one, variance[c]
+        near = apart * apart <= np.float32(4) * v * (one + third * v) * odds[c]
+        above += odds[c] > one
+        surely += (odds[c] > one) & (not near)
+        tied += odds[c] == one
+        unsure += near
+        lost += inverse[c] == 0
+    counts[ABOVE] += above
+    counts[SURELY] += surely
+    counts[TIED] += tied
+    counts[UNSURE] += unsure
+    counts[LOST] += lost
 
 
 def weighted_odds(xp: Any, means: Any, bounds: Any, powers: Any, truth: Any) -> tuple[Any, ...]:

@@ -113,6 +113,22 @@ def test_more_cells_than_a_block() -> None:
     np.testing.assert_array_equal(found.top_cells[:, 0], log_odds.argmax(axis=1))
 
 
+@pytest.mark.parametrize("device", [False, True])
+def test_a_record_alone_as_among_others(monkeypatch: pytest.MonkeyPatch, device: bool) -> None:
+    """Its weights become part of the classes' probabilities; here in many blocks and tiles."""
+    codes = CELLS[[0, 7, 30]]
+    settings: dict = {"n_top": 7, "margins": [(0, 2), (1,)]}
+    together = whole_support(DATA, JOINED, codes, **settings)
+    monkeypatch.setattr(module, "INNER", 4)
+    monkeypatch.setattr(module, "BLOCK_OF_ONE", 16)
+    monkeypatch.setattr(module, "TILE", (1, 5))
+    monkeypatch.setattr(module, "DEVICE_TILE", (1, 5))
+    if device:
+        monkeypatch.setattr(module, "array_module", Device)
+    alone = [whole_support(DATA, JOINED, codes[[i]], **settings) for i in range(3)]
+    same(module._one_after_another(alone), together, rtol=1e-5, atol=1e-6)
+
+
 def test_a_release_without_news_leaves_every_cell_alike() -> None:
     found = whole_support(DATA, [DATA, DATA], CELLS[:3])
     np.testing.assert_allclose(found.probability, 1 / 48, rtol=1e-6)

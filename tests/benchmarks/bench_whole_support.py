@@ -4,9 +4,8 @@ What is asked for, 8,709,120 cells and 200 draws of 30 classes for each of six s
 15 s, and 3,500 records in 20 minutes and 4 GB (on two cores). Here 200 of them, and all with
 ``SRLIB_BENCH_FULL=1``. Beside it the sample of 131,072 cells, which takes any number of cells.
 
-Measured while other work kept both cores busy, so that only CPU time counts: 200 records 150 s,
-3,500 records 2,205 s (18 minutes for each core) and 0.73 GB; the standard errors are about a third
-of it. The sample: 200 records 31 s.
+Measured on two cores with nothing beside it: one record 8 s (13 s of CPU), 200 records 75 s (134),
+3,500 records 14 min 16 s (1,622) and 0.83 GB. The sample: 200 records 38 s of CPU.
 """
 
 import os
