@@ -29,13 +29,6 @@ def test_lock_has_plain_lines_and_every_direct_dependency(root: Path) -> None:
     assert set(direct(root)) - {line.split("==")[0] for line in lines} == set()
 
 
-def test_environment_has_the_same_direct_dependencies(root: Path) -> None:
-    environment = yaml.safe_load((root / "environment.yml").read_text(encoding="utf-8"))
-    listed = [entry for entry in environment["dependencies"] if isinstance(entry, str)]
-    conda = {name(entry): entry for entry in listed if name(entry) not in ("python", "pip")}
-    assert conda == direct(root)
-
-
 def test_what_the_library_imports_is_declared(root: Path) -> None:
     distributions = importlib.metadata.packages_distributions()
     imported = set()
@@ -54,11 +47,11 @@ def test_python_is_pinned_for_those_who_choose_by_file(root: Path) -> None:
     assert (root / ".python-version").read_text(encoding="utf-8").strip() == "3.13"
 
 
-def test_binder_has_the_pinned_python_and_the_library(root: Path) -> None:
+def test_binder_has_the_pinned_python_the_lock_and_the_library(root: Path) -> None:
     environment = yaml.safe_load((root / "environment.yml").read_text(encoding="utf-8"))
     pinned = (root / ".python-version").read_text(encoding="utf-8").strip()
-    assert f"python={pinned}" in environment["dependencies"]
-    assert {"pip": ["-e ."]} in environment["dependencies"]
+    of_pip = ["-r requirements.lock", "-e ."]
+    assert environment["dependencies"] == [f"python={pinned}", "pip", {"pip": of_pip}]
 
 
 def test_workflows_run_what_make_test_runs(root: Path) -> None:
