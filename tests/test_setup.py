@@ -50,7 +50,7 @@ def test_python_is_pinned_for_those_who_choose_by_file(root: Path) -> None:
 def test_binder_has_the_pinned_python_the_lock_and_the_library(root: Path) -> None:
     environment = yaml.safe_load((root / "environment.yml").read_text(encoding="utf-8"))
     pinned = (root / ".python-version").read_text(encoding="utf-8").strip()
-    of_pip = ["-r requirements.lock", "-e ."]
+    of_pip = ["-r requirements.lock", "notebook", "-e ."]
     assert environment["dependencies"] == [f"python={pinned}", "pip", {"pip": of_pip}]
 
 
