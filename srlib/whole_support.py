@@ -178,7 +178,9 @@ def whole_support(
     powers = set_powers(sets)
     mixtures, most = [(draws.pi, draws.phi) for draws in sets], BLOCK
     draw_weights = record_weights(sets, codes)
-    if n == 1:  # with more records this would repeat what they have in common
+    if n == 1:
+        # Its weights go into the class probabilities: a matrix product for each chain, not for each
+        # draw. With more records that would compute again for each what they have in common.
         most = BLOCK_OF_ONE
         mixtures = [
             _weighted(*each, w[:, 0]) for each, w in zip(mixtures, draw_weights, strict=True)

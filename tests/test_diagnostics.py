@@ -198,7 +198,7 @@ def test_many_quantities_of_one_kind() -> None:
     assert diagnostics.over_many(draws)["R-hat, largest"] > 1.3
 
 
-def test_many_quantities_are_taken_in_blocks(monkeypatch):
+def test_many_quantities_are_taken_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     draws = np.random.default_rng(3).normal(size=(4, 40, 7)).cumsum(axis=1)
     weights = np.random.default_rng(4).normal(0, 2, (7, 200))
     r_hat, k = diagnostics.r_hat(draws), diagnostics.pareto_k(weights)
