@@ -39,8 +39,9 @@ from srlib.progress import progress
 
 # Cells of a block, of a block for a single record, and of the last variables' part of either.
 BLOCK, BLOCK_OF_ONE, INNER = 8192, 1 << 16, 256
-# Records and cells of a tile, whose chains all stay in the processor's cache; and on a device.
-TILE, DEVICE_TILE = (128, 128), (512, BLOCK)
+# Records and cells of a tile, whose chains all stay in the processor's cache; and on a device,
+# where it takes some three times so many numbers of all chains (a gigabyte).
+TILE, DEVICE_TILE, DEVICE_NUMBERS = (128, 128), (512, BLOCK), 1 << 26
 # What cell probabilities are multiplied by: float32 reaches from 1e-38 to 1e38.
 SCALE = 1e24
 # The smallest number of float32 with all its digits; less is lost.
@@ -197,6 +198,7 @@ def whole_support(
         n_threads, (most_rows, cells_of_tile), scan, keep = THREADS, TILE, _scan, keep_largest
     else:
         n_threads, (most_rows, cells_of_tile) = 1, DEVICE_TILE
+        most_rows = min(most_rows, max(1, DEVICE_NUMBERS // (bounds[-1] * cells_of_tile)))
         scan, keep = partial(_scan_arrays, xp), partial(_keep_largest_arrays, xp)
     rows_of_tile = min(most_rows, -(-n // n_threads))
     cells_of_tile *= most_rows // rows_of_tile  # a few records fill a tile with more cells
@@ -206,12 +208,14 @@ def whole_support(
         ThreadPoolExecutor(n_threads) as pool,
         threadpool_limits(1, user_api="blas"),
     ):
+        # A device is chosen for a thread, so that it gets all its work from this one.
+        map_over: Callable[..., Any] = pool.map if xp is np else map
         sources = [
             _cell_probabilities(xp, *each, n_levels, most, cells_of_tile) for each in mixtures
         ]
         first = 0
         while first < n_cells:
-            tiles = list(zip(*pool.map(next, sources), strict=True))
+            tiles = list(zip(*map_over(next, sources), strict=True))
             size = sum(tile[0].shape[2] for tile in tiles)
             member = xp.asarray(_membership(first, size, margins, n_levels))
 
@@ -226,7 +230,7 @@ def whole_support(
                     start = stop
 
             fill = partial(fill_in, first=first, tiles=tiles, member=member)
-            list(pool.map(fill, range(0, n, rows_of_tile)))
+            list(map_over(fill, range(0, n, rows_of_tile)))
             first += size
             bar.update(size)
     sums, counts, top, cells = (_on_host(xp, each) for each in (sums, counts, top, cells))

@@ -1,6 +1,7 @@
 """Risk over all cells, against enumeration by the other estimators' own functions."""
 
 import sys
+import threading
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import fields, replace
@@ -284,11 +285,15 @@ def call(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
 
 
 class Device:
-    """A stand-in for cupy: numpy's functions, but on arrays of its own."""
+    """A stand-in for cupy: numpy's functions, but on arrays of its own, from one thread."""
 
     cuda = SimpleNamespace(is_available=lambda: True)
 
+    def __init__(self) -> None:
+        self.thread = threading.get_ident()
+
     def __getattr__(self, name: str) -> Any:
+        assert threading.get_ident() == self.thread
         found = getattr(np, name)
         return found if isinstance(found, type) else (lambda *a, **b: call(found, *a, **b))
 
@@ -301,13 +306,25 @@ class Device:
         return array.host
 
 
-def test_the_same_on_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("numbers", [1 << 26, 200, 1])
+def test_the_same_on_a_device(monkeypatch: pytest.MonkeyPatch, numbers: int) -> None:
+    """Two records at a time if there is room for them, else one."""
     codes = CELLS[[0, 7, 30, 47, 7]]
     settings: dict = {"n_top": 7, "margins": [(0, 2), (1,)]}
     here = whole_support(DATA, JOINED, codes, **settings)
     monkeypatch.setattr(module, "DEVICE_TILE", (2, 20))
+    monkeypatch.setattr(module, "DEVICE_NUMBERS", numbers)
     monkeypatch.setattr(module, "array_module", Device)
+    largest, chain_means = [], module.chain_means
+
+    def measured(*arguments: Any) -> Any:
+        largest.append((means := chain_means(*arguments)).size)
+        return means
+
+    monkeypatch.setattr(module, "chain_means", measured)
     same(whole_support(DATA, JOINED, codes, **settings), here, rtol=1e-5, atol=1e-6)
+    one = 9 * 20  # chains of three sets, cells of a tile
+    assert max(largest) == one * (2 if numbers > 2 * one else 1)
 
 
 def test_cupy_only_where_it_finds_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
