@@ -30,6 +30,8 @@ LANES = 8
 GROUP_CELLS = 128
 # The annealed start draws classes from their probabilities raised to powers from this one to 1.
 FIRST_POWER = 0.75
+# Combinations whose neighbours are taken at a time: a block makes the tables of all draws anew.
+COMBINATIONS = 1024
 # Below this the product of a combination's float32 factors is taken again, in logarithms.
 UNDERFLOW = 1e-25
 # Chains or blocks at a time: the processors, or what the environment leaves to this process.
@@ -306,11 +308,13 @@ def _cumulate(weights, lanes):
     source fixes the order of all sums, so that they vectorise without leave to reassociate.
     """
     last = weights.shape[0] - LANES
-    for f in range(LANES, weights.shape[0]):
-        weights[f] += weights[f - LANES]
+    for f in range(last):  # forwards: the compiler would not take f - LANES for positive
+        weights[f + LANES] += weights[f]
+    total = weights.dtype.type(0.0)
     for j in range(LANES):
-        lanes[j + 1] = lanes[j] + weights[last + j]
-    return lanes[LANES]
+        total += weights[last + j]
+        lanes[j + 1] = total
+    return total
 
 
 @njit(nogil=True, cache=True)
@@ -861,17 +865,12 @@ def cell_log_prob(
     return log_prob
 
 
-@njit(nogil=True, cache=True, inline="always")
-def _dot(a, b, lane):
-    """Sum of products over the classes, in an order that the source fixes."""
-    for j in range(LANES):
-        lane[j] = a[j] * b[j]
-    for f in range(LANES, a.shape[0], LANES):
-        for j in range(LANES):
-            lane[j] += a[f + j] * b[f + j]
-    total = lane[0]
-    for j in range(1, LANES):
-        total += lane[j]
+@njit(nogil=True, cache=True, fastmath={"reassoc"})
+def _dot(a, b):
+    """Sum of products over the classes, in the order that suits the processor's vectors."""
+    total = a.dtype.type(0.0)
+    for f in range(a.shape[0]):
+        total += a[f] * b[f]
     return total
 
 
@@ -908,7 +907,7 @@ def _neighbour_ratio_sums(pi, phi, groups, table, log_scale, rows, codes, draw_w
     """
     group_of, stride, row_start, level_start = groups
     others = np.zeros(table.shape[1], table.dtype)
-    lane = np.zeros(LANES, table.dtype)
+    first_of = np.searchsorted(group_of, np.arange(rows.shape[1] + 1))
     for draw in range(pi.shape[0]):
         _fill_tables(
             pi[draw], phi[draw], group_of, stride, row_start, level_start, table, log_scale
@@ -918,20 +917,18 @@ def _neighbour_ratio_sums(pi, phi, groups, table, log_scale, rows, codes, draw_w
             for group in range(rows.shape[1]):
                 row = rows[i, group]
                 _other_groups(table, rows, i, group, others)
-                own_value = _dot(others, table[row], lane)
+                own_value = _dot(others, table[row])
                 if own_value < 1e-200:
                     _other_groups_in_logs(table, rows, i, group, others)
-                    own_value = _dot(others, table[row], lane)
-                for variable in range(group_of.shape[0]):
-                    if group_of[variable] != group:
-                        continue
+                    own_value = _dot(others, table[row])
+                for variable in range(first_of[group], first_of[group + 1]):
                     start = level_start[variable]
                     own_level = codes[i, variable]
                     for level in range(level_start[variable + 1] - start):
                         ratio = 1.0
                         if level != own_level:
                             candidate = row + (level - own_level) * stride[variable]
-                            ratio = _dot(others, table[candidate], lane) / own_value
+                            ratio = _dot(others, table[candidate]) / own_value
                             ratio *= scale[candidate] / scale[row]
                         for w in range(draw_weights.shape[0]):
                             sums[w, i, start + level] += draw_weights[w, draw] * ratio
@@ -981,7 +978,7 @@ def neighbour_log_ratios(
     weights = np.exp(log_weights - largest)
 
     def run(chain: int, start: int) -> None:
-        block = slice(start, start + 256)
+        block = slice(start, start + COMBINATIONS)
         table, log_scale = _empty_tables(grouping, draws.n_classes, np.float64)
         _neighbour_ratio_sums(
             draws.pi[chain],
@@ -996,7 +993,7 @@ def neighbour_log_ratios(
         )
 
     with ThreadPoolExecutor(n_workers or THREADS) as pool:
-        blocks = [(c, s) for c in range(draws.n_chains) for s in range(0, len(codes), 256)]
+        blocks = [(c, s) for c in range(draws.n_chains) for s in range(0, len(codes), COMBINATIONS)]
         list(pool.map(run, *zip(*blocks, strict=True)))
     with np.errstate(divide="ignore"):
         return np.log(sums) + largest[..., None]
@@ -1029,8 +1026,8 @@ def _left_out_ratio_sums(
     n_classes = sizes.shape[1]
     n_variables = group_of.shape[0]
     n_groups = rows.shape[1]
+    first_of = np.searchsorted(group_of, np.arange(n_groups + 1))
     others = np.zeros(table.shape[1], table.dtype)
-    lane = np.zeros(LANES, table.dtype)
     mean_phi = np.empty(level_counts.shape[1:])
     weight_of = np.empty((n_classes, level_counts.shape[1]))
     no_weights = np.ones(n_classes)
@@ -1059,16 +1056,17 @@ def _left_out_ratio_sums(
             weight = weight_of[own]
             # The own class's product without the record, relative to the scales of its rows.
             log_of_own = np.log(pi_without[own])
-            for variable in range(n_variables):
-                start = level_start[variable]
-                levels = level_start[variable + 1] - start
-                log_of_own += np.log(
-                    (weight[start + codes[i, variable]] - 1.0)
-                    / (levels * concentration + sizes[draw, own] - 1.0)
-                )
             log_scales = 0.0
             for group in range(n_groups):
                 log_scales += log_scale[rows[i, group]]
+                factor = 1.0
+                for variable in range(first_of[group], first_of[group + 1]):
+                    start = level_start[variable]
+                    levels = level_start[variable + 1] - start
+                    factor *= (weight[start + codes[i, variable]] - 1.0) / (
+                        levels * concentration + sizes[draw, own] - 1.0
+                    )
+                log_of_own += np.log(factor)
             log_of_own -= log_scales
             of_own_scaled = np.exp(log_of_own)
             for group in range(n_groups):
@@ -1078,7 +1076,7 @@ def _left_out_ratio_sums(
                 for f in range(n_classes):
                     others[f] *= pi_without[f]
                 others[own] = 0.0
-                own_value = _dot(others, table[row], lane) + of_own
+                own_value = _dot(others, table[row]) + of_own
                 log_largest = 0.0
                 if own_value < 1e-200:
                     log_largest = _other_groups_in_logs(table, rows, i, group, others)
@@ -1086,13 +1084,11 @@ def _left_out_ratio_sums(
                         others[f] *= pi_without[f]
                     others[own] = 0.0
                     of_own = np.exp(log_of_own - log_largest)
-                    own_value = _dot(others, table[row], lane) + of_own
+                    own_value = _dot(others, table[row]) + of_own
                 if group == 0:
                     log_prob[draw, i] = np.log(own_value) + log_largest + log_scales
                 of_others = 1.0 / (own_value * scale[row])
-                for variable in range(n_variables):
-                    if group_of[variable] != group:
-                        continue
+                for variable in range(first_of[group], first_of[group + 1]):
                     start = level_start[variable]
                     own_level = codes[i, variable]
                     of_own_class = of_own / (own_value * (weight[start + own_level] - 1.0))
@@ -1101,7 +1097,7 @@ def _left_out_ratio_sums(
                             sums[i, start + level] += 1.0
                         else:
                             candidate = row + (level - own_level) * stride[variable]
-                            value = _dot(others, table[candidate], lane) * scale[candidate]
+                            value = _dot(others, table[candidate]) * scale[candidate]
                             sums[i, start + level] += (
                                 value * of_others + weight[start + level] * of_own_class
                             )
@@ -1159,7 +1155,7 @@ def left_out_log_ratios(
     log_prob = np.empty((draws.n_chains, draws.n_draws, len(codes)), dtype=np.float32)
 
     def run(chain: int, start: int) -> None:
-        block = slice(start, start + 256)
+        block = slice(start, start + COMBINATIONS)
         table, log_scale = _empty_tables(grouping, draws.n_classes, np.float64)
         of_block = np.empty((draws.n_draws, len(codes[block])))
         _left_out_ratio_sums(
@@ -1179,7 +1175,7 @@ def left_out_log_ratios(
         log_prob[chain, :, block] = of_block
 
     with ThreadPoolExecutor(n_workers or THREADS) as pool:
-        blocks = [(c, s) for c in range(draws.n_chains) for s in range(0, len(codes), 256)]
+        blocks = [(c, s) for c in range(draws.n_chains) for s in range(0, len(codes), COMBINATIONS)]
         list(pool.map(run, *zip(*blocks, strict=True)))
     return np.log(sums / draws.n_draws), log_prob
 
