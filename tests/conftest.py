@@ -8,6 +8,7 @@ import json
 import math
 import os
 import re
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,11 @@ from hypothesis import settings
 # the same every time, so that a failure is one of the change that it fails on.
 settings.register_profile("srlib", deadline=None, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("srlib")
+
+# What a script starts in the background ignores Ctrl-C and so does what that starts in its turn,
+# among it the runs and sweeps that tests interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Relative and absolute difference of two numbers, and the share of words and numbers that have to
 # agree; of neither there may be more or fewer.
