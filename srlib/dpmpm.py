@@ -867,7 +867,10 @@ def cell_log_prob(
 
 @njit(nogil=True, cache=True, fastmath={"reassoc"})
 def _dot(a, b):
-    """Sum of products over the classes, in the order that suits the processor's vectors."""
+    """Sum of products over the classes, in the order that suits the processor's vectors.
+
+    No chain goes on from it, so that a last digit may differ from one processor to another.
+    """
     total = a.dtype.type(0.0)
     for f in range(a.shape[0]):
         total += a[f] * b[f]

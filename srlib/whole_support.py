@@ -40,7 +40,8 @@ from srlib.progress import progress
 # Cells of a block, of a block for a single record, and of the last variables' part of either.
 BLOCK, BLOCK_OF_ONE, INNER = 8192, 1 << 16, 256
 # Records and cells of a tile, whose chains all stay in the processor's cache; and on a device,
-# where it takes some three times so many numbers of all chains (a gigabyte).
+# where all chains' means of a tile are so many numbers at most: a quarter of a gigabyte, of which
+# three or so are needed at a time.
 TILE, DEVICE_TILE, DEVICE_NUMBERS = (128, 128), (512, BLOCK), 1 << 26
 # What cell probabilities are multiplied by: float32 reaches from 1e-38 to 1e38.
 SCALE = 1e24
