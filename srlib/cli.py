@@ -9,17 +9,25 @@ from typing import TYPE_CHECKING
 import click
 
 from srlib.parameters import (
+    SHIPPED,
     UsageError,
+    find_outputs,
     find_papers,
     find_profiles,
     find_root,
+    hash_inputs,
     read_parameters,
     resolve,
+    shown,
     unknown,
 )
 
 if TYPE_CHECKING:
     from srlib.sweep import Sweep
+
+
+# Where outputs/ lies for an option --output that is not given.
+_OF_PROJECT = "of the project or, outside one, of the working folder"
 
 
 class _Commands(click.Group):
@@ -33,11 +41,16 @@ class _Commands(click.Group):
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="srlib", prog_name="srlib")
 def main() -> None:
     """Run the papers on disclosure risk of synthetic data.
 
     A PAPER is the name of a text notebook in notebooks/, without its ending; where none is
     given, all that exist are taken; to run, those that have the profile.
+
+    The project is the nearest folder at or above the working folder with notebooks/ and params/;
+    where there is none, the papers are those that the package carries. Outputs go to the
+    project's outputs/, or outside one to outputs/ in the working folder.
     """
 
 
@@ -73,7 +86,7 @@ def _named(root: Path, papers: tuple[str, ...]) -> list[str]:
 @click.option(
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder to write PAPER/PROFILE/ in; the project's outputs/ where not given.",
+    help=f"Folder to write PAPER/PROFILE/ in; by default, outputs/ {_OF_PROJECT}.",
 )
 def run(
     papers: tuple[str, ...],
@@ -83,7 +96,11 @@ def run(
     jobs: int,
     output: Path | None,
 ) -> None:
-    """Run papers into outputs/PAPER/PROFILE/."""
+    """Run papers into outputs/PAPER/PROFILE/.
+
+    A bar shows the cells done; where standard error is no terminal, a line tells each section
+    that ends and its time.
+    """
     root = find_root(Path.cwd())
     named = _named(root, papers)
     if not papers:
@@ -103,13 +120,13 @@ def run(
     from srlib.run import NotebookFailed, run_all
 
     failures = 0
-    for outcome in run_all(root, requests, output or root / "outputs", jobs):
+    for outcome in run_all(root, requests, output or find_outputs(root, Path.cwd()), jobs):
         with tqdm.external_write_mode():  # bars make room
             if isinstance(outcome, NotebookFailed):
                 click.echo(str(outcome), err=True)
                 failures += 1
             else:
-                click.echo(f"{outcome.parent.name}: {_shown(outcome)}")
+                click.echo(f"{outcome.parent.name}: {shown(outcome)}")
     if failures:
         raise SystemExit(1)
 
@@ -123,7 +140,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option("--schema", help="YAML file with the levels; those that ORIGINAL has if not given.")
 @click.option("--keys", metavar="A,B", help="What the intruder knows; all but the target.")
 @click.option("--target", metavar="C", help="What the intruder wants; the last that is no key.")
-@click.option("--name", help="Folder of the report; RELEASED's name without its ending.")
+@click.option("--name", help="Folder of the report; the first RELEASED's name if not given.")
 @click.option(
     "-p",
     "overrides",
@@ -135,7 +152,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option(
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder to write assess/NAME/ in; the project's outputs/ where not given.",
+    help=f"Folder to write assess/NAME/ in; by default, outputs/ {_OF_PROJECT}.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the results as one JSON document.")
 def assess(
@@ -151,9 +168,13 @@ def assess(
 ) -> None:
     """Report on the risk and utility of RELEASED tables that were made from an ORIGINAL one.
 
-    All are CSV files of categorical columns; any tool may have made the released ones.
+    All are CSV files of categorical columns; any tool may have made the released ones. It works
+    in any folder.
+
+    An earlier report in the folder assess/NAME/ is replaced only by one on the same file contents
+    with the same parameters; any other goes to NAME-2, NAME-3 and so on.
     """
-    root = find_root(Path.cwd())
+    root = find_root(Path.cwd(), "assess")
     given: dict[str, object] = {"original": str(original), "released": [str(z) for z in released]}
     given |= {"schema": schema} if schema else {}
     given |= {"keys": [key.strip() for key in keys.split(",")]} if keys else {}
@@ -161,9 +182,11 @@ def assess(
     request = resolve(root, "assess", overrides=overrides)
     request = replace(
         request,
-        profile=_folder_name(name or released[0].name.split(".")[0]),
+        profile=_folder_name(root, name or released[0].name.split(".")[0]),
         parameters={**request.parameters, **given},
         changed={**request.changed, **given},
+        inputs=hash_inputs({**request.parameters, **given}, ("original", "released", "schema")),
+        keep_others=True,
     )
 
     from srlib.assessment import SETTINGS, read
@@ -177,7 +200,7 @@ def assess(
     from srlib.run import run as run_paper
 
     try:
-        folder = run_paper(root, request, output or root / "outputs")
+        folder = run_paper(root, request, output or find_outputs(root, Path.cwd()))
     except NotebookFailed as error:
         click.echo(str(error), err=True)
         raise SystemExit(1) from None
@@ -194,17 +217,13 @@ def assess(
         return
     for topic, text in verdict.items():
         click.echo(f"{topic}: {text}")
-    click.echo(f"report: {_shown(report)}")
+    click.echo(f"report: {shown(report)}")
 
 
-def _folder_name(text: str) -> str:
-    return re.sub(r"[^\w-]", "_", text) or "released"
-
-
-def _shown(path: Path) -> str:
-    """Return a path as it is typed, from the working folder on; the same on every system."""
-    short = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
-    return short.as_posix()
+def _folder_name(root: Path, text: str) -> str:
+    name = re.sub(r"[^\w-]", "_", text) or "released"
+    # Folders named after profiles are those of `srlib run assess`, which replaces what is there.
+    return f"released_{name}" if name in find_profiles(root, "assess") else name
 
 
 @main.command()
@@ -219,7 +238,7 @@ def _shown(path: Path) -> str:
 @click.option(
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder to write PAPER/SWEEP/ in; the project's outputs/ where not given.",
+    help=f"Folder to write PAPER/SWEEP/ in; by default, outputs/ {_OF_PROJECT}.",
 )
 def sweep(
     file: Path,
@@ -237,7 +256,7 @@ def sweep(
     from srlib.workers import ClusterGone
 
     root = find_root(Path.cwd())
-    plan = sweeps.read_sweep(root, file, output or root / "outputs")
+    plan = sweeps.read_sweep(root, file, output or find_outputs(root, Path.cwd()))
     points = sweeps.shard(plan.points, shard)
     if dry_run:
         click.echo(sweeps.describe(plan, points, jobs))
@@ -293,7 +312,7 @@ def collect(folder: Path, table: str | None) -> None:
         frame = sweeps.gather(folder, table)
     except ValueError as error:
         raise UsageError(str(error)) from None
-    click.echo(f"{len(frame)} rows: {_shown(folder / f'{table or "results"}.csv')}")
+    click.echo(f"{len(frame)} rows: {shown(folder / f'{table or "results"}.csv')}")
     if lacking := len(sweeps.finished(folder)) - frame["point"].nunique():
         click.echo(f"{lacking} finished points have no rows of it", err=True)
 
@@ -303,6 +322,8 @@ def collect(folder: Path, table: str | None) -> None:
 def build(papers: tuple[str, ...]) -> None:
     """Execute text notebooks at their defaults and write the committed .ipynb beside them."""
     root = find_root(Path.cwd())
+    if root == SHIPPED:
+        raise UsageError("notebooks are built in a checkout, and none is at or above this folder")
     papers = tuple(_named(root, papers))
 
     from srlib.run import NotebookFailed
@@ -311,7 +332,7 @@ def build(papers: tuple[str, ...]) -> None:
     failures = 0
     for paper in papers:
         try:
-            click.echo(f"{paper}: {_shown(build_paper(root, paper))}")
+            click.echo(f"{paper}: {shown(build_paper(root, paper))}")
         except NotebookFailed as error:
             click.echo(str(error), err=True)
             failures += 1
@@ -325,7 +346,7 @@ def build(papers: tuple[str, ...]) -> None:
 @click.option(
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder to write in; the project's outputs/course/ where not given.",
+    help=f"Folder to write in; by default, outputs/course/ {_OF_PROJECT}.",
 )
 def course(papers: tuple[str, ...], replace: bool, output: Path | None) -> None:
     """Write students' copies of notebooks, with stubs and checks for the solutions.
@@ -337,8 +358,8 @@ def course(papers: tuple[str, ...], replace: bool, output: Path | None) -> None:
     root = find_root(Path.cwd())
     named = _named(root, papers) if papers else courses.find(root)
     for paper in named:
-        folder = output or root / "outputs" / "course"
-        click.echo(f"{paper}: {_shown(courses.write(root, paper, folder, replace=replace))}")
+        folder = output or find_outputs(root, Path.cwd()) / "course"
+        click.echo(f"{paper}: {shown(courses.write(root, paper, folder, replace=replace))}")
 
 
 @main.command()
@@ -349,7 +370,7 @@ def new(paper: str) -> None:
 
     root = find_root(Path.cwd())
     for path in scaffold.write(root, paper):
-        click.echo(_shown(path))
+        click.echo(shown(path))
     click.echo(scaffold.checklist(paper))
 
 
@@ -373,7 +394,7 @@ def report(run_dir: Path, public: bool) -> None:
 @click.option(
     "--output",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Folder of the runs, to write site/ in; the project's outputs/ where not given.",
+    help=f"Folder of the runs, to write site/ in; by default, outputs/ {_OF_PROJECT}.",
 )
 @click.option("--repository", metavar="OWNER/NAME", help="On GitHub; adds links to Binder.")
 def site(output: Path | None, repository: str | None) -> None:
@@ -381,8 +402,8 @@ def site(output: Path | None, repository: str | None) -> None:
     from srlib.site import write
 
     root = find_root(Path.cwd())
-    index, missing = write(root, output or root / "outputs", repository or "")
-    click.echo(_shown(index))
+    index, missing = write(root, output or find_outputs(root, Path.cwd()), repository or "")
+    click.echo(shown(index))
     if missing:
         click.echo(f"not run yet: {', '.join(missing)}; the page says how", err=True)
 
@@ -391,7 +412,7 @@ def site(output: Path | None, repository: str | None) -> None:
 @click.argument("paper")
 def parameters(paper: str) -> None:
     """List a paper's parameters: type, default, range and meaning."""
-    root = find_root(Path.cwd())
+    root = find_root(Path.cwd(), "assess" if paper == "assess" else "")  # as `srlib assess` does
     _named(root, (paper,))
     for p in read_parameters(root / "notebooks" / f"{paper}.py").values():
         click.echo(f"{p.name}: {p.type} = {p.default!r}  {p.range}".rstrip())

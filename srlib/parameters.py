@@ -2,19 +2,23 @@
 
 import ast
 import difflib
+import hashlib
 import importlib
 import io
 import math
 import re
 import tokenize
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 SET_BY_RUNNER = "output_dir"
+
+# Where an installed package carries its own notebooks and params; a checkout has no such folder.
+SHIPPED = Path(__file__).resolve().parent / "shipped"
 
 
 class UsageError(ValueError):
@@ -206,20 +210,49 @@ def read_parameters(notebook: Path) -> dict[str, Parameter]:
     return parameters
 
 
-def find_root(start: Path) -> Path:
+def find_root(start: Path, paper: str = "") -> Path:
     """Return the project's folder: the nearest at or above start with notebooks/ and params/.
 
-    Where there is none, it is the folder that holds the package.
+    Where there is none, it is what an installed package carries, or the checkout that holds the
+    package.
+
+    Parameters
+    ----------
+    start : Path
+        The working folder.
+    paper : str, optional
+        Name of a text notebook without its ending, which the folder must have: a user's own
+        folders may happen to be called notebooks and params.
 
     Raises
     ------
     UsageError
-        Where neither is a project.
+        Where none of them is a project.
     """
-    for folder in [start, *start.parents, Path(__file__).resolve().parents[1]]:
-        if (folder / "notebooks").is_dir() and (folder / "params").is_dir():
+    for folder in [start, *start.parents, SHIPPED, SHIPPED.parents[1]]:
+        is_project = (folder / "notebooks").is_dir() and (folder / "params").is_dir()
+        if is_project and (not paper or paper in find_papers(folder)):
             return folder
     raise UsageError(f"no folder with notebooks/ and params/ at or above {start}")
+
+
+def find_outputs(root: Path, start: Path) -> Path:
+    """Return where runs are written unless told otherwise.
+
+    Parameters
+    ----------
+    root : Path
+        The project's folder, as `find_root` returned it.
+    start : Path
+        The working folder.
+
+    Returns
+    -------
+    Path
+        ``outputs`` in the project where start lies in it, else in start: neither an installed
+        package nor a distant checkout is a place for a user's results.
+    """
+    return (root if start.is_relative_to(root) else start) / "outputs"
 
 
 def find_papers(root: Path) -> list[str]:
@@ -265,13 +298,47 @@ class Request:
     """One paper to run.
 
     ``parameters`` holds the value of every parameter but ``output_dir``; ``changed`` those that
-    were given beside the profile.
+    were given beside the profile; ``inputs`` the SHA-256 of files that parameters name, by path
+    (see `hash_inputs`). With ``keep_others`` the run replaces an earlier one only where both have
+    the same parameters and file contents; otherwise it goes to ``<profile>-2`` and so on.
     """
 
     paper: str
     profile: str
     parameters: Mapping[str, Any]
     changed: Mapping[str, Any]
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    keep_others: bool = False
+
+
+def hash_inputs(parameters: Mapping[str, Any], names: Iterable[str]) -> dict[str, str]:
+    """Return the SHA-256 of each file that parameters name, by its path as given.
+
+    A hash of confidential records lets anyone who knows all but one of them find that one, so it
+    belongs in no public report.
+
+    Parameters
+    ----------
+    parameters : mapping
+        Values by name.
+    names : iterable of str
+        Parameters that hold a path or a list of paths. Values that name no file are left out,
+        such as the empty text.
+    """
+    hashes = {}
+    for name in names:
+        value = parameters[name]
+        for path in value if isinstance(value, list) else [value]:
+            if path and Path(path).is_file():
+                with open(path, "rb") as file:
+                    hashes[str(path)] = hashlib.file_digest(file, "sha256").hexdigest()
+    return hashes
+
+
+def shown(path: Path) -> str:
+    """Return a path as it is typed, from the working folder on; the same on every system."""
+    short = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+    return short.as_posix()
 
 
 def resolve(

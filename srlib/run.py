@@ -2,6 +2,7 @@
 
 import hashlib
 import importlib.metadata
+import itertools
 import json
 import logging
 import os
@@ -18,6 +19,7 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -32,7 +34,7 @@ from tqdm import tqdm
 from traitlets import default
 from traitlets.config import Config
 
-from srlib.parameters import SET_BY_RUNNER, Request, read_parameters
+from srlib.parameters import SET_BY_RUNNER, SHIPPED, Request, read_parameters, shown
 from srlib.progress import TERMINAL
 from srlib.workers import completed, processes, stopped_by_ctrl_c
 
@@ -103,17 +105,68 @@ def _terminal_named(bar: int | None) -> Iterator[bool]:
             os.environ[TERMINAL] = before
 
 
+class _Stages:
+    """A line on standard error for each section that ends, with its time.
+
+    Sections are those of level-2 headings. Starting the kernel and the cells before the first
+    heading count to the first section, and a section without code to the next one.
+    """
+
+    def __init__(self, paper: str) -> None:
+        self._paper, self._title, self._heading = paper, "", ""
+        self._executed, self._since = False, time.monotonic()
+
+    def start_cell(self, cell: NotebookNode, **_: Any) -> None:
+        """Take note of a heading: what came before it has ended."""
+        if cell.cell_type != "markdown":
+            return
+        for level, text in re.findall(r"^(##?) +(.+?)[ #]*$", cell.source, re.MULTILINE):
+            if level == "##":
+                if self._heading:
+                    self.end()
+                self._heading = text
+            else:
+                self._title = self._title or text
+
+    def complete_cell(self, **_: Any) -> None:
+        """Take note of code that was executed."""
+        self._executed = True
+
+    def end(self) -> None:
+        """Tell of the section that ends, if it has executed code."""
+        if not self._executed:
+            return
+        now = time.monotonic()
+        section = self._heading or self._title or "all cells"
+        # In one piece: other processes write their lines to the same place.
+        sys.stderr.write(f"{self._paper}: {section} ({now - self._since:.1f} s)\n")
+        sys.stderr.flush()
+        self._executed, self._since = False, now
+
+
 def _execute(
-    source: Path, parameters: Mapping[str, Any], cwd: Path, saved: Path, bar: int | None = 0
+    source: Path,
+    parameters: Mapping[str, Any],
+    cwd: Path,
+    saved: Path,
+    bar: int | None = 0,
+    *,
+    lines: bool = False,
 ) -> None:
-    """Execute a text notebook; it is saved after each cell."""
+    """Execute a text notebook; it is saved after each cell.
+
+    With lines, the sections that end are told where no bar is shown.
+    """
     # Parameters are checked before; papermill's own guess at them only warns.
     logging.getLogger("papermill").setLevel(logging.ERROR)
     notebook = jupytext.read(source)
-    with _terminal_named(bar) as shown, tempfile.TemporaryDirectory(prefix="srlib-") as sockets:
+    stages = _Stages(source.stem)
+    with _terminal_named(bar) as has_bar, tempfile.TemporaryDirectory(prefix="srlib-") as sockets:
         # Kernels that start together race for ports, and for sockets with jupyter_client's own
         # names, which lie in the working folder.
         sockets_only = {"transport": "ipc", "ip": f"{sockets}/kernel"} if os.name != "nt" else {}
+        hooks = {"on_cell_start": stages.start_cell, "on_cell_executed": stages.complete_cell}
+        told = hooks if lines and bar is not None and not has_bar else {}
         papermill.execute_notebook(
             notebook,
             str(saved).replace("{", "{{").replace("}", "}}"),  # it formats the path
@@ -121,12 +174,14 @@ def _execute(
             kernel_name="python3",
             language="python",
             progress_bar=(
-                {"desc": source.stem, "position": bar, "leave": bar == 0} if shown else False
+                {"desc": source.stem, "position": bar, "leave": bar == 0} if has_bar else False
             ),
             cwd=cwd,
+            **told,
             kernel_manager_class=_OwnKernel,
             config=Config({"KernelManager": sockets_only}),
         )
+    stages.end()
 
 
 @contextmanager
@@ -197,7 +252,97 @@ def _replace_folder(new: Path, final: Path) -> None:
     shutil.rmtree(older, ignore_errors=True)
 
 
+def _question(parameters: Mapping[str, Any], inputs: Mapping[str, str]) -> dict[str, Any]:
+    """Return parameters with the hashes of files in the place of their paths."""
+
+    def content(value: Any) -> Any:
+        if isinstance(value, list):
+            return [content(item) for item in value]
+        return inputs.get(value, value) if isinstance(value, str) else value
+
+    return {name: content(value) for name, value in parameters.items()}
+
+
+def _other_question(folder: Path, request: Request) -> str:
+    """Return what in a folder must not be replaced; empty where it answers the same question."""
+    try:
+        provenance = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
+        parameters = yaml.safe_load((folder / "parameters.yaml").read_text(encoding="utf-8"))
+        earlier = _question(parameters, provenance.get("inputs", {}))
+    except (OSError, ValueError, AttributeError, yaml.YAMLError):
+        return "is not the folder of a run"
+    if "inputs" not in provenance:
+        return "holds a report that does not say what its files contained"
+    asked, missing = _question(request.parameters, request.inputs), object()
+    differing = [
+        name
+        for name in {**earlier, **asked}
+        if earlier.get(name, missing) != asked.get(name, missing)
+    ]
+    of_files = [
+        name
+        for name in differing
+        if earlier.get(name) != parameters.get(name)
+        or asked.get(name) != request.parameters.get(name)
+    ]
+
+    def described(name: str) -> str:
+        value = parameters.get(name, "")
+        text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+        since_changed = name in of_files and value == request.parameters.get(name)
+        text += " as it was then" if since_changed else ""
+        return f"{name} {text}" if text else f"no {name}"
+
+    told = "; ".join(described(name) for name in of_files or differing)
+    if of_files:
+        return f"holds a report on other files ({told})"
+    return f"holds a report with other parameters ({told})" if differing else ""
+
+
+def _own_folder(named: Path, request: Request) -> tuple[Path, str]:
+    """Return the folder that a request's run may have, and what keeps it from the one named.
+
+    It is the earlier run of the same question, wherever that lies, or the first name that is free.
+    """
+    numbered = re.compile(rf"{re.escape(named.name)}(?:-([2-9]|[1-9]\d+))?")
+    beside = named.parent.iterdir() if named.parent.is_dir() else ()
+    taken = {
+        int(found[1] or 1): path for path in beside if (found := numbered.fullmatch(path.name))
+    }
+    others = {number: _other_question(taken[number], request) for number in sorted(taken)}
+    free = next(number for number in itertools.count(1) if number not in taken)
+    chosen = next((number for number, other in others.items() if not other), free)
+    own = named if chosen == 1 else named.with_name(f"{named.name}-{chosen}")
+    return own, "" if own == named else others.get(1, "")
+
+
+def _say_where(named: Path, own: Path, reason: str) -> None:
+    if reason:
+        sys.stderr.write(f"{shown(named)} {reason}; this one goes to {shown(own)}\n")
+        sys.stderr.flush()
+
+
+def _move_beside_others(folder: Path, named: Path, expected: Path, request: Request) -> Path:
+    """Move a run's folder to where it may lie, also if a run beside it took the name meanwhile."""
+    while True:
+        own, reason = _own_folder(named, request)
+        if own.exists():
+            _replace_folder(folder, own)
+        else:
+            try:
+                folder.rename(own)
+            except OSError:
+                if not own.exists():
+                    raise
+                continue
+        if own != expected:
+            _say_where(named, own, reason)
+        return own
+
+
 def _git(root: Path, *arguments: str) -> str | None:
+    if root == SHIPPED:  # a repository above belongs to the user
+        return None
     try:
         done = subprocess.run(
             ["git", *arguments], cwd=root, capture_output=True, text=True, check=True
@@ -210,7 +355,12 @@ def _git(root: Path, *arguments: str) -> str | None:
 def source_hash(notebook: Path) -> str:
     """Return the SHA-256 of a notebook's text and of all files of the library."""
     library = Path(__file__).parent
-    files = [f for f in library.rglob("*") if f.is_file() and "__pycache__" not in f.parts]
+    elsewhere = {"__pycache__", SHIPPED.name}  # the same for a package and its checkout
+    files = [
+        file
+        for file in library.rglob("*")
+        if file.is_file() and not elsewhere & set(file.relative_to(library).parts)
+    ]
     digest = hashlib.sha256(notebook.read_bytes())
     for file in sorted(files):
         digest.update(f"\0{file.relative_to(library).as_posix()}\0".encode())
@@ -232,6 +382,7 @@ def _provenance(root: Path, request: Request) -> dict[str, Any]:
         "paper": request.paper,
         "profile": request.profile,
         "changed_parameters": dict(request.changed),
+        "inputs": dict(request.inputs),
         "seed": request.parameters.get("seed"),
         "git_commit": _git(root, "rev-parse", "--verify", "HEAD"),
         "git_dirty": None if changes is None else bool(changes),
@@ -253,7 +404,8 @@ def run(
     """Execute one paper's notebook into ``outputs/<paper>/<profile>``.
 
     Everything is written in a temporary folder beside and renamed when complete. A run that
-    fails is kept in ``<profile>.failed``.
+    fails is kept in ``<profile>.failed``. What was in the folder is replaced, unless the request
+    says ``keep_others``.
 
     Parameters
     ----------
@@ -272,6 +424,8 @@ def run(
     bar : int or None
         Line of the terminal that shows the cells done, counted from the cursor's; None for no
         bar. On line 0 the notebook has the terminal for itself, and long cells show theirs below.
+        Where standard error is no terminal, a line tells each section that ends and its time;
+        None for no line.
 
     Returns
     -------
@@ -283,7 +437,11 @@ def run(
     NotebookFailed
         Where a cell failed, the kernel died, or the report could not be made.
     """
-    final = outputs.resolve() / request.paper / request.profile
+    named = final = outputs.resolve() / request.paper / request.profile
+    if request.keep_others:
+        final, reason = _own_folder(named, request)
+        _say_where(named, final, reason)
+        request = replace(request, profile=final.name)
     failed = final.with_name(f"{final.name}.failed")
     folder = final.with_name(f".tmp-{final.name}-{uuid.uuid4().hex[:8]}")
     folder.mkdir(parents=True)
@@ -313,7 +471,10 @@ def run(
             from srlib import report
 
             report.write(folder)
-        _replace_folder(folder, final)
+        if request.keep_others:
+            final = _move_beside_others(folder, named, final, request)
+        else:
+            _replace_folder(folder, final)
         shutil.rmtree(failed, ignore_errors=True)
     except Exception as error:
         message = str(error) if isinstance(error, NotebookFailed) else _described(error)
@@ -385,7 +546,9 @@ def _execute_into(
     saved = folder / "notebook.ipynb"
     name = final.relative_to(final.parents[2]).as_posix()
     try:
-        _execute(source, {**request.parameters, SET_BY_RUNNER: str(folder)}, cwd, saved, bar)
+        _execute(
+            source, {**request.parameters, SET_BY_RUNNER: str(folder)}, cwd, saved, bar, lines=True
+        )
     except Exception as error:
         try:
             failure = _failure(nbformat.read(saved, as_version=4), error)

@@ -1,6 +1,10 @@
 """The command line on a toy project: what runs, what is kept, what is refused before a kernel."""
 
+import importlib.metadata
 import json
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import nbformat
@@ -25,9 +29,13 @@ def files(folder: Path) -> list[str]:
     return sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file())
 
 
+def test_version() -> None:
+    assert srlib("--version").output == f"srlib, version {importlib.metadata.version('srlib')}\n"
+
+
 def test_run(project: Path) -> None:
     result = srlib("run", "toy", "--profile", "published", "-p", "names", "[x, y]")
-    assert (result.exit_code, result.output) == (0, "toy: outputs/toy/published\n")
+    assert (result.exit_code, result.stdout) == (0, "toy: outputs/toy/published\n")
     folder = project / "outputs/toy/published"
     assert files(project / "outputs") == [
         f"toy/published/{name}"
@@ -59,19 +67,76 @@ def test_run(project: Path) -> None:
 def test_runs_all_papers_when_none_is_named(project: Path) -> None:
     (project / "notebooks/other.py").write_text(toy.TEXT, encoding="utf-8")
     result = srlib("run", "--output", "elsewhere")
-    assert result.output == "other: elsewhere/other/default\ntoy: elsewhere/toy/default\n"
+    assert result.stdout == "other: elsewhere/other/default\ntoy: elsewhere/toy/default\n"
 
 
 def test_a_profile_runs_the_papers_that_have_it(project: Path) -> None:
     (project / "notebooks/other.py").write_text(toy.TEXT, encoding="utf-8")
     result = srlib("run", "--profile", "published")
-    assert (result.exit_code, result.output) == (0, "toy: outputs/toy/published\n")
+    assert (result.exit_code, result.stdout) == (0, "toy: outputs/toy/published\n")
     result = srlib("run", "other", "--profile", "published")
     assert result.exit_code == 2
     assert "other: unknown profile 'published'" in result.output
     result = srlib("run", "--profile", "publishd")
     assert result.exit_code == 2
     assert "did you mean 'published'?" in result.output
+
+
+SECTIONS = """
+# %% [markdown]
+# ## A first part
+
+# %%
+total = 1
+
+# %%
+import time; time.sleep(0.3)
+
+# %% [markdown]
+# ## Nothing to run
+
+# %% [markdown]
+# Words, and then
+# ## a second part, $x$ ##
+
+# %%
+assert names != ["late"], "asked to fail late"
+
+# %% [markdown]
+# ## References
+"""
+LINE = re.compile(r"(\w+): (.+) \((\d+\.\d) s\)")
+
+
+def stages(result: Result, paper: str) -> dict[str, float]:
+    """Headings and seconds that standard error tells of a paper."""
+    told = [found for line in result.stderr.splitlines() if (found := LINE.fullmatch(line))]
+    return {line[2]: float(line[3]) for line in told if line[1] == paper}
+
+
+def test_each_section_is_told_with_its_time_where_there_is_no_terminal(project: Path) -> None:
+    (project / "notebooks/other.py").write_text(toy.TEXT + SECTIONS, encoding="utf-8")
+    result = srlib("run", "other", "toy")
+    assert result.exit_code == 0, result.output
+    assert result.stdout == "other: outputs/other/default\ntoy: outputs/toy/default\n"
+    assert len(result.stderr.splitlines()) == 3
+    told = stages(result, "other")
+    assert list(told) == ["A first part", "a second part, $x$"]
+    assert told["A first part"] > 0.3  # with the kernel's start and the cells before
+    assert list(stages(result, "toy")) == ["A toy"]  # no sections: its title
+    result = srlib("run", "other", "-p", "names", "[late]")
+    assert list(stages(result, "other")) == ["A first part"]
+    assert "other: code cell 6 (In [7], under 'a second part, $x$ ##')" in result.stderr
+
+
+def test_papers_beside_each_other_tell_their_sections(project: Path) -> None:
+    (project / "notebooks/other.py").write_text(toy.TEXT + SECTIONS, encoding="utf-8")
+    # Workers write to the process's own standard error, which the test does not replace.
+    command = [sys.executable, "-m", "srlib", "run", "other", "toy", "--jobs", "2"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.count("\n") == 2
+    told = sorted(re.sub(r"[\d.]+ s", "t", line) for line in done.stderr.splitlines())
+    assert told == ["other: A first part (t)", "other: a second part, $x$ (t)", "toy: A toy (t)"]
 
 
 WAITS = """Path("started").touch()

@@ -71,7 +71,9 @@ def test_two_at_once_and_one_interrupted(
     spec.write_text(json.dumps({"argv": ["/no/such/python"], "display_name": "x"}))
 
     whole, broken = start(), start("--output", "broken", "-p", "names", "[wait]")
-    assert whole.communicate(timeout=120)[0] == "toy: outputs/toy/default\n"
+    told = whole.communicate(timeout=120)[0].splitlines()
+    assert told[-1] == "toy: outputs/toy/default"
+    assert [line.split(" (")[0] for line in told[:-1]] == ["toy: A toy"]
     interpreter = (project / "outputs/toy/default/kernel").read_text().split(" ", 1)[1]
     assert interpreter == sys.executable
 
