@@ -1,0 +1,29 @@
+"""Let nbval compare notebooks by tests/comparison.py, also where it is given notebooks alone."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from comparison import comparable, other_than_locked
+
+OTHER = other_than_locked(Path(__file__).with_name("requirements.lock"))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Put the comparison in the place of nbval's."""
+    from nbval.plugin import IPyNbCell
+
+    def sanitize(cell: Any, value: Any) -> Any:
+        chains = "monte-carlo" in cell.cell.metadata.get("tags", [])
+        return comparable(value, exact=not (chains and OTHER))
+
+    IPyNbCell.sanitize = sanitize
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    """Say which rule is in force."""
+    if not config.option.nbval:
+        return None
+    if OTHER:
+        return f"notebooks: cells tagged monte-carlo loosely, {', '.join(OTHER)} not being locked"
+    return "notebooks: all numbers exactly, on the platform of the lock"
