@@ -132,6 +132,8 @@ def run(
 
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+# Parameters of the report that name files: other contents are another question.
+_ASSESSED = ("original", "released", "schema")
 
 
 @main.command()
@@ -185,7 +187,7 @@ def assess(
         profile=_folder_name(root, name or released[0].name.split(".")[0]),
         parameters={**request.parameters, **given},
         changed={**request.changed, **given},
-        inputs=hash_inputs({**request.parameters, **given}, ("original", "released", "schema")),
+        inputs=hash_inputs({**request.parameters, **given}, _ASSESSED),
         keep_others=True,
     )
 

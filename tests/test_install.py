@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,7 +17,7 @@ import yaml
 from click.testing import CliRunner, Result
 
 from srlib import run
-from srlib.cli import main
+from srlib.cli import _ASSESSED, main
 from srlib.parameters import (
     Request,
     _parameters_cell,
@@ -24,6 +25,7 @@ from srlib.parameters import (
     find_papers,
     find_root,
     hash_inputs,
+    read_parameters,
 )
 
 ROOT = Path(__file__).parents[1]
@@ -227,6 +229,12 @@ def test_a_release_named_like_a_profile_is_no_run_of_the_profile(own: Path) -> N
     Path("default.csv").write_text(MADE)
     assess("old/original.csv", "default.csv")
     assert list(reports(own)) == ["released_default"]
+
+
+def test_all_files_that_a_report_is_on_count() -> None:
+    declared = read_parameters(ROOT / "notebooks" / "assess.py").values()
+    of_files = {p.name for p in declared if re.search(r"\b(CSV|YAML) files?\b", p.help)}
+    assert of_files == set(_ASSESSED)
 
 
 @pytest.fixture
