@@ -63,6 +63,10 @@ class Risk:
         """
         return np.exp(self.log_prob.max(axis=1) - self.log_prob[:, 0])
 
+    def only(self, chosen: NDArray[np.bool_] | NDArray[np.integer]) -> "Risk":
+        """Return the risk of some of the combinations, chosen as rows of an array are."""
+        return Risk(self.log_prob[chosen], self.log_mcse[chosen])
+
     def summary(self, threshold: float) -> dict[str, float]:
         """Figures 3 and 4 in a few numbers.
 
@@ -499,3 +503,77 @@ def exceeds(one: Risk, other: Risk) -> dict[str, float]:
     more = one.log_prob[:, 0] - other.log_prob[:, 0]
     error = np.hypot(one.log_mcse[:, 0], other.log_mcse[:, 0])
     return {"higher": float(np.mean(more > 0)), "beyond error": float(np.mean(more > 2 * error))}
+
+
+def mean_difference(one: Risk, other: Risk) -> tuple[float, float]:
+    """How much more probable the truth is under one intruder than under another, on average.
+
+    Parameters
+    ----------
+    one, other : Risk
+        Risks of the same records, from chains of their own.
+
+    Returns
+    -------
+    mean, error : float
+        Mean difference of the log probabilities of the truth, and its standard error: that of a
+        mean over a sample of records, together with the mean of the Monte Carlo errors, which is
+        what these come to if all records err in the same direction.
+    """
+    more = one.log_prob[:, 0] - other.log_prob[:, 0]
+    chains = np.hypot(one.log_mcse[:, 0], other.log_mcse[:, 0]).mean()
+    people = more.std() / np.sqrt(max(len(more) - 1, 1))
+    return float(more.mean()), float(np.hypot(people, chains))
+
+
+def share_ranked(
+    data: NDArray[np.float64], joined: Sequence[NDArray[np.float64]], first: int
+) -> tuple[float, float]:
+    """Share of combinations whose truth is among the first few candidates.
+
+    Parameters
+    ----------
+    data, joined
+        As of `predictive_ratio`.
+    first : int
+        How many candidates count as the first few.
+
+    Returns
+    -------
+    share, mcse : float
+        The share under a uniform prior, and its Monte Carlo standard error.
+    """
+
+    def share(of_data: NDArray[np.float64], *of_joined: NDArray[np.float64]) -> NDArray:
+        log_prob = posterior(reduce(np.add, of_joined) - len(joined) * of_data)
+        return np.asarray(np.mean(rank(log_prob) <= first))
+
+    value, mcse = between_chains(share, [data, *joined])
+    return float(value), float(mcse)
+
+
+def margin_gain(
+    data: NDArray[np.float64], joined: Sequence[NDArray[np.float64]], agree: NDArray[np.bool_]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """What the releases say of a part of each record: log of posterior over prior (equation 17).
+
+    Parameters
+    ----------
+    data, joined
+        As of `predictive_ratio`.
+    agree : (n_combinations, support_size) bool
+        Which candidates have the true values of that part.
+
+    Returns
+    -------
+    log_gain, mcse : (n_combinations,) float64
+        Log of the summed posterior probabilities of those candidates over their share of the
+        support, and its Monte Carlo standard error.
+    """
+    log_prior = np.log(agree.mean(axis=1))
+
+    def gain(of_data: NDArray[np.float64], *of_joined: NDArray[np.float64]) -> NDArray:
+        log_prob = posterior(reduce(np.add, of_joined) - len(joined) * of_data)
+        return logsumexp(log_prob, axis=1, b=agree) - log_prior
+
+    return between_chains(gain, [data, *joined])

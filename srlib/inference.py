@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit
+from scipy.special import expit, ive
 
 Reference = Literal["normal", "t"]
 INTERCEPT = "Intercept"
@@ -449,6 +449,93 @@ def pairwise_differences(
         .sort_values("maximum_absolute_difference", ascending=False, kind="stable")
         .reset_index(drop=True)
     )
+
+
+@dataclass(frozen=True)
+class AgainstSampling:
+    """How far the cells of all pairs of variables are off, and how far sampling takes them.
+
+    Absolute differences of proportions, averaged over the cells of a pair, then over the pairs.
+
+    Attributes
+    ----------
+    difference : float
+        Between the original and the mean over the releases.
+    single : float
+        Between the original and one release, on average over these.
+    expected : float
+        Between two samples of the same population.
+    error : float
+        Standard error of `ratio`, from between the releases.
+    """
+
+    difference: float
+    single: float
+    expected: float
+    error: float
+
+    @property
+    def ratio(self) -> float:
+        """`single` over `expected`: 1 if a release is off as another sample would be."""
+        return self.single / self.expected
+
+
+def against_sampling(
+    original: NDArray[np.integer],
+    synthetic: Sequence[NDArray[np.integer]],
+    n_levels: Sequence[int],
+) -> AgainstSampling:
+    r"""Compare the pairwise differences of releases with those of another sample.
+
+    A cell that n records fall into with probability p each has counts X and Y in two samples. With
+    independent Poisson counts of mean :math:`\lambda = n p`,
+
+    .. math:: E |X - Y| = 2 \lambda e^{-2 \lambda} (I_0(2 \lambda) + I_1(2 \lambda)),
+
+    and binomial ones differ less by a factor of about :math:`\sqrt{1 - p}`. For p stand the
+    proportions in all tables together, so that cells that are empty in the original count as well.
+
+    Parameters
+    ----------
+    original : ndarray of int
+        (n, p) codes from 0.
+    synthetic : sequence of ndarray of int
+        m arrays (n, p) of codes, at least 2.
+    n_levels : sequence of int
+        Number of levels of each variable, (p,), two or more of them.
+
+    Returns
+    -------
+    AgainstSampling
+        Its `difference` is the mean over the pairs of `pairwise_differences`.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two releases or two variables, a release has another number of
+        records, or all records of all tables are the same.
+    """
+    n, m = len(original), len(synthetic)
+    if m < 2 or len(n_levels) < 2 or any(len(z) != n for z in synthetic):
+        raise ValueError(
+            f"synthetic holds releases of {[len(z) for z in synthetic]} records, of "
+            f"{len(n_levels)} variable(s); the comparison needs two or more, of {n} records each, "
+            "and two or more variables"
+        )
+    off, singles, expected = [], [], []
+    for pair in combinations(range(len(n_levels)), 2):
+        shares = [joint_distribution(t, n_levels, *pair).ravel() for t in (original, *synthetic)]
+        apart = np.array(shares[1:]) - shares[0]
+        p = np.mean(shares, axis=0)
+        scaled = ive(0, 2 * n * p) + ive(1, 2 * n * p)  # exp(-2 n p) times the Bessel functions
+        off.append(np.abs(apart.mean(axis=0)).mean())
+        singles.append(np.abs(apart).mean(axis=1))
+        expected.append((2 * p * np.sqrt(np.maximum(1 - p, 0)) * scaled).mean())
+    if not (by_chance := float(np.mean(expected))):
+        raise ValueError("all records of all tables are the same, so that nothing can differ")
+    of_each = np.mean(singles, axis=0)
+    error = of_each.std(ddof=1) / np.sqrt(m) / by_chance
+    return AgainstSampling(float(np.mean(off)), float(of_each.mean()), by_chance, float(error))
 
 
 def sample_logistic(

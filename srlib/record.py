@@ -165,6 +165,40 @@ class Shown:
         return self.text
 
 
+@dataclass(frozen=True)
+class Callout:
+    """A sentence set apart from the text around it; the same every time it is made."""
+
+    kind: str
+    text: str
+
+    def _repr_markdown_(self) -> str:
+        return "\n".join(
+            f"> {line}".rstrip() for line in f"**{self.kind}.** {self.text}".split("\n")
+        )
+
+    def __repr__(self) -> str:
+        return f"{self.kind}. {self.text}"
+
+
+def callout(kind: str, text: str) -> Callout:
+    """Set a computed sentence apart, under a few words that say what it is about.
+
+    Parameters
+    ----------
+    kind : str
+        Such as ``"C6 fails"`` or ``"Two runs"``: no full stop, one is put behind it.
+    text : str
+        Markdown; its numbers are computed where it is written.
+
+    Returns
+    -------
+    Callout
+        Displays as a blockquote, or as text where there is no Markdown.
+    """
+    return Callout(kind, text)
+
+
 def show(frame: pd.DataFrame, digits: int = 3, settings: Sequence[str] = ()) -> Shown:
     """Show a table with fixed digits, thousands separated, no index, and its text escaped.
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from srlib import charts
-from srlib.record import Record, show
+from srlib.record import Record, callout, show
 
 FRAME = pd.DataFrame({"x": [1 / 3, 2.0], "name": ["é", "a,b"]}, index=[5, 6])
 
@@ -115,3 +115,22 @@ def test_show_has_fixed_digits_and_escapes_text():
         assert "12,345" in text
     assert repr(show(frame, digits=2)) == repr(shown)
     assert "NaN" not in repr(show(pd.DataFrame({"x": [1.0, np.nan]})))
+
+
+def test_callout_is_a_quotation_and_the_same_text():
+    said = callout("C6 fails", "One draw of 1,200 is effective.")
+    assert said._repr_markdown_() == "> **C6 fails.** One draw of 1,200 is effective."
+    assert repr(said) == "C6 fails. One draw of 1,200 is effective."
+    assert said == callout("C6 fails", "One draw of 1,200 is effective.")
+
+
+def test_callout_of_several_lines_stays_one_quotation():
+    lines = callout("Two runs", "They agree:\n\n- to 0.1")._repr_markdown_().splitlines()
+    assert lines == ["> **Two runs.** They agree:", ">", "> - to 0.1"]
+
+
+def test_notebooks_keep_a_callout_as_markdown_and_as_text():
+    from IPython.core.formatters import DisplayFormatter
+
+    data, _ = DisplayFormatter().format(callout("C1 holds here", "0.5"))
+    assert data == {"text/markdown": "> **C1 holds here.** 0.5", "text/plain": "C1 holds here. 0.5"}
