@@ -1,7 +1,9 @@
 """The notebook on a small table with other variables than the survey's."""
 
 import gzip
+import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -35,6 +37,39 @@ variables:
   - name: sick
     levels: ["no", "yes"]
 """
+
+WORDS = r"holds here|fails|not decided|depends on the (record|coefficient|number of releases|prior)"
+
+
+def callouts(folder: Path) -> dict[str, str]:
+    """What the callouts of a run say, by the claim that each begins with."""
+    import nbformat
+
+    notebook: Any = nbformat.read(folder / "notebook.ipynb", as_version=4)
+    texts = [
+        output.data["text/plain"]
+        for cell in notebook.cells
+        for output in cell.get("outputs", [])
+        if output.get("data", {}).get("text/markdown", "").startswith("> **C")
+    ]
+    return {text[:2]: text[3:] for text in texts}
+
+
+def numbers(text: str) -> list[float]:
+    """All numbers of a text; percentages as they are written."""
+    return [float(n.replace(",", "")) for n in re.findall(r"-?\d[\d,]*\.?\d*", text.rstrip("."))]
+
+
+def check_claims(folder: Path) -> dict[str, str]:
+    """The callouts of a run, which say a verdict each, and the table that repeats them."""
+    said = callouts(folder)
+    assert sorted(said) == [f"C{i}" for i in range(1, 7)]
+    table = pd.read_csv(folder / "tables/claims.csv")
+    assert table["verdict"].str.fullmatch(WORDS).all()
+    assert (
+        dict(zip(table["claim"], table["verdict"] + ". " + table["because"], strict=True)) == said
+    )
+    return said
 
 
 def test_runs_on_any_categorical_table(tmp_path: Path) -> None:
@@ -73,6 +108,63 @@ def test_runs_on_any_categorical_table(tmp_path: Path) -> None:
     listed = (folder / "figures/CONFIDENTIAL.txt").read_text().split()
     assert listed == ["subset_risk.svg", "subset_risk.vl.json"]
     assert "<b>clerk" not in (folder / "report.html").read_text(encoding="utf-8")
+
+    said = check_claims(folder)
+    differences = pd.read_csv(folder / "tables/pairwise_differences.csv")
+    off = 100 * differences["mean_absolute_difference"].mean()
+    assert numbers(said["C1"])[0] == pytest.approx(off, abs=0.005)
+    coefficients = pd.read_csv(folder / "tables/coefficients.csv")
+    inside = coefficients["original"].between(coefficients["low"], coefficients["high"]).sum()
+    assert numbers(said["C2"])[:2] == [inside, 3]
+    ours = combinations[combinations["estimator"] == "predictive_ratio"]
+    assert numbers(said["C3"])[:2] == [3, 7]
+    assert numbers(said["C3"])[2] == pytest.approx(100 * (ours["rank"] <= 3).mean(), abs=0.05)
+    assert f"The largest is {ours['probability'].max():.3f}" in said["C4"]
+    largest = (subsets["probability"] * subsets["support_size"]).max()
+    assert f"The largest factor is {largest:.1f}" in said["C5"]
+    assert f"of {len(subsets)} records" in said["C5"]
+    weights = pd.read_csv(folder / "tables/importance_weights.csv")
+    left_out = weights[weights["case"] == "generating draws left out"]
+    assert numbers(said["C6"])[:2] == [pytest.approx(left_out["ess"].min(), abs=0.05), 120]
+
+
+def run_on(tmp_path: Path, paper: str, frame: pd.DataFrame, **chosen: object) -> Path:
+    """Run a notebook on a table, and return the folder of the run."""
+    data = tmp_path / "table.csv"
+    frame.to_csv(data, index=False)
+    given = [x for k, v in ({"data": data} | chosen).items() for x in ("-p", k, str(v))]
+    result = CliRunner().invoke(main, ["run", paper, *given, "--output", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    return tmp_path / paper / "default"
+
+
+def test_importance_sampling_does_not_fail_on_three_columns(tmp_path: Path) -> None:
+    """Three directions leave hundreds of effective draws, and no callout says that one is left."""
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame({k: rng.choice(["no", "yes"], 300) for k in ("left", "right", "sick")})
+    sizes = {"n_releases": 2, "n_classes": 1, "burn_in": 20, "n_draws": 300, "n_chains": 4}
+    chosen = sizes | {"outcome": "sick", "predictors": "[left, right]", "unknown": "[sick]"}
+    folder = run_on(tmp_path, "hu_reiter_wang", frame, **chosen)
+    weights = pd.read_csv(folder / "tables/importance_weights.csv")
+    assert weights["ess"].min() > 100
+    assert check_claims(folder)["C6"].startswith("holds here")
+
+
+def test_intruders_run_on_any_categorical_table(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({k: rng.choice(list("abc"), 80) for k in ("job", "town", "sick")})
+    sizes = {"n_classes": 2, "burn_in": 20, "n_draws": 30, "thin": 4, "n_chains": 8}
+    chosen = {"without": "[]", "unknown": "[sick]", "unknown_too": "[[job, town]]"}
+    shares = {"fractions": "[0.0, 0.5]", "fractions_two": "[0.5]", "n_targets": 10}
+    folder = run_on(tmp_path, "intruders", frame, **sizes, **chosen, **shares)
+    said = check_claims(folder)
+    assert said["C2"].split(". ", 1)[1].startswith("Before any release 0.71 of")  # all but 2 of 7
+    assert "a share of 0 of the other records instead of 0.5" in said["C5"]
+    higher = pd.read_csv(folder / "tables/higher_than_under_everything.csv")
+    shares_higher = [f"{share:.1%}" for share in higher["beyond error"]]
+    assert f"for {' and '.join(shares_higher)} of the participants" in said["C5"]
+    ways = pd.read_csv(folder / "tables/two_releases.csv").set_index("way")["median distance"]
+    assert f"a median of {ways.drop('sampled').min():.3f}" in said["C6"]
 
 
 def test_wrong_names_are_told_before_the_sampler_starts(tmp_path: Path) -> None:
@@ -132,6 +224,8 @@ def test_other_unknown_variables_leave_the_ledger_without_a_difference(tmp_path:
     assert ledger.loc["subset_size", "verdict"] == "skipped"
     assert ledger.loc["n_synthetic_sets", "verdict"] == "skipped"
     assert ledger.loc["support_size", "verdict"] == "match"
+    said = check_claims(tmp_path / "hu_reiter_wang/default")
+    assert said["C6"].startswith("fails. In the worst release 1.0 of 120 draws are effective")
 
 
 def test_the_ledger_is_confidential_where_it_tells_of_a_combination_of_the_data(

@@ -1,0 +1,408 @@
+"""Verdicts that notebooks compute, and that they type none."""
+
+import itertools
+import re
+from pathlib import Path
+
+import jupytext
+import numpy as np
+import pandas as pd
+import pytest
+
+from srlib import claims, disclosure, inference
+from srlib.claims import FAILS, HOLDS, UNDECIDED
+from srlib.disclosure import Risk
+from srlib.inference import AgainstSampling
+
+# ------------------------------------------------------------------------------ words from numbers
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "word"),
+    [
+        (0.5, 0.1, HOLDS),
+        (0.79, 0.1, HOLDS),
+        (0.81, 0.1, UNDECIDED),
+        (1.0, 0.0, UNDECIDED),
+        (1.19, 0.1, UNDECIDED),
+        (1.21, 0.1, FAILS),
+    ],
+)
+def test_a_number_within_two_errors_of_its_limit_decides_nothing(value, error, word):
+    assert claims.at_most(value, error, 1.0) == word
+
+
+def test_share_of_records_above_a_limit():
+    difference, error = np.array([3.0, 1.5, 1.0, 0.5, -2.0]), np.array([0.1, 0.1, 0.1, 0.3, 0.1])
+    assert claims.share_above(difference, error, 1.0) == (0.4, 0.8)
+    assert claims.share_above(difference, error) == (0.6, 0.8)
+    assert claims.share_above(difference, np.zeros(5), 1.0) == (0.4, 0.6)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "word"),
+    [
+        (0.96, 1.0, HOLDS),
+        (0.95, 1.0, UNDECIDED),
+        (0.06, 0.95, "depends on the record"),
+        (0.05, 0.5, UNDECIDED),
+        (0.0, 0.06, UNDECIDED),
+        (0.0, 0.05, FAILS),
+        (0.0, 1.0, UNDECIDED),
+    ],
+)
+def test_a_share_is_nearly_all_hardly_any_or_some(low, high, word):
+    assert claims.of_share(low, high) == word
+
+
+def test_more_than_half_is_most():
+    assert claims.of_share(0.51, 0.6, most=0.5) == HOLDS
+    assert claims.of_share(0.4, 0.6, most=0.5) == UNDECIDED
+    assert claims.of_share(0.2, 0.5, most=0.5, on="the town") == "depends on the town"
+
+
+@pytest.mark.parametrize(
+    ("inside", "total", "word"),
+    [
+        (7, 7, HOLDS),
+        (19, 20, HOLDS),
+        (6, 7, UNDECIDED),  # one of seven is missed by 30 % of such sets
+        (5, 7, "depends on the coefficient"),  # two or more by 4.4 %
+        (3, 7, FAILS),
+        (1, 2, UNDECIDED),
+        (0, 2, FAILS),
+        (1, 1, HOLDS),
+        (0, 1, UNDECIDED),  # 5 %, not less
+    ],
+)
+def test_intervals_may_miss_as_often_as_their_level_says(inside, total, word):
+    assert claims.of_intervals(inside, total) == word
+
+
+# ----------------------------------------------------------------------------------------- claims
+
+
+def weights(*rows: tuple[float, float], draws: int = 1200) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=["ess", "pareto_k"]).assign(draws=draws)
+
+
+@pytest.mark.parametrize(
+    ("table", "word"),
+    [
+        (weights((260, 0.2), (380, -0.4)), HOLDS),
+        (weights((260, np.nan), (380, np.nan)), HOLDS),
+        (weights((260, 0.9), (380, 0.1)), UNDECIDED),  # 0.9 - 2 * 1.9 / sqrt(104) < 0.7
+        (weights((260, 1.3), (380, 0.1)), FAILS),
+        (weights((99, 0.2), (380, 0.1)), FAILS),
+        (weights((1, np.inf)), FAILS),
+        (weights((40, 0.2), draws=120), HOLDS),
+        (weights((29, 0.2), draws=120), FAILS),
+    ],
+)
+def test_the_worst_release_decides_on_importance_sampling(table, word):
+    assert claims.weights_suffice(table).word == word
+
+
+def test_what_is_said_of_weights():
+    said = claims.weights_suffice(weights((260.04, 0.2), (1380, -0.4), draws=5000)).because
+    assert said == (
+        "In the worst release 260.0 of 5,000 draws are effective, and 100 are needed. The largest "
+        "Pareto $k$ is 0.20 ± 0.08, and the limit is 0.7."
+    )
+    assert "$k$ is infinite," in claims.weights_suffice(weights((1, np.inf))).because
+    assert "$k$ is not defined," in claims.weights_suffice(weights((300, np.nan))).because
+
+
+def test_pairs_are_kept_within_what_sampling_gives():
+    off = AgainstSampling(difference=0.004, single=0.006, expected=0.005, error=0.05)
+    verdict = claims.keeps_pairs(off)
+    assert verdict.word == HOLDS
+    assert "0.40 percentage" in verdict.because
+    assert "1.20 ± 0.05 times" in verdict.because
+    assert claims.keeps_pairs(AgainstSampling(0.004, 0.0075, 0.005, 0.05)).word == UNDECIDED
+    assert claims.keeps_pairs(AgainstSampling(0.004, 0.01, 0.005, 0.05)).word == FAILS
+
+
+def test_coefficients_are_counted():
+    table = pd.DataFrame({"original": [1.0, 2.0, 3.0], "low": 0.0, "high": 2.5, "overlap": 0.6})
+    verdict = claims.agrees_on_coefficients(table)
+    assert verdict.word == UNDECIDED
+    assert verdict.because.startswith("2 of 3 original estimates")
+    assert "is 0.60." in verdict.because
+
+
+def risk(probability: list[float], size: int, error: float = 0.01) -> Risk:
+    truth = np.array(probability)[:, None]
+    others = np.repeat((1 - truth) / (size - 1), size - 1, axis=1)
+    return Risk(np.log(np.hstack([truth, others])), np.full((len(truth), size), error))
+
+
+def test_probabilities_near_the_prior():
+    near = claims.near_prior(risk([0.1] * 8 + [0.3, 0.101], 10))
+    assert near.word == HOLDS
+    assert near.because.startswith("90.0% of the probabilities are within a factor of 2")
+    assert "The largest is 0.300 ± 0.003, 3.0 times the prior." in near.because
+    assert claims.near_prior(risk([0.1] * 4 + [0.3] * 6, 10)).word == "depends on the record"
+    assert claims.near_prior(risk([0.3] * 10, 10)).word == FAILS
+    unsure = claims.near_prior(risk([0.1] * 4 + [0.19] * 6, 10, error=0.1))
+    assert unsure.word == UNDECIDED
+    assert unsure.because.startswith("40.0% to 100.0%")
+
+
+def log_ratios(log_prob: np.ndarray, chains: int, noise: float) -> np.ndarray:
+    rng = np.random.default_rng(1)
+    chains_apart = noise * rng.normal(size=(chains, *log_prob.shape))
+    return (log_prob - log_prob[:, :1])[None] + chains_apart - chains_apart[..., :1]
+
+
+def test_truth_among_the_first_less_often_than_by_chance():
+    rng = np.random.default_rng(2)
+    seen = rng.normal(size=(400, 10))
+    data = log_ratios(np.zeros((400, 10)), 4, 0.0)
+    by_chance = claims.rarely_first(data, [log_ratios(seen, 4, 0.0)])
+    assert by_chance.word == UNDECIDED
+    assert "30.0% ± 2.3%" in by_chance.because
+    hidden = seen - 3.0 * (np.arange(10) == 0)
+    assert claims.rarely_first(data, [log_ratios(hidden, 4, 0.0)]).word == HOLDS
+    shown = seen + 3.0 * (np.arange(10) == 0)
+    assert claims.rarely_first(data, [log_ratios(shown, 4, 0.0)]).word == FAILS
+
+
+def test_three_candidates_are_always_the_first_three():
+    data = log_ratios(np.zeros((5, 3)), 4, 0.0)
+    verdict = claims.rarely_first(data, [data])
+    assert verdict.word == UNDECIDED
+    assert "100.0% ± 0.0%" in verdict.because
+
+
+def test_a_part_of_a_record_against_the_whole():
+    whole = pd.DataFrame({"probability": [0.1, 0.1, 0.1], "log_mcse": 0.05, "support_size": 10})
+    part = pd.DataFrame({"probability": [0.4, 0.2, 0.1], "log_mcse": 0.05, "support_size": 5})
+    verdict = claims.more_from_part(part, whole)
+    assert verdict.word == "depends on the record"
+    assert "by more for 1 of 3 records and by less for 1, beyond two" in verdict.because
+    assert "largest factor is 2.0, against 1.0" in verdict.because
+
+
+def test_a_small_support_is_conservative_where_a_larger_one_shows_less():
+    one, error = np.zeros(4), np.full(4, 0.1)
+    assert claims.conservative(one, one - 1, error).word == HOLDS
+    assert claims.conservative(one, one + 1, error).word == FAILS
+    verdict = claims.conservative(one, np.array([1, -1, -1, 0.1]), error)
+    assert verdict.word == "depends on the record"
+    assert "higher over every cell for 25.0%" in verdict.because
+    assert "lower for 50.0%" in verdict.because
+    assert "1.0 over one change and 2.7 over every cell" in verdict.because
+
+
+def test_margins_that_cannot_move_say_little():
+    verdict = claims.says_little(np.log([0.9, 1.1, 1.2]), np.full(3, 0.01), 0.8)
+    assert verdict.word == HOLDS
+    assert "by 1.25 at most" in verdict.because
+    assert "0.90 to 1.20" in verdict.because
+    moved = claims.says_little(np.log([0.5, 2.0, 2.0]), np.full(3, 0.01), 0.4)
+    assert moved.word == FAILS
+
+
+def told(gains: list[float]) -> pd.DataFrame:
+    return pd.DataFrame({"log_gain": np.log(gains), "log_gain_mcse": 0.01})
+
+
+def test_guesses_and_what_is_added_to_a_prior():
+    verdict = claims.can_guess(told([0.8, 1.0, 1.2, 2.0]))
+    assert verdict.word == "depends on the record"
+    assert "more than 1.5 for 25.0% of the combinations" in verdict.because
+    assert "For 25.0% it makes the truth less probable" in verdict.because
+    assert "largest factor is 2.00 ± 0.02" in verdict.because
+    assert claims.can_guess(told([1.0, 1.1])).word == FAILS
+    assert claims.adds_little({"a": told([1.0, 1.1]), "b": told([0.9, 1.2])}).word == HOLDS
+    some = claims.adds_little({"a": told([1.0, 1.1]), "b": told([0.9, 2.0])})
+    assert some.word == "depends on the record"
+    assert "for 50.0% of the combinations" in some.because
+
+
+def test_an_intruder_who_knows_less():
+    lower, higher, same = (risk([p] * 50, 10) for p in (0.1, 0.3, 0.2))
+    assert claims.safe_knowing_less((lower, same), (lower, same), 0, 1).word == HOLDS
+    assert claims.safe_knowing_less((higher, same), (same, same), 0, 1).word == FAILS
+    opposed = claims.safe_knowing_less((higher, same), (lower, same), 0, 0.5)
+    assert opposed.word == "depends on the prior"
+    assert "a share of 0 of the other records instead of 0.5" in opposed.because
+    assert "+0.405 ± 0.014" in opposed.because
+    assert "-0.693 ± 0.014 with the model's own (*holds here*)" in opposed.because
+    assert "100.0% and 0.0% of the participants" in opposed.because
+
+
+def test_a_shortcut_is_as_good_as_where_it_is_worst():
+    table = pd.DataFrame(
+        {
+            "share known": [0.0, 0.0, 0.0, 0.5, 0.5, 0.5],
+            "way": ["sampled", "independent", "pooled"] * 2,
+            "median distance": [0.0, 0.5, 0.04, 0.0, 0.01, 0.02],
+            "error of log p": 0.01,
+        }
+    )
+    verdict = claims.needs_sampling(table)
+    assert verdict.word == "depends on the number of releases"
+    assert "*pooled*, is off by a median of 0.040" in verdict.because
+    assert "an error of 0.014, where a share of 0 " in verdict.because
+    assert claims.needs_sampling(table.assign(**{"error of log p": 0.02})).word == UNDECIDED
+
+
+def test_what_participants_have_beyond_outsiders():
+    averages = pd.DataFrame(
+        {
+            "share_known": [0.0, 0.0, 1.0, 1.0],
+            "group": ["outsiders", "participants"] * 2,
+            "gain": [0.8, 1.1, 0.0, 0.03],
+            "gain_mcse": 0.0,
+            "gain_se": [0.3, 0.4, 0.01, 0.01],
+        }
+    )
+    said = repr(claims.participants_beyond(averages))
+    assert "adds 0.800 ± 0.300" in said
+    assert "and 0.300 ± 0.500 more" in said
+    assert "and 0.030 ± 0.014 more" in said
+
+
+# ------------------------------------------------------------------------------- said and collected
+
+
+def test_claims_are_collected_in_the_words_in_which_they_were_said():
+    verdicts = claims.Claims()
+    said = verdicts.say("C2", claims.Verdict(FAILS, "a | b"))
+    assert repr(said) == "C2 fails. a | b"
+    verdicts.say("C1", claims.Verdict(HOLDS, "0.5 ± 0.1"))
+    assert verdicts.table.to_dict("records") == [
+        {"claim": "C1", "verdict": "holds here", "because": "0.5 ± 0.1"},
+        {"claim": "C2", "verdict": "fails", "because": "a | b"},
+    ]
+    assert verdicts._repr_markdown_().splitlines() == [
+        "| claim | verdict | because |",
+        "|---|---|---|",
+        "| **C1** | holds here | 0.5 ± 0.1 |",
+        r"| **C2** | fails | a \| b |",
+    ]
+    assert repr(verdicts) == "C1 holds here. 0.5 ± 0.1\nC2 fails. a | b"
+
+
+# ------------------------------------------------------------------------- numbers behind verdicts
+
+
+def test_another_sample_differs_as_sampling_alone_gives():
+    rng = np.random.default_rng(4)
+    p = np.array([0.6, 0.25, 0.1, 0.04, 0.008, 0.002])
+    tables = [np.stack(np.divmod(rng.choice(6, 500, p=p), 3), axis=1) for _ in range(401)]
+    off = inference.against_sampling(tables[0], tables[1:], [2, 3])
+    shares = [inference.joint_distribution(t, [2, 3], 0, 1) for t in tables]
+    between = np.mean([np.abs(a - b).mean() for a, b in itertools.pairwise(shares)])
+    assert off.expected == pytest.approx(between, rel=0.05)
+
+
+def test_difference_is_that_of_the_table_of_pairs():
+    rng = np.random.default_rng(5)
+    tables = [rng.integers(0, [2, 3, 2], (60, 3)) for _ in range(4)]
+    off = inference.against_sampling(tables[0], tables[1:], [2, 3, 2])
+    pairs = inference.pairwise_differences(tables[0], tables[1:], [2, 3, 2], list("abc"))
+    assert off.difference == pytest.approx(pairs["mean_absolute_difference"].mean())
+    single = [inference.pairwise_differences(tables[0], [z], [2, 3, 2], "abc") for z in tables[1:]]
+    of_each = [pair["mean_absolute_difference"].mean() for pair in single]
+    assert off.single == pytest.approx(np.mean(of_each))
+    assert off.error == pytest.approx(np.std(of_each, ddof=1) / np.sqrt(3) / off.expected)
+
+
+def test_what_cannot_be_held_against_sampling():
+    table = np.zeros((5, 2), dtype=int)
+    with pytest.raises(ValueError, match="two or more, of 5 records"):
+        inference.against_sampling(table, [table], [2, 2])
+    with pytest.raises(ValueError, match=r"releases of \[5, 4\] records"):
+        inference.against_sampling(table, [table, table[:4]], [2, 2])
+    with pytest.raises(ValueError, match="all records of all tables are the same"):
+        inference.against_sampling(table, [table, table], [2, 2])
+
+
+def test_ranks_and_margins_are_those_of_the_risk():
+    rng = np.random.default_rng(6)
+    data = log_ratios(rng.normal(size=(30, 6)), 5, 0.1)
+    joined = [log_ratios(rng.normal(size=(30, 6)), 4, 0.1) for _ in range(2)]
+    found = disclosure.predictive_ratio(data, joined)
+    share, mcse = disclosure.share_ranked(data, joined, 2)
+    assert share == np.mean(found.rank <= 2)
+    assert 0 <= mcse < 0.2
+    agree = rng.random((30, 6)) < 0.5
+    agree[:, 0] = True
+    gain, error = disclosure.margin_gain(data, joined, agree)
+    np.testing.assert_allclose(
+        np.exp(gain), (np.exp(found.log_prob) * agree).sum(axis=1) / agree.mean(axis=1)
+    )
+    assert (error >= 0).all()
+    truth = np.arange(6) == np.zeros((30, 1))
+    gain, error = disclosure.margin_gain(data, joined, truth)
+    np.testing.assert_allclose(gain, found.log_prob[:, 0] + np.log(6))
+    np.testing.assert_allclose(error, found.log_mcse[:, 0])
+
+
+def test_mean_difference_has_the_error_of_people_and_of_chains():
+    one, other = risk([0.1, 0.2, 0.4], 5, error=0.03), risk([0.2, 0.2, 0.2], 5, error=0.04)
+    mean, error = disclosure.mean_difference(one, other)
+    apart = np.log([0.5, 1.0, 2.0])
+    assert mean == pytest.approx(0)
+    assert error == pytest.approx(np.hypot(apart.std(ddof=1) / np.sqrt(3), 0.05))
+    same = disclosure.mean_difference(one.only(np.array([1])), other.only(np.array([1])))
+    assert same == pytest.approx((0, 0.05))
+
+
+# ----------------------------------------------------------------------- notebooks type no verdict
+
+NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
+IN_BOLD = re.compile(r"\*\*[^*]*\bC\d[^*]*(hold|fail|depend|not decided)")
+IN_WORDS = re.compile(r"\bC\d(\*\*)? (and C\d )?(holds?|fails?|do(es)? not hold|depends?)\b")
+CONDITION = re.compile(r"\b(if|where|for a combination)\b", re.IGNORECASE)
+
+
+def typed_verdicts(text: str) -> list[str]:
+    """Sentences that say a verdict without the condition on which it would be one."""
+    sentences = re.split(r"(?<=[.:;]) (?=[A-Z*])", " ".join(text.split()))
+    return [
+        sentence
+        for sentence in sentences
+        if IN_BOLD.search(sentence)
+        or (IN_WORDS.search(sentence) and not CONDITION.search(sentence))
+    ]
+
+
+@pytest.mark.parametrize("paper", ["hu_reiter_wang", "intruders"])
+def test_no_verdict_is_typed(paper):
+    cells = jupytext.read(NOTEBOOKS / f"{paper}.py").cells
+    texts = [cell.source for cell in cells if cell.cell_type == "markdown"]
+    assert [found for text in texts for found in typed_verdicts(text)] == []
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "**C1 holds**: on average a cell is off by less than one percentage point.",
+        "**C2 holds for most coefficients, not for all.**",
+        "**C3 and C4 hold.** The probability hardly leaves the neighborhood of the prior.",
+        "C6 is the one. C5 does not hold. C6 depends on the number of releases.",
+        "- **C5** does not hold.",
+    ],
+)
+def test_a_typed_verdict_is_found(typed):
+    assert typed_verdicts(typed)
+    assert not typed_verdicts("**C1** holds if a cell is off by less. Where C6 fails, it is rough.")
+
+
+@pytest.mark.parametrize("paper", ["hu_reiter_wang", "intruders"])
+def test_every_claim_has_a_callout_and_the_table_repeats_it(paper):
+    import nbformat
+
+    notebook = nbformat.read(NOTEBOOKS / f"{paper}.ipynb", as_version=4)
+    claimed = set(re.findall(r"^\| \*\*(C\d)\*\* ", notebook.cells[0].source, re.MULTILINE))
+    outputs = [o.data for c in notebook.cells for o in c.get("outputs", []) if "data" in o]
+    texts = [data["text/markdown"] for data in outputs if "text/markdown" in data]
+    said = {t[4:6]: t for t in texts if re.match(r"> \*\*C\d ", t)}
+    assert set(said) == claimed
+    table = next(data for data in outputs if "| claim |" in data.get("text/markdown", ""))
+    repeated = table["text/plain"].splitlines()
+    assert repeated == [said[c].removeprefix("> ").replace("**", "") for c in sorted(claimed)]
