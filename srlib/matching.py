@@ -91,7 +91,7 @@ def compare(
         If a column is out of range or occurs twice, or if a table has another number of columns,
         no records, or codes in these columns that are not integers from 0 to n_levels - 1.
     """
-    tables, levels = _checked(original, [released], n_levels, keys, target)
+    tables, levels = checked(original, [released], n_levels, keys, target)
     return _compare(tables[0], tables[1], levels)
 
 
@@ -123,7 +123,7 @@ def measures(
     ValueError
         As `compare`, or if there is no release.
     """
-    return _measures(*_checked(original, synthetic, n_levels, keys, target))
+    return _measures(*checked(original, synthetic, n_levels, keys, target))
 
 
 def without_each_key(
@@ -159,7 +159,7 @@ def without_each_key(
     """
     if len(names) != len(n_levels):
         raise ValueError(f"names has {len(names)} entries; n_levels has {len(n_levels)}")
-    tables, levels = _checked(original, synthetic, n_levels, keys, target)
+    tables, levels = checked(original, synthetic, n_levels, keys, target)
     frames = [_measures(tables, levels)]
     for i in range(len(keys)):
         fewer = [np.delete(codes, i, axis=1) for codes in tables]
@@ -203,13 +203,13 @@ def match_risk(
     ValueError
         As `measures`, or if a release has another number of records than the original.
     """
-    (first, *others), levels = _checked(original, synthetic, n_levels, keys)
+    (first, *others), levels = checked(original, synthetic, n_levels, keys)
     n = len(first)
     values, baselines = [], []
     for i, codes in enumerate(others):
         if len(codes) != n:
             raise ValueError(f"synthetic[{i}] has {len(codes)} records; it must have {n}")
-        own, released = np.split(_combinations(np.concatenate([first, codes]), levels), 2)
+        own, released = np.split(combinations(np.concatenate([first, codes]), levels), 2)
         candidates = np.bincount(released, minlength=own.max() + 1)[own]
         found, single, true = candidates > 0, candidates == 1, own == released
         false = (~true[single]).mean() if single.any() else np.nan
@@ -246,7 +246,7 @@ def over_releases(values: pd.DataFrame, baselines: pd.DataFrame) -> pd.DataFrame
     return pd.DataFrame(columns).rename_axis("measure").reset_index()
 
 
-def _checked(
+def checked(
     original: Codes,
     synthetic: Sequence[Codes],
     n_levels: Sequence[int],
@@ -284,7 +284,7 @@ def _checked(
     return tables, levels
 
 
-def _combinations(codes: Codes, levels: Sequence[int]) -> NDArray[np.intp]:
+def combinations(codes: Codes, levels: Sequence[int]) -> NDArray[np.intp]:
     """Number the rows, (n,) from 0, so that equal rows have equal numbers and others do not.
 
     A row is one integer in mixed radix. Where that would leave int64, what has been joined so far
@@ -313,7 +313,7 @@ def _compare(original: Codes, released: Codes, levels: Sequence[int]) -> Compari
     """As `compare`, for tables of the keys and, in the last column, the target."""
     n, target = len(original), original[:, -1]
     keys = np.concatenate([original[:, :-1], released[:, :-1]])
-    group = _combinations(keys, levels[:-1])
+    group = combinations(keys, levels[:-1])
     n_groups, q = int(group.max()) + 1, group[:n]
     d, shared = _tally(q, target, n_groups)
     s, shared_released = _tally(group[n:], released[:, -1], n_groups)
@@ -349,7 +349,7 @@ def _baselines(
     s: NDArray[np.intp],
 ) -> dict[str, float]:
     """Expected measures of a release that knows the margins only; d and s are each record's."""
-    *of_keys, p = (_share_alike(column) for column in original.T)
+    *of_keys, p = (share_alike(column) for column in original.T)
     key_prob = np.prod(of_keys, axis=0)  # keys drawn independently are the record's
     once = n_released * key_prob * (1 - key_prob) ** (n_released - 1)
     # s draws of the target all are u with probability p_u^s; n p_u records have it.
@@ -368,7 +368,7 @@ def _baselines(
     }
 
 
-def _share_alike(column: Codes) -> NDArray[np.float64]:
+def share_alike(column: Codes) -> NDArray[np.float64]:
     """Share of the records that have the level of each record, (n,)."""
     level = pd.factorize(column)[0]
     return np.bincount(level)[level] / len(column)

@@ -114,7 +114,8 @@ def load(
         return table
     rows = np.sort(rng.choice(n, n_records, replace=False))
     note = f"A simple random sample of {n_records:,} of the {n:,} records."
-    return Table(table.codes[rows], table.schema, (*table.notes, note))
+    lines = None if table.lines is None else table.lines[rows]
+    return Table(table.codes[rows], table.schema, (*table.notes, note), lines, table.n_dropped)
 
 
 def read_table(
@@ -246,6 +247,7 @@ def _read(
         schema = Schema.infer(frame)
         notes.append("No schema was given: the levels are the values that the file has.")
 
+    n_missing = 0
     if drop_missing:
         missing = (schema.encode(frame, allow_missing=True) == MISSING).any(axis=1)
         if missing.any():
@@ -257,7 +259,7 @@ def _read(
     codes = schema.encode(frame)
     if decimals := _read_as_integers(frame, schema):
         notes.append(f"Whole numbers written with decimals read as integers: {shown(decimals)}.")
-    return Table(codes, schema, tuple(notes))
+    return Table(codes, schema, tuple(notes), frame.index.to_numpy(np.int64), n_missing)
 
 
 def _read_header(path: Path) -> list[str]:

@@ -360,11 +360,17 @@ class Table:
         What they stand for.
     notes : tuple of str
         One sentence for everything that was recognised, recoded, dropped or sampled.
+    lines : (n,) int, optional
+        Line of the file that each record begins at; the header is line 1.
+    n_dropped : int
+        Records of the file that were dropped for a missing value.
     """
 
     codes: NDArray[Any]
     schema: Schema
     notes: tuple[str, ...] = ()
+    lines: NDArray[np.int64] | None = None
+    n_dropped: int = 0
 
 
 def factor(column: pd.Series) -> tuple[NDArray[np.intp], list[str]]:

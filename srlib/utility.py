@@ -20,6 +20,7 @@ or a fresh sample of the population, differs by the sampling of both tables.
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -31,6 +32,8 @@ from srlib.matching import over_releases
 from srlib.microdata import distinct
 
 Codes = NDArray[np.integer]
+
+TIE = 3.0  # a difference of fewer of its errors is none
 
 _BLOCK = 1 << 14  # rows of a design matrix that are held at once
 
@@ -58,30 +61,49 @@ def margins(
     -------
     DataFrame
         One row a margin, single variables first: variable_a; variable_b, ``""`` for a single one;
-        and releases, mean, sd, se and baseline as `matching.measures`, in [0, 1]. The baseline is
-        the expected distance of n* independent draws from the original's margin.
+        releases, mean, sd, se and baseline as `matching.measures`, in [0, 1]; fresh and fresh_sd.
+        The baseline is the expected distance of n* independent draws from the original's margin;
+        fresh and fresh_sd are mean and standard deviation of the distance of a fresh sample of the
+        original's population, by dividing the records of both tables at random.
     """
     p = len(names)
     rows = [(k, k) for k in range(p)] + list(combinations(range(p), 2))
-    values, baselines = {}, {}
+    values, baselines, fresh = {}, {}, {}
     for i, (a, b) in enumerate(rows):
         size = int(n_levels[a]) * int(n_levels[b])
-        shares, *released = (
+        counts, *released = (
             np.bincount(codes[:, a].astype(np.int64) * n_levels[b] + codes[:, b], minlength=size)
-            / len(codes)
             for codes in (original, *synthetic)
         )
-        values[i] = [np.abs(z - shares).sum() / 2 for z in released]
+        shares = counts / len(original)
+        values[i] = [np.abs(z / z.sum() - shares).sum() / 2 for z in released]
         baselines[i] = [_binomial_deviation(len(z), shares).sum() / (2 * len(z)) for z in synthetic]
+        fresh[i] = np.mean([_divided_at_random(counts, z) for z in released], axis=0)
     frame = over_releases(pd.DataFrame(values), pd.DataFrame(baselines)).drop(columns="measure")
     frame.insert(0, "variable_a", [names[a] for a, _ in rows])
     frame.insert(1, "variable_b", ["" if a == b else names[b] for a, b in rows])
+    frame[["fresh", "fresh_sd"]] = pd.DataFrame(fresh).T
     return frame
 
 
-def _binomial_deviation(n: int, p: NDArray[np.float64]) -> NDArray[np.float64]:
+def _divided_at_random(
+    counts: NDArray[np.int64], released: NDArray[np.int64]
+) -> tuple[float, float]:
+    """Mean and standard deviation of the distance, were all records divided at random."""
+    n, m, cells = counts.sum(), released.sum(), counts + released
+    cells, share = cells[cells > 0], np.array(n / (n + m))
+    deviation = _binomial_deviation(cells, np.broadcast_to(share, cells.shape))
+    variance = (cells * share * (1 - share) - deviation**2).sum()
+    # All sum to nothing: with two cells, both distances are one.
+    variance *= len(cells) / max(len(cells) - 1, 1)
+    scale = (1 / n + 1 / m) / 2
+    return float(scale * deviation.sum()), float(scale * np.sqrt(variance))
+
+
+def _binomial_deviation(n: int | NDArray[np.int64], p: NDArray[np.float64]) -> NDArray[np.float64]:
     """E |X - n p| of binomial counts, by de Moivre's closed form."""
-    p = p[(p > 0) & (p < 1)]
+    inner = (p > 0) & (p < 1)
+    n, p = np.broadcast_to(n, p.shape)[inner], p[inner]
     above = np.floor(n * p) + 1
     log_pmf = special.xlogy(above, p) + special.xlog1py(n - above, -p)
     log_pmf -= special.betaln(above + 1, n - above + 1) + np.log(n + 1)
@@ -144,6 +166,74 @@ def propensity(
         )
         baselines.append({"pMSE": df * scale, "ratio": 1.0, "standardised": 0.0})
     return over_releases(pd.DataFrame(rows), pd.DataFrame(baselines))
+
+
+def losses(
+    margins: pd.DataFrame,
+    overlap: pd.DataFrame,
+    pmse: pd.DataFrame,
+    n_original: int,
+    n_released: int,
+) -> pd.DataFrame:
+    r"""What a release loses beyond what a fresh sample of the population would, on one scale.
+
+    Parameters
+    ----------
+    margins, overlap, pmse : DataFrame
+        As `margins`, `interval_overlap` and `propensity` return.
+    n_original, n_released : int
+        Records of the original and of a release.
+
+    Returns
+    -------
+    DataFrame
+        Four rows, each a share in [0, 1]: measure; which, the margin or the coefficient that is
+        worst; value; fresh, what a fresh sample is expected to have; error, its standard deviation;
+        loss, value - fresh where that is more than 3 errors, and 0 otherwise.
+
+        - margins, pairs: the largest distance beyond a fresh sample's, of single variables and of
+          pairs of them.
+        - intervals: the mean absolute difference of the coefficients, which are differences of
+          shares.
+        - pMSE: pMSE over c (1 - c), the share that the regression explains of which table a record
+          is from.
+
+        NaN where there is nothing to compare.
+    """
+    wider = np.sqrt(1 + n_original / n_released)
+    rows: list[tuple[Any, ...]] = []
+    single = margins["variable_b"] == ""
+    for measure, some in (("margins", margins[single]), ("pairs", margins[~single])):
+        beyond = some["mean"] - some["fresh"]
+        certain = beyond.where(beyond > TIE * some["fresh_sd"], 0.0)
+        at = certain.idxmax() if certain.max() > 0 else beyond.idxmax()
+        row = some.loc[at]
+        which = " × ".join(filter(None, (row["variable_a"], row["variable_b"])))
+        rows.append((measure, which, row["mean"], row["fresh"], row["fresh_sd"]))
+    known = overlap[overlap["mean"].notna()]
+    if known.empty:
+        rows.append(("intervals", "", *[np.nan] * 3))
+    else:
+        apart = (known["synthetic"] - known["original"]).abs()
+        se = known["original_se"] * wider
+        expected, deviation = np.sqrt(2 / np.pi) * se, np.sqrt(1 - 2 / np.pi) * se
+        worst = known.loc[(apart - expected).idxmax(), "term"]
+        # Coefficients of one variable move together: no more than half of them count.
+        error = np.sqrt((deviation**2).mean() / max(len(known) / 2, 1))
+        rows.append(("intervals", worst, apart.mean(), expected.mean(), error))
+    of = pmse.set_index("measure")
+    c = n_released / (n_original + n_released)
+    value, expected = of.loc["pMSE", ["mean", "baseline"]] / (c * (1 - c))
+    larger = 1 + n_released / n_original
+    ratio, standardised = of.loc["ratio", "mean"], of.loc["standardised", "mean"]
+    # The standard deviation of `propensity`: (pMSE - E) / standardised.
+    known_error = np.isfinite(standardised) and standardised != 0
+    error = (ratio - 1) * expected / standardised if known_error else np.nan
+    rows.append(("pMSE", "", value, expected * larger, error * larger))
+    frame = pd.DataFrame(rows, columns=["measure", "which", "value", "fresh", "error"])
+    beyond = frame["value"] - frame["fresh"]
+    tie = beyond <= TIE * frame["error"].fillna(0.0)
+    return frame.assign(loss=beyond.mask(tie, 0.0))
 
 
 def n_parameters(n_levels: Sequence[int], interactions: bool = False) -> int:

@@ -1,0 +1,132 @@
+"""Releases of known kinds, from an exact copy to the other half of a table."""
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from srlib import dpmpm
+
+Codes = NDArray[np.integer]
+
+
+def copy(x: Codes, n_levels: NDArray[np.integer], rng: np.random.Generator) -> Codes:
+    """The original in another order."""
+    return rng.permutation(x)
+
+
+def bootstrap(x: Codes, n_levels: NDArray[np.integer], rng: np.random.Generator) -> Codes:
+    """Records of the original, drawn with replacement."""
+    return x[rng.integers(0, len(x), len(x))]
+
+
+def partly_copied(
+    x: Codes, n_levels: NDArray[np.integer], rng: np.random.Generator, *, share: float
+) -> Codes:
+    """A share of the original's records, the rest from a mixture, in a random order."""
+    z = mixture(x, n_levels, rng)
+    copied = rng.permutation(len(x))[: round(share * len(x))]
+    z[: len(copied)] = x[copied]
+    return rng.permutation(z)
+
+
+def mixture(
+    x: Codes, n_levels: NDArray[np.integer], rng: np.random.Generator, n_iterations: int = 600
+) -> Codes:
+    """A draw from the posterior predictive distribution of a DPMPM."""
+    draws = dpmpm.sample_posterior(
+        x, n_levels, n_classes=30, burn_in=n_iterations, n_draws=1, n_chains=1, rng=rng
+    )
+    return dpmpm.synthesize(draws.pi[0, 0], draws.phi[0, 0], n_levels, len(x), rng)
+
+
+def trees(
+    x: Codes, n_levels: NDArray[np.integer], rng: np.random.Generator, *, min_leaf: int
+) -> Codes:
+    """Variables drawn one after the other from classification trees, values from donors."""
+    z = np.empty_like(x)
+    z[:, 0] = rng.choice(x[:, 0], len(x))
+    for k in range(1, x.shape[1]):
+        stack = [(np.arange(len(x)), np.arange(len(x)))]
+        while stack:
+            donors, rows = stack.pop()
+            if not len(rows):
+                continue
+            split = _best_split(x[donors, :k], x[donors, k], n_levels[: k + 1], min_leaf)
+            if split is None:
+                z[rows, k] = rng.choice(x[donors, k], len(rows))
+                continue
+            variable, cut = split
+            for below in (True, False):
+                stack.append(
+                    (
+                        donors[(x[donors, variable] <= cut) == below],
+                        rows[(z[rows, variable] <= cut) == below],
+                    )
+                )
+    return z
+
+
+def _best_split(
+    x: Codes, y: Codes, n_levels: NDArray[np.integer], min_leaf: int
+) -> tuple[int, int] | None:
+    """The cut between two codes that makes the target's Gini index least, if any may be made."""
+    n, best, found = len(y), 1e-12, None
+    if n < 2 * min_leaf or (y == y[0]).all():
+        return None
+    total = np.bincount(y, minlength=n_levels[-1])
+    impurity = n - (total.astype(float) ** 2).sum() / n
+    for variable in range(x.shape[1]):
+        size = int(n_levels[variable]) * int(n_levels[-1])
+        table = np.bincount(x[:, variable].astype(np.int64) * n_levels[-1] + y, minlength=size)
+        left = table.reshape(int(n_levels[variable]), -1).cumsum(axis=0)[:-1]
+        sizes = left.sum(axis=1)
+        allowed = (sizes >= min_leaf) & (n - sizes >= min_leaf)
+        if not allowed.any():
+            continue
+        left, sizes = left[allowed].astype(float), sizes[allowed]
+        purity = (left**2).sum(axis=1) / sizes + ((total - left) ** 2).sum(axis=1) / (n - sizes)
+        gain = impurity - (n - purity)
+        if gain.max() > best:
+            best, found = gain.max(), (variable, int(np.flatnonzero(allowed)[gain.argmax()]))
+    return found
+
+
+def noisy_margins(
+    x: Codes, n_levels: NDArray[np.integer], rng: np.random.Generator, *, epsilon: float = 1.0
+) -> Codes:
+    """A chain of two-way margins with Laplace noise, each variable given the one before."""
+    p, n = x.shape[1], len(x)
+    z = np.empty_like(x)
+    scale = 2 * (p - 1) / epsilon
+    for k in range(p):
+        given, before = (
+            (codes[:, k - 1] if k else np.zeros(n)).astype(np.int64) for codes in (x, z)
+        )
+        rows, columns = (int(n_levels[k - 1]) if k else 1), int(n_levels[k])
+        counts = np.bincount(given * columns + x[:, k], minlength=rows * columns)
+        noisy = np.maximum(counts + rng.laplace(0, scale, counts.size), 1e-9)
+        table = noisy.reshape(rows, columns)
+        cumulative = (table / table.sum(axis=1, keepdims=True)).cumsum(axis=1)
+        z[:, k] = (rng.random((n, 1)) > cumulative[before]).sum(axis=1).clip(max=columns - 1)
+    return z
+
+
+def independent(x: Codes, n_levels: NDArray[np.integer], rng: np.random.Generator) -> Codes:
+    """Each column drawn by itself from its margin."""
+    return np.column_stack([rng.choice(column, len(x)) for column in x.T]).astype(x.dtype)
+
+
+Maker = Callable[[Codes, NDArray[np.integer], np.random.Generator], Codes]
+LADDER: dict[str, Maker] = {
+    "copy": copy,
+    "bootstrap": bootstrap,
+    "half copied": partial(partly_copied, share=0.5),
+    "tenth copied": partial(partly_copied, share=0.1),
+    "trees, leaf 1": partial(trees, min_leaf=1),
+    "trees, leaf 5": partial(trees, min_leaf=5),
+    "mixture": mixture,
+    "noisy margins": noisy_margins,
+    "independent margins": independent,
+}
