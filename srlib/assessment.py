@@ -1,12 +1,12 @@
-"""A release assessed from its files: what is read, the model-based risks, and a verdict in words.
+"""A release assessed from its files: what is read, what is computed, and the records to look at.
 
-The measures themselves are in `matching`, `utility` and `disclosure`. Here is what joins them
-into one report: tables that are checked against each other, what the intruder is taken to know,
-and sentences that set each number beside its baseline.
+The measures themselves are in `leakage`, `matching`, `utility` and `disclosure`; `verdict` puts
+them into words. Here is what joins them: tables that are checked against each other, what the
+intruder is taken to know, each release judged by itself, and the chains of the intruder's model.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from srlib import diagnostics, matching, utility
+from srlib import diagnostics, dpmpm, leakage, matching, utility, verdict
 from srlib.disclosure import between_chains, left_out_ratios, predictive_ratio
 from srlib.dpmpm import Draws, cell_log_prob
 from srlib.mechanism import posterior
@@ -25,30 +25,34 @@ from srlib.schema import Schema
 
 Codes = NDArray[np.integer]
 
-# Words of the verdict, a convention of this report. A share is above its baseline by more than
-# both; far above where it is besides twice the baseline and this much more.
-NOTABLE, ERRORS, FAR = 0.01, 2.0, 0.05
-# pMSE over what sampling alone gives, in units of what a fresh sample of the population gives.
-TOO_CLOSE, CLOSE, DISTANT = 0.25, 1.5, 5.0
-
 # The regression behind pMSE has products of variables while there are this many records for each
 # of its parameters, and no more than these; with fewer records its reference is too low.
 RECORDS_A_PARAMETER, MOST_PARAMETERS = 5, 1_000
+
+# Chains agree where R-hat is good for all but this share of the combinations.
+APART = 0.05
+# Each round of chains is this many times as long as the one before.
+LONGER = 4
 
 # What `read` takes, under the names of the notebook's parameters.
 SETTINGS = (
     "original",
     "released",
     "schema",
+    "holdout",
     "keys",
     "target",
+    "same_generator",
+    "partially_synthetic",
     "drop_missing",
     "ignore_columns",
-    "partially_synthetic",
+    "quick",
+    "rules",
 )
 
 _BLOCK = 20_000  # combinations whose candidates are held at once
 _JUDGED = 5_000  # combinations over which R-hat is computed
+_LINES = 5  # lines of the file that are named for a combination
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,14 @@ class Submission:
         Columns that the intruder knows.
     target : int
         Column that the intruder wants to know.
+    names : tuple of str
+        Of the releases; empty: release 1, release 2 and so on.
+    lines : (n,) int, optional
+        Line of its file that each original record begins at; where not given, its number from 1.
+    held_out : (m, p) int, optional
+        Records of people of the same population who are not in the original.
+    same_generator : bool
+        Whether the releases are draws of one generator, and are judged together.
     partially_synthetic : bool
         Whether row i of each release was made from row i of the original.
     notes : tuple of str
@@ -78,49 +90,97 @@ class Submission:
     released: tuple[Codes, ...]
     keys: tuple[int, ...]
     target: int
+    names: tuple[str, ...] = ()
+    lines: NDArray[np.int64] | None = None
+    held_out: Codes | None = None
+    same_generator: bool = False
     partially_synthetic: bool = False
     notes: tuple[str, ...] = ()
+
+    def judged(self) -> "dict[str, Submission]":
+        """What is judged by itself, by name: each release, or all of one generator together."""
+        names = self.names or tuple(f"release {i + 1}" for i in range(len(self.released)))
+        if self.same_generator and len(names) > 1:
+            return {f"{names[0]} and {len(names) - 1} more": self}
+        pairs = zip(names, self.released, strict=True)
+        return {name: replace(self, released=(z,), names=(name,)) for name, z in pairs}
+
+
+@dataclass(frozen=True)
+class Model:
+    """What the intruder's model says.
+
+    Attributes
+    ----------
+    risks, copies, chains : DataFrame
+        As `model_risks`, `copies` and `convergence` return.
+    median : (value, low, high)
+        Factor by which the release multiplies the probability of the true target for the median
+        record, and its 95 % interval between chains.
+    high : float
+        The factor at the 95th percentile of the records.
+    """
+
+    risks: pd.DataFrame
+    copies: pd.DataFrame
+    chains: pd.DataFrame
+    median: tuple[float, float, float]
+    high: float
+
+    @property
+    def converged(self) -> bool:
+        """Whether all sets of chains agree."""
+        return bool((self.chains["apart"] <= APART).all())
 
 
 @dataclass(frozen=True)
 class Findings:
-    """All that was computed of a submission.
+    """All that was computed of one release, or of several of one generator.
 
     Attributes
     ----------
+    copies, identity, attributes : tuple
+        Of each release, as the functions of `leakage` return.
     measures, lacking, matches : DataFrame
         As `matching.measures`, `matching.without_each_key` and `matching.match_risk` return; the
         last is None unless the releases are partially synthetic.
-    margins, pmse, overlap : DataFrame
-        As `utility.margins`, `utility.propensity` and `utility.interval_overlap` return.
+    margins, pmse, overlap, losses : DataFrame
+        As `utility.margins`, `utility.propensity`, `utility.interval_overlap` and
+        `utility.losses` return.
     interactions : bool
         Whether the regression behind pMSE has products of variables.
-    copies, risks, chains : DataFrame
-        As `copies`, `model_risks` and `convergence` return.
+    model : Model, optional
+        None where the intruder's model was left out.
     """
 
+    copies: tuple[leakage.Copies, ...]
+    identity: tuple[leakage.Beyond, ...]
+    attributes: tuple[leakage.Beyond, ...]
     measures: pd.DataFrame
     lacking: pd.DataFrame
     matches: pd.DataFrame | None
     margins: pd.DataFrame
     pmse: pd.DataFrame
     overlap: pd.DataFrame
+    losses: pd.DataFrame
     interactions: bool
-    copies: pd.DataFrame
-    risks: pd.DataFrame
-    chains: pd.DataFrame
+    model: Model | None = None
 
 
 def read(
     original: str | Path,
     released: Sequence[str | Path],
     schema: str | Path = "",
+    holdout: str | Path = "",
     keys: Sequence[str] = (),
     target: str = "",
     *,
+    same_generator: bool = False,
+    partially_synthetic: bool = False,
     drop_missing: bool = False,
     ignore_columns: bool = False,
-    partially_synthetic: bool = False,
+    quick: bool = False,
+    rules: str | Path = "",
 ) -> Submission:
     """Read and check an original and its releases.
 
@@ -133,23 +193,33 @@ def read(
     schema : str or Path
         YAML file that declares the variables, ``"acs"``, or ``""``: recognised, or inferred from
         the original.
+    holdout : str or Path
+        CSV file of people of the same population who are not in the original; ``""``: none.
     keys, target
         As `roles`.
-    drop_missing, ignore_columns : bool
-        See `microdata.read_table`; for all files.
+    same_generator : bool
+        Whether the releases are draws of one generator, to be judged together.
     partially_synthetic : bool
         Whether row i of each release was made from row i of the original.
+    drop_missing, ignore_columns : bool
+        See `microdata.read_table`; for all files.
+    quick : bool
+        Whether the intruder's model is left out; checked against the rules.
+    rules : str or Path
+        YAML file of `verdict.read_rules`, checked here; ``""``: none.
 
     Raises
     ------
     ValueError
-        For the first that holds: no release; a file that does not exist, or that `read_table`
-        refuses, or that has fewer than two records; `keys` or `target` as `roles` says; a
-        partially synthetic release of another size than the original, or with dropped records.
+        For the first that holds: no release; a file that does not exist, or that `read_table` or
+        `read_rules` refuses, or that has fewer than two records; `keys` or `target` as `roles`
+        says; a partially synthetic release of another size than the original, or with dropped
+        records; a rule on the model, which is left out.
     """
     if not released:
         raise ValueError("released is empty; it must name one file or more")
-    for path in [original, *released, *([schema] if schema not in ("", "acs") else [])]:
+    others = [path for path in (holdout, rules) if str(path)]
+    for path in [original, *released, *others, *([schema] if schema not in ("", "acs") else [])]:
         if not Path(path).is_file():
             raise ValueError(f"{str(path)!r}: there is no such file")
     if partially_synthetic and drop_missing:
@@ -157,12 +227,17 @@ def read(
             "drop_missing is set together with partially_synthetic; rows of tables of which "
             "records are dropped do not correspond"
         )
+    limited = verdict.read_rules(rules) if str(rules) else {}
+    if quick and "model" in limited:
+        raise ValueError(f"{rules}: there is a rule on the model, which quick leaves out")
     settings = {"drop_missing": drop_missing, "ignore_columns": ignore_columns}
     first = load(original, schema, rng=np.random.default_rng(), **settings)
-    tables = [first, *(read_table(path, first.schema, **settings) for path in released)]
-    for path, table in zip([original, *released], tables, strict=True):
+    paths = [original, *released, *([holdout] if str(holdout) else [])]
+    tables = [first, *(read_table(path, first.schema, **settings) for path in paths[1:])]
+    for path, table in zip(paths, tables, strict=True):
         if len(table.codes) < 2:
             raise ValueError(f"{path}: the table has {len(table.codes)} record; it needs 2 or more")
+    for path, table in zip(released, tables[1:], strict=False):
         if partially_synthetic and len(table.codes) != len(first.codes):
             raise ValueError(
                 f"{path}: the table has {len(table.codes):,} records; a partially synthetic "
@@ -177,18 +252,37 @@ def read(
         chosen.append(f"No keys were given: all {len(keys_at)} variables but the target.")
     of_files = [
         f"{Path(path).name}: {note}"
-        for path, table in zip([original, *released], tables, strict=True)
-        for note in table.notes
+        for path, table in zip(paths, tables, strict=True)
+        for note in (_records(table.codes, table.n_dropped), *table.notes)
     ]
     return Submission(
         schema=first.schema,
         original=first.codes,
-        released=tuple(table.codes for table in tables[1:]),
+        released=tuple(table.codes for table in tables[1 : 1 + len(released)]),
         keys=keys_at,
         target=target_at,
+        names=_apart([Path(path) for path in released]),
+        lines=first.lines,
+        held_out=tables[-1].codes if str(holdout) else None,
+        same_generator=same_generator,
         partially_synthetic=partially_synthetic,
         notes=(*of_files, *chosen),
     )
+
+
+def _records(codes: Codes, n_dropped: int) -> str:
+    if not n_dropped:
+        return f"{len(codes):,} records."
+    return f"{len(codes):,} of {len(codes) + n_dropped:,} records."
+
+
+def _apart(paths: Sequence[Path]) -> tuple[str, ...]:
+    """Names of files, with as many of their folders as it takes to tell them apart."""
+    for parts in range(1, max(len(path.parts) for path in paths) + 1):
+        names = tuple("/".join(path.parts[-parts:]) for path in paths)
+        if len(set(names)) == len(names):
+            return names
+    return tuple(f"{path.name} ({i})" for i, path in enumerate(paths, start=1))
 
 
 def roles(schema: Schema, keys: Sequence[str], target: str) -> tuple[tuple[int, ...], int]:
@@ -226,15 +320,18 @@ def roles(schema: Schema, keys: Sequence[str], target: str) -> tuple[tuple[int, 
     return tuple(at), target_at
 
 
-def assess(submission: Submission, draws: Draws, joined: Sequence[Draws]) -> Findings:
-    """Compute everything that the report says.
+def assess(
+    submission: Submission, draws: Draws | None = None, joined: Sequence[Draws] = ()
+) -> Findings:
+    """Compute everything that the report says of what is judged together.
 
     Parameters
     ----------
     submission : Submission
-        What is assessed.
-    draws : Draws
+        Its releases are taken together, as draws of one generator.
+    draws : Draws, optional
         Of the DPMPM, given the original records, with their allocations; two chains or more.
+        Where not given, the intruder's model is left out.
     joined : sequence of Draws
         Given the original joined with each release, likewise.
     """
@@ -242,26 +339,45 @@ def assess(submission: Submission, draws: Draws, joined: Sequence[Draws]) -> Fin
     levels, names = schema.n_levels.tolist(), schema.names
     keys, target = submission.keys, submission.target
     labels = [variable.labels for variable in schema.variables]
-    smallest = len(original) + min(len(z) for z in released)
-    most = min(smallest / RECORDS_A_PARAMETER, MOST_PARAMETERS)
+    smallest = min(len(z) for z in released)
+    most = min((len(original) + smallest) / RECORDS_A_PARAMETER, MOST_PARAMETERS)
     interactions = utility.n_parameters(levels, True) <= most
-    combinations, repetitions, _ = distinct(original)
-    sets = {"the original": draws}
-    sets |= {f"the original and release {i}": d for i, d in enumerate(joined, start=1)}
+    margins = utility.margins(original, released, levels, names)
+    pmse = utility.propensity(original, released, levels, interactions=interactions)
+    overlap = utility.interval_overlap(original, released, labels, names, keys, target)
     return Findings(
+        copies=tuple(leakage.copies(original, z, levels, submission.held_out) for z in released),
+        identity=tuple(leakage.identity(original, z, levels, keys) for z in released),
+        attributes=tuple(leakage.attributes(original, z, levels, keys, target) for z in released),
         measures=matching.measures(original, released, levels, keys, target),
         lacking=matching.without_each_key(original, released, levels, keys, target, names),
         matches=matching.match_risk(original, released, levels, keys)
         if submission.partially_synthetic
         else None,
-        margins=utility.margins(original, released, levels, names),
-        pmse=utility.propensity(original, released, levels, interactions=interactions),
-        overlap=utility.interval_overlap(original, released, labels, names, keys, target),
+        margins=margins,
+        pmse=pmse,
+        overlap=overlap,
+        losses=utility.losses(margins, overlap, pmse, len(original), smallest),
         interactions=interactions,
-        copies=copies(original, released, draws),
-        risks=model_risks(draws, joined, combinations, repetitions, target),
-        chains=convergence(sets, combinations),
+        model=None if draws is None else _model(submission, draws, joined),
     )
+
+
+def judge(name: str, submission: Submission, findings: Findings) -> verdict.Judgment:
+    """The verdict on what `assess` computed."""
+    target, model = submission.schema.names[submission.target], findings.model
+    lines = (
+        verdict.of_copies(findings.copies),
+        verdict.of_identity(findings.identity),
+        verdict.of_attributes(findings.attributes, target),
+        verdict.of_utility(findings.losses),
+        verdict.NOT_COMPUTED
+        if model is None
+        else verdict.of_model(
+            model.median, model.high, model.chains["r_hat_95"].max(), model.converged, target
+        ),
+    )
+    return verdict.judge(name, lines, findings.copies, target)
 
 
 def exposed(submission: Submission, findings: Findings) -> pd.DataFrame:
@@ -275,23 +391,152 @@ def exposed(submission: Submission, findings: Findings) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row a distinct combination: record, the labels of its values; repU and DiSCO, in how
-        many releases it counts as such; and the columns of `model_risks`. First those with the
-        largest repU, then DiSCO, then probability.
+        One row a distinct combination: lines, the first lines of the original's file that have it;
+        copied, whether it is alone in the original and occurs unchanged in a release; neighbors,
+        records of both files that differ from it in one variable; repU and DiSCO, in how many
+        releases it counts as such; the columns of `model_risks` where the model was not left out,
+        and repetitions; then its values, a column a variable, labels as text. First those that
+        are copied, of these those with fewest neighbors, then by repU and DiSCO.
     """
-    combinations, _, inverse = distinct(submission.original)
+    combinations, repetitions, inverse = distinct(submission.original)
     levels, of_keys = submission.schema.n_levels.tolist(), (submission.keys, submission.target)
     found = pd.DataFrame(0, index=inverse, columns=["repU", "DiSCO"])
     for released in submission.released:
         flags = matching.compare(submission.original, released, levels, *of_keys).flags
         found += flags[["repU", "DiSCO"]].to_numpy()
-    labels = submission.schema.decode(combinations).astype(str)
-    frame = findings.risks.copy()
-    frame.insert(0, "record", labels.agg(", ".join, axis=1))
-    for at, name in enumerate(found, start=1):  # records of one combination have the same flags
-        frame.insert(at, name, found[name].groupby(level=0).max())
-    order = ["repU", "DiSCO", "probability"]
-    return frame.sort_values(order, ascending=False, kind="stable").reset_index(drop=True)
+    found["copied"] = np.any([each.found for each in findings.copies], axis=0)
+    found["neighbors"] = np.min([each.neighbors for each in findings.copies], axis=0)
+    of_each = found.groupby(level=0).max()  # records of one combination have the same of all
+    lines = submission.lines
+    frame = pd.DataFrame({"lines": _lines(inverse, lines)})
+    for name in ("copied", "neighbors", "repU", "DiSCO"):
+        frame[name] = of_each[name].to_numpy()
+    if findings.model is None:
+        frame["repetitions"] = repetitions
+    else:
+        frame = pd.concat([frame, findings.model.risks], axis=1)
+    values = submission.schema.decode(combinations).astype(str)
+    taken = set(frame.columns)
+    values.columns = [f"{name} (value)" if name in taken else name for name in values]
+    order = ["copied", "neighbors", "repU", "DiSCO"]
+    sort = {"ascending": [False, True, False, False], "kind": "stable", "ignore_index": True}
+    # Only of those that are copied it matters how few neighbors they have.
+    by = frame.assign(neighbors=frame["neighbors"].where(frame["copied"], 0))
+    at = by.sort_values(order, **{**sort, "ignore_index": False}).index
+    return pd.concat([frame, values], axis=1).loc[at].reset_index(drop=True)
+
+
+def details(findings: Mapping[str, Findings], name: str) -> pd.DataFrame:
+    """What a function of `leakage` found, a row a release: release, then its attributes."""
+    rows = [
+        {"release": release} | asdict(each)
+        for release, of_one in findings.items()
+        for each in getattr(of_one, name)
+    ]
+    return pd.DataFrame(rows)
+
+
+def of_model(findings: Mapping[str, Findings], name: str) -> pd.DataFrame:
+    """One table of `Model` over all that was judged, with the column release."""
+    frames = [
+        getattr(each.model, name).assign(release=release)
+        for release, each in findings.items()
+        if each.model
+    ]
+    return pd.concat(frames, ignore_index=True)
+
+
+def terms(findings: Findings, n_levels: Sequence[int]) -> str:
+    """What the regression behind pMSE contains, and why no more."""
+    with_pairs, single = (utility.n_parameters(n_levels, pairs) for pairs in (True, False))
+    if findings.interactions:
+        return f"{with_pairs:,} parameters: all levels and all pairs of levels."
+    return (
+        f"{single:,} parameters, of levels alone: with pairs of levels they would be "
+        f"{with_pairs:,}, more than {MOST_PARAMETERS:,} or than one for {RECORDS_A_PARAMETER} "
+        "records. It sees no lost association; the distances of pairs do."
+    )
+
+
+def _lines(inverse: NDArray[np.int64], lines: NDArray[np.int64] | None) -> list[str]:
+    """First lines of the file that have each combination."""
+    lines = np.arange(1, len(inverse) + 1) if lines is None else lines
+    order = np.argsort(inverse, kind="stable")
+    parts = np.split(lines[order], np.cumsum(np.bincount(inverse))[:-1])
+    return [
+        ", ".join(map(str, part[:_LINES])) + (", ..." if len(part) > _LINES else "")
+        for part in parts
+    ]
+
+
+def _model(submission: Submission, draws: Draws, joined: Sequence[Draws]) -> Model:
+    original, released = submission.original, submission.released
+    combinations, repetitions, _ = distinct(original)
+    sets = {"the original": draws}
+    sets |= {f"the original and release {i}": d for i, d in enumerate(joined, start=1)}
+    risks, (logs, errors) = model_risks(draws, joined, combinations, repetitions, submission.target)
+    (median, high), error = np.exp(logs), 1.96 * errors[0]
+    return Model(
+        risks=risks,
+        copies=copies(original, released, draws),
+        chains=convergence(sets, combinations),
+        median=(float(median), float(median * np.exp(-error)), float(median * np.exp(error))),
+        high=float(high),
+    )
+
+
+def chains(
+    codes: Codes,
+    n_levels: NDArray[np.integer],
+    *,
+    n_classes: int,
+    n_draws: int,
+    n_chains: int,
+    most_iterations: int,
+    rng: np.random.Generator,
+    combinations: Codes,
+    label: str = "DPMPM",
+) -> Draws:
+    """Run chains of the intruder's model, longer ones until they agree or the longest have run.
+
+    The last round has `most_iterations` iterations a chain, half of them burn-in, each round
+    before a quarter of the next, down to one iteration for each draw. R-hat is that of the log
+    probabilities of `combinations`; chains agree where it is at most `diagnostics.MAX_R_HAT` for
+    95 % of these.
+
+    Parameters
+    ----------
+    codes, n_levels, n_classes, n_draws, n_chains, rng, label
+        As `dpmpm.sample_posterior`.
+    most_iterations : int
+        Iterations of a chain of the last round.
+    combinations : (n_combinations, p) int
+        See `convergence`.
+
+    Returns
+    -------
+    Draws
+        Of the last round that ran.
+    """
+    drawn = None
+    for iterations in rounds(most_iterations, n_draws):
+        drawn = dpmpm.sample_posterior(
+            codes, n_levels, n_classes=n_classes, burn_in=iterations // 2, n_draws=n_draws,
+            thin=max(1, iterations // 2 // n_draws), n_chains=n_chains, rng=rng,
+            keep_allocations=True, label=f"{label}, {iterations:,} iterations",
+        )  # fmt: skip
+        if convergence({label: drawn}, combinations)["apart"].iloc[0] <= APART:
+            break
+    assert drawn is not None
+    return drawn
+
+
+def rounds(most_iterations: int, n_draws: int) -> list[int]:
+    """Iterations of a chain in each round, the last one's first of all set."""
+    iterations = [max(most_iterations, 2 * n_draws)]
+    while iterations[0] // LONGER >= 2 * n_draws:
+        iterations.insert(0, iterations[0] // LONGER)
+    return iterations
 
 
 # ----------------------------------------------------------------------------- posterior risks
@@ -303,7 +548,7 @@ def model_risks(
     combinations: Codes,
     repetitions: NDArray[np.integer],
     target: int,
-) -> pd.DataFrame:
+) -> tuple[pd.DataFrame, tuple[NDArray[np.float64], NDArray[np.float64]]]:
     """Risks under an intruder who knows all other records and takes the DPMPM for the generator.
 
     Two questions on each original combination, both answered by `disclosure.predictive_ratio`.
@@ -327,20 +572,23 @@ def model_risks(
 
     Returns
     -------
-    DataFrame
+    risks : DataFrame
         One row a combination: repetitions; probability (of the whole true record), log_mcse and
         rank among support_size candidates; target_prior and target_probability (of the true
         target), log_gain, the logarithm of their ratio, and log_gain_mcse. Errors come from
         between chains.
+    quantiles : ((2,) float, (2,) float)
+        Median and 95th percentile of log_gain over the records, and their errors between chains.
     """
     start = 1 + int((draws.n_levels[:target] - 1).sum())
     of_target = [0, *range(start, start + int(draws.n_levels[target]) - 1)]
-    frames = []
+    frames, targets = [], []
     for first in range(0, len(combinations), _BLOCK):
         some = combinations[first : first + _BLOCK]
         data, *others = (left_out_ratios(d, some)[0] for d in (draws, *joined))
         risk = predictive_ratio(data, others)
-        before, gain, error = _gain(data[..., of_target], [z[..., of_target] for z in others])
+        targets.append([z[..., of_target] for z in (data, *others)])
+        before, gain, error = _gain(targets[-1][0], targets[-1][1:])
         frames.append(
             pd.DataFrame(
                 {
@@ -356,7 +604,19 @@ def model_risks(
                 }
             )
         )
-    return pd.concat(frames, ignore_index=True)
+    sets = [np.concatenate(blocks, axis=1) for blocks in zip(*targets, strict=True)]
+    order = np.repeat(np.arange(len(combinations)), repetitions)
+
+    def quantiles(*of_sets: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.quantile(_told(*of_sets)[order], [0.5, 0.95])
+
+    return pd.concat(frames, ignore_index=True), between_chains(quantiles, sets)
+
+
+def _told(of_data: NDArray[np.float64], *of_joined: NDArray[np.float64]) -> NDArray[Any]:
+    """Log of posterior over prior of the truth, from the logs of the chains' means."""
+    total = reduce(np.add, of_joined) - (len(of_joined) - 1) * of_data
+    return posterior(total)[:, 0] - posterior(of_data)[:, 0]
 
 
 def _gain(
@@ -367,13 +627,8 @@ def _gain(
     The prior is p(x | D_-i), from the chains that the posterior has in its denominator m times:
     both are taken anew where a chain is left out.
     """
-
-    def told(of_data: NDArray[np.float64], *of_joined: NDArray[np.float64]) -> NDArray[Any]:
-        total = reduce(np.add, of_joined) - (len(joined) - 1) * of_data
-        return posterior(total)[:, 0] - posterior(of_data)[:, 0]
-
     before = posterior(logsumexp(data, axis=0))[:, 0]
-    return before, *between_chains(told, [data, *joined])
+    return before, *between_chains(_told, [data, *joined])
 
 
 def copies(original: Codes, released: Sequence[Codes], draws: Draws) -> pd.DataFrame:
@@ -464,232 +719,32 @@ def convergence(sets: dict[str, Draws], combinations: Codes) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-# ------------------------------------------------------------------------------------- verdict
+# ------------------------------------------------------------------------------------ an example
+
+EXAMPLE = """**The example** releases one simulated table of 500 records in three ways. *Independent
+margins* draws each column by itself. *DPMPM* draws records from a mixture that was fitted to the
+table. *Half copied* hands out half of the rows as they are, among such draws."""
+_EXAMPLE_VARIABLES = ("SEX", "AGEP", "RACE1P", "MAR", "SCHL", "WKL", "DIS", "HICOV")
 
 
-def verdict(submission: Submission, findings: Findings) -> dict[str, str]:
-    """The report in a few sentences, each number with direction, uncertainty and baseline.
-
-    Nothing in it names a record.
-
-    Returns
-    -------
-    dict of str to str
-        Text by topic: overall, tables, identity, copies, attributes, driver, matches (of partially
-        synthetic releases), model, convergence and utility.
-    """
-    found = findings.measures.set_index("measure")
-    words = {name: _word(found.loc[name]) for name in ("repU", "DiSCO")}
-    same = findings.copies.set_index("measure").loc["copies"]
-    words["copies"] = _word(pd.Series(dict(same) | {"se": same[["se", "baseline_sd"]].max()}))
-    model, learned = _of_model(submission, findings.risks)
-    use, useful = _of_utility(submission, findings)
-    texts = {
-        "overall": f"{_of_words(words)} {learned} {useful}",
-        "tables": _of_tables(submission),
-        "identity": (
-            f"{_share(found.loc['repU'])} of the original records are alone with their keys both "
-            f"in the original and in a release (repU, higher is riskier). Keys drawn from their "
-            f"margins would give {_percent(found.loc['repU', 'baseline'])}: {words['repU']}. No "
-            f"more than {_percent(found.loc['UiO', 'mean'])} are alone with their keys in the "
-            "original, and a match is not yet the person."
-        ),
-        "copies": _of_copies(same, words["copies"]),
-        "attributes": (
-            f"For {_share(found.loc['DiSCO'])} of the original records all released ones with the "
-            "same keys agree on one target, and it is the true one (DiSCO, higher is riskier). "
-            f"Targets drawn from their margin would give "
-            f"{_percent(found.loc['DiSCO', 'baseline'])}: {words['DiSCO']}. {_of_tcap(found)}"
-        ),
-        "driver": _of_driver(findings.lacking),
-    }
-    if findings.matches is not None:
-        texts["matches"] = _of_matches(findings.matches, len(submission.original))
-    return texts | {
-        "model": model,
-        "convergence": _of_chains(findings, len(submission.released)),
-        "utility": use,
-    }
+def example(
+    n_records: int, keys: Sequence[str], target: str, *, rng: np.random.Generator
+) -> Submission:
+    """Simulated records of the survey with eight of its variables, and no release yet."""
+    population = load("", n_records=n_records, rng=rng)
+    at = population.schema.positions(_EXAMPLE_VARIABLES, "variables")
+    schema = Schema(tuple(population.schema.variables[k] for k in at))
+    notes = (f"No files were given: an example, {n_records} simulated records with 8 variables.",)
+    roles_of = roles(schema, keys, target)
+    return Submission(schema, population.codes[:, at], (), *roles_of, notes=notes)
 
 
-def _percent(value: float) -> str:
-    return "no value" if np.isnan(value) else f"{100 * value:.1f}\u00a0%"
-
-
-def _share(row: pd.Series) -> str:
-    """A mean share and its error between releases."""
-    if np.isnan(row["se"]):
-        return f"{_percent(row['mean'])} (one release, spread unknown)"
-    return f"{_percent(row['mean'])} (standard error {100 * row['se']:.1f})"
-
-
-def _word(row: pd.Series) -> str:
-    """How a mean share stands to its baseline, beyond its error."""
-    if np.isnan(row["mean"]) or np.isnan(row["baseline"]):
-        return "not comparable"
-    over = row["mean"] - row["baseline"]
-    if abs(over) <= max(NOTABLE, ERRORS * np.nan_to_num(row["se"])):
-        return "about the baseline"
-    if over < 0:
-        return "below the baseline"
-    return "far above the baseline" if over > max(FAR, row["baseline"]) else "above the baseline"
-
-
-def _of_words(words: dict[str, str]) -> str:
-    parts = []
-    for word in ("far above the baseline", "above the baseline"):
-        if names := [name for name, own in words.items() if own == word]:
-            parts.append(f"{' and '.join(names)} {word}")
-    if not parts:
-        return "No match-based risk is above what the margins alone would give."
-    return f"Match-based risk: {', '.join(parts)}."
-
-
-def _of_tables(submission: Submission) -> str:
-    names, m = submission.schema.names, len(submission.released)
-    sizes = [f"{len(z):,}" for z in submission.released]
-    same = len(set(sizes)) == 1
-    records = (
-        f"{sizes[0]} records{' each' if m > 1 else ''}" if same else f"{', '.join(sizes)} records"
-    )
-    return (
-        f"{m} release{'s' if m > 1 else ''} of {records}, made from {len(submission.original):,} "
-        f"original ones. The intruder knows {', '.join(names[k] for k in submission.keys)} (keys) "
-        f"and wants {names[submission.target]} (target)."
-    )
-
-
-def _of_copies(row: pd.Series, word: str) -> str:
-    if np.isnan(row["mean"]):
-        return "No original record is alone with all its values."
-    return (
-        f"Of the original records that are alone with all their values {_share(row)} occur "
-        "unchanged in a release (higher is riskier). A release from the DPMPM fitted without the "
-        f"record would have {_percent(row['baseline'])} of them (standard error "
-        f"{100 * row['baseline_mcse']:.1f}; give or take {100 * row['baseline_sd']:.1f} by chance)"
-        f": {word}."
-    )
-
-
-def _of_tcap(found: pd.DataFrame) -> str:
-    row = found.loc["TCAP"]
-    if np.isnan(row["mean"]):
-        return "TCAP has no value: no released record that an intruder could aim at is matched."
-    return (
-        f"Released records that an intruder could aim at are right with probability "
-        f"{_share(row)} (TCAP, higher is riskier; baseline {_percent(row['baseline'])})."
-    )
-
-
-def _of_driver(lacking: pd.DataFrame) -> str:
-    wide = lacking.pivot(index="left_out", columns="measure", values="mean")
-    full, fewer = wide.loc[""], wide.drop("")
-    sentences = []
-    for name in ("repU", "DiSCO"):
-        key = fewer[name].idxmin()
-        if fewer.loc[key, name] < full[name]:
-            sentences.append(
-                f"{name} would fall most without {key}, from {_percent(full[name])} to "
-                f"{_percent(fewer.loc[key, name])}."
-            )
-        else:
-            sentences.append(f"{name} would not fall for an intruder who lacks any one key.")
-    return " ".join(sentences)
-
-
-def _of_matches(matches: pd.DataFrame, n: int) -> str:
-    found = matches.set_index("measure")
-    expected, true, false = (
-        found.loc[name] for name in ("expected_match_risk", "true_match_rate", "false_match_rate")
-    )
-    error = "" if np.isnan(expected["se"]) else f" (standard error {expected['se']:.1f})"
-    return (
-        f"Of {n:,} records an intruder who picks at random among those with the right keys is "
-        f"expected to match {expected['mean']:.1f}{error} to their own (higher is riskier; "
-        f"{expected['baseline']:.1f} if rows were shuffled). {_share(true)} have one such record "
-        f"and it is their own; of single ones {_share(false)} are another's (higher is safer)."
-    )
-
-
-def _of_model(submission: Submission, risks: pd.DataFrame) -> tuple[str, str]:
-    """The sentences on the model-based risks, and the one for the overall verdict."""
-    w = risks["repetitions"] / risks["repetitions"].sum()
-    top = risks.loc[risks["probability"].idxmax()]
-    size = int(top["support_size"])
-    first = w[risks["rank"] == 1].sum()
-    order = np.argsort(risks["log_gain"], kind="stable")
-    reached = np.searchsorted(np.cumsum(w.iloc[order]), [0.5, 0.95])
-    median, high = np.exp(risks["log_gain"].iloc[order].iloc[reached.clip(max=len(w) - 1)])
-    sure = risks["log_gain"] - ERRORS * risks["log_gain_mcse"] > np.log(2)
-    doubled = w[sure].sum()
-    target = submission.schema.names[submission.target]
-    text = (
-        "For an intruder who knows all other records and takes the DPMPM for the generator, which "
-        "is an assumption of this report, not a fact about the release: the true record is the "
-        f"most probable of its {size} candidates for {_percent(first)} of the records (higher is "
-        f"riskier; {_percent(1 / size)} if their order meant nothing). Its largest probability is "
-        f"{top['probability']:.3f} (standard error {_percent(top['log_mcse'])} of it); before "
-        f"the release it is {1 / size:.3f}. Where only {target} is unknown, the release multiplies "
-        f"the probability of the true value by {median:.2f} for the median record and {high:.2f} "
-        "at the 95th percentile (1 if it told nothing, higher is riskier); for "
-        f"{_percent(doubled)} it more than doubles it, beyond twice the error. The standard error "
-        f"of a record's factor is {_percent(risks['log_gain_mcse'].median())} of it (median)."
-    )
-    mean = np.exp((w * risks["log_gain"]).sum())
-    return text, (
-        "For an intruder who knows all other records and believes in the DPMPM it multiplies the "
-        f"probability of the true {target} by {mean:.2f} on (geometric) average."
-    )
-
-
-def _of_utility(submission: Submission, findings: Findings) -> tuple[str, str]:
-    """The sentences on utility, and the one for the overall verdict."""
-    n = len(submission.original)
-    fresh = np.mean([1 + len(z) / n for z in submission.released])
-    ratio = findings.pmse.set_index("measure").loc["ratio"]
-    overlap = findings.overlap
-    terms = "levels and pairs of levels" if findings.interactions else "levels, without their pairs"
-    error = "" if np.isnan(ratio["se"]) else f" (standard error {ratio['se']:.2f})"
-    known = overlap["mean"].notna()
-    shared = (
-        f"Intervals of the {known.sum()} regression coefficients that can be compared overlap by "
-        f"{overlap['mean'].mean():.2f} on average (1 is the best; sampling alone would give "
-        f"{overlap['baseline'].mean():.2f})."
-        if known.any()
-        else "No coefficient of the regression can be compared."
-    )
-    text = (
-        f"A regression on {terms} that tries to tell original from released records has a pMSE of "
-        f"{ratio['mean']:.2f}{error} times what a correct model would (lower is more useful; 1 is "
-        f"a correct model's, {fresh:.2f} a fresh sample's of the same population). {shared}"
-    )
-    if np.isnan(ratio["mean"]):
-        return f"The tables are constant: pMSE has no reference. {shared}", "Utility is unknown."
-    if ratio["mean"] < TOO_CLOSE:
-        word = "closer to the original than fresh draws could be: look for copied records"
-    elif ratio["mean"] <= CLOSE * fresh:
-        word = "close to a correct model's"
-    else:
-        word = "limited" if ratio["mean"] <= DISTANT * fresh else "poor"
-    return text, f"Utility is {word}."
-
-
-def _of_chains(findings: Findings, m: int) -> str:
-    chains, risks = findings.chains, findings.risks
-    of_data, worst = chains.iloc[0], chains.loc[chains["r_hat_95"].idxmax()]
-    error = risks["log_mcse"].median()
-    text = (
-        f"The model-based numbers come from {int(chains['chains'].sum())} Markov chains. The error "
-        f"of those on the original enters {m} time{'s' if m > 1 else ''}, once for each release; "
-        f"with it, and by the spread between chains, the standard error of a record's probability "
-        f"is {_percent(error)} of it (median). R-hat of the combinations' log probabilities is "
-        f"{of_data['r_hat_median']:.3f} (median, given the original); its 95th percentile in the "
-        f"worst set of chains is {worst['r_hat_95']:.3f}."
-    )
-    if (chains["apart"] > 0.05).any():
-        return (
-            f"{text} That is NOT converged: R-hat is above {diagnostics.MAX_R_HAT} for "
-            f"{_percent(chains['apart'].max())} of the combinations in that or another set. Read "
-            "the model-based risks as rough, and run longer chains before they decide anything."
-        )
-    return f"{text} There is no sign that the chains disagree."
+def with_releases(submission: Submission, draws: Draws, *, rng: np.random.Generator) -> Submission:
+    """The example's releases: independent margins, a draw from the model, and half of it copied."""
+    records, levels, n = submission.original, submission.schema.n_levels, len(submission.original)
+    independent = np.column_stack([rng.choice(column, n) for column in records.T])
+    (chain,), (draw,) = dpmpm.spread_positions(draws, 1)
+    modeled = dpmpm.synthesize(draws.pi[chain, draw], draws.phi[chain, draw], levels, n, rng)
+    copied = np.where(rng.random((n, 1)) < 0.5, records, modeled)[rng.permutation(n)]
+    names = ("independent margins", "DPMPM", "half copied")
+    return replace(submission, released=(independent, modeled, copied), names=names)

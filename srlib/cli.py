@@ -1,10 +1,11 @@
 """The command line: run, assess, sweep, collect, build, course, new, report, site, parameters."""
 
+import csv
 import json
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -25,6 +26,8 @@ from srlib.parameters import (
 if TYPE_CHECKING:
     from srlib.sweep import Sweep
 
+
+BROKEN = 3  # exit status of a release that breaks a rule
 
 # Where outputs/ lies for an option --output that is not given.
 _OF_PROJECT = "of the project or, outside one, of the working folder"
@@ -133,7 +136,7 @@ def run(
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 # Parameters of the report that name files: other contents are another question.
-_ASSESSED = ("original", "released", "schema")
+_ASSESSED = ("original", "released", "schema", "holdout", "rules")
 
 
 @main.command()
@@ -142,6 +145,12 @@ _ASSESSED = ("original", "released", "schema")
 @click.option("--schema", help="YAML file with the levels; those that ORIGINAL has if not given.")
 @click.option("--keys", metavar="A,B", help="What the intruder knows; all but the target.")
 @click.option("--target", metavar="C", help="What the intruder wants; the last that is no key.")
+@click.option("--holdout", help="CSV file of people of the same population, not in ORIGINAL.")
+@click.option(
+    "--same-generator", is_flag=True, help="Average the RELEASED tables, draws of one generator."
+)
+@click.option("--quick", is_flag=True, help="Leave out the intruder's model, most of the time.")
+@click.option("--rules", help="YAML file of limits; exit status 3 where a release breaks one.")
 @click.option("--name", help="Folder of the report; the first RELEASED's name if not given.")
 @click.option(
     "-p",
@@ -163,6 +172,10 @@ def assess(
     schema: str | None,
     keys: str | None,
     target: str | None,
+    holdout: str | None,
+    same_generator: bool,
+    quick: bool,
+    rules: str | None,
     name: str | None,
     overrides: tuple[tuple[str, str], ...],
     output: Path | None,
@@ -170,8 +183,8 @@ def assess(
 ) -> None:
     """Report on the risk and utility of RELEASED tables that were made from an ORIGINAL one.
 
-    All are CSV files of categorical columns; any tool may have made the released ones. It works
-    in any folder.
+    All are CSV files of categorical columns; any tool may have made the released ones. Each is
+    judged by itself, the worst first. It works in any folder.
 
     An earlier report in the folder assess/NAME/ is replaced only by one on the same file contents
     with the same parameters; any other goes to NAME-2, NAME-3 and so on.
@@ -180,7 +193,9 @@ def assess(
     given: dict[str, object] = {"original": str(original), "released": [str(z) for z in released]}
     given |= {"schema": schema} if schema else {}
     given |= {"keys": [key.strip() for key in keys.split(",")]} if keys else {}
-    given |= {"target": target} if target else {}
+    chosen: dict[str, object] = {"target": target, "holdout": holdout, "rules": rules}
+    chosen |= {"same_generator": same_generator, "quick": quick}
+    given |= {name: value for name, value in chosen.items() if value}
     request = resolve(root, "assess", overrides=overrides)
     request = replace(
         request,
@@ -207,19 +222,40 @@ def assess(
         click.echo(str(error), err=True)
         raise SystemExit(1) from None
     results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
-    verdict = {
-        topic.removeprefix("verdict_"): results.pop(topic)
-        for topic in list(results)
-        if topic.startswith("verdict_")
-    }
+    releases, broken = _verdict(folder / "tables")
     report = folder / "report.html"
     if as_json:
-        document = {"report": str(report), "verdict": verdict, "results": results}
+        document = {"report": str(report), "first": results.pop("first"), "releases": releases}
+        document |= {"broken_rules": broken, "results": results}
         click.echo(json.dumps(document, indent=1, ensure_ascii=False))
-        return
-    for topic, text in verdict.items():
-        click.echo(f"{topic}: {text}")
-    click.echo(f"report: {shown(report)}")
+    else:
+        for release in releases:
+            click.echo(release["first"])
+            for topic, line in release["lines"].items():
+                click.echo(f"{topic}: {line['text']}")
+            click.echo()
+        click.echo(f"report: {shown(report)}")
+    for rule in broken:
+        click.echo(f"broken rule: {rule['release']}: {rule['topic']} {rule['reason']}", err=True)
+    if broken:
+        raise SystemExit(BROKEN)
+
+
+def _verdict(tables: Path) -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
+    """Read the verdict on each release, and the rules that are broken, from a run's tables."""
+
+    def rows(name: str) -> list[dict[str, str]]:
+        with (tables / name).open(encoding="utf-8", newline="") as file:
+            return list(csv.DictReader(file))
+
+    releases: dict[str, dict[str, Any]] = {}
+    for row in rows("verdict.csv"):
+        head = {name: row.pop(name) for name in ("release", "advice", "first")}
+        release = releases.setdefault(head["release"], head | {"lines": {}})
+        topic, level, text = (row.pop(name) for name in ("topic", "level", "text"))
+        numbers = {name: float(value) if value else None for name, value in row.items()}
+        release["lines"][topic] = {"level": level, **numbers, "text": text}
+    return list(releases.values()), rows("broken_rules.csv")
 
 
 def _folder_name(root: Path, text: str) -> str:

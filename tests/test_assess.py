@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +12,13 @@ import pytest
 from click.testing import CliRunner, Result
 from enumeration import log_marginal_likelihood
 
-from srlib import assessment, dpmpm, matching, mechanism
+from srlib import assessment, dpmpm, leakage, matching, mechanism, verdict
 from srlib.cli import main
 from srlib.microdata import distinct
 from srlib.schema import Schema
 
-SMALL = {"n_classes": 3, "burn_in": 20, "n_draws": 20, "thin": 1, "n_chains": 2}
-SETTINGS = [
-    text
-    for name, value in (SMALL | {"n_chains_joined": 2}).items()
-    for text in ("-p", name, str(value))
-]
+SMALL = {"n_classes": 3, "n_draws": 20, "n_chains": 2, "most_iterations": 40}
+SETTINGS = [text for name, value in SMALL.items() for text in ("-p", name, str(value))]
 SCHEMA = """
 variables:
   - name: job
@@ -62,18 +59,20 @@ def assess(*arguments: str) -> Result:
 
 def test_the_report_of_two_releases(folder: Path) -> None:
     given = ["--schema", "schema.yaml", "--keys", "town, job", "--target", "sick", *SETTINGS]
-    result = assess("original.csv", "made.csv", "again.csv", *given, "--json")
+    result = assess("original.csv", "made.csv", "again.csv", *given, "--same-generator", "--json")
     assert result.exit_code == 0, result.output
     document = json.loads(result.stdout)
-    assert set(document) == {"report", "verdict", "results"}
+    assert list(document) == ["report", "first", "releases", "broken_rules", "results"]
     run = folder / "out/assess/made"
     assert Path(document["report"]) == run / "report.html"
-    assert list(document["verdict"]) == [
-        *("overall", "tables", "identity", "copies", "attributes", "driver"),
-        *("model", "convergence", "utility"),
-    ]
-    assert "2 releases of 50, 70 records, made from 60 original" in document["verdict"]["tables"]
-    assert "knows town, job (keys) and wants sick (target)" in document["verdict"]["tables"]
+    (judged,) = document["releases"]
+    assert judged["release"] == "made.csv and 1 more"
+    assert judged["first"] == document["first"]
+    assert list(judged["lines"]) == ["copies", "identity", "attributes", "utility", "model"]
+    assert list(judged["lines"]["copies"]) == ["level", "value", "low", "high", "baseline", "text"]
+    assert document["broken_rules"] == []
+    notebook = (run / "notebook.ipynb").read_text(encoding="utf-8")
+    assert "knows town, job (keys) and wants sick (target)." in notebook
 
     tables = [pd.read_csv(folder / name) for name in ("original.csv", "made.csv", "again.csv")]
     columns = [["town", "job", "sick"].index(name) for name in tables[0]]
@@ -89,18 +88,76 @@ def test_the_report_of_two_releases(folder: Path) -> None:
             found = document["results"][f"{name}_{column}"]
             assert found == pytest.approx(expected.loc[name, column])
     assert document["results"]["UiO_baseline"] is None
+    repeated = np.mean([leakage.copies(codes[0], z, [3, 4, 2]).repeated for z in codes[1:]])
+    copies = pd.read_csv(run / "tables/copies.csv")
+    assert copies["repeated"].mean() == pytest.approx(repeated)
 
     of_each = pd.read_csv(run / "tables/records.csv")
     assert of_each["repetitions"].sum() == 60
     assert (of_each["support_size"] == 1 + 2 + 3 + 1).all()
+    for row in of_each.itertuples():  # the header is line 1
+        lines = [int(line) for line in row.lines.split(", ") if line != "..."]
+        for line in lines:
+            record = tables[0].iloc[line - 2].replace({"a": "<b>clerk</b>", "b": "smith"})
+            assert record.replace({"c": "cook"}).tolist() == [row.job, row.town, row.sick]
     assert (run / "tables/CONFIDENTIAL.txt").read_text() == "records.csv\n"
     provenance = json.loads((run / "provenance.json").read_text())
     assert provenance["changed_parameters"]["keys"] == ["town", "job"]
     assert "<b>clerk" not in (run / "report.html").read_text(encoding="utf-8")
-    record = of_each["record"].iloc[0].replace("<", "&lt;").replace(">", "&gt;")
-    assert record in (run / "report.html").read_text(encoding="utf-8")
+    assert "&lt;b&gt;clerk" in (run / "report.html").read_text(encoding="utf-8")
     assert CliRunner().invoke(main, ["report", str(run), "--public"]).exit_code == 0
-    assert record not in (run / "report-public.html").read_text(encoding="utf-8")
+    lines_of_file = f"<td>{of_each['lines'].iloc[0]}</td>"
+    assert lines_of_file in (run / "report.html").read_text(encoding="utf-8")
+    assert lines_of_file not in (run / "report-public.html").read_text(encoding="utf-8")
+
+
+def test_candidates_are_judged_one_by_one(folder: Path) -> None:
+    records(60, 1).sample(frac=1, random_state=1).to_csv("copy.csv", index=False)
+    given = ["--schema", "schema.yaml", "--target", "sick", "--quick"]
+    result = assess("original.csv", "made.csv", "copy.csv", *given)
+    assert result.exit_code == 0, result.output
+    printed = result.stdout.splitlines()
+    assert printed[0] == "Do not release copy.csv: it is the original itself."
+    assert [line.partition(":")[0] for line in printed[1:6]] == [
+        *("copies", "identity", "attributes", "utility", "model")
+    ]
+    assert printed[7].endswith(("fresh sample.", "limited.", "little use.", "with their values."))
+    assert "made.csv" in printed[7]
+    assert printed[-1] == "report: out/assess/made/report.html"
+    results = json.loads((folder / "out/assess/made/results.json").read_text())
+    assert {"made_csv_repU_mean", "copy_csv_repU_mean"} <= set(results)
+
+
+def test_rules_that_are_broken_end_with_a_status_of_their_own(folder: Path) -> None:
+    Path("rules.yaml").write_text("copies: {worst_level: none}\nidentity: {value_at_most: 1}\n")
+    given = ["--schema", "schema.yaml", "--quick", "--rules", "rules.yaml"]
+    result = assess("original.csv", "original.csv", *given)
+    assert result.exit_code == 3
+    reason = "broken rule: original.csv: copies is 'found'; at worst 'none' is allowed"
+    assert reason in result.stderr
+    broken = pd.read_csv(folder / "out/assess/original/tables/broken_rules.csv")
+    assert broken["topic"].tolist() == ["copies"]
+    Path("rules.yaml").write_text("copies: {worst_level: found}\n")
+    assert assess("original.csv", "original.csv", *given).exit_code == 0
+
+
+def test_people_held_out_and_dropped_records_are_counted(folder: Path) -> None:
+    frame = records(60, 1)
+    frame.loc[:9, "job"] = ""
+    frame.to_csv("original.csv", index=False)
+    given = ["--schema", "schema.yaml", "--quick", "--holdout", "again.csv"]
+    result = assess("original.csv", "made.csv", *given, "-p", "drop_missing", "true")
+    assert result.exit_code == 0, result.output
+    notebook = (folder / "out/assess/made/notebook.ipynb").read_text(encoding="utf-8")
+    assert "original.csv: 50 of 60 records." in notebook
+    assert "made.csv: 50 records." in notebook
+    table = pd.read_csv(folder / "out/assess/made/tables/records.csv")
+    lines = table["lines"].str.split(", ").explode().loc[lambda x: x != "..."].astype(int)
+    assert lines.min() >= 12  # the header, and ten records that were dropped
+    copies = pd.read_csv(folder / "out/assess/made/tables/copies.csv")
+    kept = {tuple(row) for row in frame.iloc[10:].to_numpy()}
+    others = np.mean([tuple(row) in kept for row in records(70, 3).to_numpy()])
+    assert copies["others"].iloc[0] == pytest.approx(others)
 
 
 def test_two_records_and_one_constant_release(folder: Path) -> None:
@@ -108,10 +165,10 @@ def test_two_records_and_one_constant_release(folder: Path) -> None:
     Path("made.csv").write_text("a,b\nx,u\nx,u\n")
     result = assess("original.csv", "made.csv", *SETTINGS, "-p", "partially_synthetic", "true")
     assert result.exit_code == 0, result.output
-    assert "1 release of 2 records, made from 2 original ones" in result.output
-    assert "one release, spread unknown" in result.output
-    assert "matches: Of 2 records" in result.output
+    assert " made.csv" in result.stdout.splitlines()[0]
     assert result.output.endswith("report: out/assess/made/report.html\n")
+    matches = pd.read_csv(folder / "out/assess/made/tables/match_risk.csv")
+    assert matches["measure"].tolist()[0] == "expected_match_risk"
 
 
 def test_a_notebook_that_fails_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,6 +268,18 @@ HEADER = "job,town,sick"
         ),
         (None, ["original.csv", "made.csv", "-p", "n_chains", "1"], "n_chains = 1 is out of range"),
         (None, ["original.csv", "made.csv", "-p", "n_chain", "4"], "did you mean 'n_chains'?"),
+        (None, ["original.csv", "made.csv", "--holdout", "no.csv"], "'no.csv': there is no such"),
+        (None, ["original.csv", "made.csv", "--rules", "no.yaml"], "'no.yaml': there is no such"),
+        (
+            replaced("rules.yaml", "copies: {worst_level: bad}"),
+            ["original.csv", "made.csv", "--rules", "rules.yaml"],
+            "rules.yaml: copies: worst_level is 'bad'; allowed are none, undecided, signs, found",
+        ),
+        (
+            replaced("rules.yaml", "model: {value_at_most: 2}"),
+            ["original.csv", "made.csv", "--rules", "rules.yaml", "--quick"],
+            "rules.yaml: there is a rule on the model, which quick leaves out",
+        ),
     ],
 )
 def test_bad_input_is_one_error_before_a_kernel(
@@ -242,12 +311,16 @@ def test_keys_and_target_that_are_not_given() -> None:
 def test_what_was_chosen_is_noted(folder: Path) -> None:
     submission = assessment.read("original.csv", ["made.csv"], "schema.yaml")
     assert submission.notes == (
+        "original.csv: 60 records.",
+        "made.csv: 50 records.",
         "No target was given: sick, the last that is no key.",
         "No keys were given: all 2 variables but the target.",
     )
     inferred = assessment.read("original.csv", ["made.csv"], keys=["job"], target="town")
     assert inferred.notes == (
+        "original.csv: 60 records.",
         "original.csv: No schema was given: the levels are the values that the file has.",
+        "made.csv: 50 records.",
     )
     with pytest.raises(ValueError, match="released is empty"):
         assessment.read("original.csv", [])
@@ -294,7 +367,7 @@ def test_risks_of_target_and_record_by_enumeration() -> None:
     releases = [np.array([(0, 0), (1, 2), (0, 1)], np.uint8), np.array([(0, 2)], np.uint8)]
     combinations, repetitions = data[:3], np.array([1, 1, 2])
     joined = [draws_of(np.vstack([data, z]), levels) for z in releases]
-    risks = assessment.model_risks(
+    risks, (logs, errors) = assessment.model_risks(
         draws_of(data, levels), joined, combinations, repetitions, target
     )
 
@@ -324,6 +397,9 @@ def test_risks_of_target_and_record_by_enumeration() -> None:
         assert abs(np.log(row["probability"]) - exact) < 5 * row["log_mcse"]
     assert (risks["log_gain_mcse"] < 0.05).all()
     assert (risks["support_size"] == 4).all()
+    of_records = np.repeat(risks["log_gain"], repetitions)
+    assert logs.tolist() == pytest.approx(np.quantile(of_records, [0.5, 0.95]).tolist())
+    assert ((errors > 0) & (errors < 0.05)).all()
 
 
 def submitted(released: list[pd.DataFrame], n: int = 120) -> assessment.Submission:
@@ -348,52 +424,120 @@ def found(submission: assessment.Submission, **settings: int) -> assessment.Find
 CHAINS = {"n_draws": 400, "n_classes": 1}
 
 
-def test_the_verdict_on_a_copy_and_on_a_fresh_sample() -> None:
+def judge(submission: assessment.Submission, **settings: int) -> verdict.Judgment:
+    return assessment.judge("made", submission, found(submission, **settings))
+
+
+def test_the_verdict_on_a_copy_and_on_fresh_samples() -> None:
     copy, fresh = submitted([records(120, 5)]), submitted([records(120, 6), records(120, 7)])
-    of_copy, of_fresh = (assessment.verdict(s, found(s, **CHAINS)) for s in (copy, fresh))
-    assert "closer to the original than fresh draws could be" in of_copy["overall"]
-    assert "DiSCO" in of_copy["overall"]
-    assert "pMSE of 0.00 times" in of_copy["utility"]
-    assert "overlap by 1.00 on average" in of_copy["utility"]
-    assert "one release, spread unknown" in of_copy["identity"]
-    assert "100.0\xa0% (one release, spread unknown) occur unchanged" in of_copy["copies"]
-    assert "Utility is close to a correct model's." in of_fresh["overall"]
-    assert "2.00 a fresh sample's" in of_fresh["utility"]
-    assert "(standard error" in of_fresh["identity"]
-    assert "enters 2 times" in of_fresh["convergence"]
-    assert "no sign that the chains disagree" in of_fresh["convergence"]
-    assert all("an assumption of this report" in v["model"] for v in (of_copy, of_fresh))
+    of_copy, of_fresh = (judge(s, **CHAINS) for s in (copy, fresh))
+    assert of_copy.first == "Do not release made: it is the original itself."
+    assert of_copy.lines[0].text.endswith("it is the original itself, row by row.")
+    assert of_fresh.advice == "nothing found"
+    assert "as useful as a fresh sample" in of_fresh.first
+    assert "(2 releases, " in of_fresh.lines[2].text
+    assert [each.lines[4].level for each in (of_copy, of_fresh)] == ["converged"] * 2
+    assert sum("believes in a DPMPM" in line.text for line in of_copy.lines) == 1
+
+
+def test_each_release_is_judged_alone_unless_one_generator_made_them() -> None:
+    submission = submitted([records(120, 5), records(120, 6)])
+    assert list(submission.judged()) == ["release 1", "release 2"]
+    together = replace(submission, same_generator=True, names=("a.csv", "b.csv"))
+    assert list(together.judged()) == ["a.csv and 1 more"]
+    assert assessment._apart([Path("x/a.csv"), Path("y/a.csv")]) == ("x/a.csv", "y/a.csv")
+    assert assessment._apart([Path("a.csv"), Path("a.csv")]) == ("a.csv (1)", "a.csv (2)")
 
 
 def test_chains_that_disagree_are_told_of() -> None:
     submission = submitted([records(120, 6)])
-    texts = assessment.verdict(
-        submission, found(submission, n_classes=3, burn_in=0, n_draws=8, n_chains=3)
-    )
-    assert "NOT converged" in texts["convergence"]
+    line = judge(submission, n_classes=3, burn_in=0, n_draws=8, n_chains=3).lines[4]
+    assert line.level == "rough"
+    assert "chains disagree" in line.text
+
+
+def test_chains_run_in_rounds_until_they_agree() -> None:
+    assert assessment.rounds(8_000, 250) == [500, 2_000, 8_000]
+    assert assessment.rounds(100, 250) == [500]
+    rng = np.random.default_rng(0)
+    codes, combinations = rng.integers(0, 2, (50, 2)), np.array([[0, 0], [1, 1]])
+    settings: dict[str, Any] = {"n_classes": 1, "n_draws": 100, "n_chains": 4}
+    settings |= {"most_iterations": 12_800, "combinations": combinations}
+    told: list[str] = []
+
+    def drawn(*arguments: Any, label: str, **given: Any) -> dpmpm.Draws:
+        told.append(label)
+        return sample(*arguments, label=label, **given)
+
+    sample = dpmpm.sample_posterior
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dpmpm, "sample_posterior", drawn)
+        draws = assessment.chains(codes, np.array([2, 2]), rng=rng, label="x", **settings)
+    assert told[0] == "x, 200 iterations"
+    assert len(told) < 4  # one class mixes at once
+    assert draws.n_draws == 100
+    agreed = assessment.convergence({"x": draws}, combinations)
+    assert (agreed["apart"] <= assessment.APART).all()
+
+
+def test_what_the_regression_contains_is_said() -> None:
+    submission = submitted([records(120, 6)])
+    findings = assessment.assess(submission)
+    assert assessment.terms(findings, [3, 4, 2]).startswith("18 parameters: all levels and all")
+    levels_alone = replace(findings, interactions=False)
+    assert "7 parameters, of levels alone" in assessment.terms(levels_alone, [3, 4, 2])
 
 
 def test_where_nothing_is_matched_tcap_has_no_value() -> None:
     away = records(120, 5).query("job == 'a' and town == 'north'")
     undecided = pd.concat([away.assign(sick="no"), away.assign(sick="yes")])
     submission = submitted([undecided])
-    texts = assessment.verdict(submission, found(submission, **CHAINS))
-    assert "TCAP has no value" in texts["attributes"]
-    assert "Utility is poor" in texts["overall"]
+    findings = assessment.assess(submission)
+    assert findings.measures.set_index("measure").loc["TCAP", "mean"] != 0
+    assert np.isnan(findings.measures.set_index("measure").loc["TCAP", "mean"])
+    assert assessment.judge("made", submission, findings).lines[3].level == "poor"
 
 
 def test_records_to_look_at() -> None:
-    submission = submitted([records(120, 5), records(40, 6)])
+    submission = submitted([records(120, 5)[:60], records(40, 6)])
     table = assessment.exposed(submission, found(submission, **CHAINS))
     assert table["repetitions"].sum() == 120
-    assert table["record"].is_unique
+    names = list(submission.schema.names)
+    assert not table[names].duplicated().any()
     levels = submission.schema.n_levels.tolist()
     flags = [
         matching.compare(submission.original, z, levels, [0, 1], 2).flags
         for z in submission.released
     ]
-    of_records = submission.schema.decode(submission.original).astype(str).agg(", ".join, axis=1)
-    by_record = table.set_index("record").loc[of_records]
+    of_records = submission.schema.decode(submission.original).astype(str)
+    by_record = table.merge(of_records.reset_index(), on=names).sort_values("index")
     for name in ("repU", "DiSCO"):
         assert by_record[name].tolist() == sum(f[name].astype(int) for f in flags).tolist()
-    assert table["repU"].is_monotonic_decreasing
+    alone = of_records.value_counts().loc[lambda count: count == 1].index
+    released = {
+        row
+        for z in submission.released
+        for row in map(tuple, submission.schema.decode(z).to_numpy())
+    }
+    expected = [row in alone and row in released for row in map(tuple, of_records.to_numpy())]
+    assert by_record["copied"].tolist() == expected
+    assert table["copied"].is_monotonic_decreasing
+    assert table[table["copied"]]["neighbors"].is_monotonic_increasing
+    by_line = {row.lines.split(", ")[0]: row for row in table.itertuples()}
+    assert by_line["1"].job == of_records["job"].iloc[0]  # numbers from 1 where lines are unknown
+
+
+def test_a_variable_called_like_a_column_of_the_list_keeps_its_values() -> None:
+    submission = submitted([records(40, 6)])
+    renamed = Schema(
+        tuple(
+            replace(variable, name=name)
+            for variable, name in zip(
+                submission.schema.variables, ("copied", "b", "c"), strict=True
+            )
+        )
+    )
+    submission = replace(submission, schema=renamed)
+    table = assessment.exposed(submission, assessment.assess(submission))
+    assert set(table["copied (value)"]) == {"a", "b", "c"}
+    assert table["copied"].dtype == bool

@@ -29,7 +29,7 @@ from srlib.parameters import (
 )
 
 ROOT = Path(__file__).parents[1]
-SMALL = ("n_classes", "burn_in", "n_draws", "thin", "n_chains", "n_chains_joined")
+SMALL = ("n_classes", "n_draws", "n_chains", "most_iterations")
 SETTINGS = [text for name in SMALL for text in ("-p", name, "4")]
 ORIGINAL = "job,town,sick\n" + "a,north,no\nb,south,yes\nb,north,no\nc,south,no\n" * 5
 MADE = "job,town,sick\n" + "a,south,no\nb,south,yes\nc,north,no\n" * 5
@@ -132,7 +132,10 @@ QUICK = """
 import json
 from pathlib import Path
 
-Path(output_dir, "results.json").write_text(json.dumps({{"verdict_overall": str(keys)}}))
+Path(output_dir, "results.json").write_text(json.dumps({{"first": str(keys)}}))
+Path(output_dir, "tables").mkdir()
+Path(output_dir, "tables", "verdict.csv").write_text("release,advice,first,topic,level,text")
+Path(output_dir, "tables", "broken_rules.csv").write_text("release,topic,reason")
 # more
 """
 
