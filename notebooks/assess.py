@@ -97,14 +97,14 @@ show(pd.DataFrame(size))
 names = np.array(submission.schema.names)
 callout(
     "The intruder",
-    f"knows {', '.join(names[list(submission.keys)])} (keys) and wants {names[submission.target]} "
-    "(target).",
+    f"Known are {', '.join(names[list(submission.keys)])} (keys). Wanted is "
+    f"{names[submission.target]} (target).",
 )
 
 # %% [markdown]
-# One intruder is stronger: he knows all records but one and the model that the release was made
-# with. Here that model is a mixture (below). Its chains run in rounds, each four times as long as the
-# one before, until they agree or the longest have run.
+# A stronger intruder knows all records but one, and has a model of how the release was made. Here that
+# is a mixture (below). Its chains run in rounds, each four times as long as the one before, until they
+# agree or the longest have run.
 
 # %%
 rounds = assessment.rounds(most_iterations, n_draws)
@@ -145,6 +145,7 @@ for name, one in judged.items():
 # %% tags=["monte-carlo"]
 judgments = [assessment.judge(name, judged[name], findings[name]) for name in judged]
 judgments = verdict.worst_first(judgments)
+findings = {judgment.release: findings[judgment.release] for judgment in judgments}
 record.table("verdict", verdict.table(judgments))
 record.result("first", judgments[0].first)
 Markdown(verdict.markdown(judgments))
@@ -188,7 +189,8 @@ Markdown("" if original else assessment.EXAMPLE)
 # the records of both files that differ from it in one variable. Some of them are chance meetings;
 # with no neighbors they hardly ever are. Then come those whom matching singles out: in how many
 # releases they count for repU and DiSCO (both are explained below). The list is of the release that
-# comes first in the verdict; `tables/records.csv` has all, with all their values.
+# comes first in the verdict, with the first keys and the target; `tables/records.csv` has all
+# releases and all values.
 
 # %% tags=["confidential", "monte-carlo"]
 exposed = {name: assessment.exposed(judged[name], findings[name]) for name in judged}
@@ -196,7 +198,8 @@ everything = pd.concat(frame.assign(release=name) for name, frame in exposed.ite
 record.table("records", everything, confidential=True)
 worst = exposed[judgments[0].release]
 at = ["lines", "copied", "neighbors", "repU", "DiSCO"]
-show(worst[[*at, *worst.columns[-len(levels) :]]].head(8))
+values = [worst.columns[k - len(levels)] for k in (*submission.keys[:4], submission.target)]
+show(worst[[*at, *values]].head(8))
 
 # %% [markdown]
 # Then by inference: the largest posterior probabilities of the whole record (`log_mcse` is the
@@ -207,7 +210,7 @@ show(worst[[*at, *worst.columns[-len(levels) :]]].head(8))
 at = ["lines", "probability", "log_mcse", "rank"]
 if not quick:
     probable = worst.sort_values("probability", ascending=False)
-    display(show(probable[[*at, *worst.columns[-len(levels) :]]].head(8), settings=["rank"]))
+    display(show(probable[[*at, *values]].head(8), settings=["rank"]))
 
 # %% [markdown]
 # ## More than other people's records would tell?
@@ -223,14 +226,21 @@ if not quick:
 # files of one size). Copied records lie so always. Pairs with few neighbors weigh most, since
 # strangers hardly ever meet there. `repeated` is the share of released records that repeat an
 # original one, `others` that of other people's records, `repeated_z` their difference in standard
-# errors; `handed_out` estimates the share of the people alone with their values who are in the
-# release, and `at_most` is its upper limit if nobody was met by chance.
+# errors.
 
 # %% tags=["monte-carlo"]
 found = assessment.details(findings, "copies").drop(columns=["found", "neighbors", "released"])
-of_rows = ["same_table", "same_row", "same_row_others", "same_row_z"]
 record.table("copies", found)
-show(found.drop(columns=of_rows))
+show(found[["release", "repeated", "repeated_error", "others", "others_error", "repeated_z"]])
+
+# %% [markdown]
+# `handed_out` estimates the share of the people alone with their values who are in the release, beyond
+# those whom it met by chance, and `handed_out_z` says by how many standard errors more pairs lie across
+# the files than a random division would leave there. `at_most` is the upper limit of that share if
+# nobody was met by chance.
+
+# %% tags=["monte-carlo"]
+show(found[["release", "alone", "handed_out", "handed_out_error", "handed_out_z", "at_most"]])
 
 # %% [markdown]
 # A copy is seen by its rows as well: the same records in another order, or rows of the original at the
@@ -238,7 +248,7 @@ show(found.drop(columns=of_rows))
 # files may be sorted.
 
 # %% tags=["monte-carlo"]
-show(found[["release", *of_rows]])
+show(found[["release", "same_table", "same_row", "same_row_others", "same_row_z"]])
 
 # %% [markdown]
 # **Identity and attributes.** Of the people alone with their keys, how many meet a released record
@@ -257,8 +267,9 @@ show(record.table("beyond", beyond.reset_index()))
 # **What this does not see.** People who answer together, such as households, are taken for strangers;
 # where many records of the original are one person's, other people's records are thought to repeat
 # more than they do. A generator that is rougher than the population repeats fewer records than
-# strangers would, and so hides copies: hence `at_most`. And what strangers' records tell as well is no
-# leak, though it may be told of the right person.
+# strangers would, and so hides copies: hence `at_most`. What strangers' records tell as well is no
+# leak, though it may be told of the right person. And intervals are of records drawn anew from the
+# generator as it was fitted: how far another fit would move a number, one release does not tell.
 #
 # ## What matching finds
 #

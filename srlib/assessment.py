@@ -724,19 +724,19 @@ def convergence(sets: dict[str, Draws], combinations: Codes) -> pd.DataFrame:
 EXAMPLE = """**The example** releases one simulated table of 500 records in three ways. *Independent
 margins* draws each column by itself. *DPMPM* draws records from a mixture that was fitted to the
 table. *Half copied* hands out half of the rows as they are, among such draws."""
-_EXAMPLE_VARIABLES = ("SEX", "AGEP", "RACE1P", "MAR", "SCHL", "WKL", "DIS", "HICOV")
+_EXAMPLE_KEYS, _EXAMPLE_TARGET = ("SEX", "AGEP", "RACE1P", "MAR", "SCHL"), "HICOV"
 
 
 def example(
     n_records: int, keys: Sequence[str], target: str, *, rng: np.random.Generator
 ) -> Submission:
-    """Simulated records of the survey with eight of its variables, and no release yet."""
+    """Simulated records of the survey, and no release yet."""
     population = load("", n_records=n_records, rng=rng)
-    at = population.schema.positions(_EXAMPLE_VARIABLES, "variables")
-    schema = Schema(tuple(population.schema.variables[k] for k in at))
-    notes = (f"No files were given: an example, {n_records} simulated records with 8 variables.",)
-    roles_of = roles(schema, keys, target)
-    return Submission(schema, population.codes[:, at], (), *roles_of, notes=notes)
+    notes = (f"No files were given: an example, {n_records} simulated records.",)
+    wanted = target or _EXAMPLE_TARGET
+    known = keys or [name for name in _EXAMPLE_KEYS if name != wanted]
+    roles_of = roles(population.schema, known, wanted)
+    return Submission(population.schema, population.codes, (), *roles_of, notes=notes)
 
 
 def with_releases(submission: Submission, draws: Draws, *, rng: np.random.Generator) -> Submission:

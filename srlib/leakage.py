@@ -49,7 +49,7 @@ class Copies:
     ----------
     repeated, repeated_error : float
         Share of the released records that repeat an original one, in [0, 1], and its standard
-        error over releases of the same generator.
+        error over draws of released records from one fitted generator.
     others, others_error : float
         The share expected of other people's records, and its standard error: by Good's estimate,
         or that of people held out where they are given.
@@ -104,7 +104,10 @@ class Beyond:
     people : int
         People that the shares are of.
     value, error : float
-        The share, in [0, 1], and its standard error over releases of the same generator.
+        The share, in [0, 1], and its standard error, as of a bootstrap of groups of people with the
+        same keys together with their released records. It is no smaller, on average, than the
+        spread over releases of one fitted generator; how far another fit of it would move the
+        share, one release does not tell.
     others, others_error : float
         What the same number of other people's records would give, and its standard error.
     margins : float

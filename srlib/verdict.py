@@ -278,7 +278,7 @@ def of_model(
     value, low, upper = median
     chains = "chains agree" if converged else "chains disagree, so that it is rough"
     text = (
-        f"who knows all other records and believes in a DPMPM finds the true {target} "
+        f"an intruder who knows all other records and believes in a DPMPM finds the true {target} "
         f"{value:.2f} ({low:.2f} to {upper:.2f}) times as probable as before, {high:.2f} times at "
         f"the 95th percentile; 1 tells nothing: {chains} (R-hat {r_hat:.2f})."
     )
@@ -376,12 +376,11 @@ def table(judgments: Sequence[Judgment]) -> pd.DataFrame:
 
 def markdown(judgments: Sequence[Judgment]) -> str:
     """The verdict as Markdown: what to do, then the lines of each release."""
-    parts = [f"**{judgments[0].first}**"]
-    for judgment in judgments:
-        if len(judgments) > 1:
-            parts.append(f"### {judgment.release}\n\n{judgment.first}")
-        parts.append("\n".join(f"- **{line.topic}:** {line.text}" for line in judgment.lines))
-    return "\n\n".join(parts)
+    return "\n\n".join(
+        f"### {judgment.first}\n\n"
+        + "\n".join(f"- **{line.topic}:** {line.text}" for line in judgment.lines)
+        for judgment in judgments
+    )
 
 
 def stated() -> str:

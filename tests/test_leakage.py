@@ -279,3 +279,27 @@ def test_the_share_handed_out_is_estimated(
     )
     assert np.mean([each.at_most >= share for each in found]) >= 0.95
     assert np.mean([each.handed_out_z > verdict.SURE for each in found]) > 0.8
+
+
+def test_errors_are_not_smaller_than_the_spread_over_releases(
+    population: tuple[Codes, NDArray[np.int64]],
+) -> None:
+    """One original, 200 releases of its margins: what one of them says of the others."""
+    codes, n_levels = population
+    rng, levels = np.random.default_rng(10), n_levels.tolist()
+    x = codes[rng.choice(len(codes), 500, replace=False)]
+    found = []
+    for _ in range(200):
+        released = np.column_stack([rng.choice(column, 500) for column in x.T])
+        copies = leakage.copies(x, released, levels)
+        identity = leakage.identity(x, released, levels, [0, 1, 2, 3, 4])
+        attributes = leakage.attributes(x, released, levels, [0, 1, 2, 3, 4], 13)
+        found.append(
+            [(copies.repeated, copies.repeated_error)]
+            + [(each.value, each.error) for each in (identity, attributes)]
+        )
+    values, errors = np.moveaxis(np.array(found), 2, 0)
+    spread = values.std(axis=0, ddof=1)
+    assert (errors.mean(axis=0) > 0.9 * spread).all()
+    assert (errors.mean(axis=0) < 5 * spread).all()
+    assert errors.mean(axis=0)[0] == pytest.approx(spread[0], rel=0.2)

@@ -199,7 +199,7 @@ def test_the_worst_release_stands_first() -> None:
     ]
     assert "original itself" in ordered[0].first
     text = verdict.markdown(ordered)
-    assert text.startswith(f"**{ordered[0].first}**")
+    assert text.startswith(f"### {ordered[0].first}\n\n- **copies:** ")
     frame = verdict.table(ordered)
     assert len(frame) == 25
     assert frame["first"].iloc[0] == ordered[0].first
