@@ -97,8 +97,8 @@ show(pd.DataFrame(size))
 names = np.array(submission.schema.names)
 callout(
     "The intruder",
-    f"Known are {', '.join(names[list(submission.keys)])} (keys). Wanted is "
-    f"{names[submission.target]} (target).",
+    f"{len(submission.keys)} of {len(names)} variables are known: "
+    f"{', '.join(names[list(submission.keys)])} (keys). Wanted is {names[submission.target]} (target).",
 )
 
 # %% [markdown]

@@ -72,7 +72,7 @@ def test_the_report_of_two_releases(folder: Path) -> None:
     assert list(judged["lines"]["copies"]) == ["level", "value", "low", "high", "baseline", "text"]
     assert document["broken_rules"] == []
     notebook = (run / "notebook.ipynb").read_text(encoding="utf-8")
-    assert "Known are town, job (keys). Wanted is sick (target)." in notebook
+    assert "2 of 3 variables are known: town, job (keys). Wanted is sick (target)." in notebook
 
     tables = [pd.read_csv(folder / name) for name in ("original.csv", "made.csv", "again.csv")]
     columns = [["town", "job", "sick"].index(name) for name in tables[0]]
