@@ -713,13 +713,14 @@ released = {
 # combination occurs in these data.
 
 # %%
-found = {}
-for i, digits in enumerate(ours["combination"].str.replace(",", "")):
+found, probability, rank = {}, predictive.probability, predictive.rank
+of_survey = ours["combination"] if table.schema == microdata.ACS else ours["combination"][:0]
+for i, digits in enumerate(of_survey.str.replace(",", "")):
     found[f"table3_repetitions_{digits}"] = repetitions[i]
     found[f"prior_odds_largest_{digits}"] = np.exp(predictive.log_prob[i].max())
     for place in ("table3", "prior_odds"):
-        found[f"{place}_probability_{digits}"] = predictive.probability[i]
-        found[f"{place}_rank_{digits}"] = predictive.rank[i]
+        found[f"{place}_probability_{digits}"] = probability[i]
+        found[f"{place}_rank_{digits}"] = rank[i]
     if i in subsets:
         found[f"subset_probability_{digits}"] = subsets[i][1].probability[0]
         found[f"subset_rank_{digits}"] = subsets[i][1].rank[0]
