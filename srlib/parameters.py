@@ -301,6 +301,8 @@ class Request:
     were given beside the profile; ``inputs`` the SHA-256 of files that parameters name, by path
     (see `hash_inputs`). With ``keep_others`` the run replaces an earlier one only where both have
     the same parameters and file contents; otherwise it goes to ``<profile>-2`` and so on.
+    ``source`` is the hash that notebook and library must have (see `srlib.run.source_hash`);
+    empty: that which they have when the run begins.
     """
 
     paper: str
@@ -309,6 +311,7 @@ class Request:
     changed: Mapping[str, Any]
     inputs: Mapping[str, str] = field(default_factory=dict)
     keep_others: bool = False
+    source: str = ""
 
 
 def hash_inputs(parameters: Mapping[str, Any], names: Iterable[str]) -> dict[str, str]:

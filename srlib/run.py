@@ -46,6 +46,10 @@ class NotebookFailed(Exception):
     """A notebook did not run to its end; the message names paper, cell and error."""
 
 
+class SourceChanged(NotebookFailed):
+    """The notebook, the library or a file of data is another one than when the run began."""
+
+
 class _OwnKernel(AsyncKernelManager):
     """The running interpreter's kernel, whatever kernels are installed elsewhere."""
 
@@ -146,6 +150,7 @@ class _Stages:
 
 def _execute(
     source: Path,
+    text: bytes,
     parameters: Mapping[str, Any],
     cwd: Path,
     saved: Path,
@@ -153,13 +158,13 @@ def _execute(
     *,
     lines: bool = False,
 ) -> None:
-    """Execute a text notebook; it is saved after each cell.
+    """Execute the text of a notebook; it is saved after each cell.
 
     With lines, the sections that end are told where no bar is shown.
     """
     # Parameters are checked before; papermill's own guess at them only warns.
     logging.getLogger("papermill").setLevel(logging.ERROR)
-    notebook = jupytext.read(source)
+    notebook = jupytext.reads(text.decode("utf-8"), fmt="py")
     stages = _Stages(source.stem)
     with _terminal_named(bar) as has_bar, tempfile.TemporaryDirectory(prefix="srlib-") as sockets:
         # Kernels that start together race for ports, and for sockets with jupyter_client's own
@@ -352,16 +357,18 @@ def _git(root: Path, *arguments: str) -> str | None:
     return done.stdout.strip()
 
 
-def source_hash(notebook: Path) -> str:
+def source_hash(text: bytes) -> str:
     """Return the SHA-256 of a notebook's text and of all files of the library."""
     library = Path(__file__).parent
     elsewhere = {"__pycache__", SHIPPED.name}  # the same for a package and its checkout
     files = [
         file
         for file in library.rglob("*")
-        if file.is_file() and not elsewhere & set(file.relative_to(library).parts)
+        if file.is_file()
+        and not elsewhere & set(file.relative_to(library).parts)
+        and not file.name.startswith(".")  # editors keep such files of what is open
     ]
-    digest = hashlib.sha256(notebook.read_bytes())
+    digest = hashlib.sha256(text)
     for file in sorted(files):
         digest.update(f"\0{file.relative_to(library).as_posix()}\0".encode())
         digest.update(file.read_bytes())
@@ -376,7 +383,7 @@ def _versions() -> dict[str, str]:
     return {"python": platform.python_version()} | versions
 
 
-def _provenance(root: Path, request: Request) -> dict[str, Any]:
+def _provenance(root: Path, request: Request, source: str) -> dict[str, Any]:
     changes = _git(root, "status", "--porcelain")
     return {
         "paper": request.paper,
@@ -386,7 +393,7 @@ def _provenance(root: Path, request: Request) -> dict[str, Any]:
         "seed": request.parameters.get("seed"),
         "git_commit": _git(root, "rev-parse", "--verify", "HEAD"),
         "git_dirty": None if changes is None else bool(changes),
-        "source_sha256": source_hash(root / "notebooks" / f"{request.paper}.py"),
+        "source_sha256": source,
         "versions": _versions(),
     }
 
@@ -404,7 +411,8 @@ def run(
     """Execute one paper's notebook into ``outputs/<paper>/<profile>``.
 
     Everything is written in a temporary folder beside and renamed when complete. A run that
-    fails is kept in ``<profile>.failed``. What was in the folder is replaced, unless the request
+    fails is kept in ``<profile>.failed``; so is one during which notebook or library changed, as
+    nobody could say what it has computed. What was in the folder is replaced, unless the request
     says ``keep_others``.
 
     Parameters
@@ -436,7 +444,17 @@ def run(
     ------
     NotebookFailed
         Where a cell failed, the kernel died, or the report could not be made.
+    SourceChanged
+        Where notebook or library are others than at the beginning, or than the request says.
     """
+    notebook = root / "notebooks" / f"{request.paper}.py"
+    text = notebook.read_bytes()
+    source = request.source or source_hash(text)
+
+    def check_source(text: bytes) -> None:
+        if source_hash(text) != source:
+            raise SourceChanged("the notebook or the library was changed after the start")
+
     named = final = outputs.resolve() / request.paper / request.profile
     if request.keep_others:
         final, reason = _own_folder(named, request)
@@ -446,26 +464,29 @@ def run(
     folder = final.with_name(f".tmp-{final.name}-{uuid.uuid4().hex[:8]}")
     folder.mkdir(parents=True)
     started, _OwnKernel.started = time.monotonic(), None
+    begun = _provenance(root, request, source)
 
     def write_provenance(**outcome: str) -> None:
         seconds = round(time.monotonic() - started, 1)
         used = {"seconds": seconds, "kernel_mb": getattr(_OwnKernel.started, "peak_mb", None)}
-        content = {**outcome, **used, **_provenance(root, request)}
+        content = {**outcome, **used, **begun}
         text = json.dumps(content, indent=2, ensure_ascii=False)
         (folder / "provenance.json").write_text(text + "\n", encoding="utf-8")
 
     try:
+        check_source(text)
         (folder / "parameters.yaml").write_text(
             yaml.safe_dump(dict(request.parameters), sort_keys=False, allow_unicode=True),
             encoding="utf-8",
         )
         with _time_limit(time_limit) as over:
             try:
-                _execute_into(root, request, folder, final, cwd or Path.cwd(), bar)
+                _execute_into(notebook, text, request, folder, final, cwd or Path.cwd(), bar)
             except Exception as error:
                 if over.is_set():
                     raise NotebookFailed(f"longer than {time_limit:g} s, in {error}") from error
                 raise
+        check_source(notebook.read_bytes())
         write_provenance(status="complete")
         if with_report:
             from srlib import report
@@ -480,7 +501,8 @@ def run(
         message = str(error) if isinstance(error, NotebookFailed) else _described(error)
         write_provenance(status="failed", error=message)
         _replace_folder(folder, failed)
-        raise NotebookFailed(f"{request.paper}: {message}\nkept: {failed}") from error
+        kind = SourceChanged if isinstance(error, SourceChanged) else NotebookFailed
+        raise kind(f"{request.paper}: {message}\nkept: {failed}") from error
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return final
@@ -539,16 +561,20 @@ def _outcome(root: Path, request: Request, outputs: Path, bar: int | None) -> Pa
 
 
 def _execute_into(
-    root: Path, request: Request, folder: Path, final: Path, cwd: Path, bar: int | None
+    source: Path,
+    text: bytes,
+    request: Request,
+    folder: Path,
+    final: Path,
+    cwd: Path,
+    bar: int | None,
 ) -> None:
     """Execute a notebook in folder, and leave no trace of that folder's name in it."""
-    source = root / "notebooks" / f"{request.paper}.py"
     saved = folder / "notebook.ipynb"
     name = final.relative_to(final.parents[2]).as_posix()
     try:
-        _execute(
-            source, {**request.parameters, SET_BY_RUNNER: str(folder)}, cwd, saved, bar, lines=True
-        )
+        given = {**request.parameters, SET_BY_RUNNER: str(folder)}
+        _execute(source, text, given, cwd, saved, bar, lines=True)
     except Exception as error:
         try:
             failure = _failure(nbformat.read(saved, as_version=4), error)
@@ -597,12 +623,13 @@ def build(root: Path, paper: str) -> Path:
         Where the parameters cell is wrong.
     """
     source = root / "notebooks" / f"{paper}.py"
+    text = source.read_bytes()
     read_parameters(source)
     final = source.with_suffix(".ipynb")
     saved = final.with_name(f".tmp-{paper}-{uuid.uuid4().hex[:8]}.ipynb")
     try:
         try:
-            _execute(source, {}, source.parent, saved)
+            _execute(source, text, {}, source.parent, saved)
         except Exception as error:
             if not saved.exists():
                 raise NotebookFailed(f"{paper}: {_described(error)}") from error

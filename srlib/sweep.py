@@ -47,6 +47,7 @@ KEYS = (
 PICTURE = ("table", "x", "y", "colour")
 DONE, FAILED, OPEN = "done", "failed", "open"
 MOST_ATTEMPTS = 3
+CHANGED = "the notebook or the library was changed after the start"
 LOST = f"the process was lost {MOST_ATTEMPTS} times, the last time alone: killed, or out of memory"
 ONE_AT_A_TIME = threading.Lock()  # a process runs one notebook at a time
 
@@ -87,6 +88,8 @@ class Sweep:
     picture : mapping
         Of what to draw a picture then: table, x, y and colour (columns), log_x and log_y, and
         where (values of columns that its rows have). Empty: none.
+    source : str
+        Hash of the notebook and the library that the points are for.
     """
 
     paper: str
@@ -95,6 +98,7 @@ class Sweep:
     points: tuple[Point, ...]
     collect: tuple[str, ...]
     picture: Mapping[str, Any]
+    source: str
 
     def status(self, point: Point) -> str:
         """``"done"``, ``"failed"`` or ``"open"``, by what lies on disk."""
@@ -156,13 +160,14 @@ def read_sweep(root: Path, file: Path, outputs: Path) -> Sweep:
     # Imported here: hashing needs what runs notebooks, bad usage does not.
     from srlib.run import source_hash
 
-    source = source_hash(root / "notebooks" / f"{paper}.py")
+    source = source_hash((root / "notebooks" / f"{paper}.py").read_bytes())
     points = [_point({**base, **common, **row}, row, source) for row in varied]
     if twice := [name for name, n in Counter(point.name for point in points).items() if n > 1]:
         raise UsageError(f"{file}: {len(twice)} points occur twice, such as {min(twice)}")
     folder = outputs.resolve() / paper / file.stem
     collect = tuple(content.get("collect") or ())
-    return Sweep(paper, file.stem, folder, tuple(points), collect, _picture(content, file))
+    picture = _picture(content, file)
+    return Sweep(paper, file.stem, folder, tuple(points), collect, picture, source)
 
 
 def _mapping(content: Mapping[str, Any], key: str, file: Path) -> dict[str, Any]:
@@ -255,13 +260,18 @@ def shard(points: Iterable[Point], part: str) -> list[Point]:
 
 def _run_point(root: Path, request: Request, outputs: Path, **settings: Any) -> str:
     """Run one point in a worker; return why it failed, or nothing."""
-    from srlib.run import NotebookFailed, run
+    from srlib.run import NotebookFailed, SourceChanged, run
 
     # Processes of ours have their share of threads; those of a cluster are told of OpenMP's only.
     os.environ.setdefault("NUMBA_NUM_THREADS", os.environ.get("OMP_NUM_THREADS", "1"))
     try:
         with ONE_AT_A_TIME:
             run(root, request, outputs, bar=None, **settings)
+    except SourceChanged:
+        # The point is of what was there before, and has not been tried with it.
+        failed = outputs / request.paper / f"{request.profile}.failed"
+        shutil.rmtree(failed, ignore_errors=True)
+        return CHANGED
     except NotebookFailed as error:
         return str(error)
     return ""
@@ -281,6 +291,7 @@ def run_sweep(
     """Run the points that are not done, and write ``index.csv``.
 
     A point whose process is lost is run again; the last time alone, so that the blame is its own.
+    A point during which notebook or library changed stays open, and so do all after it.
 
     Parameters
     ----------
@@ -318,11 +329,12 @@ def run_sweep(
     sweep.folder.mkdir(parents=True, exist_ok=True)
     settings = {"with_report": with_report, "time_limit": time_limit, "cwd": Path.cwd()}
     attempts: Counter[str] = Counter()
-    failed = 0
+    failed = changed = 0
 
     def submit(executor: Executor, point: Point) -> Future[str]:
         shutil.rmtree(sweep.failed_folder(point), ignore_errors=True)
-        request = Request(sweep.paper, f"{sweep.name}/{point.name}", point.parameters, point.varied)
+        profile = f"{sweep.name}/{point.name}"
+        request = Request(sweep.paper, profile, point.parameters, point.varied, source=sweep.source)
         return executor.submit(_run_point, root, request, sweep.folder.parents[1], **settings)
 
     bar = tqdm(
@@ -341,7 +353,9 @@ def run_sweep(
                     if failure is LOST and (attempts[point.name] + 1) < MOST_ATTEMPTS:
                         attempts[point.name] += 1
                         continue
-                    if failure:
+                    if failure == CHANGED:
+                        changed += 1
+                    elif failure:
                         failed += 1
                         _keep_failure(sweep, point, failure)
                         tqdm.write(f"{point.name}: {failure.splitlines()[0]}", file=sys.stderr)
@@ -352,6 +366,8 @@ def run_sweep(
     finally:
         bar.close()
         write_index(sweep)
+    if changed:
+        print(f"{CHANGED}: {changed} points are left open", file=sys.stderr)
     return sum(sweep.status(point) != DONE for point in chosen)
 
 

@@ -90,7 +90,7 @@ def test_an_installed_package_assesses_files_in_a_folder_of_their_own(tmp_path: 
         for name in ("original.csv", "made.csv")
     }
     assert (provenance["git_commit"], provenance["git_dirty"]) == (None, None)
-    of_checkout = run.source_hash(ROOT / "notebooks" / "assess.py")
+    of_checkout = run.source_hash((ROOT / "notebooks" / "assess.py").read_bytes())
     assert provenance["source_sha256"] == of_checkout
 
     refused = srlib("build", "assess")

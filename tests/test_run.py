@@ -13,6 +13,8 @@ import nbformat
 import pytest
 import toy
 
+from srlib import run
+from srlib.parameters import resolve
 from srlib.run import _failure
 
 SLOW = """import os, sys, time
@@ -106,6 +108,25 @@ def test_a_kernel_that_dies_is_a_failed_run(
     provenance = json.loads((tmp_path / "outputs/toy/default.failed/provenance.json").read_text())
     assert provenance["status"] == "failed"
     assert "DeadKernelError" in provenance["error"]
+
+
+def test_a_notebook_or_library_that_changes_meanwhile_fails_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The kernel has the text whose hash is noted; what is there at the end is another one."""
+    edits = 'Path("notebooks/toy.py").write_text("other")'
+    project = toy.make(tmp_path, toy.TEXT.replace('Path("started").touch()', edits))
+    monkeypatch.chdir(project)
+    notebook = project / "notebooks/toy.py"
+    begun = run.source_hash(notebook.read_bytes())
+    request = resolve(project, "toy")
+    with pytest.raises(run.SourceChanged, match="toy: the notebook or the library was changed"):
+        run.run(project, request, project / "outputs")
+    assert not (project / "outputs/toy/default").exists()
+    kept = project / "outputs/toy/default.failed"
+    provenance = json.loads((kept / "provenance.json").read_text())
+    assert (provenance["status"], provenance["source_sha256"]) == ("failed", begun)
+    assert notebook.read_text() == "other"
 
 
 def test_the_cell_in_which_a_kernel_died_at_once_is_named() -> None:

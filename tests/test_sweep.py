@@ -191,6 +191,26 @@ def test_a_point_that_takes_too_long_fails(project: Path) -> None:
     assert index["error"][1].startswith("longer than 20 s")
 
 
+def test_a_notebook_that_changes_meanwhile_leaves_its_points_open(project: Path) -> None:
+    notebook = project / "notebooks/toy.py"
+    edits = "\nif n == 1 and not Path('edited').exists():\n    Path('edited').touch()\n"
+    edits += "    Path('notebooks/toy.py').open('a').write('\\n')"
+    notebook.write_text(notebook.read_text().replace(MARK, MARK + edits))
+    before = notebook.read_text()
+    file = write(project, "grid: {n: [1, 2]}\n")
+    found = run(project, file)
+    assert found.returncode == 1
+    assert "changed after the start: 2 points are left open" in found.stderr
+    folder = project / "outputs/toy/sweep_x"
+    assert pd.read_csv(folder / "index.csv")["status"].tolist() == ["open"] * 2
+    assert [p.name for p in folder.iterdir()] == ["index.csv"]
+    assert executed(project) == ["1 0.5"]  # the other never ran with a notebook that is not its own
+    notebook.write_text(before)
+    assert run(project, file).returncode == 0
+    assert pd.read_csv(folder / "index.csv")["status"].tolist() == ["done"] * 2
+    assert executed(project) == ["1 0.5", "1 0.5", "2 0.5"]
+
+
 @toy.posix
 def test_a_point_that_ends_its_process_fails_alone_and_the_others_run(project: Path) -> None:
     """As the system does with a process that takes too much memory."""
