@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
+from srlib import yamls
+from srlib.yamls import brief
 
 SET_BY_RUNNER = "output_dir"
 
@@ -55,17 +56,17 @@ class Parameter:
             value = _convert(value, ast.parse(self.type, mode="eval").body)
         except TypeError:
             kind = "null" if value is None else type(value).__name__
-            raise ValueError(f"{self.name} = {value!r} is {kind}, not {self.type}") from None
+            raise ValueError(f"{self.name} = {brief(value)} is {kind}, not {self.type}") from None
         if value == [] and self.range and not _FUNCTION.fullmatch(self.range):
             raise ValueError(f"{self.name} = [] is empty; it needs an element in {self.range}")
         for item in value if isinstance(value, list) else [value]:
             if item is not None and not _within(item, self.range):
-                raise ValueError(f"{self.name} = {value!r} is out of range: {self.range}")
+                raise ValueError(f"{self.name} = {brief(value)} is out of range: {self.range}")
         if accepted_by := _FUNCTION.fullmatch(self.range):
             try:
                 getattr(importlib.import_module(accepted_by[1]), accepted_by[2])(value)
             except ValueError as error:
-                raise ValueError(f"{self.name} = {value!r}: {error}") from None
+                raise ValueError(f"{self.name} = {brief(value)}: {error}") from None
         return value
 
     def parse(self, text: str) -> Any:
@@ -80,26 +81,12 @@ class Parameter:
         if "str" in members:
             return self.check(None if text == "null" and "None" in members else text)
         try:
-            value = yaml.load(text, _Loader)
-        except yaml.YAMLError:
-            raise ValueError(f"{self.name} = {text!r} cannot be read as {self.type}") from None
+            value = yamls.load(text)
+        except ValueError as error:
+            raise ValueError(
+                f"{self.name} = {brief(text)} cannot be read as {self.type}: {error}"
+            ) from None
         return self.check(value)
-
-
-class _Loader(yaml.SafeLoader):
-    """YAML in which 1e-3 is a number and only true and false are truth values."""
-
-
-_Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":bool")]
-    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
-_Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:bool", re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF")
-)
-_Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:float", re.compile(r"^[-+]?\d+[eE][-+]?\d+$"), list("-+0123456789")
-)
 
 
 def _convert(value: Any, annotation: ast.expr) -> Any:
@@ -283,8 +270,8 @@ def read_mapping(path: Path) -> dict[str, Any]:
         Where the file cannot be read or holds something else.
     """
     try:
-        values = yaml.load(path.read_text(encoding="utf-8"), _Loader)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        values = yamls.read(path)
+    except (OSError, ValueError) as error:
         raise UsageError(f"{path}: cannot be read as YAML: {error}") from None
     if values is None:
         return {}

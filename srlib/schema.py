@@ -10,8 +10,10 @@ from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-import yaml
 from numpy.typing import ArrayLike, NDArray
+
+from srlib import yamls
+from srlib.yamls import brief
 
 # Text that stands for a missing value, unless a variable declares it as a level.
 MISSING_TEXTS = frozenset({"", "NA", "NaN", "nan", "null"})
@@ -170,11 +172,9 @@ class Schema:
             If the file is not UTF-8 or not YAML, or not of this form; the message names the file.
         """
         try:
-            document = yaml.load(Path(path).read_text("utf-8"), Loader=_TextLoader)
+            document = yamls.read(path, texts=True)
             return cls(tuple(_variable(entry) for entry in _entries(document)))
-        except UnicodeDecodeError:
-            raise ValueError(f"{path}: the file is not UTF-8") from None
-        except (ValueError, yaml.YAMLError) as error:
+        except ValueError as error:
             raise ValueError(f"{path}: {error}") from error
 
     @classmethod
@@ -420,16 +420,6 @@ def _order_of(texts: Iterable[str]) -> Callable[[str], Any]:
     return lambda text: (values[text], text)
 
 
-class _TextLoader(yaml.BaseLoader):
-    """YAML with every scalar as text; a key that comes twice is an error."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        if again := repeated(str(key.value) for key, _ in node.value):
-            line = node.start_mark.line + 1
-            raise ValueError(f"the mapping at line {line} repeats {shown(again)}")
-        return super().construct_mapping(node, deep)
-
-
 def _entries(document: Any) -> list[Any]:
     if not (isinstance(document, dict) and list(document) == ["variables"]):
         raise ValueError("the file must have one key, 'variables'")
@@ -440,17 +430,17 @@ def _entries(document: Any) -> list[Any]:
 
 def _variable(entry: Any) -> Variable:
     if not (isinstance(entry, dict) and {"name", "levels"} <= set(entry)):
-        raise ValueError(f"each variable needs a name and levels; one is {entry!r}")
+        raise ValueError(f"each variable needs a name and levels; one is {brief(entry)}")
     if unknown := set(entry) - {"name", "title", "levels"}:
         raise ValueError(
-            f"variable {entry['name']!r} has unknown keys {shown(sorted(unknown))}; "
+            f"variable {brief(entry['name'])} has unknown keys {shown(sorted(unknown))}; "
             "allowed are 'name', 'title', 'levels'"
         )
     levels = entry["levels"]
     if not isinstance(levels, dict | list):
-        raise ValueError(f"levels of {entry['name']!r} must be a list, or a mapping to labels")
+        raise ValueError(f"levels of {brief(entry['name'])} must be a list, or a mapping to labels")
     labels = levels.values() if isinstance(levels, dict) else levels
     title = entry.get("title", "")
     if not all(isinstance(text, str) for text in (entry["name"], title, *levels, *labels)):
-        raise ValueError(f"name, title, levels and labels must be plain text in {entry!r}")
+        raise ValueError(f"name, title, levels and labels must be plain text in {brief(entry)}")
     return Variable(entry["name"], tuple(levels), tuple(labels), title)

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import yaml
 from scipy import stats
 
+from srlib import yamls
 from srlib.leakage import Beyond, Copies, share_of_rest
 
 # A difference of SURE standard errors is more than chance, and one of CERTAIN beyond doubt. A risk
@@ -440,8 +440,8 @@ def read_rules(path: str | Path) -> dict[str, dict[str, Any]]:
         be right.
     """
     try:
-        rules = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        rules = yamls.read(path)
+    except (OSError, ValueError) as error:
         raise ValueError(f"{path}: cannot be read as YAML: {error}") from None
     if not isinstance(rules, dict) or not rules:
         raise ValueError(f"{path}: must be a mapping of {', '.join(LEVELS)} to limits")
