@@ -12,6 +12,7 @@ import click
 from srlib.parameters import (
     SHIPPED,
     UsageError,
+    file_parameters,
     find_outputs,
     find_papers,
     find_profiles,
@@ -135,8 +136,6 @@ def run(
 
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-# Parameters of the report that name files: other contents are another question.
-_ASSESSED = ("original", "released", "schema", "holdout", "rules")
 
 
 @main.command()
@@ -197,12 +196,13 @@ def assess(
     chosen |= {"same_generator": same_generator, "quick": quick}
     given |= {name: value for name, value in chosen.items() if value}
     request = resolve(root, "assess", overrides=overrides)
+    of_files = file_parameters(read_parameters(root / "notebooks" / "assess.py"))
     request = replace(
         request,
         profile=_folder_name(root, name or released[0].name.split(".")[0]),
         parameters={**request.parameters, **given},
         changed={**request.changed, **given},
-        inputs=hash_inputs({**request.parameters, **given}, _ASSESSED),
+        inputs=hash_inputs({**request.parameters, **given}, of_files),
         keep_others=True,
     )
 
@@ -299,8 +299,8 @@ def sweep(
     if dry_run:
         click.echo(sweeps.describe(plan, points, jobs))
         return
-    if other := sweeps.other_versions(plan):
-        click.echo(f"{other} folders belong to other versions of notebook or library", err=True)
+    for line in sweeps.other_versions(plan):
+        click.echo(line, err=True)
     try:
         missing = sweeps.run_sweep(
             root, plan, points, jobs=jobs, scheduler=scheduler, with_report=reports,

@@ -301,6 +301,17 @@ class Request:
     source: str = ""
 
 
+def file_parameters(declared: Mapping[str, Parameter]) -> list[str]:
+    """Return the parameters that hold paths of files: those whose comments name a CSV or YAML file.
+
+    Parameters
+    ----------
+    declared : mapping
+        As `read_parameters` returns.
+    """
+    return [p.name for p in declared.values() if re.search(r"\b(CSV|YAML) files?\b", p.help)]
+
+
 def hash_inputs(parameters: Mapping[str, Any], names: Iterable[str]) -> dict[str, str]:
     """Return the SHA-256 of each file that parameters name, by its path as given.
 
@@ -393,4 +404,5 @@ def resolve(
     changed |= checked(overrides, paper, "parse")
     if wrong:
         raise UsageError("\n".join(wrong))
-    return Request(paper, profile, values | changed, changed)
+    inputs = hash_inputs(values | changed, file_parameters(declared))
+    return Request(paper, profile, values | changed, changed, inputs)

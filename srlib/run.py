@@ -34,7 +34,14 @@ from tqdm import tqdm
 from traitlets import default
 from traitlets.config import Config
 
-from srlib.parameters import SET_BY_RUNNER, SHIPPED, Request, read_parameters, shown
+from srlib.parameters import (
+    SET_BY_RUNNER,
+    SHIPPED,
+    Request,
+    hash_inputs,
+    read_parameters,
+    shown,
+)
 from srlib.progress import TERMINAL
 from srlib.workers import completed, processes, stopped_by_ctrl_c
 
@@ -411,9 +418,9 @@ def run(
     """Execute one paper's notebook into ``outputs/<paper>/<profile>``.
 
     Everything is written in a temporary folder beside and renamed when complete. A run that
-    fails is kept in ``<profile>.failed``; so is one during which notebook or library changed, as
-    nobody could say what it has computed. What was in the folder is replaced, unless the request
-    says ``keep_others``.
+    fails is kept in ``<profile>.failed``; so is one during which notebook, library or a file of
+    data changed, as nobody could say what it has computed. What was in the folder is replaced,
+    unless the request says ``keep_others``.
 
     Parameters
     ----------
@@ -445,15 +452,21 @@ def run(
     NotebookFailed
         Where a cell failed, the kernel died, or the report could not be made.
     SourceChanged
-        Where notebook or library are others than at the beginning, or than the request says.
+        Where notebook, library or files of data are others than at the beginning, or than the
+        request says.
     """
     notebook = root / "notebooks" / f"{request.paper}.py"
     text = notebook.read_bytes()
     source = request.source or source_hash(text)
+    place = cwd or Path.cwd()
 
     def check_source(text: bytes) -> None:
         if source_hash(text) != source:
             raise SourceChanged("the notebook or the library was changed after the start")
+        found = hash_inputs({"inputs": [str(place / path) for path in request.inputs]}, ["inputs"])
+        changed = [path for path, h in request.inputs.items() if found.get(str(place / path)) != h]
+        if changed:
+            raise SourceChanged(f"changed after the start: {', '.join(changed)}")
 
     named = final = outputs.resolve() / request.paper / request.profile
     if request.keep_others:
@@ -481,7 +494,7 @@ def run(
         )
         with _time_limit(time_limit) as over:
             try:
-                _execute_into(notebook, text, request, folder, final, cwd or Path.cwd(), bar)
+                _execute_into(notebook, text, request, folder, final, place, bar)
             except Exception as error:
                 if over.is_set():
                     raise NotebookFailed(f"longer than {time_limit:g} s, in {error}") from error

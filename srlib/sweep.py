@@ -2,7 +2,8 @@
 
 A sweep is a YAML file. Every point of it is a run in a folder of its own, whose name tells what
 varies and ends in a hash of all parameters, the notebook and the library. What counts is what lies
-whole on disk, so that the same command finishes what is left and repeats nothing.
+whole on disk, so that the same command finishes what is left and repeats nothing. Where parameters
+name files, their contents count as well.
 """
 
 import csv
@@ -30,7 +31,9 @@ from srlib.parameters import (
     SET_BY_RUNNER,
     Request,
     UsageError,
+    file_parameters,
     find_papers,
+    hash_inputs,
     read_mapping,
     read_parameters,
     resolve,
@@ -47,7 +50,7 @@ KEYS = (
 PICTURE = ("table", "x", "y", "colour")
 DONE, FAILED, OPEN = "done", "failed", "open"
 MOST_ATTEMPTS = 3
-CHANGED = "the notebook or the library was changed after the start"
+CHANGED = "the notebook, the library or a file of data was changed after the start"
 LOST = f"the process was lost {MOST_ATTEMPTS} times, the last time alone: killed, or out of memory"
 ONE_AT_A_TIME = threading.Lock()  # a process runs one notebook at a time
 
@@ -64,11 +67,14 @@ class Point:
         All parameters, resolved.
     varied : mapping
         Those that the sweep varies.
+    inputs : mapping
+        SHA-256 of the files that parameters name, by path.
     """
 
     name: str
     parameters: Mapping[str, Any]
     varied: Mapping[str, Any]
+    inputs: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -161,7 +167,14 @@ def read_sweep(root: Path, file: Path, outputs: Path) -> Sweep:
     from srlib.run import source_hash
 
     source = source_hash((root / "notebooks" / f"{paper}.py").read_bytes())
-    points = [_point({**base, **common, **row}, row, source) for row in varied]
+    named = file_parameters(declared)
+    settings = [{**base, **common, **row} for row in varied]
+    # Each file once, however many points it is for.
+    files = hash_inputs({"files": list(_paths(settings, named))}, ["files"])
+    points = [
+        _point(values, row, source, {p: files[p] for p in _paths([values], named) if p in files})
+        for values, row in zip(settings, varied, strict=True)
+    ]
     if twice := [name for name, n in Counter(point.name for point in points).items() if n > 1]:
         raise UsageError(f"{file}: {len(twice)} points occur twice, such as {min(twice)}")
     folder = outputs.resolve() / paper / file.stem
@@ -230,15 +243,30 @@ def _rows(content: Mapping[str, Any], file: Path) -> list[dict[str, Any]]:
     ]
 
 
-def _point(parameters: Mapping[str, Any], varied: Mapping[str, Any], source: str) -> Point:
+def _paths(settings: Iterable[Mapping[str, Any]], names: Iterable[str]) -> dict[str, None]:
+    """Return what parameters give as paths, each once."""
+    found: dict[str, None] = {}
+    for values in settings:
+        for name in names:
+            value = values[name]
+            found |= dict.fromkeys(value if isinstance(value, list) else [value])
+    return found
+
+
+def _point(
+    parameters: Mapping[str, Any],
+    varied: Mapping[str, Any],
+    source: str,
+    inputs: Mapping[str, str],
+) -> Point:
     def shown(value: Any) -> str:
         single = value[0] if isinstance(value, list) and len(value) == 1 else value
         return re.sub(r"[^\w.+-]+", "_", str(single)).strip("_")
 
     slug = ",".join(f"{name}={shown(value)}" for name, value in varied.items())[:100] or "point"
-    content = json.dumps([parameters, source], sort_keys=True)
+    content = json.dumps([parameters, source, *([inputs] if inputs else [])], sort_keys=True)
     digest = hashlib.sha256(content.encode()).hexdigest()[:8]
-    return Point(f"{slug}-{digest}", parameters, varied)
+    return Point(f"{slug}-{digest}", parameters, varied, inputs)
 
 
 def shard(points: Iterable[Point], part: str) -> list[Point]:
@@ -291,7 +319,8 @@ def run_sweep(
     """Run the points that are not done, and write ``index.csv``.
 
     A point whose process is lost is run again; the last time alone, so that the blame is its own.
-    A point during which notebook or library changed stays open, and so do all after it.
+    A point during which notebook, library or a file of data changed stays open, and so do all
+    after it that are of what was there before.
 
     Parameters
     ----------
@@ -334,7 +363,9 @@ def run_sweep(
     def submit(executor: Executor, point: Point) -> Future[str]:
         shutil.rmtree(sweep.failed_folder(point), ignore_errors=True)
         profile = f"{sweep.name}/{point.name}"
-        request = Request(sweep.paper, profile, point.parameters, point.varied, source=sweep.source)
+        request = Request(
+            sweep.paper, profile, point.parameters, point.varied, point.inputs, source=sweep.source
+        )
         return executor.submit(_run_point, root, request, sweep.folder.parents[1], **settings)
 
     bar = tqdm(
@@ -411,17 +442,37 @@ def describe(sweep: Sweep, points: Iterable[Point], jobs: int) -> str:
         lines.append(f"{mean:.1f} s a point; about {rest / 60:.1f} minutes left with {jobs} jobs")
     if memory := [found["kernel_mb"] for found in done if found.get("kernel_mb")]:
         lines.append(f"up to {max(memory):.0f} MB a kernel, {jobs * max(memory):.0f} MB in all")
-    if other := other_versions(sweep):
-        lines.append(f"{other} folders beside belong to other versions of notebook or library")
+    lines += other_versions(sweep)
     return "\n".join(lines)
 
 
-def other_versions(sweep: Sweep) -> int:
-    """Number of finished points in the folder that this version of the sweep does not have."""
+def other_versions(sweep: Sweep) -> list[str]:
+    """Say how many finished points in the folder this version of the sweep does not have, and why.
+
+    Parameters
+    ----------
+    sweep : Sweep
+        As `read_sweep` returns.
+
+    Returns
+    -------
+    list of str
+        A line for each set of files that have changed since, and one for all other points.
+    """
     names = {point.name for point in sweep.points}
-    found = (path.parent.name for path in sweep.folder.glob("*/provenance.json"))
-    return sum(n not in names and not n.startswith(".tmp-") and not n.endswith(".failed")
-               for n in found)  # fmt: skip
+    now = {path: digest for point in sweep.points for path, digest in point.inputs.items()}
+    reasons: Counter[str] = Counter()
+    for path in sorted(sweep.folder.glob("*/provenance.json")):
+        name = path.parent.name
+        if name in names or name.startswith(".tmp-") or name.endswith(".failed"):
+            continue
+        then = _provenance(path.parent).get("inputs") or {}
+        changed = sorted(file for file, digest in then.items() if now.get(file, digest) != digest)
+        reasons["contents of " + ", ".join(changed) if changed else ""] += 1
+    return [
+        f"{n} folders belong to other {reason or 'versions of notebook or library'}"
+        for reason, n in reasons.items()
+    ]
 
 
 # ------------------------------------------------------------------------------------- collecting

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -17,10 +16,11 @@ import yaml
 from click.testing import CliRunner, Result
 
 from srlib import run
-from srlib.cli import _ASSESSED, main
+from srlib.cli import main
 from srlib.parameters import (
     Request,
     _parameters_cell,
+    file_parameters,
     find_outputs,
     find_papers,
     find_root,
@@ -234,10 +234,18 @@ def test_a_release_named_like_a_profile_is_no_run_of_the_profile(own: Path) -> N
     assert list(reports(own)) == ["released_default"]
 
 
-def test_all_files_that_a_report_is_on_count() -> None:
-    declared = read_parameters(ROOT / "notebooks" / "assess.py").values()
-    of_files = {p.name for p in declared if re.search(r"\b(CSV|YAML) files?\b", p.help)}
-    assert of_files == set(_ASSESSED)
+@pytest.mark.parametrize(
+    ("paper", "of_files"),
+    [
+        ("assess", {"original", "released", "schema", "holdout", "rules"}),
+        ("hu_reiter_wang", {"data", "schema"}),
+        ("intruders", {"data", "schema"}),
+        ("charest", set()),
+    ],
+)
+def test_all_files_that_a_notebook_takes_count(paper: str, of_files: set[str]) -> None:
+    declared = read_parameters(ROOT / "notebooks" / f"{paper}.py")
+    assert set(file_parameters(declared)) == of_files
 
 
 @pytest.fixture

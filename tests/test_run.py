@@ -129,6 +129,26 @@ def test_a_notebook_or_library_that_changes_meanwhile_fails_the_run(
     assert notebook.read_text() == "other"
 
 
+def test_a_file_of_data_that_changes_meanwhile_fails_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    declared = 'data: str = ""  # CSV file of records\nseed: int = 1'
+    text = toy.TEXT.replace("seed: int = 1", declared)
+    edits = 'Path(data).write_text("a\\n2\\n")'
+    project = toy.make(tmp_path, text.replace('Path("started").touch()', edits))
+    monkeypatch.chdir(project)
+    Path("records.csv").write_text("a\n1\n")
+    request = resolve(project, "toy", overrides=[("data", "records.csv")])
+    assert list(request.inputs) == ["records.csv"]
+    with pytest.raises(run.SourceChanged, match=r"changed after the start: records\.csv"):
+        run.run(project, request, project / "outputs")
+    monkeypatch.setattr(run, "_execute_into", lambda *_: None)  # nothing changes it again
+    request = resolve(project, "toy", overrides=[("data", "records.csv")])
+    folder = run.run(project, request, project / "outputs", with_report=False)
+    provenance = json.loads((folder / "provenance.json").read_text())
+    assert provenance["inputs"] == dict(request.inputs)
+
+
 def test_the_cell_in_which_a_kernel_died_at_once_is_named() -> None:
     """It has no execution count: the kernel was gone before it said so."""
     cells = [
