@@ -20,6 +20,14 @@ MISSING_TEXTS = frozenset({"", "NA", "NaN", "nan", "null"})
 MISSING = -1
 OUTSIDE = -2
 
+# Vega's renderer dies of control characters, except for tabs and line ends within values.
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_CONTROL_IN_VALUES = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+# What every JavaScript object has already: Vega takes it for what it looks up by a text of ours.
+_OF_OBJECTS = {"__proto__", "constructor", "hasOwnProperty", "isPrototypeOf", "toString", "valueOf"}
+_OF_OBJECTS |= {"propertyIsEnumerable", "toLocaleString", "__defineGetter__", "__defineSetter__"}
+_OF_OBJECTS |= {"__lookupGetter__", "__lookupSetter__"}
+
 _WHOLE_NUMBER = re.compile(r"([+-]?\d+)(?:\.0+)?")
 _SHOWN = 5
 
@@ -31,7 +39,9 @@ class Variable:
     Parameters
     ----------
     name : str
-        Its column in a table.
+        Its column in a table. Neither it nor any other text may have control characters (tabs
+        and line ends within levels, labels and title are none), or be called like what every
+        JavaScript object has, such as ``constructor``: charts could not be drawn.
     levels : tuple of str
         Its values as a file has them, in order; at least two.
     labels : tuple of str
@@ -65,6 +75,19 @@ class Variable:
                 f"levels of {self.name} include {shown(bad)}; "
                 "a level must be text without spaces around it"
             )
+        for what, texts in (
+            ("the name", (self.name,)),
+            (f"the title of {self.name!r}", (self.title,)),
+            (f"levels of {self.name!r}", self.levels),
+            (f"labels of {self.name!r}", self.labels),
+        ):
+            control = _CONTROL if what == "the name" else _CONTROL_IN_VALUES
+            if bad := [text for text in texts if control.search(text)]:
+                raise ValueError(f"{what}: {shown(bad)} has control characters; none is allowed")
+            if bad := [text for text in texts if text in _OF_OBJECTS]:
+                raise ValueError(
+                    f"{what}: {shown(bad)} has a meaning of its own for the charts; rename it"
+                )
 
     def codes_of(self, texts: Iterable[str]) -> list[int]:
         """Return the code of each text: 0 for the first level, ``MISSING`` or ``OUTSIDE``.

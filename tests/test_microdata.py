@@ -48,7 +48,8 @@ texts = st.text(
 
 @st.composite
 def schemas(draw: st.DrawFn) -> Schema:
-    names = draw(st.lists(texts, min_size=2, max_size=5, unique=True))
+    in_one_line = texts.filter(lambda text: not set(text) & set("\n\r"))
+    names = draw(st.lists(in_one_line, min_size=2, max_size=5, unique=True))
     levels = [draw(st.lists(texts, min_size=2, max_size=6, unique=True)) for _ in names]
     return Schema(tuple(Variable(n, tuple(ls)) for n, ls in zip(names, levels, strict=True)))
 
@@ -136,6 +137,14 @@ def test_codes_of_wide_variables_have_a_wider_type():
         (("v", ("a", "b"), ("x",)), "one for each of the 2 levels"),
         (("v", ("a", " b")), "without spaces"),
         ((" v", ("a", "b")), "name is ' v'"),
+        (("v\x01", ("a", "b")), r"the name: 'v\\x01' has control characters"),
+        (("v\nw", ("a", "b")), "the name: .* has control characters"),
+        (("v", ("a\x00", "b")), r"levels of 'v': 'a\\x00' has control characters"),
+        (("v", ("a", "b"), ("x", "y\x7f")), "labels of 'v': .* has control characters"),
+        (("v", ("a", "b"), (), "\x1b[1m"), "the title of 'v': .* has control characters"),
+        (("__proto__", ("a", "b")), "the name: '__proto__' has a meaning of its own"),
+        (("v", ("a", "toString")), "levels of 'v': 'toString' has a meaning of its own"),
+        (("v", ("a", "b"), ("constructor", "y")), "labels of 'v': 'constructor' has a meaning"),
     ],
 )
 def test_variable_refuses(arguments, message):
@@ -332,6 +341,26 @@ def test_other_columns_are_left_out_on_request(tmp_path):
 )
 def test_broken_files_are_refused(tmp_path, text, message):
     assert message in refusal(write(tmp_path / "a.csv", text))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a,b\x08\nx,1\ny,2\n", r"the name: 'b\x08' has control characters; none is allowed"),
+        ("a,b\nx,1\ny\0,2\n", r"levels of 'a': 'y\x00' has control characters"),
+        ("a,constructor\nx,1\ny,2\n", "the name: 'constructor' has a meaning of its own"),
+    ],
+)
+def test_texts_that_end_the_drawing_of_charts_are_refused_on_reading(tmp_path, text, message):
+    assert message in refusal(write(tmp_path / "a.csv", text), None)
+
+
+def test_seventy_columns_are_read_and_counted(tmp_path):
+    rows = "".join(",".join(str((i + j) % 2) for j in range(70)) + "\n" for i in range(8))
+    header = ",".join(f"v{j}" for j in range(70))
+    table = read_table(write(tmp_path / "a.csv", f"{header}\n{rows}"))
+    assert table.schema.n_cells == 2**70
+    assert len(distinct(table.codes)[0]) == 2
 
 
 def test_text_that_is_not_utf8_names_the_line(tmp_path):
