@@ -45,6 +45,11 @@ __all__ = [
 PAPER_VINTAGE = 2012
 POPULATION_SIZE = 10_000
 _CHUNK = 1 << 16
+# A small compressed file may stand for more than any memory holds.
+MAX_LINE = 10_000_000
+MAX_LINES = 100_000_000
+MAX_CHARACTERS = 20_000_000_000
+_SHOWN = 5
 
 
 def load(
@@ -129,7 +134,8 @@ def read_table(
     """Read a CSV file of categorical records.
 
     The file is UTF-8 text with a header, fields separated by commas; ``.gz`` is uncompressed, and
-    of a ``.zip`` the one CSV file in it is read (the person file of a PUMS zip). Values are
+    of a ``.zip`` the one CSV file in it is read (the person file of a PUMS zip). Uncompressed it
+    may have `MAX_LINES` lines of `MAX_LINE` characters, `MAX_CHARACTERS` in all. Values are
     compared with the levels as text without spaces around it; see `Variable.codes_of` for "1.0".
     A file with the raw columns of an American Community Survey person file is recoded to the
     paper's Table 1 if ``schema`` is ``ACS`` or None.
@@ -157,12 +163,15 @@ def read_table(
     Raises
     ------
     ValueError
-        For a file that is empty, not UTF-8, not CSV or without records; repeated, missing or
+        For what is no regular file, as a folder or a pipe; a file that is empty, too large, not
+        UTF-8, not CSV or without records; repeated, missing or
         unknown columns; records with too few or too many fields; values outside the levels;
         missing values; columns that do not look categorical. The message names the file, the
         columns, the first lines (the header is line 1) and the values.
     """
     path = Path(path)
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{path}: it is not a regular file")
     try:
         return _read(path, schema, drop_missing, ignore_columns, vintage)
     except UnicodeDecodeError:
@@ -282,7 +291,7 @@ def _read_columns(
     # One dictionary a column gives each new text the next integer, and no text is kept twice.
     ids: dict[str, defaultdict[str, int]] = {c: defaultdict(count().__next__) for c in columns}
     chunks: dict[str, list[NDArray[np.int32]]] = {column: [] for column in columns}
-    lines, ragged, n_blank = array("q"), [], 0
+    lines, ragged, n_ragged, n_blank = array("q"), [], 0, 0
     with _open_text(path) as file:
         records = _records(file)
         next(records)
@@ -293,7 +302,9 @@ def _read_columns(
                     rows.append(fields)
                     lines.append(line)
                 elif fields:
-                    ragged.append(f"line {line} has {len(fields)}")
+                    n_ragged += 1
+                    if n_ragged <= _SHOWN:
+                        ragged.append(f"line {line} has {len(fields)}")
                 else:
                     n_blank += 1
             for name, values in zip(header, zip(*rows, strict=True), strict=False):
@@ -302,8 +313,8 @@ def _read_columns(
                     chunks[name].append(np.fromiter(codes, np.int32, len(rows)))
     if ragged:
         raise ValueError(
-            f"records must have {len(header)} fields like the header: {'; '.join(ragged[:5])}"
-            + (f"; and {len(ragged) - 5:,} more lines" if len(ragged) > 5 else "")
+            f"records must have {len(header)} fields like the header: {'; '.join(ragged)}"
+            + (f"; and {n_ragged - _SHOWN:,} more lines" if n_ragged > _SHOWN else "")
         )
     if not lines:
         raise ValueError("the file has a header and no records")
@@ -334,7 +345,7 @@ def _read_as_integers(frame: pd.DataFrame, schema: Schema) -> list[str]:
 
 def _records(file: IO[str]) -> Iterator[tuple[int, list[str]]]:
     """Yield the line that each record begins at, and its fields."""
-    reader = csv.reader(file, strict=True, skipinitialspace=True)
+    reader = csv.reader(_bounded_lines(file), strict=True, skipinitialspace=True)
     line = 1
     try:
         for fields in reader:
@@ -342,6 +353,21 @@ def _records(file: IO[str]) -> Iterator[tuple[int, list[str]]]:
             line = reader.line_num + 1
     except csv.Error as error:
         raise ValueError(f"the record at line {line} is not CSV: {error}") from None
+
+
+def _bounded_lines(file: IO[str]) -> Iterator[str]:
+    """Yield the lines of a file; ValueError where it is larger than can be meant."""
+    n_characters = number = 0
+    while line := file.readline(MAX_LINE + 1):
+        number += 1
+        n_characters += len(line)
+        if len(line) > MAX_LINE:
+            raise ValueError(f"line {number} is longer than {MAX_LINE:,} characters")
+        if number > MAX_LINES:
+            raise ValueError(f"the file has more than {MAX_LINES:,} lines")
+        if n_characters > MAX_CHARACTERS:
+            raise ValueError(f"the file has more than {MAX_CHARACTERS:,} characters")
+        yield line
 
 
 @contextmanager
@@ -381,10 +407,12 @@ def _csv_member(names: Sequence[str]) -> str:
 
 
 def _undecodable_line(path: Path) -> int:
+    number = 1
     with _open_binary(path) as file:
-        for number, line in enumerate(file, start=1):
+        while line := file.readline(MAX_LINE):
             try:
                 line.decode("utf-8")
             except UnicodeDecodeError:
                 return number
+            number += line.endswith(b"\n")
     raise AssertionError("every line of the file is UTF-8")

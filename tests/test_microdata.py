@@ -3,6 +3,7 @@
 import gzip
 import io
 import math
+import os
 import zipfile
 from collections import Counter
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from srlib import microdata
 from srlib.microdata import ACS, Schema, Table, Variable, distinct, load, read_table
 
 SMALL = Schema(
@@ -377,6 +379,42 @@ def test_damaged_compressed_files(tmp_path):
     assert "damaged" in refusal(tmp_path / "b.csv.gz")
     (tmp_path / "c.zip").write_bytes(b"colour,size\n")
     assert "damaged" in refusal(tmp_path / "c.zip")
+
+
+def test_a_small_file_that_stands_for_a_large_one_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(microdata, "MAX_LINE", 1000)
+    monkeypatch.setattr(microdata, "MAX_LINES", 500)
+    path = tmp_path / "a.csv.gz"
+    for text, message in (
+        (b"colour,size\n" + b"r" * 10_000_000, "line 2 is longer than 1,000 characters"),
+        (b"c" * 10_000_000, "line 1 is longer than 1,000 characters"),
+        (b"colour,size\n" + b"red,1\n" * 500, "the file has more than 500 lines"),
+        (b"colour,size\n" + b"\n" * 500, "the file has more than 500 lines"),
+    ):
+        path.write_bytes(gzip.compress(text))
+        assert refusal(path) == message
+    monkeypatch.setattr(microdata, "MAX_CHARACTERS", 2000)
+    path.write_bytes(gzip.compress(b"colour,size\n" + b"red,1\n" * 400))
+    assert refusal(path) == "the file has more than 2,000 characters"
+
+
+def test_lines_as_long_as_allowed_are_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(microdata, "MAX_LINE", 12)
+    monkeypatch.setattr(microdata, "MAX_LINES", 4)
+    path = write(tmp_path / "a.csv", "colour,size\nred,1\nblue,2\nred,2")
+    assert len(read_table(path, SMALL).codes) == 3
+
+
+def test_no_regular_file(tmp_path):
+    assert refusal(tmp_path) == "it is not a regular file"
+    with pytest.raises(ValueError, match="not a regular file"):
+        load(tmp_path, rng=np.random.default_rng())
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+def test_a_pipe_is_refused_at_once(tmp_path):
+    os.mkfifo(tmp_path / "pipe.csv")
+    assert refusal(tmp_path / "pipe.csv") == "it is not a regular file"
 
 
 def test_a_zip_must_have_one_csv_file(tmp_path):
