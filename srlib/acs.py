@@ -6,11 +6,14 @@ simulated from conditional probability tables stands in for them where there is 
 """
 
 import re
+import time
 import urllib.error
 import urllib.request
+import uuid
 import zipfile
 import zlib
 from collections.abc import Collection
+from contextlib import suppress
 from http.client import HTTPException
 from pathlib import Path
 
@@ -45,6 +48,7 @@ _STATES = (
 )
 _ATTEMPTS = 3
 _TIMEOUT_SECONDS = 60
+_ABANDONED_SECONDS = 3600
 
 
 def _variable(name: str, title: str, *labels: str) -> Variable:
@@ -228,7 +232,9 @@ def download_acs(
     """Return the Census Bureau's 1-year person file of a state, downloaded unless in the cache.
 
     A transfer that breaks is resumed where the server allows it and repeated where it does not,
-    here or in the next call. The file has its name only once it is a whole zip.
+    here or in the next call. The file has its name only once it is a whole zip, whose checksums
+    agree; the Census Bureau publishes no other. Calls at the same time each have a part of their
+    own.
 
     Parameters
     ----------
@@ -259,7 +265,42 @@ def download_acs(
     if target.exists():
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
-    part = target.with_name(f"{target.name}.part")
+    part = target.with_name(f"{target.name}.part-{uuid.uuid4().hex[:8]}")
+    _take_over(target, part)
+    try:
+        _download(url, part, year, state)
+        if not target.exists():  # another call may have been faster, and Windows be reading it
+            part.replace(target)
+        part.unlink(missing_ok=True)
+    finally:
+        if part.exists() and part.stat().st_size:
+            part.replace(_left(target))
+        part.unlink(missing_ok=True)
+    return target
+
+
+def _left(target: Path) -> Path:
+    """Return where the part of a file lies that nobody downloads any more."""
+    return target.with_name(f"{target.name}.part")
+
+
+def _take_over(target: Path, part: Path) -> None:
+    """Make what an earlier call left of a file the part of this one alone.
+
+    Renaming succeeds for only one of several processes, also on a disk that machines share.
+    """
+    now = time.time()
+    for left in [_left(target), *target.parent.glob(f"{target.name}.part-*")]:
+        with suppress(OSError):
+            # A process that was killed has left its part under its own name.
+            if left == _left(target) or now - left.stat().st_mtime > _ABANDONED_SECONDS:
+                left.rename(part)
+                part.touch()  # no longer old
+                return
+
+
+def _download(url: str, part: Path, year: int, state: str) -> None:
+    """Go on with a part until it is a whole zip file; see `download_acs`."""
     reason = ""
     for _ in range(_ATTEMPTS):
         try:
@@ -283,8 +324,7 @@ def download_acs(
             reason = str(error)
             continue
         if _is_whole_zip(part):
-            part.replace(target)
-            return target
+            return
         reason = "what came is no whole zip file"
         part.unlink()
     raise ConnectionError(

@@ -3,10 +3,13 @@
 import importlib.util
 import io
 import itertools
+import os
 import socket
 import threading
+import time
 import zipfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -344,6 +347,7 @@ class Server(ThreadingHTTPServer):
     ranges = True
     breaks_after: int | None = None
     n_breaks = 0
+    all_asked: threading.Barrier | None = None
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
@@ -357,6 +361,8 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         server, asked = self.server, self.headers["Range"]
         server.asked.append(asked)
+        if server.all_asked:
+            server.all_asked.wait(10)
         start = int(asked.removeprefix("bytes=").removesuffix("-")) if asked else 0
         if self.path != server.path:
             return self.send_error(404)
@@ -392,6 +398,41 @@ def test_download_once_then_from_the_cache(server, tmp_path, capsys):
     assert download_acs(2012, "nc", cache=tmp_path, base_url=server.url) == path
     assert server.asked == [None]
     assert capsys.readouterr() == ("", "")
+
+
+def test_simultaneous_downloads_do_not_meet(server, tmp_path):
+    """All of them are under way before the first gets an answer."""
+    server.all_asked = threading.Barrier(3)
+    with ThreadPoolExecutor(3) as pool:
+        calls = [
+            pool.submit(download_acs, 2012, "nc", cache=tmp_path, base_url=server.url)
+            for _ in range(3)
+        ]
+        paths = {call.result() for call in calls}
+    assert [path.read_bytes() for path in paths] == [server.body]
+    assert list(tmp_path.rglob("csv*")) == list(paths)
+
+
+def test_a_part_of_a_killed_process_is_taken_over_once_it_is_old(server, tmp_path):
+    folder = tmp_path / "acs" / "2012"
+    folder.mkdir(parents=True)
+    for name, age in (("old", 7200), ("new", 0)):
+        part = folder / f"csv_pnc.zip.part-{name}"
+        part.write_bytes(server.body[:1000])
+        os.utime(part, (time.time() - age,) * 2)
+    path = download_acs(2012, "nc", cache=tmp_path, base_url=server.url)
+    assert path.read_bytes() == server.body
+    assert server.asked == ["bytes=1000-"]
+    assert {file.name for file in folder.iterdir()} == {path.name, "csv_pnc.zip.part-new"}
+
+
+def test_a_zip_with_a_wrong_checksum_is_not_kept(server, tmp_path):
+    body = bytearray(server.body)
+    body[len(body) // 2] ^= 1
+    server.body = bytes(body)
+    with pytest.raises(ConnectionError, match="no whole zip"):
+        download_acs(2012, "nc", cache=tmp_path, base_url=server.url)
+    assert not list(tmp_path.rglob("csv*"))
 
 
 def test_a_broken_transfer_is_resumed(server, tmp_path):
