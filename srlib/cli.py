@@ -18,6 +18,7 @@ from srlib.parameters import (
     find_profiles,
     find_root,
     hash_inputs,
+    plain_name,
     read_parameters,
     resolve,
     shown,
@@ -199,7 +200,7 @@ def assess(
     of_files = file_parameters(read_parameters(root / "notebooks" / "assess.py"))
     request = replace(
         request,
-        profile=_folder_name(root, name or released[0].name.split(".")[0]),
+        profile=_folder_name(root, plain_name("--name", name) if name else released[0].name),
         parameters={**request.parameters, **given},
         changed={**request.changed, **given},
         inputs=hash_inputs({**request.parameters, **given}, of_files),
@@ -259,7 +260,7 @@ def _verdict(tables: Path) -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
 
 
 def _folder_name(root: Path, text: str) -> str:
-    name = re.sub(r"[^\w-]", "_", text) or "released"
+    name = re.sub(r"[^\w-]", "_", text.split(".")[0])[:60] or "released"
     # Folders named after profiles are those of `srlib run assess`, which replaces what is there.
     return f"released_{name}" if name in find_profiles(root, "assess") else name
 

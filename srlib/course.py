@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from srlib.files import write_whole
 from srlib.parameters import UsageError
 
 if TYPE_CHECKING:
@@ -310,10 +311,14 @@ def write(root: Path, paper: str, folder: Path, *, replace: bool = False) -> Pat
     ------
     UsageError
         If the notebook has not been built, has no exercises, or one that cannot be checked; if
-        somebody has worked in the copy that is there.
+        somebody has worked in the copy that is there; if what is there is no copy, or `folder`
+        is where the notebooks themselves lie.
     """
     import jupytext
     import nbformat
+
+    if folder.resolve() == (root / "notebooks").resolve():
+        raise UsageError(f"{folder} holds the notebooks themselves; copies need another folder")
 
     canonical = read(root, paper)
     try:
@@ -322,10 +327,23 @@ def write(root: Path, paper: str, folder: Path, *, replace: bool = False) -> Pat
         raise UsageError(f"{paper}: {error}") from None
     notebook = folder / f"{paper}.ipynb"
     text = notebook.with_suffix(".py")
-    for path in () if replace else (notebook, text):
-        if path.exists() and _sources(jupytext.read(path)) != _sources(copy):
+    for path in (path for path in (notebook, text) if path.exists()):
+        sources = _sources_of(path)
+        if not any("from srlib.course import check" in source for source in sources):
+            raise UsageError(f"{path} is no copy of a notebook and stays as it is; move it away")
+        if not replace and sources != _sources(copy):
             raise UsageError(f"{path} is not as it was handed out; --replace writes over it")
     folder.mkdir(parents=True, exist_ok=True)
-    nbformat.write(copy, notebook)
-    jupytext.write(copy, text, fmt="py:percent")
+    write_whole(notebook, nbformat.writes(copy) + "\n")
+    write_whole(text, jupytext.writes(copy, fmt="py:percent").rstrip("\n") + "\n")
     return notebook
+
+
+def _sources_of(path: Path) -> list[str]:
+    """Return the cells' sources of a file; none where it is no notebook."""
+    import jupytext
+
+    try:
+        return _sources(jupytext.read(path))
+    except (ValueError, AttributeError, TypeError, KeyError):
+        return []

@@ -247,10 +247,29 @@ def find_papers(root: Path) -> list[str]:
     return sorted(path.stem for path in (root / "notebooks").glob("*.py"))
 
 
+_PLAIN = re.compile(r"[A-Za-z0-9_-]{1,100}")
+
+
+def plain_name(kind: str, name: Any) -> str:
+    """Return a name that a file or folder gets: one that leads to no other folder.
+
+    Raises
+    ------
+    UsageError
+        If it is anything but at most 100 letters, digits, underscores and hyphens.
+    """
+    if not isinstance(name, str) or not _PLAIN.fullmatch(name):
+        raise UsageError(
+            f"{kind} is {str(name)[:200]!r}; it must be at most 100 letters, digits, underscores "
+            "and hyphens"
+        )
+    return name
+
+
 def find_profiles(root: Path, paper: str) -> list[str]:
-    """Return the names of a paper's profiles, ``default`` first."""
-    files = (root / "params" / paper).glob("*.yaml")
-    return ["default", *sorted(f.stem for f in files if not f.stem.startswith("sweep_"))]
+    """Return the names of a paper's profiles, ``default`` first; each names a run's folder."""
+    names = sorted(file.stem for file in (root / "params" / paper).glob("*.yaml"))
+    return ["default", *(n for n in names if _PLAIN.fullmatch(n) and not n.startswith("sweep_"))]
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> str:

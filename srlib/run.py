@@ -34,6 +34,7 @@ from tqdm import tqdm
 from traitlets import default
 from traitlets.config import Config
 
+from srlib.files import is_replaceable, replace_folder, temporary
 from srlib.parameters import (
     SET_BY_RUNNER,
     SHIPPED,
@@ -250,20 +251,6 @@ def _join_streams(outputs: list[NotebookNode]) -> list[NotebookNode]:
     return joined
 
 
-def _replace_folder(new: Path, final: Path) -> None:
-    """Put the whole folder new in the place of final, of which there may be an older one."""
-    older = new.with_name(new.name + "-older")
-    if final.exists():
-        final.rename(older)
-    try:
-        new.rename(final)
-    except OSError:
-        if older.exists():
-            older.rename(final)
-        raise
-    shutil.rmtree(older, ignore_errors=True)
-
-
 def _question(parameters: Mapping[str, Any], inputs: Mapping[str, str]) -> dict[str, Any]:
     """Return parameters with the hashes of files in the place of their paths."""
 
@@ -339,7 +326,7 @@ def _move_beside_others(folder: Path, named: Path, expected: Path, request: Requ
     while True:
         own, reason = _own_folder(named, request)
         if own.exists():
-            _replace_folder(folder, own)
+            replace_folder(folder, own)
         else:
             try:
                 folder.rename(own)
@@ -420,7 +407,7 @@ def run(
     Everything is written in a temporary folder beside and renamed when complete. A run that
     fails is kept in ``<profile>.failed``; so is one during which notebook, library or a file of
     data changed, as nobody could say what it has computed. What was in the folder is replaced,
-    unless the request says ``keep_others``.
+    unless the request says ``keep_others``; a folder that no run has written is left alone.
 
     Parameters
     ----------
@@ -450,7 +437,8 @@ def run(
     Raises
     ------
     NotebookFailed
-        Where a cell failed, the kernel died, or the report could not be made.
+        Where a cell failed, the kernel died, or the report could not be made; where something
+        else lies in the folder, before anything starts.
     SourceChanged
         Where notebook, library or files of data are others than at the beginning, or than the
         request says.
@@ -474,8 +462,17 @@ def run(
         _say_where(named, final, reason)
         request = replace(request, profile=final.name)
     failed = final.with_name(f"{final.name}.failed")
-    folder = final.with_name(f".tmp-{final.name}-{uuid.uuid4().hex[:8]}")
-    folder.mkdir(parents=True)
+    for taken in (final, failed):
+        if not is_replaceable(taken):
+            raise NotebookFailed(
+                f"{request.paper}: {shown(taken)} is no run's folder and stays as it is; move it "
+                "away, or choose another folder with --output"
+            )
+    folder = temporary(final)
+    try:
+        folder.mkdir(parents=True)
+    except OSError as error:
+        raise NotebookFailed(f"{request.paper}: {_described(error)}") from None
     started, _OwnKernel.started = time.monotonic(), None
     begun = _provenance(root, request, source)
 
@@ -508,12 +505,12 @@ def run(
         if request.keep_others:
             final = _move_beside_others(folder, named, final, request)
         else:
-            _replace_folder(folder, final)
+            replace_folder(folder, final)
         shutil.rmtree(failed, ignore_errors=True)
     except Exception as error:
         message = str(error) if isinstance(error, NotebookFailed) else _described(error)
         write_provenance(status="failed", error=message)
-        _replace_folder(folder, failed)
+        replace_folder(folder, failed)
         kind = SourceChanged if isinstance(error, SourceChanged) else NotebookFailed
         raise kind(f"{request.paper}: {message}\nkept: {failed}") from error
     finally:

@@ -5,6 +5,8 @@ from pathlib import Path
 
 from srlib.parameters import UsageError
 
+_NOT_RUNS = ("site", "course")  # folders in outputs/ that other commands write
+
 _PRINTED = """\
 id,source,quantity,relation,printed,tolerance
 example_epsilon,Section 1,epsilon of the smallest example,=,1.10,
@@ -34,13 +36,16 @@ def write(root: Path, paper: str) -> list[Path]:
     Raises
     ------
     UsageError
-        If the key is no such name; if one of the files exists; if the library lies elsewhere.
+        If the key is no such name, or that of a folder of ours; if one of the files exists; if the
+        library lies elsewhere.
     """
     if not paper.isidentifier() or keyword.iskeyword(paper) or paper != paper.lower():
         raise UsageError(
             f"PAPER is {paper!r}; it must be lower-case letters, digits and underscores, not "
             "begin with a digit, and be no word of Python's"
         )
+    if paper in _NOT_RUNS:
+        raise UsageError(f"PAPER is {paper!r}; outputs/{paper}/ is where 'srlib {paper}' writes")
     import jinja2
 
     template = Path(__file__).parent / "templates" / "notebook.py.j2"

@@ -17,10 +17,12 @@ from markupsafe import Markup
 from nbformat import NotebookNode
 
 from srlib import report
-from srlib.parameters import find_papers, find_profiles
+from srlib.files import replace_folder, temporary, write_whole
+from srlib.parameters import UsageError, find_papers, find_profiles, shown
 
 TITLE = "How much does synthetic data give away?"
 PROFILE = "published"
+CONTENTS = "contents.txt"  # names all that lies beside it: what has it as it says is a site
 BINDER = "https://mybinder.org/v2/gh/{}/HEAD?urlpath=lab/tree/notebooks/"
 # The figure that stands for a notebook, in the page's order. A notebook that is not named here
 # comes after these, with its first figure.
@@ -89,7 +91,7 @@ class Sweep:
 
 
 def write(root: Path, outputs: Path, repository: str = "") -> tuple[Path, list[str]]:
-    """Write the site into ``outputs/site``, in the place of an older one.
+    """Write the site into ``outputs/site``, in the place of an older one; whole or not at all.
 
     Parameters
     ----------
@@ -107,7 +109,18 @@ def write(root: Path, outputs: Path, repository: str = "") -> tuple[Path, list[s
         The page to open.
     missing : list of str
         Notebooks that have no such run.
+
+    Raises
+    ------
+    UsageError
+        If the folder holds anything but an older site.
     """
+    folder = outputs / "site"
+    if strange := _not_of_a_site(folder):
+        raise UsageError(
+            f"{shown(folder)} holds {strange}, which is not of a site that was written here; move "
+            "it away, or choose another folder with --output"
+        )
     entries, files = [], {}
     for name in sorted(find_papers(root), key=_place):
         entry, made = _entry(root, outputs, name)
@@ -127,12 +140,28 @@ def write(root: Path, outputs: Path, repository: str = "") -> tuple[Path, list[s
         binder=BINDER.format(repository) if repository else "",
         sweeps=list(_sweeps(root, outputs)),
     )
-    folder = outputs / "site"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    for file, content in {"index.html": index.encode(), **files}.items():
-        (folder / file).write_bytes(content)
+    made = {"index.html": index.encode(), **files}
+    made[CONTENTS] = "".join(f"{name}\n" for name in sorted([*made, CONTENTS])).encode()
+    new = temporary(folder)
+    new.mkdir(parents=True)
+    try:
+        for file, content in made.items():
+            write_whole(new / file, content)
+        replace_folder(new, folder, lambda old: not _not_of_a_site(old))
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
     return folder / "index.html", missing
+
+
+def _not_of_a_site(folder: Path) -> str:
+    """Return the name of something that an older site did not bring along; empty if all did."""
+    if not folder.exists():
+        return ""
+    if not folder.is_dir():
+        return "a file"
+    listed = folder / CONTENTS
+    names = listed.read_text(encoding="utf-8").splitlines() if listed.is_file() else []
+    return next((p.name for p in sorted(folder.iterdir()) if p.name not in names), "")
 
 
 def _place(name: str) -> tuple[int, str]:

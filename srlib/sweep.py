@@ -33,7 +33,9 @@ from srlib.parameters import (
     UsageError,
     file_parameters,
     find_papers,
+    find_profiles,
     hash_inputs,
+    plain_name,
     read_mapping,
     read_parameters,
     resolve,
@@ -143,6 +145,12 @@ def read_sweep(root: Path, file: Path, outputs: Path) -> Sweep:
     paper = content.get("paper")
     if paper not in find_papers(root):
         raise UsageError(f"{file}: {unknown('paper', str(paper), find_papers(root))}")
+    name = plain_name("name of a sweep's file", file.stem)
+    if name in find_profiles(root, paper):
+        raise UsageError(
+            f"{file}: {name!r} is a profile of {paper}, whose runs have this folder; name a sweep "
+            f"sweep_{name}.yaml"
+        )
     rows = _rows(content, file)
     base = resolve(root, paper, content.get("profile") or "default").parameters
     declared = read_parameters(root / "notebooks" / f"{paper}.py")
@@ -177,10 +185,36 @@ def read_sweep(root: Path, file: Path, outputs: Path) -> Sweep:
     ]
     if twice := [name for name, n in Counter(point.name for point in points).items() if n > 1]:
         raise UsageError(f"{file}: {len(twice)} points occur twice, such as {min(twice)}")
-    folder = outputs.resolve() / paper / file.stem
-    collect = tuple(content.get("collect") or ())
+    folder = outputs.resolve() / paper / name
+    if (folder / "provenance.json").exists():
+        raise UsageError(f"{folder} is a run's folder; rename the sweep's file")
+    if not _written_here(folder / "index.csv", ("point", "status", "error", "seconds")):
+        raise UsageError(f"{folder / 'index.csv'} is not of a sweep; rename the sweep's file")
+    collect = content.get("collect") or []
+    if not isinstance(collect, list):
+        raise UsageError(f"{file}: collect must be a list of tables")
+    tables = tuple(_table_name(f"{file}: table to collect", table) for table in collect)
     picture = _picture(content, file)
-    return Sweep(paper, file.stem, folder, tuple(points), collect, picture, source)
+    if picture and "-" in name:
+        raise UsageError(f"{file}: a picture has the name of its sweep's file, without hyphens")
+    return Sweep(paper, name, folder, tuple(points), tables, picture, source)
+
+
+def _table_name(kind: str, name: Any) -> str:
+    if plain_name(kind, name) == "index":
+        raise UsageError(f"{kind} is 'index', which is the sweep's own")
+    return name
+
+
+def _written_here(file: Path, columns: Iterable[str]) -> bool:
+    """Return whether a file does not exist or has columns by which we know our own."""
+    if not file.exists():
+        return True
+    try:
+        with file.open(encoding="utf-8", newline="") as lines:
+            return set(columns) <= set(next(csv.reader(lines), []))
+    except (OSError, ValueError, csv.Error):
+        return False
 
 
 def _mapping(content: Mapping[str, Any], key: str, file: Path) -> dict[str, Any]:
@@ -195,6 +229,8 @@ def _picture(content: Mapping[str, Any], file: Path) -> dict[str, Any]:
     known = (*PICTURE, "log_x", "log_y", "where")
     problems = [unknown("key", str(key), known) for key in picture if key not in known]
     problems += [f"lacks {key}" for key in PICTURE if picture and key not in picture]
+    if "table" in picture:
+        plain_name(f"{file}: picture: table", picture["table"])
     if not isinstance(picture.get("where", {}), dict):
         problems.append("where must be a mapping of column: value")
     if problems:
@@ -543,8 +579,10 @@ def load(folder: Path, table: str | None = None) -> "pd.DataFrame":
     Raises
     ------
     ValueError
-        If the folder has no finished point, or none of them has the table.
+        If the folder has no finished point, or none of them has the table, or its name is none.
     """
+    if table is not None:
+        _table_name("table", table)
     import pandas as pd
 
     frames = []
@@ -583,9 +621,16 @@ def gather(folder: Path, table: str | None = None) -> "pd.DataFrame":
     ----------
     folder, table
         As of `load`; without a table the file is ``results.csv``.
+
+    Raises
+    ------
+    ValueError
+        As `load`, and if the file is there already and was not gathered.
     """
     frame = load(folder, table)
     path = Path(folder) / f"{table or 'results'}.csv"
+    if not _written_here(path, ("point", "seconds", "git_commit")):
+        raise ValueError(f"{path} is there already and was not gathered from points; move it away")
     partial = path.with_name(f".tmp-{uuid.uuid4().hex[:8]}.csv")
     try:
         frame.to_csv(partial, index=False)

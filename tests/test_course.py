@@ -244,3 +244,22 @@ def test_work_is_not_written_over(built: Path, monkeypatch: pytest.MonkeyPatch) 
     assert srlib("course", "toy", "--output", "mine", "--replace").exit_code == 0
     assert (mine / "toy.ipynb").read_bytes() == copy.read_bytes()
     assert srlib("course", "toy", "--output", "mine").exit_code == 0
+
+
+def test_neither_notebooks_nor_files_of_others_are_written_over(
+    built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(built)
+    for name in ("toy.py", "toy.ipynb"):
+        file = tmp_path / name.replace("toy.", "") / name
+        file.parent.mkdir()
+        file.write_text("precious")
+        result = srlib("course", "toy", "--output", str(file.parent), "--replace")
+        assert result.exit_code == 2
+        assert "is no copy of a notebook" in " ".join(result.output.split())
+        assert file.read_text() == "precious"
+    before = (built / "notebooks/toy.py").read_bytes()
+    result = srlib("course", "toy", "--output", "notebooks", "--replace")
+    assert result.exit_code == 2
+    assert "holds the notebooks themselves" in " ".join(result.output.split())
+    assert (built / "notebooks/toy.py").read_bytes() == before

@@ -234,6 +234,15 @@ def test_a_release_named_like_a_profile_is_no_run_of_the_profile(own: Path) -> N
     assert list(reports(own)) == ["released_default"]
 
 
+@pytest.mark.parametrize("name", ["../made", "/made", "a b", "x" * 300])
+def test_a_report_has_a_plain_name(own: Path, name: str) -> None:
+    arguments = ["assess", "old/original.csv", "made.csv", "--name", name]
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 2
+    assert "it must be at most 100 letters" in result.output
+    assert not (own / "outputs").exists()
+
+
 @pytest.mark.parametrize(
     ("paper", "of_files"),
     [

@@ -149,6 +149,25 @@ def test_a_file_of_data_that_changes_meanwhile_fails_the_run(
     assert provenance["inputs"] == dict(request.inputs)
 
 
+@pytest.mark.parametrize("name", ["default", "default.failed"])
+@pytest.mark.parametrize("held", ["thesis.txt", "n=1-0123/provenance.json"])
+def test_a_folder_that_no_run_has_written_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, held: str
+) -> None:
+    project = toy.make(tmp_path)
+    monkeypatch.setattr(run, "_execute_into", lambda *_: None)
+    request, outputs = resolve(project, "toy"), project / "outputs"
+    file = outputs / "toy" / name / held
+    file.parent.mkdir(parents=True)
+    file.write_text("precious")
+    with pytest.raises(run.NotebookFailed, match="is no run's folder and stays as it is"):
+        run.run(project, request, outputs, with_report=False)
+    assert [p for p in outputs.rglob("*") if p.is_file()] == [file]
+    (outputs / "toy" / name).rename(project / "away")
+    assert run.run(project, request, outputs, with_report=False) == outputs / "toy/default"
+    assert run.run(project, request, outputs, with_report=False) == outputs / "toy/default"
+
+
 def test_the_cell_in_which_a_kernel_died_at_once_is_named() -> None:
     """It has no execution count: the kernel was gone before it said so."""
     cells = [

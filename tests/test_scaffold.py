@@ -73,14 +73,15 @@ def test_it_runs_at_its_profile_and_makes_a_students_copy(checkout: Path, notebo
     assert srlib("course", "lambert_2001") == ("lambert_2001: outputs/course/lambert_2001.ipynb\n")
 
 
-@pytest.mark.parametrize("name", ["toy", "2001", "a-b", "class", "Lambert", ""])
+@pytest.mark.parametrize("name", ["toy", "2001", "a-b", "class", "Lambert", "", "site"])
 def test_refuses_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.chdir(toy.make(tmp_path))
     (tmp_path / "srlib/published").mkdir(parents=True)
     before = sorted(tmp_path.rglob("*"))
     result = CliRunner().invoke(main, ["new", name])
     assert result.exit_code == 2
-    assert ("toy exists" if name == "toy" else "it must be") in result.output
+    messages = {"toy": "toy exists", "site": "is where 'srlib site' writes"}
+    assert messages.get(name, "it must be") in result.output
     assert sorted(tmp_path.rglob("*")) == before
 
 

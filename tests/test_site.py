@@ -111,8 +111,25 @@ def test_headings_are_in_order(built: Path, name: str) -> None:
 def test_the_same_runs_make_the_same_site(built: Path, project: Path) -> None:
     before = {file.name: file.read_bytes() for file in built.iterdir()}
     (built / "old.html").touch()
+    with (built / site.CONTENTS).open("a") as contents:
+        contents.write("old.html\n")
     site.write(project, project / "outputs")
     assert {file.name: file.read_bytes() for file in built.iterdir()} == before
+
+
+@pytest.mark.parametrize("name", ["thesis.txt", "index.html"])
+def test_a_folder_of_others_stays(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    file = tmp_path / "site" / name
+    file.parent.mkdir()
+    file.write_text("precious")
+    monkeypatch.chdir(project)
+    result = CliRunner().invoke(main, ["site", "--output", str(tmp_path)])
+    assert result.exit_code == 2
+    assert f"holds {name}, which is not of a site" in " ".join(result.output.split())
+    assert [p for p in tmp_path.rglob("*") if p.is_file()] == [file]
+    assert file.read_text() == "precious"
 
 
 def test_binder_opens_the_notebook_of_a_repository(project: Path) -> None:

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -98,6 +99,10 @@ def test_names_change_with_notebook_and_parameters_only(project: Path) -> None:
         ("picture: {table: values, x: n, y: value}", "picture: lacks colour"),
         ("picture: {tabel: v, x: n, y: a, colour: b}", "unknown key 'tabel', did you mean 'table'"),
         ("picture: {table: t, x: n, y: a, colour: b, where: 3}", "where must be a mapping"),
+        ("picture: {table: ../t, x: n, y: a, colour: b}", "table is '../t'; it must be at most"),
+        ("collect: [/tmp/original]", "table to collect is '/tmp/original'; it must be at most"),
+        ("collect: [index]", "the sweep's own"),
+        ("collect: 5", "collect must be a list of tables"),
     ],
 )
 def test_what_is_wrong_is_said_before_anything_starts(
@@ -105,6 +110,52 @@ def test_what_is_wrong_is_said_before_anything_starts(
 ) -> None:
     with pytest.raises(UsageError, match=message):
         read(project, text + "\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("default", "'default' is a profile of toy"),
+        ("published", "'published' is a profile of toy"),
+        ("..", "must be at most 100 letters"),
+        ("a b", "must be at most 100 letters"),
+        ("x" * 101, "must be at most 100 letters"),
+        ("of_run", "is a run's folder"),
+        ("of_user", "is not of a sweep"),
+    ],
+)
+def test_a_sweep_has_a_folder_of_its_own(project: Path, name: str, message: str) -> None:
+    for file in ("of_run/provenance.json", "of_user/index.csv"):
+        path = project / "outputs/toy" / file
+        path.parent.mkdir(parents=True)
+        path.write_text("{}")
+    text = "grid: {n: [1]}\n"
+    elsewhere = project / f"{name}.yaml"
+    elsewhere.write_text("paper: toy\n" + text)
+    with pytest.raises(UsageError, match=re.escape(message)):
+        sweep.read_sweep(project, elsewhere, project / "outputs")
+
+
+def test_collecting_writes_over_nothing_but_what_it_gathered(tmp_path: Path) -> None:
+    point = tmp_path / "sweep/n=1-abc"
+    (point / "tables").mkdir(parents=True)
+    (point / "provenance.json").write_text('{"changed_parameters": {"n": 1}}')
+    original = tmp_path / "original.csv"
+    for file in (original, point / "tables/values.csv"):
+        file.write_text("value,x\n1,2\n")
+    before = original.read_bytes()
+    for name in (str(original.with_suffix("")), "../original", "index", ""):
+        with pytest.raises(ValueError, match="table is"):
+            sweep.gather(tmp_path / "sweep", name)
+    assert original.read_bytes() == before
+    mine = tmp_path / "sweep/values.csv"
+    mine.write_bytes(before)
+    with pytest.raises(ValueError, match="was not gathered"):
+        sweep.gather(tmp_path / "sweep", "values")
+    assert mine.read_bytes() == before
+    mine.unlink()
+    for _ in range(2):
+        assert len(sweep.gather(tmp_path / "sweep", "values")) == 1
 
 
 def test_shards_together_are_the_whole(project: Path) -> None:
