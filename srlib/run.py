@@ -64,6 +64,15 @@ class _OwnKernel(AsyncKernelManager):
     started: ClassVar["_OwnKernel | None"] = None  # a process runs one notebook at a time
     peak_mb: float | None = None
 
+    def format_kernel_cmd(self, extra_arguments: list[str] | None = None) -> list[str]:
+        """Return the command; neither launcher (-P) nor cells import from the working folder.
+
+        A file beside somebody's records that happens to be called numpy.py is not meant.
+        """
+        only_installed = "--InteractiveShellApp.ignore_cwd=True"
+        command = super().format_kernel_cmd([*(extra_arguments or []), only_installed])
+        return [command[0], "-P", *command[1:]]
+
     async def _async_launch_kernel(self, kernel_cmd: list[str], **settings: Any) -> None:
         await super()._async_launch_kernel(kernel_cmd, **settings)
         _OwnKernel.started = self

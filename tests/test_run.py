@@ -96,6 +96,21 @@ def test_two_at_once_and_one_interrupted(
     }
 
 
+def test_kernels_import_nothing_from_the_working_folder(
+    tmp_path: Path,
+) -> None:
+    """They do not even where the launcher itself is shadowed."""
+    toy.make(tmp_path)
+    work = tmp_path / "work"
+    work.mkdir()
+    for name in ("numpy", "pyarrow", "ipykernel_launcher", "ipykernel", "traitlets"):
+        (work / f"{name}.py").write_text("raise SystemExit('from the working folder')\n")
+    command = [str(Path(sys.executable).with_name("srlib")), "run", "toy", "--output", "out"]
+    done = subprocess.run(command, cwd=work, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
+    assert (work / "started").exists()
+
+
 def test_a_kernel_that_dies_is_a_failed_run(
     tmp_path: Path, start: Callable[..., subprocess.Popen[str]]
 ) -> None:
