@@ -36,13 +36,19 @@ _OF_PROJECT = "of the project or, outside one, of the working folder"
 
 
 class _Commands(click.Group):
-    """Shows what cannot be run as bad usage, whichever command was asked for."""
+    """Shows what cannot be run as bad usage, and what cannot be written in one line."""
 
     def invoke(self, context: click.Context) -> object:
         try:
             return super().invoke(context)
         except UsageError as error:
             raise click.UsageError(str(error)) from None
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            place = f": {error.filename}" if error.filename else ""
+            click.echo(f"{error.strerror or error}{place}", err=True)
+            raise SystemExit(1) from None
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -21,6 +21,8 @@ from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from nbconvert.preprocessors.sanitize import SanitizeHTML
 from nbformat import NotebookNode
 
+from srlib.files import write_whole
+
 TEMPLATES = Path(__file__).parent / "templates"
 VEGA_LITE = ("application/vnd.vegalite.v5+json", "application/vnd.vegalite.v6+json")
 
@@ -41,7 +43,7 @@ _STYLE_ELEMENT = re.compile(r"<style\b.*?</style\s*>", re.IGNORECASE | re.DOTALL
 
 
 def write(run_dir: Path, public: bool = False) -> Path:
-    """Write the report of a run's folder, and return its path.
+    """Write the report of a run's folder, whole or not at all, and return its path.
 
     Parameters
     ----------
@@ -52,7 +54,7 @@ def write(run_dir: Path, public: bool = False) -> Path:
         ``report-public.html`` instead of ``report.html``.
     """
     path = run_dir / ("report-public.html" if public else "report.html")
-    path.write_text(render(*read(run_dir), public), encoding="utf-8")
+    write_whole(path, render(*read(run_dir), public))
     return path
 
 

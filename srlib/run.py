@@ -518,10 +518,14 @@ def run(
         shutil.rmtree(failed, ignore_errors=True)
     except Exception as error:
         message = str(error) if isinstance(error, NotebookFailed) else _described(error)
-        write_provenance(status="failed", error=message)
-        replace_folder(folder, failed)
+        try:
+            write_provenance(status="failed", error=message)
+            replace_folder(folder, failed)
+            kept = f"kept: {failed}"
+        except OSError as other:
+            kept = f"not kept: {_described(other)}"
         kind = SourceChanged if isinstance(error, SourceChanged) else NotebookFailed
-        raise kind(f"{request.paper}: {message}\nkept: {failed}") from error
+        raise kind(f"{request.paper}: {message}\n{kept}") from error
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return final

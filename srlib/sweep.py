@@ -8,6 +8,7 @@ name files, their contents count as well.
 
 import csv
 import hashlib
+import io
 import itertools
 import json
 import os
@@ -15,7 +16,6 @@ import re
 import shutil
 import sys
 import threading
-import uuid
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from concurrent.futures import BrokenExecutor, Executor, Future
@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 from tqdm import tqdm
 
 from srlib.chance import stream
+from srlib.files import write_whole
 from srlib.parameters import (
     SET_BY_RUNNER,
     Request,
@@ -531,16 +532,11 @@ def write_index(sweep: Sweep) -> Path:
         error = (found.get("error") or "").splitlines()[:1]
         row = {"point": point.name, "status": status, "error": "".join(error)}
         rows.append(row | {"seconds": found.get("seconds", "")} | dict(point.varied))
-    path = sweep.folder / "index.csv"
-    partial = path.with_name(f".tmp-{uuid.uuid4().hex[:8]}.csv")
-    try:
-        with partial.open("w", encoding="utf-8", newline="") as lines:
-            writer = csv.DictWriter(lines, list(dict.fromkeys(k for row in rows for k in row)))
-            writer.writeheader()
-            writer.writerows(rows)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    path, lines = sweep.folder / "index.csv", io.StringIO(newline="")
+    writer = csv.DictWriter(lines, list(dict.fromkeys(k for row in rows for k in row)))
+    writer.writeheader()
+    writer.writerows(rows)
+    write_whole(path, lines.getvalue())
     return path
 
 
@@ -631,12 +627,7 @@ def gather(folder: Path, table: str | None = None) -> "pd.DataFrame":
     path = Path(folder) / f"{table or 'results'}.csv"
     if not _written_here(path, ("point", "seconds", "git_commit")):
         raise ValueError(f"{path} is there already and was not gathered from points; move it away")
-    partial = path.with_name(f".tmp-{uuid.uuid4().hex[:8]}.csv")
-    try:
-        frame.to_csv(partial, index=False)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    write_whole(path, frame.to_csv(index=False))
     marks = (point / "tables" / "CONFIDENTIAL.txt" for point in finished(folder))
     if any(path.name in m.read_text(encoding="utf-8").splitlines() for m in marks if m.is_file()):
         mark = path.with_name("CONFIDENTIAL.txt")

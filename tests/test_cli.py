@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import jupytext
 import nbformat
 import pytest
 import toy
@@ -212,6 +213,53 @@ def test_bad_usage_starts_no_kernel(project: Path, arguments: list[str], message
     assert message in result.output
     assert not (project / "started").exists()
     assert not (project / "outputs").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["run", "toy", "--output", "README/x"],
+        ["run", "toy", "--output", "x" * 300],
+        ["sweep", "sweep_x.yaml", "--output", "README/x"],
+        ["course", "toy", "--output", "README/x"],
+    ],
+)
+def test_a_folder_that_cannot_be_made_is_told_in_one_line(
+    project: Path, arguments: list[str]
+) -> None:
+    (project / "README").touch()
+    (project / "sweep_x.yaml").write_text("paper: toy\ngrid: {n: [1]}\n")
+    exercise = '\n# %% [markdown]\n# ### Exercise 1\n\n# %% tags=["solution"]\none = 1\n'
+    text = toy.TEXT + exercise + "assert one == 1\n"
+    (project / "notebooks/toy.py").write_text(text, encoding="utf-8")
+    jupytext.write(jupytext.reads(text, "py:percent"), project / "notebooks/toy.ipynb")
+    result = srlib(*arguments)
+    assert result.exit_code == 1, result.output
+    assert len(result.stderr.splitlines()) == 1
+    assert re.search("Not a directory|File name too long", result.stderr)
+    assert not (project / "started").exists()
+
+
+@toy.posix
+@pytest.mark.parametrize("command", ["report", "site"])
+def test_what_is_there_stays_where_the_disk_is_full(project: Path, command: str) -> None:
+    """No file may grow beyond 100,000 bytes: a report does."""
+    resource = pytest.importorskip("resource")
+    folder = toy.finished(project / "outputs")
+    of = ["report", "outputs/toy/published"] if command == "report" else ["site"]
+    assert srlib(*of).exit_code == 0
+    before = {path: path.read_bytes() for path in project.rglob("*") if path.is_file()}
+    done = subprocess.run(
+        [sys.executable, "-m", "srlib", *of],
+        capture_output=True,
+        text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000)),
+    )
+    assert done.returncode == 1
+    assert "File too large" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert {path: path.read_bytes() for path in project.rglob("*") if path.is_file()} == before
+    assert folder.is_dir()
 
 
 def test_all_that_is_wrong_is_told_at_once_before_the_first_paper(project: Path) -> None:
