@@ -125,7 +125,17 @@ def run(
     if wrong:
         raise UsageError("\n".join(wrong))
 
-    # Imported here: bad usage is told at once, without the time that papermill takes to import.
+    # Imported here: bad usage is told at once, without the time that these take to import.
+    from srlib.inputs import check
+
+    for request in requests:
+        try:
+            check(request.paper, request.parameters)
+        except (ValueError, OSError) as error:
+            wrong.append(f"{request.paper}: {error}")
+    if wrong:
+        raise UsageError("\n".join(wrong))
+
     from tqdm import tqdm
 
     from srlib.run import NotebookFailed, run_all

@@ -40,6 +40,7 @@ __all__ = [
     "load",
     "read_table",
     "recode_acs",
+    "schema_of",
 ]
 
 PAPER_VINTAGE = 2012
@@ -97,20 +98,13 @@ def load(
     """
     if n_records is not None and n_records < 1:
         raise ValueError(f"n_records is {n_records}; it must be at least 1")
-    declared = _declared(schema)
+    declared = _declared(data, schema)
     source = str(data)
-    if (not source or source.startswith("acs:")) and declared not in (None, ACS):
-        raise ValueError(f"schema is {str(schema)!r}; for data = {source!r} it must be '' or 'acs'")
     if not source:
         return embedded_population(n_records or POPULATION_SIZE, rng)
     if source.startswith("acs:"):
         vintage, state = parse_acs(source)
         data = download_acs(vintage, state)
-    elif not Path(data).exists():
-        raise FileNotFoundError(
-            f"data is {source!r}: there is no such file; allowed are '' for the embedded "
-            "population, acs:YEAR:STATE, or the path of a file"
-        )
     table = read_table(
         data, declared, drop_missing=drop_missing, ignore_columns=ignore_columns, vintage=vintage
     )
@@ -214,12 +208,59 @@ def distinct(codes: ArrayLike) -> tuple[NDArray[Any], NDArray[np.int64], NDArray
     return combinations, counts, inverse
 
 
-def _declared(schema: str | Path | Schema) -> Schema | None:
+def schema_of(
+    data: str | Path,
+    schema: str | Path | Schema = "",
+    *,
+    drop_missing: bool = False,
+    ignore_columns: bool = False,
+    vintage: int = PAPER_VINTAGE,
+) -> Schema:
+    """Return the schema of the records that `load` would return.
+
+    A file is read and checked for it; nothing is drawn or downloaded.
+
+    Parameters
+    ----------
+    data, schema, drop_missing, ignore_columns, vintage
+        See `load`.
+
+    Raises
+    ------
+    ValueError, FileNotFoundError
+        As `load`.
+    """
+    declared = _declared(data, schema)
+    source = str(data)
+    if source.startswith("acs:"):
+        parse_acs(source)
+    if not source or source.startswith("acs:"):
+        return ACS
+    return read_table(
+        data, declared, drop_missing=drop_missing, ignore_columns=ignore_columns, vintage=vintage
+    ).schema
+
+
+def _declared(data: str | Path, schema: str | Path | Schema) -> Schema | None:
+    """Return the schema that is declared for data, which may be read with it if it exists."""
     if isinstance(schema, Schema):
-        return schema
-    if schema in ("", "acs"):
-        return ACS if schema else None
-    return Schema.from_yaml(schema)
+        declared: Schema | None = schema
+    elif schema in ("", "acs"):
+        declared = ACS if schema else None
+    else:
+        declared = Schema.from_yaml(schema)
+    source = str(data)
+    if not source or source.startswith("acs:"):
+        if declared not in (None, ACS):
+            raise ValueError(
+                f"schema is {str(schema)!r}; for data = {source!r} it must be '' or 'acs'"
+            )
+    elif not Path(data).exists():
+        raise FileNotFoundError(
+            f"data is {source!r}: there is no such file; allowed are '' for the embedded "
+            "population, acs:YEAR:STATE, or the path of a file"
+        )
+    return declared
 
 
 def _read(

@@ -1,6 +1,7 @@
 """The notebook on a small table with other variables than the survey's."""
 
 import gzip
+import inspect
 import re
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,9 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from srlib import microdata
+from srlib import inputs, microdata
 from srlib.cli import main
+from srlib.parameters import read_parameters
 
 SMALL = """
 data: {data}
@@ -167,10 +169,10 @@ def test_intruders_run_on_any_categorical_table(tmp_path: Path) -> None:
     assert f"a median of {ways.drop('sampled').min():.3f}" in said["C6"]
 
 
-def test_wrong_names_are_told_before_the_sampler_starts(tmp_path: Path) -> None:
+def test_wrong_names_are_told_before_the_kernel_starts(tmp_path: Path) -> None:
     arguments = ["run", "hu_reiter_wang", "-p", "unknown", "[WKL, AGE]", "--output", str(tmp_path)]
     result = CliRunner().invoke(main, arguments)
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "unknown names 'AGE'; the variables are SEX, AGEP" in result.output
 
 
@@ -196,7 +198,7 @@ def test_a_variable_called_like_a_column_of_the_tables_is_refused(tmp_path: Path
     given = ["-p", "data", str(data), "-p", "outcome", "b", "-p", "predictors", "[rank]"]
     arguments = ["run", "hu_reiter_wang", *given, "-p", "unknown", "[b]", "--output", str(tmp_path)]
     result = CliRunner().invoke(main, arguments)
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "variables are called 'rank'" in result.output
 
 
@@ -210,8 +212,60 @@ def test_a_variable_called_like_a_column_of_the_tables_is_refused(tmp_path: Path
 def test_wrong_numbers_of_names(tmp_path: Path, name: str, value: str, message: str) -> None:
     arguments = ["run", "hu_reiter_wang", "-p", name, value, "--output", str(tmp_path)]
     result = CliRunner().invoke(main, arguments)
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert message in result.output
+
+
+BAD = {
+    "empty.csv": "",
+    "ragged.csv": "a,b\nx\n",
+    "schema.yaml": "variables: 3",
+    "good.csv": "a,b\n" + "x,u\nx,v\ny,u\ny,v\n" * 5,
+}
+
+
+@pytest.mark.parametrize(
+    ("paper", "chosen", "message"),
+    [
+        ("hu_reiter_wang", {"data": "nowhere.csv"}, "there is no such file"),
+        ("hu_reiter_wang", {"data": "."}, "not a regular file"),
+        ("hu_reiter_wang", {"data": "acs:2012"}, "must be acs:YEAR:STATE"),
+        ("hu_reiter_wang", {"data": "empty.csv"}, "the file is empty"),
+        ("hu_reiter_wang", {"data": "ragged.csv"}, "line 2 has 1"),
+        ("hu_reiter_wang", {"data": "good.csv", "schema": "schema.yaml"}, "must be a list"),
+        ("hu_reiter_wang", {"data": "good.csv", "schema": "no.yaml"}, "No such file"),
+        ("hu_reiter_wang", {"data": "good.csv"}, "outcome names 'DIS'; the variables are a, b"),
+        ("hu_reiter_wang", {"schema": "schema.yaml"}, "must be a list"),
+        ("intruders", {"data": "good.csv"}, "without names 'LANX'"),
+        ("intruders", {"unknown": "[MIL]"}, "unknown names 'MIL'; the variables are SEX, AGEP"),
+        ("intruders", {"unknown_too": "[[]]"}, "unknown_too is []"),
+        ("assess", {"original": "good.csv"}, "released is empty"),
+        ("assess", {"original": "good.csv", "released": "[empty.csv]"}, "the file is empty"),
+    ],
+)
+def test_files_and_names_are_checked_before_a_kernel_starts(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    paper: str,
+    chosen: dict[str, str],
+    message: str,
+) -> None:
+    for name, text in BAD.items():
+        (tmp_path / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    given = [x for name, value in chosen.items() for x in ("-p", name, value)]
+    result = CliRunner().invoke(main, ["run", paper, *given, "--output", "out"])
+    assert result.exit_code == 2, result.output
+    assert message in result.output
+    assert not (tmp_path / "out").exists()
+
+
+def test_checks_take_parameters_of_the_notebooks() -> None:
+    for paper, check in inputs.CHECKS.items():
+        declared = read_parameters(Path(__file__).parents[1] / f"notebooks/{paper}.py")
+        assert set(inspect.signature(check).parameters) <= set(declared)
+        defaults = {name: parameter.default for name, parameter in declared.items()}
+        inputs.check(paper, defaults)
 
 
 def test_other_unknown_variables_leave_the_ledger_without_a_difference(tmp_path: Path) -> None:
