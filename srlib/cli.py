@@ -39,8 +39,11 @@ class _Commands(click.Group):
     """Shows what cannot be run as bad usage, and what cannot be written in one line."""
 
     def invoke(self, context: click.Context) -> object:
+        from srlib.workers import ended_by_signals
+
         try:
-            return super().invoke(context)
+            with ended_by_signals():
+                return super().invoke(context)
         except UsageError as error:
             raise click.UsageError(str(error)) from None
         except BrokenPipeError:

@@ -34,7 +34,13 @@ from tqdm import tqdm
 from traitlets import default
 from traitlets.config import Config
 
-from srlib.files import is_replaceable, replace_folder, temporary
+from srlib.files import (
+    is_replaceable,
+    make_private,
+    remove_leftovers,
+    replace_folder,
+    temporary,
+)
 from srlib.parameters import (
     SET_BY_RUNNER,
     SHIPPED,
@@ -416,7 +422,8 @@ def run(
     Everything is written in a temporary folder beside and renamed when complete. A run that
     fails is kept in ``<profile>.failed``; so is one during which notebook, library or a file of
     data changed, as nobody could say what it has computed. What was in the folder is replaced,
-    unless the request says ``keep_others``; a folder that no run has written is left alone.
+    unless the request says ``keep_others``; a folder that no run has written is left alone. What
+    is computed from files that parameters name is for their owner's eyes.
 
     Parameters
     ----------
@@ -479,7 +486,9 @@ def run(
             )
     folder = temporary(final)
     try:
-        folder.mkdir(parents=True)
+        for left in remove_leftovers(final.parent, final.name):
+            sys.stderr.write(f"{request.paper}: removed {left}, left by a run that was killed\n")
+        folder.mkdir(parents=True, mode=0o700 if request.inputs else 0o777)
     except OSError as error:
         raise NotebookFailed(f"{request.paper}: {_described(error)}") from None
     started, _OwnKernel.started = time.monotonic(), None
@@ -491,6 +500,8 @@ def run(
         content = {**outcome, **used, **begun}
         text = json.dumps(content, indent=2, ensure_ascii=False)
         (folder / "provenance.json").write_text(text + "\n", encoding="utf-8")
+        if request.inputs:
+            make_private(folder)
 
     try:
         check_source(text)

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 from tqdm import tqdm
 
 from srlib.chance import stream
-from srlib.files import write_whole
+from srlib.files import locked, remove_leftovers, write_whole
 from srlib.parameters import (
     SET_BY_RUNNER,
     Request,
@@ -54,6 +54,7 @@ PICTURE = ("table", "x", "y", "colour")
 DONE, FAILED, OPEN = "done", "failed", "open"
 MOST_ATTEMPTS = 3
 CHANGED = "the notebook, the library or a file of data was changed after the start"
+LOCKED = "another sweep runs it"
 LOST = f"the process was lost {MOST_ATTEMPTS} times, the last time alone: killed, or out of memory"
 ONE_AT_A_TIME = threading.Lock()  # a process runs one notebook at a time
 
@@ -323,8 +324,27 @@ def shard(points: Iterable[Point], part: str) -> list[Point]:
 # --------------------------------------------------------------------------------------- running
 
 
-def _run_point(root: Path, request: Request, outputs: Path, **settings: Any) -> str:
-    """Run one point in a worker; return why it failed, or nothing."""
+def _run_point(
+    root: Path, request: Request, outputs: Path, retry_failed: bool, **settings: Any
+) -> str:
+    """Run one point in a worker unless somebody else does; return why it failed, or nothing."""
+    folder = outputs / request.paper / request.profile
+    failed = folder.with_name(f"{folder.name}.failed")
+    with locked(folder.with_name(f".lock-{folder.name}")) as is_mine:
+        if not is_mine:
+            return LOCKED
+        # Another sweep may have come to it since this one began.
+        if (folder / "provenance.json").is_file() or (failed.is_dir() and not retry_failed):
+            return ""
+        shutil.rmtree(failed, ignore_errors=True)
+        failure = _run_alone(root, request, outputs, **settings)
+        if failure == CHANGED:
+            # The point is of what was there before, and has not been tried with it.
+            shutil.rmtree(failed, ignore_errors=True)
+    return failure
+
+
+def _run_alone(root: Path, request: Request, outputs: Path, **settings: Any) -> str:
     from srlib.run import NotebookFailed, SourceChanged, run
 
     # Processes of ours have their share of threads; those of a cluster are told of OpenMP's only.
@@ -333,9 +353,6 @@ def _run_point(root: Path, request: Request, outputs: Path, **settings: Any) -> 
         with ONE_AT_A_TIME:
             run(root, request, outputs, bar=None, **settings)
     except SourceChanged:
-        # The point is of what was there before, and has not been tried with it.
-        failed = outputs / request.paper / f"{request.profile}.failed"
-        shutil.rmtree(failed, ignore_errors=True)
         return CHANGED
     except NotebookFailed as error:
         return str(error)
@@ -357,7 +374,7 @@ def run_sweep(
 
     A point whose process is lost is run again; the last time alone, so that the blame is its own.
     A point during which notebook, library or a file of data changed stays open, and so do all
-    after it that are of what was there before.
+    after it that are of what was there before. A point that another sweep runs is left to it.
 
     Parameters
     ----------
@@ -392,13 +409,17 @@ def run_sweep(
     chosen = list(points)
     wanted = {OPEN, FAILED} if retry_failed else {OPEN}
     left = [point for point in chosen if sweep.status(point) in wanted]
-    sweep.folder.mkdir(parents=True, exist_ok=True)
-    settings = {"with_report": with_report, "time_limit": time_limit, "cwd": Path.cwd()}
+    private = any(point.inputs for point in sweep.points)
+    sweep.folder.mkdir(parents=True, exist_ok=True, mode=0o700 if private else 0o777)
+    for name in remove_leftovers(sweep.folder):
+        print(f"{sweep.name}: removed {name}, left by a run that was killed", file=sys.stderr)
+    settings: dict[str, Any] = {"with_report": with_report, "time_limit": time_limit}
+    settings |= {"retry_failed": retry_failed, "cwd": Path.cwd()}
     attempts: Counter[str] = Counter()
     failed = changed = 0
+    elsewhere: list[Point] = []
 
     def submit(executor: Executor, point: Point) -> Future[str]:
-        shutil.rmtree(sweep.failed_folder(point), ignore_errors=True)
         profile = f"{sweep.name}/{point.name}"
         request = Request(
             sweep.paper, profile, point.parameters, point.varied, point.inputs, source=sweep.source
@@ -423,6 +444,8 @@ def run_sweep(
                         continue
                     if failure == CHANGED:
                         changed += 1
+                    elif failure == LOCKED:
+                        elsewhere.append(point)
                     elif failure:
                         failed += 1
                         _keep_failure(sweep, point, failure)
@@ -433,7 +456,10 @@ def run_sweep(
             left = [point for point in left if point.name not in settled]
     finally:
         bar.close()
+        remove_leftovers(sweep.folder)  # of processes that this one has killed
         write_index(sweep)
+    if running := sum(sweep.status(point) != DONE for point in elsewhere):
+        print(f"{LOCKED}: {running} points are left to it", file=sys.stderr)
     if changed:
         print(f"{CHANGED}: {changed} points are left open", file=sys.stderr)
     return sum(sweep.status(point) != DONE for point in chosen)

@@ -23,6 +23,33 @@ class ClusterGone(Exception):
     """The scheduler cannot be reached any more."""
 
 
+class Terminated(KeyboardInterrupt):
+    """The process was told to end by whoever manages it: a scheduler, a terminal that closes."""
+
+
+@contextmanager
+def ended_by_signals() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP end what runs as Ctrl-C does, with nothing left behind."""
+    before: dict[int, Any] = {}
+
+    def end(number: int, _: object) -> None:
+        for other in before:  # they come in pairs, and the second must not disturb the end
+            signal.signal(other, signal.SIG_IGN)
+        raise Terminated(signal.Signals(number).name)
+
+    numbers = [getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP")]
+    if threading.current_thread() is threading.main_thread():
+        for number in numbers:
+            # One that is ignored stays so, as under nohup.
+            if number and signal.getsignal(number) is signal.SIG_DFL:
+                before[number] = signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
 @dataclass(frozen=True)
 class Workers:
     """Where work is done.
@@ -34,12 +61,12 @@ class Workers:
     ahead : int
         Tasks handed over at a time.
     stop : callable
-        What to do after an interruption.
+        What to do after an interruption; told whether to end at once.
     """
 
     executor: Executor
     ahead: int
-    stop: Callable[[], None]
+    stop: Callable[[bool], None]
 
 
 def _prepare(threads: int, of_bars: Any) -> None:
@@ -76,8 +103,10 @@ def processes(jobs: int, threads: int | None = None) -> Iterator[Workers]:
     threads = threads or max(1, (os.cpu_count() or 1) // jobs)
     pool = ProcessPoolExecutor(jobs, context, _prepare, (threads, context.RLock()))
 
-    def stop() -> None:
+    def stop(at_once: bool) -> None:
         try:
+            if at_once:
+                raise KeyboardInterrupt
             print("stopping: what runs is finished; Ctrl-C again kills it", file=sys.stderr)
             pool.shutdown(wait=True, cancel_futures=True)
         except KeyboardInterrupt:
@@ -116,7 +145,7 @@ def cluster(address: str) -> Iterator[Workers]:
     except (OSError, ValueError) as error:
         raise UsageError(f"no scheduler answers at {address!r}: {error}") from None
 
-    def stop() -> None:
+    def stop(at_once: bool) -> None:
         print("stopping: points that run on the cluster finish there", file=sys.stderr)
 
     try:
@@ -132,8 +161,8 @@ def stopped_by_ctrl_c(workers: Workers) -> Iterator[None]:
     """Stop the workers after an interruption, and pass it on."""
     try:
         yield
-    except KeyboardInterrupt:
-        workers.stop()
+    except KeyboardInterrupt as interruption:
+        workers.stop(isinstance(interruption, Terminated))
         raise
 
 

@@ -13,7 +13,7 @@ import nbformat
 import pytest
 import toy
 
-from srlib import run
+from srlib import files, run
 from srlib.parameters import resolve
 from srlib.run import _failure
 
@@ -109,6 +109,72 @@ def test_kernels_import_nothing_from_the_working_folder(
     done = subprocess.run(command, cwd=work, capture_output=True, text=True, timeout=100)
     assert done.returncode == 0, done.stderr
     assert (work / "started").exists()
+
+
+@toy.posix
+def test_a_run_that_is_told_to_end_leaves_nothing(
+    tmp_path: Path, start: Callable[..., subprocess.Popen[str]]
+) -> None:
+    project = toy.make(tmp_path, toy.TEXT.replace('Path("started").touch()', SLOW))
+    broken = start("-p", "names", "[wait]")
+    marks = "outputs/toy/.tmp-*/kernel"
+    wait_until(lambda: [f for f in project.glob(marks) if f.read_text()])
+    (mark,) = project.glob(marks)
+    kernel = int(mark.read_text().split()[0])
+    broken.send_signal(signal.SIGHUP)
+    broken.communicate(timeout=60)
+    assert broken.returncode == 1
+    assert list((project / "outputs/toy").iterdir()) == []
+    wait_until(lambda: not alive(kernel))
+
+
+@toy.posix
+def test_what_killed_runs_leave_is_removed_and_what_they_put_aside_comes_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = toy.make(tmp_path)
+    monkeypatch.setattr(run, "_execute_into", lambda *_: None)
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    outputs = project / "outputs"
+    mine = files.temporary(outputs / "toy/default")
+    killed = mine.with_name(mine.name.replace(f"-{os.getpid()}-", f"-{gone.pid}-"))
+    elsewhere = killed.with_name(killed.name.replace("default-", "default-other"))
+    for folder in (mine, killed, elsewhere, killed.with_name(killed.name + "-older")):
+        folder.mkdir(parents=True)
+        (folder / "provenance.json").write_text("{}")
+    assert files.remove_leftovers(outputs / "toy", "published") == []
+    names = [killed.name, f"{killed.name}-older"]
+    assert files.remove_leftovers(outputs / "toy", "default") == names
+    held = {p.name for p in (outputs / "toy").iterdir()}
+    assert held == {mine.name, elsewhere.name, "default"}
+    killed.mkdir()
+    run.run(project, resolve(project, "toy"), outputs, with_report=False)
+    told = f"toy: removed {killed.name}, left by a run that was killed\n"
+    assert capsys.readouterr().err == told
+    assert {p.name for p in (outputs / "toy").iterdir()} == held
+
+
+@toy.posix
+def test_runs_on_files_are_for_their_owner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    declared = 'data: str = ""  # CSV file of records\nseed: int = 1'
+    project = toy.make(tmp_path, toy.TEXT.replace("seed: int = 1", declared))
+    monkeypatch.chdir(project)
+
+    def execute(_: object, __: object, ___: object, folder: Path, *____: object) -> None:
+        (folder / "tables").mkdir()
+        (folder / "tables/values.csv").touch()
+
+    monkeypatch.setattr(run, "_execute_into", execute)
+    Path("records.csv").touch()
+    modes = []
+    for data in ("records.csv", ""):
+        request = resolve(project, "toy", overrides=[("data", data)])
+        folder = run.run(project, request, project / "outputs", with_report=False)
+        within = [folder, *folder.rglob("*")]
+        modes.append({path.stat().st_mode & 0o077 for path in within})
+    assert modes[0] == {0}
+    assert 0 not in modes[1]
 
 
 def test_a_kernel_that_dies_is_a_failed_run(

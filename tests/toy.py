@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 posix = pytest.mark.skipif(os.name != "posix", reason="ends and asks for processes as POSIX does")
+HAS_LOCKS = os.name == "posix"
 
 # What takes the place of a line of the notebook: a line in the file runs, and waiting for word.
 MARK = 'Path("runs").open("a").write(f"{n} {share}\\n")'
