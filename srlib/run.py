@@ -71,12 +71,14 @@ class _OwnKernel(AsyncKernelManager):
     peak_mb: float | None = None
 
     def format_kernel_cmd(self, extra_arguments: list[str] | None = None) -> list[str]:
-        """Return the command; neither launcher (-P) nor cells import from the working folder.
+        """Return the command of a kernel that imports nothing from the working folder.
 
         A file beside somebody's records that happens to be called numpy.py is not meant.
         """
         only_installed = "--InteractiveShellApp.ignore_cwd=True"
         command = super().format_kernel_cmd([*(extra_arguments or []), only_installed])
+        # The launcher would drop the working folder from PYTHONPATH as well, where it is meant.
+        command = ["ipykernel" if part == "ipykernel_launcher" else part for part in command]
         return [command[0], "-P", *command[1:]]
 
     async def _async_launch_kernel(self, kernel_cmd: list[str], **settings: Any) -> None:

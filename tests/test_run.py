@@ -111,6 +111,17 @@ def test_kernels_import_nothing_from_the_working_folder(
     assert (work / "started").exists()
 
 
+def test_kernels_import_from_a_working_folder_that_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = toy.TEXT.replace("import pandas as pd", "import mine\nimport pandas as pd", 1)
+    project = toy.make(tmp_path, text)
+    (project / "mine.py").touch()
+    monkeypatch.chdir(project)
+    monkeypatch.setenv("PYTHONPATH", str(project))
+    assert run.run(project, resolve(project, "toy"), project / "outputs").is_dir()
+
+
 @toy.posix
 def test_a_run_that_is_told_to_end_leaves_nothing(
     tmp_path: Path, start: Callable[..., subprocess.Popen[str]]
