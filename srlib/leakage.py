@@ -6,20 +6,19 @@ what the release tells of the people in the file could be foretold from the orig
 
 - `copies`. A fresh record repeats one of the original's with the probability with which an
   original record repeats another one (Good 1953, Biometrika 40, 237-264: one minus the share of
-  records that are alone with their values). And of two equal records one lies in each file as
-  often as a random division of both files would have it. Pairs in thinly settled places, where
-  strangers hardly ever meet, weigh most.
+  records that are alone with their values). And equal records lie in the two files as a random
+  division of both would leave them. Those in thinly settled places, where strangers hardly ever
+  meet, weigh most. The same with some variables left out finds records that were changed in a few
+  values.
 - `identity`. The same for people who are alone with their keys.
 - `attributes`. What all other people in the file disclose of a person, by the rule by which the
   release is read.
 
-No model enters, and no threshold is estimated from the release. What a release can be told from is
-a sample of people: a generator that is rougher than the population repeats fewer records than
-strangers would, and hides copies among them. `Copies.at_most` says how many.
-
-Errors are those of counts. Records with the same values, or the same keys, are taken together, as
-in a bootstrap of whole groups whose limit is computed: resampled one by one, a record's own twin
-would disclose it.
+No model enters, and no threshold is estimated from the release. Three things hide copies. A
+generator that is rougher than the population repeats fewer records than strangers would:
+`Copies.at_most` bounds what could hide behind that. Where the original repeats people (households,
+weights), or was rid of equal records, it does not tell what strangers would repeat:
+`Copies.premise` says so.
 """
 
 from collections.abc import Sequence
@@ -27,7 +26,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special, stats
+from scipy import optimize, special, stats
 
 from srlib.matching import checked, combinations, share_alike
 
@@ -37,8 +36,16 @@ Codes = NDArray[np.integer]
 # often such a pair lies across the files if some of the records were copied. Set once; any
 # weights that depend on both files alike leave the test exact.
 COPIED, ITSELF = 5.0, 0.5
-OFFSETS = 10  # rows up and down with which the same row is compared
 COINCIDENCE = 1e-3  # equal tables are a coincidence if that is at least this probable
+FEWEST = 3  # fewer coincidences than these are no sign of anything
+# Variables are left out in blocks of these shares, from ten places at most.
+LEFT_OUT, PLACES = (0.3, 0.5), 10
+ROWS = 20_000  # rows whose order is compared
+
+# Of the people without neighbors, more than this share would not be twins, of so many pairs.
+TWINS, FEWEST_TWINS = 0.25, 10
+# Pairs of equal records that are to be expected where there is none, before it is taken for design.
+REMOVED = 10.0
 
 
 @dataclass(frozen=True)
@@ -54,20 +61,31 @@ class Copies:
         The share expected of other people's records, and its standard error: by Good's estimate,
         or that of people held out where they are given.
     repeated_z : float
-        The difference of both in its standard errors, were the release other people's records.
-    alone : int
-        Original records that are alone with all their values.
+        How far the first is above the second, as the normal deviate of its tail probability.
+    alone, met : int
+        Original records that are alone with all their values, and how many of these stand in the
+        release.
     handed_out, handed_out_error, handed_out_z : float
-        Estimated share of those that the release was given, beyond coincidence, weighted towards
-        thinly settled places; its standard error; and the excess of pairs across the files in
-        standard errors of a random division. NaN where nobody is alone.
+        Estimated share of those alone that the release was given, beyond coincidence, weighted
+        towards thinly settled places; its standard error; and the excess of equal records across
+        the files over a random division. NaN where nobody is alone.
     at_most : float
-        Upper 95 % limit of that share if the release met nobody by coincidence.
+        Upper 95 % limit of that share if copies are spread over all who are alone, and the release
+        met nobody by coincidence. NaN where nobody is alone.
+    near_z : float
+        The excess of equal records across the files with some of the variables left out.
     same_table : bool
         Whether both tables have the same records, each as often, and chance would hardly do that.
+    in_order : bool
+        Whether the tables are equal row by row.
     same_row, same_row_others, same_row_z : float
-        Share of rows that are the original's of the same number; the mean share of rows that are
-        the original's some numbers before or behind; their difference in standard errors.
+        Share of values that agree with those of the original's row of the same number, or so many
+        rows before or behind, where that is largest; the share at the second best distance; their
+        difference in standard errors.
+    premise : str
+        ``""``, or why the original does not tell what other people's records would repeat:
+        ``"twins"`` (equal records where nobody is near) or ``"removed"`` (no equal records where
+        many are near).
     found : (n,) bool
         Whether each original record is alone with all its values and occurs in the release.
     neighbors : (n,) int
@@ -82,14 +100,18 @@ class Copies:
     others_error: float
     repeated_z: float
     alone: int
+    met: int
     handed_out: float
     handed_out_error: float
     handed_out_z: float
     at_most: float
+    near_z: float
     same_table: bool
+    in_order: bool
     same_row: float
     same_row_others: float
     same_row_z: float
+    premise: str
     found: NDArray[np.bool_]
     neighbors: NDArray[np.intp]
     released: int
@@ -115,6 +137,9 @@ class Beyond:
     z : float
         The difference to the larger of both in standard errors of the comparison: negative where
         the release tells less; NaN where there is nothing to compare.
+    thinned : bool
+        Whether the release is larger than the original, and the shares are those of as many of its
+        records as the original has, drawn at random.
     """
 
     people: int
@@ -124,6 +149,7 @@ class Beyond:
     others_error: float
     margins: float
     z: float
+    thinned: bool = False
 
     @property
     def baseline(self) -> float:
@@ -156,14 +182,16 @@ def copies(
 
     With o and s counting the original and the released records of a combination, of f_1
     combinations with o = 1 and n records, other people's records repeat an original one with
-    probability 1 - f_1 / n. `repeated_z` has the error of that estimate and of n* draws from it.
+    probability 1 - f_1 / n. The tail of `repeated_z` is beta-binomial, with the error of that.
 
-    Pairs are combinations with o + s = 2. In a random division of N = n + n* records a pair lies
-    across the files with probability p = 2 n n* / (N (N - 1)). Pairs are weighted by
-    log(1 + 5 / (k + 1/2)), with k the records of both files that differ from the pair in one
-    variable. With C the weight of pairs across and W that of pairs within a file, the share of
-    people alone that was handed out is (C - W p / (1 - p)) over the weight of all who are alone
-    and were released once or not at all.
+    Of combinations with t = o + s > 1 records, those with one original record, o = 1, are held
+    against those that lie in one file alone, o = t or s = t. A random division leaves the former
+    with the hypergeometric odds of the three. Combinations are weighted by log(1 + 5 / (k + 1/2)),
+    with k the records of both files that differ from them in one variable. The share of people
+    alone who were handed out is the weight of the former less their odds times that of the latter,
+    over the weight of all who are alone. Its tail is that of independent weighted Bernoulli
+    variables, by a saddlepoint: once so and once without s = t, since a rough generator has many
+    equal records of its own. The larger excess counts.
 
     Parameters
     ----------
@@ -183,53 +211,54 @@ def copies(
     Raises
     ------
     ValueError
-        If a table has another number of columns, no records, or codes out of range.
+        If a table has another number of columns, fewer than two records, or codes out of range.
     """
     columns = range(len(n_levels))
     given = [released] if held_out is None else [released, held_out]
-    tables, levels = checked(original, given, n_levels, columns)
+    tables, levels = _two_or_more(*checked(original, given, n_levels, columns))
     n, m = len(tables[0]), len(tables[1])
     both = np.concatenate(tables[:2])
     cell = combinations(both, levels)
-    size = int(cell.max()) + 1
-    o, s = (np.bincount(part, minlength=size) for part in (cell[:n], cell[n:]))
-    alone = o == 1
+    o, s = _counts(cell, n)
+    alone, met = o == 1, (o == 1) & (s > 0)
+    neighbors = _neighbors(both, levels, cell)
+    premise = "" if held_out is not None else _premise(tables[0], levels, o, neighbors)
+    told = premise != "removed"
 
     repeated = float(s[o > 0].sum() / m)
-    others, others_error = _repeating(tables[0], levels, *tables[2:])
-    spread = np.hypot(_binomial_error(others, n, m), others_error)
-
-    across = alone & (s == 1)
-    within = ((o == 2) & (s == 0)) | ((o == 0) & (s == 2))
-    once = alone & (s <= 1)
-    neighbors = _neighbors(both, levels, cell)
+    others, others_error, a, b = _repeating(tables[0], levels, *tables[2:])
     weight = np.log1p(COPIED / (neighbors + ITSELF))
-    p = 2 * n * m / ((n + m) * (n + m - 1))
-    odds = p / (1 - p)
-    excess = weight[across].sum() - odds * weight[within].sum()
-    deviation = np.sqrt(p * (1 - p) * (weight[across | within] ** 2).sum()) / (1 - p)
-    all_weight = weight[once].sum()
-    share = excess / all_weight if all_weight else np.nan
-    # Of a sure thing there is no error: with all handed out, all pairs lie across.
-    variance = (weight[across] ** 2).sum() * (1 - np.clip(share, 0, 1))
-    variance += odds**2 * (weight[within] ** 2).sum()
-    row = _same_row(cell[:n], cell[n:])
+    pure, p = _divided(o, s, every=True)
+    beyond = weight * np.where(met, 1.0, np.where(pure, -p / (1 - p), 0.0))
+    everyone = weight[alone].sum()
+    share = beyond.sum() / everyone if everyone else np.nan
+    # Of a sure thing there is no error: with all handed out, none is left to chance.
+    variance = (beyond[met] ** 2).sum() * (1 - np.clip(share, 0, 1)) + (beyond[~met] ** 2).sum()
+    row = _same_row(tables[0], tables[1])
+    in_order = n == m and bool((tables[0] == tables[1]).all())
+    chance = _chance_of(o, in_order)
     return Copies(
         repeated=repeated,
         repeated_error=float(np.sqrt(repeated * (1 - repeated) / m)),
         others=others,
         others_error=others_error,
-        repeated_z=_ratio(repeated - others, spread),
+        repeated_z=_beta_binomial_z(round(repeated * m), m, a, b) if told else np.nan,
         alone=int(alone.sum()),
+        met=int(met.sum()),
         handed_out=float(share),
-        handed_out_error=float(np.sqrt(variance) / all_weight) if all_weight else np.nan,
-        handed_out_z=_ratio(excess, deviation) if all_weight else np.nan,
-        at_most=_upper_limit(weight[across], weight[once]) if all_weight else np.nan,
-        same_table=bool((o == s).all()) and _chance_of(o) < COINCIDENCE,
+        handed_out_error=float(np.sqrt(variance) / everyone) if everyone else np.nan,
+        handed_out_z=max(_across_z(o, s, weight, every) for every in (True, False))
+        if told and everyone
+        else np.nan,
+        at_most=_upper_limit(weight[met], weight[alone]) if everyone else np.nan,
+        near_z=_near_z(both, levels, n) if told else np.nan,
+        same_table=bool((o == s).all()) and chance < COINCIDENCE,
+        in_order=in_order,
         same_row=row[0],
         same_row_others=row[1],
         same_row_z=row[2],
-        found=(alone & (s > 0))[cell[:n]],
+        premise=premise,
+        found=met[cell[:n]],
         neighbors=neighbors[cell[:n]],
         released=m,
     )
@@ -238,11 +267,13 @@ def copies(
 def identity(
     original: Codes, released: Codes, n_levels: Sequence[int], keys: Sequence[int]
 ) -> Beyond:
-    r"""Of people alone with their keys, the share that one released record has the keys of.
+    r"""Of people alone with their keys, the share that a released record has the keys of.
 
-    S counts keys that one record of each file has (replicated uniques), Q those of two original
-    records and of no released one. Were the released records other people's, S would have the mean
-    2 (n* / n) Q, and given S + Q a binomial distribution.
+    Were the released records other people's, n* / n = r of them for each original one, keys with
+    one original and s released records would be (s + 1) r^s times as many, on average, as keys
+    with s + 1 original ones and none released. The test is that of `copies`, without weights. A
+    release that is larger than the original is thinned to its size: of s records each is kept
+    with probability 1 / r.
 
     Parameters
     ----------
@@ -254,33 +285,40 @@ def identity(
     Returns
     -------
     Beyond
-        Of the people who are alone with their keys. `margins` is that of `matching.compare`.
+        Of the people who are alone with their keys. `margins` draws each key from its margin.
     """
-    tables, levels = checked(original, [released], n_levels, keys)
+    tables, levels = _two_or_more(*checked(original, [released], n_levels, keys))
     n, m = len(tables[0]), len(tables[1])
     key = combinations(np.concatenate(tables), levels)
-    size = int(key.max()) + 1
-    o, s = (np.bincount(part, minlength=size) for part in (key[:n], key[n:]))
-    alone = int((o == 1).sum())
-    if not alone:
-        return Beyond(0, *[np.nan] * 6)
-    across, within = int(((o == 1) & (s == 1)).sum()), int(((o == 2) & (s == 0)).sum())
-    odds = 2 * m / n
-    p, pairs = odds / (1 + odds), across + within
-    one_key = key[:n][o[key[:n]] == 1]
-    prob = np.prod([share_alike(column) for column in tables[0].T], axis=0)[o[key[:n]] == 1]
-    met = m * prob * (1 - prob) ** (m - 1)
-    value = across / alone
-    others = _ratio(across - p * pairs, np.sqrt(pairs * p * (1 - p)))
-    margins = _ratio(across - met.sum(), np.sqrt((met * (1 - met)).sum()))
+    o, s = _counts(key, n)
+    alone = o == 1
+    people = int(alone.sum())
+    if not people:
+        nothing = float("nan")
+        return Beyond(0, nothing, nothing, nothing, nothing, nothing, nothing, m > n)
+    size, kept = min(m, n), min(1.0, n / m)
+    missed = (1 - kept) ** s
+    met = 1 - missed[alone]
+    # Keys of two or more people whom no released record is kept for.
+    left, several = missed[o > 1], o[o > 1]
+    times = several * (size / n) ** (several - 1.0)
+    at = alone[key[:n]]
+    prob = np.prod([share_alike(column) for column in tables[0].T], axis=0)
+    by_margins = -np.expm1(size * np.log1p(-np.minimum(prob[at], 1 - 1e-12)))
+    value = float(met.mean())
+    spread = np.sqrt((by_margins * (1 - by_margins)).sum())
     return Beyond(
-        people=len(one_key),
+        people=people,
         value=value,
-        error=float(np.sqrt(value * (1 - value) / alone)),
-        others=min(1.0, odds * within / alone),
-        others_error=odds * np.sqrt(max(within, 1)) / alone,
-        margins=float(met.mean()),
-        z=min(others, margins),
+        error=float(np.sqrt(value * (1 - value) / people)),
+        others=float(min(1.0, (times * left).sum() / people)),
+        others_error=float(np.sqrt(max((times**2 * left).sum(), 4.0)) / people),
+        margins=float(by_margins.mean()),
+        z=min(
+            _across_z(o, s, np.ones(len(o)), every=True),
+            _ratio(float(met.sum() - by_margins.sum()), float(spread)),
+        ),
+        thinned=m > n,
     )
 
 
@@ -309,7 +347,7 @@ def attributes(
         Of all people in the file. `margins` draws the targets of the released records with the
         person's keys from the margin of the target.
     """
-    tables, levels = checked(original, [released], n_levels, keys, target)
+    tables, levels = _two_or_more(*checked(original, [released], n_levels, keys, target))
     n, m = len(tables[0]), len(tables[1])
     both = np.concatenate(tables)
     key, cell = combinations(both[:, :-1], levels[:-1]), combinations(both, levels)
@@ -327,6 +365,7 @@ def attributes(
     p = share_alike(tables[0][:, -1])
     q = kept * p + 1 - kept  # each of s records was not kept, or has the target
     by_margins = np.where(s > 0, q**s - (1 - kept) ** s, 0.0)
+    others, margins = disclosed - by_others, disclosed - by_margins
     return Beyond(
         people=n,
         value=float(disclosed.mean()),
@@ -335,9 +374,12 @@ def attributes(
         others_error=_error(key[:n], by_others - by_others.mean()) / n,
         margins=float(by_margins.mean()),
         z=min(
-            _ratio((disclosed - other).sum(), _error(key[:n], disclosed - other))
-            for other in (by_others, by_margins)
+            # One pair of people who disclose each other, more than were seen: where there is none,
+            # the others' share would have no error.
+            _ratio(others.sum(), np.hypot(_error(key[:n], others), 2.0)),
+            _ratio(margins.sum(), _error(key[:n], margins)),
         ),
+        thinned=m > n,
     )
 
 
@@ -361,26 +403,160 @@ def _ratio(difference: float, error: float) -> float:
     return float(np.copysign(np.inf, difference)) if difference else 0.0
 
 
+def _two_or_more(tables: list[Codes], levels: list[int]) -> tuple[list[Codes], list[int]]:
+    """The tables, where each has two records or more."""
+    if min(len(table) for table in tables) < 2:
+        raise ValueError(f"tables have {[len(t) for t in tables]} records; each needs two or more")
+    return tables, levels
+
+
+def _counts(group: NDArray[np.intp], n: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Original and released records of each group."""
+    size = int(group.max()) + 1
+    return np.bincount(group[:n], minlength=size), np.bincount(group[n:], minlength=size)
+
+
 def _repeating(
     original: Codes, levels: Sequence[int], held_out: Codes | None = None
-) -> tuple[float, float]:
-    """Share of other people's records that repeat an original one, and its standard error."""
+) -> tuple[float, float, float, float]:
+    """Share of other people's records that repeat an original one, its error, and a beta law."""
     n = len(original)
     if held_out is not None:
         cell = combinations(np.concatenate([original, held_out]), levels)
-        share = float(np.isin(cell[n:], cell[:n]).mean())
-        return share, _binomial_error(share, n, len(held_out))
+        again, h = np.isin(cell[n:], cell[:n]).sum(), len(held_out)
+        share = (again + 0.5) / (h + 1)
+        error = float(np.sqrt(share * (1 - share) / h))
+        return float(again / h), error, again + 0.5, h - again + 0.5
     counts = np.bincount(combinations(original, levels))
     once, twice = (counts == 1).sum(), (counts == 2).sum()
     # Good (1953), with the variance of Esty (1983, Annals of Statistics 11, 905-912). One pair is
     # the least that it is computed from: none would make every repetition a certain copy.
-    return float(1 - once / n), float(np.sqrt(once * (1 - once / n) + 2 * max(twice, 1)) / n)
+    error = float(np.sqrt(once * (1 - once / n) + 2 * max(twice, 1)) / n)
+    share = np.clip(1 - once / n, 0.5 / n, 1 - 0.5 / n)
+    size = max(share * (1 - share) / error**2 - 1, 1.0)
+    return float(1 - once / n), error, float(share * size), float((1 - share) * size)
 
 
-def _binomial_error(share: float, n: int, m: int) -> float:
-    """Standard error of a share of m that is known to one of n at best."""
-    share = min(max(share, 1 / n), 1 - 1 / n)
-    return float(np.sqrt(share * (1 - share) / m))
+def _beta_binomial_z(k: int, m: int, a: float, b: float) -> float:
+    """Normal deviate of the tail of k of m with a beta-distributed probability."""
+    share = a / (a + b)
+    spread = np.sqrt(share * (1 - share) * (1 / m + 1 / (a + b + 1)))
+    normal = float((k / m - share) / spread)
+    if k < FEWEST:
+        return min(normal, 0.0)
+    if normal <= 0 or min(m, a + b) * share * (1 - share) > 1_000:
+        return normal
+    tail = stats.betabinom.sf(k - 1, m, a, b)
+    return min(normal, float(stats.norm.isf(tail))) if tail > 1e-15 else normal
+
+
+def _divided(
+    o: NDArray[np.intp], s: NDArray[np.intp], every: bool
+) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """Which groups of two or more lie in one file alone, and the others' odds as a probability.
+
+    The probability that a random division leaves one of the records in the original, given that it
+    does so or leaves all in the original or, where `every`, all in the release.
+    """
+    n, m, total = int(o.sum()), int(s.sum()), o + s
+    sizes, which = np.unique(total, return_inverse=True)
+    left = n + m - sizes
+    one = np.log(sizes) + _log_choose(left, n - 1)
+    pure = _log_choose(left, m)  # all are the original's
+    if every:
+        pure = np.logaddexp(pure, _log_choose(left, n))
+    with np.errstate(invalid="ignore"):  # no way to do either
+        odds = np.where(np.isneginf(pure), np.inf, one - pure)
+    p = special.expit(odds).clip(max=1 - 1e-12)
+    return (total > 1) & ((s == 0) | ((o == 0) & every)), p[which]
+
+
+def _log_choose(n: NDArray[np.intp], k: int) -> NDArray[np.float64]:
+    """Logarithm of the number of ways to choose k of n; minus infinity where there is none."""
+    possible = n >= k
+    n = np.maximum(n, k)
+    ways = special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1)
+    return np.where(possible, ways, -np.inf)
+
+
+def _across_z(
+    o: NDArray[np.intp], s: NDArray[np.intp], weight: NDArray[np.float64], every: bool
+) -> float:
+    """Excess of groups with one original record and released ones, as a normal deviate."""
+    pure, p = _divided(o, s, every)
+    hit = (o == 1) & (s > 0)
+    some = hit | pure
+    return _bernoulli_z(hit[some], p[some], weight[some])
+
+
+def _bernoulli_z(
+    hit: NDArray[np.bool_], p: NDArray[np.float64], weight: NDArray[np.float64]
+) -> float:
+    """Normal deviate of the upper tail of a weighted sum of independent Bernoulli variables.
+
+    By Barndorff-Nielsen's saddlepoint, half of the smallest weight below the sum.
+    """
+    open_ = (p > 0) & (p < 1)
+    hit, p, weight = hit[open_], p[open_], weight[open_]
+    variance = (weight**2 * p * (1 - p)).sum()
+    if variance == 0:
+        return 0.0
+    x = float(weight[hit].sum() - weight.min() / 2)
+    normal = float((x - weight @ p) / np.sqrt(variance))
+    if hit.sum() < FEWEST or normal <= 0.5:
+        return min(normal, 0.0) if hit.sum() < FEWEST else normal
+    logit = special.logit(p)
+
+    def mean(tilt: float) -> float:
+        return float(weight @ special.expit(logit + tilt * weight))
+
+    most = 1.0
+    while mean(most) < x:
+        most *= 2
+    tilt = optimize.brentq(lambda value: mean(value) - x, 0.0, most)
+    after = special.expit(logit + tilt * weight)
+    log_mean = np.logaddexp(np.log1p(-p), np.log(p) + tilt * weight).sum()
+    r = np.sqrt(2 * (tilt * x - log_mean))
+    u = tilt * np.sqrt((weight**2 * after * (1 - after)).sum())
+    return float(r + np.log(u / r) / r)
+
+
+def _near_z(codes: Codes, levels: Sequence[int], n: int) -> float:
+    """Excess of equal records across the files with a block of the variables left out.
+
+    The mean deviate over blocks that begin at ten variables at most, and the larger of two sizes of
+    block. Blocks share variables, so that their mean has a deviation of 1 at most.
+    """
+    p, found = codes.shape[1], [0.0]
+    for share in LEFT_OUT:
+        size = round(share * p)
+        if not 0 < size < p - 1:
+            continue
+        each = []
+        for start in range(0, p, -(-p // PLACES)):
+            kept = np.setdiff1d(np.arange(p), np.arange(start, start + size) % p)
+            o, s = _counts(combinations(codes[:, kept], [levels[k] for k in kept]), n)
+            each.append(_across_z(o, s, np.ones(len(o)), every=True))
+        found.append(float(np.mean(each)))
+    return max(found)
+
+
+def _premise(
+    original: Codes, levels: Sequence[int], o: NDArray[np.intp], neighbors: NDArray[np.intp]
+) -> str:
+    """Why the original does not tell what strangers repeat, if it does not."""
+    lonely = (neighbors == 0) & (o > 0)
+    twins = lonely & (o > 1)
+    if twins.sum() >= FEWEST_TWINS and o[twins].sum() > TWINS * o[lonely].sum():
+        return "twins"
+    if (o <= 1).all():
+        # A record's own place is settled as densely as those around it, as a rule more so.
+        cell = combinations(original, levels)
+        near = _neighbors(original, levels, cell).sum() / 2
+        around = sum(len(np.unique(column)) - 1 for column in original.T)
+        if around and near / around > REMOVED:
+            return "removed"
+    return ""
 
 
 def _neighbors(codes: Codes, levels: Sequence[int], cell: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -407,25 +583,34 @@ def _upper_limit(across: NDArray[np.float64], alone: NDArray[np.float64]) -> flo
     return float(min(1.0, mean * stats.chi2.ppf(0.95, 2 * (count + 1)) / 2 / alone.sum()))
 
 
-def _chance_of(counts: NDArray[np.intp]) -> float:
-    """Probability that n draws from a table's own shares are that table."""
+def _chance_of(counts: NDArray[np.intp], in_order: bool) -> float:
+    """Probability that n draws from a table's own shares are that table, in its order or any."""
     n = counts.sum()
-    log_prob = special.gammaln(n + 1) - special.gammaln(counts + 1).sum()
-    return float(np.exp(log_prob + special.xlogy(counts, counts / n).sum()))
+    log_prob = special.xlogy(counts, counts / n).sum()
+    if not in_order:
+        log_prob += special.gammaln(n + 1) - special.gammaln(counts + 1).sum()
+    return float(np.exp(log_prob))
 
 
-def _same_row(original: NDArray[np.intp], released: NDArray[np.intp]) -> tuple[float, float, float]:
-    """Share of equal rows of the same number, of numbers nearby, and the difference over its error.
+def _same_row(original: Codes, released: Codes) -> tuple[float, float, float]:
+    """Values that agree row by row at the best and at the second best distance, and by how much.
 
-    Rows nearby, and not rows at random, since both files may be sorted.
+    Rows at other distances, and not rows at random, since both files may be sorted or periodic.
     """
-    rows = min(len(original), len(released))
-    offsets = [k for k in range(-OFFSETS, OFFSETS + 1) if k and rows > 2 * OFFSETS]
-    if not offsets:
+    n, m = len(original), len(released)
+    most = min(n, m) // 2
+    reach = {*range(min(61, most + 1)), *np.geomspace(1, max(most, 1), 40).astype(int).tolist()}
+    distances = sorted({sign * k for k in reach for sign in (1, -1)})
+    if len(distances) < 3:
         return np.nan, np.nan, np.nan
-    inner = np.arange(OFFSETS, rows - OFFSETS)
-    nearby = np.array([(original[inner] == released[inner + k]).sum() for k in offsets])
-    same = float((original[inner] == released[inner]).sum())
-    error = np.sqrt(max(nearby.mean(), nearby.var(ddof=1), 1.0))
-    shares = np.array([same, nearby.mean()]) / len(inner)
-    return float(shares[0]), float(shares[1]), float((same - nearby.mean()) / error)
+    rows = min(n, m, ROWS)
+    agree = []
+    for k in distances:
+        first, second = original[max(-k, 0) :][:rows], released[max(k, 0) :][:rows]
+        length = min(len(first), len(second))
+        agree.append((first[:length] == second[:length]).mean(axis=1))
+    means = np.array([each.mean() for each in agree])
+    second_best, best = np.argsort(means)[-2:]
+    error = np.hypot(*(agree[k].std() / np.sqrt(len(agree[k])) for k in (best, second_best)))
+    difference = float(means[best] - means[second_best])
+    return float(means[best]), float(means[second_best]), _ratio(difference, float(error))

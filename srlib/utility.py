@@ -189,7 +189,8 @@ def losses(
     DataFrame
         Four rows, each a share in [0, 1]: measure; which, the margin or the coefficient that is
         worst; value; fresh, what a fresh sample is expected to have; error, its standard deviation;
-        loss, value - fresh where that is more than 3 errors, and 0 otherwise.
+        loss, value - fresh where that is more than 3 errors (of the largest of many, where it
+        is as improbable as that), and 0 otherwise.
 
         - margins, pairs: the largest distance beyond a fresh sample's, of single variables and of
           pairs of them.
@@ -205,14 +206,16 @@ def losses(
     single = margins["variable_b"] == ""
     for measure, some in (("margins", margins[single]), ("pairs", margins[~single])):
         beyond = some["mean"] - some["fresh"]
-        certain = beyond.where(beyond > TIE * some["fresh_sd"], 0.0)
+        # The largest of many is beyond its limit as rarely as one of the others.
+        limit = -special.ndtri_exp(special.log_ndtr(-TIE) - np.log(max(len(some), 1)))
+        certain = beyond.where(beyond > limit * some["fresh_sd"], 0.0)
         at = certain.idxmax() if certain.max() > 0 else beyond.idxmax()
         row = some.loc[at]
         which = " × ".join(filter(None, (row["variable_a"], row["variable_b"])))
-        rows.append((measure, which, row["mean"], row["fresh"], row["fresh_sd"]))
+        rows.append((measure, which, row["mean"], row["fresh"], row["fresh_sd"], limit))
     known = overlap[overlap["mean"].notna()]
     if known.empty:
-        rows.append(("intervals", "", *[np.nan] * 3))
+        rows.append(("intervals", "", *[np.nan] * 3, TIE))
     else:
         apart = (known["synthetic"] - known["original"]).abs()
         se = known["original_se"] * wider
@@ -220,7 +223,7 @@ def losses(
         worst = known.loc[(apart - expected).idxmax(), "term"]
         # Coefficients of one variable move together: no more than half of them count.
         error = np.sqrt((deviation**2).mean() / max(len(known) / 2, 1))
-        rows.append(("intervals", worst, apart.mean(), expected.mean(), error))
+        rows.append(("intervals", worst, apart.mean(), expected.mean(), error, TIE))
     of = pmse.set_index("measure")
     c = n_released / (n_original + n_released)
     value, expected = of.loc["pMSE", ["mean", "baseline"]] / (c * (1 - c))
@@ -229,10 +232,10 @@ def losses(
     # The standard deviation of `propensity`: (pMSE - E) / standardised.
     known_error = np.isfinite(standardised) and standardised != 0
     error = (ratio - 1) * expected / standardised if known_error else np.nan
-    rows.append(("pMSE", "", value, expected * larger, error * larger))
-    frame = pd.DataFrame(rows, columns=["measure", "which", "value", "fresh", "error"])
+    rows.append(("pMSE", "", value, expected * larger, error * larger, TIE))
+    frame = pd.DataFrame(rows, columns=["measure", "which", "value", "fresh", "error", "limit"])
     beyond = frame["value"] - frame["fresh"]
-    tie = beyond <= TIE * frame["error"].fillna(0.0)
+    tie = beyond <= frame.pop("limit") * frame["error"].fillna(0.0)
     return frame.assign(loss=beyond.mask(tie, 0.0))
 
 

@@ -22,9 +22,12 @@ from srlib.leakage import Beyond, Copies, share_of_rest
 # A difference of SURE standard errors is more than chance, and one of CERTAIN beyond doubt. A risk
 # is far above its baseline if it takes FAR of what the baseline leaves to disclose.
 SURE, CERTAIN, FAR = 2.58, 3.3, 0.20
+# A risk is above its baseline if it takes more than this of what that leaves to disclose.
+MORE = 0.05
 # Undecided: more copies than the first share of the people who are alone, and than the second of
 # all people in the file, could hide among those that chance meets.
 UNSEEN, UNSEEN_OF_ALL = 0.10, 0.02
+FEWEST = 20  # records of a file, below which nothing is judged but an outright copy
 # Utility is good if no loss exceeds the first, and limited if none exceeds the second.
 GOOD, LIMITED = 0.05, 0.15
 
@@ -96,7 +99,7 @@ class Judgment:
 
 def of_copies(copies: Sequence[Copies]) -> Line:
     """Released records that repeat original ones; the worst of several releases decides."""
-    worst = max(copies, key=lambda c: (_copied(c), c.handed_out_z, c.repeated_z))
+    worst = _worst(copies)
     level = LEVELS["copies"][_copied(worst)]
     low, high = wilson(worst.repeated, worst.released)
     text = (
@@ -107,42 +110,81 @@ def of_copies(copies: Sequence[Copies]) -> Line:
     return Line("copies", level, worst.repeated, low, high, worst.others, text)
 
 
+def _worst(copies: Sequence[Copies]) -> Copies:
+    return max(copies, key=lambda found: (_copied(found), _largest_z(found)))
+
+
+def _largest_z(found: Copies) -> float:
+    z = [found.repeated_z, found.handed_out_z, found.near_z]
+    return float(np.nan_to_num(z, nan=-np.inf).max())
+
+
 def _copied(found: Copies) -> int:
     """Position of the level in `LEVELS`."""
-    z = np.nanmax([found.repeated_z, found.handed_out_z])
-    if found.same_table or z >= CERTAIN or found.same_row_z >= 2 * CERTAIN:
+    z = _largest_z(found)
+    if found.same_table or _same_rows(found) or z >= CERTAIN:
         return 3
     if z >= SURE:
         return 2
+    if found.premise or _few(found):
+        return 1
     of_all = found.at_most * found.alone / len(found.found)
     return 1 if found.at_most > UNSEEN and of_all > UNSEEN_OF_ALL else 0
 
 
+def _same_rows(found: Copies) -> bool:
+    return found.same_row_z >= 2 * CERTAIN and not _few(found)
+
+
+def _few(found: Copies) -> bool:
+    return min(len(found.found), found.released) < FEWEST
+
+
 def _copied_in_words(found: Copies) -> str:
     level = _copied(found)
-    people = f"the {found.alone:,} people alone with all their values"
-    low, high = _normal(found.handed_out, found.handed_out_error)
+    people = _people(found.alone, "alone with all their values")
+    estimate = f"{percent(found.handed_out)} "
+    estimate += f"({span(*_normal(found.handed_out, found.handed_out_error))})"
     if found.same_table:
-        return "it is the original itself" + (
-            ", row by row." if found.same_row == 1 else ", in another order."
-        )
-    if found.same_row_z >= 2 * CERTAIN:
         return (
-            f"{percent(found.same_row)} of the rows are the original's of the same number, "
-            f"{percent(found.same_row_others)} of those nearby."
+            f"it is the original itself, {'row by row' if found.in_order else 'in another order'}."
+        )
+    if _same_rows(found):
+        return (
+            f"its rows follow the original's: {percent(found.same_row)} of the values agree, at "
+            f"any other distance {percent(found.same_row_others)} at most."
         )
     if level >= 2 and found.handed_out_z >= SURE:
-        return (
-            f"an estimated {percent(found.handed_out)} ({span(low, high)}) of {people} are in it."
-        )
-    if level >= 2:
+        return f"an estimated {estimate} of {people} were handed out."
+    if level >= 2 and found.repeated_z >= SURE:
         return "more than coincidence explains."
+    if level >= 2:
+        return "more of them nearly repeat one than coincidence explains."
+    if found.premise == "twins":
+        return (
+            "the original repeats people where nobody else is near (households, weights?), so that "
+            "a copy cannot be told from a twin."
+        )
+    if found.premise == "removed":
+        return (
+            "no two original records are equal, though many nearly are; if equal ones were "
+            "removed, what others repeat cannot be told (--holdout)."
+        )
+    if _few(found):
+        return "too few records to judge."
     if not found.alone:
         return "no sign of copies, and nobody is alone with all values."
     share = f"{percent(found.at_most)} of {people}"
     if level:
         return f"no sign of copies, but up to {share} could be copies that pass for chance."
-    return f"no sign of copies, and no more than {share} are in it."
+    return (
+        f"no sign of copies: {found.met:,} of {people} are in it, as chance has it; copies spread "
+        f"over all of them would be {percent(found.at_most)} at most."
+    )
+
+
+def _people(n: int, which: str) -> str:
+    return f"the one person {which}" if n == 1 else f"the {n:,} people {which}"
 
 
 def of_identity(found: Sequence[Beyond]) -> Line:
@@ -157,31 +199,34 @@ def of_identity(found: Sequence[Beyond]) -> Line:
             0.0,
             "nobody is alone with their keys.",
         )
-    value, low, high, others, z, spread = _over(found, binomial=True)
+    value, low, high, others, z, spread = _over(found)
     level = _level(value, found, z)
-    people = f"the {found[0].people:,} people alone with their keys"
     text = (
-        f"of {people} {percent(value)} ({span(low, high)}) meet a released record that is alone "
-        f"with them too; with other people's records {others} would: {_tells(level)}{spread}."
+        f"of {_people(found[0].people, 'alone with their keys')} {percent(value)} "
+        f"({span(low, high)}) meet a released record with them{_thinned(found)}; with other "
+        f"people's records {others} would, with margins {percent(_mean(found, 'margins'))}: "
+        f"{_tells(level)}{spread}."
     )
     return Line("identity", level, value, low, high, _mean(found, "baseline"), text)
 
 
 def of_attributes(found: Sequence[Beyond], target: str) -> Line:
     """People whose target all released records with their keys agree on, rightly."""
-    value, low, high, others, z, spread = _over(found, binomial=False)
+    value, low, high, others, z, spread = _over(found)
     level = _level(value, found, z)
     text = (
         f"{target} of {percent(value)} ({span(low, high)}) of the people is told rightly by all "
-        f"released records with their keys; other people's records tell it of {others}, margins "
-        f"of {percent(_mean(found, 'margins'))}: {_tells(level)}{spread}."
+        f"released records with their keys{_thinned(found)}; other people's records tell it of "
+        f"{others}, margins of {percent(_mean(found, 'margins'))}: {_tells(level)}{spread}."
     )
     return Line("attributes", level, value, low, high, _mean(found, "baseline"), text)
 
 
-def _over(
-    found: Sequence[Beyond], *, binomial: bool
-) -> tuple[float, float, float, str, float, str]:
+def _thinned(found: Sequence[Beyond]) -> str:
+    return " (of as many as the original has)" if found[0].thinned else ""
+
+
+def _over(found: Sequence[Beyond]) -> tuple[float, float, float, str, float, str]:
     """Value, interval, others in words, z and spread over the releases of one generator.
 
     The original's part of the error is the same in all of them, so that only the spread between
@@ -191,15 +236,21 @@ def _over(
     value, error = float(values.mean()), _mean(found, "error")
     if len(found) > 1:
         error = max(error, float(values.std(ddof=1) / np.sqrt(len(values))))
-    exact = error == 0 or value in (0, 1)
-    people = found[0].people if exact else value * (1 - value) / error**2
-    low, high = wilson(value, people) if binomial else _normal(value, error)
-    others, others_error = _mean(found, "others"), _mean(found, "others_error")
-    spread = (
-        f" ({len(found)} releases, {span(values.min(), values.max())})" if len(found) > 1 else ""
+    others = _mean(found, "others")
+    several = f" ({len(found)} releases, {span(values.min(), values.max())})"
+    spread = several if len(found) > 1 else ""
+    people = found[0].people
+    in_words = (
+        f"{percent(others)} ({span(*_interval(others, _mean(found, 'others_error'), people))})"
     )
-    in_words = f"{percent(others)} ({span(*_normal(others, others_error))})"
-    return value, low, high, in_words, _mean(found, "z"), spread
+    return value, *_interval(value, error, people), in_words, _mean(found, "z"), spread
+
+
+def _interval(share: float, error: float, people: int) -> tuple[float, float]:
+    """Wilson's interval, of as many people as have that error, and no more than there are."""
+    exact = error == 0 or share in (0, 1)
+    n = people if exact else share * (1 - share) / error**2
+    return wilson(share, min(n, people))
 
 
 def _mean(found: Sequence[Beyond], name: str) -> float:
@@ -207,9 +258,10 @@ def _mean(found: Sequence[Beyond], name: str) -> float:
 
 
 def _level(value: float, found: Sequence[Beyond], z: float) -> str:
-    if not z >= SURE:
+    rest = share_of_rest(value, _mean(found, "baseline"))
+    if not (z >= SURE and rest >= MORE):
         return "no more"
-    return "far more" if share_of_rest(value, _mean(found, "baseline")) >= FAR else "more"
+    return "far more" if rest >= FAR else "more"
 
 
 def _tells(level: str) -> str:
@@ -299,7 +351,7 @@ def judge(release: str, lines: Sequence[Line], copies: Sequence[Copies], target:
     risks = [line for line in lines if line.topic in ("identity", "attributes")]
     far = [line for line in risks if line.level == "far more"]
     more = [line for line in risks if line.level == "more"]
-    worst = max(copies, key=lambda c: (_copied(c), c.handed_out_z, c.repeated_z))
+    worst = _worst(copies)
     about = {"identity": "people alone with their keys", "attributes": target}
     if level["copies"] == "found":
         return Judgment(release, "withhold", _withhold(release, worst), tuple(lines))
@@ -319,11 +371,7 @@ def judge(release: str, lines: Sequence[Line], copies: Sequence[Copies], target:
         )
         return Judgment(release, "look", text, tuple(lines))
     if level["copies"] == "undecided":
-        text = (
-            f"Undecided on {release}: chance meetings could hide copies of up to "
-            f"{percent(worst.at_most)} of the people alone with their values."
-        )
-        return Judgment(release, "undecided", text, tuple(lines))
+        return Judgment(release, "undecided", _undecided(release, worst), tuple(lines))
     use = {
         "as fresh": "; it is as useful as a fresh sample",
         "good": "; its utility is good",
@@ -337,18 +385,43 @@ def judge(release: str, lines: Sequence[Line], copies: Sequence[Copies], target:
 def _withhold(release: str, found: Copies) -> str:
     if found.same_table:
         return f"Do not release {release}: it is the original itself."
-    if found.same_row_z >= 2 * CERTAIN:
+    if _same_rows(found):
+        share = percent(found.same_row)
         return (
-            f"Do not release {release}: {percent(found.same_row)} of its rows are the original's."
+            f"Do not release {release}: its rows follow the original's, with {share} of the values."
         )
-    if found.repeated_z >= found.handed_out_z or found.repeated_z >= CERTAIN:
+    if found.repeated_z >= CERTAIN:
         return (
             f"Do not release {release}: {percent(found.repeated)} of its records repeat original "
             f"ones; of other people's records {percent(found.others)} would."
         )
+    if found.handed_out_z >= CERTAIN:
+        return (
+            f"Do not release {release}: an estimated {percent(found.handed_out)} of the people "
+            "alone with their values are in it."
+        )
     return (
-        f"Do not release {release}: an estimated {percent(found.handed_out)} of the people alone "
-        "with their values are in it."
+        f"Do not release {release}: more of its records nearly repeat original ones than other "
+        "people's records would."
+    )
+
+
+def _undecided(release: str, found: Copies) -> str:
+    if found.premise == "twins":
+        return (
+            f"Undecided on {release}: the original repeats people, so that copies cannot be told "
+            "from twins."
+        )
+    if found.premise == "removed":
+        return (
+            f"Undecided on {release}: equal records seem to be removed from the original; give "
+            "people held out."
+        )
+    if _few(found):
+        return f"Undecided on {release}: there are too few records to judge."
+    return (
+        f"Undecided on {release}: chance meetings could hide copies of up to "
+        f"{percent(found.at_most)} of the people alone with their values."
     )
 
 
@@ -388,20 +461,22 @@ def stated() -> str:
     rules = {
         "Do not release": (
             f"the table is the original itself; or copies are found, which is to say that more "
-            f"records repeat original ones, or more of the people alone were handed out, than "
-            f"other people's records explain, by {CERTAIN:g} standard errors, or that rows stand "
-            f"where the original's do, by {2 * CERTAIN:g}; or identity or attributes are *far* "
+            f"records repeat original ones, or nearly do, or more of the people alone were handed "
+            f"out, than other people's records explain, by {CERTAIN:g} standard errors, or that "
+            f"rows follow the original's, by {2 * CERTAIN:g}; or identity or attributes are *far* "
             f"above their baseline, by {SURE:g} standard errors and by {percent(FAR)} of what the "
             f"baseline leaves to disclose."
         ),
         "Look before you release": (
-            f"signs of copies, or identity or attributes above their baseline, by {SURE:g} "
-            f"standard errors."
+            f"signs of copies, by {SURE:g} standard errors, or identity or attributes above their "
+            f"baseline, by as much and by {percent(MORE)} of what it leaves to disclose."
         ),
         "Undecided": (
             f"no sign of copies, but more than {percent(UNSEEN)} of the people alone with all "
             f"their values, and {percent(UNSEEN_OF_ALL)} of all people, could be copies that pass "
-            f"for chance."
+            f"for chance; or the original repeats people, or was rid of equal records, so that it "
+            f"does not tell what other people's records repeat; or a file has fewer than {FEWEST} "
+            f"records."
         ),
         "Nothing found": (
             f"all else. Utility is that of a fresh sample where no loss is beyond its error, good "

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from scipy import stats
 
 from srlib import leakage, matching, microdata, verdict
 
@@ -38,19 +39,21 @@ def test_copies_by_hand() -> None:
     assert found.others == pytest.approx(1 - 3 / 5)  # 01, 12 and 22 are alone
     assert found.alone == 3
     assert found.others_error == pytest.approx(np.sqrt(3 * 2 / 5 + 2) / 5)
-    spread = np.hypot(found.others_error, np.sqrt(2 / 5 * 3 / 5 / 5))
-    assert found.repeated_z == pytest.approx((3 / 5 - 2 / 5) / spread)
+    size = 2 / 5 * 3 / 5 / found.others_error**2 - 1
+    tail = stats.betabinom.sf(2, 5, 2 / 5 * max(size, 1), 3 / 5 * max(size, 1))
+    assert 0 < found.repeated_z <= stats.norm.isf(tail)
+    assert found.met == 2
     assert found.found.tolist() == [False, False, True, True, False]
-    # 00 is two in the original, 12 one in each; 01 occurs three times and 22, 10, 21 once.
+    # 00 is two in the original, 12 one in each; 01 is one in the original and two released; and
+    # 22, 10 and 21 occur once.
     # Differing in one variable: of 00 are 01 (3) and 10 (1); of 12 are 10 (1) and 22 (1).
     # Of 22 are 12 (2) and 21 (1); of 01 are 00 (2) and 21 (1).
     assert found.neighbors.tolist() == [4, 4, 3, 2, 3]
     weight = {k: np.log1p(5 / (k + 0.5)) for k in (2, 3, 4)}
-    p = 2 * 5 * 5 / (10 * 9)
-    excess = weight[2] - weight[4] * p / (1 - p)
-    assert found.handed_out == pytest.approx(excess / (weight[2] + weight[3]))
-    sd = np.sqrt(p * (1 - p) * (weight[2] ** 2 + weight[4] ** 2)) / (1 - p)
-    assert found.handed_out_z == pytest.approx(excess / sd)
+    # Of two records in ten, five of them the original's, one lies there in 25 of 45 ways.
+    excess = weight[3] + weight[2] - weight[4] * 25 / 20
+    assert found.handed_out == pytest.approx(excess / (weight[3] + weight[2] + weight[3]))
+    assert found.handed_out_z <= 0  # two are no sign of anything
 
 
 @given(two_tables())
@@ -73,13 +76,15 @@ def test_a_copy_in_any_order_is_the_original_itself() -> None:
     for released in (original, rng.permutation(original)):
         found = leakage.copies(original, released, [4, 5, 6])
         assert found.same_table
-        assert found.repeated == found.handed_out == found.at_most == 1
+        assert found.repeated == found.at_most == 1
+        assert found.handed_out == pytest.approx(1)
+        assert found.in_order == (released is original)
     assert leakage.copies(original, original, [4, 5, 6]).same_row == 1
     once_less = np.concatenate([original[1:], original[1:2]])
     assert not leakage.copies(original, once_less, [4, 5, 6]).same_table
     # Ten records of two kinds agree by chance once in four times.
     few = np.repeat([[0], [1]], 5, axis=0)
-    assert not leakage.copies(few, few, [2]).same_table
+    assert not leakage.copies(few, few[::-1], [2]).same_table
 
 
 def test_rows_at_their_place_are_found_though_everybody_is_common_and_files_are_sorted() -> None:
@@ -89,7 +94,11 @@ def test_rows_at_their_place_are_found_though_everybody_is_common_and_files_are_
     found = leakage.copies(original, half, [2, 2])
     assert found.alone == 0
     assert found.same_row_z > 6
-    assert found.same_row == pytest.approx(0.5 + 0.5 / 4, abs=0.1)
+    assert found.same_row == pytest.approx(0.5 + 0.5 / 2, abs=0.05)
+    assert found.same_row_others == pytest.approx(0.5, abs=0.05)
+    shifted = leakage.copies(original, half[1:], [2, 2])
+    assert shifted.same_row == pytest.approx(found.same_row, abs=0.01)
+    assert shifted.same_row_z > 6
     first, second = (np.sort(codes, axis=0) for codes in (original, other))
     found = leakage.copies(first, second, [2, 2])
     assert found.same_row > 0.8
@@ -103,7 +112,7 @@ def test_people_held_out_stand_for_other_people() -> None:
     kept = {tuple(row) for row in original}
     assert found.others == pytest.approx(np.mean([tuple(row) in kept for row in held_out]))
     spread = np.sqrt(2 * found.others * (1 - found.others) / 80)
-    assert found.repeated_z == pytest.approx((found.repeated - found.others) / spread)
+    assert found.repeated_z == pytest.approx((found.repeated - found.others) / spread, abs=0.2)
 
 
 def test_where_nobody_is_alone_nobody_can_be_handed_out() -> None:
@@ -117,20 +126,49 @@ def test_where_nobody_is_alone_nobody_can_be_handed_out() -> None:
 
 
 def test_identity_by_hand() -> None:
-    original, released = table("0", "0", "1", "2", "3", "3"), table("1", "2", "2", "4", "1", "0")
+    original, released = table("0", "0", "1", "2", "3", "3"), table("1", "2", "2", "4", "4", "0")
     found = leakage.identity(original, released, [5], [0])
-    assert found.people == 2  # 1 and 2, of whom each meets two
-    assert found.value == 0
-    assert found.others == pytest.approx(2 * 1 * 1 / 2)  # the pair 3, 3 meets nobody
-    found = leakage.identity(original, original[[2, 3]], [5], [0])
-    assert found.value == 1
-    odds = 2 * 2 / 6  # two pairs of the original's, and two released records
-    assert found.others == pytest.approx(odds * 2 / 2)
-    p = odds / (1 + odds)
-    others = (2 - 4 * p) / np.sqrt(4 * p * (1 - p))
-    met = 2 * (1 / 6) * (5 / 6)
-    assert found.margins == pytest.approx(met)
-    assert found.z == pytest.approx(min(others, (2 - 2 * met) / np.sqrt(2 * met * (1 - met))))
+    assert (found.people, found.value) == (2, 1)  # 1 and 2
+    assert found.others == pytest.approx(2 * 1 / 2)  # the pair 3, 3 meets nobody
+    assert found.margins == pytest.approx(1 - (5 / 6) ** 6)
+    assert not found.thinned
+    fewer = leakage.identity(original, original[[2, 3]], [5], [0])
+    assert fewer.value == 1
+    assert fewer.others == pytest.approx(2 * (2 / 6) * 2 / 2)  # two pairs, a third as many released
+    more = leakage.identity(original, np.repeat(released, 2, axis=0), [5], [0])
+    assert more.thinned
+    kept = 1 - (1 / 2) ** np.array([2, 4])
+    assert more.value == pytest.approx(kept.mean())
+    # The pair 0, 0 is met by two, and not by any that are kept in one of four cases.
+    assert more.others == min(1, 2 * (1 + 1 / 4) / 2)
+
+
+def test_random_divisions_by_the_hypergeometric_law() -> None:
+    o, s = np.array([1, 2, 0, 1, 3, 0, 2]), np.array([1, 0, 2, 2, 0, 1, 1])
+    law = stats.hypergeom(int((o + s).sum()), o + s, int(o.sum()))
+    for every in (True, False):
+        pure, p = leakage._divided(o, s, every)
+        one, own = law.pmf(1), law.pmf(o + s)
+        expected = one / (one + own + (law.pmf(0) if every else 0))
+        some = o + s > 1
+        assert p[some] == pytest.approx(expected[some])
+        assert pure.tolist() == [False, True, every, False, True, False, False]
+
+
+def test_tails_of_weighted_sums_by_enumeration() -> None:
+    rng = np.random.default_rng(11)
+    p, weight = rng.uniform(0.1, 0.7, 12), rng.uniform(0.5, 2, 12)
+    every = np.array(list(product([False, True], repeat=12)))
+    probability = np.where(every, p, 1 - p).prod(axis=1)
+    sums = every @ weight
+    for _ in range(20):
+        hit = rng.random(12) < 0.6
+        tail = probability[sums >= weight[hit].sum() - 1e-9].sum()
+        z = leakage._bernoulli_z(hit, p, weight)
+        if hit.sum() >= leakage.FEWEST and tail < 0.3:
+            assert 0.7 * tail < stats.norm.sf(z) < 2.5 * tail
+    assert leakage._bernoulli_z(np.arange(12) < 2, p, weight) <= 0
+    assert leakage._bernoulli_z(np.ones(12, bool), p, weight) > 3
 
 
 @given(two_tables())
@@ -188,6 +226,7 @@ def test_errors_name_what_is_wrong() -> None:
         (leakage.copies, (one, one[:, :1], [2, 2]), r"synthetic\[0\] has shape \(3, 1\)"),
         (leakage.identity, (one, one, [2, 2], []), "keys is empty"),
         (leakage.attributes, (one, one, [2, 2], [0], 0), "they must differ"),
+        (leakage.copies, (one, one[:1], [2, 2]), r"tables have \[3, 1\] records; each needs two"),
     ]
     for function, arguments, message in calls:
         with pytest.raises(ValueError, match=message):
@@ -203,7 +242,7 @@ def population() -> tuple[Codes, NDArray[np.int64]]:
     return table.codes, table.schema.n_levels
 
 
-REPETITIONS = 500
+REPETITIONS = 150
 
 
 @pytest.mark.parametrize(("n", "m"), [(300, 300), (200, 500), (500, 200)])
@@ -222,12 +261,10 @@ def test_other_people_are_seldom_beyond_other_people(
         identity = leakage.identity(x, other, levels, keys)
         attributes = leakage.attributes(x, other, levels, keys, target)
         z.append((copies.repeated_z, copies.handed_out_z))
-        known = identity.people > 0
         differences.append(
             (
                 copies.repeated - copies.others,
                 copies.handed_out,
-                (identity.value - identity.others) * identity.people if known else 0.0,
                 attributes.value - attributes.others,
             )
         )
@@ -237,7 +274,9 @@ def test_other_people_are_seldom_beyond_other_people(
         alarms += bool({"signs", "found", "more", "far more"} & set(levels_found))
     error = np.std(differences, axis=0) / np.sqrt(REPETITIONS)
     assert (np.abs(np.mean(differences, axis=0)) < 4.5 * error).all()
-    assert np.std(z, axis=0) == pytest.approx([1, 1], abs=0.15)
+    # By tails of few, which are kept on the safe side, and the larger of two.
+    assert (np.std(z, axis=0) < 1.15).all()
+    assert (np.std(z, axis=0) > 0.6).all()
     assert alarms <= 0.05 * REPETITIONS
 
 
@@ -246,7 +285,7 @@ def test_a_release_of_margins_is_seldom_beyond_them(
 ) -> None:
     codes, n_levels = population
     rng, levels, alarms = np.random.default_rng(8), n_levels.tolist(), 0
-    for _ in range(300):
+    for _ in range(120):
         x = codes[rng.choice(len(codes), 400, replace=False)]
         released = np.column_stack([rng.choice(column, 400) for column in x.T])
         *keys, target = rng.permutation(len(levels))[: rng.integers(3, 10)].tolist()
@@ -256,7 +295,7 @@ def test_a_release_of_margins_is_seldom_beyond_them(
             verdict.of_attributes([leakage.attributes(x, released, levels, keys, target)], ""),
         )
         alarms += any(line.level not in ("none", "undecided", "no more") for line in lines)
-    assert alarms <= 0.05 * 300
+    assert alarms <= 0.05 * 120
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5])
@@ -266,16 +305,16 @@ def test_the_share_handed_out_is_estimated(
     """Some people's own records among other people's: without bias, limits that hold."""
     codes, n_levels = population
     rng, levels, found = np.random.default_rng(9), n_levels.tolist(), []
-    for _ in range(100):
+    for _ in range(40):
         rows = rng.choice(len(codes), 1200, replace=False)
         x, released = codes[rows[:600]], codes[rows[600:]].copy()
         copied = rng.permutation(600)[: round(600 * share)]
         released[: len(copied)] = x[copied]
         found.append(leakage.copies(x, released, levels))
     estimates = np.array([each.handed_out for each in found])
-    assert estimates.mean() == pytest.approx(share, abs=0.03)
+    assert estimates.mean() == pytest.approx(share, abs=0.04)
     assert estimates.std() == pytest.approx(
-        np.mean([each.handed_out_error for each in found]), rel=0.4
+        np.mean([each.handed_out_error for each in found]), rel=0.5
     )
     assert np.mean([each.at_most >= share for each in found]) >= 0.95
     assert np.mean([each.handed_out_z > verdict.SURE for each in found]) > 0.8
@@ -284,12 +323,12 @@ def test_the_share_handed_out_is_estimated(
 def test_errors_are_not_smaller_than_the_spread_over_releases(
     population: tuple[Codes, NDArray[np.int64]],
 ) -> None:
-    """One original, 200 releases of its margins: what one of them says of the others."""
+    """One original, 80 releases of its margins: what one of them says of the others."""
     codes, n_levels = population
     rng, levels = np.random.default_rng(10), n_levels.tolist()
     x = codes[rng.choice(len(codes), 500, replace=False)]
     found = []
-    for _ in range(200):
+    for _ in range(80):
         released = np.column_stack([rng.choice(column, 500) for column in x.T])
         copies = leakage.copies(x, released, levels)
         identity = leakage.identity(x, released, levels, [0, 1, 2, 3, 4])
@@ -303,3 +342,77 @@ def test_errors_are_not_smaller_than_the_spread_over_releases(
     assert (errors.mean(axis=0) > 0.9 * spread).all()
     assert (errors.mean(axis=0) < 5 * spread).all()
     assert errors.mean(axis=0)[0] == pytest.approx(spread[0], rel=0.2)
+
+
+# ----------------------------------------------------------------------------- what hides copies
+
+
+def changed(x: Codes, levels: list[int], cells: int, rng: np.random.Generator) -> Codes:
+    """Each record with some of its values changed, in a random order."""
+    z = x.copy()
+    for row in z:
+        for k in rng.choice(len(levels), cells, replace=False):
+            row[k] = (row[k] + 1) % levels[k]
+    return rng.permutation(z)
+
+
+def test_records_with_a_value_changed_are_nearly_copies() -> None:
+    rng, levels = np.random.default_rng(12), [3] * 20
+    classes = rng.dirichlet(np.full(3, 0.4), (6, 20))
+
+    def people(n: int) -> Codes:
+        of = rng.integers(0, 6, n)
+        return (rng.random((n, 20, 1)) > classes[of].cumsum(axis=2)).sum(axis=2).clip(max=2)
+
+    for _ in range(5):
+        x = people(500)
+        near = [leakage.copies(x, changed(x, levels, k, rng), levels) for k in (1, 2)]
+        assert all(each.repeated < 0.02 for each in near)
+        assert all(each.near_z > verdict.CERTAIN for each in near)
+        assert leakage.copies(x, people(500), levels).near_z < verdict.SURE
+
+
+def test_copies_released_twice_are_found_among_rough_records(
+    population: tuple[Codes, NDArray[np.int64]],
+) -> None:
+    codes, n_levels = population
+    rng, levels = np.random.default_rng(13), n_levels.tolist()
+    x = codes[rng.choice(len(codes), 2_000, replace=False)]
+    released = np.column_stack([rng.choice(column, 2_000) for column in x.T])
+    released[:400] = np.repeat(x[:200], 2, axis=0)
+    found = leakage.copies(x, rng.permutation(released), levels)
+    assert verdict.of_copies([found]).level != "none"
+
+
+def test_an_original_that_repeats_people_or_was_rid_of_them_is_no_reference(
+    population: tuple[Codes, NDArray[np.int64]],
+) -> None:
+    codes, n_levels = population
+    rng, levels = np.random.default_rng(14), n_levels.tolist()
+    rows = rng.permutation(len(codes))
+    x, released = codes[rows[:1_000]], codes[rows[1_000:3_000]]
+    assert leakage.copies(x, released, levels).premise == ""
+    twins = leakage.copies(np.repeat(x, 2, axis=0), released, levels)
+    assert twins.premise == "twins"
+    assert verdict.of_copies([twins]).level == "undecided"
+    few = [0, 1, 2, 3, 4, 5]
+    dense = [np.unique(codes[rows[i * 3_000 : (i + 1) * 3_000]][:, few], axis=0) for i in (0, 1)]
+    some = [levels[k] for k in few]
+    removed = leakage.copies(dense[0], dense[1], some)
+    assert removed.premise == "removed"
+    assert np.isnan(removed.repeated_z)
+    assert verdict.of_copies([removed]).level == "undecided"
+    held_out = codes[rows[-500:]][:, few]
+    assert leakage.copies(dense[0], dense[1], some, held_out).premise == ""
+
+
+def test_a_handful_of_people_held_out_makes_no_copies(
+    population: tuple[Codes, NDArray[np.int64]],
+) -> None:
+    codes, n_levels = population
+    rng, levels, alarms = np.random.default_rng(15), n_levels.tolist(), 0
+    for _ in range(60):
+        rows = rng.choice(len(codes), 1_320, replace=False)
+        x, released, held_out = np.split(codes[rows], [300, 1_300])
+        alarms += leakage.copies(x, released, levels, held_out).repeated_z >= verdict.SURE
+    assert alarms <= 3

@@ -19,14 +19,18 @@ NONE = Copies(
     others_error=0.01,
     repeated_z=-1.0,
     alone=400,
+    met=30,
     handed_out=0.0,
     handed_out_error=0.01,
     handed_out_z=0.0,
     at_most=0.04,
+    near_z=0.0,
     same_table=False,
-    same_row=0.001,
-    same_row_others=0.001,
+    in_order=False,
+    same_row=0.5,
+    same_row_others=0.5,
     same_row_z=0.0,
+    premise="",
     found=np.zeros(1_000, bool),
     neighbors=np.zeros(1_000, int),
     released=1_000,
@@ -68,17 +72,28 @@ def lines(
 @pytest.mark.parametrize(
     ("changes", "level", "words"),
     [
-        ({}, "none", "no sign of copies, and no more than 4.0\xa0% of the 400 people alone"),
+        ({}, "none", "no sign of copies: 30 of the 400 people alone with all their values are in"),
+        ({}, "none", "copies spread over all of them would be 4.0\xa0% at most"),
         ({"alone": 0, "at_most": np.nan}, "none", "nobody is alone with all values"),
         ({"at_most": 0.11}, "undecided", "up to 11.0\xa0% of the 400 people"),
-        ({"at_most": 0.11, "alone": 180}, "none", "no more than 11.0\xa0% of the 180 people"),
+        (
+            {"at_most": 0.11, "alone": 180},
+            "none",
+            "copies spread over all of them would be 11.0\xa0% at most",
+        ),
         ({"repeated_z": 2.5, "handed_out_z": 2.5}, "none", "no sign"),
         ({"repeated_z": 2.6}, "signs", "more than coincidence explains"),
         ({"handed_out_z": 2.6, "handed_out": 0.05}, "signs", "estimated 5.0\xa0% (3.0 to 7.0) of"),
         ({"handed_out_z": 3.4, "handed_out": 0.05}, "found", "estimated 5.0\xa0%"),
         ({"same_table": True, "repeated": 1.0}, "found", "the original itself, in another order"),
-        ({"same_table": True, "same_row": 1.0}, "found", "the original itself, row by row"),
-        ({"same_row_z": 7.0, "same_row": 0.5}, "found", "50.0\xa0% of the rows are the original's"),
+        ({"same_table": True, "in_order": True}, "found", "the original itself, row by row"),
+        ({"same_row_z": 7.0, "same_row": 0.9}, "found", "follow the original's: 90.0\xa0% of the"),
+        ({"near_z": 2.6}, "signs", "more of them nearly repeat one than coincidence explains"),
+        ({"near_z": 3.4}, "found", "more of them nearly repeat one than coincidence explains"),
+        ({"premise": "twins"}, "undecided", "a copy cannot be told from a twin"),
+        ({"premise": "removed", "repeated_z": np.nan}, "undecided", "if equal ones were removed"),
+        ({"released": 19}, "undecided", "too few records to judge"),
+        ({"alone": 1, "met": 0}, "none", "0 of the one person alone with all their values"),
     ],
 )
 def test_copies(changes: dict[str, object], level: str, words: str) -> None:
@@ -86,7 +101,9 @@ def test_copies(changes: dict[str, object], level: str, words: str) -> None:
     assert line.level == level
     assert words in line.text
     assert line.baseline == 0.32
-    assert (line.low, line.high) == pytest.approx(verdict.wilson(line.value, 1_000))
+    released = changes.get("released", 1_000)
+    assert isinstance(released, int)
+    assert (line.low, line.high) == pytest.approx(verdict.wilson(line.value, released))
 
 
 def test_the_worst_copy_decides_among_draws_of_one_generator() -> None:
@@ -102,6 +119,7 @@ def test_the_worst_copy_decides_among_draws_of_one_generator() -> None:
         (0.3, 0.2, 3.0, "more"),
         (0.37, 0.2, 3.0, "far more"),
         # The same share of what is left, also where the baseline is above one half.
+        (0.904, 0.9, 3.0, "no more"),
         (0.91, 0.9, 3.0, "more"),
         (0.93, 0.9, 3.0, "far more"),
         (1.0, 0.99, 3.0, "far more"),
@@ -125,8 +143,9 @@ def test_several_draws_of_one_generator_show_their_spread() -> None:
     found = [beyond(value, 0.2, 1.0) for value in (0.1, 0.2, 0.6)]
     line = verdict.of_attributes(found, "sick")
     assert line.value == pytest.approx(0.3)
-    half = 1.96 * np.std([0.1, 0.2, 0.6], ddof=1) / np.sqrt(3)
-    assert line.high - line.value == pytest.approx(half)
+    error = np.std([0.1, 0.2, 0.6], ddof=1) / np.sqrt(3)
+    wanted = verdict.wilson(0.3, 0.3 * 0.7 / error**2)
+    assert (line.low, line.high) == pytest.approx(wanted)
     assert "(3 releases, 10.0 to 60.0)" in line.text
 
 
@@ -176,7 +195,11 @@ def test_the_model_is_named_an_assumption_with_its_interval() -> None:
             "an estimated 10.0\xa0% of the people alone with their values are in it",
         ),
         (lines(copied(same_table=True)), "withhold", "it is the original itself"),
-        (lines(copied(same_row_z=9.0)), "withhold", "of its rows are the original's"),
+        (lines(copied(same_row_z=9.0)), "withhold", "its rows follow the original's, with 50.0"),
+        (lines(copied(near_z=9.0)), "withhold", "more of its records nearly repeat original ones"),
+        (lines(copied(premise="twins")), "undecided", "the original repeats people"),
+        (lines(copied(premise="removed")), "undecided", "equal records seem to be removed"),
+        (lines(copied(released=5)), "undecided", "there are too few records to judge"),
         # What is worse decides, whatever else is fine.
         (lines(copied(at_most=0.2), attributes=0.3), "withhold", "far more about sick"),
         (lines(copied(repeated_z=3.0), loss=0.3), "look", "signs of copied records"),
@@ -211,6 +234,7 @@ def test_the_rules_are_stated_with_their_thresholds() -> None:
         assert f"{number:g}" in text
     for share in (
         verdict.FAR,
+        verdict.MORE,
         verdict.UNSEEN,
         verdict.UNSEEN_OF_ALL,
         verdict.GOOD,
