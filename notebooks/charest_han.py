@@ -462,7 +462,7 @@ answer = pd.DataFrame({
     "bin": level.bin, "largest pareto k": level.pareto_k.max(), "refits": len(level.refit_needed),
     "draws for 0.01": level.draws_needed(0.01),
 } for name, level in zip(labels, levels.values(), strict=True))  # fmt: skip
-show(record.table("logistic", answer, confidential=True))
+show(record.table("logistic", answer))
 
 # %% [markdown]
 # **Each coefficient's EDP, the record and the bin that attain it.** It is a record with a rare

@@ -174,7 +174,7 @@ original_fit = regression(table.codes)
 # the draws (the geometric mean over releases). Directions multiply: $d$ of them leave $0.62^d$.
 
 
-# %% tags=["monte-carlo"]
+# %% tags=["monte-carlo", "public"]
 def smallest_example(d: int, n: int = 200) -> dict[str, float]:
     """Both estimators on d independent binary variables, against the closed form."""
     rng, yes_no = stream(seed, f"smallest example {d}"), np.full(d, 2)
@@ -202,7 +202,7 @@ def smallest_example(d: int, n: int = 200) -> dict[str, float]:
 
 
 smallest = pd.DataFrame([smallest_example(d) for d in (1, 3, 10, 30, 100)])
-show(record.table("smallest_example", smallest), digits=2)
+show(record.table("smallest_example", smallest, public=True), digits=2)
 
 # %% [markdown]
 # By the formula a thousand draws leave about 620 effective ones in one direction, eight in ten
@@ -273,9 +273,7 @@ quantities = {
 }
 healthy = diagnostics.summary(quantities)
 print(diagnostics.verdict(healthy))
-show(record.table("diagnostics", healthy), digits=2)
-
-# %% tags=["monte-carlo"]
+display(show(record.table("diagnostics", healthy), digits=2))
 pictured = {name: values[:8] for name, values in quantities.items()}
 chains = diagnostics.long_format(pictured)
 display(record.figure("trace", charts.trace(chains)))
@@ -509,7 +507,7 @@ risks = pd.concat(
     )
     for name, (risk, k) in estimators.items()
 )  # fmt: skip
-risks = record.table("combinations", risks, confidential=True)
+risks = record.table("combinations", risks)
 
 # %% tags=["monte-carlo"]
 display(record.figure("figure_3", charts.rank_histogram(risks, predictive.support_size)))
@@ -616,7 +614,7 @@ subset_table = pd.DataFrame(
 whole = ours.iloc[list(subsets)].reset_index(drop=True)
 ratio = {"over prior": subset_table, "over prior, whole record": whole}
 ratio = {name: t["probability"] * t["support_size"] for name, t in ratio.items()}
-show(record.table("subset_risk", subset_table, confidential=True).assign(**ratio))
+show(record.table("subset_risk", subset_table).assign(**ratio))
 
 # %% tags=["monte-carlo"]
 verdicts.say("C5", claims.more_from_part(subset_table, whole))
@@ -627,7 +625,7 @@ values = table.schema.decode(support, labels=False)[unknown].astype(str).agg(", 
 pictured = pd.DataFrame({"value": values, "probability": np.exp(risk.log_prob[0])})
 pictured["truth"] = pictured.index == 0
 chart = charts.subset_risk(pictured, 1 / risk.support_size)
-record.figure("subset_risk", chart, confidential=True)
+record.figure("subset_risk", chart)
 
 # %% [markdown]
 # **The record whose unknown variables are most exposed.** A bar for each combination of codes of
@@ -684,6 +682,12 @@ gains.groupby(rarity).quantile([0.05, 0.5, 0.95]).rename_axis([None, "quantile"]
 # %% tags=["monte-carlo"]
 _ = record.table("claims", verdicts.table)
 verdicts
+
+# %% [markdown]
+# A public report (`srlib report RUN --public`) of somebody's file shows these words and no more:
+
+# %% tags=["monte-carlo", "public"]
+verdicts.in_public(len(table.codes), C5=len(subsets))
 
 # %% [markdown]
 # ## The ledger
@@ -760,7 +764,7 @@ book = ledger(
     "hu_reiter_wang", computed, skip=skip, notes=notes, tolerances=tolerances if same_file else {}
 )
 of_one_record = book["id"].isin(list(found))
-_ = record.table("ledger", book, confidential=book["computed"].notna()[of_one_record].any())
+_ = record.table("ledger", book)
 
 # %% [markdown]
 # That the data have one of the paper's combinations, and at what risk, is confidential: rows of
@@ -794,7 +798,7 @@ show(of_each.drop(columns=["id", "relation", "note"]).head(12))
 # small as the second line says. Unless they were, the printed intervals have normal quantiles, or
 # other degrees of freedom.
 
-# %%
+# %% tags=["public"]
 ratio = np.linspace(1.001, 60, 100_000)  # (1 + 1/m) b over the mean squared standard error
 shortest = (stats.t.ppf(0.975, 4 * (1 - 1 / ratio) ** 2) * np.sqrt(ratio - 1)).min()
 limits = printed("hu_reiter_wang").set_index("id")["printed"].filter(regex="low|high")

@@ -197,12 +197,12 @@ show(record.table("mixing", mixed), digits=2)
 # 1.2, 0.5 and, for the cell where both values differ, 0.4. Over one change three cells compete,
 # over all of them four.
 
-# %%
+# %% tags=["public"]
 weights = np.array([1.0, 1.2, 0.5, 0.4])
 small = pd.DataFrame({"support": ["one change", "every cell"], "prior": [1 / 3, 1 / 4]})
 small["probability"] = [1 / weights[:3].sum(), 1 / weights.sum()]
 small["probability over prior"] = small["probability"] / small["prior"]
-show(record.table("smallest_support", small))
+show(record.table("smallest_support", small, public=True))
 
 # %% [markdown]
 # The probability can only fall when candidates are added, and the rank can only get worse. That is
@@ -349,9 +349,7 @@ shares = np.linspace(0, 1, 41)
 curves = {name: np.exp(told["log_gain"].quantile(shares)) for name, told in part_known.items()}
 titles = "Share of combinations, from least to most exposed", "Posterior over prior (log scale)"
 chart = charts.lines(pd.DataFrame(curves), *titles, log_y=True, reference=1.0)
-record.figure("part_known", chart)
-
-# %% tags=["monte-carlo"]
+display(record.figure("part_known", chart))
 columns = {"probability": "probability", "log_gain_mcse": "error of log"}
 overview = pd.concat({k: v[list(columns)].quantile([0.5, 0.95, 1]) for k, v in part_known.items()})
 overview = overview.rename(columns=columns).rename_axis(["unknown", "quantile"]).reset_index()
@@ -373,12 +371,11 @@ verdicts.say("C3", claims.can_guess(part_known[main]))
 # $p(x \mid D_{-i})$ has the exponent $1 - m$, so that its Monte Carlo error counts $m - 1$ times.
 
 # %% tags=["monte-carlo"]
-told = informed[main]
-pictured = told.rename(columns={"prior": "x", "probability": "y"})
+pictured = informed[main].rename(columns={"prior": "x", "probability": "y"})
 titles = "before the release: the model given all others", "after the release"
 display(record.figure("informative_prior", charts.agreement(pictured, *titles)))
-said = f"a standard deviation of {np.log(told['prior']).std():.2f} over the combinations, and what "
-said += f"the release adds to it has one of {told['log_gain'].std():.2f}."
+said = f"a standard deviation of {np.log(pictured['x']).std():.2f} over the combinations, and what "
+said += f"the release adds to it has one of {pictured['log_gain'].std():.2f}."
 callout("Before and after", f"The log prior has {said}")
 
 # %% [markdown]
@@ -477,7 +474,7 @@ tried = [0, 10]
 small.loc[tried, ["sampled", "error"]] = [sampled(k) for k in tried]
 show(record.table("smallest_fraction", small).iloc[[*tried, n - 1]])
 
-# %% tags=["monte-carlo"]
+# %% tags=["monte-carlo", "public"]
 titles = "Other records known, of 19", "Probability that the record is a one"
 lines = small.set_index("known")[["exact", "independent", "pooled", "sampled"]]
 display(record.figure("smallest_fraction", charts.lines(lines, *titles)))
@@ -491,7 +488,7 @@ callout("The sampler", f"It is at most {apart:.1f} standard errors from the exac
 # release came from a draw of its own. The sampler was tried with none and with ten known. For a
 # single release nothing has to be summed, and the number of unknown records does not matter:
 
-# %%
+# %% tags=["public"]
 summed = np.array([exactly(k, log_release[:, :1]) for k in range(n)])
 fitted = np.array([odds(k, seen[0]) / (1 + odds(k, seen[0])) for k in range(n)])
 print(f"largest difference, one release: {np.abs(summed - fitted).max():.0e}")
@@ -715,6 +712,12 @@ record.figure("outside", chart)
 # %% tags=["monte-carlo"]
 _ = record.table("claims", verdicts.table)
 verdicts
+
+# %% [markdown]
+# A public report (`srlib report RUN --public`) of somebody's file shows these words and no more:
+
+# %% tags=["monte-carlo", "public"]
+verdicts.in_public(len(people), C6=len(goals))
 
 # %% [markdown]
 # **Limits of this run.** At its defaults the population is embedded, the variables are few, and the

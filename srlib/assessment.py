@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from srlib import diagnostics, dpmpm, leakage, matching, utility, verdict
+from srlib.confidential import MIN_RECORDS, NOT_SHOWN
 from srlib.disclosure import between_chains, left_out_ratios, predictive_ratio
 from srlib.dpmpm import Draws, cell_log_prob
 from srlib.mechanism import posterior
@@ -444,6 +445,42 @@ def of_model(findings: Mapping[str, Findings], name: str) -> pd.DataFrame:
         if each.model
     ]
     return pd.concat(frames, ignore_index=True)
+
+
+def in_public(
+    judgments: Sequence[verdict.Judgment], findings: Mapping[str, Findings]
+) -> pd.DataFrame:
+    """Return the verdict in words, without names and numbers.
+
+    A level stands where it rests on `confidential.MIN_RECORDS` people or more, and the advice where
+    all levels that it follows from do.
+
+    Returns
+    -------
+    DataFrame
+        A row a release, in the order of the judgments: release, a number; advice; copies, identity,
+        attributes, utility and model, the levels of `verdict.LEVELS`.
+    """
+    rows = []
+    for number, judgment in enumerate(judgments, start=1):
+        found = findings[judgment.release]
+        sizes = [n for copies in found.copies for n in (len(copies.found), copies.released)]
+        everybody = min(sizes)
+        # Where nobody is alone this is said of everybody.
+        people = {
+            "copies": [copies.alone or everybody for copies in found.copies],
+            "identity": [each.people or everybody for each in found.identity],
+        }
+        levels = {
+            line.topic: line.level
+            if min([everybody, *people.get(line.topic, [])]) >= MIN_RECORDS
+            else NOT_SHOWN
+            for line in judgment.lines
+        }
+        hidden = NOT_SHOWN in levels.values()
+        advice = NOT_SHOWN if hidden else judgment.advice
+        rows.append({"release": number, "advice": advice, **levels})
+    return pd.DataFrame(rows)
 
 
 def terms(findings: Findings, n_levels: Sequence[int]) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from srlib.confidential import MIN_RECORDS, NOT_SHOWN
 from srlib.disclosure import Risk, exceeds, mean_difference, share_ranked
 from srlib.inference import AgainstSampling
 from srlib.record import Callout, callout
@@ -64,6 +65,24 @@ class Claims:
         """One row a claim: claim, verdict and because, in the order of the claims' names."""
         rows = [(claim, said.word, said.because) for claim, said in sorted(self._said.items())]
         return pd.DataFrame(rows, columns=["claim", "verdict", "because"])
+
+    def in_public(self, n_records: int, **fewer: int) -> Callout:
+        """Return the words of all claims, without the numbers that decided.
+
+        Parameters
+        ----------
+        n_records : int
+            Records that the claims are judged on.
+        **fewer : int
+            Records of the claims that are judged on fewer, by claim. No word is given where they
+            are fewer than `confidential.MIN_RECORDS`.
+        """
+        of = dict.fromkeys(sorted(self._said), n_records) | fewer
+        words = [
+            f"{claim} {self._said[claim].word if n >= MIN_RECORDS else NOT_SHOWN}."
+            for claim, n in of.items()
+        ]
+        return callout(f"In words, over {MIN_RECORDS} records or more", " ".join(words))
 
     def _repr_markdown_(self) -> str:
         lines = ["| claim | verdict | because |", "|---|---|---|"]

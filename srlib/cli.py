@@ -3,12 +3,14 @@
 import csv
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from srlib.confidential import of_users_file, texts, without_values
 from srlib.parameters import (
     SHIPPED,
     UsageError,
@@ -79,6 +81,20 @@ def _named(root: Path, papers: tuple[str, ...]) -> list[str]:
     return list(dict.fromkeys(papers)) or existing
 
 
+_SHOW_VALUES = "Show wrong values of the files, too, not only their columns and lines."
+
+
+def _told(error: Exception, parameters: Mapping[str, Any], show_values: bool) -> str:
+    """Return what is wrong with files, without values of their records unless asked."""
+    text = str(error)
+    rules = parameters.get("rules")  # no records either
+    if show_values or not of_users_file(parameters, {"inputs": {}}):
+        return text
+    if isinstance(rules, str) and rules and text.startswith(f"{rules}: "):
+        return text
+    return without_values(text, texts(parameters))
+
+
 @main.command()
 @click.argument("papers", metavar="[PAPER]...", nargs=-1)
 @click.option("--profile", default="default", help="File in params/PAPER/, without its ending.")
@@ -102,6 +118,7 @@ def _named(root: Path, papers: tuple[str, ...]) -> list[str]:
     type=click.Path(file_okay=False, path_type=Path),
     help=f"Folder to write PAPER/PROFILE/ in; by default, outputs/ {_OF_PROJECT}.",
 )
+@click.option("--show-values", is_flag=True, help=_SHOW_VALUES)
 def run(
     papers: tuple[str, ...],
     profile: str,
@@ -109,6 +126,7 @@ def run(
     overrides: tuple[tuple[str, str], ...],
     jobs: int,
     output: Path | None,
+    show_values: bool,
 ) -> None:
     """Run papers into outputs/PAPER/PROFILE/.
 
@@ -135,7 +153,8 @@ def run(
         try:
             check(request.paper, request.parameters)
         except (ValueError, OSError) as error:
-            wrong.append(f"{request.paper}: {error}")
+            told = _told(error, request.parameters, show_values)
+            wrong.append(f"{request.paper}: {told}")
     if wrong:
         raise UsageError("\n".join(wrong))
 
@@ -185,6 +204,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     help=f"Folder to write assess/NAME/ in; by default, outputs/ {_OF_PROJECT}.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the results as one JSON document.")
+@click.option("--show-values", is_flag=True, help=_SHOW_VALUES)
 def assess(
     original: Path,
     released: tuple[Path, ...],
@@ -199,6 +219,7 @@ def assess(
     overrides: tuple[tuple[str, str], ...],
     output: Path | None,
     as_json: bool,
+    show_values: bool,
 ) -> None:
     """Report on the risk and utility of RELEASED tables that were made from an ORIGINAL one.
 
@@ -231,7 +252,7 @@ def assess(
     try:
         read(**{setting: request.parameters[setting] for setting in SETTINGS})
     except ValueError as error:
-        raise UsageError(str(error)) from None
+        raise UsageError(_told(error, request.parameters, show_values)) from None
 
     from srlib.run import NotebookFailed
     from srlib.run import run as run_paper
@@ -354,6 +375,9 @@ def _gather(plan: "Sweep") -> None:
             frame = sweeps.load(plan.folder, settings.pop("table"))
             chart = charts.sweep(frame, **settings)
             Record(plan.folder).figure(plan.name, chart)
+            for ending in ("svg", "vl.json"):
+                made = f"figures/{plan.name}.{ending}"
+                sweeps.mark_confidential(plan.folder, made, f"tables/{plan.picture['table']}.csv")
     except ValueError as error:
         click.echo(f"{plan.name}: {error}", err=True)
         raise SystemExit(1) from None
@@ -434,7 +458,7 @@ def new(paper: str) -> None:
 
 @main.command()
 @click.argument("run_dir", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option("--public", is_flag=True, help="Leave out what names real combinations.")
+@click.option("--public", is_flag=True, help="Show of a user's file only what is marked public.")
 def report(run_dir: Path, public: bool) -> None:
     """Write the self-contained HTML report of a run's folder.
 
@@ -445,7 +469,10 @@ def report(run_dir: Path, public: bool) -> None:
 
     from srlib.report import write
 
-    click.echo(write(run_dir, public))
+    try:
+        click.echo(write(run_dir, public))
+    except ValueError as error:
+        raise UsageError(f"{run_dir}: {error}") from None
 
 
 @main.command()
@@ -460,7 +487,10 @@ def site(output: Path | None, repository: str | None) -> None:
     from srlib.site import write
 
     root = find_root(Path.cwd())
-    index, missing = write(root, output or find_outputs(root, Path.cwd()), repository or "")
+    try:
+        index, missing = write(root, output or find_outputs(root, Path.cwd()), repository or "")
+    except ValueError as error:
+        raise UsageError(str(error)) from None
     click.echo(shown(index))
     if missing:
         click.echo(f"not run yet: {', '.join(missing)}; the page says how", err=True)

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from srlib.confidential import PUBLIC_FILES
+
 if TYPE_CHECKING:
     import altair as alt
 
@@ -31,9 +33,9 @@ class Record:
     def __init__(self, output_dir: str | Path) -> None:
         self.folder = Path(output_dir) if str(output_dir) else None
         self._results: dict[str, Scalar] = {}
-        self._confidential: dict[Path, set[str]] = {}
+        self._public: set[str] = set()
 
-    def table(self, name: str, frame: pd.DataFrame, *, confidential: bool = False) -> pd.DataFrame:
+    def table(self, name: str, frame: pd.DataFrame, *, public: bool = False) -> pd.DataFrame:
         """Write ``tables/<name>.csv``.
 
         Parameters
@@ -42,9 +44,9 @@ class Record:
             Letters, digits and underscores.
         frame : DataFrame
             Its columns are written, its index is not; numbers with 10 significant digits.
-        confidential : bool
-            Whether the table tells of real records; ``tables/CONFIDENTIAL.txt`` names the
-            files that do, for whoever passes the folder on.
+        public : bool
+            Whether the file may be passed on whatever the data are, by the rule of
+            `confidential`; ``PUBLIC.txt`` names those that may.
 
         Returns
         -------
@@ -55,11 +57,11 @@ class Record:
             frame.to_csv(
                 path, index=False, float_format="%.10g", lineterminator="\n", encoding="utf-8"
             )
-            self._list_confidential(path, confidential)
+            self._list([path] if public else [])
         return frame
 
     def figure[Chart: "alt.TopLevelMixin"](
-        self, name: str, chart: Chart, *, confidential: bool = False
+        self, name: str, chart: Chart, *, public: bool = False
     ) -> Chart:
         """Write ``figures/<name>.svg`` and the chart's specification ``figures/<name>.vl.json``.
 
@@ -69,8 +71,8 @@ class Record:
             Letters, digits and underscores.
         chart : altair chart
             As the functions of `charts` return.
-        confidential : bool
-            As for tables; ``figures/CONFIDENTIAL.txt`` names the files.
+        public : bool
+            As for tables.
 
         Returns
         -------
@@ -83,8 +85,7 @@ class Record:
             spec = charts.specification(chart)
             _write(path, charts.svg(spec))
             _write(path.with_suffix(".vl.json"), json.dumps(spec, indent=1, ensure_ascii=False))
-            for file in (path, path.with_suffix(".vl.json")):
-                self._list_confidential(file, confidential)
+            self._list([path, path.with_suffix(".vl.json")] if public else [])
         return chart
 
     def result(self, name: str, value: Any) -> Any:
@@ -113,12 +114,11 @@ class Record:
             _write(path, json.dumps(self._results, indent=1, ensure_ascii=False, allow_nan=False))
         return value
 
-    def _list_confidential(self, path: Path, confidential: bool) -> None:
-        """Name a file in its folder's list of confidential ones, whose earlier entries stay."""
-        listed = self._confidential.setdefault(path.parent, set())
-        listed |= {path.name} if confidential else set()
-        if listed:
-            _write(path.parent / "CONFIDENTIAL.txt", "\n".join(sorted(listed)))
+    def _list(self, public: Sequence[Path]) -> None:
+        """Name files in the list of public ones."""
+        if public and self.folder:
+            self._public |= {path.relative_to(self.folder).as_posix() for path in public}
+            _write(self.folder / PUBLIC_FILES, "\n".join(sorted(self._public)))
 
     def _path(self, *parts: str) -> Path | None:
         if self.folder is None:

@@ -1,7 +1,6 @@
 """A run's folder as one HTML file that opens with no network."""
 
 import base64
-import copy
 import hashlib
 import json
 import re
@@ -21,6 +20,7 @@ from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from nbconvert.preprocessors.sanitize import SanitizeHTML
 from nbformat import NotebookNode
 
+from srlib import confidential
 from srlib.files import write_whole
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -50,8 +50,13 @@ def write(run_dir: Path, public: bool = False) -> Path:
     run_dir : Path
         As `read` takes it.
     public : bool
-        Leave out the outputs of cells tagged ``confidential``, and write
-        ``report-public.html`` instead of ``report.html``.
+        Show what `confidential.public_run` leaves, and write ``report-public.html`` instead of
+        ``report.html``.
+
+    Raises
+    ------
+    ValueError
+        If the run failed and the report is to be public.
     """
     path = run_dir / ("report-public.html" if public else "report.html")
     write_whole(path, render(*read(run_dir), public))
@@ -99,13 +104,20 @@ def render(
     provenance : dict
         As in ``provenance.json``.
     public : bool
-        Leave out the outputs of cells tagged ``confidential``.
+        Show what `confidential.public_run` leaves.
     home : str
         Address of a page that the report leads back to; ``""``: it stands alone.
+
+    Raises
+    ------
+    ValueError
+        If the run failed and the report is to be public.
     """
-    shown = without_confidential(notebook) if public else notebook
+    of_users_file = confidential.of_users_file(parameters, provenance)
+    if public:
+        notebook, parameters, provenance = confidential.public_run(notebook, parameters, provenance)
     hidden = {"teaching"} if provenance.get("changed_parameters") else set()
-    charts = any(mime in data for data in displayed(shown) for mime in VEGA_LITE)
+    charts = any(mime in data for data in displayed(notebook) for mime in VEGA_LITE)
     return page(
         "report.html.j2",
         charts,
@@ -117,6 +129,8 @@ def render(
         parameters=parameters,
         provenance=provenance,
         public=public,
+        of_users_file=of_users_file,
+        rule=confidential.RULE,
         home=home,
         title=title(first_markdown(notebook)) or provenance.get("paper", "Report"),
     )
@@ -149,15 +163,6 @@ def page(template: str, charts: bool, **values: Any) -> str:
         style=Markup((TEMPLATES / "report.css").read_text(encoding="utf-8")),
         **values,
     )
-
-
-def without_confidential(notebook: NotebookNode) -> NotebookNode:
-    """Return a copy of a notebook without the outputs of cells tagged ``confidential``."""
-    public = copy.deepcopy(notebook)
-    for cell in public.cells:
-        if "confidential" in cell.metadata.get("tags", []) and cell.cell_type == "code":
-            cell.outputs = []
-    return public
 
 
 def displayed(notebook: NotebookNode) -> Iterator[NotebookNode]:

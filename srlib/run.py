@@ -34,6 +34,7 @@ from tqdm import tqdm
 from traitlets import default
 from traitlets.config import Config
 
+from srlib import confidential
 from srlib.files import (
     is_replaceable,
     make_private,
@@ -238,7 +239,15 @@ def _described(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def _failure(notebook: NotebookNode, error: Exception) -> str:
+def _told(request: Request | None, kind: str, message: str) -> str:
+    """Return an error as it may be told of a run; without values of a user's file."""
+    if request and confidential.of_users_file(request.parameters, {"inputs": request.inputs}):
+        typed = confidential.texts(request.parameters)
+        return confidential.error_without_values(kind, message, typed)
+    return f"{kind}: {message}"
+
+
+def _failure(notebook: NotebookNode, error: Exception, request: Request | None = None) -> str:
     """Return where a notebook stopped and why."""
     heading, number, where = "", 0, "before its first cell"
     for cell in notebook.cells:
@@ -252,8 +261,8 @@ def _failure(notebook: NotebookNode, error: Exception) -> str:
             where = f"code cell {number}" + (f" ({', '.join(told)})" if told else "")
             for output in cell.outputs:
                 if output.output_type == "error":
-                    return f"{where}: {output.ename}: {output.evalue}"
-    return f"{where}: {_described(error)}"
+                    return f"{where}: {_told(request, output.ename, output.evalue)}"
+    return f"{where}: {_told(request, type(error).__name__, str(error))}"
 
 
 def _join_streams(outputs: list[NotebookNode]) -> list[NotebookNode]:
@@ -519,6 +528,7 @@ def run(
                     raise NotebookFailed(f"longer than {time_limit:g} s, in {error}") from error
                 raise
         check_source(notebook.read_bytes())
+        confidential.list_files(folder, request.parameters, {"inputs": request.inputs})
         write_provenance(status="complete")
         if with_report:
             from srlib import report
@@ -530,8 +540,10 @@ def run(
             replace_folder(folder, final)
         shutil.rmtree(failed, ignore_errors=True)
     except Exception as error:
-        message = str(error) if isinstance(error, NotebookFailed) else _described(error)
+        known = isinstance(error, NotebookFailed)
+        message = str(error) if known else _told(request, type(error).__name__, str(error))
         try:
+            confidential.list_files(folder, request.parameters, {"inputs": request.inputs})
             write_provenance(status="failed", error=message)
             replace_folder(folder, failed)
             kept = f"kept: {failed}"
@@ -613,7 +625,7 @@ def _execute_into(
         _execute(source, text, given, cwd, saved, bar, lines=True)
     except Exception as error:
         try:
-            failure = _failure(nbformat.read(saved, as_version=4), error)
+            failure = _failure(nbformat.read(saved, as_version=4), error, request)
             _tidy(saved, source, folder, name)
         except (OSError, ValueError):  # not written, or cut off by what went wrong
             raise error from None

@@ -16,7 +16,7 @@ import yaml
 from markupsafe import Markup
 from nbformat import NotebookNode
 
-from srlib import report
+from srlib import confidential, report
 from srlib.files import replace_folder, temporary, write_whole
 from srlib.parameters import UsageError, find_papers, find_profiles, shown
 
@@ -180,12 +180,18 @@ def _entry(root: Path, outputs: Path, name: str) -> tuple[Entry, dict[str, bytes
         finding, lead = _opening(re.sub(r"^# ?", "", text, flags=re.MULTILINE))
         return Entry(name, command, finding or name, lead), {}
 
-    notebook, parameters, provenance = report.read(run)
-    public = report.without_confidential(notebook)
+    made = report.read(run)
+    notebook, parameters, provenance = confidential.public_run(*made)
     finding, lead = _opening(report.first_markdown(notebook))
-    tables = _public_tables(run)
-    svg, caption = _figure(run, public, PICTURES.get(name, ""))
-    page = report.render(notebook, parameters, provenance, public=True, home="index.html")
+    of_users_file = confidential.of_users_file(*made[1:])
+    marked = confidential.names(run / confidential.PUBLIC_FILES)
+    tables = [
+        table
+        for table in sorted(run.glob("tables/*.csv"))
+        if not of_users_file or f"tables/{table.name}" in marked
+    ]
+    svg, caption = _figure(run, notebook, PICTURES.get(name, ""))
+    page = report.render(*made, public=True, home="index.html")
     entry = Entry(
         name,
         command,
@@ -197,11 +203,11 @@ def _entry(root: Path, outputs: Path, name: str) -> tuple[Entry, dict[str, bytes
         picture=_image(svg),
         caption=caption,
         tables=tuple(table.name for table in tables),
-        ledger=_ledger(run),
+        ledger=Counter() if of_users_file else _ledger(run),
     )
     contents = {
-        f"{name}.ipynb": nbformat.writes(public).encode(),
-        "parameters.yaml": (run / "parameters.yaml").read_bytes(),
+        f"{name}.ipynb": nbformat.writes(notebook).encode(),
+        "parameters.yaml": yaml.safe_dump(parameters, sort_keys=False, allow_unicode=True).encode(),
         **{f"tables/{table.name}": table.read_bytes() for table in tables},
     }
     return entry, {entry.page: page.encode(), entry.download: _zipped(contents)}
@@ -212,12 +218,6 @@ def _opening(text: str) -> tuple[str, str]:
     title = report.title(text)
     after = text.partition(f"# {title}\n")[2].strip()
     return title, "\n\n".join(after.split("\n\n")[:2])
-
-
-def _public_tables(run: Path) -> list[Path]:
-    marked = run / "tables" / "CONFIDENTIAL.txt"
-    names = marked.read_text(encoding="utf-8").splitlines() if marked.exists() else []
-    return [table for table in sorted(run.glob("tables/*.csv")) if table.name not in names]
 
 
 def _figures(notebook: NotebookNode) -> Iterator[tuple[str, str]]:
@@ -271,10 +271,10 @@ def _sweeps(root: Path, outputs: Path) -> Iterator[Sweep]:
         comment = re.match(r"(?:#.*\n)*", text)
         question = " ".join(re.findall(r"^#\s*(.*)$", comment[0] if comment else "", re.MULTILINE))
         paper = file.parent.name
-        pictures = [
-            outputs / paper / file.stem / "figures" / f"{file.stem}.svg",
-            root / "docs" / f"{file.stem}.svg",
-        ]
+        folder, picture = outputs / paper / file.stem, f"figures/{file.stem}.svg"
+        kept = [root / "docs" / f"{file.stem}.svg"]
+        of_users_file = picture in confidential.names(folder / confidential.CONFIDENTIAL_FILES)
+        pictures = kept if of_users_file else [folder / picture, *kept]
         svg = next((svg.read_text(encoding="utf-8") for svg in pictures if svg.exists()), "")
         command = f"srlib sweep {file.relative_to(root).as_posix()}"
         yield Sweep(paper, question, command, _image(svg))

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
+from srlib import confidential
 from srlib.chance import stream
 from srlib.files import locked, remove_leftovers, write_whole
 from srlib.parameters import (
@@ -654,9 +655,14 @@ def gather(folder: Path, table: str | None = None) -> "pd.DataFrame":
     if not _written_here(path, ("point", "seconds", "git_commit")):
         raise ValueError(f"{path} is there already and was not gathered from points; move it away")
     write_whole(path, frame.to_csv(index=False))
-    marks = (point / "tables" / "CONFIDENTIAL.txt" for point in finished(folder))
-    if any(path.name in m.read_text(encoding="utf-8").splitlines() for m in marks if m.is_file()):
-        mark = path.with_name("CONFIDENTIAL.txt")
-        before = mark.read_text(encoding="utf-8").splitlines() if mark.is_file() else []
-        mark.write_text("\n".join(sorted({*before, path.name})) + "\n", encoding="utf-8")
+    mark_confidential(folder, path.name, f"tables/{table}.csv" if table else "results.json")
     return frame
+
+
+def mark_confidential(folder: Path, name: str, made_of: str) -> None:
+    """Name a file in a sweep's ``CONFIDENTIAL.txt`` if what it is made of is in a point's."""
+    listed = (confidential.names(p / confidential.CONFIDENTIAL_FILES) for p in finished(folder))
+    if any(made_of in names for names in listed):
+        mark = Path(folder) / confidential.CONFIDENTIAL_FILES
+        lines = "".join(f"{line}\n" for line in sorted({*confidential.names(mark), name}))
+        mark.write_text(lines, encoding="utf-8")

@@ -46,7 +46,6 @@ def test_run(project: Path) -> None:
             "provenance.json",
             "report.html",
             "results.json",
-            "tables/CONFIDENTIAL.txt",
             "tables/values.csv",
         )
     ]
@@ -297,7 +296,9 @@ def test_build_is_one_way_and_repeatable(project: Path) -> None:
 
 
 def test_public_report_leaves_out_what_is_confidential(project: Path) -> None:
-    assert srlib("run", "toy", "-p", "names", "[secret-label]").exit_code == 0
+    (project / "people.csv").write_text("a\n", encoding="utf-8")
+    given = ["-p", "names", "[secret-label]", "-p", "data", "people.csv"]
+    assert srlib("run", "toy", *given).exit_code == 0
     result = srlib("report", "outputs/toy/default", "--public")
     assert result.exit_code == 0
     folder = project / "outputs/toy/default"

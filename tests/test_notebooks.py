@@ -61,11 +61,11 @@ def test_cells_are_few_and_short(text: Path) -> None:
     assert sum(n <= 15 for n in lines) >= 0.9 * len(lines)
 
 
-def test_cells_that_record_confidential_tables_are_tagged(text: Path) -> None:
+def test_cells_that_record_public_files_are_tagged(text: Path) -> None:
     for cell in code_cells(text):
         calls = [node for node in ast.walk(ast.parse(cell.source)) if isinstance(node, ast.Call)]
-        confidential = any(k.arg == "confidential" for call in calls for k in call.keywords)
-        assert not confidential or "confidential" in cell.metadata.get("tags", [])
+        public = any(k.arg == "public" for call in calls for k in call.keywords)
+        assert not public or "public" in cell.metadata.get("tags", [])
 
 
 def test_a_paper_has_exercises_with_asserted_answers(text: Path) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from srlib import charts
+from srlib import charts, confidential
 from srlib.record import Record, callout, show
 
 FRAME = pd.DataFrame({"x": [1 / 3, 2.0], "name": ["é", "a,b"]}, index=[5, 6])
@@ -16,27 +16,36 @@ def test_table_is_plain_csv(tmp_path):
     assert Record(tmp_path).table("shares", FRAME) is FRAME
     written = (tmp_path / "tables" / "shares.csv").read_bytes()
     assert written == 'x,name\n0.3333333333,é\n2,"a,b"\n'.encode()
-    assert not (tmp_path / "tables" / "CONFIDENTIAL.txt").exists()
+    assert not (tmp_path / "PUBLIC.txt").exists()
 
 
-def test_confidential_tables_are_listed(tmp_path):
-    record = Record(tmp_path)
-    record.table("risk", FRAME, confidential=True)
-    record.table("shares", FRAME)
-    record.table("combinations", FRAME, confidential=True)
-    listed = (tmp_path / "tables" / "CONFIDENTIAL.txt").read_text()
-    assert listed == "combinations.csv\nrisk.csv\n"
-
-
-def test_confidential_figures_are_listed_beside_them(tmp_path):
+@pytest.mark.parametrize("parameters", [{"data": "people.csv"}, {"data": ""}])
+def test_all_files_of_a_users_run_are_confidential_but_those_marked(tmp_path, parameters):
     record = Record(tmp_path)
     chart = charts.lines(pd.DataFrame({"case": [1.0, 2.0]}, index=[0.0, 1.0]), "x", "y")
-    record.figure("open", chart)
-    assert not (tmp_path / "figures" / "CONFIDENTIAL.txt").exists()
-    record.figure("one_record", chart, confidential=True)
-    listed = (tmp_path / "figures" / "CONFIDENTIAL.txt").read_text()
-    assert listed == "one_record.svg\none_record.vl.json\n"
-    assert not (tmp_path / "tables").exists()
+    record.table("risk", FRAME)
+    record.table("words", FRAME, public=True)
+    record.figure("one_record", chart)
+    record.figure("example", chart, public=True)
+    record.result("x", 1.0)
+    (tmp_path / "notebook.ipynb").touch()
+    confidential.list_files(tmp_path, parameters, {"inputs": {}})
+    listed = tmp_path / "CONFIDENTIAL.txt"
+    if not parameters["data"]:
+        assert not listed.exists()
+        assert not (tmp_path / "PUBLIC.txt").exists()
+        return
+    assert listed.read_text().splitlines() == [
+        "figures/one_record.svg",
+        "figures/one_record.vl.json",
+        "notebook.ipynb",
+        "provenance.json",
+        "report.html",
+        "results.json",
+        "tables/risk.csv",
+    ]
+    public = ["figures/example.svg", "figures/example.vl.json", "tables/words.csv"]
+    assert (tmp_path / "PUBLIC.txt").read_text().splitlines() == public
 
 
 def test_results_are_flat_scalars_as_json_can_hold_them(tmp_path):

@@ -80,14 +80,49 @@ def test_charts_keep_their_description() -> None:
     assert re.search(r'alt="Bars of the posterior probability', html)
 
 
-def test_confidential_outputs() -> None:
+COMPLETE = {"status": "complete", "paper": "toy", "profile": "people", "seconds": 1}
+
+
+@pytest.mark.parametrize("parameters", [{"data": "people.csv"}, {"released": ["people.csv"]}])
+@pytest.mark.parametrize("tags", [[], ["confidential"]])
+def test_of_a_users_file_nothing_is_public_that_is_not_marked(
+    parameters: dict[str, object], tags: list[str]
+) -> None:
+    notebook = notebook_with(displayed(text_plain="record 12"))
+    notebook.cells[1].metadata["tags"] = tags
+    full = render(notebook, parameters, COMPLETE)
+    assert "record 12" in full
+    assert ("Confidential: single combinations" in full) == bool(tags)
+    public = render(notebook, parameters, COMPLETE, public=True)
+    assert "record 12" not in public
+    assert "Not shown. Of a run on somebody's file, only words over at least 10 records" in public
+    assert "people" not in public
+    notebook.cells[1].metadata["tags"] = ["public"]
+    assert "record 12" in render(notebook, parameters, COMPLETE, public=True)
+
+
+def test_a_run_of_unknown_provenance_is_taken_for_one_on_a_users_file() -> None:
+    notebook = notebook_with(displayed(text_plain="record 12"))
+    assert "record 12" not in render(notebook, {}, {}, public=True)
+    assert "record 12" not in render(notebook, {}, COMPLETE | {"inputs": {"a": "b"}}, public=True)
+
+
+@pytest.mark.parametrize("parameters", [{}, {"data": "", "released": [], "schema": "acs"}])
+def test_embedded_and_simulated_records_are_not_confidential(
+    parameters: dict[str, object],
+) -> None:
     notebook = notebook_with(displayed(text_plain="record 12"))
     notebook.cells[1].metadata["tags"] = ["confidential"]
-    assert "Confidential: names real combinations" in render(notebook, {}, {})
-    assert "record 12" in render(notebook, {}, {})
-    public = render(notebook, {}, {}, public=True)
-    assert "record 12" not in public
-    assert "Left out of the public report" in public
+    for public in (False, True):
+        html = render(notebook, parameters, COMPLETE, public=public)
+        assert "record 12" in html
+        assert "Confidential" not in html
+        assert "Not shown" not in html
+
+
+def test_a_failed_run_has_no_public_report() -> None:
+    with pytest.raises(ValueError, match="no public report of a failed run"):
+        render(notebook_with(), {}, COMPLETE | {"status": "failed"}, public=True)
 
 
 def test_somebodys_own_case_leaves_out_what_teaches() -> None:

@@ -56,23 +56,36 @@ def test_picture_is_one_that_the_public_notebook_shows(
         alternative = re.search(r'alt="([^"]*)"', article[0])
         return alternative[1] if alternative else "", text(article[0])
 
-    for name, shown in (("second", "second"), ("secret", "first"), ("none", "first")):
+    def same(name: str, shown: str) -> bool:
         alternative, told = pictured(name)
-        assert alternative.startswith(f"Lines of risk against {shown} in years")
         assert ("What it shows. Two lines." in told) == (shown == "first")
+        return alternative.startswith(f"Lines of risk against {shown} in years")
+
+    # That of the records is the first of all; they are simulated.
+    assert same("second", "second")
+    assert same("secret", "secret")
+    assert same("none", "secret")
+    toy.finished(project / "outputs", "people.csv")
+    assert same("second", "first")
+    assert same("secret", "first")
+    shutil.rmtree(project / "outputs/toy")
+    toy.finished(project / "outputs")
 
 
-def test_nothing_confidential_leaves(built: Path, project: Path) -> None:
-    run = project / "outputs/toy/published"
+def test_nothing_confidential_leaves(tmp_path: Path) -> None:
+    project = toy.make(tmp_path)
+    run = toy.finished(project / "outputs", "people.csv")
+    built = site.write(project, project / "outputs")[0].parent
     assert "record 12" in report.render(*report.read(run))
     with zipfile.ZipFile(built / "toy.zip") as download:
         assert download.namelist() == [
-            "toy.ipynb", "parameters.yaml", "tables/ledger.csv", "tables/values.csv",
+            "toy.ipynb", "parameters.yaml", "tables/values.csv",
         ]  # fmt: skip
         held = [download.read(name).decode() for name in download.namelist()]
     pages = [page.read_text(encoding="utf-8") for page in built.glob("*.html")]
     for content in [*held, *pages]:
         assert "record 12" not in content
+        assert "people" not in content
         assert "secret in years" not in content
 
 

@@ -173,7 +173,9 @@ def test_shards_together_are_the_whole(project: Path) -> None:
 
 def test_a_sweep_is_run_resumed_and_collected(project: Path) -> None:
     picture = "picture: {table: values, x: n, y: value, colour: label, where: {share: 0.5}}\n"
-    text = "grid: {n: [1, 2], share: [0.1, 0.5]}\ncollect: [values]\n" + picture
+    (project / "people.csv").write_text("a\n", encoding="utf-8")
+    text = "base: {data: people.csv}\ngrid: {n: [1, 2], share: [0.1, 0.5]}\n"
+    text += "collect: [values]\n" + picture
     file = write(project, text)
     first = run(project, file, "--shard", "1/2")
     assert first.returncode == 0, first.stderr
@@ -192,7 +194,8 @@ def test_a_sweep_is_run_resumed_and_collected(project: Path) -> None:
     gathered = pd.read_csv(folder / "values.csv")
     assert gathered.columns.tolist()[:4] == ["n", "share", "label", "value"]
     assert len(gathered) == 2 * (1 + 2)
-    assert (folder / "CONFIDENTIAL.txt").read_text() == "values.csv\n"
+    made = ["figures/sweep_x.svg", "figures/sweep_x.vl.json", "values.csv"]
+    assert (folder / "CONFIDENTIAL.txt").read_text().splitlines() == made
     assert "value" in (folder / "figures/sweep_x.svg").read_text(encoding="utf-8")
     results = sweep.load(folder)
     assert set(results["total"]) == {0.0, 0.1, 0.5}

@@ -39,6 +39,7 @@ n: int = 3  # [1, 100] how many
 share: float = 0.5  # (0, 1] of something
 method: str = "exact"  # {exact, simulated} how
 names: list[str] = ["a"]  # labels
+data: str = ""  # a file that is not read
 rules: list[dict[str, float]] = [{"rr_at_most": 2}]  # <srlib.acceptance.read_rules> of risk
 seed: int = 1  # [0, inf) one seed
 output_dir: str = ""  # folder for what is written
@@ -57,7 +58,7 @@ assert names != ["fail"], "asked to fail"
 # %% tags=["confidential"]
 frame = pd.DataFrame({"label": (names * n)[:n], "value": [share * i for i in range(n)]})
 record.result("total", frame["value"].sum())
-show(record.table("values", frame, confidential=True))
+show(record.table("values", frame))
 """
 
 
@@ -99,8 +100,11 @@ d,Table 2,size,=,9,,1,skipped,other data
 """
 
 
-def finished(outputs: Path) -> Path:
-    """Write the folder of a published run, with all that a page shows, and return it."""
+def finished(outputs: Path, data: str = "") -> Path:
+    """Write the folder of a published run, with all that a page shows, and return it.
+
+    With data it is a run on a user's file, of which the first picture and a table are public.
+    """
     import nbformat
     import pandas as pd
 
@@ -131,7 +135,7 @@ def finished(outputs: Path) -> Path:
             text("# A finding\n\n**A. Author (2000).** A paper.\n\nIts question.\n\nMore."),
             cell("named()", chart("secret"), {"text/plain": "record 12"}, tags=("confidential",)),
             text("## A part\n\n$$" + " + ".join(f"x_{{{i}}}" for i in range(40)) + "$$"),
-            cell("picture()", chart("first")),
+            cell("picture()", chart("first"), tags=("public",)),
             text("**What it shows.** Two lines.\n\nMore."),
             cell("picture()", chart("second")),
             text("### A smaller part\n\n|a|b|\n|-|-|\n|1|2|"),
@@ -139,10 +143,11 @@ def finished(outputs: Path) -> Path:
         ]
     )
     nbformat.write(notebook, run / "notebook.ipynb")
-    (run / "parameters.yaml").write_text("n: 5\n", encoding="utf-8")
+    parameters = f"n: 5\nnames: [{data}]\ndata: {data}\n" if data else "n: 5\n"
+    (run / "parameters.yaml").write_text(parameters, encoding="utf-8")
     provenance = {"status": "complete", "paper": "toy", "profile": "published", "seconds": 1.5}
     (run / "provenance.json").write_text(json.dumps({**provenance, "seed": 7}), encoding="utf-8")
-    record.table("values", frame)
-    record.table("people", frame, confidential=True)
+    record.table("values", frame, public=True)
+    record.table("people", frame)
     (run / "tables" / "ledger.csv").write_text(LEDGER, encoding="utf-8")
     return run

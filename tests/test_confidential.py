@@ -1,0 +1,232 @@
+"""Canaries: what one record alone has is in no file that leaves, and in no message of a failure."""
+
+import base64
+import json
+import shutil
+import urllib.parse
+import zipfile
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from srlib import confidential, site
+from srlib.cli import main
+from srlib.parameters import find_root
+
+# A rare level each, the outcome of the record that has it, and names of folder and files.
+JOB, TOWN, SICK = "CANARYJOB7Q", "CANARYTOWN8X", "CANARYSICK4V"
+NAMES = ("canaryfolder3m", "canaryfile9z", "canarymade2k", "canaryschema6w")
+CANARIES = (JOB, TOWN, SICK, *NAMES)
+SIZES = {"n_classes": 2, "burn_in": 20, "n_draws": 30, "n_chains": 4, "n_releases": 2, "thin": 1}
+
+
+def people(n: int = 120) -> pd.DataFrame:
+    frame = pd.DataFrame(
+        {"job": ["clerk", "cook"] * (n // 2), "town": ["north", "south"] * (n // 2)}
+    )
+    frame["sick"] = ["well", SICK, SICK, "well", "well"] * (n // 5)
+    frame["town"] = frame["town"].sample(frac=1, random_state=1).to_list()
+    frame.loc[5, "job"] = JOB
+    frame.loc[8, "town"] = TOWN
+    return frame
+
+
+def srlib(*arguments: object) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Runs of two notebooks on one user's files, under the names that a site takes."""
+    outputs = tmp_path_factory.mktemp("outputs")
+    folder = tmp_path_factory.mktemp(NAMES[0])
+    file, made, schema = folder / "canaryfile9z.csv", folder / "canarymade2k.csv", ""
+    people().to_csv(file, index=False)
+    people().sample(frac=0.5, random_state=3).to_csv(made, index=False)
+    schema = folder / "canaryschema6w.yaml"
+    levels = {name: sorted(set(column)) for name, column in people().items()}
+    variables = [{"name": name, "levels": values} for name, values in levels.items()]
+    schema.write_text(yaml.safe_dump({"variables": variables}), encoding="utf-8")
+    chosen = {"data": file, "schema": schema, "outcome": "sick", "predictors": "[job, town]"}
+    given = [x for k, v in (SIZES | chosen | {"unknown": "[sick]"}).items() for x in ("-p", k, v)]
+    result = srlib("run", "hu_reiter_wang", *given, "--output", outputs)
+    assert result.exit_code == 0, result.output
+    result = srlib("assess", file, made, "--target", "sick", "--quick", "--output", outputs)
+    assert result.exit_code == 0, result.output
+    (outputs / "hu_reiter_wang/default").rename(outputs / "hu_reiter_wang/published")
+    (outputs / "assess/canarymade2k").rename(outputs / "assess/default")
+    return outputs
+
+
+def opened(file: Path) -> list[str]:
+    """What a file holds, as text: an archive's files one by one."""
+    if file.suffix != ".zip":
+        return [file.read_text(encoding="utf-8")]
+    with zipfile.ZipFile(file) as archive:
+        return [*archive.namelist(), *(archive.read(name).decode() for name in archive.namelist())]
+
+
+def found(text: str) -> list[str]:
+    """Canaries in a text, written plainly, URL-encoded or in base64 at any offset."""
+    plain = "\n".join([text, urllib.parse.unquote(text)]).casefold()
+    inside = [
+        base64.b64encode(b" " * offset + canary.encode())[4 if offset else 0 : 12].decode()
+        for canary in CANARIES
+        for offset in range(3)
+    ]
+    return [c for c in CANARIES if c.casefold() in plain] + [b for b in inside if b in text]
+
+
+@pytest.fixture(scope="module")
+def leaving(runs: Path) -> dict[str, str]:
+    """All that is for others: public reports, pages and downloads of the site."""
+    for paper in ("hu_reiter_wang/published", "assess/default"):
+        result = srlib("report", runs / paper, "--public")
+        assert result.exit_code == 0, result.output
+    index, _ = site.write(find_root(Path.cwd()), runs)
+    files = [*index.parent.iterdir(), *runs.glob("*/*/report-public.html")]
+    marked = [
+        run / name
+        for run in runs.glob("*/*")
+        for name in confidential.names(run / confidential.PUBLIC_FILES)
+    ]
+    return {
+        f"{file.relative_to(runs)} {i}": text
+        for file in [*files, *marked]
+        for i, text in enumerate(opened(file))
+    }
+
+
+def test_canaries_are_where_they_should_be(runs: Path) -> None:
+    """Else the search below would find nothing anywhere."""
+    for run in (runs / "hu_reiter_wang/published", runs / "assess/default"):
+        for name in ("report.html", "notebook.ipynb"):
+            text = (run / name).read_text(encoding="utf-8")
+            assert {JOB, "canaryfile9z"} <= set(found(text))
+    joint = (runs / "hu_reiter_wang/published/figures/figure_1.vl.json").read_text()
+    assert {JOB, SICK} <= set(found(joint))
+    assert JOB in found(urllib.parse.quote(f"<{JOB}>"))
+    for spaces in ("", " ", "  "):
+        assert found(base64.b64encode(f"{spaces}{JOB} and more".encode()).decode())
+
+
+def test_no_canary_leaves(leaving: dict[str, str]) -> None:
+    assert {"assess.html", "hu_reiter_wang.zip", "report-public.html"} <= {
+        Path(name.split()[0]).name for name in leaving
+    }
+    assert {name: found(text) for name, text in leaving.items() if found(text)} == {}
+
+
+def test_no_chart_and_no_coefficient_of_the_original_leaves(
+    runs: Path, leaving: dict[str, str]
+) -> None:
+    coefficients = pd.read_csv(runs / "hu_reiter_wang/published/tables/coefficients.csv")
+    overlap = pd.read_csv(runs / "assess/default/tables/overlap.csv")
+    numbers = [*coefficients["original"], *overlap["original"]]
+    assert len(numbers) >= 6
+    for text in (text for name, text in leaving.items() if "index" not in name):
+        assert 'class="vega-lite"' not in text
+        assert "image/svg+xml" not in text
+        assert [x for x in numbers if f"{abs(x):.3f}" in text.partition("<main")[2]] == []
+
+
+def test_what_is_public_says_by_which_rule(runs: Path) -> None:
+    text = (runs / "assess/default/report-public.html").read_text(encoding="utf-8")
+    assert confidential.RULE.replace("'", "&#39;") in text
+    words = pd.read_csv(runs / "assess/default/tables/in_public.csv")
+    assert words.loc[0, "release"] == 1
+    assert f"<td>{words.loc[0, 'utility']}</td>" in text
+    text = (runs / "hu_reiter_wang/published/report-public.html").read_text(encoding="utf-8")
+    assert "In words, over 10 records or more" in text
+
+
+def test_notebook_and_report_are_listed(runs: Path) -> None:
+    for run in (runs / "hu_reiter_wang/published", runs / "assess/default"):
+        listed = confidential.names(run / "CONFIDENTIAL.txt")
+        assert {"notebook.ipynb", "report.html", "parameters.yaml", "provenance.json"} <= set(
+            listed
+        )
+
+
+@pytest.fixture
+def lacking(tmp_path: Path) -> Path:
+    """A schema that lacks the level of one record, beside the file."""
+    people().to_csv(tmp_path / "people.csv", index=False)
+    (tmp_path / "schema.yaml").write_text(
+        "variables:\n  - {name: job, levels: [clerk, cook]}\n"
+        f"  - {{name: town, levels: [north, south, {TOWN}]}}\n"
+        f"  - {{name: sick, levels: [well, {SICK}]}}\n",
+        encoding="utf-8",
+    )
+    return tmp_path
+
+
+def test_a_failing_run_names_the_place_and_no_value(lacking: Path) -> None:
+    base = {"data": f"{lacking}/people.csv", "schema": f"{lacking}/schema.yaml"}
+    sweep = {"paper": "hu_reiter_wang", "base": base, "grid": {"n_records": [100]}}
+    (lacking / "sweep_x.yaml").write_text(yaml.safe_dump(sweep), encoding="utf-8")
+    result = srlib("sweep", lacking / "sweep_x.yaml", "--output", lacking / "o")
+    assert result.exit_code == 1
+    folder = lacking / "o/hu_reiter_wang/sweep_x"
+    (failed,) = folder.glob("*.failed")
+    index = (folder / "index.csv").read_text(encoding="utf-8")
+    error = json.loads((failed / "provenance.json").read_text(encoding="utf-8"))["error"]
+    for text in (result.output, index, error):
+        assert "values outside the levels: job has '...' (line 7)" in text
+        assert found(text) == []
+    assert JOB in (failed / "notebook.ipynb").read_text(encoding="utf-8")
+    assert "notebook.ipynb" in confidential.names(failed / "CONFIDENTIAL.txt")
+
+    result = srlib("report", failed, "--public")
+    assert result.exit_code == 2
+    assert "no public report of a failed run" in result.output
+    assert found(result.output) == []
+    assert not (failed / "report-public.html").exists()
+    shutil.copytree(failed, lacking / "s/hu_reiter_wang/published")
+    assert srlib("site", "--output", lacking / "s").exit_code == 2
+
+
+def test_wrong_files_are_told_by_column_and_line(lacking: Path) -> None:
+    file, schema = lacking / "people.csv", lacking / "schema.yaml"
+    arguments = ["assess", file, file, "--schema", schema, "--output", lacking]
+    result = srlib(*arguments)
+    assert result.exit_code == 2
+    assert "job has '...' (line 7)" in result.output
+    assert found(result.output) == []
+    result = srlib(*arguments, "--show-values")
+    assert f"job has '{JOB}' (line 7)" in result.output
+    run = ["run", "hu_reiter_wang", "-p", "data", file, "-p", "schema", schema, "--output", lacking]
+    result = srlib(*run)
+    assert result.exit_code == 2
+    assert "job has '...' (line 7)" in result.output
+    assert found(result.output) == []
+    assert f"job has '{JOB}' (line 7)" in srlib(*run, "--show-values").output
+    # Levels that are inferred from the original are no help to others.
+    people().replace({JOB: "cook", TOWN: "west"}).to_csv(lacking / "made.csv", index=False)
+    result = srlib("assess", file, lacking / "made.csv", "--output", lacking)
+    assert "town has '...' (line 10)" in result.output
+    assert found(result.output) == []
+
+
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        ("job has 'x', 'it\\'s' (line 3), allowed are a, b; town has 'y' (line 4), allowed are c",
+         "job has '...', '...' (line 3); town has '...' (line 4)"),
+        ("the record's value 'x' isn't \"it's\"", "the record's value '...' isn't '...'"),
+        ("keys names 'jobb'; they are job, town", "keys names 'jobb'; they are job, town"),
+        ("unknown columns 'ill', 'b'; 'x'", "unknown columns 'ill', 'b'; '...'"),
+        ("line 3:\n    secret", "line 3:"),
+        ("", ""),
+    ],
+)  # fmt: skip
+def test_values_are_cut_from_messages(message: str, told: str) -> None:
+    assert confidential.without_values(message, ["jobb"]) == told
+
+
+def test_messages_that_nobody_wrote_for_readers_are_cut_altogether() -> None:
+    assert confidential.error_without_values("TypeError", "secret") == "TypeError"
+    assert confidential.error_without_values("KeyError", "'secret'") == "KeyError"
