@@ -161,7 +161,7 @@ record.figure("verdict", charts.against_baseline(pictured, "Share"))
 # %% [markdown]
 # **Risks against what other people's records would give.** Points are the release's, with their 95 %
 # intervals; the dark tick is the baseline. *Copies*: released records that repeat an original one.
-# *Identity*: people alone with their keys who meet a released record that is alone with them too.
+# *Identity*: people alone with their keys who meet a released record with them.
 # *Attributes*: people whose target the release tells rightly.
 #
 # The sentence at the top follows from these rules, and from nothing else:
@@ -230,38 +230,40 @@ if not quick:
 # time: two of five, the a's, are repeated by the others. A stranger's record repeats one of the file
 # with about that probability, one minus the share of records that are alone (Good 1953). And where
 # both files together hold a combination twice, one record lies in each file half of the time (for
-# files of one size). Copied records lie so always. Pairs with few neighbors weigh most, since
+# files of one size). Copied records lie so always. Combinations with few neighbors weigh most, since
 # strangers hardly ever meet there. `repeated` is the share of released records that repeat an
 # original one, `others` that of other people's records, `repeated_z` their difference in standard
 # errors.
 
 # %% tags=["monte-carlo"]
-found = assessment.details(findings, "copies").drop(columns=["found", "neighbors", "released"])
+found = assessment.details(findings, "copies").drop(columns=["found", "neighbors"])
 record.table("copies", found)
 show(found[["release", "repeated", "repeated_error", "others", "others_error", "repeated_z"]])
 
 # %% [markdown]
 # `handed_out` estimates the share of the people alone with their values who are in the release, beyond
-# those whom it met by chance, and `handed_out_z` says by how many standard errors more pairs lie across
-# the files than a random division would leave there. `at_most` is the upper limit of that share if
-# nobody was met by chance.
+# those whom it met by chance, and `handed_out_z` says how improbable it is that a random division would
+# leave so many across the files. `at_most` is the upper limit of that share if copies are spread over
+# all of them and nobody was met by chance. `near_z` is the same improbability with blocks of the variables
+# left out: it finds records that were copied but for a few values.
 
 # %% tags=["monte-carlo"]
-show(found[["release", "alone", "handed_out", "handed_out_error", "handed_out_z", "at_most"]])
+columns = ["alone", "met", "handed_out", "handed_out_error", "handed_out_z", "at_most", "near_z"]
+show(found[["release", *columns]])
 
 # %% [markdown]
-# A copy is seen by its rows as well: the same records in another order, or rows of the original at the
-# same place (`same_row`) more often than a few rows before or behind (`same_row_others`), where both
-# files may be sorted.
+# A copy is seen by its rows as well: the same records in another order, or values that agree row by
+# row (`same_row`) more often than at any other distance between rows (`same_row_others`), since both
+# files may be sorted or periodic.
 
 # %% tags=["monte-carlo"]
 show(found[["release", "same_table", "same_row", "same_row_others", "same_row_z"]])
 
 # %% [markdown]
 # **Identity and attributes.** Of the people alone with their keys, how many meet a released record
-# that is alone with them too (repU, as a share of these people)? And of how many people is the target
-# told rightly by all released records with their keys (DiSCO)? For other people's records the first
-# is foretold by keys that two people share, the second by all others in the file, person by person.
+# with them? And of how many people is the target told rightly by all released records with their keys
+# (DiSCO)? For other people's records the first is foretold by keys that several people share and no
+# released record has, the second by all others in the file, person by person.
 # `margins` is what a release that knows margins only would give. The larger of both is the
 # baseline, and `z` the difference to it in standard errors of the comparison.
 
@@ -271,10 +273,11 @@ beyond = pd.concat(beyond, keys=["identity", "attributes"], names=["risk"]).drop
 show(record.table("beyond", beyond.reset_index()))
 
 # %% [markdown]
-# **What this does not see.** People who answer together, such as households, are taken for strangers;
-# where many records of the original are one person's, other people's records are thought to repeat
-# more than they do. A generator that is rougher than the population repeats fewer records than
-# strangers would, and so hides copies: hence `at_most`. What strangers' records tell as well is no
+# **What this does not see.** Where the original repeats people, as households and weights do, other
+# people's records are thought to repeat more than they do; the verdict is then *Undecided*. A
+# generator that is rougher than the population repeats fewer records than strangers would, and so
+# hides copies: hence `at_most`. Records of which a third of the values and more were changed
+# are not told from strangers'. What strangers' records tell as well is no
 # leak, though it may be told of the right person. And intervals are of records drawn anew from the
 # generator as it was fitted: how far another fit would move a number, one release does not tell.
 #
