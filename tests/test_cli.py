@@ -248,15 +248,14 @@ def test_what_is_there_stays_where_the_disk_is_full(project: Path, command: str)
     of = ["report", "outputs/toy/published"] if command == "report" else ["site"]
     assert srlib(*of).exit_code == 0
     before = {path: path.read_bytes() for path in project.rglob("*") if path.is_file()}
-    done = subprocess.run(
-        [sys.executable, "-m", "srlib", *of],
-        capture_output=True,
-        text=True,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000)),
-    )
-    assert done.returncode == 1
-    assert "File too large" in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
+    try:
+        result = srlib(*of)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert result.exit_code == 1
+    assert result.stderr.splitlines() == ["File too large"]
     assert {path: path.read_bytes() for path in project.rglob("*") if path.is_file()} == before
     assert folder.is_dir()
 

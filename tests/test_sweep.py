@@ -261,29 +261,34 @@ def test_a_notebook_that_changes_meanwhile_leaves_its_points_open(project: Path)
     assert [p.name for p in folder.iterdir()] == ["index.csv"]
     assert executed(project) == ["1 0.5"]  # the other never ran with a notebook that is not its own
     notebook.write_text(before)
-    assert run(project, file).returncode == 0
-    assert pd.read_csv(folder / "index.csv")["status"].tolist() == ["done"] * 2
-    assert executed(project) == ["1 0.5", "1 0.5", "2 0.5"]
+    plan = read(project, "grid: {n: [1, 2]}\n")
+    assert [plan.status(point) for point in plan.points] == ["open"] * 2
 
 
 DATA = 'data: str = ""  # CSV file of records\nseed: int = 1'
 
 
-def test_a_changed_file_is_another_point_and_said_so(project: Path) -> None:
+def test_a_changed_file_is_another_point_and_said_so(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(project)
     notebook = project / "notebooks/toy.py"
     without = read(project, "grid: {n: [1]}\n").points[0]
     assert without.inputs == {}
     notebook.write_text(notebook.read_text().replace("seed: int = 1", DATA))
-    file = write(project, "grid: {n: [1]}\nbase: {data: records.csv}\n")
+    text = "grid: {n: [1]}\nbase: {data: records.csv}\n"
     (project / "records.csv").write_text("a\n1\n")
-    assert run(project, file).returncode == 0
-    folder = project / "outputs/toy/sweep_x"
-    (point,) = folder.glob("n=1-*/provenance.json")
-    digest = hashlib.sha256(b"a\n1\n").hexdigest()
-    assert json.loads(point.read_text())["inputs"] == {"records.csv": digest}
-    assert "1 done" in run(project, file, "--dry-run").stdout
+    plan = read(project, text)
+    (point,) = plan.points
+    assert point.inputs == {"records.csv": hashlib.sha256(b"a\n1\n").hexdigest()}
+    folder = plan.folder / point.name
+    folder.mkdir(parents=True)
+    provenance = {"inputs": dict(point.inputs), "seconds": 1.0}
+    (folder / "provenance.json").write_text(json.dumps(provenance))
+    assert read(project, text).status(point) == "done"
+    assert sweep.other_versions(plan) == []
     (project / "records.csv").write_text("a\n2\n")
-    told = run(project, file, "--dry-run").stdout
+    told = sweep.describe(read(project, text), read(project, text).points, 1)
     assert "1 folders belong to other contents of records.csv" in told
     assert "0 done, 0 failed, 1 open" in told
 
