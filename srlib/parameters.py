@@ -17,6 +17,8 @@ from srlib import yamls
 from srlib.yamls import brief
 
 SET_BY_RUNNER = "output_dir"
+# More records, draws or iterations than any machine gets through, and numbers that overflow.
+LARGEST = 1_000_000_000
 
 # Where an installed package carries its own notebooks and params; a checkout has no such folder.
 SHIPPED = Path(__file__).resolve().parent / "shipped"
@@ -34,7 +36,8 @@ class Parameter:
     set of choices, as in ``{exact, both}``; or a function of the library that raises a ValueError
     for what it does not accept, as in ``<srlib.acceptance.read_rules>``. Empty where it begins
     with none of them. Intervals and choices hold for every element of a list, which then must
-    have one.
+    have one. Numbers in an interval up to ``inf`` end at `LARGEST`, those above 0 begin at its
+    inverse, and only seeds may be any number.
     """
 
     name: str
@@ -62,6 +65,11 @@ class Parameter:
         for item in value if isinstance(value, list) else [value]:
             if item is not None and not _within(item, self.range):
                 raise ValueError(f"{self.name} = {brief(value)} is out of range: {self.range}")
+            if self.name != "seed" and _unreachable(item, self.range):
+                raise ValueError(
+                    f"{self.name} = {brief(value)} is out of range: in {self.range} a number may "
+                    f"be at most {LARGEST:,} and, where it must be above 0, at least 1/{LARGEST:,}"
+                )
         if accepted_by := _FUNCTION.fullmatch(self.range):
             try:
                 getattr(importlib.import_module(accepted_by[1]), accepted_by[2])(value)
@@ -128,6 +136,15 @@ def _within(value: Any, range_: str) -> bool:
         allowed = [choice.strip().strip("\"'") for choice in choices[1].split(",")]
         return str(value) in allowed
     return True
+
+
+def _unreachable(value: Any, range_: str) -> bool:
+    """Say whether a number of an interval without an end is beyond what a machine can do."""
+    interval = _INTERVAL.fullmatch(range_)
+    if value is None or not interval or f"{interval[3]}{interval[4]}" != "inf)":
+        return False
+    above_0 = interval[1] == "(" and float(interval[2]) == 0
+    return value > LARGEST or (above_0 and value < 1 / LARGEST)
 
 
 def _split_comment(comment: str) -> tuple[str, str]:

@@ -129,3 +129,26 @@ def test_messages_cut_long_values() -> None:
     with pytest.raises(ValueError, match="is str, not int") as caught:
         Parameter("n", "int", 1, "", "").check("x" * 10_000)
     assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize(
+    ("type_", "range_", "value"),
+    [
+        ("int", "[0, inf)", 10**9 + 1),
+        ("float", "(0, inf)", 1e308),
+        ("float", "(0, inf)", 1e-308),
+        ("list[int]", "[4, inf)", [5, 10**18]),
+    ],
+)
+def test_numbers_that_no_machine_gets_through_are_out_of_range(
+    type_: str, range_: str, value: Any
+) -> None:
+    with pytest.raises(ValueError, match=r"out of range.* at most 1,000,000,000 and"):
+        Parameter("n", type_, value, range_, "").check(value)
+
+
+def test_large_numbers_within_bounds() -> None:
+    assert Parameter("n", "int | None", 1, "[0, inf)", "").check(10**9) == 10**9
+    assert Parameter("n", "int | None", 1, "[0, inf)", "").check(None) is None
+    assert Parameter("delta", "float", 1, "(0, 1]", "").check(1e-12) == 1e-12
+    assert Parameter("seed", "int", 1, "[0, inf)", "").check(2**128) == 2**128
