@@ -220,6 +220,7 @@ BAD = {
     "empty.csv": "",
     "ragged.csv": "a,b\nx\n",
     "schema.yaml": "variables: 3",
+    "levels.yaml": "variables: [{name: a, levels: [x, y]}, {name: b, levels: [u, w]}]",
     "good.csv": "a,b\n" + "x,u\nx,v\ny,u\ny,v\n" * 5,
 }
 
@@ -236,6 +237,7 @@ BAD = {
         ("hu_reiter_wang", {"data": "good.csv", "schema": "no.yaml"}, "No such file"),
         ("hu_reiter_wang", {"data": "good.csv"}, "outcome names 'DIS'; the variables are a, b"),
         ("hu_reiter_wang", {"schema": "schema.yaml"}, "must be a list"),
+        ("hu_reiter_wang", {"data": "good.csv", "schema": "levels.yaml"}, "b has '...' (lines 3,"),
         ("intruders", {"data": "good.csv"}, "without names 'LANX'"),
         ("intruders", {"unknown": "[MIL]"}, "unknown names 'MIL'; the variables are SEX, AGEP"),
         ("intruders", {"unknown_too": "[[]]"}, "unknown_too is []"),
