@@ -43,7 +43,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Runs of two notebooks on one user's files, under the names that a site takes."""
     outputs = tmp_path_factory.mktemp("outputs")
     folder = tmp_path_factory.mktemp(NAMES[0])
-    file, made, schema = folder / "canaryfile9z.csv", folder / "canarymade2k.csv", ""
+    file, made = folder / "canaryfile9z.csv", folder / "canarymade2k.csv"
     people().to_csv(file, index=False)
     people().sample(frac=0.5, random_state=3).to_csv(made, index=False)
     schema = folder / "canaryschema6w.yaml"
