@@ -56,7 +56,7 @@ quick: bool = False  # leave out the intruder who knows all others, which takes 
 n_classes: int = 30  # [1, 1000] latent classes of that intruder's model, F
 n_draws: int = 250  # [4, inf) draws kept from each chain
 n_chains: int = 8  # [2, 1000] chains for the original, and with each release joined
-most_iterations: int = 8000  # [1, inf) iterations of a chain in the last round
+most_iterations: int = 4000  # [1, inf) iterations of a chain in the last round
 seed: int = 2026  # [0, inf) one seed for all streams of chance
 output_dir: str = ""  # folder for tables and figures; empty: write none
 
@@ -102,6 +102,8 @@ callout(
 )
 
 # %% [markdown]
+# ## Chains and measures
+#
 # A stronger intruder knows all records but one, and has a model of how the release was made. Here that
 # is a mixture (below). Its chains run in rounds, each four times as long as the one before, until they
 # agree or the longest have run.
