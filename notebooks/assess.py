@@ -168,7 +168,7 @@ record.figure("verdict", charts.against_baseline(pictured, "Share"))
 #
 # The sentence at the top follows from these rules, and from nothing else:
 
-# %%
+# %% tags=["public"]
 Markdown(verdict.stated())
 
 # %% tags=["monte-carlo"]
