@@ -347,7 +347,7 @@ def assess(
     pmse = utility.propensity(original, released, levels, interactions=interactions)
     overlap = utility.interval_overlap(original, released, labels, names, keys, target)
     return Findings(
-        copies=tuple(leakage.copies(original, z, levels, submission.held_out) for z in released),
+        copies=tuple(_copies(submission, z, levels) for z in released),
         identity=tuple(leakage.identity(original, z, levels, keys) for z in released),
         attributes=tuple(leakage.attributes(original, z, levels, keys, target) for z in released),
         measures=matching.measures(original, released, levels, keys, target),
@@ -362,6 +362,14 @@ def assess(
         interactions=interactions,
         model=None if draws is None else _model(submission, draws, joined),
     )
+
+
+def _copies(submission: Submission, released: Codes, n_levels: Sequence[int]) -> leakage.Copies:
+    """Copies in one release; where its rows are the original's by design, whole records only."""
+    found = leakage.copies(submission.original, released, n_levels, submission.held_out)
+    if not submission.partially_synthetic:
+        return found
+    return replace(found, near_z=np.nan, same_row_z=np.nan)
 
 
 def judge(name: str, submission: Submission, findings: Findings) -> verdict.Judgment:

@@ -85,7 +85,8 @@ class Copies:
     premise : str
         ``""``, or why the original does not tell what other people's records would repeat:
         ``"twins"`` (equal records where nobody is near) or ``"removed"`` (no equal records where
-        many are near).
+        many are near). Of the latter `handed_out_z` and `near_z` are NaN, and `repeated_z` as well
+        unless people held out tell it; with these the premise is not needed.
     found : (n,) bool
         Whether each original record is alone with all its values and occurs in the release.
     neighbors : (n,) int
@@ -156,11 +157,6 @@ class Beyond:
         """The larger of `others` and `margins`."""
         return float(np.nanmax([self.others, self.margins]))
 
-    @property
-    def left(self) -> float:
-        """Share of what the baseline leaves to disclose that the release discloses."""
-        return share_of_rest(self.value, self.baseline)
-
 
 def share_of_rest(value: float, baseline: float) -> float:
     """How much of what a baseline leaves open a value takes, (value - baseline) / (1 - baseline).
@@ -222,7 +218,7 @@ def copies(
     o, s = _counts(cell, n)
     alone, met = o == 1, (o == 1) & (s > 0)
     neighbors = _neighbors(both, levels, cell)
-    premise = "" if held_out is not None else _premise(tables[0], levels, o, neighbors)
+    premise = _premise(tables[0], levels, o, neighbors)
     told = premise != "removed"
 
     repeated = float(s[o > 0].sum() / m)
@@ -242,7 +238,9 @@ def copies(
         repeated_error=float(np.sqrt(repeated * (1 - repeated) / m)),
         others=others,
         others_error=others_error,
-        repeated_z=_beta_binomial_z(round(repeated * m), m, a, b) if told else np.nan,
+        repeated_z=_beta_binomial_z(round(repeated * m), m, a, b)
+        if told or held_out is not None
+        else np.nan,
         alone=int(alone.sum()),
         met=int(met.sum()),
         handed_out=float(share),
@@ -257,7 +255,7 @@ def copies(
         same_row=row[0],
         same_row_others=row[1],
         same_row_z=row[2],
-        premise=premise,
+        premise=premise if held_out is None else "",
         found=met[cell[:n]],
         neighbors=neighbors[cell[:n]],
         released=m,
@@ -345,7 +343,8 @@ def attributes(
     -------
     Beyond
         Of all people in the file. `margins` draws the targets of the released records with the
-        person's keys from the margin of the target.
+        person's keys from the release's own margin of the target: a release that says the same of
+        everybody discloses nobody.
     """
     tables, levels = _two_or_more(*checked(original, [released], n_levels, keys, target))
     n, m = len(tables[0]), len(tables[1])
@@ -362,7 +361,7 @@ def attributes(
     kept = min(1.0, n / m)
     disclosed = _disclosed(s, s_t, kept)
     by_others = _disclosed(d - 1, d_t - 1, min(1.0, m / n))
-    p = share_alike(tables[0][:, -1])
+    p = (np.bincount(tables[1][:, -1], minlength=levels[-1]) / m)[tables[0][:, -1]]
     q = kept * p + 1 - kept  # each of s records was not kept, or has the target
     by_margins = np.where(s > 0, q**s - (1 - kept) ** s, 0.0)
     others, margins = disclosed - by_others, disclosed - by_margins

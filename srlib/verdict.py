@@ -188,7 +188,7 @@ def _people(n: int, which: str) -> str:
 
 
 def of_identity(found: Sequence[Beyond]) -> Line:
-    """People alone with their keys of whom one released record has the keys."""
+    """People alone with their keys of whom a released record has the keys."""
     if not found[0].people:
         return Line(
             "identity",

@@ -452,6 +452,20 @@ def test_each_release_is_judged_alone_unless_one_generator_made_them() -> None:
     assert assessment._apart([Path("a.csv"), Path("a.csv")]) == ("a.csv (1)", "a.csv (2)")
 
 
+def test_rows_that_are_the_originals_by_design_are_no_copies() -> None:
+    """Of partially synthetic releases only whole records are."""
+    rng, original = np.random.default_rng(0), records(200, 5)
+    made = original.assign(sick=rng.permutation(original["sick"]))
+    submission = replace(submitted([made], 200), partially_synthetic=True)
+    findings = assessment.assess(submission)
+    assert np.isnan([findings.copies[0].same_row_z, findings.copies[0].near_z]).all()
+    declared = assessment.judge("made", submission, findings)
+    assert "rows follow" not in declared.first
+    silent = replace(submission, partially_synthetic=False)
+    judgment = assessment.judge("made", silent, assessment.assess(silent))
+    assert "its rows follow the original's" in judgment.first
+
+
 def test_chains_that_disagree_are_told_of() -> None:
     submission = submitted([records(120, 6)])
     line = judge(submission, n_classes=3, burn_in=0, n_draws=8, n_chains=3).lines[4]

@@ -205,19 +205,36 @@ def test_attributes_of_a_release_of_one_size_are_disco() -> None:
     found = leakage.attributes(original, released, [4, 5, 6], [0, 1], 2)
     compared = matching.compare(original, released, [4, 5, 6], [0, 1], 2)
     assert found.value == pytest.approx(compared.measures["DiSCO"])
-    assert found.margins == pytest.approx(compared.baselines["DiSCO"])
+    # As the baseline there, with the margin of the release.
+    share, keys = np.bincount(released[:, 2], minlength=6) / 80, released[:, :2]
+    alike = (original[:, None, :2] == keys[None]).all(axis=2).sum(axis=1)
+    expected = np.where(alike > 0, share[original[:, 2]] ** alike, 0)
+    assert found.margins == pytest.approx(expected.mean())
+
+
+def test_a_release_that_says_the_same_of_everybody_discloses_nobody() -> None:
+    rng = np.random.default_rng(16)
+    original = np.column_stack([rng.integers(0, 40, 500), rng.random(500) < 0.1]).astype(int)
+    released = np.column_stack([rng.integers(0, 40, 500), np.zeros(500, int)])
+    found = leakage.attributes(original, released, [40, 2], [0], 1)
+    assert found.value > 0.8
+    assert found.margins == pytest.approx(found.value)
+    assert verdict.of_attributes([found], "target").level == "no more"
 
 
 def test_margins_of_a_larger_release_by_simulation() -> None:
+    """Targets drawn anew from the release's own: their mean share is what the margins tell."""
     rng = np.random.default_rng(5)
     original = np.column_stack([np.arange(60) % 12, rng.integers(0, 3, 60)])
-    keys = np.arange(120) % 12
+    keys, targets = np.arange(120) % 12, rng.choice(original[:, 1], 120)
+    margins = leakage.attributes(
+        original, np.column_stack([keys, targets]), [12, 3], [0], 1
+    ).margins
     drawn = []
     for _ in range(400):
-        released = np.column_stack([keys, rng.choice(original[:, 1], 120)])
-        found = leakage.attributes(original, released, [12, 3], [0], 1)
-        drawn.append(found.value)
-    assert abs(np.mean(drawn) - found.margins) < 5 * np.std(drawn) / np.sqrt(400)
+        released = np.column_stack([keys, rng.choice(targets, 120)])
+        drawn.append(leakage.attributes(original, released, [12, 3], [0], 1).value)
+    assert abs(np.mean(drawn) - margins) < 5 * np.std(drawn) / np.sqrt(400)
 
 
 def test_errors_name_what_is_wrong() -> None:
@@ -403,7 +420,12 @@ def test_an_original_that_repeats_people_or_was_rid_of_them_is_no_reference(
     assert np.isnan(removed.repeated_z)
     assert verdict.of_copies([removed]).level == "undecided"
     held_out = codes[rows[-500:]][:, few]
-    assert leakage.copies(dense[0], dense[1], some, held_out).premise == ""
+    told = leakage.copies(dense[0], dense[1], some, held_out)
+    assert told.premise == ""
+    assert np.isnan([told.handed_out_z, told.near_z]).all()
+    assert verdict.of_copies([told]).level in ("none", "undecided")
+    copied = leakage.copies(x[:, few], x[:300, few], some, held_out)
+    assert verdict.of_copies([copied]).level == "found"
 
 
 def test_a_handful_of_people_held_out_makes_no_copies(
