@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, logsumexp
 
 from srlib.mechanism import Mechanism, change_one_record, exact_epsilon
+from srlib.threads import one_blas_thread
 
 Tables = NDArray[np.int64]
 
@@ -85,6 +86,7 @@ def _log_coefficient(tables: Tables) -> NDArray[np.float64]:
     return gammaln(tables.sum(axis=-1) + 1) - gammaln(tables + 1.0).sum(axis=-1)
 
 
+@one_blas_thread
 def log_predictive(
     log_cell_prob: ArrayLike, tables: Tables, log_weights: ArrayLike | None = None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -121,6 +123,7 @@ def log_predictive(
     return total + _log_coefficient(tables), np.sqrt((relative**2).sum(axis=1))
 
 
+@one_blas_thread
 def log_linear_draws(
     shape: Sequence[int], n_draws: int, rng: np.random.Generator, sd: float = 1.0
 ) -> NDArray[np.float64]:
@@ -160,6 +163,7 @@ def log_linear_draws(
     return logits - logsumexp(logits, axis=1, keepdims=True)
 
 
+@one_blas_thread
 def log_likelihood(log_cell_prob: ArrayLike, data: Tables) -> NDArray[np.float64]:
     """Log multinomial likelihood of each draw's cell probabilities given a table, (n_draws,)."""
     cells = np.asarray(log_cell_prob, dtype=float)
@@ -369,6 +373,7 @@ def walk_matrix(log_weights: NDArray[np.float64], tables: Tables) -> NDArray[np.
     return matrix
 
 
+@one_blas_thread
 def epsilon_by_step(
     log_weights: NDArray[np.float64], tables: Tables, doublings: int
 ) -> dict[int, dict[str, float]]:

@@ -20,6 +20,7 @@ from scipy.special import logsumexp
 from srlib.dpmpm import Draws, cell_log_prob, left_out_log_ratios, neighbour_log_ratios
 from srlib.mechanism import posterior, rank
 from srlib.microdata import distinct
+from srlib.threads import one_blas_thread
 
 # Combinations of a task on an executor.
 RECORDS = 500
@@ -189,6 +190,7 @@ def changed_support(x: ArrayLike, changes: int, n_levels: NDArray[np.integer]) -
 # ----------------------------------------------------------------- averages over posterior draws
 
 
+@one_blas_thread
 def release_log_prob(draws: Draws, releases: Sequence[NDArray[np.integer]]) -> NDArray[np.float64]:
     """log p(Z^(l) | theta) of each release under each draw (equations 13 and 14).
 
@@ -459,6 +461,7 @@ def _jackknife_variance(left_out: Iterable[NDArray[np.float64]]) -> NDArray[np.f
     return squares * (count - 1) / count
 
 
+@one_blas_thread
 def repeatability(one: Risk, other: Risk) -> dict[str, float]:
     """How well two runs agree on the log probabilities of the true combinations.
 

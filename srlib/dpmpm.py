@@ -608,7 +608,7 @@ class Sampler:
         group_of, stride, row_start, level_start = self._groups
         _fill_tables(self.pi, self.phi, group_of, stride, row_start, level_start, table, log_scale)
         _mixture_log_prob(table, log_scale, self._rows, log_prob)
-        return float(self.counts @ log_prob)
+        return float((self.counts * log_prob).sum())
 
 
 def _arrays(grouping: Grouping) -> tuple[NDArray[np.int64], ...]:

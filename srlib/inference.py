@@ -15,6 +15,8 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, ive
 
+from srlib.threads import one_blas_thread
+
 Reference = Literal["normal", "t"]
 INTERCEPT = "Intercept"
 
@@ -172,6 +174,7 @@ class Regression:
     n_records: int
 
 
+@one_blas_thread
 def logistic_regression(
     outcome: ArrayLike, predictors: ArrayLike, names: Sequence[str]
 ) -> Regression:
@@ -538,6 +541,7 @@ def against_sampling(
     return AgainstSampling(float(np.mean(off)), float(of_each.mean()), by_chance, float(error))
 
 
+@one_blas_thread
 def sample_logistic(
     outcome: ArrayLike,
     predictors: ArrayLike,

@@ -28,7 +28,6 @@ import pandas as pd
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
-from threadpoolctl import threadpool_limits
 
 from srlib.disclosure import Risk, between_chains, predictive_ratio
 from srlib.dpmpm import (
@@ -45,6 +44,7 @@ from srlib.dpmpm import (
 from srlib.mechanism import posterior
 from srlib.microdata import distinct
 from srlib.progress import progress
+from srlib.threads import one_blas_thread
 
 # Iterations of the chain on the data for each proposed value of an unknown record.
 EXCHANGE = 1
@@ -128,6 +128,7 @@ def _candidates(
     )
 
 
+@one_blas_thread
 def subset_means(
     draws: Draws,
     codes: NDArray[np.integer],
@@ -177,7 +178,7 @@ def subset_means(
             sums[chain, part] += candidates.prob(pi, phi, part)
 
     blocks = [(chain, first) for chain in range(draws.n_chains) for first in range(0, n, step)]
-    with ThreadPoolExecutor(n_workers or THREADS) as pool, threadpool_limits(1, user_api="blas"):
+    with ThreadPoolExecutor(n_workers or THREADS) as pool:
         list(pool.map(run, *zip(*blocks, strict=True)))
     return candidates.truth_first(np.log(sums) - np.log(draws.n_draws))
 
@@ -263,6 +264,7 @@ class PartialKnowledge:
         """What the releases say of each record, as `evidence`."""
         return evidence(self.before, self.after, log_prior, model_prior=model_prior)
 
+    @one_blas_thread
     def averages(self, groups: ArrayLike) -> pd.DataFrame:
         """Mean log probabilities of the truth over groups of records.
 
@@ -421,6 +423,7 @@ class Augmented:
         return logsumexp(self.log_terms, axis=1) - np.log(self.log_terms.shape[1])
 
 
+@one_blas_thread
 def augmented_means(
     known: NDArray[np.integer],
     n_unknown: int,
@@ -493,11 +496,7 @@ def augmented_means(
         accepted[at] = chain.accepted
 
     total = n_chains * (burn_in // 2 // thin + n_draws)
-    with (
-        progress(total, label) as bar,
-        ThreadPoolExecutor(n_workers or THREADS) as pool,
-        threadpool_limits(1, user_api="blas"),
-    ):
+    with progress(total, label) as bar, ThreadPoolExecutor(n_workers or THREADS) as pool:
         list(pool.map(run, range(n_chains), rng.spawn(n_chains)))
     share = accepted.sum() / max(1, n_chains * n_draws * n_unknown)
     return Augmented(candidates.truth_first(log_terms), float(share))

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from scipy import optimize, special, stats
 
 from srlib.matching import checked, combinations, share_alike
+from srlib.threads import one_blas_thread
 
 Codes = NDArray[np.integer]
 
@@ -488,6 +489,7 @@ def _across_z(
     return _bernoulli_z(hit[some], p[some], weight[some])
 
 
+@one_blas_thread
 def _bernoulli_z(
     hit: NDArray[np.bool_], p: NDArray[np.float64], weight: NDArray[np.float64]
 ) -> float:

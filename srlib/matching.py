@@ -39,6 +39,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from srlib.threads import one_blas_thread
+
 Codes = NDArray[np.integer]
 
 
@@ -341,6 +343,7 @@ def _compare(original: Codes, released: Codes, levels: Sequence[int]) -> Compari
     return Comparison(flags, values, _baselines(original, len(released), flags, d[q], s[q]))
 
 
+@one_blas_thread
 def _baselines(
     original: Codes,
     n_released: int,

@@ -17,6 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import expit, logit, logsumexp
 
+from srlib.threads import one_blas_thread
+
 BLOCK_ENTRIES = 1 << 20
 BLOCK_WIDTH = 4096
 Rows = NDArray[np.int64]
@@ -552,6 +554,7 @@ def update(log_ratio: ArrayLike, prior: float) -> NDArray[np.float64]:
     return expit(ratio + logit(prior))
 
 
+@one_blas_thread
 def expected_increase(
     mechanism: Mechanism,
     truth: ArrayLike,

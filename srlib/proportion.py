@@ -18,6 +18,7 @@ from scipy.stats import binom
 from srlib import diagnostics
 from srlib.mechanism import BLOCK_ENTRIES, Mechanism, posterior, sample, update
 from srlib.synthesizers import log_binomial
+from srlib.threads import one_blas_thread
 
 LOG_2 = np.log(2.0)
 
@@ -60,6 +61,7 @@ def squared_error_given_count(
     return mean * (1 - mean) / (n + a + b + 1) + (mean - p0) ** 2
 
 
+@one_blas_thread
 def squared_error_given_release(
     mechanism: Mechanism,
     x_star: ArrayLike,
@@ -145,6 +147,7 @@ def utility(
     return np.log10(released / known)
 
 
+@one_blas_thread
 def expected_utility(
     mechanism: Mechanism, x: int, p0: float, prior: tuple[float, float] = (1.0, 1.0)
 ) -> float:
@@ -569,6 +572,7 @@ def _mean_acceptance(
     return np.where(np.isneginf(log_ratio), 0.0, np.minimum(below + above, 1.0))
 
 
+@one_blas_thread
 def relaxation_time(moves: NDArray[np.float64]) -> float:
     """Steps in which a walk forgets a factor e of its slowest deviation from equilibrium.
 
@@ -590,6 +594,7 @@ def relaxation_time(moves: NDArray[np.float64]) -> float:
     return float(1 / (1 - second)) if second < 1 - 1e-15 else float("inf")
 
 
+@one_blas_thread
 def expected_average(
     moves: NDArray[np.float64],
     values: NDArray[np.float64],

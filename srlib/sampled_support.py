@@ -16,12 +16,12 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
-from threadpoolctl import threadpool_limits
 
 from srlib.disclosure import neighbourhood
 from srlib.dpmpm import THREADS, Draws, cell_log_prob, sample_posterior, synthesize
 from srlib.microdata import distinct
 from srlib.progress import progress
+from srlib.threads import one_blas_thread
 from srlib.whole_support import (
     ABOVE,
     LOST,
@@ -73,6 +73,7 @@ class SampledSupport(WholeSupport):
     largest_share: NDArray[np.float64]
 
 
+@one_blas_thread
 def sampled_support(
     data: Draws,
     joined: Sequence[Draws],
@@ -272,11 +273,7 @@ def _sum_over(
         np.full((n, n_top), -1.0, np.float32),
         np.zeros((n, n_top), np.int64),
     )
-    with (
-        progress(len(cells), label) as bar,
-        ThreadPoolExecutor(THREADS) as pool,
-        threadpool_limits(1, user_api="blas"),
-    ):
+    with progress(len(cells), label) as bar, ThreadPoolExecutor(THREADS) as pool:
 
         def add(row: int, first: int, blocks: list[NDArray[np.float32]]) -> None:
             rows = slice(row, row + TILE[0])

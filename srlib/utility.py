@@ -30,6 +30,7 @@ from scipy import special
 from srlib.inference import Regression
 from srlib.matching import over_releases
 from srlib.microdata import distinct
+from srlib.threads import one_blas_thread
 
 Codes = NDArray[np.integer]
 
@@ -110,6 +111,7 @@ def _binomial_deviation(n: int | NDArray[np.int64], p: NDArray[np.float64]) -> N
     return 2 * above * (1 - p) * np.exp(log_pmf)
 
 
+@one_blas_thread
 def propensity(
     original: Codes,
     synthetic: Sequence[Codes],
@@ -246,6 +248,7 @@ def n_parameters(n_levels: Sequence[int], interactions: bool = False) -> int:
     return int(1 + free.sum() + (pairs if interactions else 0))
 
 
+@one_blas_thread
 def interval_overlap(
     original: Codes,
     synthetic: Sequence[Codes],

@@ -31,11 +31,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 from scipy.special import logsumexp
-from threadpoolctl import threadpool_limits
 
 from srlib.disclosure import RECORDS
 from srlib.dpmpm import THREADS, Draws, cell_log_prob
 from srlib.progress import progress
+from srlib.threads import one_blas_thread
 
 # Cells of a block, of a block for a single record, and of the last variables' part of either.
 BLOCK, BLOCK_OF_ONE, INNER = 8192, 1 << 16, 256
@@ -43,6 +43,9 @@ BLOCK, BLOCK_OF_ONE, INNER = 8192, 1 << 16, 256
 # where all chains' means of a tile are so many numbers at most: a quarter of a gigabyte, of which
 # three or so are needed at a time.
 TILE, DEVICE_TILE, DEVICE_NUMBERS = (128, 128), (512, BLOCK), 1 << 26
+# Into how many parts records are divided among threads, whatever their number, and the records that
+# are worth a part of their own.
+FEWEST_PARTS, MOST_PARTS, ROWS_OF_PART = 2, 16, 20
 # What cell probabilities are multiplied by: float32 reaches from 1e-38 to 1e38.
 SCALE = 1e24
 # The smallest number of float32 with all its digits; less is lost.
@@ -122,6 +125,7 @@ def cell_numbers(codes: NDArray[np.integer], n_levels: NDArray[np.integer]) -> N
     return np.ravel_multi_index(tuple(np.asarray(codes, dtype=np.int64).T), tuple(n_levels))
 
 
+@one_blas_thread
 def whole_support(
     data: Draws,
     joined: Sequence[Draws],
@@ -197,18 +201,16 @@ def whole_support(
     keep: Callable[..., None]
     if xp is np:
         n_threads, (most_rows, cells_of_tile), scan, keep = THREADS, TILE, _scan, keep_largest
+        # Not by the threads: sums over a tile have the digits that its shape gives them.
+        parts = max(FEWEST_PARTS, min(n // ROWS_OF_PART, MOST_PARTS))
     else:
-        n_threads, (most_rows, cells_of_tile) = 1, DEVICE_TILE
+        n_threads, (most_rows, cells_of_tile), parts = 1, DEVICE_TILE, 1
         most_rows = min(most_rows, max(1, DEVICE_NUMBERS // (bounds[-1] * cells_of_tile)))
         scan, keep = partial(_scan_arrays, xp), partial(_keep_largest_arrays, xp)
-    rows_of_tile = min(most_rows, -(-n // n_threads))
+    rows_of_tile = min(most_rows, -(-n // parts))
     cells_of_tile *= most_rows // rows_of_tile  # a few records fill a tile with more cells
     # Threads of our own, with a matrix product each: BLAS's would wait for each other.
-    with (
-        progress(n_cells, label) as bar,
-        ThreadPoolExecutor(n_threads) as pool,
-        threadpool_limits(1, user_api="blas"),
-    ):
+    with progress(n_cells, label) as bar, ThreadPoolExecutor(n_threads) as pool:
         # A device is chosen for a thread, so that it gets all its work from this one.
         map_over: Callable[..., Any] = pool.map if xp is np else map
         sources = [

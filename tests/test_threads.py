@@ -1,0 +1,146 @@
+"""Results are the same to the last byte on any number of threads.
+
+Run as a script, this file prints a digest of what each function returns.
+"""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import astuple, is_dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from srlib import (
+    contingency,
+    disclosure,
+    dpmpm,
+    inference,
+    intruders,
+    leakage,
+    matching,
+    mechanism,
+    proportion,
+    sampled_support,
+    utility,
+)
+from srlib.synthesizers import beta_binomial, compositions
+from srlib.threads import one_blas_thread
+from srlib.whole_support import whole_support
+
+LEVELS = [2, 4, 6, 4, 5, 2, 7, 3, 3, 2]
+
+
+def computed() -> Iterator[tuple[str, Any]]:
+    """Results of every part of the library that has threads, or calls BLAS on much."""
+    rng = np.random.default_rng(1)
+    original, released, other = (rng.random((3, 20_000, len(LEVELS))) ** 2 * LEVELS).astype("u1")
+    few, levels, some = original[:300, :6], np.array(LEVELS[:6]), original[:300:5, :6]
+    names = list("abcdefghij")
+
+    chains: dict[str, Any] = {"n_classes": 6, "burn_in": 20, "thin": 4, "n_chains": 3, "rng": rng}
+    data = dpmpm.sample_posterior(few, levels, n_draws=20, keep_allocations=True, **chains)
+    joined = [
+        dpmpm.sample_posterior(np.concatenate([few, z[:300, :6]]), levels, n_draws=20, **chains)
+        for z in (released, other)
+    ]
+    yield "draws", data
+    yield "left out", disclosure.left_out_ratios(data, disclosure.distinct(few)[0])
+    yield "release", disclosure.release_log_prob(data, [released[:, :6]])
+    yield "neighbours", dpmpm.neighbour_log_ratios(data, original[:1500, :6])
+    # One record, a few and many: they are divided into tiles of another shape each.
+    for n in (1, 7, 60):
+        risk = whole_support(data, joined, some[:n], margins=[(0, 2), (1,)])
+        yield f"whole support of {n}", risk
+    sampled_support.FOUND, sampled_support.EXPLORED, sampled_support.FITTED = 200, 2000, 200
+    sampled = sampled_support.sampled_support(data, joined, some, rng=rng, n_cells=1 << 11)
+    yield "sampled support", sampled
+    yield "subset", intruders.subset_means(data, few, [1, 3, 4])
+    known = few[:150]
+    believed = intruders.partial_knowledge(
+        known, 5, [released[:150, :6], other[:150, :6]], levels, some, [1, 2], left_out=False,
+        n_draws=4, **chains,
+    )  # fmt: skip
+    yield "partial knowledge", (believed, believed.averages(np.arange(len(some)) % 3))
+    large = dpmpm.sample_posterior(original, np.array(LEVELS), n_draws=2, **chains)
+    yield "many combinations", large.log_likelihood
+
+    for pairs in (False, True):
+        rows = slice(2000 if pairs else 8000)
+        told = utility.propensity(original[rows], [released[rows]], LEVELS, interactions=pairs)
+        yield f"propensity, pairs {pairs}", told
+    labels = [[str(level) for level in range(n)] for n in LEVELS]
+    overlap = utility.interval_overlap(original, [released, other], labels, names, range(9), 9)
+    yield "overlap", overlap
+    yield "measures", matching.measures(original, [released], LEVELS, range(9), 9)
+    yield "attributes", leakage.attributes(original, released, LEVELS, [0, 1, 2], 6)
+    weight = rng.random(20_000)
+    yield "copies", leakage._bernoulli_z(rng.random(20_000) < weight**2 / 2, weight / 4, weight)
+    outcome, predictors = original[:, 9] > 0, original[:, :8].astype(float)
+    yield "regression", inference.logistic_regression(outcome, predictors, names[:8])
+    settings: dict[str, Any] = {"burn_in": 5, "n_draws": 5, "thin": 1, "n_chains": 4, "rng": rng}
+    yield "sampler", inference.sample_logistic(outcome, predictors, prior_sd=2.0, **settings)
+
+    table = beta_binomial(300, 300, 1.0)
+    changed = np.maximum(np.arange(301) - 1, 0)
+    found = proportion.all_pairs(table, 0.3, changed, 0.5)
+    yield "all pairs", (found, proportion.expected_utility(table, 90, 0.3))
+    weights = np.full(301, 1 / 301)
+    yield "increase", mechanism.expected_increase(table, range(301), changed, 0.5, weights)
+    tables = compositions(8, 4)
+    draws = contingency.log_linear_draws((2, 2), 500, rng)
+    yield "score by prior", contingency.score_by_prior(draws, tables)
+
+
+def digest(value: Any) -> str:
+    """Of all bytes of arrays, numbers and what is made of them."""
+    if is_dataclass(value) and not isinstance(value, type):
+        value = astuple(value)
+    if isinstance(value, pd.DataFrame):
+        value = [value.to_csv(float_format="%.17g")]
+    if isinstance(value, tuple | list):
+        return hashlib.sha256(" ".join(map(digest, value)).encode()).hexdigest()
+    content = value.tobytes() if isinstance(value, np.ndarray) else repr(value).encode()
+    return hashlib.sha256(content).hexdigest()
+
+
+def test_results_do_not_depend_on_the_number_of_threads() -> None:
+    def start(threads: int) -> subprocess.Popen[str]:
+        numbers = {f"{who}_NUM_THREADS": str(threads) for who in ("NUMBA", "OPENBLAS", "OMP")}
+        return subprocess.Popen(
+            [sys.executable, __file__], env=os.environ | numbers, stdout=subprocess.PIPE, text=True
+        )
+
+    running = [start(threads) for threads in (1, 2)]
+    one, two = (json.loads(process.communicate()[0]) for process in running)
+    assert len(one) > 20
+    assert {name for name in one if one[name] != two[name]} == set()
+
+
+def test_blas_has_one_thread_during_a_call_and_as_many_as_before_after_it() -> None:
+    def threads() -> set[int]:
+        return {found["num_threads"] for found in threadpool_info() if found["user_api"] == "blas"}
+
+    @one_blas_thread
+    def inner() -> None:
+        """Nothing; a call within a call must not end the limit."""
+
+    @one_blas_thread
+    def outer() -> list[set[int]]:
+        inner()
+        with ThreadPoolExecutor(1) as pool:
+            return [threads(), pool.submit(threads).result()]
+
+    with threadpool_limits(2, user_api="blas"):
+        assert outer() == [{1}, {1}]
+        assert threads() == {2}
+
+
+if __name__ == "__main__":
+    print(json.dumps({name: digest(value) for name, value in computed()}))
