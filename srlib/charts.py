@@ -843,12 +843,17 @@ def sweep(
     Raises
     ------
     ValueError
-        If the frame lacks a column, or no row has the values.
+        If the frame lacks a column, or no row has the values, or x or y are no numbers, or colour
+        is one of them.
     """
     where = where or {}
     if lacking := [name for name in (x, y, colour, *where) if name not in frame]:
         has = ", ".join(map(str, frame.columns))
         raise ValueError(f"a column is {lacking[0]!r}; it must be one of {has}")
+    if texts := [name for name in (x, y) if not pd.api.types.is_numeric_dtype(frame[name])]:
+        raise ValueError(f"column {texts[0]!r} holds no numbers; only numbers have an axis")
+    if len({x, y, colour}) < 3:
+        raise ValueError(f"x is {x!r}, y {y!r} and colour {colour!r}; they must be three columns")
     for name, value in where.items():
         if not (frame[name] == value).any():
             raise ValueError(f"no row has {name} = {value!r} beside the other values")

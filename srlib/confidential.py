@@ -34,22 +34,25 @@ _EMBEDDED: tuple[Any, ...] = (
     [],
     "acs",
 )  # values of these parameters that name no file of a user's
-_PROVENANCE = ("status", "paper", "seconds", "seed", "git_commit", "git_dirty", "source_sha256")
+_PROVENANCE = ("status", "paper", "seconds", "git_commit", "git_dirty", "source_sha256")
 _METADATA = ("jupytext", "kernelspec", "language_info")
 # Errors whose messages name places; what others say is anybody's guess.
 _TELLING = ("ValueError", "FileNotFoundError", "ConnectionError", "AssertionError")
 _TEXT = r"""(?<!\w)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?!\w)"""
 _QUOTED = re.compile(rf"((?:columns|column names|called) {_TEXT}(?:, {_TEXT})*)|{_TEXT}")
+_PARAMETERS = {"parameters", "injected-parameters"}  # tags of cells that have values of them
 _ALLOWED = re.compile(r", allowed are .*?(?=; \S+ has |$)")
 
 
 def of_users_file(parameters: Mapping[str, Any], provenance: Mapping[str, Any]) -> bool:
-    """Say whether a run is on a file that a user named; also where its provenance is unknown.
+    """Say whether a run is on a file that a user named; also where nobody knows.
+
+    That is where its parameters or its provenance are lacking.
 
     Public-use files that are downloaded are a user's choice as well.
     """
     named = any(parameters.get(name, "") not in _EMBEDDED for name in _FILES)
-    return named or bool(provenance.get("inputs")) or not provenance
+    return named or bool(provenance.get("inputs")) or not (parameters and provenance)
 
 
 def public_run(
@@ -60,11 +63,13 @@ def public_run(
     Parameters
     ----------
     notebook : NotebookNode
-        Executed notebook. Source code stays, outputs go but those of cells tagged ``public``.
+        Executed notebook. Source code stays but that of parameters; outputs go but those of cells
+        tagged ``public``.
     parameters : mapping
-        Values by name; those that contain text are replaced.
+        Values by name; the seed and those that contain text are replaced. What was drawn from the
+        records with a known seed can be drawn again from every guess at them.
     provenance : mapping
-        As in ``provenance.json``; names and hashes of files go.
+        As in ``provenance.json``; names and hashes of files go, and the seed.
 
     Raises
     ------
@@ -83,14 +88,17 @@ def public_run(
     for cell in public.cells:
         tags = cell.metadata.get("tags", [])
         cell.metadata = NotebookNode({"tags": tags} if tags else {})
-        if "injected-parameters" in tags:
+        if not _PARAMETERS.isdisjoint(tags):
             cell.source = f"# Parameters: {NOT_SHOWN}"
         if cell.cell_type == "code":
             cell.outputs = _public_outputs(cell.outputs, "public" in tags)
     about = {name: provenance[name] for name in _PROVENANCE if name in provenance}
     about["versions"] = provenance.get("versions", {})
     about["changed_parameters"] = dict.fromkeys(provenance.get("changed_parameters", {}))
-    shown = {k: NOT_SHOWN if any(texts(value)) else value for k, value in parameters.items()}
+    shown = {
+        name: NOT_SHOWN if name == "seed" or any(texts(value)) else value
+        for name, value in parameters.items()
+    }
     return public, shown, about
 
 

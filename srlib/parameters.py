@@ -5,6 +5,7 @@ import difflib
 import hashlib
 import importlib
 import io
+import json
 import math
 import re
 import tokenize
@@ -289,10 +290,10 @@ def find_profiles(root: Path, paper: str) -> list[str]:
     return ["default", *(n for n in names if _PLAIN.fullmatch(n) and not n.startswith("sweep_"))]
 
 
-def unknown(kind: str, name: str, known: Iterable[str]) -> str:
+def unknown(kind: str, name: Any, known: Iterable[str]) -> str:
     """Return the message for a name that is not among the known ones."""
     known = list(known)
-    close = difflib.get_close_matches(name, known, n=1)
+    close = difflib.get_close_matches(str(name), known, n=1)
     hint = f", did you mean {close[0]!r}?" if close else ""
     return f"unknown {kind} {name!r}{hint} (known: {', '.join(known) or 'none'})"
 
@@ -314,6 +315,25 @@ def read_mapping(path: Path) -> dict[str, Any]:
     if not isinstance(values, dict):
         raise UsageError(f"{path}: holds no mapping of parameter: value")
     return values
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """Return the object that a JSON file of a run holds.
+
+    Raises
+    ------
+    OSError
+        Where the file cannot be opened.
+    ValueError
+        Where it holds something else; the message names the file.
+    """
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path.name} is damaged: {error}") from None
+    if not isinstance(value, dict):
+        raise ValueError(f"{path.name} is damaged: it holds no object")
+    return value
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ from typing import Any
 
 import jinja2
 import nbformat
-import yaml
 from latex2mathml import converter
 from markupsafe import Markup, escape
 from nbconvert.filters import Highlight2HTML, ansi2html
@@ -20,8 +19,9 @@ from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from nbconvert.preprocessors.sanitize import SanitizeHTML
 from nbformat import NotebookNode
 
-from srlib import confidential
+from srlib import confidential, yamls
 from srlib.files import write_whole
+from srlib.parameters import read_object
 
 TEMPLATES = Path(__file__).parent / "templates"
 VEGA_LITE = ("application/vnd.vegalite.v5+json", "application/vnd.vegalite.v6+json")
@@ -31,10 +31,22 @@ _TAGS = (
     "h1 h2 h3 h4 h5 h6 hr i li ol p pre s small span strong sub summary sup table tbody td tfoot "
     "th thead tr u ul"
 )
+_MATHEMATICS = (
+    "math menclose mfrac mi mn mo mover mpadded mphantom mroot mrow mspace msqrt mstyle msub "
+    "msubsup msup mtable mtd mtext mtr munder munderover"
+)
+_OF_MATHEMATICS = (
+    "accent columnalign columnlines columnspacing depth display displaystyle fence form height "
+    "linethickness lspace mathbackground mathcolor mathsize mathvariant maxsize minsize notation "
+    "rowlines rowspacing rspace scriptlevel separator stretchy symmetric voffset width xmlns"
+)
 _ATTRIBUTES = {
     "*": ["aria-label", "class", "role", "style", "title"],
     "a": ["href"],
     "col": ["span"],
+    "img": ["src", "alt"],
+    **{f"h{level}": ["id"] for level in range(1, 7)},
+    **{name: _OF_MATHEMATICS.split() for name in _MATHEMATICS.split()},
     "td": ["colspan", "rowspan", "headers"],
     "th": ["colspan", "rowspan", "headers", "scope"],
 }
@@ -56,7 +68,7 @@ def write(run_dir: Path, public: bool = False) -> Path:
     Raises
     ------
     ValueError
-        If the run failed and the report is to be public.
+        If the run failed and the report is to be public, and as `read`.
     """
     path = run_dir / ("report-public.html" if public else "report.html")
     write_whole(path, render(*read(run_dir), public))
@@ -71,14 +83,41 @@ def read(run_dir: Path) -> tuple[NotebookNode, dict[str, Any], dict[str, Any]]:
     run_dir : Path
         Folder with ``notebook.ipynb`` and, where they exist, ``parameters.yaml`` and
         ``provenance.json``.
+
+    Raises
+    ------
+    ValueError
+        If one of them is not as a run writes it; the message names the file.
     """
-    parameters = run_dir / "parameters.yaml"
-    provenance = run_dir / "provenance.json"
-    return (
-        nbformat.read(run_dir / "notebook.ipynb", as_version=4),
-        yaml.safe_load(parameters.read_text(encoding="utf-8")) if parameters.exists() else {},
-        json.loads(provenance.read_text(encoding="utf-8")) if provenance.exists() else {},
-    )
+    notebook = _notebook(run_dir / "notebook.ipynb")
+    parameters, provenance = run_dir / "parameters.yaml", run_dir / "provenance.json"
+    try:
+        values = yamls.read(parameters) if parameters.exists() else {}
+    except ValueError as error:
+        raise ValueError(f"{parameters.name} is damaged: {error}") from None
+    if not isinstance(values, dict):
+        raise ValueError(f"{parameters.name} is damaged: it holds no mapping")
+    about = read_object(provenance) if provenance.exists() else {}
+    for name in ("versions", "changed_parameters", "inputs"):
+        if not isinstance(about.get(name, {}), dict):
+            raise ValueError(f"{provenance.name} is damaged: {name} holds no object")
+    return notebook, values, about
+
+
+def _notebook(path: Path) -> NotebookNode:
+    invalid: dict[str, Exception] = {}
+    try:
+        text = path.read_text(encoding="utf-8")
+        notebook = nbformat.reads(text, as_version=4, capture_validation_error=invalid)
+    except OSError:
+        raise
+    except Exception as error:  # of all kinds, by what the readers of old versions stumble over
+        invalid["error"] = error
+    if invalid:
+        # Their messages quote the file, in which there may be records.
+        kind = type(next(iter(invalid.values()))).__name__
+        raise ValueError(f"{path.name} is damaged: it is no notebook ({kind})")
+    return notebook
 
 
 def render(
@@ -90,8 +129,8 @@ def render(
 ) -> str:
     """Return the report as HTML.
 
-    Names and labels come from users' files, so nothing that a cell has put out is trusted: text
-    is escaped, HTML is reduced to harmless elements, charts are data, and the page's content
+    Names and labels come from users' files, and folders from others, so that no cell is trusted:
+    text is escaped, HTML is reduced to harmless elements, charts are data, and the page's content
     security policy lets no script run but the one named by its hash.
 
     Parameters
@@ -211,6 +250,10 @@ class _Renderer(IPythonRenderer):
     def table(self, text: str) -> str:
         return f'<div class="scroll"><table>\n{text}</table></div>\n'
 
+    def image(self, text: str, url: str, title: str | None = None) -> str:
+        # Attachments are of cells, and lie in no run's folder that was written here.
+        return super().image(text, url.removeprefix("attachment:"), title)
+
     def block_math(self, body: str) -> str:
         return f'<span class="scroll">{_mathml(body, "block")}</span>'  # it may be in a paragraph
 
@@ -221,10 +264,28 @@ class _Renderer(IPythonRenderer):
         return self.block_math(rf"\begin{{{name}}}{body}\end{{{name}}}")
 
 
-def markdown(source: str, trusted: bool = True) -> Markup:
-    """Return Markdown as HTML; where it is not trusted, HTML in it is shown as text."""
-    renderer = _Renderer(escape=not trusted, allow_harmful_protocols=False)
-    return Markup(MarkdownWithMath(renderer=renderer).render(source))
+def markdown(source: str, html: bool = True) -> Markup:
+    """Return Markdown as HTML, reduced to harmless elements.
+
+    Parameters
+    ----------
+    source : str
+        Markdown.
+    html : bool
+        Whether HTML in it is taken as such, or else shown as text.
+    """
+    renderer = _Renderer(escape=not html, allow_harmful_protocols=False)
+    return _harmless(MarkdownWithMath(renderer=renderer).render(source))
+
+
+def _harmless(html: str) -> Markup:
+    """Return HTML without elements and attributes that load, lead away, run or restyle the page.
+
+    Mathematics is HTML as well: the text in a formula comes out of its converter as it went in.
+    """
+    tags = [*_TAGS.split(), *_MATHEMATICS.split(), "img"]
+    sanitizer = SanitizeHTML(tags=tags, attributes=_ATTRIBUTES)
+    return Markup(sanitizer.sanitize_html_tags(_STYLE_ELEMENT.sub("", html)))
 
 
 def _code(source: str) -> Markup:
@@ -239,19 +300,19 @@ def _output(output: NotebookNode) -> Markup:
         return _text("\n".join(output.traceback), "error")
     data = output.data
     for mime in VEGA_LITE:
-        if mime in data:
+        if isinstance(data.get(mime), dict):
             return _chart(data[mime], data)
     if "text/html" in data:
-        return _table(data["text/html"])
+        return Markup('<div class="scroll">{}</div>').format(_harmless(data["text/html"]))
     if "text/markdown" in data:
-        return markdown(data["text/markdown"], trusted=False)
+        return markdown(data["text/markdown"], html=False)
     if "image/svg+xml" in data:
         return image(data["image/svg+xml"], data.get("text/plain", ""))
     if "image/png" in data:
         source = f"data:image/png;base64,{''.join(data['image/png'].split())}"
         return Markup('<img src="{}" alt="{}">').format(source, data.get("text/plain", ""))
     if "text/latex" in data:
-        return Markup(_Renderer().block_math(data["text/latex"].strip().strip("$")))
+        return _harmless(_Renderer().block_math(data["text/latex"].strip().strip("$")))
     return _text(data.get("text/plain", ""))
 
 

@@ -18,7 +18,7 @@ from nbformat import NotebookNode
 
 from srlib import confidential, report
 from srlib.files import replace_folder, temporary, write_whole
-from srlib.parameters import UsageError, find_papers, find_profiles, shown
+from srlib.parameters import UsageError, find_papers, find_profiles, read_mapping, shown
 
 TITLE = "How much does synthetic data give away?"
 PROFILE = "published"
@@ -114,6 +114,8 @@ def write(root: Path, outputs: Path, repository: str = "") -> tuple[Path, list[s
     ------
     UsageError
         If the folder holds anything but an older site.
+    ValueError
+        If a run's folder is damaged; the message names it.
     """
     folder = outputs / "site"
     if strange := _not_of_a_site(folder):
@@ -180,7 +182,10 @@ def _entry(root: Path, outputs: Path, name: str) -> tuple[Entry, dict[str, bytes
         finding, lead = _opening(re.sub(r"^# ?", "", text, flags=re.MULTILINE))
         return Entry(name, command, finding or name, lead), {}
 
-    made = report.read(run)
+    try:
+        made = report.read(run)
+    except ValueError as error:
+        raise ValueError(f"{shown(run)}: {error}") from None
     notebook, parameters, provenance = confidential.public_run(*made)
     finding, lead = _opening(report.first_markdown(notebook))
     of_users_file = confidential.of_users_file(*made[1:])
@@ -250,7 +255,10 @@ def _ledger(run: Path) -> Counter[str]:
     if not file.exists():
         return Counter()
     with file.open(encoding="utf-8", newline="") as lines:
-        return Counter(row["verdict"] for row in csv.DictReader(lines))
+        try:
+            return Counter(row.get("verdict", "") for row in csv.DictReader(lines))
+        except (ValueError, csv.Error) as error:
+            raise ValueError(f"{shown(file)} is damaged: {error}") from None
 
 
 def _zipped(contents: dict[str, bytes]) -> bytes:
@@ -266,7 +274,7 @@ def _sweeps(root: Path, outputs: Path) -> Iterator[Sweep]:
     """Go through the sweeps that ship; a run's picture goes before the one that is kept."""
     for file in sorted(root.glob("params/*/sweep_*.yaml"), key=lambda f: _place(f.parent.name)):
         text = file.read_text(encoding="utf-8")
-        if not yaml.safe_load(text).get("picture"):
+        if not read_mapping(file).get("picture"):
             continue
         comment = re.match(r"(?:#.*\n)*", text)
         question = " ".join(re.findall(r"^#\s*(.*)$", comment[0] if comment else "", re.MULTILINE))

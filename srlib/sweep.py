@@ -39,6 +39,7 @@ from srlib.parameters import (
     hash_inputs,
     plain_name,
     read_mapping,
+    read_object,
     read_parameters,
     resolve,
     unknown,
@@ -232,9 +233,14 @@ def _picture(content: Mapping[str, Any], file: Path) -> dict[str, Any]:
     known = (*PICTURE, "log_x", "log_y", "where")
     problems = [unknown("key", str(key), known) for key in picture if key not in known]
     problems += [f"lacks {key}" for key in PICTURE if picture and key not in picture]
+    for key, kind in [("x", str), ("y", str), ("colour", str), ("log_x", bool), ("log_y", bool)]:
+        if not isinstance(picture.get(key, kind()), kind):
+            wanted = "the name of a column" if kind is str else "true or false"
+            problems.append(f"{key} is {picture[key]!r}; it must be {wanted}")
     if "table" in picture:
         plain_name(f"{file}: picture: table", picture["table"])
-    if not isinstance(picture.get("where", {}), dict):
+    where = picture.get("where", {})
+    if not isinstance(where, dict) or any(isinstance(v, list | dict) for v in where.values()):
         problems.append("where must be a mapping of column: value")
     if problems:
         raise UsageError("\n".join(f"{file}: picture: {line}" for line in problems))
@@ -544,7 +550,7 @@ def other_versions(sweep: Sweep) -> list[str]:
 
 def _provenance(folder: Path) -> dict[str, Any]:
     try:
-        return json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
+        return read_object(folder / "provenance.json")
     except (OSError, ValueError):
         return {}
 
@@ -572,11 +578,21 @@ def finished(folder: Path) -> list[Path]:
 
     Without it all that the folder holds, in the order of their names. Points of another version of
     the notebook or the library are in no index of this one.
+
+    Raises
+    ------
+    ValueError
+        If the index is not as it was written; the message names it.
     """
     index = Path(folder) / "index.csv"
     if index.is_file():
-        with index.open(encoding="utf-8", newline="") as lines:
-            names = [row["point"] for row in csv.DictReader(lines)]
+        try:
+            with index.open(encoding="utf-8", newline="") as lines:
+                names = [row["point"] or "" for row in csv.DictReader(lines)]
+        except KeyError:
+            raise ValueError(f"{index} is damaged: it has no column 'point'") from None
+        except (ValueError, csv.Error) as error:
+            raise ValueError(f"{index} is damaged: {error}") from None
     else:
         kept = (path.parent.name for path in Path(folder).glob("*/provenance.json"))
         names = sorted(n for n in kept if not n.startswith(".tmp-") and not n.endswith(".failed"))
@@ -602,7 +618,8 @@ def load(folder: Path, table: str | None = None) -> "pd.DataFrame":
     Raises
     ------
     ValueError
-        If the folder has no finished point, or none of them has the table, or its name is none.
+        If the folder has no finished point, or none of them has the table, or its name is none; if
+        the index or a point is damaged, which the message names.
     """
     if table is not None:
         _table_name("table", table)
@@ -613,26 +630,42 @@ def load(folder: Path, table: str | None = None) -> "pd.DataFrame":
     if not points:
         raise ValueError(f"folder {folder} has no finished point")
     for path in points:
-        provenance = _provenance(path)
-        file = path / "tables" / f"{table}.csv"
-        if table is None:
-            results = path / "results.json"
-            scalars = json.loads(results.read_text(encoding="utf-8")) if results.exists() else {}
-            frame = pd.DataFrame([scalars])
-        elif file.exists():
-            frame = pd.read_csv(file)
-        else:
-            continue
-        for position, (name, value) in enumerate(provenance["changed_parameters"].items()):
-            single = value[0] if isinstance(value, list) and len(value) == 1 else value
-            label = f"parameter_{name}" if name in frame else name
-            entry = single if isinstance(single, str | int | float | bool) else json.dumps(single)
-            frame.insert(position, label, entry)
-        behind = {key: provenance.get(key) for key in ("seconds", "git_commit")}
-        frames.append(frame.assign(point=path.name, **behind))
+        try:
+            frame = _of_point(path, table)
+        except ValueError as error:
+            raise ValueError(f"point {path.name}: {error}") from None
+        if frame is not None:
+            frames.append(frame)
     if not frames:
         raise ValueError(f"table is {table!r}; no finished point has it")
     return pd.concat(frames, ignore_index=True)
+
+
+def _of_point(path: Path, table: str | None) -> "pd.DataFrame | None":
+    """Return a point's part of what `load` does, or None where it has no such table."""
+    import pandas as pd
+
+    provenance, file = read_object(path / "provenance.json"), path / "tables" / f"{table}.csv"
+    varied = provenance.get("changed_parameters")
+    if not isinstance(varied, dict):
+        raise ValueError("provenance.json is damaged: changed_parameters holds no object")
+    if table is None:
+        results = path / "results.json"
+        frame = pd.DataFrame([read_object(results) if results.exists() else {}])
+    elif file.exists():
+        try:
+            frame = pd.read_csv(file)
+        except ValueError as error:
+            raise ValueError(f"{file.name} is damaged: {error}") from None
+    else:
+        return None
+    for position, (name, value) in enumerate(varied.items()):
+        single = value[0] if isinstance(value, list) and len(value) == 1 else value
+        label = f"parameter_{name}" if name in frame else name
+        entry = single if isinstance(single, str | int | float | bool) else json.dumps(single)
+        frame.insert(position, label, entry)
+    behind = {key: provenance.get(key) for key in ("seconds", "git_commit")}
+    return frame.assign(point=path.name, **behind)
 
 
 def gather(folder: Path, table: str | None = None) -> "pd.DataFrame":

@@ -451,6 +451,14 @@ def test_sweep_has_the_mean_and_the_range_of_replicates():
         charts.sweep(swept(), "m", "expected_increase", "p0")
     with pytest.raises(ValueError, match="no row has n = 3"):
         charts.sweep(swept(), "n", "expected_increase", "p0", where={"n": 3})
+    for x, y, colour in [
+        ("n", "text", "p0"),
+        ("text", "p0", "n"),
+        ("n", "n", "p0"),
+        ("n", "p0", "n"),
+    ]:
+        with pytest.raises(ValueError, match=r"holds no numbers|must be three columns"):
+            charts.sweep(swept().assign(text="a"), x, y, colour, log_x=True)
 
 
 def test_order_runs_from_dark_to_light():

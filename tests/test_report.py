@@ -1,6 +1,7 @@
 """The report: nothing is loaded from elsewhere, nothing from a user's file runs."""
 
 import re
+from html.parser import HTMLParser
 
 import nbformat
 import pandas as pd
@@ -11,6 +12,7 @@ from srlib import charts
 from srlib.record import show
 from srlib.report import render
 
+COMPLETE = {"status": "complete", "paper": "toy", "profile": "people", "seconds": 1}
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
 
 
@@ -75,12 +77,74 @@ def test_labels_do_not_run(output: NotebookNode) -> None:
     assert html.count("<script") <= own + charts_in_it + bool(charts_in_it)
 
 
+# What would load, send, lead away or restyle the page; the policy stops only the scripts of them.
+AWAY = [
+    '<meta http-equiv="refresh" content="0; url=http://example.org">',
+    '<base href="http://example.org">',
+    '<form action="http://example.org"><input name="a"></form>',
+    '<iframe src="http://example.org"></iframe>',
+    "<object data='a.html'></object><embed src='a.html'>",
+    "<svg><a xlink:href='http://example.org'>a</a></svg>",
+    "<style>body {display: none}</style>",
+    "<p style='position: fixed; top: 0'>a</p>",
+    "<b onclick='alert(1)'>a</b>",
+]
+
+
+class Elements(HTMLParser):
+    """Names of a page's elements and attributes, and what is in their style."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+        self.attributes: set[str] = set()
+        self.styles = ""
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.names.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+        self.styles += dict(attrs).get("style") or ""
+
+
+@pytest.mark.parametrize("html", AWAY)
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        "{}",
+        "a {} b",
+        "# {}",
+        "|a|\n|-|\n|{}|",
+        "```mermaid\n{}\n```",
+        r"$\text{{{}}}$",
+        "$${}$$",
+        "![{}](a)",
+    ],
+)
+def test_no_text_leads_away_from_the_page(html: str, wrap: str) -> None:
+    text = wrap.format(html)
+    outputs = [displayed(text_markdown=text), displayed(text_latex=text), displayed(text_html=text)]
+    page = render(notebook_with(*outputs, source="# Title\n\n" + text), {}, COMPLETE)
+    found = Elements(page[page.index("<main") : page.index("</main>")])
+    assert not found.names & set(re.findall(r"<(\w+)", "".join(AWAY))) - {"a", "b", "p"}
+    assert not {name for name in found.attributes if name.startswith("on") or ":" in name}
+    assert "position" not in found.styles
+    assert found.names >= {"h1", "section"}
+
+
+def test_harmless_elements_and_mathematics_stay() -> None:
+    text = "<details><summary>More</summary>x<sup>2</sup></details>\n\n$x < y \\,$ [a](https://doi.org)"
+    html = render(notebook_with(source=text), {}, {})
+    assert "<details><summary>More</summary>x<sup>2</sup></details>" in html
+    assert '<mspace width="0.167em">' in html
+    assert "<mo>&#x0003C;</mo>" in html
+    assert '<a href="https://doi.org">a</a>' in html
+    assert "![" not in render(notebook_with(source="![a](attachment:b.png)"), {}, {})
+
+
 def test_charts_keep_their_description() -> None:
     html = render(notebook_with(chart_output("a")), {}, {})
     assert re.search(r'alt="Bars of the posterior probability', html)
-
-
-COMPLETE = {"status": "complete", "paper": "toy", "profile": "people", "seconds": 1}
 
 
 @pytest.mark.parametrize("parameters", [{"data": "people.csv"}, {"released": ["people.csv"]}])
@@ -104,10 +168,12 @@ def test_of_a_users_file_nothing_is_public_that_is_not_marked(
 def test_a_run_of_unknown_provenance_is_taken_for_one_on_a_users_file() -> None:
     notebook = notebook_with(displayed(text_plain="record 12"))
     assert "record 12" not in render(notebook, {}, {}, public=True)
+    assert "record 12" not in render(notebook, {}, COMPLETE, public=True)
+    assert "record 12" not in render(notebook, {"n": 1}, {}, public=True)
     assert "record 12" not in render(notebook, {}, COMPLETE | {"inputs": {"a": "b"}}, public=True)
 
 
-@pytest.mark.parametrize("parameters", [{}, {"data": "", "released": [], "schema": "acs"}])
+@pytest.mark.parametrize("parameters", [{"n": 1}, {"data": "", "released": [], "schema": "acs"}])
 def test_embedded_and_simulated_records_are_not_confidential(
     parameters: dict[str, object],
 ) -> None:
@@ -118,6 +184,25 @@ def test_embedded_and_simulated_records_are_not_confidential(
         assert "record 12" in html
         assert "Confidential" not in html
         assert "Not shown" not in html
+
+
+def test_paths_and_the_seed_are_not_public_where_they_were_typed_into_the_notebook() -> None:
+    notebook = notebook_with()
+    cell = nbformat.v4.new_code_cell('data: str = "/home/people.csv"\nseed: int = 48151623')
+    cell.metadata["tags"] = ["parameters"]
+    notebook.cells.append(cell)
+    parameters = {"data": "/home/people.csv", "seed": 48151623, "n_draws": 31}
+    provenance = COMPLETE | {"seed": 48151623}
+    full = render(notebook, parameters, provenance)
+    assert "people.csv" in full
+    assert "48151623" in full
+    public = render(notebook, parameters, provenance, public=True)
+    assert "people.csv" not in public
+    assert "48151623" not in public
+    assert ", seed" not in public
+    assert "<code>31</code>" in public
+    embedded = render(notebook_with(), {"data": "", "seed": 48151623}, provenance, public=True)
+    assert "48151623" in embedded
 
 
 def test_a_failed_run_has_no_public_report() -> None:
