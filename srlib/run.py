@@ -55,6 +55,8 @@ from srlib.workers import completed, processes, stopped_by_ctrl_c
 
 KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 PAIRING = {"formats": "ipynb,py:percent"}
+# Of a notebook's own sums, so that their last digits do not depend on the processors or --jobs.
+ONE_BLAS_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OPENBLAS", "MKL", "OMP")}
 
 
 class NotebookFailed(Exception):
@@ -83,6 +85,7 @@ class _OwnKernel(AsyncKernelManager):
         return [command[0], "-P", *command[1:]]
 
     async def _async_launch_kernel(self, kernel_cmd: list[str], **settings: Any) -> None:
+        settings["env"] = settings["env"] | ONE_BLAS_THREAD
         await super()._async_launch_kernel(kernel_cmd, **settings)
         _OwnKernel.started = self
 
