@@ -50,6 +50,8 @@ _CHUNK = 1 << 16
 MAX_LINE = 10_000_000
 MAX_LINES = 100_000_000
 MAX_CHARACTERS = 20_000_000_000
+MAX_RATIO = 200  # characters a byte; tables of records, sorted ones apart, have 5 to 60
+_PLAUSIBLE = 10_000_000  # characters of any compressed file
 _SHOWN = 5
 
 
@@ -129,7 +131,8 @@ def read_table(
 
     The file is UTF-8 text with a header, fields separated by commas; ``.gz`` is uncompressed, and
     of a ``.zip`` the one CSV file in it is read (the person file of a PUMS zip). Uncompressed it
-    may have `MAX_LINES` lines of `MAX_LINE` characters, `MAX_CHARACTERS` in all. Values are
+    may have `MAX_LINES` lines of `MAX_LINE` characters, `MAX_CHARACTERS` in all and, beyond some
+    ten million, `MAX_RATIO` for each byte of a compressed file. Values are
     compared with the levels as text without spaces around it; see `Variable.codes_of` for "1.0".
     A file with the raw columns of an American Community Survey person file is recoded to the
     paper's Table 1 if ``schema`` is ``ACS`` or None.
@@ -314,7 +317,7 @@ def _read(
 
 def _read_header(path: Path) -> list[str]:
     with _open_text(path) as file:
-        _, fields = next(_records(file), (1, []))
+        _, fields = next(_records(file, _most_characters(path)), (1, []))
     header = [name.strip() for name in fields]
     if not any(header):
         raise ValueError("the file is empty" if not header else "the header has no column names")
@@ -334,7 +337,7 @@ def _read_columns(
     chunks: dict[str, list[NDArray[np.int32]]] = {column: [] for column in columns}
     lines, ragged, n_ragged, n_blank = array("q"), [], 0, 0
     with _open_text(path) as file:
-        records = _records(file)
+        records = _records(file, _most_characters(path))
         next(records)
         while chunk := list(islice(records, _CHUNK)):
             rows = []
@@ -384,9 +387,16 @@ def _read_as_integers(frame: pd.DataFrame, schema: Schema) -> list[str]:
     return found
 
 
-def _records(file: IO[str]) -> Iterator[tuple[int, list[str]]]:
+def _most_characters(path: Path) -> int:
+    """Return how many characters may come of a file."""
+    if path.suffix.lower() not in (".gz", ".zip"):
+        return MAX_CHARACTERS
+    return min(MAX_CHARACTERS, max(_PLAUSIBLE, MAX_RATIO * path.stat().st_size))
+
+
+def _records(file: IO[str], most: int) -> Iterator[tuple[int, list[str]]]:
     """Yield the line that each record begins at, and its fields."""
-    reader = csv.reader(_bounded_lines(file), strict=True, skipinitialspace=True)
+    reader = csv.reader(_bounded_lines(file, most), strict=True, skipinitialspace=True)
     line = 1
     try:
         for fields in reader:
@@ -396,7 +406,7 @@ def _records(file: IO[str]) -> Iterator[tuple[int, list[str]]]:
         raise ValueError(f"the record at line {line} is not CSV: {error}") from None
 
 
-def _bounded_lines(file: IO[str]) -> Iterator[str]:
+def _bounded_lines(file: IO[str], most: int) -> Iterator[str]:
     """Yield the lines of a file; ValueError where it is larger than can be meant."""
     n_characters = number = 0
     while line := file.readline(MAX_LINE + 1):
@@ -406,8 +416,9 @@ def _bounded_lines(file: IO[str]) -> Iterator[str]:
             raise ValueError(f"line {number} is longer than {MAX_LINE:,} characters")
         if number > MAX_LINES:
             raise ValueError(f"the file has more than {MAX_LINES:,} lines")
-        if n_characters > MAX_CHARACTERS:
-            raise ValueError(f"the file has more than {MAX_CHARACTERS:,} characters")
+        if n_characters > most:
+            hint = "" if most == MAX_CHARACTERS else "; uncompress it if that is what it holds"
+            raise ValueError(f"the file has more than {most:,} characters{hint}")
         yield line
 
 

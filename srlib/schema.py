@@ -21,8 +21,9 @@ MISSING = -1
 OUTSIDE = -2
 
 # Vega's renderer dies of control characters, except for tabs and line ends within values.
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-_CONTROL_IN_VALUES = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+# Half a character, as YAML's "\ud800", can be written to no file.
+_CONTROL = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
+_CONTROL_IN_VALUES = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 # What every JavaScript object has already: Vega takes it for what it looks up by a text of ours.
 _OF_OBJECTS = {"__proto__", "constructor", "hasOwnProperty", "isPrototypeOf", "toString", "valueOf"}
 _OF_OBJECTS |= {"propertyIsEnumerable", "toLocaleString", "__defineGetter__", "__defineSetter__"}

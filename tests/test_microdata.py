@@ -144,6 +144,7 @@ def test_codes_of_wide_variables_have_a_wider_type():
         (("v", ("a\x00", "b")), r"levels of 'v': 'a\\x00' has control characters"),
         (("v", ("a", "b"), ("x", "y\x7f")), "labels of 'v': .* has control characters"),
         (("v", ("a", "b"), (), "\x1b[1m"), "the title of 'v': .* has control characters"),
+        (("v", ("a\ud800", "b")), r"levels of 'v': 'a\\ud800' has control characters"),
         (("__proto__", ("a", "b")), "the name: '__proto__' has a meaning of its own"),
         (("v", ("a", "toString")), "levels of 'v': 'toString' has a meaning of its own"),
         (("v", ("a", "b"), ("constructor", "y")), "labels of 'v': 'constructor' has a meaning"),
@@ -396,6 +397,26 @@ def test_a_small_file_that_stands_for_a_large_one_is_refused(tmp_path, monkeypat
     monkeypatch.setattr(microdata, "MAX_CHARACTERS", 2000)
     path.write_bytes(gzip.compress(b"colour,size\n" + b"red,1\n" * 400))
     assert refusal(path) == "the file has more than 2,000 characters"
+
+
+def test_no_table_compresses_like_a_bomb(tmp_path, monkeypatch):
+    monkeypatch.setattr(microdata, "_PLAUSIBLE", 5000)
+    records = b"colour,size\n" + b"red,1\nblue,2\n" * 200_000
+    (tmp_path / "a.csv").write_bytes(records)
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(records))
+    with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.csv", records)
+    for name in ("a.csv.gz", "a.zip"):
+        most = microdata.MAX_RATIO * (tmp_path / name).stat().st_size
+        assert most < len(records)
+        assert refusal(tmp_path / name) == (
+            f"the file has more than {most:,} characters; uncompress it if that is what it holds"
+        )
+    assert len(read_table(tmp_path / "a.csv", SMALL).codes) == 400_000
+    values = np.random.default_rng(1).integers(0, 2, 50_000)  # it takes few bits, and is read
+    few = b"colour,size\n" + b"".join((b"red,1\n", b"blue,2\n")[value] for value in values)
+    (tmp_path / "b.csv.gz").write_bytes(gzip.compress(few))
+    assert len(read_table(tmp_path / "b.csv.gz", SMALL).codes) == 50_000
 
 
 def test_lines_as_long_as_allowed_are_read(tmp_path, monkeypatch):
