@@ -236,6 +236,10 @@ def assess(
     chosen: dict[str, object] = {"target": target, "holdout": holdout, "rules": rules}
     chosen |= {"same_generator": same_generator, "quick": quick}
     given |= {name: value for name, value in chosen.items() if value}
+    if twice := [name for name, _ in overrides if name in given]:
+        raise UsageError(
+            f"-p {twice[0]}: the command's own arguments say it; leave one of them out"
+        )
     request = resolve(root, "assess", overrides=overrides)
     of_files = file_parameters(read_parameters(root / "notebooks" / "assess.py"))
     request = replace(

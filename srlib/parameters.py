@@ -54,7 +54,7 @@ class Parameter:
         ------
         ValueError
             Where the value is of another type (an int is taken for a float; a bool is no int)
-            or out of range.
+            or out of range, or a text that no file can hold.
         """
         try:
             value = _convert(value, ast.parse(self.type, mode="eval").body)
@@ -71,6 +71,10 @@ class Parameter:
                     f"{self.name} = {brief(value)} is out of range: in {self.range} a number may "
                     f"be at most {LARGEST:,} and, where it must be above 0, at least 1/{LARGEST:,}"
                 )
+        try:
+            json.dumps(value, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise ValueError(f"{self.name} = {brief(value)} is no text of Unicode") from None
         if accepted_by := _FUNCTION.fullmatch(self.range):
             try:
                 getattr(importlib.import_module(accepted_by[1]), accepted_by[2])(value)

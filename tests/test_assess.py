@@ -57,6 +57,24 @@ def assess(*arguments: str) -> Result:
     return CliRunner().invoke(main, ["assess", *arguments, "--output", "out"])
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "options"),
+    [
+        ("original", "again.csv", []),
+        ("released", "[again.csv]", []),
+        ("keys", "[town]", ["--keys", "job"]),
+        ("quick", "false", ["--quick"]),
+    ],
+)
+def test_what_the_arguments_say_cannot_be_said_otherwise(
+    folder: Path, name: str, value: str, options: list[str]
+) -> None:
+    result = assess("original.csv", "made.csv", *options, "-p", name, value)
+    assert result.exit_code == 2
+    assert f"-p {name}: the command's own arguments say it; leave one of them" in result.output
+    assert not (folder / "out").exists()
+
+
 def test_the_report_of_two_releases(folder: Path) -> None:
     given = ["--schema", "schema.yaml", "--keys", "town, job", "--target", "sick", *SETTINGS]
     result = assess("original.csv", "made.csv", "again.csv", *given, "--same-generator", "--json")

@@ -125,6 +125,14 @@ def test_wrong_numbers_on_the_command_line_name_the_parameter(text: str) -> None
     assert len(str(caught.value)) < 600
 
 
+@pytest.mark.parametrize("text", ['["\\uD800"]', '["a", "\\uDC00 b"]'])
+def test_texts_that_no_file_can_hold_are_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"^names = .* is no text of Unicode"):
+        Parameter("names", "list[str]", [], "", "").parse(text)
+    with pytest.raises(ValueError, match="is no text of Unicode"):
+        Parameter("data", "str", "", "", "").parse("\udcff.csv")  # a name of a file in Latin-1
+
+
 def test_messages_cut_long_values() -> None:
     with pytest.raises(ValueError, match="is str, not int") as caught:
         Parameter("n", "int", 1, "", "").check("x" * 10_000)
