@@ -1,30 +1,38 @@
 """Files and folders that are written whole or not at all, and over nobody else's work."""
 
+import errno
+import hashlib
 import os
 import platform
 import re
 import shutil
 import sys
+import tempfile
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 if sys.platform != "win32":
     import fcntl
 
 _TEMPORARY = re.compile(r"\.tmp-(.+)-(\w+)-(\d+)-[0-9a-f]{8}(-older)?")
 _ATTEMPTS = 5  # to take a lock
+_REPLACEMENTS = 100  # by others, while one waits for its turn
 
 
 def _host() -> str:
-    """Return a word for where process numbers are unique: this machine, or a container on it."""
+    """Return a word for where process numbers are unique: this machine, or a container on it.
+
+    It is short because names of sockets may have some hundred characters only.
+    """
     try:
-        space = re.sub(r"\D", "", os.readlink("/proc/self/ns/pid"))
+        space = os.readlink("/proc/self/ns/pid")
     except OSError:
         space = ""
-    return f"{re.sub(r'\W', '_', platform.node())[:40]}_{space}"
+    return hashlib.sha256(f"{platform.node()} {space}".encode()).hexdigest()[:8]
 
 
 def temporary(final: Path) -> Path:
@@ -75,16 +83,33 @@ def remove_leftovers(folder: Path, name: str = "") -> list[str]:
         if name and found[1] != name:
             continue
         removed.append(path.name)
-        if found[4] and not (folder / found[1]).exists():
-            path.rename(folder / found[1])
-        elif path.is_dir():
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            path.unlink(missing_ok=True)
+        with suppress(OSError):  # somebody else's, or somebody else is doing the same
+            if found[4] and not (folder / found[1]).exists():
+                path.rename(folder / found[1])
+            elif path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
     for path in () if name else folder.glob(".lock-*"):
         with locked(path):  # which removes it where nobody holds it
             pass
     return removed
+
+
+@contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """Make a folder for sockets and the like in the system's place for them, and remove it.
+
+    What killed processes have left there is removed as well. Only the owner may read it.
+    """
+    place = Path(tempfile.gettempdir()) / "srlib"
+    remove_leftovers(place.parent, place.name)
+    folder = temporary(place)
+    folder.mkdir(mode=0o700)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def make_private(folder: Path) -> None:
@@ -92,6 +117,13 @@ def make_private(folder: Path) -> None:
     folder.chmod(0o700)
     for path in folder.rglob("*"):
         path.chmod(0o700 if path.is_dir() else 0o600)
+
+
+def _is_still(path: Path, file: IO[str]) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(file.fileno()))
+    except FileNotFoundError:
+        return False
 
 
 @contextmanager
@@ -117,7 +149,7 @@ def locked(path: Path) -> Iterator[bool]:
             except OSError:
                 pass
             # Whoever held it may just have removed the file that is open here.
-            if not path.exists() or path.stat().st_ino != os.fstat(file.fileno()).st_ino:
+            if not _is_still(path, file):
                 continue
             try:
                 yield True
@@ -157,18 +189,21 @@ def is_replaceable(folder: Path) -> bool:
     folder : Path
         A run's folder has ``provenance.json`` in it; a sweep's has folders that do.
     """
-    if not folder.exists():
+    try:
+        content = list(folder.iterdir())  # at once: another run may put its own folder there
+    except FileNotFoundError:
         return True
-    if not folder.is_dir():
+    except NotADirectoryError:
         return False
-    is_run = (folder / "provenance.json").is_file() and not any(folder.glob("*/provenance.json"))
-    return is_run or not any(folder.iterdir())
+    is_run = "provenance.json" in [path.name for path in content]
+    has_points = any((path / "provenance.json").is_file() for path in content)
+    return not content or (is_run and not has_points)
 
 
 def replace_folder(
     new: Path, final: Path, replaceable: Callable[[Path], bool] = is_replaceable
 ) -> None:
-    """Put a whole folder in the place of an older one.
+    """Put a whole folder in the place of an older one, also where others do so at the same time.
 
     Parameters
     ----------
@@ -182,15 +217,20 @@ def replace_folder(
     FileExistsError
         If it may not.
     """
-    if not replaceable(final):
-        raise FileExistsError(f"{final} holds what was not written by this command")
     older = new.with_name(new.name + "-older")
-    if final.exists():
-        final.rename(older)
-    try:
-        new.rename(final)
-    except OSError:
-        if older.exists():
-            older.rename(final)
-        raise
+    for attempt in range(_REPLACEMENTS):
+        if not replaceable(final):
+            raise FileExistsError(f"{final} holds what was not written by this command")
+        with suppress(FileNotFoundError):
+            final.rename(older)
+        try:
+            new.rename(final)
+        except OSError as error:
+            if error.errno in (errno.EEXIST, errno.ENOTEMPTY) and attempt < _REPLACEMENTS - 1:
+                shutil.rmtree(older, ignore_errors=True)  # another run has put its own there
+                continue
+            if older.exists() and not final.exists():
+                older.rename(final)
+            raise
+        break
     shutil.rmtree(older, ignore_errors=True)
