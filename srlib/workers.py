@@ -6,9 +6,16 @@ import signal
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
-from contextlib import contextmanager, suppress
+from concurrent.futures import (
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+)
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import islice
 from multiprocessing import get_context
@@ -69,8 +76,30 @@ class Workers:
     stop: Callable[[bool], None]
 
 
-def _prepare(threads: int, of_bars: Any) -> None:
+_stopped: Any = None  # in a process of a pool, whether its tasks may still begin
+
+
+class _Pool(ProcessPoolExecutor):
+    """Processes that begin nothing once they are stopped, not even what they were given before.
+
+    A pool cannot take back the tasks in the queue of its processes.
+    """
+
+    def submit(self, task: Callable[..., Any], /, *arguments: Any, **settings: Any) -> Future[Any]:
+        """Hand over a task."""
+        return super().submit(_unless_stopped, task, *arguments, **settings)
+
+
+def _unless_stopped(task: Callable[..., Any], /, *arguments: Any, **settings: Any) -> Any:
+    if _stopped is not None and _stopped.value:
+        raise CancelledError("stopped before it began")
+    return task(*arguments, **settings)
+
+
+def _prepare(threads: int, of_bars: Any, stopped: Any) -> None:
     """Give a process its threads, the lock of all bars, its own session, an end with its parent."""
+    global _stopped
+    _stopped = stopped
     tqdm.set_lock(of_bars)
     for name in ("OMP", "OPENBLAS", "MKL", "NUMBA"):
         os.environ[f"{name}_NUM_THREADS"] = str(threads)
@@ -101,9 +130,11 @@ def processes(jobs: int, threads: int | None = None) -> Iterator[Workers]:
     """
     context = get_context("spawn")
     threads = threads or max(1, (os.cpu_count() or 1) // jobs)
-    pool = ProcessPoolExecutor(jobs, context, _prepare, (threads, context.RLock()))
+    stopped = context.RawValue("b", 0)  # without a lock, which a killed process would hold
+    pool = _Pool(jobs, context, _prepare, (threads, context.RLock(), stopped))
 
     def stop(at_once: bool) -> None:
+        stopped.value = 1
         try:
             if at_once:
                 raise KeyboardInterrupt
@@ -114,7 +145,8 @@ def processes(jobs: int, threads: int | None = None) -> Iterator[Workers]:
                 process.kill()
 
     try:
-        yield Workers(pool, 2 * jobs, stop)
+        # No more ahead than run: if a process dies, the pool loses all that was handed over.
+        yield Workers(pool, jobs, stop)
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 
@@ -209,3 +241,44 @@ def completed[Task: Hashable](
             raise ClusterGone("the scheduler is gone, or has forgotten the points")
         yield running.pop(future), future
         hand_over()
+
+
+def persevering[Task: Hashable](
+    place: Callable[[bool], AbstractContextManager[Workers]],
+    submit: Callable[[Executor, Task], Future[Any]],
+    tasks: Iterable[Task],
+    attempts: int,
+) -> Iterator[tuple[Task, Future[Any]]]:
+    """Tasks and their futures as `completed` has them; those whose process is lost are run again.
+
+    A pool that loses a process loses all that it was given. The last attempt of a task is alone,
+    so that the blame is its own: only then does its future have a `BrokenExecutor`.
+
+    Parameters
+    ----------
+    place : callable
+        Gives the workers; told whether one task is run alone.
+    submit, tasks
+        As of `completed`.
+    attempts : int
+        For each task, 1 or more.
+    """
+    lost: Counter[Task] = Counter()
+    left = list(tasks)
+    while left:
+        alone = [task for task in left if lost[task] == attempts - 1 > 0][:1]
+        settled = set()
+        with place(bool(alone)) as workers, stopped_by_ctrl_c(workers):
+            for task, future in completed(workers, submit, alone or left):
+                if isinstance(future.exception(), BrokenExecutor):
+                    lost[task] += 1
+                    if lost[task] < attempts:
+                        continue
+                settled.add(task)
+                yield task, future
+        left = [task for task in left if task not in settled]
+
+
+def lost_process(attempts: int) -> str:
+    """Say of a task that its process was lost in all attempts of `persevering`."""
+    return f"the process was lost {attempts} times, the last time alone: killed, or out of memory"
