@@ -1,6 +1,7 @@
 """YAML that people write, in bounds: its size, its depth, and no value that surprises."""
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -47,6 +48,11 @@ def load(text: str, *, texts: bool = False) -> Any:
         raise ValueError(f"{where}{error.problem or error.context}") from None
     except yaml.YAMLError as error:
         raise ValueError(str(error).splitlines()[0]) from None
+
+
+def dump(values: Mapping[str, Any]) -> str:
+    """Return the document from which `load` reads the same values, in their order."""
+    return yaml.dump(dict(values), Dumper=_Dumper, sort_keys=False, allow_unicode=True)
 
 
 def read(path: str | Path, *, texts: bool = False) -> Any:
@@ -134,6 +140,13 @@ class _Core(_Bounded, yaml.SafeLoader):
     yaml_implicit_resolvers: ClassVar[dict[Any, Any]] = {}
 
 
+class _Dumper(yaml.SafeDumper):
+    """Quotes what either version of YAML would take for another value than a text."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
 def _integer(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> int:
     text = node.value.replace("_", "")
     if len(text) > MAX_DIGITS + 1:  # a sign
@@ -156,6 +169,8 @@ for _tag, _pattern in {
     "float": r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)"
     r"|\.(nan|NaN|NAN)",
 }.items():
-    _Core.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(rf"(?:{_pattern})$"), None)
+    for _class in (_Core, _Dumper):
+        _compiled = re.compile(rf"(?:{_pattern})$")
+        _class.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", _compiled, None)
 _Core.add_constructor("tag:yaml.org,2002:int", _integer)
 _Core.add_constructor("tag:yaml.org,2002:float", _float)
