@@ -372,7 +372,9 @@ def file_parameters(declared: Mapping[str, Parameter]) -> list[str]:
     return [p.name for p in declared.values() if re.search(r"\b(CSV|YAML) files?\b", p.help)]
 
 
-def hash_inputs(parameters: Mapping[str, Any], names: Iterable[str]) -> dict[str, str]:
+def hash_inputs(
+    parameters: Mapping[str, Any], names: Iterable[str], place: Path | None = None
+) -> dict[str, str]:
     """Return the SHA-256 of each file that parameters name, by its path as given.
 
     A hash of confidential records lets anyone who knows all but one of them find that one, so it
@@ -384,16 +386,36 @@ def hash_inputs(parameters: Mapping[str, Any], names: Iterable[str]) -> dict[str
         Values by name.
     names : iterable of str
         Parameters that hold a path or a list of paths. Values that name no file are left out,
-        such as the empty text.
+        such as the empty text; a survey file ``acs:YEAR:STATE`` is downloaded unless it is here.
+    place : Path, optional
+        Folder that paths start from; the working folder if not given.
+
+    Raises
+    ------
+    UsageError
+        For a survey file that does not exist.
+    ConnectionError
+        For one that cannot be downloaded.
     """
     hashes = {}
     for name in names:
         value = parameters[name]
         for path in value if isinstance(value, list) else [value]:
-            if path and Path(path).is_file():
-                with open(path, "rb") as file:
+            found = _survey_file(path) if str(path).startswith("acs:") else Path(place or "", path)
+            if path and found.is_file():
+                with found.open("rb") as file:
                     hashes[str(path)] = hashlib.file_digest(file, "sha256").hexdigest()
     return hashes
+
+
+def _survey_file(data: str) -> Path:
+    # Imported here: it takes the time of pandas.
+    from srlib.acs import download_acs, parse_acs
+
+    try:
+        return download_acs(*parse_acs(data))
+    except ValueError as error:
+        raise UsageError(str(error)) from None
 
 
 def shown(path: Path) -> str:
