@@ -12,13 +12,12 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Executor, Future
-from contextlib import contextmanager, suppress
+from concurrent.futures import BrokenExecutor, Executor, Future
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -26,7 +25,6 @@ from typing import Any, ClassVar
 import jupytext
 import nbformat
 import papermill
-import yaml
 from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
 from nbformat import NotebookNode
@@ -34,12 +32,13 @@ from tqdm import tqdm
 from traitlets import default
 from traitlets.config import Config
 
-from srlib import confidential
+from srlib import confidential, yamls
 from srlib.files import (
     is_replaceable,
     make_private,
     remove_leftovers,
     replace_folder,
+    scratch_folder,
     temporary,
 )
 from srlib.parameters import (
@@ -51,12 +50,13 @@ from srlib.parameters import (
     shown,
 )
 from srlib.progress import TERMINAL
-from srlib.workers import completed, processes, stopped_by_ctrl_c
+from srlib.workers import Workers, lost_process, persevering, processes
 
 KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 PAIRING = {"formats": "ipynb,py:percent"}
 # Of a notebook's own sums, so that their last digits do not depend on the processors or --jobs.
 ONE_BLAS_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OPENBLAS", "MKL", "OMP")}
+ATTEMPTS = 2  # at a run whose process is lost
 
 
 class NotebookFailed(Exception):
@@ -70,7 +70,9 @@ class SourceChanged(NotebookFailed):
 class _OwnKernel(AsyncKernelManager):
     """The running interpreter's kernel, whatever kernels are installed elsewhere."""
 
-    started: ClassVar["_OwnKernel | None"] = None  # a process runs one notebook at a time
+    # A process runs one notebook at a time.
+    started: ClassVar["_OwnKernel | None"] = None
+    time_is_over: ClassVar[threading.Event] = threading.Event()
     peak_mb: float | None = None
 
     def format_kernel_cmd(self, extra_arguments: list[str] | None = None) -> list[str]:
@@ -88,6 +90,8 @@ class _OwnKernel(AsyncKernelManager):
         settings["env"] = settings["env"] | ONE_BLAS_THREAD
         await super()._async_launch_kernel(kernel_cmd, **settings)
         _OwnKernel.started = self
+        if self.time_is_over.is_set():  # there was nothing to kill yet
+            self.kill()
 
     def kill(self) -> None:
         """End the kernel's process at once; whatever it computes is lost."""
@@ -177,6 +181,17 @@ class _Stages:
         self._executed, self._since = False, now
 
 
+@contextmanager
+def _quiet_when_broken_off() -> Iterator[None]:
+    """Do not show what tasks that wait for the kernel complain of when it is taken from them."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        for name in ("asyncio", "tornado"):
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+        raise
+
+
 def _execute(
     source: Path,
     text: bytes,
@@ -195,10 +210,11 @@ def _execute(
     logging.getLogger("papermill").setLevel(logging.ERROR)
     notebook = jupytext.reads(text.decode("utf-8"), fmt="py")
     stages = _Stages(source.stem)
-    with _terminal_named(bar) as has_bar, tempfile.TemporaryDirectory(prefix="srlib-") as sockets:
+    with _terminal_named(bar) as has_bar, scratch_folder() as scratch, _quiet_when_broken_off():
         # Kernels that start together race for ports, and for sockets with jupyter_client's own
         # names, which lie in the working folder.
-        sockets_only = {"transport": "ipc", "ip": f"{sockets}/kernel"} if os.name != "nt" else {}
+        kernel = {"connection_file": f"{scratch}/kernel.json"}
+        kernel |= {"transport": "ipc", "ip": f"{scratch}/kernel"} if os.name != "nt" else {}
         hooks = {"on_cell_start": stages.start_cell, "on_cell_executed": stages.complete_cell}
         told = hooks if lines and bar is not None and not has_bar else {}
         papermill.execute_notebook(
@@ -213,7 +229,7 @@ def _execute(
             cwd=cwd,
             **told,
             kernel_manager_class=_OwnKernel,
-            config=Config({"KernelManager": sockets_only}),
+            config=Config({"KernelManager": kernel}),
         )
     stages.end()
 
@@ -221,7 +237,7 @@ def _execute(
 @contextmanager
 def _time_limit(seconds: float | None) -> Iterator[threading.Event]:
     """Kill the kernel when the time is over; yield whether it was."""
-    over = threading.Event()
+    over = _OwnKernel.time_is_over = threading.Event()
 
     def end() -> None:
         over.set()
@@ -295,9 +311,9 @@ def _other_question(folder: Path, request: Request) -> str:
     """Return what in a folder must not be replaced; empty where it answers the same question."""
     try:
         provenance = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
-        parameters = yaml.safe_load((folder / "parameters.yaml").read_text(encoding="utf-8"))
+        parameters = yamls.read(folder / "parameters.yaml")
         earlier = _question(parameters, provenance.get("inputs", {}))
-    except (OSError, ValueError, AttributeError, yaml.YAMLError):
+    except (OSError, ValueError, AttributeError):
         return "is not the folder of a run"
     if "inputs" not in provenance:
         return "holds a report that does not say what its files contained"
@@ -481,8 +497,8 @@ def run(
     def check_source(text: bytes) -> None:
         if source_hash(text) != source:
             raise SourceChanged("the notebook or the library was changed after the start")
-        found = hash_inputs({"inputs": [str(place / path) for path in request.inputs]}, ["inputs"])
-        changed = [path for path, h in request.inputs.items() if found.get(str(place / path)) != h]
+        found = hash_inputs({"inputs": list(request.inputs)}, ["inputs"], place)
+        changed = [path for path, h in request.inputs.items() if found.get(path) != h]
         if changed:
             raise SourceChanged(f"changed after the start: {', '.join(changed)}")
 
@@ -519,16 +535,13 @@ def run(
 
     try:
         check_source(text)
-        (folder / "parameters.yaml").write_text(
-            yaml.safe_dump(dict(request.parameters), sort_keys=False, allow_unicode=True),
-            encoding="utf-8",
-        )
+        (folder / "parameters.yaml").write_text(yamls.dump(request.parameters), encoding="utf-8")
         with _time_limit(time_limit) as over:
             try:
                 _execute_into(notebook, text, request, folder, final, place, bar)
             except Exception as error:
                 if over.is_set():
-                    raise NotebookFailed(f"longer than {time_limit:g} s, in {error}") from error
+                    raise NotebookFailed(f"longer than {time_limit:g} s: {error}") from error
                 raise
         check_source(notebook.read_bytes())
         confidential.list_files(folder, request.parameters, {"inputs": request.inputs})
@@ -564,6 +577,8 @@ def run_all(
 ) -> Iterator[Path | NotebookFailed]:
     """Execute papers, several at a time, each free to use all processors.
 
+    Papers whose process is lost are run once more, each by itself.
+
     Parameters
     ----------
     root : Path
@@ -583,25 +598,28 @@ def run_all(
     if jobs == 1:
         yield from (_outcome(root, request, outputs, 0) for request in requests)
         return
-    left = list(range(len(requests)))
+
+    def place(alone: bool) -> AbstractContextManager[Workers]:
+        return processes(1 if alone else jobs, os.cpu_count())
 
     def submit(executor: Executor, i: int) -> Future[Path | NotebookFailed]:
         return executor.submit(_outcome, root, requests[i], outputs, 1 + i)
 
     shown = sys.stderr.isatty()
-    with (
-        tqdm(total=len(requests), desc="papers", unit="paper", disable=not shown) as bar,
-        processes(jobs, os.cpu_count()) as workers,
-        stopped_by_ctrl_c(workers),
-    ):
-        for i, future in completed(workers, submit, left[:]):
-            left.remove(i)
-            bar.update(1)
-            if error := future.exception():
-                yield NotebookFailed(f"{requests[i].paper}: {_described(error)}")
-            else:
-                yield future.result()
-    yield from (NotebookFailed(f"{requests[i].paper}: not run, as processes died") for i in left)
+    try:
+        with tqdm(total=len(requests), desc="papers", unit="paper", disable=not shown) as bar:
+            for i, future in persevering(place, submit, range(len(requests)), ATTEMPTS):
+                bar.update(1)
+                error, paper = future.exception(), requests[i].paper
+                if isinstance(error, BrokenExecutor):
+                    yield NotebookFailed(f"{paper}: {lost_process(ATTEMPTS)}")
+                elif error:
+                    yield NotebookFailed(f"{paper}: {_described(error)}")
+                else:
+                    yield future.result()
+    finally:
+        for request in requests:  # of processes that were killed
+            remove_leftovers(outputs.resolve() / request.paper, request.profile)
 
 
 def _outcome(root: Path, request: Request, outputs: Path, bar: int | None) -> Path | NotebookFailed:

@@ -1,20 +1,25 @@
 """Runs beside each other, and runs that are broken off."""
 
+import asyncio
+import hashlib
 import json
+import logging
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import nbformat
 import pytest
 import toy
 
-from srlib import files, run
-from srlib.parameters import resolve
+from srlib import acs, files, run, yamls
+from srlib.parameters import UsageError, resolve
 from srlib.run import _failure
 
 SLOW = """import os, sys, time
@@ -83,8 +88,9 @@ def test_two_at_once_and_one_interrupted(
     (mark,) = project.glob("broken/toy/.tmp-*/kernel")
     kernel = int(mark.read_text().split()[0])
     broken.send_signal(signal.SIGINT)
-    broken.communicate(timeout=60)
+    told = broken.communicate(timeout=60)[0].splitlines()
     assert broken.returncode == 1
+    assert [line for line in told if line] == ["Aborted!"]
     assert list((project / "broken/toy").iterdir()) == []
     wait_until(lambda: not alive(kernel))
     assert {p.name for p in project.iterdir()} == {
@@ -188,6 +194,133 @@ def test_runs_on_files_are_for_their_owner(tmp_path: Path, monkeypatch: pytest.M
     assert 0 not in modes[1]
 
 
+@toy.posix
+def test_a_paper_that_ends_its_process_fails_alone(tmp_path: Path) -> None:
+    ends = "import os, signal, time; os.kill(os.getppid(), signal.SIGKILL); time.sleep(60)"
+    project = toy.make(tmp_path, toy.TEXT.replace('Path("started").touch()', ends))
+    (project / "notebooks/other.py").write_text(toy.TEXT, encoding="utf-8")
+    requests = [resolve(project, "toy"), resolve(project, "other")]
+    lost, folder = sorted(run.run_all(project, requests, project / "out", jobs=2), key=str)[::-1]
+    assert (
+        str(lost)
+        == "toy: the process was lost 2 times, the last time alone: killed, or out of memory"
+    )
+    assert folder == project / "out/other/default"
+    assert list((project / "out/toy").iterdir()) == []
+
+
+def test_a_time_limit_that_ends_before_the_kernel_runs_counts(tmp_path: Path) -> None:
+    project = toy.make(tmp_path)
+    with pytest.raises(run.NotebookFailed, match=r"toy: longer than 0\.001 s: before its first"):
+        run.run(project, resolve(project, "toy"), project / "outputs", time_limit=0.001, bar=None)
+    assert [p.name for p in (project / "outputs/toy").iterdir()] == ["default.failed"]
+
+
+@toy.posix
+def test_a_killed_process_holds_no_lock(tmp_path: Path) -> None:
+    holds = "import sys; from pathlib import Path; from srlib.files import locked\n"
+    holds += "with locked(Path(sys.argv[1])) as is_mine: print(is_mine, flush=True); input()"
+    path = tmp_path / ".lock-x"
+    process = subprocess.Popen(
+        [sys.executable, "-c", holds, str(path)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    with process:
+        assert process.stdout
+        assert process.stdout.readline() == "True\n"
+        with files.locked(path) as is_mine:
+            assert not is_mine
+        process.kill()
+    assert path.exists()
+    with files.locked(path) as is_mine:
+        assert is_mine
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("moment", ["aside", "into place"])
+def test_folders_that_are_replaced_at_the_same_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    """Another run puts its folder aside, or its own into place, just before this one does."""
+    final, new = tmp_path / "default", tmp_path / ".tmp-default-x"
+    for folder in (final, new):
+        folder.mkdir()
+        (folder / "provenance.json").write_text(folder.name)
+    rename, others = Path.rename, [moment]
+
+    def meanwhile(path: Path, target: Path) -> Path:
+        if path == final and others == ["aside"]:
+            others.clear()
+            rename(path, tmp_path / "away")
+        if path == new and others == ["into place"]:
+            others.clear()
+            target.mkdir()
+            (target / "provenance.json").write_text("another")
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", meanwhile)
+    files.replace_folder(new, final)
+    assert (final / "provenance.json").read_text() == new.name
+    assert {p.name for p in tmp_path.iterdir()} <= {"default", "away"}
+
+
+@toy.posix
+def test_scratch_folders_are_private_and_those_of_the_dead_are_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    with files.scratch_folder() as mine:
+        dead = mine.with_name(mine.name.replace(f"-{os.getpid()}-", f"-{gone.pid}-"))
+        dead.mkdir()
+        (tmp_path / "kept").mkdir()
+        assert len(str(mine / "kernel-5")) - len(str(tmp_path)) < 55
+        assert mine.stat().st_mode & 0o077 == 0
+        with files.scratch_folder() as second:
+            assert {mine, second, tmp_path / "kept"} == set(tmp_path.iterdir())
+    assert [path.name for path in tmp_path.iterdir()] == ["kept"]
+
+
+def test_a_survey_file_counts_by_its_contents(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    declared = 'data: str = ""  # CSV file of records; acs:2012:nc to download\nseed: int = 1'
+    project = toy.make(tmp_path, toy.TEXT.replace("seed: int = 1", declared))
+    monkeypatch.setattr(acs, "user_cache_dir", lambda name: str(tmp_path / name))
+    cached = tmp_path / "srlib/acs/2012/csv_pnc.zip"
+    cached.parent.mkdir(parents=True)
+    cached.write_bytes(b"zip")
+    request = resolve(project, "toy", overrides=[("data", "acs:2012:nc")])
+    assert request.inputs == {"acs:2012:nc": hashlib.sha256(b"zip").hexdigest()}
+    monkeypatch.setattr(run, "_execute_into", lambda *_: None)
+    folder = run.run(project, request, project / "outputs", with_report=False)
+    assert json.loads((folder / "provenance.json").read_text())["inputs"] == request.inputs
+    cached.write_bytes(b"another")
+    with pytest.raises(run.SourceChanged, match="changed after the start: acs:2012:nc"):
+        run.run(project, request, project / "outputs", with_report=False)
+    with pytest.raises(UsageError, match="must be acs:YEAR:STATE"):
+        resolve(project, "toy", overrides=[("data", "acs:2012:zz")])
+
+
+def test_a_damaged_folder_is_no_run_and_parameters_are_read_as_they_were_written(
+    tmp_path: Path,
+) -> None:
+    project = toy.make(tmp_path)
+    names = ["1e-3", "0o7", "010", "1:30", "yes", "", "a: b", "~", "2020-01-01"]
+    request = resolve(project, "toy")
+    request = replace(request, parameters={**request.parameters, "names": names, "more": names})
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (folder / "provenance.json").write_text('{"inputs": {}}')
+    (folder / "parameters.yaml").write_text(yamls.dump(request.parameters), encoding="utf-8")
+    assert yamls.read(folder / "parameters.yaml") == request.parameters
+    assert run._other_question(folder, request) == ""
+    for damaged in ("a: [", "5", "[" * 3000, "a: !!timestamp x", "\x00"):
+        (folder / "parameters.yaml").write_text(damaged, encoding="utf-8")
+        assert run._other_question(folder, request) == "is not the folder of a run"
+
+
 def test_a_kernel_that_dies_is_a_failed_run(
     tmp_path: Path, start: Callable[..., subprocess.Popen[str]]
 ) -> None:
@@ -272,3 +405,27 @@ def test_the_cell_in_which_a_kernel_died_at_once_is_named() -> None:
         cell.metadata["papermill"] = {"start_time": started}
     failure = _failure(nbformat.v4.new_notebook(cells=cells), RuntimeError("gone"))
     assert failure == "code cell 2 (under 'Title'): RuntimeError: gone"
+
+
+def test_what_is_broken_off_complains_of_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    """Python logs of a task that failed and that nobody asked any more, with a traceback."""
+
+    async def fails() -> None:
+        raise RuntimeError("socket gone")
+
+    async def broken_off() -> None:
+        task = asyncio.create_task(fails())
+        await asyncio.sleep(0)
+        del task
+        raise KeyboardInterrupt
+
+    levels = {name: logging.getLogger(name).level for name in ("asyncio", "tornado")}
+    try:
+        with pytest.raises(KeyboardInterrupt), run._quiet_when_broken_off():
+            asyncio.run(broken_off())
+        asyncio.run(asyncio.sleep(0))
+        logging.getLogger("asyncio").critical("Task exception was never retrieved")
+        assert capfd.readouterr().err == ""
+    finally:
+        for name, level in levels.items():
+            logging.getLogger(name).setLevel(level)
