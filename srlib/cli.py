@@ -2,6 +2,7 @@
 
 import csv
 import json
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,6 +13,7 @@ import click
 
 from srlib.confidential import of_users_file, texts, without_values
 from srlib.parameters import (
+    LARGEST,
     SHIPPED,
     UsageError,
     file_parameters,
@@ -309,6 +311,24 @@ def _folder_name(root: Path, text: str) -> str:
     return f"released_{name}" if name in find_profiles(root, "assess") else name
 
 
+class _Seconds(click.FloatRange):
+    """A time that a clock can wait for; ranges let NaN pass."""
+
+    name = "seconds"
+
+    def __init__(self) -> None:
+        super().__init__(0, LARGEST, min_open=True)
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, context: click.Context | None
+    ) -> Any:
+        """Return the number."""
+        number = super().convert(value, param, context)
+        if math.isnan(number):
+            self.fail("NaN is no number of seconds.", param, context)
+        return number
+
+
 @main.command()
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--jobs", type=click.IntRange(1), default=1, help="Points that run at a time.")
@@ -316,8 +336,9 @@ def _folder_name(root: Path, text: str) -> str:
 @click.option("--shard", default="1/1", help="i/n: every n-th point from the i-th on.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
 @click.option("--retry-failed", is_flag=True, help="Run points again that failed before.")
-@click.option("--time-limit", type=click.FloatRange(0, min_open=True), help="Seconds a point.")
+@click.option("--time-limit", type=_Seconds(), help="Seconds a point.")
 @click.option("--reports", is_flag=True, help="Write the HTML report of each point.")
+@click.option("--show-values", is_flag=True, help=_SHOW_VALUES)
 @click.option(
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
@@ -332,6 +353,7 @@ def sweep(
     retry_failed: bool,
     time_limit: float | None,
     reports: bool,
+    show_values: bool,
     output: Path | None,
 ) -> None:
     """Run a notebook at all points of a sweep FILE; what is done already is not repeated."""
@@ -341,6 +363,12 @@ def sweep(
     root = find_root(Path.cwd())
     plan = sweeps.read_sweep(root, file, output or find_outputs(root, Path.cwd()))
     points = sweeps.shard(plan.points, shard)
+    wrong = {
+        f"{file}: {_told(error, parameters, show_values)}": None
+        for parameters, error in sweeps.wrong_inputs(plan, points)
+    }
+    if wrong:
+        raise UsageError("\n".join(wrong))
     if dry_run:
         click.echo(sweeps.describe(plan, points, jobs))
         return

@@ -31,10 +31,14 @@ def check(paper: str, parameters: Mapping[str, Any]) -> None:
     OSError
         For a file that cannot be opened.
     """
-    if paper in CHECKS:
-        names = inspect.signature(CHECKS[paper]).parameters
-        if set(names) <= set(parameters):
-            CHECKS[paper](**{name: parameters[name] for name in names})
+    if arguments := checked(paper, parameters):
+        CHECKS[paper](**arguments)
+
+
+def checked(paper: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those parameters that `check` looks at; none where nothing is checked."""
+    names = inspect.signature(CHECKS[paper]).parameters if paper in CHECKS else {}
+    return {name: parameters[name] for name in names} if set(names) <= set(parameters) else {}
 
 
 def _hu_reiter_wang(

@@ -11,15 +11,16 @@ import hashlib
 import io
 import itertools
 import json
+import math
 import os
 import re
 import shutil
 import sys
 import threading
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import BrokenExecutor, Executor, Future
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,7 +45,7 @@ from srlib.parameters import (
     resolve,
     unknown,
 )
-from srlib.workers import cluster, completed, processes, stopped_by_ctrl_c
+from srlib.workers import Workers, cluster, lost_process, persevering, processes
 
 if TYPE_CHECKING:  # a second of CPU, for each process that runs points
     import pandas as pd
@@ -57,7 +58,9 @@ DONE, FAILED, OPEN = "done", "failed", "open"
 MOST_ATTEMPTS = 3
 CHANGED = "the notebook, the library or a file of data was changed after the start"
 LOCKED = "another sweep runs it"
-LOST = f"the process was lost {MOST_ATTEMPTS} times, the last time alone: killed, or out of memory"
+MOST_POINTS = 100_000  # each has a folder
+LARGEST_SEED = 2**53  # of replicates; as a float, too, it stays the number that it is
+LOST = lost_process(MOST_ATTEMPTS)
 ONE_AT_A_TIME = threading.Lock()  # a process runs one notebook at a time
 
 
@@ -264,8 +267,13 @@ def _rows(content: Mapping[str, Any], file: Path) -> list[dict[str, Any]]:
         raise UsageError(f"{file}: replicates is {replicates!r}; it must be 1 or more")
     if not (type(seed) is int and seed >= 0):
         raise UsageError(f"{file}: seed is {seed!r}; it must be 0 or more")
+    sizes = [len(values) for values in grid.values()]
+    sizes += [*(len(values) for values in together.values())][:1]
+    n_points = math.prod([*sizes, len(points), replicates or 1])
+    if n_points > MOST_POINTS:
+        raise UsageError(f"{file}: {n_points:,} points; a sweep has at most {MOST_POINTS:,}")
     seeds = [
-        {"seed": int(stream(seed, f"replicate {i}").integers(2**31))}
+        {"seed": int(stream(seed, f"replicate {i}").integers(LARGEST_SEED))}
         for i in range(replicates or 0)
     ] or [{}]
     parts = [
@@ -326,6 +334,32 @@ def shard(points: Iterable[Point], part: str) -> list[Point]:
     if not found or not 1 <= int(found[1]) <= int(found[2]):
         raise UsageError(f"shard is {part!r}; it must be i/n with i from 1 to n")
     return list(points)[int(found[1]) - 1 :: int(found[2])]
+
+
+def wrong_inputs(
+    sweep: Sweep, points: Iterable[Point]
+) -> Iterator[tuple[Mapping[str, Any], Exception]]:
+    """Check what points that are not done read of their users, as `inputs.check` does for a run.
+
+    Points that read the same are checked once.
+
+    Yields
+    ------
+    (parameters, error)
+        Of the first of the points that read the same, where something is wrong.
+    """
+    from srlib import inputs
+
+    different = {
+        json.dumps([inputs.checked(sweep.paper, point.parameters), point.inputs]): point.parameters
+        for point in reversed(list(points))
+        if sweep.status(point) != DONE
+    }
+    for parameters in reversed(different.values()):
+        try:
+            inputs.check(sweep.paper, parameters)
+        except (ValueError, OSError) as error:
+            yield parameters, error
 
 
 # --------------------------------------------------------------------------------------- running
@@ -422,11 +456,15 @@ def run_sweep(
         print(f"{sweep.name}: removed {name}, left by a run that was killed", file=sys.stderr)
     settings: dict[str, Any] = {"with_report": with_report, "time_limit": time_limit}
     settings |= {"retry_failed": retry_failed, "cwd": Path.cwd()}
-    attempts: Counter[str] = Counter()
+    named = {point.name: point for point in left}
     failed = changed = 0
     elsewhere: list[Point] = []
 
-    def submit(executor: Executor, point: Point) -> Future[str]:
+    def place(alone: bool) -> AbstractContextManager[Workers]:
+        return cluster(scheduler) if scheduler else processes(1 if alone else jobs)
+
+    def submit(executor: Executor, name: str) -> Future[str]:
+        point = named[name]
         profile = f"{sweep.name}/{point.name}"
         request = Request(
             sweep.paper, profile, point.parameters, point.varied, point.inputs, source=sweep.source
@@ -439,28 +477,18 @@ def run_sweep(
     )  # fmt: skip
     write_index(sweep)
     try:
-        while left:
-            alone = [point for point in left if attempts[point.name] == MOST_ATTEMPTS - 1][:1]
-            settled: set[str] = set()
-            place = cluster(scheduler) if scheduler else processes(1 if alone else jobs)
-            with place as workers, stopped_by_ctrl_c(workers):
-                for point, future in completed(workers, submit, alone or left):
-                    failure = _failure(future)
-                    if failure is LOST and (attempts[point.name] + 1) < MOST_ATTEMPTS:
-                        attempts[point.name] += 1
-                        continue
-                    if failure == CHANGED:
-                        changed += 1
-                    elif failure == LOCKED:
-                        elsewhere.append(point)
-                    elif failure:
-                        failed += 1
-                        _keep_failure(sweep, point, failure)
-                        tqdm.write(f"{point.name}: {failure.splitlines()[0]}", file=sys.stderr)
-                    settled.add(point.name)
-                    bar.update(1)
-                    bar.set_postfix(failed=failed)
-            left = [point for point in left if point.name not in settled]
+        for name, future in persevering(place, submit, named, MOST_ATTEMPTS):
+            failure = _failure(future)
+            if failure == CHANGED:
+                changed += 1
+            elif failure == LOCKED:
+                elsewhere.append(named[name])
+            elif failure:
+                failed += 1
+                _keep_failure(sweep, named[name], failure)
+                tqdm.write(f"{name}: {failure.splitlines()[0]}", file=sys.stderr)
+            bar.update(1)
+            bar.set_postfix(failed=failed)
     finally:
         bar.close()
         remove_leftovers(sweep.folder)  # of processes that this one has killed
@@ -613,7 +641,8 @@ def load(folder: Path, table: str | None = None) -> "pd.DataFrame":
     -------
     DataFrame
         Swept parameters first (named ``parameter_...`` where the table has a column of the name),
-        then the table's columns, then point, seconds and git_commit.
+        then the table's columns, then point and git_commit. How long points took is in
+        ``index.csv``: all else is the same whenever and wherever they are run.
 
     Raises
     ------
@@ -664,8 +693,7 @@ def _of_point(path: Path, table: str | None) -> "pd.DataFrame | None":
         label = f"parameter_{name}" if name in frame else name
         entry = single if isinstance(single, str | int | float | bool) else json.dumps(single)
         frame.insert(position, label, entry)
-    behind = {key: provenance.get(key) for key in ("seconds", "git_commit")}
-    return frame.assign(point=path.name, **behind)
+    return frame.assign(point=path.name, git_commit=provenance.get("git_commit"))
 
 
 def gather(folder: Path, table: str | None = None) -> "pd.DataFrame":
@@ -685,7 +713,7 @@ def gather(folder: Path, table: str | None = None) -> "pd.DataFrame":
     """
     frame = load(folder, table)
     path = Path(folder) / f"{table or 'results'}.csv"
-    if not _written_here(path, ("point", "seconds", "git_commit")):
+    if not _written_here(path, ("point", "git_commit")):
         raise ValueError(f"{path} is there already and was not gathered from points; move it away")
     write_whole(path, frame.to_csv(index=False))
     mark_confidential(folder, path.name, f"tables/{table}.csv" if table else "results.json")

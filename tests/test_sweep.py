@@ -4,18 +4,22 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
 import pandas as pd
 import pytest
 import toy
+from click.testing import CliRunner
 from toy import MARK, SLOW, executed, running, wait_until
 
-from srlib import sweep
+from srlib import inputs, sweep
+from srlib.cli import main
 from srlib.parameters import UsageError
 
 
@@ -93,6 +97,11 @@ def test_names_change_with_notebook_and_parameters_only(project: Path) -> None:
         ("grid: {n: [1]}\npoints: [{n: 2}]", "n varies in two places"),
         ("points: [1]", "points must be a list of mappings"),
         ("replicates: 0", "replicates is 0"),
+        ("replicates: 100001", "100,001 points; a sweep has at most 100,000"),
+        (
+            "replicates: 10000\ngrid: {n: [1, 2, 3]}\nzip: {share: [0.1, 0.2, 0.3, 0.4]}",
+            "120,000 points; a sweep has at most",
+        ),
         ("points: [{n: 1}, {n: 1}]", "occur twice"),
         ("profile: nothing", "unknown profile"),
         ("base: {output_dir: x}", "unknown parameter 'output_dir'"),
@@ -118,6 +127,52 @@ def test_what_is_wrong_is_said_before_anything_starts(
 ) -> None:
     with pytest.raises(UsageError, match=message):
         read(project, text + "\n")
+
+
+def test_seeds_of_many_replicates_differ() -> None:
+    rows = sweep._rows({"replicates": sweep.MOST_POINTS}, Path("x.yaml"))
+    assert len({row["seed"] for row in rows}) == sweep.MOST_POINTS
+    assert all(row["seed"] == int(float(row["seed"])) for row in rows)
+
+
+@pytest.mark.parametrize("limit", ["nan", "inf", "1e400", "0", "-1", "x"])
+def test_a_time_limit_is_a_number_of_seconds(
+    project: Path, monkeypatch: pytest.MonkeyPatch, limit: str
+) -> None:
+    monkeypatch.chdir(project)
+    file = write(project, "grid: {n: [1]}\n")
+    found = CliRunner().invoke(main, ["sweep", str(file), "--dry-run", "--time-limit", limit])
+    assert found.exit_code == 2
+    assert "Invalid value for '--time-limit'" in found.output
+
+
+def test_wrong_files_are_said_once_before_any_point_starts(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(project)
+    read: list[str] = []
+
+    def check(*, data: str, names: list[str]) -> None:
+        read.append(data)
+        if data == "wrong.csv":
+            raise ValueError(f"job is 'CANARY' (line 2), names are {names}")
+
+    monkeypatch.setitem(inputs.CHECKS, "toy", check)
+    started: list[object] = []
+    monkeypatch.setattr(sweep, "run_sweep", lambda *_, **__: started.append(1) or 0)
+    text = "grid: {n: [1, 2], share: [0.1, 0.5], data: [right.csv, wrong.csv]}\n"
+    file = write(project, text)
+    for options in ([], ["--dry-run"]):
+        read.clear()
+        found = CliRunner().invoke(main, ["sweep", str(file), *options])
+        assert found.exit_code == 2
+        assert found.output.count("(line 2)") == 1
+        assert "CANARY" not in found.output
+        assert read == ["right.csv", "wrong.csv"]
+    assert "CANARY" in CliRunner().invoke(main, ["sweep", str(file), "--show-values"]).output
+    assert started == []
+    assert CliRunner().invoke(main, ["sweep", str(file), "--shard", "1/2"]).exit_code == 0
+    assert started == [1]
 
 
 @pytest.mark.parametrize(
@@ -347,8 +402,14 @@ def in_its_first_point(project: Path, text: str) -> tuple[subprocess.Popen[str],
 
 
 @toy.posix
-def test_killed_at_once_and_resumed(project: Path) -> None:
+def test_killed_at_once_and_resumed(
+    project: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
     """kill -9 of the whole sweep in the middle of a point: its kernel goes, nothing half stays."""
+    # A short name: those of sockets are bounded.
+    scratch = Path(tempfile.mkdtemp(dir="/tmp"))
+    request.addfinalizer(lambda: shutil.rmtree(scratch))
+    monkeypatch.setenv("TMPDIR", str(scratch))
     process, file, kernel = in_its_first_point(project, "grid: {n: [1, 2]}\n")
     process.kill()
     process.communicate(timeout=30)
@@ -356,10 +417,12 @@ def test_killed_at_once_and_resumed(project: Path) -> None:
     assert list(project.glob("outputs/toy/sweep_x/n=*")) == []
     (left,) = project.glob("outputs/toy/sweep_x/.tmp-n=1-*")
     wait_until(lambda: not _alive(int(left.name.split("-")[-2])))
+    assert [path.name[:11] for path in scratch.iterdir()] == [".tmp-srlib-"]
     (project / "go").touch()
     found = run(project, file)
     assert found.returncode == 0, found.stderr
     assert f"removed {left.name}, left by a run that was killed" in found.stderr
+    assert list(scratch.iterdir()) == []
     assert not list(project.glob("outputs/toy/sweep_x/.*"))
     assert executed(project) == ["1 0.5", "1 0.5", "2 0.5"]
 
@@ -381,14 +444,13 @@ def test_a_killed_kernel_is_a_failed_point_and_the_next_one_runs(project: Path) 
 def test_interrupted_points_finish_and_the_rest_stays_open(project: Path) -> None:
     process, _, _ = in_its_first_point(project, "grid: {n: [1, 2, 3, 4]}\n")
     process.send_signal(signal.SIGINT)
-    time.sleep(0.5)
+    assert "what runs is finished" in (process.stderr or sys.stdin).readline()
     (project / "go").touch()
-    _, told = process.communicate(timeout=120)
+    process.communicate(timeout=120)
     assert process.returncode == 1
-    assert "what runs is finished" in told
     status = pd.read_csv(project / "outputs/toy/sweep_x/index.csv")["status"].tolist()
-    assert status[0] == "done"
-    assert status[-1] == "open"
+    assert status == ["done", "open", "open", "open"]
+    assert executed(project) == ["1 0.5"]
 
 
 @toy.posix
@@ -498,21 +560,21 @@ def test_index_of_many_points(project: Path) -> None:
 
 def test_collecting_puts_parameters_before_and_provenance_behind(tmp_path: Path) -> None:
     for i in range(200):
-        point = tmp_path / f"p={i}-abc"
+        point = tmp_path / "sweep" / f"p={i}-abc"
         (point / "tables").mkdir(parents=True)
-        provenance = {"status": "complete", "seconds": 1.0, "git_commit": "c"}
+        provenance = {"status": "complete", "seconds": 1.0 + i, "git_commit": "c"}
         provenance["changed_parameters"] = {"p": [i], "value": i}
         (point / "provenance.json").write_text(json.dumps(provenance))
         (point / "tables/t.csv").write_text("value,x\n1,2\n")
     began = time.process_time()
-    frame = sweep.load(tmp_path, "t")
+    frame = sweep.load(tmp_path / "sweep", "t")
     assert time.process_time() - began < 5
     assert frame.columns.tolist() == [
-        "p", "parameter_value", "value", "x", "point", "seconds", "git_commit",
+        "p", "parameter_value", "value", "x", "point", "git_commit",
     ]  # fmt: skip
     assert sorted(frame["p"]) == list(range(200))
     with pytest.raises(ValueError, match="no finished point has it"):
-        sweep.load(tmp_path, "u")
+        sweep.load(tmp_path / "sweep", "u")
     with pytest.raises(ValueError, match="has no finished point"):
         sweep.load(tmp_path / "nothing")
 
