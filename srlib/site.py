@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
-import yaml
 from markupsafe import Markup
 from nbformat import NotebookNode
 
-from srlib import confidential, report
+from srlib import confidential, report, yamls
 from srlib.files import replace_folder, temporary, write_whole
 from srlib.parameters import UsageError, find_papers, find_profiles, read_mapping, shown
 
@@ -212,7 +211,7 @@ def _entry(root: Path, outputs: Path, name: str) -> tuple[Entry, dict[str, bytes
     )
     contents = {
         f"{name}.ipynb": nbformat.writes(notebook).encode(),
-        "parameters.yaml": yaml.safe_dump(parameters, sort_keys=False, allow_unicode=True).encode(),
+        "parameters.yaml": yamls.dump(parameters).encode(),
         **{f"tables/{table.name}": table.read_bytes() for table in tables},
     }
     return entry, {entry.page: page.encode(), entry.download: _zipped(contents)}

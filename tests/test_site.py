@@ -11,7 +11,7 @@ import pytest
 import toy
 from click.testing import CliRunner
 
-from srlib import report, site
+from srlib import report, site, yamls
 from srlib.cli import main
 
 
@@ -42,6 +42,7 @@ def test_index_tells_finding_ledger_and_what_is_missing(built: Path) -> None:
     assert "printed numbers checked 3 match 2 differ, explained 1 skipped: other data" in told
     assert "Not run yet: srlib run other --profile default" in told
     assert "Not run yet: other." in told
+    assert "tables/values.csv. Tables carry texts as they are: a spreadsheet may take" in told
     assert "How does it grow? Not run yet: srlib sweep params/toy/sweep_size.yaml" in told
 
 
@@ -87,6 +88,16 @@ def test_nothing_confidential_leaves(tmp_path: Path) -> None:
         assert "record 12" not in content
         assert "people" not in content
         assert "secret in years" not in content
+
+
+def test_parameters_of_a_download_are_read_as_they_were(tmp_path: Path) -> None:
+    root = toy.make(tmp_path)
+    run = toy.finished(root / "outputs")
+    values = {"n": 5, "names": ["1e3", "0o10", "yes"], "share": 1e-9}
+    (run / "parameters.yaml").write_text(yamls.dump(values), encoding="utf-8")
+    index, _ = site.write(root, root / "outputs")
+    with zipfile.ZipFile(index.with_name("toy.zip")) as archive:
+        assert yamls.load(archive.read("parameters.yaml").decode()) == values
 
 
 def test_a_sweep_shows_its_newest_picture(project: Path) -> None:
