@@ -189,6 +189,8 @@ def is_replaceable(folder: Path) -> bool:
     folder : Path
         A run's folder has ``provenance.json`` in it; a sweep's has folders that do.
     """
+    if not folder.exists():  # also where there can be none
+        return True
     try:
         content = list(folder.iterdir())  # at once: another run may put its own folder there
     except FileNotFoundError:
