@@ -45,7 +45,7 @@ BLOCK, BLOCK_OF_ONE, INNER = 8192, 1 << 16, 256
 TILE, DEVICE_TILE, DEVICE_NUMBERS = (128, 128), (512, BLOCK), 1 << 26
 # Into how many parts records are divided among threads, whatever their number, and the records that
 # are worth a part of their own.
-FEWEST_PARTS, MOST_PARTS, ROWS_OF_PART = 2, 16, 20
+FEWEST_PARTS, MOST_PARTS, ROWS_OF_PART = 2, 16, 25
 # What cell probabilities are multiplied by: float32 reaches from 1e-38 to 1e38.
 SCALE = 1e24
 # The smallest number of float32 with all its digits; less is lost.
