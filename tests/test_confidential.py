@@ -13,6 +13,7 @@ import yaml
 from click.testing import CliRunner, Result
 
 from srlib import confidential, site
+from srlib import sweep as sweeps
 from srlib.cli import main
 from srlib.parameters import find_root
 
@@ -164,17 +165,22 @@ def lacking(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_failing_run_names_the_place_and_no_value(lacking: Path) -> None:
+def test_a_failing_run_names_the_place_and_no_value(
+    lacking: Path, root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     base = {"data": f"{lacking}/people.csv", "schema": f"{lacking}/schema.yaml"}
     sweep = {"paper": "hu_reiter_wang", "base": base, "grid": {"n_records": [100]}}
     (lacking / "sweep_x.yaml").write_text(yaml.safe_dump(sweep), encoding="utf-8")
     result = srlib("sweep", lacking / "sweep_x.yaml", "--output", lacking / "o")
-    assert result.exit_code == 1
+    assert result.exit_code == 2  # said before anything starts; without the check it is a failure
+    plan = sweeps.read_sweep(root, lacking / "sweep_x.yaml", lacking / "o")
+    assert sweeps.run_sweep(root, plan, plan.points) == 1
+    told = capsys.readouterr().err
     folder = lacking / "o/hu_reiter_wang/sweep_x"
     (failed,) = folder.glob("*.failed")
     index = (folder / "index.csv").read_text(encoding="utf-8")
     error = json.loads((failed / "provenance.json").read_text(encoding="utf-8"))["error"]
-    for text in (result.output, index, error):
+    for text in (result.output, told, index, error):
         assert "values outside the levels: job has '...' (line 7)" in text
         assert found(text) == []
     assert JOB in (failed / "notebook.ipynb").read_text(encoding="utf-8")
