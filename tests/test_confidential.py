@@ -134,6 +134,7 @@ def test_no_chart_and_no_coefficient_of_the_original_leaves(
         assert [x for x in numbers if f"{abs(x):.3f}" in text.partition("<main")[2]] == []
 
 
+@pytest.mark.usefixtures("leaving")
 def test_what_is_public_says_by_which_rule(runs: Path) -> None:
     text = (runs / "assess/default/report-public.html").read_text(encoding="utf-8")
     assert confidential.RULE.replace("'", "&#39;") in text
