@@ -4,7 +4,7 @@ import csv
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -154,6 +154,7 @@ def run(
     for request in requests:
         try:
             check(request.paper, request.parameters)
+            _say_cost(root, request.paper, [request.parameters], min(jobs, len(requests)))
         except (ValueError, OSError) as error:
             told = _told(error, request.parameters, show_values)
             wrong.append(f"{request.paper}: {told}")
@@ -174,6 +175,18 @@ def run(
                 click.echo(f"{outcome.parent.name}: {shown(outcome)}")
     if failures:
         raise SystemExit(1)
+
+
+def _say_cost(
+    root: Path, paper: str, runs: Sequence[Mapping[str, Any]], at_a_time: int = 1
+) -> None:
+    """Tell what takes long how long it takes; refuse what the machine's memory cannot hold."""
+    from srlib import costs
+
+    declared = read_parameters(root / "notebooks" / f"{paper}.py")
+    defaults = {name: p.default for name, p in declared.items()}
+    if line := costs.check(paper, runs, defaults, at_a_time):
+        click.echo(f"{paper}: {line}", err=True)
 
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -257,6 +270,7 @@ def assess(
 
     try:
         read(**{setting: request.parameters[setting] for setting in SETTINGS})
+        _say_cost(root, "assess", [request.parameters])
     except ValueError as error:
         raise UsageError(_told(error, request.parameters, show_values)) from None
 
@@ -369,13 +383,19 @@ def sweep(
     }
     if wrong:
         raise UsageError("\n".join(wrong))
+    missing = [point.parameters for point in points if plan.status(point) != sweeps.DONE]
+    if not scheduler:  # the memory is this machine's
+        try:
+            _say_cost(root, plan.paper, missing, jobs)
+        except ValueError as error:
+            raise UsageError(f"{file}: {error}") from None
     if dry_run:
         click.echo(sweeps.describe(plan, points, jobs))
         return
     for line in sweeps.other_versions(plan):
         click.echo(line, err=True)
     try:
-        missing = sweeps.run_sweep(
+        left = sweeps.run_sweep(
             root, plan, points, jobs=jobs, scheduler=scheduler, with_report=reports,
             time_limit=time_limit, retry_failed=retry_failed,
         )  # fmt: skip
@@ -386,9 +406,9 @@ def sweep(
         raise SystemExit(1) from None
     if all(plan.status(point) == sweeps.DONE for point in plan.points):
         _gather(plan)
-    click.echo(f"{plan.name}: {len(points) - missing} of {len(points)} points in {plan.folder}")
-    if missing:
-        click.echo(f"{missing} points are not done; index.csv says why", err=True)
+    click.echo(f"{plan.name}: {len(points) - left} of {len(points)} points in {plan.folder}")
+    if left:
+        click.echo(f"{left} points are not done; index.csv says why", err=True)
         raise SystemExit(1)
 
 

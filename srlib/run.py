@@ -32,7 +32,7 @@ from tqdm import tqdm
 from traitlets import default
 from traitlets.config import Config
 
-from srlib import confidential, yamls
+from srlib import confidential, costs, yamls
 from srlib.files import (
     is_replaceable,
     make_private,
@@ -74,6 +74,7 @@ class _OwnKernel(AsyncKernelManager):
     started: ClassVar["_OwnKernel | None"] = None
     time_is_over: ClassVar[threading.Event] = threading.Event()
     peak_mb: float | None = None
+    exit_status: int | None = None  # of a process that ended by itself
 
     def format_kernel_cmd(self, extra_arguments: list[str] | None = None) -> list[str]:
         """Return the command of a kernel that imports nothing from the working folder.
@@ -92,6 +93,14 @@ class _OwnKernel(AsyncKernelManager):
         _OwnKernel.started = self
         if self.time_is_over.is_set():  # there was nothing to kill yet
             self.kill()
+
+    async def is_alive(self) -> bool:  # type: ignore[override]  # as its base has it
+        """Say whether the kernel's process runs; take note of how it ended."""
+        alive = bool(await self._async_is_alive())
+        process = getattr(self.provisioner, "process", None)
+        if not alive and process:
+            self.exit_status = process.poll()
+        return alive
 
     def kill(self) -> None:
         """End the kernel's process at once; whatever it computes is lost."""
@@ -522,7 +531,7 @@ def run(
     except OSError as error:
         raise NotebookFailed(f"{request.paper}: {_described(error)}") from None
     started, _OwnKernel.started = time.monotonic(), None
-    begun = _provenance(root, request, source)
+    begun, free = _provenance(root, request, source), costs.memory()[0]
 
     def write_provenance(**outcome: str) -> None:
         seconds = round(time.monotonic() - started, 1)
@@ -542,6 +551,9 @@ def run(
             except Exception as error:
                 if over.is_set():
                     raise NotebookFailed(f"longer than {time_limit:g} s: {error}") from error
+                if ended := getattr(_OwnKernel.started, "exit_status", None):
+                    why = costs.died(request.paper, request.parameters, free, ended)
+                    raise NotebookFailed(f"{error}; {why}") from error
                 raise
         check_source(notebook.read_bytes())
         confidential.list_files(folder, request.parameters, {"inputs": request.inputs})

@@ -5,6 +5,7 @@ import hashlib
 import json
 import logging
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -333,6 +334,10 @@ def test_a_kernel_that_dies_is_a_failed_run(
     provenance = json.loads((tmp_path / "outputs/toy/default.failed/provenance.json").read_text())
     assert provenance["status"] == "failed"
     assert "DeadKernelError" in provenance["error"]
+    assert re.search(
+        r"its process ended with status 9: [\d.]+ [GT]B were free at the start$",
+        provenance["error"],
+    )
 
 
 def test_a_notebook_or_library_that_changes_meanwhile_fails_the_run(

@@ -158,8 +158,13 @@ def test_wrong_files_are_said_once_before_any_point_starts(
             raise ValueError(f"job is 'CANARY' (line 2), names are {names}")
 
     monkeypatch.setitem(inputs.CHECKS, "toy", check)
-    started: list[object] = []
-    monkeypatch.setattr(sweep, "run_sweep", lambda *_, **__: started.append(1) or 0)
+    started: list[int] = []
+
+    def run_sweep(*_: object, **__: object) -> int:
+        started.append(1)
+        return 0
+
+    monkeypatch.setattr(sweep, "run_sweep", run_sweep)
     text = "grid: {n: [1, 2], share: [0.1, 0.5], data: [right.csv, wrong.csv]}\n"
     file = write(project, text)
     for options in ([], ["--dry-run"]):

@@ -1,0 +1,111 @@
+"""What a run will take, said before it starts."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from srlib import costs
+from srlib.parameters import LARGEST, find_papers, read_parameters
+
+ROOT = Path(__file__).parents[1]
+DECLARED = {
+    paper: read_parameters(ROOT / "notebooks" / f"{paper}.py") for paper in find_papers(ROOT)
+}
+DEFAULTS = {
+    paper: {name: parameter.default for name, parameter in declared.items()}
+    for paper, declared in DECLARED.items()
+}
+COUNTS = [
+    (paper, name)
+    for paper, declared in DECLARED.items()
+    for name, parameter in declared.items()
+    if parameter.range.endswith("inf)") and re.search(r"\bint\b", parameter.type)
+    if name not in ("seed", "n_supports", "n_targets")  # the last two end at the records there are
+]
+
+
+@pytest.mark.parametrize("paper", DECLARED)
+def test_defaults(paper: str) -> None:
+    """Each notebook has an estimate, and by it the defaults are what they are meant to be."""
+    found = costs.estimate(paper, DEFAULTS[paper])
+    assert found is not None
+    assert 5 < found.seconds < 150
+    assert 300 < found.megabytes < 1500
+
+
+@pytest.mark.parametrize(("paper", "name"), COUNTS)
+def test_no_count_is_too_large_in_silence(
+    paper: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The largest value of each count is refused, or said to take hours and more."""
+    monkeypatch.setattr(costs, "memory", lambda: (8000.0, 16000.0))
+    default = DEFAULTS[paper][name]
+    value = [*default, LARGEST] if isinstance(default, list) else LARGEST
+    try:
+        told = costs.check(paper, [DEFAULTS[paper] | {name: value}], DEFAULTS[paper])
+        assert re.search(r"(hours|days|years) of processor time", told)
+    except ValueError as error:
+        told = str(error)
+        assert told.endswith("this machine has 16.0 GB")
+    assert f"mostly by {name}" in told
+
+
+def test_runs_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs beside each other share the memory; what is short is said."""
+    defaults = DEFAULTS["hu_reiter_wang"]
+    each = costs.estimate("hu_reiter_wang", defaults)
+    assert each
+    monkeypatch.setattr(costs, "memory", lambda: (1.5 * each.megabytes, 2.5 * each.megabytes))
+    runs = [defaults] * 3
+    assert "are free" not in costs.check("hu_reiter_wang", runs, defaults)
+    assert "are free" in costs.check("hu_reiter_wang", runs, defaults, at_a_time=2)
+    with pytest.raises(ValueError, match="with 3 at a time"):
+        costs.check("hu_reiter_wang", runs, defaults, at_a_time=3)
+
+
+def test_other_notebooks() -> None:
+    """Of notebooks that are not ours, or have other parameters, nothing is claimed."""
+    assert costs.estimate("toy", {"n": 3}) is None
+    assert costs.estimate("assess", {"n": 3}) is None
+    assert costs.check("toy", [{"n": 3}], {"n": 3}) == ""
+
+
+def test_address_space(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A limit under which every chart kills its kernel is named before anything starts."""
+    monkeypatch.setattr(costs, "_address_space", lambda: 6e9)
+    with pytest.raises(ValueError, match=r"limited to 6\.0 GB"):
+        costs.check("toy", [{"n": 3}], {"n": 3})
+
+
+def test_lines(tmp_path: Path) -> None:
+    """The number of lines is estimated from the beginning of a file."""
+    file = tmp_path / "long.csv"
+    file.write_text("a,b\n" + "1,2\n" * 600_000, encoding="utf-8")
+    assert costs._lines(str(file)) == pytest.approx(600_001, rel=0.01)
+
+
+def _cost(**values: Any) -> costs.Cost:
+    found = costs.estimate("hu_reiter_wang", DEFAULTS["hu_reiter_wang"] | values)
+    assert found
+    return found
+
+
+def test_million_records() -> None:
+    """As measured in the benchmark: 322 s on two cores, 2.6 GB (within a factor of three)."""
+    short = {"n_records": 1_000_000, "n_releases": 2, "n_classes": 5, "burn_in": 20, "n_draws": 30}
+    short |= {"thin": 1, "n_chains": 4, "n_chains_joined": 4, "burn_in_joined": 20}
+    found = _cost(**short, n_draws_joined=30)
+    assert 322 / 3 < found.seconds < 2 * 322 * 3
+    assert 2600 / 3 < found.megabytes < 2600 * 3
+
+
+def test_how_a_kernel_died() -> None:
+    """A process that was killed may have been too large; one that aborted hardly was."""
+    killed = costs.died("hu_reiter_wang", DEFAULTS["hu_reiter_wang"], 500.0, -9)
+    assert "SIGKILL; the system does so where memory runs out: 500 MB were free" in killed
+    assert re.search(r"and about \d+ MB were estimated$", killed)
+    assert costs.died("toy", {}, 500.0, -6) == (
+        "its process ended by SIGABRT: 500 MB were free at the start"
+    )
