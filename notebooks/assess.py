@@ -65,12 +65,15 @@ import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
-from srlib import assessment, charts, diagnostics, dpmpm, matching, microdata, verdict
-from srlib.chance import stream
-from srlib.published import printed
-from srlib.record import Record, callout, show
+from srlib import assessment, charts, diagnostics, dpmpm
+from srlib.assessment import matching, verdict
+from srlib.data import microdata
+from srlib.display import callout, show
+from srlib.papers.ledger import printed
+from srlib.rng import stream
+from srlib.runner.outputs import Outputs
 
-record = Record(output_dir)
+outputs = Outputs(output_dir)
 
 # %% [markdown]
 # ## The tables
@@ -148,8 +151,8 @@ for name, one in judged.items():
 judgments = [assessment.judge(name, judged[name], findings[name]) for name in judged]
 judgments = verdict.worst_first(judgments)
 findings = {judgment.release: findings[judgment.release] for judgment in judgments}
-record.table("verdict", verdict.table(judgments))
-record.result("first", judgments[0].first)
+outputs.table("verdict", verdict.table(judgments))
+outputs.result("first", judgments[0].first)
 Markdown(verdict.markdown(judgments))
 
 # %% tags=["monte-carlo"]
@@ -158,7 +161,7 @@ pictured = lines.assign(
     panel=lines["release"], label=lines["topic"], mean=lines["value"],
     se=(lines["high"] - lines["low"]) / 4,
 )  # fmt: skip
-record.figure("verdict", charts.against_baseline(pictured, "Share"))
+outputs.figure("verdict", charts.against_baseline(pictured, "Share"))
 
 # %% [markdown]
 # **Risks against what other people's records would give.** Points are the release's, with their 95 %
@@ -174,7 +177,7 @@ Markdown(verdict.stated())
 # %% tags=["monte-carlo"]
 limits = verdict.read_rules(rules) if rules else {}
 broken = pd.DataFrame(verdict.broken(judgments, limits), columns=["release", "topic", "reason"])
-record.table("broken_rules", broken)
+outputs.table("broken_rules", broken)
 show(broken) if len(broken) else callout(
     "Rules of your own", "none given" if not rules else "all kept"
 )
@@ -184,7 +187,7 @@ show(broken) if len(broken) else callout(
 # follow from numbers over at least ten records. Releases are numbered, the worst first.
 
 # %% tags=["monte-carlo", "public"]
-show(record.table("in_public", assessment.in_public(judgments, findings), public=True))
+show(outputs.table("in_public", assessment.in_public(judgments, findings), public=True))
 
 # %% tags=["monte-carlo"]
 Markdown("" if original else assessment.EXAMPLE)
@@ -204,7 +207,7 @@ Markdown("" if original else assessment.EXAMPLE)
 # %% tags=["confidential", "monte-carlo"]
 exposed = {name: assessment.exposed(judged[name], findings[name]) for name in judged}
 everything = pd.concat(frame.assign(release=name) for name, frame in exposed.items())
-record.table("records", everything)
+outputs.table("records", everything)
 worst = exposed[judgments[0].release]
 at = ["lines", "copied", "neighbors", "repU", "DiSCO"]
 values = [worst.columns[k - len(levels)] for k in (*submission.keys[:4], submission.target)]
@@ -239,7 +242,7 @@ if not quick:
 
 # %% tags=["monte-carlo"]
 found = assessment.details(findings, "copies").drop(columns=["found", "neighbors"])
-record.table("copies", found)
+outputs.table("copies", found)
 show(found[["release", "repeated", "repeated_error", "others", "others_error", "repeated_z"]])
 
 # %% [markdown]
@@ -272,7 +275,7 @@ show(found[["release", "same_table", "same_row", "same_row_others", "same_row_z"
 # %% tags=["monte-carlo"]
 beyond = [assessment.details(findings, name) for name in ("identity", "attributes")]
 beyond = pd.concat(beyond, keys=["identity", "attributes"], names=["risk"]).droplevel(1)
-show(record.table("beyond", beyond.reset_index()))
+show(outputs.table("beyond", beyond.reset_index()))
 
 # %% [markdown]
 # **What this does not see.** Where the original repeats people, as households and weights do, other
@@ -315,10 +318,10 @@ def every(attribute: str) -> pd.DataFrame:
 
 named = ["release"] if len(findings) > 1 else []
 prefix = {name: f"{verdict.slug(name)}_" if named else "" for name in findings}
-measures = record.table("measures", every("measures"))
+measures = outputs.table("measures", every("measures"))
 for row in measures.itertuples():
     for column in ("mean", "se", "baseline"):
-        record.result(f"{prefix[row.release]}{row.measure}_{column}", getattr(row, column))
+        outputs.result(f"{prefix[row.release]}{row.measure}_{column}", getattr(row, column))
 of_interest = ["repU", "DiSCO", "TCAP"] if len(findings) > 1 else measures["measure"].unique()
 show(measures[measures["measure"].isin(of_interest)][[*named, *measures.columns[:-1]]])
 
@@ -329,7 +332,7 @@ show(measures[measures["measure"].isin(of_interest)][[*named, *measures.columns[
 # %% tags=["monte-carlo"]
 pictured = measures.rename(columns={"release": "panel", "measure": "label"})
 describing = pictured["label"].isin(["UiO", "UiS", "Dorig"])
-record.figure("measures", charts.against_baseline(pictured[~describing], "Share"))
+outputs.figure("measures", charts.against_baseline(pictured[~describing], "Share"))
 
 # %% [markdown]
 # **Measures against their margins-only baselines.** Points are the measures (means where there are
@@ -342,7 +345,7 @@ record.figure("measures", charts.against_baseline(pictured[~describing], "Share"
 # agree more rarely.
 
 # %% tags=["monte-carlo"]
-lacking = record.table("without_each_key", every("lacking"))
+lacking = outputs.table("without_each_key", every("lacking"))
 lacking = lacking[lacking["release"] == judgments[0].release].replace({"": "(none)"})
 wide = lacking.pivot(index="left_out", columns="measure", values="mean")[["repU", "DiSCO", "TCAP"]]
 show(wide.sort_values("repU").rename_axis(columns=None).reset_index().head(12))
@@ -355,7 +358,7 @@ show(wide.sort_values("repU").rename_axis(columns=None).reset_index().head(12))
 
 # %%
 if submission.partially_synthetic:
-    display(show(record.table("match_risk", every("matches"))))
+    display(show(outputs.table("match_risk", every("matches"))))
 else:
     print("Not computed: the releases are not said to be partially synthetic.")
 
@@ -368,7 +371,7 @@ else:
 # within three errors of a fresh sample's. The verdict is that of the largest loss.
 
 # %% tags=["monte-carlo"]
-losses = record.table("losses", every("losses"))
+losses = outputs.table("losses", every("losses"))
 show(losses[[*named, *losses.columns[:-1]]])
 
 # %% [markdown]
@@ -379,7 +382,7 @@ show(losses[[*named, *losses.columns[:-1]]])
 # is what that alone would give, for draws from the original's own margin. On average over all margins:
 
 # %% tags=["monte-carlo"]
-margins = record.table("margins", every("margins"))
+margins = outputs.table("margins", every("margins"))
 pairs = margins["variable_b"] != ""
 margins["label"] = margins["variable_a"] + np.where(pairs, " × ", "") + margins["variable_b"]
 ways = margins.assign(way=np.where(pairs, "pairs of variables", "single variables"))
@@ -389,7 +392,7 @@ show(by_way[[*named, "way", "mean", "baseline"]], digits=4)
 # %% tags=["monte-carlo"]
 over = (margins["mean"] - margins["baseline"]).groupby(margins["label"]).max()
 worst = margins[margins["label"].isin(over.nlargest(8).index)].rename(columns={"release": "panel"})
-record.figure("margins", charts.against_baseline(worst, "Total variation distance"))
+outputs.figure("margins", charts.against_baseline(worst, "Total variation distance"))
 
 # %% [markdown]
 # **The eight margins that lie highest against what sampling gives.** Points and ticks as above; the
@@ -408,9 +411,9 @@ record.figure("margins", charts.against_baseline(worst, "Total variation distanc
 callout("The regression has", assessment.terms(findings[judgments[0].release], levels))
 
 # %% tags=["monte-carlo"]
-pmse = record.table("pmse", every("pmse"))
+pmse = outputs.table("pmse", every("pmse"))
 for row in pmse[pmse["measure"] == "ratio"].itertuples():
-    record.result(f"{prefix[row.release]}pmse_ratio", row.mean)
+    outputs.result(f"{prefix[row.release]}pmse_ratio", row.mean)
 show(pmse[[*named, *pmse.columns[:-1]]])
 
 # %% [markdown]
@@ -422,7 +425,7 @@ show(pmse[[*named, *pmse.columns[:-1]]])
 # analysed as if it were the original. The mean over all coefficients, and the worst of them:
 
 # %% tags=["monte-carlo"]
-overlap = record.table("overlap", every("overlap"))
+overlap = outputs.table("overlap", every("overlap"))
 of_all = overlap.groupby("release", sort=False)[["mean", "baseline"]].mean().reset_index()
 show(of_all[[*named, "mean", "baseline"]])
 
@@ -450,7 +453,7 @@ if quick:
     print("Left out (quick).")
 else:
     pictured, prior = risks.rename(columns={"release": "estimator"}), 1 / risks["support_size"][0]
-    display(record.figure("posterior", charts.risk_histogram(pictured, prior)))
+    display(outputs.figure("posterior", charts.risk_histogram(pictured, prior)))
 
 # %% [markdown]
 # **Posterior probability of each true combination.** The dotted rule is the
@@ -468,7 +471,7 @@ if not quick:
     gains = np.exp(each["log_gain"].quantile(quantiles).unstack())
     gains.columns = ["gain, 5 %", "median", "95 %", "largest"]
     gains["log_mcse, median"] = each["log_gain_mcse"].median()
-    gains = record.table("target_gains", gains.reset_index())
+    gains = outputs.table("target_gains", gains.reset_index())
     display(show(gains[[*named, *gains.columns[1:]]]))
 
 # %% [markdown]
@@ -480,7 +483,7 @@ if not quick:
 
 # %% tags=["monte-carlo"]
 if not quick:
-    met = record.table("copies_by_model", assessment.of_model(findings, "copies"))
+    met = outputs.table("copies_by_model", assessment.of_model(findings, "copies"))
     display(show(met[[*named, *met.columns[1:-1]]]))
 
 # %% [markdown]
@@ -494,9 +497,9 @@ if not quick:
 
 # %% tags=["monte-carlo"]
 if not quick:
-    chains = record.table("convergence", assessment.of_model(findings, "chains"))
+    chains = outputs.table("convergence", assessment.of_model(findings, "chains"))
     shown = [*named, "draws_given", "chains", "draws", "r_hat_median", "r_hat_95", "apart"]
-    record.result("r_hat_95_largest", chains["r_hat_95"].max())
+    outputs.result("r_hat_95_largest", chains["r_hat_95"].max())
     display(show(chains[shown].head(12)))
 
 # %% tags=["monte-carlo"]
@@ -505,11 +508,11 @@ if not quick:
     quantities["occupied classes"] = draws.n_occupied
     summary = diagnostics.summary(quantities)
     print(diagnostics.verdict(summary))
-    display(show(record.table("diagnostics", summary), digits=2))
+    display(show(outputs.table("diagnostics", summary), digits=2))
 
 # %% tags=["monte-carlo"]
 if not quick:
-    display(record.figure("trace", charts.trace(diagnostics.long_format(quantities))))
+    display(outputs.figure("trace", charts.trace(diagnostics.long_format(quantities))))
 
 # %% [markdown]
 # **The chains on the original.** Well mixed ones look like one band of noise. Where they do not, run
@@ -524,7 +527,7 @@ if not quick:
 # ### Exercise 1: by hand
 #
 # Five people have the pairs of key and target (0, 0), (0, 0), (1, 1), (2, 0), (3, 1). Released are
-# (0, 0), (1, 1), (2, 1), (2, 1), (3, 1). What are `repU` and `DiSCO`? Check with `srlib.matching`.
+# (0, 0), (1, 1), (2, 1), (2, 1), (3, 1). What are `repU` and `DiSCO`? Check with `srlib.assessment.matching`.
 
 # %% tags=["solution", "teaching"]
 five = np.array([[0, 0], [0, 0], [1, 1], [2, 0], [3, 1]])

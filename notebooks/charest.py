@@ -80,14 +80,17 @@ import pandas as pd
 from scipy.special import logsumexp
 from scipy.stats import betabinom
 
-from srlib import audit, charts, contingency, diagnostics, dpmpm, mechanism, microdata
-from srlib import synthesizers as syn
-from srlib.chance import stream
+from srlib import charts, diagnostics, dpmpm, mechanism
+from srlib.data import microdata
+from srlib.display import show
+from srlib.mechanism import audit, contingency
+from srlib.papers import charest
+from srlib.papers.ledger import ledger
 from srlib.progress import tracked
-from srlib.published import charest, ledger
-from srlib.record import Record, show
+from srlib.rng import stream
+from srlib.runner.outputs import Outputs
 
-record = Record(output_dir)
+outputs = Outputs(output_dir)
 
 # %% [markdown]
 # ## The smallest example
@@ -99,7 +102,7 @@ record = Record(output_dir)
 
 # %%
 distance = -np.abs(np.subtract.outer(range(3), range(3)))
-tiny = syn.exponential(distance, 1.0, mechanism.change_one(2))
+tiny = mechanism.exponential(distance, 1.0, mechanism.change_one(2))
 rows = np.exp([tiny.row(d) for d in range(3)])
 display(show(pd.DataFrame(rows, columns=["r = 0", "r = 1", "r = 2"]).assign(data=range(3))))
 print(mechanism.exact_epsilon(tiny))
@@ -119,7 +122,7 @@ print(mechanism.exact_epsilon(tiny))
 counts, pairs = np.arange(n + 1), mechanism.change_one(n)
 scores = charest.binary_scores(n, gamma)
 log_p = scores["log P"]
-deltas = {name: syn.sensitivity(score, pairs) for name, score in scores.items()}
+deltas = {name: mechanism.sensitivity(score, pairs) for name, score in scores.items()}
 show(pd.DataFrame(deltas.items(), columns=["score", "sensitivity"]), digits=6)
 
 # %% [markdown]
@@ -135,24 +138,24 @@ show(pd.DataFrame(deltas.items(), columns=["score", "sensitivity"]), digits=6)
 
 # %%
 methods = {
-    (name, convention): syn.gibbs(score, rate, pairs)
+    (name, convention): mechanism.gibbs(score, rate, pairs)
     for name, score in scores.items()
     for convention, rate in {
         "as printed": epsilon,
         "as defined": epsilon / (2 * deltas[name]),
-        "calibrated": syn.exact_rate(score, epsilon, pairs),
+        "calibrated": mechanism.exact_rate(score, epsilon, pairs),
     }.items()
 }
-alpha = syn.dirichlet_multinomial_alpha(epsilon, n)
-methods["beta-binomial", "calibrated"] = syn.beta_binomial(n, n, alpha)
-methods["Bernoulli plug-in", "calibrated"] = syn.private_plugin(epsilon, n, n)
+alpha = mechanism.dirichlet_multinomial_alpha(epsilon, n)
+methods["beta-binomial", "calibrated"] = mechanism.beta_binomial(n, n, alpha)
+methods["Bernoulli plug-in", "calibrated"] = mechanism.private_plugin(epsilon, n, n)
 
 # %%
 rows = [charest.row_of_table_1(table, x, np.exp(log_p[x])) for table in methods.values()]
 named = pd.DataFrame(methods.keys(), columns=["score", "convention"])
 taken = [1.0 if how == "as printed" else deltas.get(name) for name, how in methods]
 score_functions = named.assign(sensitivity=taken).join(pd.DataFrame(rows))
-shown = record.table("score_functions", score_functions).drop(columns="most_probable")
+shown = outputs.table("score_functions", score_functions).drop(columns="most_probable")
 show(shown.rename(columns=lambda name: name.replace("expected_", "").replace("_", " ")), digits=5)
 
 # %% [markdown]
@@ -171,7 +174,9 @@ show(shown.rename(columns=lambda name: name.replace("expected_", "").replace("_"
 # %%
 with warnings.catch_warnings(record=True) as told:
     warnings.simplefilter("always")
-    syn.exponential(log_p, epsilon, pairs, sensitivity=deltas["log P"] / 4, convention="without 2")
+    mechanism.exponential(
+        log_p, epsilon, pairs, sensitivity=deltas["log P"] / 4, convention="without 2"
+    )
 print(*(warning.message for warning in told), sep="\n")
 
 # %% [markdown]
@@ -184,7 +189,7 @@ print(*(warning.message for warning in told), sep="\n")
 at_half = {name: table for (name, how), table in methods.items() if how == "calibrated"}
 shown = pd.DataFrame({name: np.exp(table.row(x)) for name, table in at_half.items()})
 titles = f"Released count r (the data have {x})", "Probability"
-record.figure("calibrated", charts.lines(shown, *titles, zero=True))
+outputs.figure("calibrated", charts.lines(shown, *titles, zero=True))
 
 # %% [markdown]
 # **Five mechanisms with the same exact epsilon.** The score $P$ is flat nearly everywhere, so that the
@@ -200,7 +205,7 @@ record.figure("calibrated", charts.lines(shown, *titles, zero=True))
 def private(factors: tuple[float, ...], size: int, n_s: int) -> bool:
     """Whether the synthesizer with alphas at these factors of the bound is 0.9-private."""
     alphas = n_s / np.expm1(0.9) * np.array(factors)
-    spent = mechanism.exact_epsilon(syn.dirichlet_multinomial(size, n_s, alphas)).value
+    spent = mechanism.exact_epsilon(mechanism.dirichlet_multinomial(size, n_s, alphas)).value
     return spent <= 0.9 * (1 + 1e-9)
 
 
@@ -210,7 +215,7 @@ grid["necessary and sufficient"] = [
     all(private(f, n, n_s) == (min(f) >= 1) for f in itertools.product((0.98, 1, 3), repeat=cells))
     for cells, n, n_s in grid.itertuples(index=False)
 ]
-show(record.table("dirichlet_condition", grid))
+show(outputs.table("dirichlet_condition", grid))
 
 # %% [markdown]
 # **C1 holds** wherever it was enumerated.
@@ -230,23 +235,23 @@ for method in ("inverse", "gumbel", "rejection"):
 probability = np.exp([m.row(x) for m in defined.values()])
 drawn["exact"] = probability @ counts
 drawn["se of a mean"] = np.sqrt((probability @ counts**2 - drawn["exact"] ** 2) / 20_000)
-show(record.table("samplers", drawn))
+show(outputs.table("samplers", drawn))
 
 
 # %%
 def acceptance(size: int) -> list[float]:
     """Acceptance rate of rejection sampling at three fifths of ones, for each score."""
     of_size = charest.binary_scores(size, gamma).values()
-    made = (syn.exponential(score, epsilon, mechanism.change_one(size)) for score in of_size)
+    made = (mechanism.exponential(score, epsilon, mechanism.change_one(size)) for score in of_size)
     return [mechanism.acceptance_rate(table, round(0.6 * size)) for table in made]
 
 
 # %%
 sizes = pd.Index([10, 20, 50, 100, 200, 500], name="n")
 rates = pd.DataFrame([acceptance(size) for size in sizes], sizes, list(scores))
-record.table("acceptance_rate", rates.reset_index())
+outputs.table("acceptance_rate", rates.reset_index())
 titles = "Records n (log scale)", "Acceptance rate (log scale)"
-record.figure("acceptance_rate", charts.lines(rates, *titles, log_x=True, log_y=True))
+outputs.figure("acceptance_rate", charts.lines(rates, *titles, log_x=True, log_y=True))
 
 # %% [markdown]
 # **Acceptance rate of rejection sampling from uniform proposals.** For distance it falls like $1/n$:
@@ -261,12 +266,12 @@ record.figure("acceptance_rate", charts.lines(rates, *titles, log_x=True, log_y=
 
 # %%
 compared = pd.DataFrame({"score": scores.keys()})
-flips = {name: syn.permute_and_flip(score, epsilon, pairs) for name, score in scores.items()}
+flips = {name: mechanism.permute_and_flip(score, epsilon, pairs) for name, score in scores.items()}
 for name, made in (("exponential", defined), ("permute and flip", flips)):
     told = [charest.row_of_table_1(table, x, np.exp(log_p[x])) for table in made.values()]
     compared[f"distance, {name}"] = [row["expected_distance"] for row in told]
     compared[f"exact epsilon, {name}"] = [row["exact_epsilon"] for row in told]
-show(record.table("permute_and_flip", compared), digits=4)
+show(outputs.table("permute_and_flip", compared), digits=4)
 
 # %% [markdown]
 # ## What an audit from outside would find
@@ -283,9 +288,9 @@ bounds = {name: [audit.lower_bounds(table, size, 10, stream(seed, f"audit {name}
                  for size in audit_sizes] for name, table in at_half.items()}  # fmt: skip
 seen = pd.DataFrame(bounds, pd.Index(audit_sizes, name="releases")).map(np.mean)
 errors = pd.DataFrame(bounds).map(lambda b: b.std(ddof=1) / np.sqrt(10))
-record.table("audit", seen.reset_index())
+outputs.table("audit", seen.reset_index())
 titles = "Releases from each of two data sets (log scale)", "Lower bound of epsilon (mean of 10)"
-display(record.figure("audit", charts.lines(seen, *titles, log_x=True, reference=epsilon)))
+display(outputs.figure("audit", charts.lines(seen, *titles, log_x=True, reference=epsilon)))
 print(f"largest standard error of a mean: {errors.max(axis=None):.3f}")
 
 # %% [markdown]
@@ -301,7 +306,7 @@ seldom = [-table.row(found.pair[0])[found.output] for table, found in worst]
 corners["releases to see it once"] = [f"{np.exp(log_releases):.3g}" for log_releases in seldom]
 half = [seen.index[seen[name] >= epsilon / 2] for name in at_half]
 corners["releases that prove half of epsilon"] = [f"{h[0]:,}" if len(h) else "more" for h in half]
-show(record.table("audit_corners", corners))
+show(outputs.table("audit_corners", corners))
 
 # %% [markdown]
 # ## Contingency tables (C4)
@@ -312,31 +317,35 @@ show(record.table("audit_corners", corners))
 # Dirichlet-multinomial synthesizer itself, at the *same exact epsilon*.
 
 # %%
-tables = syn.compositions(n_table, 4)
+tables = mechanism.compositions(n_table, 4)
 moves, places = mechanism.change_one_record(tables), np.arange(len(tables))
-model = syn.dirichlet_multinomial(n_table, n_table, [1.0] * 4)
+model = mechanism.dirichlet_multinomial(n_table, n_table, [1.0] * 4)
 table_scores = {
     "log P": model.block(places, places),
     "records moved": -np.array([contingency.records_moved(tables, d) for d in tables]),
     "Euclidean": -np.array([contingency.euclidean(tables, d) for d in tables]),
 }
 print(f"{len(tables):,} tables, {len(moves):,} pairs of neighbours")
-{name: round(syn.sensitivity(score, moves), 4) for name, score in table_scores.items()}
+{name: round(mechanism.sensitivity(score, moves), 4) for name, score in table_scores.items()}
 
 
 # %%
 def mechanisms(budget: float) -> dict[str, mechanism.Mechanism]:
     """The three scores and the synthesizer, each with this exact epsilon."""
-    rate = {name: syn.exact_rate(score, budget, moves) for name, score in table_scores.items()}
-    made = {name: syn.gibbs(table_scores[name], rate[name], moves) for name in rate}
-    prior = [syn.dirichlet_multinomial_alpha(budget, n_table)] * 4
-    return made | {"Dirichlet-multinomial": syn.dirichlet_multinomial(n_table, n_table, prior)}
+    rate = {
+        name: mechanism.exact_rate(score, budget, moves) for name, score in table_scores.items()
+    }
+    made = {name: mechanism.gibbs(table_scores[name], rate[name], moves) for name in rate}
+    prior = [mechanism.dirichlet_multinomial_alpha(budget, n_table)] * 4
+    return made | {
+        "Dirichlet-multinomial": mechanism.dirichlet_multinomial(n_table, n_table, prior)
+    }
 
 
 # %%
 shares = {"balanced": [5, 5, 5, 5], "associated": [9, 1, 1, 9], "skewed": [17, 1, 1, 1]}
-data = {name: syn.apportion(share, n_table) for name, share in shares.items()}
-data["one cell"] = syn.apportion([1, 0, 0, 0], n_table)
+data = {name: mechanism.apportion(share, n_table) for name, share in shares.items()}
+data["one cell"] = mechanism.apportion([1, 0, 0, 0], n_table)
 at = {name: int((tables == d).all(axis=1).argmax()) for name, d in data.items()}
 losses = {name: contingency.losses(tables, d) for name, d in data.items()}
 
@@ -348,7 +357,7 @@ found = pd.DataFrame([
     for name in data
     for loss, values in losses[name].items()
 ], columns=["epsilon", "data", "loss", "mechanism", "expected"])  # fmt: skip
-record.table("contingency", found)
+outputs.table("contingency", found)
 wide = found.pivot(index=["epsilon", "loss", "data"], columns="mechanism", values="expected")
 
 # %%
@@ -366,7 +375,7 @@ print("log P loses more than", *(f"{name} in {part:.0%} of cases," for name, par
 # %%
 one = wide.xs(("cells", "associated"), level=("loss", "data"))
 titles = "Exact epsilon (log scale)", "Expected records in the wrong cell"
-record.figure("contingency", charts.lines(one[wide.columns], *titles, log_x=True, zero=True))
+outputs.figure("contingency", charts.lines(one[wide.columns], *titles, log_x=True, zero=True))
 
 # %% [markdown]
 # **The same over budgets, for the table with association.** **C4 does not hold.** The plain count of
@@ -382,15 +391,15 @@ record.figure("contingency", charts.lines(one[wide.columns], *titles, log_x=True
 
 # %%
 alphas = [0.1, 1.0, 5.0, 20.0, 100.0]
-by_alpha = [syn.dirichlet_multinomial(n_table, n_table, [a] * 4) for a in alphas]
+by_alpha = [mechanism.dirichlet_multinomial(n_table, n_table, [a] * 4) for a in alphas]
 by_alpha = [m.block(places, places) for m in by_alpha] + [table_scores["records moved"]]
-made = [syn.gibbs(s, syn.exact_rate(s, middle, moves), moves) for s in by_alpha]
+made = [mechanism.gibbs(s, mechanism.exact_rate(s, middle, moves), moves) for s in by_alpha]
 
 # %%
 priors = pd.DataFrame({"score": [f"log P, α = {a:g}" for a in alphas] + ["records moved"]})
 for name in data:
     priors[name] = [np.exp(table.row(at[name])) @ losses[name]["cells"] for table in made]
-show(record.table("priors", priors), digits=2)
+show(outputs.table("priors", priors), digits=2)
 
 # %% [markdown]
 # **The answer.** With a prior that is strong *and right*, here a uniform one for balanced data, the model
@@ -415,7 +424,7 @@ show(record.table("priors", priors), digits=2)
 # log-linear model with normal effects; the DPMPM by its Gibbs sampler.
 
 # %%
-small, corners_of = syn.compositions(n_small, 4), np.array(list(np.ndindex(2, 2)), np.uint8)
+small, corners_of = mechanism.compositions(n_small, 4), np.array(list(np.ndindex(2, 2)), np.uint8)
 steps, every = mechanism.change_one_record(small), np.arange(len(small))
 
 
@@ -459,11 +468,11 @@ for size in model_draws:
 per_data_set = fits["DPMPM", max(model_draws)][0][..., 0]
 chains = {f"data {tuple(map(int, d))}": fit for d, fit in zip(small, per_data_set, strict=True)}
 checked = diagnostics.summary(chains).sort_values("r_hat", ascending=False)
-record.table("small_chains", checked)
+outputs.table("small_chains", checked)
 print(checked["verdict"].value_counts().to_string())
 worst = checked["quantity"].iloc[[0, -1]]
 display(show(checked[checked["quantity"].isin(worst)], digits=3))
-record.figure("small_chains", charts.trace(diagnostics.long_format({w: chains[w] for w in worst})))
+outputs.figure("small_chains", charts.trace(diagnostics.long_format({w: chains[w] for w in worst})))
 
 # %% [markdown]
 # Each mechanism gets the budget 1 and a declared sensitivity: the true one for the Dirichlet, the score's
@@ -475,10 +484,10 @@ record.figure("small_chains", charts.trace(diagnostics.long_format({w: chains[w]
 def realised(model: str, size: int, two: list[tuple[np.ndarray, np.ndarray]]) -> dict[str, float]:
     """What two runs of an estimated score, each with its error, amount to."""
     (score, mcse), (again, mcse_again) = two
-    found = syn.sensitivity(score, steps)
-    longest = syn.sensitivity(runs[model, max(model_draws)][0][0], steps)
+    found = mechanism.sensitivity(score, steps)
+    longest = mechanism.sensitivity(runs[model, max(model_draws)][0][0], steps)
     known = {"Dirichlet": np.log1p(n_small), "log-linear": found, "DPMPM": longest}[model]
-    made = [syn.gibbs(q, 1 / (2 * known), steps) for q in (score, again)]
+    made = [mechanism.gibbs(q, 1 / (2 * known), steps) for q in (score, again)]
     mixed = logsumexp([table.block(every, every) for table in made], axis=0) - np.log(2)
     mixed = mechanism.Mechanism.from_table(mixed, steps)
     exact = [mechanism.exact_epsilon(table).value for table in (made[0], mixed)]
@@ -492,7 +501,7 @@ told_columns = ["model", "draws", "mcse", "mcse_max", "within"]
 told_columns += ["sensitivity", "declared", "epsilon", "seed_unknown"]
 told = pd.DataFrame(realised(*case, two) for case, two in runs.items())
 told = told.sort_values(["model", "draws"], ascending=[False, True])
-show(record.table("monte_carlo_scores", told), digits=2)
+show(outputs.table("monte_carlo_scores", told), digits=2)
 
 # %% [markdown]
 # `mcse` is the Monte Carlo standard error of an estimated score, the median over data sets and releases
@@ -516,10 +525,10 @@ show(record.table("monte_carlo_scores", told), digits=2)
 # target has exact epsilon 1.
 
 # %%
-exact_score = syn.dirichlet_multinomial(n_small, n_small, [1.0] * 4).block(every, every)
-target = syn.exact_rate(exact_score, 1.0, steps) * exact_score
+exact_score = mechanism.dirichlet_multinomial(n_small, n_small, [1.0] * 4).block(every, every)
+target = mechanism.exact_rate(exact_score, 1.0, steps) * exact_score
 by_step = pd.DataFrame(contingency.epsilon_by_step(target, small, 9)).T.rename_axis("steps")
-show(record.table("unconverged", by_step.reset_index()))
+show(outputs.table("unconverged", by_step.reset_index()))
 
 # %% [markdown]
 # A chain that starts *at the data* has an infinite epsilon until every table can be reached, and too large a one long after: it gives the data away. Started without looking at the data it
@@ -556,8 +565,8 @@ model = fitted(codes, "large")
 of_model = {"log p, most frequent cell": model[..., true.argmax()]}
 of_model["log p, a rarest cell"] = model[..., true.argmin()]
 print(diagnostics.verdict(diagnostics.summary(of_model)))
-display(show(record.table("model", diagnostics.summary(of_model)), digits=3))
-record.figure("model_trace", charts.trace(diagnostics.long_format(of_model)))
+display(show(outputs.table("model", diagnostics.summary(of_model)), digits=3))
+outputs.figure("model_trace", charts.trace(diagnostics.long_format(of_model)))
 
 # %% [markdown]
 # The score is made of every fortieth of these draws, a hundred. Its sensitivity is unknown. A lower bound:
@@ -595,9 +604,9 @@ quantities = {
     "most frequent cell": released[..., true.argmax()].astype(float),
 }
 print(diagnostics.verdict(diagnostics.summary(quantities)))
-display(show(record.table("walk", diagnostics.summary(quantities)), digits=2))
-display(record.figure("walk_trace", charts.trace(diagnostics.long_format(quantities))))
-record.figure("walk_ranks", charts.rank_plot(diagnostics.long_format(quantities)))
+display(show(outputs.table("walk", diagnostics.summary(quantities)), digits=2))
+display(outputs.figure("walk_trace", charts.trace(diagnostics.long_format(quantities))))
+outputs.figure("walk_ranks", charts.rank_plot(diagnostics.long_format(quantities)))
 
 # %% [markdown]
 # **The walk over tables of 24 cells.** At the rate that a budget of 1 allows more than half of the records
@@ -619,29 +628,29 @@ order = np.argsort(-belief, kind="stable")
 needed = order[: np.searchsorted(np.cumsum(belief[order]), likely - 1e-12) + 1]
 inside = np.isin(counts, needed)
 likely_pairs = pairs[inside[pairs].all(axis=1)]
-restricted = syn.gibbs(log_p, syn.exact_rate(log_p, epsilon, likely_pairs), pairs)
+restricted = mechanism.gibbs(log_p, mechanism.exact_rate(log_p, epsilon, likely_pairs), pairs)
 
 # %%
 facts = {
     "likely data sets": inside.sum(),
-    "sensitivity among them": syn.sensitivity(log_p, likely_pairs),
+    "sensitivity among them": mechanism.sensitivity(log_p, likely_pairs),
     "sensitivity among all": deltas["log P"],
     "exact epsilon among all": mechanism.exact_epsilon(restricted).value,
     "delta at the stated epsilon": mechanism.delta(restricted, epsilon),
     "expected distance": np.exp(restricted.row(x)) @ np.abs(counts - x),
     "expected distance, calibrated for all": np.exp(at_half["log P"].row(x)) @ np.abs(counts - x),
 }
-show(record.table("likely", pd.DataFrame(facts.items(), columns=["what", "value"])), digits=5)
+show(outputs.table("likely", pd.DataFrame(facts.items(), columns=["what", "value"])), digits=5)
 
 # %%
 curves = {"calibrated among likely data": restricted, "as printed": methods["log P", "as printed"]}
 reach = np.linspace(0, mechanism.exact_epsilon(curves["as printed"]).value, 40)
 deltas_of = {name: [mechanism.delta(m, e) for e in reach] for name, m in curves.items()}
 deltas_of = pd.DataFrame(deltas_of, index=pd.Index(reach, name="epsilon"))
-record.table("delta", deltas_of.reset_index())
+outputs.table("delta", deltas_of.reset_index())
 shown = deltas_of.where(deltas_of > 1e-12)
 titles = "Epsilon", "Delta, over all data sets (log scale)"
-record.figure("delta", charts.lines(shown, *titles, log_y=True))
+outputs.figure("delta", charts.lines(shown, *titles, log_y=True))
 
 # %% [markdown]
 # **Delta as a function of epsilon**, the worst over all neighbours, down to $10^{-12}$. **C6 gets its
@@ -660,8 +669,8 @@ as_published = settings == {"n": 50, "x": 30, "epsilon": 0.5, "gamma": 1.0}
 computed = charest.answers(score_functions) if as_published else {}
 why = "belongs to the paper's settings"
 book = ledger("charest", computed, settings=settings, notes=charest.NOTES, missing=why)
-record.result("ledger_differs", (book["verdict"] == "differs").sum())
-print(record.table("ledger", book)["verdict"].value_counts().to_string())
+outputs.result("ledger_differs", (book["verdict"] == "differs").sum())
+print(outputs.table("ledger", book)["verdict"].value_counts().to_string())
 columns = ["quantity", "printed", "computed", "tolerance", "note"]
 show(book.loc[book["verdict"] == "differs", columns], digits=8)
 
@@ -690,9 +699,9 @@ show(book.loc[book["verdict"] == "differs", columns], digits=8)
 
 # %% tags=["solution"]
 minus_distance = -np.abs(np.subtract.outer(range(3), range(3)))
-rate_of_one = syn.exact_rate(minus_distance, 1.0, mechanism.change_one(2))
-nominal = 2 * syn.sensitivity(minus_distance, mechanism.change_one(2)) * rate_of_one
-at_nominal = syn.exponential(minus_distance, nominal, mechanism.change_one(2))
+rate_of_one = mechanism.exact_rate(minus_distance, 1.0, mechanism.change_one(2))
+nominal = 2 * mechanism.sensitivity(minus_distance, mechanism.change_one(2)) * rate_of_one
+at_nominal = mechanism.exponential(minus_distance, nominal, mechanism.change_one(2))
 assert np.isclose(mechanism.exact_epsilon(at_nominal).value, 1)
 assert round(nominal, 3) == 1.717
 
@@ -705,11 +714,11 @@ assert round(nominal, 3) == 1.717
 # is, which released number of ones?
 
 # %% tags=["solution"]
-of_draws = syn.beta_binomial(50, 50, 2.0)
+of_draws = mechanism.beta_binomial(50, 50, 2.0)
 shared = mechanism.exact_epsilon(of_draws).value
 outcome = int(np.abs(of_draws.row(0) - of_draws.row(1)).argmax())
 fifty = mechanism.change_one(50)
-assert np.isclose(shared, syn.sensitivity(charest.binary_scores(50, 2.0)["log P"], fifty))
+assert np.isclose(shared, mechanism.sensitivity(charest.binary_scores(50, 2.0)["log P"], fifty))
 assert np.isclose(shared, np.log(1 + 50 / 2.0))
 assert round(shared, 3) == 3.258
 assert outcome == 50
@@ -736,7 +745,7 @@ paper_scores = charest.binary_scores(50, 1.0)
 
 def row_at(rate_of_score: float) -> dict[str, float]:
     """The row of Table 1 for log P at some rate."""
-    table_at = syn.gibbs(paper_scores["log P"], rate_of_score, mechanism.change_one(50))
+    table_at = mechanism.gibbs(paper_scores["log P"], rate_of_score, mechanism.change_one(50))
     return charest.row_of_table_1(table_at, 30, np.exp(paper_scores["log P"][30]))
 
 
@@ -762,8 +771,10 @@ assert misprint
 
 # %% tags=["solution"]
 halves = [
-    syn.gibbs(
-        score, 0.5 / syn.sensitivity(score, mechanism.change_one(50)), mechanism.change_one(50)
+    mechanism.gibbs(
+        score,
+        0.5 / mechanism.sensitivity(score, mechanism.change_one(50)),
+        mechanism.change_one(50),
     )
     for score in charest.binary_scores(50, 1.0).values()
 ]
@@ -789,8 +800,8 @@ def calibrated_distances(strength: float) -> dict[str, float]:
     """Expected distance for each score at exact epsilon one half."""
     changes, away = mechanism.change_one(50), np.abs(np.arange(51) - 30)
     of_prior = charest.binary_scores(50, strength)
-    made_at = {name: syn.exact_rate(score, 0.5, changes) for name, score in of_prior.items()}
-    made_of = {name: syn.gibbs(of_prior[name], made_at[name], changes) for name in of_prior}
+    made_at = {name: mechanism.exact_rate(score, 0.5, changes) for name, score in of_prior.items()}
+    made_of = {name: mechanism.gibbs(of_prior[name], made_at[name], changes) for name in of_prior}
     return {name: float(np.exp(made_of[name].row(30)) @ away) for name in of_prior}
 
 
@@ -815,10 +826,10 @@ assert min(strong, key=strong.get) == "-|d - r|"
 # start at the data even if it is going to converge?
 
 # %% tags=["solution"]
-four_records = syn.compositions(4, 2)
+four_records = mechanism.compositions(4, 2)
 four_steps = mechanism.change_one_record(four_records)
-four_score = syn.dirichlet_multinomial(4, 4, [1.0, 1.0]).block(np.arange(5), np.arange(5))
-towards = syn.exact_rate(four_score, 1.0, four_steps) * four_score
+four_score = mechanism.dirichlet_multinomial(4, 4, [1.0, 1.0]).block(np.arange(5), np.arange(5))
+towards = mechanism.exact_rate(four_score, 1.0, four_steps) * four_score
 started = {
     step: of_step["start at the data"]
     for step, of_step in contingency.epsilon_by_step(towards, four_records, 7).items()

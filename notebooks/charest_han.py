@@ -74,13 +74,17 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from srlib import charts, diagnostics, edp, inference, mechanism, microdata, synthesizers
-from srlib.chance import stream
-from srlib.published import charest_han as paper
-from srlib.published import ledger, printed
-from srlib.record import Record, show
+from srlib import charts, diagnostics, mechanism
+from srlib.assessment import inference
+from srlib.data import microdata
+from srlib.display import show
+from srlib.mechanism import edp
+from srlib.papers import charest_han as paper
+from srlib.papers.ledger import ledger, printed
+from srlib.rng import stream
+from srlib.runner.outputs import Outputs
 
-record = Record(output_dir)
+outputs = Outputs(output_dir)
 
 # %% [markdown]
 # ## The smallest example (Table 1)
@@ -89,7 +93,7 @@ record = Record(output_dir)
 # and then five new values. The table of $p(\tilde x \mid x)$, with $\alpha = 1/2$:
 
 # %%
-table = synthesizers.beta_binomial(n, n, alpha)
+table = mechanism.beta_binomial(n, n, alpha)
 shown = pd.DataFrame(np.exp([table.row(x) for x in range(min(n, 8) + 1)])).iloc[:, :9]
 display(show(shown.rename(columns="released {}".format).rename_axis("x").reset_index(), digits=6))
 print(mechanism.exact_epsilon(table))
@@ -116,7 +120,7 @@ rows = [
     for budget in (2.4, 5.0)
     for size in (5, 10, 20, 50, 100, 200)
 ]
-figure_1 = record.table("conditional_epsilon", pd.concat(rows, ignore_index=True))
+figure_1 = outputs.table("conditional_epsilon", pd.concat(rows, ignore_index=True))
 
 # %%
 of_each = figure_1.groupby(["epsilon", "n"])["conditional_epsilon"]
@@ -127,7 +131,7 @@ five = figure_1[figure_1["epsilon"] == 5].assign(share=lambda f: (f["x"] / f["n"
 wide = five.pivot_table(index="share", columns="n", values="conditional_epsilon")
 wide = wide[(wide.index * 50).round(6) % 1 == 0].rename(columns="n = {}".format)
 titles = "Share of ones in the data", "Conditional epsilon"
-record.figure("figure_1", charts.lines(wide, *titles, reference=5, zero=True, ordered=True))
+outputs.figure("figure_1", charts.lines(wide, *titles, reference=5, zero=True, ordered=True))
 
 # %% [markdown]
 # **Figure 1 as curves: conditional epsilon of every data set at epsilon 5 (dotted).** **C1 holds.** Only
@@ -148,7 +152,7 @@ found = [
     for kind in kinds for x in range(n + 1) for b in bins
 ]  # fmt: skip
 exact = pd.DataFrame(found, columns=["model", "neighbours", "x", "bins", "edp"])
-exact = record.table("edp_exact", exact)
+exact = outputs.table("edp_exact", exact)
 
 # %%
 side = exact[exact["x"] <= n // 2].pivot(index=["x", "neighbours"], columns="bins", values="edp")
@@ -184,7 +188,7 @@ show(table_2.head(6).rename_axis("x = 0").reset_index(), digits=4)
 # %%
 zero = exact[exact["x"] == 0].pivot(index="bins", columns="neighbours", values="edp")[list(kinds)]
 titles = "Number of bins (log scale)", "EDP of x = 0"
-record.figure("bins", charts.lines(zero, *titles, log_x=True, zero=True))
+outputs.figure("bins", charts.lines(zero, *titles, log_x=True, zero=True))
 
 # %% [markdown]
 # **EDP against the number of bins.** **C2 holds**: straight lines on a logarithmic scale, without end. The
@@ -212,7 +216,7 @@ for x in (0, n // 2):
     posts = [(paper.beta_posterior(x, n, a), paper.beta_neighbours(x, n, a, "deleted"))
              for a in priors["alpha"]]  # fmt: skip
     priors[f"EDP, x = {x}"] = [edp.exact(*pair, n_bins).value for pair in posts]
-show(record.table("priors", priors), settings=["alpha"])
+show(outputs.table("priors", priors), settings=["alpha"])
 
 # %% [markdown]
 # **C3 does not hold as it is printed.** At $x = 2$ it is the wrong way round: informative priors (large
@@ -233,12 +237,12 @@ for size, replicate in itertools.product(sizes, range(100)):
     ends = [paper.normal_posterior(np.delete(y, i)) for i in (y.argmin(), y.argmax())]
     post = paper.normal_posterior(y)
     normal += [(size, b, edp.exact(post, ends, b).value) for b in bins]
-normal = record.table("figure_2", pd.DataFrame(normal, columns=["n", "bins", "edp"]))
+normal = outputs.table("figure_2", pd.DataFrame(normal, columns=["n", "bins", "edp"]))
 
 # %%
 middle = normal.groupby(["bins", "n"])["edp"].median().unstack().rename(columns="n = {}".format)
 titles = "Number of bins (log scale)", "EDP, median of 100 data sets (log scale)"
-record.figure("figure_2", charts.lines(middle, *titles, log_x=True, log_y=True, ordered=True))
+outputs.figure("figure_2", charts.lines(middle, *titles, log_x=True, log_y=True, ordered=True))
 
 # %% [markdown]
 # **Figure 2: exact EDP for 100 data sets of each size (medians).** It grows with the bins and falls with
@@ -258,7 +262,7 @@ record.figure("figure_2", charts.lines(middle, *titles, log_x=True, log_y=True, 
 
 # %%
 three = paper.table_3(4 * replicates, stream(seed, "table 3"))
-record.table("table_3", three)
+outputs.table("table_3", three)
 biases = three.pivot(index=["draws", "bins"], columns="smoothing", values="relative_bias_percent")
 shown = biases.rename(columns="bias (%), {}".format).rename_axis(columns=None).reset_index()
 show(shown[shown["bins"].isin([5, 20, 50, 250])], digits=2)
@@ -277,7 +281,7 @@ titles = "Number of bins (log scale)", "Relative bias (%) with 0.01 added"
 figure_3 = charts.lines(
     pictured.rename(columns="M = {:,}".format), *titles, log_x=True, ordered=True
 )
-record.figure("figure_3", figure_3)
+outputs.figure("figure_3", figure_3)
 
 # %% [markdown]
 # **Figure 3 as bias.** (Its caption speaks of $n = 50$; the exact values that it draws are those of
@@ -297,7 +301,7 @@ show(
 
 # %%
 four = paper.table_4(datasets, max(2, replicates // 10), stream(seed, "table 4"))
-record.table("table_4", four)
+outputs.table("table_4", four)
 shown = four[four["bins"].isin([5, 50, 250])].sort_values(["bins", "draws"])
 show(shown[["bins", "draws", "relative_bias_percent", "bias_sd", "imprecision"]].head(12), digits=3)
 
@@ -307,7 +311,7 @@ titles = "Number of bins (log scale)", "Relative bias (%), log scale"
 figure_4 = charts.lines(
     pictured.rename(columns="M = {:,}".format), *titles, log_x=True, log_y=True, ordered=True
 )
-record.figure("figure_4", figure_4)
+outputs.figure("figure_4", figure_4)
 
 # %% [markdown]
 # **Figure 4 as bias**, mean over our data sets. (A bias that came out negative is left out.)
@@ -348,7 +352,7 @@ estimates = pd.concat([
     four.assign(model="normal", estimator="counts, 0.01 added"),
 ])  # fmt: skip
 columns = ["model", "estimator", "bins", "draws", "relative_bias_percent", "imprecision"]
-estimates = record.table("edp_estimates", estimates[columns])
+estimates = outputs.table("edp_estimates", estimates[columns])
 
 # %% [markdown]
 # ## From one posterior sample (C6)
@@ -391,7 +395,7 @@ means = np.mean([[found.value for found in sample] for sample in samples], axis=
 against["bias (%), six samples"] = 100 * (means / against["exact"] - 1)
 refitted = np.array([refits(b).mean() for b in bins])
 against["bias (%), refits"] = 100 * (refitted / against["exact"] - 1)
-show(record.table("one_sample", against), digits=3)
+show(outputs.table("one_sample", against), digits=3)
 
 # %% [markdown]
 # One sample of 10,000 draws does better than a hundred of them, because the noise of counting is gone: a
@@ -440,14 +444,14 @@ beta_draws, pointwise = inference.sample_logistic(
 labels = ["Intercept", *names]
 healthy = diagnostics.summary({name: beta_draws[..., k] for k, name in enumerate(labels)})
 print(diagnostics.verdict(healthy))
-show(record.table("diagnostics", healthy), digits=2)
+show(outputs.table("diagnostics", healthy), digits=2)
 
 # %% tags=["monte-carlo"]
 chains = diagnostics.long_format(
     {name: beta_draws[..., labels.index(name)] for name in ("MIL", "SEX")}
 )
-display(record.figure("trace", charts.trace(chains)))
-record.figure("ranks", charts.rank_plot(chains))
+display(outputs.figure("trace", charts.trace(chains)))
+outputs.figure("ranks", charts.rank_plot(chains))
 
 # %% [markdown]
 # Then EDP of every coefficient, leaving out each record in turn, from this one sample. `from_posterior`
@@ -462,7 +466,7 @@ answer = pd.DataFrame({
     "bin": level.bin, "largest pareto k": level.pareto_k.max(), "refits": len(level.refit_needed),
     "draws for 0.01": level.draws_needed(0.01),
 } for name, level in zip(labels, levels.values(), strict=True))  # fmt: skip
-show(record.table("logistic", answer))
+show(outputs.table("logistic", answer))
 
 # %% [markdown]
 # **Each coefficient's EDP, the record and the bin that attain it.** It is a record with a rare
@@ -474,7 +478,7 @@ worst = int(answer["EDP"].argmax())
 curve = {b: edp.from_draws(beta_draws[..., worst], -pointwise, b) for b in (2, 5, 10, 20, 50, 100)}
 curve = pd.DataFrame({labels[worst]: {b: found.value for b, found in curve.items()}})
 titles = "Number of bins (log scale)", "EDP"
-record.figure("logistic_bins", charts.lines(curve, *titles, log_x=True, zero=True))
+outputs.figure("logistic_bins", charts.lines(curve, *titles, log_x=True, zero=True))
 
 # %% [markdown]
 # **C6, answered.** EDP remains what the paper says it is: one data set's sensitivity, at a resolution that
@@ -493,9 +497,9 @@ book = ledger("charest_han", computed | stated, settings=settings, tolerances=to
               notes=notes, missing="belongs to the paper's settings")  # fmt: skip
 
 # %%
-record.result("ledger_differs", (book["verdict"] == "differs").sum())
+outputs.result("ledger_differs", (book["verdict"] == "differs").sum())
 by_source = pd.crosstab(book["source"], book["verdict"])
-record.table("ledger", book)
+outputs.table("ledger", book)
 by_source
 
 # %% [markdown]
@@ -523,7 +527,7 @@ by_source
 # digits behind the point? Is it more than the agency wanted (`too_much`)?
 
 # %% tags=["solution"]
-as_printed = synthesizers.beta_binomial(5, 5, (11 - 1) / 5)
+as_printed = mechanism.beta_binomial(5, 5, (11 - 1) / 5)
 spent = mechanism.exact_epsilon(as_printed).value
 too_much = spent > np.log(11)
 assert np.isclose(spent, np.log1p(5 / 2))

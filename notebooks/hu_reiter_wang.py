@@ -95,12 +95,17 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from srlib import charts, claims, diagnostics, disclosure, dpmpm, inference, mechanism, microdata
-from srlib.chance import stream
-from srlib.published import ledger, printed
-from srlib.record import Record, show
+from srlib import charts, diagnostics, dpmpm, mechanism
+from srlib import risk as disclosure
+from srlib.assessment import inference
+from srlib.data import microdata
+from srlib.display import show
+from srlib.papers import claims
+from srlib.papers.ledger import ledger, printed
+from srlib.rng import stream
+from srlib.runner.outputs import Outputs
 
-record, verdicts = Record(output_dir), claims.Claims()
+outputs, verdicts = Outputs(output_dir), claims.Claims()
 
 # %% [markdown]
 # ## The confidential data
@@ -141,7 +146,7 @@ counts = pd.DataFrame(
         "most frequent": [repetitions.max()],
     }
 )
-show(record.table("data", counts))
+show(outputs.table("data", counts))
 
 # %% [markdown]
 # The regression of the paper's Table 2, of the outcome's last level on the predictors' codes, is
@@ -202,7 +207,7 @@ def smallest_example(d: int, n: int = 200) -> dict[str, float]:
 
 
 smallest = pd.DataFrame([smallest_example(d) for d in (1, 3, 10, 30, 100)])
-show(record.table("smallest_example", smallest, public=True), digits=2)
+show(outputs.table("smallest_example", smallest, public=True), digits=2)
 
 # %% [markdown]
 # By the formula a thousand draws leave about 620 effective ones in one direction, eight in ten
@@ -273,11 +278,11 @@ quantities = {
 }
 healthy = diagnostics.summary(quantities)
 print(diagnostics.verdict(healthy))
-display(show(record.table("diagnostics", healthy), digits=2))
+display(show(outputs.table("diagnostics", healthy), digits=2))
 pictured = {name: values[:8] for name, values in quantities.items()}
 chains = diagnostics.long_format(pictured)
-display(record.figure("trace", charts.trace(chains)))
-record.figure("ranks", charts.rank_plot(chains))
+display(outputs.figure("trace", charts.trace(chains)))
+outputs.figure("ranks", charts.rank_plot(chains))
 
 # %% [markdown]
 # **The five quantities in up to eight chains**, and **the ranks of the draws among these.** Well mixed
@@ -296,7 +301,7 @@ sick = dpmpm.sample_posterior(
 sick_summary = diagnostics.summary(
     {"alpha": sick.alpha, "log likelihood": sick.log_likelihood, "occupied": sick.n_occupied}
 )
-show(record.table("diagnostics_sick", sick_summary), digits=2)
+show(outputs.table("diagnostics_sick", sick_summary), digits=2)
 
 # %% [markdown]
 # ## Is the release useful? (C1, C2)
@@ -307,7 +312,7 @@ show(record.table("diagnostics_sick", sick_summary), digits=2)
 labels = [variable.labels for variable in table.schema.variables]
 for number, (pair, at) in enumerate(zip(pairs, pairs_at, strict=True), start=1):
     joint = inference.compare_joint(table.codes, releases, labels, *at)
-    display(record.figure(f"figure_{number}", charts.joint_distribution(joint, *pair)))
+    display(outputs.figure(f"figure_{number}", charts.joint_distribution(joint, *pair)))
 
 # %% [markdown]
 # **Figures 1 and 2 of the paper.** Bars side by side belong to the same cell; whiskers are 95 %
@@ -324,8 +329,8 @@ for number, (pair, at) in enumerate(zip(pairs, pairs_at, strict=True), start=1):
 # %% tags=["monte-carlo"]
 names = list(table.schema.names)
 differences = inference.pairwise_differences(table.codes, releases, levels, names)
-record.result("pairwise_difference_median", differences["mean_absolute_difference"].median())
-display(show(record.table("pairwise_differences", differences).head(), digits=4))
+outputs.result("pairwise_difference_median", differences["mean_absolute_difference"].median())
+display(show(outputs.table("pairwise_differences", differences).head(), digits=4))
 off = inference.against_sampling(table.codes, releases, levels)
 verdicts.say("C1", claims.keeps_pairs(off))
 
@@ -346,8 +351,8 @@ verdicts.say("C1", claims.keeps_pairs(off))
 # %% tags=["monte-carlo"]
 coefficients = inference.coefficients(original_fit, [regression(z) for z in releases])
 shown = ["term", "original", "original_se", "synthetic", "low", "high", "adjusted", "overlap"]
-display(show(record.table("coefficients", coefficients)[shown]))
-display(record.figure("table_2", charts.coefficients(coefficients)))
+display(show(outputs.table("coefficients", coefficients)[shown]))
+display(outputs.figure("table_2", charts.coefficients(coefficients)))
 verdicts.say("C2", claims.agrees_on_coefficients(coefficients))
 
 # %% [markdown]
@@ -393,9 +398,9 @@ weights = pd.concat(
     diagnostics.importance_summary(weight.reshape(n_releases, -1)).assign(case=case)
     for case, weight in cases.items()
 )
-display(show(record.table("importance_weights", weights), digits=2))
-record.result("importance_ess_largest", weights["ess"].max())
-display(record.figure("importance_weights", charts.importance_weights(weights)))
+display(show(outputs.table("importance_weights", weights), digits=2))
+outputs.result("importance_ess_largest", weights["ess"].max())
+display(outputs.figure("importance_weights", charts.importance_weights(weights)))
 verdicts.say("C6", claims.weights_suffice(weights[weights["case"] == "generating draws left out"]))
 
 # %% [markdown]
@@ -451,7 +456,7 @@ for i, release in enumerate(releases, start=1):
 # %% tags=["monte-carlo"]
 r_hat = pd.DataFrame({name: diagnostics.r_hat(values) for name, values in judged_on.items()})
 spread = r_hat.quantile([0.5, 0.95, 1]).T.set_axis(["median", "95 %", "largest"], axis=1)
-record.table("r_hat_log_prob", spread.rename_axis("posterior given").reset_index())
+outputs.table("r_hat_log_prob", spread.rename_axis("posterior given").reset_index())
 spread.round(2)
 
 # %% [markdown]
@@ -469,7 +474,7 @@ runs["predictive ratio"] = [
     for half, joined_half in zip(halves, joined_halves, strict=True)
 ]
 repeated = pd.DataFrame({name: disclosure.repeatability(*two) for name, two in runs.items()}).T
-record.table("repeatability", repeated.rename_axis("estimator").reset_index())
+outputs.table("repeatability", repeated.rename_axis("estimator").reset_index())
 repeated.round(2)
 
 # %% [markdown]
@@ -483,7 +488,7 @@ for name in ("importance sampling, generating draws left out", "predictive ratio
     short = name.partition(",")[0]
     pictured = pd.DataFrame({"x": one.probability, "y": other.probability})
     chart = charts.agreement(pictured, f"{short}, one run", "another run")
-    display(record.figure(f"agreement_{short.replace(' ', '_')}", chart))
+    display(outputs.figure(f"agreement_{short.replace(' ', '_')}", chart))
 
 # %% [markdown]
 # **Probability of the truth for each combination, two runs, same release**, by importance sampling and
@@ -507,11 +512,11 @@ risks = pd.concat(
     )
     for name, (risk, k) in estimators.items()
 )  # fmt: skip
-risks = record.table("combinations", risks)
+risks = outputs.table("combinations", risks)
 
 # %% tags=["monte-carlo"]
-display(record.figure("figure_3", charts.rank_histogram(risks, predictive.support_size)))
-record.figure("figure_4", charts.risk_histogram(risks, 1 / predictive.support_size))
+display(outputs.figure("figure_3", charts.rank_histogram(risks, predictive.support_size)))
+outputs.figure("figure_4", charts.risk_histogram(risks, 1 / predictive.support_size))
 
 # %% [markdown]
 # **Figure 3: rank of the truth among its candidates**, 1 for the most probable (ties share their
@@ -524,7 +529,7 @@ record.figure("figure_4", charts.risk_histogram(risks, 1 / predictive.support_si
 compared = {f"importance sampling, {case}": risk for case, risk in importance.items()}
 compared["predictive ratio"] = predictive
 summary = pd.DataFrame([risk.summary(0.08) for risk in compared.values()], index=list(compared))
-record.table("risk_summary", summary.rename_axis("estimator").reset_index())
+outputs.table("risk_summary", summary.rename_axis("estimator").reset_index())
 summary.round(3)
 
 # %% [markdown]
@@ -614,7 +619,7 @@ subset_table = pd.DataFrame(
 whole = ours.iloc[list(subsets)].reset_index(drop=True)
 ratio = {"over prior": subset_table, "over prior, whole record": whole}
 ratio = {name: t["probability"] * t["support_size"] for name, t in ratio.items()}
-show(record.table("subset_risk", subset_table).assign(**ratio))
+show(outputs.table("subset_risk", subset_table).assign(**ratio))
 
 # %% tags=["monte-carlo"]
 verdicts.say("C5", claims.more_from_part(subset_table, whole))
@@ -625,7 +630,7 @@ values = table.schema.decode(support, labels=False)[unknown].astype(str).agg(", 
 pictured = pd.DataFrame({"value": values, "probability": np.exp(risk.log_prob[0])})
 pictured["truth"] = pictured.index == 0
 chart = charts.subset_risk(pictured, 1 / risk.support_size)
-record.figure("subset_risk", chart)
+outputs.figure("subset_risk", chart)
 
 # %% [markdown]
 # **The record whose unknown variables are most exposed.** A bar for each combination of codes of
@@ -657,7 +662,7 @@ show(part.groupby(unknown[:2], as_index=False).sum())
 
 # %% tags=["monte-carlo"]
 odds = pd.Series(predictive.prior_odds)
-record.result("prior_odds_median", odds.median())
+outputs.result("prior_odds_median", odds.median())
 odds.quantile([0.05, 0.5, 0.95]).rename("prior odds needed").to_frame().round(2)
 
 # %% [markdown]
@@ -680,7 +685,7 @@ gains.groupby(rarity).quantile([0.05, 0.5, 0.95]).rename_axis([None, "quantile"]
 # ## What holds on these data
 
 # %% tags=["monte-carlo"]
-_ = record.table("claims", verdicts.table)
+_ = outputs.table("claims", verdicts.table)
 verdicts
 
 # %% [markdown]
@@ -764,14 +769,14 @@ book = ledger(
     "hu_reiter_wang", computed, skip=skip, notes=notes, tolerances=tolerances if same_file else {}
 )
 of_one_record = book["id"].isin(list(found))
-_ = record.table("ledger", book)
+_ = outputs.table("ledger", book)
 
 # %% [markdown]
 # That the data have one of the paper's combinations, and at what risk, is confidential: rows of
 # single combinations are in the file alone.
 
 # %% tags=["monte-carlo"]
-record.result("ledger_differs", (book["verdict"] == "differs").sum())
+outputs.result("ledger_differs", (book["verdict"] == "differs").sum())
 print(book["verdict"].value_counts().to_string())
 of_each = book[book["computed"].notna() & ~of_one_record].groupby("source").head(3)
 show(of_each.drop(columns=["id", "relation", "note"]).head(12))

@@ -81,7 +81,7 @@ acceptable: list[dict[str, float]] = [
     {"rr_at_most": 3, "r_at_most": 0.1},
     {"rr_at_most": 1.5, "r_at_least": 0.1, "r_at_most": 0.5},
     {"rr_at_most": 1.1, "r_at_least": 0.5},
-]  # <srlib.acceptance.read_rules> what may be released: RR at most so much where R is so
+]  # <srlib.mechanism.acceptance.read_rules> what may be released: RR at most so much where R is so
 n_supports: int = 40  # [4, inf) records for which the three supports are compared
 n_targets: int = 60  # [10, inf) records that are sought by intruders who see both releases
 n_classes: int = 10  # [1, 1000] latent classes, F
@@ -97,15 +97,21 @@ import numpy as np
 import pandas as pd
 from scipy.stats import betabinom
 
-from srlib import acceptance, charts, claims, diagnostics, disclosure, dpmpm, intruders, microdata
-from srlib.chance import stream
-from srlib.mechanism import posterior
-from srlib.record import Record, callout, show
-from srlib.schema import Schema
-from srlib.synthesizers import beta_binomial
-from srlib.whole_support import whole_support
+from srlib import charts, diagnostics, dpmpm
+from srlib import risk as disclosure
+from srlib.data import microdata
+from srlib.data.schema import Schema
+from srlib.display import callout, show
+from srlib.mechanism import acceptance
+from srlib.mechanism.core import posterior
+from srlib.mechanism.families import beta_binomial
+from srlib.papers import claims
+from srlib.risk import intruders
+from srlib.risk.whole import whole_support
+from srlib.rng import stream
+from srlib.runner.outputs import Outputs
 
-record, verdicts = Record(output_dir), claims.Claims()
+outputs, verdicts = Outputs(output_dir), claims.Claims()
 
 # %% [markdown]
 # ## Data, model, releases
@@ -129,7 +135,7 @@ people, outsiders = np.array_split(shuffled, 2)
 combinations, repetitions, _ = microdata.distinct(people)
 about = {"records": len(people), "cells": used.n_cells, "combinations": len(combinations)}
 about |= {"once": (repetitions == 1).sum(), "candidates, one change": 1 + (levels - 1).sum()}
-show(record.table("data", pd.DataFrame([about])))
+show(outputs.table("data", pd.DataFrame([about])))
 
 # %% [markdown]
 # The synthesizer is the Dirichlet process mixture of products of multinomials (DPMPM) of the main
@@ -176,13 +182,13 @@ quantities = {
 }
 healthy = diagnostics.summary(quantities)
 print(diagnostics.verdict(healthy))
-show(record.table("diagnostics", healthy), digits=2)
+show(outputs.table("diagnostics", healthy), digits=2)
 
 # %% tags=["monte-carlo"]
-display(record.figure("trace", charts.trace(diagnostics.long_format(quantities))))
+display(outputs.figure("trace", charts.trace(diagnostics.long_format(quantities))))
 mixed = pd.DataFrame({name: diagnostics.over_many(v) for name, v in log_prob.items()}).T
 mixed = mixed.rename_axis("chains given").reset_index()
-show(record.table("mixing", mixed), digits=2)
+show(outputs.table("mixing", mixed), digits=2)
 
 # %% [markdown]
 # **Four quantities in every chain**: bands of noise that overlap are chains that agree. Where
@@ -202,7 +208,7 @@ weights = np.array([1.0, 1.2, 0.5, 0.4])
 small = pd.DataFrame({"support": ["one change", "every cell"], "prior": [1 / 3, 1 / 4]})
 small["probability"] = [1 / weights[:3].sum(), 1 / weights.sum()]
 small["probability over prior"] = small["probability"] / small["prior"]
-show(record.table("smallest_support", small, public=True))
+show(outputs.table("smallest_support", small, public=True))
 
 # %% [markdown]
 # The probability can only fall when candidates are added, and the rank can only get worse. That is
@@ -234,7 +240,7 @@ each = [over_two_changes(x) for x in combinations[chosen]]
 two_changes = disclosure.Risk(*(np.vstack([getattr(r, a) for r in each]) for a in vars(each[0])))
 
 # %% [markdown]
-# Every cell for every record, by matrix products (`srlib.whole_support`), with errors from between
+# Every cell for every record, by matrix products (`srlib.risk.whole`), with errors from between
 # the chains.
 
 # %%
@@ -258,7 +264,7 @@ for name, size, log_p, rank, error in (
     rows[name] |= {"error of log": np.median(error), "over prior": np.median(over)}
     rows[name] |= {"largest over prior": over.max(), "share above": np.median(above)}
 supports = pd.DataFrame(rows).T.astype({"candidates": int}).rename_axis("support").reset_index()
-show(record.table("supports", supports))
+show(outputs.table("supports", supports))
 
 # %% [markdown]
 # Medians over the chosen records. The probability cannot but fall. `over prior`, what the release
@@ -281,7 +287,7 @@ compared = {
     "smaller share of candidates above the truth": above_all < above_one,
 }
 compared = pd.Series(compared, name="share of combinations").map(np.mean)
-record.result("ratio_higher_over_every_cell", compared.iloc[1])
+outputs.result("ratio_higher_over_every_cell", compared.iloc[1])
 compared.to_frame().round(3)
 
 # %% [markdown]
@@ -291,7 +297,7 @@ compared.to_frame().round(3)
 # %% tags=["monte-carlo"]
 pictured = pd.DataFrame({"x": ratio_one, "y": ratio_all})
 titles = [f"posterior over prior, {support}" for support in ("one change", "every cell")]
-display(record.figure("one_change_every_cell", charts.agreement(pictured, *titles)))
+display(outputs.figure("one_change_every_cell", charts.agreement(pictured, *titles)))
 verdicts.say("C1", claims.conservative(np.log(ratio_one), np.log(ratio_all), error))
 
 # %% [markdown]
@@ -322,7 +328,7 @@ margins["prior, every cell"] = 1 / n_values
 margins["posterior, every cell"] = whole.margins[0][each, truth_at]
 margins["error, every cell"] = whole.margins_mcse[0][each, truth_at]
 margins = margins.quantile([0.05, 0.5, 0.95]).rename_axis("quantile").reset_index()
-display(show(record.table("margins", margins), settings=["quantile"]))
+display(show(outputs.table("margins", margins), settings=["quantile"]))
 gain = disclosure.margin_gain(of_data, of_joined, agree)
 verdicts.say("C2", claims.says_little(*gain, prior=agree[0].mean()))
 
@@ -349,11 +355,11 @@ shares = np.linspace(0, 1, 41)
 curves = {name: np.exp(told["log_gain"].quantile(shares)) for name, told in part_known.items()}
 titles = "Share of combinations, from least to most exposed", "Posterior over prior (log scale)"
 chart = charts.lines(pd.DataFrame(curves), *titles, log_y=True, reference=1.0)
-display(record.figure("part_known", chart))
+display(outputs.figure("part_known", chart))
 columns = {"probability": "probability", "log_gain_mcse": "error of log"}
 overview = pd.concat({k: v[list(columns)].quantile([0.5, 0.95, 1]) for k, v in part_known.items()})
 overview = overview.rename(columns=columns).rename_axis(["unknown", "quantile"]).reset_index()
-display(show(record.table("part_known", overview), settings=["quantile"]))
+display(show(outputs.table("part_known", overview), settings=["quantile"]))
 verdicts.say("C3", claims.can_guess(part_known[main]))
 
 # %% [markdown]
@@ -373,7 +379,7 @@ verdicts.say("C3", claims.can_guess(part_known[main]))
 # %% tags=["monte-carlo"]
 pictured = informed[main].rename(columns={"prior": "x", "probability": "y"})
 titles = "before the release: the model given all others", "after the release"
-display(record.figure("informative_prior", charts.agreement(pictured, *titles)))
+display(outputs.figure("informative_prior", charts.agreement(pictured, *titles)))
 said = f"a standard deviation of {np.log(pictured['x']).std():.2f} over the combinations, and what "
 said += f"the release adds to it has one of {pictured['log_gain'].std():.2f}."
 callout("Before and after", f"The log prior has {said}")
@@ -387,7 +393,7 @@ callout("Before and after", f"The log prior has {said}")
 columns = ["log_gain", "log_gain_mcse", "log_odds_needed", "log_odds_needed_mcse"]
 added = pd.concat({name: t[columns].quantile([0.05, 0.5, 0.95]) for name, t in informed.items()})
 added = added.rename_axis(["unknown", "quantile"]).reset_index()
-show(record.table("informative_prior", added), settings=["quantile"])
+show(outputs.table("informative_prior", added), settings=["quantile"])
 
 # %% [markdown]
 # Where posterior and informative prior hardly differ, the paper argues, the release does not
@@ -398,7 +404,7 @@ show(record.table("informative_prior", added), settings=["quantile"])
 limit = np.log(1.5)
 moved = {k: np.abs(v["log_gain"]) - 2 * v["log_gain_mcse"] > limit for k, v in informed.items()}
 moved = pd.Series(moved, name="moved by a factor of 1.5 beyond error").map(np.mean)
-record.result("moved_largest_share", moved.max())
+outputs.result("moved_largest_share", moved.max())
 display(moved.rename_axis("unknown").to_frame().round(3))
 verdicts.say("C4", claims.adds_little(informed))
 
@@ -472,12 +478,12 @@ def sampled(k: int) -> tuple[float, float]:
 
 tried = [0, 10]
 small.loc[tried, ["sampled", "error"]] = [sampled(k) for k in tried]
-show(record.table("smallest_fraction", small).iloc[[*tried, n - 1]])
+show(outputs.table("smallest_fraction", small).iloc[[*tried, n - 1]])
 
 # %% tags=["monte-carlo", "public"]
 titles = "Other records known, of 19", "Probability that the record is a one"
 lines = small.set_index("known")[["exact", "independent", "pooled", "sampled"]]
-display(record.figure("smallest_fraction", charts.lines(lines, *titles)))
+display(outputs.figure("smallest_fraction", charts.lines(lines, *titles)))
 apart = (np.abs(small["sampled"] - small["exact"]) / small["error"]).max()
 callout("The sampler", f"It is at most {apart:.1f} standard errors from the exact line.")
 
@@ -530,12 +536,12 @@ mixed = {
     (f, "with" if i == 0 else "without"): diagnostics.over_many(t) for (f, i), t in traces.items()
 }
 mixed = pd.DataFrame(mixed).T.rename_axis(["share known", "release"]).reset_index()
-show(record.table("mixing_dial", mixed), digits=2)
+show(outputs.table("mixing_dial", mixed), digits=2)
 
 # %% tags=["monte-carlo"]
 means = {f"knows {f}": t.mean(axis=2) for (f, i), t in traces.items() if i == 0}
 print(diagnostics.verdict(diagnostics.summary(means)))
-record.figure("trace_dial", charts.trace(diagnostics.long_format(means)))
+outputs.figure("trace_dial", charts.trace(diagnostics.long_format(means)))
 
 # %% [markdown]
 # **Mean log probability of the participants' records in every chain**, given what is known and the
@@ -544,13 +550,13 @@ record.figure("trace_dial", charts.trace(diagnostics.long_format(means)))
 # %% tags=["monte-carlo"]
 averages = pd.concat({f: k.averages(group) for f, k in dial.items()}, names=["share_known"])
 averages = averages.reset_index(level=0)
-show(record.table("dial", averages), settings=["share_known"])
+show(outputs.table("dial", averages), settings=["share_known"])
 
 # %% tags=["monte-carlo"]
 names = {"before": "before", "after": "after", "after_uniform": "after, uniform prior"}
 lines = averages[averages["group"] == "participants"].set_index("share_known")
 titles = "Share of the other records known", "Probability of the truth, geometric mean"
-record.figure("dial", charts.lines(lines[list(names)].rename(columns=names), *titles, zero=True))
+outputs.figure("dial", charts.lines(lines[list(names)].rename(columns=names), *titles, zero=True))
 
 # %% [markdown]
 # **The dial from nothing to everything**, for participants: before the release, after it, and after
@@ -570,8 +576,8 @@ risks = {(k, f): dial[f].risk(model_prior=own[k]).only(is_in) for k in own for f
 pairs = {(k, f): (risk, risks[k, most]) for (k, f), risk in risks.items() if f < most}
 higher = {key: disclosure.exceeds(*pair) for key, pair in pairs.items()}
 higher = pd.DataFrame(higher).T.rename_axis(["prior", "share known"]).reset_index()
-record.result("higher_knowing_least_uniform", higher["higher"].iloc[0])
-display(show(record.table("higher_than_under_everything", higher), settings=["share known"]))
+outputs.result("higher_knowing_least_uniform", higher["higher"].iloc[0])
+display(show(outputs.table("higher_than_under_everything", higher), settings=["share known"]))
 least = min(fractions)
 verdicts.say("C5", claims.safe_knowing_less(*(pairs[k, least] for k in own), least, most))
 
@@ -582,7 +588,7 @@ verdicts.say("C5", claims.safe_knowing_less(*(pairs[k, least] for k in own), lea
 # %% tags=["monte-carlo"]
 lines = averages.pivot(index="share_known", columns="group", values="gain")[np.unique(group)[::-1]]
 titles = "Share of the other records known", "Mean log of posterior over prior"
-display(record.figure("gain", charts.lines(lines, *titles, reference=0.0)))
+display(outputs.figure("gain", charts.lines(lines, *titles, reference=0.0)))
 claims.participants_beyond(averages)
 
 # %% [markdown]
@@ -610,10 +616,10 @@ for fraction in fractions_two:
 # %% tags=["monte-carlo"]
 traces = {f"knows {f:g}": k.traces[-1] for f, k in both_seen.items()}
 mixed = pd.DataFrame({name: diagnostics.over_many(t) for name, t in traces.items()}).T
-display(show(record.table("mixing_two", mixed.rename_axis("chains").reset_index()), digits=2))
+display(show(outputs.table("mixing_two", mixed.rename_axis("chains").reset_index()), digits=2))
 means = {name: t.mean(axis=2) for name, t in traces.items()}
 print(diagnostics.verdict(diagnostics.summary(means)))
-record.figure("trace_two", charts.trace(diagnostics.long_format(means)))
+outputs.figure("trace_two", charts.trace(diagnostics.long_format(means)))
 
 # %% [markdown]
 # **Mean log probability of the sought values in every chain over unknown records.** Where R-hat is
@@ -643,7 +649,7 @@ for fraction, k in both_seen.items():
         row = {"share known": fraction, "way": way, "mean log p": risk.log_prob[:, 0].mean()}
         row |= {"error of log p": np.median(risk.log_mcse[:, 0])}
         rows.append(row | {"median distance": np.median(apart), "largest": apart.max()})
-ways = record.table("two_releases", pd.DataFrame(rows))
+ways = outputs.table("two_releases", pd.DataFrame(rows))
 display(show(ways, settings=["share known"]))
 verdicts.say("C6", claims.needs_sampling(ways))
 
@@ -671,9 +677,9 @@ said = [", ".join(f"{a:.3f} to {b:.3f}" for a, b in each) or "none" for each in 
 
 # %% tags=["monte-carlo"]
 columns = ["name", "prior", "probability", "log_ratio", "log_ratio_mcse"]
-table = record.table("region", picked[columns].assign(offending=said))
+table = outputs.table("region", picked[columns].assign(offending=said))
 lines = acceptance.offending_lines(dict(picked[["name", "log_ratio"]].to_numpy()), rules)
-display(record.figure("region", charts.acceptable_region(pd.DataFrame(map(vars, rules)), lines)))
+display(outputs.figure("region", charts.acceptable_region(pd.DataFrame(map(vars, rules)), lines)))
 show(table)
 
 # %% [markdown]
@@ -687,7 +693,7 @@ for name, told in informed.items():
     of_rules = told["log_ratio"], told["log_ratio_mcse"], rules
     for prior, w in (("the model's own", told["prior"]), ("the worst", None)):
         rows.append({"unknown": name, "prior": prior} | acceptance.share_outside(*of_rules, w))
-show(record.table("outside", pd.DataFrame(rows)))
+show(outputs.table("outside", pd.DataFrame(rows)))
 
 # %% tags=["monte-carlo"]
 grid = 1 / (1 + np.exp(-np.linspace(-6, 4, 60)))
@@ -699,7 +705,7 @@ of_prior = {
 }
 titles = "Prior probability of the truth (log scale)", "Share of combinations outside the region"
 chart = charts.lines(pd.DataFrame(of_prior, index=grid), *titles, log_x=True, zero=True)
-record.figure("outside", chart)
+outputs.figure("outside", chart)
 
 # %% [markdown]
 # **Share of combinations whose risk is not acceptable, by the prior probability of the truth.** The
@@ -710,7 +716,7 @@ record.figure("outside", chart)
 # ## What holds on these data
 
 # %% tags=["monte-carlo"]
-_ = record.table("claims", verdicts.table)
+_ = outputs.table("claims", verdicts.table)
 verdicts
 
 # %% [markdown]

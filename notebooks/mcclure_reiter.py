@@ -73,7 +73,7 @@ acceptable: list[dict[str, float]] = [
     {"rr_at_most": 5, "r_at_least": 0.1, "r_at_most": 0.2},
     {"rr_at_most": 2, "r_at_least": 0.2, "r_at_most": 0.9},
     {"rr_at_most": 1.05, "r_at_least": 0.9},
-]  # <srlib.acceptance.read_rules> what may be released: RR at most so much where R is so
+]  # <srlib.mechanism.acceptance.read_rules> what may be released: RR at most so much where R is so
 burn_in: int = 1000  # [0, inf) steps dropped from each chain
 n_steps: int = 99000  # [1000, inf) steps kept from each chain
 n_chains: int = 4  # [2, 1000] chains for each pair; the paper ran one
@@ -88,14 +88,17 @@ import numpy as np
 import pandas as pd
 from scipy.stats import binom
 
-from srlib import acceptance, charts, diagnostics, mechanism, proportion, synthesizers
-from srlib.chance import stream
+from srlib import charts, diagnostics, mechanism
+from srlib.display import show
+from srlib.mechanism import acceptance
+from srlib.papers import proportion
+from srlib.papers.ledger import ledger, printed
+from srlib.papers.mcclure_reiter import NOTES, answers, worked_example
 from srlib.progress import tracked
-from srlib.published import ledger, printed
-from srlib.published.mcclure_reiter import NOTES, answers, worked_example
-from srlib.record import Record, show
+from srlib.rng import stream
+from srlib.runner.outputs import Outputs
 
-record = Record(output_dir)
+outputs = Outputs(output_dir)
 
 # %% [markdown]
 # ## The smallest example: one table, two readings
@@ -106,7 +109,7 @@ record = Record(output_dir)
 # every data set:
 
 # %%
-tiny = synthesizers.private_plugin(2.0, n=3, n_s=3)
+tiny = mechanism.private_plugin(2.0, n=3, n_s=3)
 releases = [f"X* = {y}" for y in range(4)]
 table = pd.DataFrame(np.exp([tiny.row(x) for x in range(4)]), columns=releases)
 display(show(table.assign(X=range(4))))
@@ -135,12 +138,12 @@ show(pd.DataFrame([mechanism.risk(tiny, truth=1, alternative=0, prior=0.5)], col
 # and all releases are compared.
 
 # %%
-plugin = functools.partial(synthesizers.private_plugin, n=n, n_s=n_s)
+plugin = functools.partial(mechanism.private_plugin, n=n, n_s=n_s)
 tables = {e: plugin(e) for e in epsilon}
 found = [mechanism.exact_epsilon(table) for table in tables.values()]
 theorem = pd.DataFrame({"epsilon": epsilon, "exact": [at.value for at in found]})
 theorem["attained"] = [f"X = {at.pair[0]} and {at.pair[1]}, X* = {at.output}" for at in found]
-show(record.table("theorem_1", theorem), digits=9, settings=["epsilon"])
+show(outputs.table("theorem_1", theorem), digits=9, settings=["epsilon"])
 
 # %% [markdown]
 # **C1 holds, exactly.** The budget is spent at one corner, though: where nobody has a one, one
@@ -152,7 +155,7 @@ show(record.table("theorem_1", theorem), digits=9, settings=["epsilon"])
 spent = {f"ε = {e:g}": mechanism.conditional_epsilon(t) / e for e, t in tables.items()}
 spent = pd.DataFrame(spent).iloc[:: max(1, n // 40)]
 titles = "Ones in the data, X", "Share of epsilon that is spent (log scale)"
-record.figure("conditional_epsilon", charts.lines(spent, *titles, log_y=True, ordered=True))
+outputs.figure("conditional_epsilon", charts.lines(spent, *titles, log_y=True, ordered=True))
 
 # %% [markdown]
 # **Conditional epsilon over epsilon, for each possible data set.** For large $\epsilon$ only data
@@ -167,12 +170,12 @@ record.figure("conditional_epsilon", charts.lines(spent, *titles, log_y=True, or
 # printed looks at $\alpha$ alone and gives too small a budget for $\beta < \alpha$:
 
 # %%
-alpha = synthesizers.bernoulli_plugin_alpha(2.0, n_s)
-skewed = {b: synthesizers.bernoulli_plugin(n, n_s, alpha, b * alpha) for b in (0.25, 1.0, 4.0)}
+alpha = mechanism.bernoulli_plugin_alpha(2.0, n_s)
+skewed = {b: mechanism.bernoulli_plugin(n, n_s, alpha, b * alpha) for b in (0.25, 1.0, 4.0)}
 both = pd.DataFrame({"beta / alpha": list(skewed), "equation 10": n_s * np.log1p(1 / alpha)})
-both["equation 9"] = [synthesizers.bernoulli_plugin_epsilon(n_s, alpha, b * alpha) for b in skewed]
+both["equation 9"] = [mechanism.bernoulli_plugin_epsilon(n_s, alpha, b * alpha) for b in skewed]
 both["exact"] = [mechanism.exact_epsilon(table).value for table in skewed.values()]
-show(record.table("unequal_alpha_beta", both))
+show(outputs.table("unequal_alpha_beta", both))
 
 # %% [markdown]
 # Some define neighbours by adding or removing a record. Then two tables, for $n$ and for $n + 1$
@@ -180,8 +183,8 @@ show(record.table("unequal_alpha_beta", both))
 
 # %%
 sizes = (n, n + 1)
-counts = np.vstack([synthesizers.compositions(size, 2) for size in sizes])
-both = [synthesizers.bernoulli_plugin(size, n_s, alpha) for size in sizes]
+counts = np.vstack([mechanism.compositions(size, 2) for size in sizes])
+both = [mechanism.bernoulli_plugin(size, n_s, alpha) for size in sizes]
 names = [f"X = {ones} of {ones + zeros}" for ones, zeros in counts]
 print(mechanism.exact_epsilon(mechanism.stack(both, mechanism.add_one_record(counts), names)))
 
@@ -214,7 +217,7 @@ exact = {(p, e): proportion.all_pairs(tables[e], p, **at_risk) for p, e in cases
 # %%
 increase = [np.maximum(pairs.risk - prior, 0) @ pairs.probability for pairs in exact.values()]
 expected_risk = pd.DataFrame(cases, columns=["p0", "epsilon"]).assign(expected_increase=increase)
-wide = record.table("expected_risk", expected_risk).drop_duplicates(["p0", "epsilon"])
+wide = outputs.table("expected_risk", expected_risk).drop_duplicates(["p0", "epsilon"])
 wide = wide.pivot(index="p0", columns="epsilon", values="expected_increase")[[*tables]]
 wide.rename(columns="{:g}".format).map("{:.3g}".format)
 
@@ -253,7 +256,7 @@ common, rare = (pick(p0, key=lambda p: min(p, 1 - p)) for pick in (max, min))
 # %%
 for number, p in ((1, common), (2, rare)):
     pictured = pairs[pairs["p0"] == p].assign(panel=f"p0 = {p:g}, utility exact")
-    display(record.figure(f"figure_{number}", charts.risk_utility(pictured)))
+    display(outputs.figure(f"figure_{number}", charts.risk_utility(pictured)))
 
 # %% [markdown]
 # **Figures 1 and 2: risk against loss of precision**, for the most common value of $p_0$ (the
@@ -270,7 +273,7 @@ for number, p in ((1, common), (2, rare)):
 # %%
 distribution = pd.DataFrame(every.ranges() for every in exact.values())
 distribution = expected_risk[["p0", "epsilon"]].join(distribution)
-record.table("distribution", distribution)
+outputs.table("distribution", distribution)
 shown = distribution[distribution["p0"].isin([rare, common])].drop(columns="risk_99")
 show(shown.head(12), digits=2, settings=["p0", "epsilon"])
 
@@ -279,7 +282,7 @@ budgets = np.unique(np.geomspace(min(epsilon), max(epsilon), 21))
 grid = list(itertools.product(budgets, p0))
 every = (proportion.all_pairs(plugin(e), p, **at_risk) for e, p in tracked(grid, "frontier"))
 path = pd.DataFrame(grid, columns=["epsilon", "p0"]).join(pd.DataFrame(q.ranges() for q in every))
-record.figure("frontier", charts.frontier(record.table("frontier", path)))
+outputs.figure("frontier", charts.frontier(outputs.table("frontier", path)))
 
 # %% [markdown]
 # **The price of privacy.** Each line follows $\epsilon$ from loose (left) to tight (right). Move the
@@ -306,7 +309,7 @@ ends["all ten inside"] = [
     1 - every.chance((every.utility < low) | (every.utility > high), 10)
     for every, (low, high) in zip(found, limits, strict=True)
 ]
-show(record.table("utility_ranges", ends), digits=2, settings=["p0", "epsilon"])
+show(outputs.table("utility_ranges", ends), digits=2, settings=["p0", "epsilon"])
 
 # %% [markdown]
 # **C3 holds for common values, not for rare ones**, where the loss at $\epsilon = .01$ is
@@ -324,7 +327,7 @@ bounds = path.pivot(index="epsilon", columns="p0", values="risk_99")[list(dict.f
 bounds = bounds.rename(columns="99 % of releases, p0 = {:g}".format)
 bounds.insert(0, "bound from ε", mechanism.posterior_bound(bounds.index, prior))
 titles = "Privacy budget ε (log scale)", "Risk R"
-record.figure("bound", charts.lines(bounds, *titles, log_x=True, reference=prior))
+outputs.figure("bound", charts.lines(bounds, *titles, log_x=True, reference=prior))
 
 # %% [markdown]
 # **Risk that epsilon allows, and risk below which 99 % of releases stay.** The bound is attained,
@@ -338,7 +341,7 @@ needed = pd.DataFrame({"R at most": goals})
 needed["epsilon, any release"] = [float(mechanism.epsilon_bound(g, prior)) for g in goals]
 for name, risks in bounds.iloc[:, 1:].items():
     needed[f"epsilon, {name}"] = [budgets[risks.cummax() <= g].max(initial=0) for g in goals]
-show(record.table("epsilon_for_risk", needed), digits=2, settings=["R at most"])
+show(outputs.table("epsilon_for_risk", needed), digits=2, settings=["R at most"])
 
 # %% [markdown]
 # ## Relative risk (C4, Figures 3 and 4)
@@ -359,7 +362,7 @@ for number, p in ((3, common), (4, rare)):
     lines = np.array([acceptance.line(a, ends_of_w, 12) for a in drawn["log_ratio"]])
     risk, relative_risk = lines.transpose(1, 0, 2).reshape(2, -1)
     drawn = drawn.loc[drawn.index.repeat(12)].assign(risk=risk, relative_risk=relative_risk)
-    display(record.figure(f"figure_{number}", charts.relative_risk(drawn)))
+    display(outputs.figure(f"figure_{number}", charts.relative_risk(drawn)))
 
 # %% [markdown]
 # **Figures 3 and 4: relative risk against risk**, a line for each pair, first for the most common,
@@ -375,7 +378,7 @@ for limit, size in itertools.product((1.25, 2.0), (1, 10)):
     chances = [q.chance(q.log_ratio > np.log(limit), size) for q in exact.values()]
     carried[f"L > {limit:g}, {size} release{'s'[: size > 1]}"] = chances
 shown = carried["p0"].isin([rare, common]) & (carried["epsilon"] >= 2)
-show(record.table("relative_risk_limits", carried)[shown], digits=4, settings=["p0", "epsilon"])
+show(outputs.table("relative_risk_limits", carried)[shown], digits=4, settings=["p0", "epsilon"])
 
 # %% [markdown]
 # **C4 holds as a description of these releases.** For $p_0 = .5$, $L > 1.25$ happens about twice
@@ -400,7 +403,7 @@ told = [
     )
     for q in tracked(list(pairs.itertuples()), "chains")
 ]  # fmt: skip
-replicates = record.table("replicates", pairs.join(pd.DataFrame(told)))
+replicates = outputs.table("replicates", pairs.join(pd.DataFrame(told)))
 
 # %% tags=["monte-carlo"]
 off = (replicates["utility_mcmc"] - replicates["utility"]).abs()
@@ -410,8 +413,8 @@ by_epsilon = judged.groupby("epsilon", sort=False, as_index=False).agg(
     largest_r_hat=("r_hat", "max"), smallest_ess=("ess_bulk", "min"),
     largest_error=("off", "max"), beyond_3_mcse=("surprise", "sum"),
 )  # fmt: skip
-display(show(record.table("chains", by_epsilon), digits=2, settings=["epsilon"]))
-record.figure("chain_against_exact", charts.chain_against_exact(replicates))
+display(show(outputs.table("chains", by_epsilon), digits=2, settings=["epsilon"]))
+outputs.figure("chain_against_exact", charts.chain_against_exact(replicates))
 
 # %% [markdown]
 # **Utility from the chains against the exact one**; the shape is the diagnostics' verdict. Two things go wrong, and only one of them shows
@@ -435,11 +438,11 @@ def walks(p: float, e: float, steps: int = burn_in + n_steps) -> np.ndarray:
 later = min(3 * burn_in, burn_in + n_steps // 2)
 two = {f"X, ε = {e:g}": walks(rare, e)[:, later::20] for e in (max(epsilon), min(epsilon))}
 print(diagnostics.verdict(diagnostics.summary(two)))
-show(record.table("diagnostics", diagnostics.summary(two)), digits=2)
+show(outputs.table("diagnostics", diagnostics.summary(two)), digits=2)
 
 # %% tags=["monte-carlo"]
-display(record.figure("trace", charts.trace(diagnostics.long_format(two))))
-record.figure("ranks", charts.rank_plot(diagnostics.long_format(two)))
+display(outputs.figure("trace", charts.trace(diagnostics.long_format(two))))
+outputs.figure("ranks", charts.rank_plot(diagnostics.long_format(two)))
 
 # %% [markdown]
 # **The healthy set (top) and the sick one (bottom)**, as traces of every 20th draw and as ranks among
@@ -471,7 +474,7 @@ def anatomy(p: float, e: float) -> dict[str, float]:
 
 
 slow = pd.DataFrame(anatomy(p, e) for p in dict.fromkeys((rare, common)) for e in epsilon)
-show(record.table("anatomy", slow).head(12), digits=2, settings=["p0", "epsilon"])
+show(outputs.table("anatomy", slow).head(12), digits=2, settings=["p0", "epsilon"])
 
 # %% [markdown]
 # `U expected` is the $\log_{10}$ of the average ratio that infinitely many of the paper's chains would
@@ -481,7 +484,7 @@ show(record.table("anatomy", slow).head(12), digits=2, settings=["p0", "epsilon"
 
 # %% tags=["monte-carlo"]
 start = {f"X, p0 = {rare:g}, ε = {max(epsilon):g}": walks(rare, max(epsilon), 3000)}
-record.figure("transient", charts.trace(diagnostics.long_format(start)))
+outputs.figure("transient", charts.trace(diagnostics.long_format(start)))
 
 # %% [markdown]
 # **The first 3,000 steps.** A longer burn-in, or a start at the most probable $X$, cures this; nothing
@@ -510,7 +513,7 @@ for number, p in ((1, common), (2, rare)):
     both_kinds = [replicates.assign(panel=f"p0 = {p:g}, utility exact")]
     both_kinds += [replicates.assign(panel="one chain", utility=replicates["utility_one_chain"])]
     pictured = pd.concat(kind[kind["p0"] == p] for kind in both_kinds)
-    display(record.figure(f"figure_{number}_by_chain", charts.risk_utility(pictured)))
+    display(outputs.figure(f"figure_{number}_by_chain", charts.risk_utility(pictured)))
 
 # %% [markdown]
 # **Figures 1 and 2 with the exact utility and with the paper's chain.** The chain blurs small
@@ -538,7 +541,7 @@ readings = {
 weights = np.exp(mechanism.posterior(np.array(list(readings.values()))))
 small_print = pd.DataFrame({"reading": readings.keys(), "P(X < 2)": weights[:, :2].sum(axis=1)})
 small_print["U"] = np.log10(weights @ error / error[round(n * rare)])
-show(record.table("small_print", small_print))
+show(outputs.table("small_print", small_print))
 
 # %%
 literal = proportion.one_step_proposal(n)
@@ -567,11 +570,11 @@ worst = worst.sort_values("epsilon", ascending=False)[["epsilon", "x", "x_star",
 pieces = [acceptance.unacceptable_priors(a, rules) for a in worst["log_ratio"]]
 said = [", ".join(f"{a:.4g} to {b:.4g}" for a, b in piece) or "none" for piece in pieces]
 worst = worst.assign(L=np.exp(worst["log_ratio"])).assign(**{"unacceptable priors": said})
-table = record.table("acceptance", worst.drop(columns="log_ratio"))
+table = outputs.table("acceptance", worst.drop(columns="log_ratio"))
 display(show(table, digits=2, settings=["epsilon"]))
 named = dict(zip("ε = " + worst["epsilon"].map("{:g}".format), worst["log_ratio"], strict=True))
 lines = acceptance.offending_lines(named, rules)
-record.figure("region", charts.acceptable_region(pd.DataFrame(map(vars, rules)), lines))
+outputs.figure("region", charts.acceptable_region(pd.DataFrame(map(vars, rules)), lines))
 
 # %% [markdown]
 # **What is not acceptable (shaded), the riskiest pair at each epsilon, and the part of its curve that
@@ -587,13 +590,13 @@ share = pd.DataFrame(index=pd.Index(budgets, name="epsilon"))
 for x in few:
     of_x = {"truth": x, "alternative": alternative[x], "rules": rules}
     share[f"X = {x}"] = [acceptance.share_unacceptable(plugin(e), **of_x) for e in budgets]
-record.table("share_unacceptable", share.reset_index())
+outputs.table("share_unacceptable", share.reset_index())
 titles = "Privacy budget ε (log scale)", "Share of releases that are unacceptable"
-display(record.figure("share_unacceptable", charts.lines(share, *titles, log_x=True, zero=True)))
+display(outputs.figure("share_unacceptable", charts.lines(share, *titles, log_x=True, zero=True)))
 ends = min(1e-3, *epsilon), max(epsilon)
 bound = [acceptance.largest_epsilon(plugin, x, alternative[x], rules, *ends) for x in few]
 never = pd.DataFrame({"ones in the data": few, "largest epsilon, no release unacceptable": bound})
-show(record.table("largest_epsilon", never), digits=4)
+show(outputs.table("largest_epsilon", never), digits=4)
 
 # %% [markdown]
 # **C6 holds, and shows what data-specific assessment is about.** Demanding that *no* release offend
@@ -615,11 +618,11 @@ typical, factors = round(n * common), [f for f in (0.1, 0.2, 0.5, 1, 2, 5, 10, 2
 by_size = pd.DataFrame(index=pd.Index(factors, name="size"), dtype=float)
 for e, f in itertools.product(epsilon, factors):
     if e / (f * n) < 700:  # beyond, alpha is smaller than any number that the machine has
-        table = synthesizers.private_plugin(e, n, round(f * n))
+        table = mechanism.private_plugin(e, n, round(f * n))
         by_size.loc[f, f"ε = {e:g}"] = proportion.expected_utility(table, typical, common)
-record.table("release_size", by_size.reset_index())
+outputs.table("release_size", by_size.reset_index())
 titles = "Released records over records, m n_s / n (log scale)", "Loss of precision (log10)"
-record.figure("release_size", charts.lines(by_size, *titles, log_x=True, ordered=True))
+outputs.figure("release_size", charts.lines(by_size, *titles, log_x=True, ordered=True))
 
 # %% [markdown]
 # **Loss of precision by the number of released records, at fixed total epsilon.** **C7 holds for small
@@ -637,15 +640,15 @@ record.figure("release_size", charts.lines(by_size, *titles, log_x=True, ordered
 
 # %%
 moderate = [e for e in epsilon if e < 700]
-alphas = [synthesizers.dirichlet_multinomial_alpha(e, n_s) for e in moderate]
-drawn_first = [synthesizers.beta_binomial(n, n_s, a) for a in alphas]
+alphas = [mechanism.dirichlet_multinomial_alpha(e, n_s) for e in moderate]
+drawn_first = [mechanism.beta_binomial(n, n_s, a) for a in alphas]
 others = pd.DataFrame({"epsilon": moderate})
 others["exact"] = [mechanism.exact_epsilon(table).value for table in drawn_first]
-others["composed"] = [synthesizers.bernoulli_plugin_epsilon(n_s, a, a) for a in alphas]
+others["composed"] = [mechanism.bernoulli_plugin_epsilon(n_s, a, a) for a in alphas]
 others["unused"] = list(map(mechanism.unused_budget, drawn_first, others["composed"]))
 for name, kind in (("beta-binomial", drawn_first), ("plug-in", [tables[e] for e in moderate])):
     others[f"loss, {name}"] = [proportion.expected_utility(t, typical, common) for t in kind]
-show(record.table("beta_binomial", others), settings=["epsilon"])
+show(outputs.table("beta_binomial", others), settings=["epsilon"])
 
 # %% [markdown]
 # For the plug-in composition is exact. Here it charges, at large budgets, hundreds of times what is
@@ -712,7 +715,7 @@ if as_published:
 verdicts = pd.DataFrame(claims.items(), columns=["sentence", "probability"])
 words = ["does not hold", "depends on the draw", "holds"]
 verdicts["verdict"] = pd.cut(verdicts["probability"], [-1, 0.05, 0.95, 1], labels=words)
-show(record.table("claims", verdicts))
+show(outputs.table("claims", verdicts))
 
 # %% [markdown]
 # "Holds" and "does not hold" stand for probabilities above .95 and below .05. Several sentences are
@@ -739,8 +742,8 @@ book = ledger(
     "mcclure_reiter", computed, settings=design, missing="belongs to the paper's settings",
     tolerances=tolerances, notes=NOTES,
 )  # fmt: skip
-record.result("ledger_differs", (book["verdict"] == "differs").sum())
-print(record.table("ledger", book)["verdict"].value_counts().to_string())
+outputs.result("ledger_differs", (book["verdict"] == "differs").sum())
+print(outputs.table("ledger", book)["verdict"].value_counts().to_string())
 columns = ["quantity", "printed", "computed", "tolerance", "note"]
 show(book.loc[book["verdict"] == "differs", columns])
 
@@ -789,7 +792,7 @@ assert round(prior_there, 3) == 0.333
 # point. In which release (`corner`, its number of ones)?
 
 # %% tags=["solution"]
-uneven = synthesizers.bernoulli_plugin(4, 3, alpha=3.0, beta=1.0)
+uneven = mechanism.bernoulli_plugin(4, 3, alpha=3.0, beta=1.0)
 worst_case = mechanism.exact_epsilon(uneven)
 promise, spent_there, corner = 3 * np.log(1 + 1 / 3), worst_case.value, worst_case.output
 assert round(promise, 3) == 0.863
@@ -808,7 +811,7 @@ assert corner == 0
 # accepted? Integrate (`accepted`, four digits behind the point), and compare with `proportion.walk`.
 
 # %% tags=["solution"]
-two_records = synthesizers.private_plugin(2.0, n=2, n_s=2)
+two_records = mechanism.private_plugin(2.0, n=2, n_s=2)
 gain = 2 * np.exp(two_records.row(1)[1] - two_records.row(0)[1]) / 2  # back: one half; orders: 2
 middles = (np.arange(100_000) + 0.5) / 100_000
 accepted = np.mean(np.minimum(1, gain * middles / (1 - middles)) * 3 * (1 - middles) ** 2)
@@ -833,7 +836,7 @@ of_one = {"alternative": np.where(thousand > 0, thousand - 1, 1), "intruder_prio
 entries = printed("mcclure_reiter").set_index("id")["printed"].astype(float)
 cut = []
 for budget in (1000, 100, 10, 2, 0.2, 0.01):
-    at_half = proportion.all_pairs(synthesizers.private_plugin(budget, 1000, 1000), 0.5, **of_one)
+    at_half = proportion.all_pairs(mechanism.private_plugin(budget, 1000, 1000), 0.5, **of_one)
     rise = np.maximum(at_half.risk - 0.5, 0) @ at_half.probability
     if not np.isclose(float(f"{rise:.2e}"), entries[f"table1_5_{budget:g}"], rtol=1e-9):
         cut.append(budget)
@@ -848,7 +851,7 @@ assert cut == [10, 2, 0.2, 0.01]
 # `largest_ratio`, rounded to a whole number? Could the 500 have come `out_of_the_model`?
 
 # %% tags=["solution"]
-strict = synthesizers.private_plugin(0.01, 1000, 1000)
+strict = mechanism.private_plugin(0.01, 1000, 1000)
 may_happen = np.flatnonzero(strict.row(500) > np.log(1e-6))
 given_release = proportion.squared_error_given_release(strict, may_happen, 0.5)
 given_data = proportion.squared_error_given_count(1000, 0.5)
@@ -872,7 +875,7 @@ assert not out_of_the_model
 
 # %% tags=["solution"]
 half_ones = {
-    size: proportion.expected_utility(synthesizers.private_plugin(4.0, 100, size), 50, 0.5)
+    size: proportion.expected_utility(mechanism.private_plugin(4.0, 100, size), 50, 0.5)
     for size in (25, 50, 100, 200, 400, 800)
 }
 best_size = min(half_ones, key=half_ones.get)

@@ -58,25 +58,19 @@ output_dir: str = ""  # folder for tables and figures; empty: write none
 import numpy as np
 import pandas as pd
 
-from srlib import (
-    acceptance,
-    charts,
-    diagnostics,
-    disclosure,
-    dpmpm,
-    edp,
-    enumerated,
-    mechanism,
-    proportion,
-    readings,
-)
-from srlib import synthesizers as syn
-from srlib.chance import stream
-from srlib.published import charest_han, printed
-from srlib.published.charest import binary_scores
-from srlib.record import Record, show
+from srlib import charts, diagnostics, mechanism
+from srlib import risk as disclosure
+from srlib.display import show
+from srlib.dpmpm import core as dpmpm
+from srlib.dpmpm import exact as enumerated
+from srlib.mechanism import acceptance, edp
+from srlib.papers import charest_han, proportion, readings
+from srlib.papers.charest import binary_scores
+from srlib.papers.ledger import printed
+from srlib.rng import stream
+from srlib.runner.outputs import Outputs
 
-record = Record(output_dir)
+outputs = Outputs(output_dir)
 if x > n:
     raise ValueError(f"x is {x}; it must be 0 to n = {n}")
 
@@ -119,7 +113,7 @@ priors["posterior"] = [float(mechanism.risk(coin, 1, 0, w)[1]) for w in priors["
 priors["posterior / prior"] = priors["posterior"] / priors["prior"]
 odds = priors[["prior", "posterior"]] / (1 - priors[["prior", "posterior"]])
 priors["odds after / odds before"] = odds["posterior"] / odds["prior"]
-show(record.table("priors", priors), settings=["prior"])
+show(outputs.table("priors", priors), settings=["prior"])
 
 # %% [markdown]
 # One mechanism, one release, one $\epsilon$; and the answer to "what does the intruder believe now?" runs
@@ -133,13 +127,13 @@ show(record.table("priors", priors), settings=["prior"])
 # %%
 def plugin_entries(budget: float, size: int) -> pd.DataFrame:
     """The table of McClure and Reiter's synthesizer at an exact epsilon, entry by entry."""
-    return readings.entries(syn.private_plugin(budget, size, size)).assign(epsilon=budget)
+    return readings.entries(mechanism.private_plugin(budget, size, size)).assign(epsilon=budget)
 
 
 two_by_two = pd.concat([plugin_entries(e, 1) for e in np.arange(1, 17) / 4])
 # %%
 start = {"epsilon": 1.0, "prior": prior, "x": 1}
-record.figure("two_by_two", charts.two_readings(two_by_two, **start))
+outputs.figure("two_by_two", charts.two_readings(two_by_two, **start))
 
 # %% [markdown]
 # **One record, both readings.** Black frames: neighbours and columns that attain the exact epsilon. Orange:
@@ -156,11 +150,11 @@ record.figure("two_by_two", charts.two_readings(two_by_two, **start))
 # sets, six possible releases; $\alpha$ is chosen for $\epsilon = 2$. The table of $\log p(X^* \mid X)$:
 
 # %%
-five = syn.private_plugin(epsilon, n, n)
+five = mechanism.private_plugin(epsilon, n, n)
 names = [f"X* = {y}" for y in range(n + 1)]
 table = pd.DataFrame([five.row(k) for k in range(n + 1)], columns=names)
 table.insert(0, "X", range(n + 1))
-show(record.table("log_probabilities", table))
+show(outputs.table("log_probabilities", table))
 
 # %%
 print(mechanism.exact_epsilon(five))
@@ -174,7 +168,7 @@ print(mechanism.exact_epsilon(five))
 # %%
 larger = pd.concat([plugin_entries(e, n) for e in np.arange(1, 21) / 4])
 start = {"epsilon": epsilon, "prior": prior, "x": x}
-record.figure("larger", charts.two_readings(larger, **start))
+outputs.figure("larger", charts.two_readings(larger, **start))
 
 # %% [markdown]
 # **Five records, both readings.** It starts at the release that is worst for these data: all five synthetic
@@ -220,7 +214,7 @@ print(f"largest factor {max(factors):.6f}, exp(epsilon) {np.exp(epsilon):.6f}")
 # sets held possible are rows 0 and 5, and they are no neighbours. At a small $\epsilon = 0.5$:
 
 # %%
-half = syn.private_plugin(0.5, n, n)
+half = mechanism.private_plugin(0.5, n, n)
 family = np.log([1 - 0.01, 0.01])
 after = np.exp([mechanism.posterior(half.column(y)[[0, n]], family)[1] for y in range(n + 1)])
 display(show(pd.DataFrame([after], columns=names)))
@@ -264,7 +258,7 @@ other = int(readings.changed_count(n)[x])
 releases = pd.DataFrame({"release": range(n + 1), "probability": np.exp(five.row(x))})
 releases["posterior"] = mechanism.risk(five, x, other, prior)
 releases["in 1000 towns"] = -np.expm1(1000 * np.log1p(-releases["probability"]))
-show(record.table("releases", releases), digits=4)
+show(outputs.table("releases", releases), digits=4)
 
 # %% [markdown]
 # A town that draws $X^* = 1$ may report a posterior of 0.08, below the prior. That is true, and says
@@ -273,7 +267,7 @@ show(record.table("releases", releases), digits=4)
 
 # %%
 of_x = pd.DataFrame([{"X": k} | readings.both(five, k, prior) for k in range(n + 1)])
-show(record.table("by_data_set", of_x))
+show(outputs.table("by_data_set", of_x))
 
 # %% [markdown]
 # `conditional_epsilon` is Charest and Han's: the largest difference between one row and its neighbours. It
@@ -315,14 +309,14 @@ def concentration_for(budget: float, size: int) -> float:
 def mechanisms(budget: float, size: int) -> dict[str, mechanism.Mechanism]:
     """Five ways to fill the table, each with this exact epsilon."""
     pairs, scores = mechanism.change_one(size), binary_scores(size, 1.0)
-    rate = {name: syn.exact_rate(score, budget, pairs) for name, score in scores.items()}
-    by_score = {name: syn.gibbs(scores[name], rate[name], pairs) for name in scores}
-    alpha = syn.dirichlet_multinomial_alpha(budget, size)
+    rate = {name: mechanism.exact_rate(score, budget, pairs) for name, score in scores.items()}
+    by_score = {name: mechanism.gibbs(scores[name], rate[name], pairs) for name in scores}
+    alpha = mechanism.dirichlet_multinomial_alpha(budget, size)
     return {
-        "Bernoulli plug-in": syn.private_plugin(budget, size, size),
+        "Bernoulli plug-in": mechanism.private_plugin(budget, size, size),
         "exponential, log P": by_score["log P"],
         "exponential, distance": by_score["-|d - r|"],
-        "beta-binomial": syn.beta_binomial(size, size, alpha),
+        "beta-binomial": mechanism.beta_binomial(size, size, alpha),
         "DPMPM": mixture(concentration_for(budget, size), size),
     }
 
@@ -345,12 +339,12 @@ def apart(one: mechanism.Mechanism, another: mechanism.Mechanism) -> float:
 
 # %%
 first, *others = mechanisms(2.0, 1).values()
-at_rate_1 = syn.gibbs(binary_scores(n, 1.0)["log P"], 1.0, mechanism.change_one(n))
+at_rate_1 = mechanism.gibbs(binary_scores(n, 1.0)["log P"], 1.0, mechanism.change_one(n))
 one_class = enumerated.dpmpm(n, n, (2,), 1, dpmpm.Prior(concentration=0.7))
 identities = {
     "one record, all five": max(apart(first, another) for another in others),
-    "log P at rate 1, beta-binomial": apart(at_rate_1, syn.beta_binomial(n, n, 1.0)),
-    "DPMPM with F = 1, beta-binomial": apart(one_class, syn.beta_binomial(n, n, 0.7)),
+    "log P at rate 1, beta-binomial": apart(at_rate_1, mechanism.beta_binomial(n, n, 1.0)),
+    "DPMPM with F = 1, beta-binomial": apart(one_class, mechanism.beta_binomial(n, n, 0.7)),
 }
 print("\n".join(f"{name}: {'none' if d < 1e-9 else f'{d:.3g}'}" for name, d in identities.items()))
 
@@ -373,7 +367,7 @@ def numbers(table: mechanism.Mechanism) -> dict[str, float]:
 # %%
 made = mechanisms(epsilon, n)
 columns = pd.DataFrame([{"mechanism": name} | numbers(m) for name, m in made.items()])
-show(record.table("columns", columns))
+show(outputs.table("columns", columns))
 
 # %% [markdown]
 # Epsilon calls all five the same, and so does conditional epsilon at $X = 1$. The largest posterior is the same
@@ -385,7 +379,7 @@ show(record.table("columns", columns))
 # %%
 conditional = pd.DataFrame({name: mechanism.conditional_epsilon(m) for name, m in made.items()})
 titles = "Ones in the data, X", "Conditional epsilon"
-record.figure("conditional", charts.lines(conditional, *titles, reference=epsilon))
+outputs.figure("conditional", charts.lines(conditional, *titles, reference=epsilon))
 
 # %% [markdown]
 # **Conditional epsilon of every data set at exact epsilon 2 (dotted).** All reach it at the ends. In the
@@ -394,13 +388,13 @@ record.figure("conditional", charts.lines(conditional, *titles, reference=epsilo
 # %%
 grid = [(e, name, m) for e in np.arange(1, 8) / 2 for name, m in mechanisms(e, n).items()]
 over = pd.DataFrame([{"epsilon": e, "mechanism": name} | numbers(m) for e, name, m in grid])
-wide = record.table("over_budgets", over).pivot(index="epsilon", columns="mechanism")
+wide = outputs.table("over_budgets", over).pivot(index="epsilon", columns="mechanism")
 
 # %%
 shown = wide["expected_posterior"][[*made]]
 shown = shown.assign(**{"bound from ε": mechanism.posterior_bound(shown.index, prior)})
 titles = "Exact epsilon", "Expected posterior of the truth"
-record.figure("expected_posterior", charts.lines(shown, *titles, reference=prior))
+outputs.figure("expected_posterior", charts.lines(shown, *titles, reference=prior))
 
 # %% [markdown]
 # **What the intruder should expect to believe, by exact epsilon; dotted: the prior.** With large budgets distance
@@ -409,7 +403,7 @@ record.figure("expected_posterior", charts.lines(shown, *titles, reference=prior
 
 # %%
 titles = "Exact epsilon", "Records moved, expected"
-record.figure("moved", charts.lines(wide["records_moved"][[*made]], *titles, zero=True))
+outputs.figure("moved", charts.lines(wide["records_moved"][[*made]], *titles, zero=True))
 
 # %% [markdown]
 # **Distance of the release from the data, by exact epsilon.** The mechanism with distance tells both the
@@ -420,7 +414,7 @@ record.figure("moved", charts.lines(wide["records_moved"][[*made]], *titles, zer
 
 # %%
 entries = [readings.entries(m).assign(epsilon=e, mechanism=name) for e, name, m in grid]
-record.figure("mechanisms", charts.two_readings(pd.concat(entries), **start))
+outputs.figure("mechanisms", charts.two_readings(pd.concat(entries), **start))
 
 # %% [markdown]
 # **Any of the five mechanisms, both readings.** Choose a mechanism and keep epsilon where it is. The bars that
@@ -461,7 +455,11 @@ def beta_edp(alpha: float) -> float:
     return edp.exact(charest_han.beta_posterior(*model), neighbours, bins).value
 
 
-behind = [syn.bernoulli_plugin_alpha(epsilon, n), 1.0, syn.dirichlet_multinomial_alpha(epsilon, n)]
+behind = [
+    mechanism.bernoulli_plugin_alpha(epsilon, n),
+    1.0,
+    mechanism.dirichlet_multinomial_alpha(epsilon, n),
+]
 levels = pd.DataFrame({"mechanism": ["Bernoulli plug-in", "exponential, log P", "beta-binomial"]})
 levels = levels.assign(edp=[beta_edp(a) for a in behind], mcse=0.0)
 
@@ -470,7 +468,7 @@ from_one, from_zero = log_p[..., 1] - log_p[..., 0], log_p[..., 0] - log_p[..., 
 changes = np.stack([from_one] * (x > 0) + [from_zero] * (x < n), axis=-1)
 sampled = edp.from_draws(np.exp(log_p[..., 0]), changes, bins)
 levels.loc[3] = ["DPMPM", sampled.value, sampled.mcse]
-show(record.table("edp", levels))
+show(outputs.table("edp", levels))
 
 # %% [markdown]
 # EDP is below epsilon for one mechanism and above it for the others: it is no bound in either direction. The
@@ -484,7 +482,7 @@ show(record.table("edp", levels))
 judged = columns.merge(levels[["mechanism", "edp"]], how="left").set_index("mechanism")
 judged = judged.drop(columns=["exact_epsilon", "expected_increase"]).round(6)
 ranks = judged.rank(method="min").convert_dtypes().reset_index()
-show(record.table("ranks", ranks))
+show(outputs.table("ranks", ranks))
 
 # %% [markdown]
 # No two columns rank alike. Expected posterior and EDP agree that the plug-in gives least away, and one of the
@@ -513,7 +511,7 @@ def by_monte_carlo(y: int) -> dict[str, float]:
 # %% tags=["monte-carlo"]
 column = pd.DataFrame([{"release": y} | by_monte_carlo(y) for y in range(n + 1)])
 column.insert(1, "exact", mechanism.risk(made["DPMPM"], x, other, prior))
-show(record.table("by_monte_carlo", column), digits=4)
+show(outputs.table("by_monte_carlo", column), digits=4)
 
 # %% [markdown]
 # The estimates are the exact posteriors, within their errors (`log_mcse` is the standard error of the logarithm). What
@@ -609,9 +607,9 @@ assert both_should_be == 3.05
 # epsilon (`as_printed`). Which $\alpha$ does give $\log 11$ (`right_alpha`)?
 
 # %% tags=["solution"]
-as_printed = mechanism.exact_epsilon(syn.beta_binomial(5, 5, (11 - 1) / 5)).value
+as_printed = mechanism.exact_epsilon(mechanism.beta_binomial(5, 5, (11 - 1) / 5)).value
 right_alpha = 5 / (11 - 1)
-of_right_alpha = mechanism.exact_epsilon(syn.beta_binomial(5, 5, right_alpha)).value
+of_right_alpha = mechanism.exact_epsilon(mechanism.beta_binomial(5, 5, right_alpha)).value
 assert np.isclose(of_right_alpha, np.log(11))
 assert np.isclose(as_printed, np.log(1 + 5 / 2))
 assert np.isclose(right_alpha, 1 / 2)
@@ -629,14 +627,16 @@ assert np.isclose(right_alpha, 1 / 2)
 # %% tags=["solution"]
 rules = acceptance.read_rules([{"rr_at_most": 2}])
 for_one, for_three = (
-    acceptance.largest_epsilon(lambda e: syn.private_plugin(e, 5, 5), k, k - 1, rules, 0.01, 20.0)
+    acceptance.largest_epsilon(
+        lambda e: mechanism.private_plugin(e, 5, 5), k, k - 1, rules, 0.01, 20.0
+    )
     for k in (1, 3)
 )
 for_any = np.log(2)  # RR tends to the factor of the odds where the prior vanishes
 # Announcing for_three would tell everybody that the data do not hold a single one.
 alpha = 1 / (2 ** (1 / 5) - 1) - 2  # five ones have doubled from X = 2 to X = 3
 assert np.isclose(for_one, for_any)
-assert np.isclose(for_three, syn.bernoulli_plugin_epsilon(5, alpha, alpha))
+assert np.isclose(for_three, mechanism.bernoulli_plugin_epsilon(5, alpha, alpha))
 assert round(for_one, 2) == 0.69
 assert round(for_three, 2) == 0.96
 assert round(for_any, 2) == 0.69

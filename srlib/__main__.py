@@ -1,5 +1,5 @@
 """``python -m srlib`` is the same as ``srlib``."""
 
-from srlib.cli import main
+from srlib.runner.cli import main
 
 main(prog_name="srlib")

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from srlib import dpmpm
+from srlib.dpmpm import core as dpmpm
 
 Codes = NDArray[np.integer]
 

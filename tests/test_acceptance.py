@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from srlib import acceptance, mechanism
-from srlib.acceptance import Rule
-from srlib.synthesizers import bernoulli_plugin, bernoulli_plugin_alpha
+from srlib.mechanism import acceptance
+from srlib.mechanism import core as mechanism
+from srlib.mechanism.acceptance import Rule
+from srlib.mechanism.families import bernoulli_plugin, bernoulli_plugin_alpha
 
 PAPER = (Rule(10, r_at_most=0.1), Rule(1.05, r_at_least=0.9))
 

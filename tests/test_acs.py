@@ -20,8 +20,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from srlib import acs
-from srlib.acs import (
+from srlib.data import acs
+from srlib.data.acs import (
     ACS,
     POPULATION,
     PROBABILITY_UNITS,
@@ -31,7 +31,7 @@ from srlib.acs import (
     read_population,
     recode_acs,
 )
-from srlib.microdata import distinct, load, read_table
+from srlib.data.microdata import distinct, load, read_table
 
 PERSON_FILE = (
     Path(__file__).parents[1].parent / "shared" / "data" / "acs2011_pums_person_sample.csv"

@@ -12,10 +12,13 @@ import pytest
 from click.testing import CliRunner, Result
 from enumeration import log_marginal_likelihood
 
-from srlib import assessment, dpmpm, leakage, matching, mechanism, verdict
-from srlib.cli import main
-from srlib.microdata import distinct
-from srlib.schema import Schema
+from srlib.assessment import core as assessment
+from srlib.assessment import leakage, matching, verdict
+from srlib.data.microdata import distinct
+from srlib.data.schema import Schema
+from srlib.dpmpm import core as dpmpm
+from srlib.mechanism import core as mechanism
+from srlib.runner.cli import main
 
 SMALL = {"n_classes": 3, "n_draws": 20, "n_chains": 2, "most_iterations": 40}
 SETTINGS = [text for name, value in SMALL.items() for text in ("-p", name, str(value))]
@@ -194,7 +197,7 @@ def test_two_records_and_one_constant_release(folder: Path) -> None:
 
 
 def test_a_notebook_that_fails_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from srlib import run
+    from srlib.runner import run
 
     def fails(*arguments: object) -> None:
         raise run.NotebookFailed("assess: code cell 1: broken")

@@ -7,11 +7,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from srlib import synthesizers
-from srlib.mechanism import change_one
-from srlib.parameters import Request, UsageError, resolve
-from srlib.published import charest, ledger, printed
-from srlib.run import run
+from srlib.mechanism import families as synthesizers
+from srlib.mechanism.core import change_one
+from srlib.papers import charest
+from srlib.papers.ledger import ledger, printed
+from srlib.runner.parameters import Request, UsageError, resolve
+from srlib.runner.run import run
 
 PRINTED = printed("charest").set_index("id")
 

@@ -7,11 +7,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from srlib import edp, inference
-from srlib.parameters import Request, UsageError, resolve
-from srlib.published import charest_han as paper
-from srlib.published import ledger, printed
-from srlib.run import run
+from srlib.assessment import inference
+from srlib.mechanism import edp
+from srlib.papers import charest_han as paper
+from srlib.papers.ledger import ledger, printed
+from srlib.runner.parameters import Request, UsageError, resolve
+from srlib.runner.run import run
 
 PRINTED = printed("charest_han").set_index("id")
 

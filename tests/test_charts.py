@@ -12,7 +12,11 @@ import pandas as pd
 import pytest
 import vl_convert
 
-from srlib import acceptance, charts, diagnostics, readings, synthesizers
+from srlib import diagnostics
+from srlib.charts import core as charts
+from srlib.mechanism import acceptance
+from srlib.mechanism import families as synthesizers
+from srlib.papers import readings
 
 HOSTILE = "<script>alert('&')</script>"
 TERMS = ["Intercept", "SEX", HOSTILE]

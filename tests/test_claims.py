@@ -9,10 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from srlib import claims, disclosure, inference
-from srlib.claims import FAILS, HOLDS, UNDECIDED
-from srlib.disclosure import Risk
-from srlib.inference import AgainstSampling
+from srlib.assessment import inference
+from srlib.assessment.inference import AgainstSampling
+from srlib.papers import claims
+from srlib.papers.claims import FAILS, HOLDS, UNDECIDED
+from srlib.risk import estimators as disclosure
+from srlib.risk.estimators import Risk
 
 # ------------------------------------------------------------------------------ words from numbers
 

@@ -13,7 +13,7 @@ import pytest
 import toy
 from click.testing import CliRunner, Result
 
-from srlib.cli import main
+from srlib.runner.cli import main
 
 
 @pytest.fixture

@@ -12,10 +12,10 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
-from srlib import confidential, site
-from srlib import sweep as sweeps
-from srlib.cli import main
-from srlib.parameters import find_root
+from srlib.runner import confidential, site
+from srlib.runner import sweep as sweeps
+from srlib.runner.cli import main
+from srlib.runner.parameters import find_root
 
 # A rare level each, the outcome of the record that has it, and names of folder and files.
 JOB, TOWN, SICK = "CANARYJOB7Q", "CANARYTOWN8X", "CANARYSICK4V"

@@ -7,8 +7,9 @@ import pytest
 from scipy.special import logsumexp
 from scipy.stats import chi2, multinomial
 
-from srlib import contingency, synthesizers
-from srlib.mechanism import change_one_record
+from srlib.mechanism import contingency
+from srlib.mechanism import families as synthesizers
+from srlib.mechanism.core import change_one_record
 
 TABLES = synthesizers.compositions(5, 4)
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from srlib import costs
-from srlib.parameters import LARGEST, find_papers, read_parameters
+from srlib.runner import costs
+from srlib.runner.parameters import LARGEST, find_papers, read_parameters
 
 ROOT = Path(__file__).parents[1]
 DECLARED = {

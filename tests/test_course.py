@@ -9,8 +9,8 @@ import pytest
 import toy
 from click.testing import CliRunner, Result
 
-from srlib import course
-from srlib.cli import main
+from srlib.runner import course
+from srlib.runner.cli import main
 
 # A notebook that imports little: what is tested are its copies.
 TEXT = (
@@ -89,7 +89,7 @@ def said(notebook: Any, answers: dict[str, str], folder: Path) -> list[str]:
         for name, answer in answers.items():
             cell.source = cell.source.replace(f"{name} = ...", f"{name} = {answer}")
     NotebookClient(notebook, resources={"metadata": {"path": str(folder)}}).execute()
-    checks = [cell for cell in notebook.cells if cell.source.startswith("from srlib.course")]
+    checks = [cell for cell in notebook.cells if cell.source.startswith("from srlib.runner.course")]
     return "".join(output.text for cell in checks for output in cell.outputs).splitlines()
 
 
@@ -105,7 +105,9 @@ def test_copy_has_stubs_and_checks_and_no_answers(built: Path) -> None:
     cells = [cell.source for cell in copy.cells]
     at = cells.index("### Exercise 1: half of a third\n\nTo three digits.")
     assert cells[at + 1].endswith("\nsixth = ...")
-    assert cells[at + 2].startswith('from srlib.course import check\n\ncheck(\n    "Exercise 1",')
+    assert cells[at + 2].startswith(
+        'from srlib.runner.course import check\n\ncheck(\n    "Exercise 1",'
+    )
     assert cells[at + 4].endswith("\nhalf = ...\nreleases = ...\nname = ...\nprivate = ...")
     code = [cell for cell in copy.cells if cell.cell_type == "code"]
     assert all(cell.outputs == [] and cell.execution_count is None for cell in code)

@@ -9,7 +9,7 @@ import pytest
 import toy
 from click.testing import CliRunner
 
-from srlib.cli import main
+from srlib.runner.cli import main
 
 
 def notebook(**changed: Any) -> bytes:

@@ -8,9 +8,9 @@ import pytest
 from enumeration import exact_log_risk
 from numpy.typing import NDArray
 
-from srlib import disclosure
-from srlib.dpmpm import Draws, Prior, cell_log_prob, sample_posterior
-from srlib.mechanism import posterior, rank
+from srlib.dpmpm.core import Draws, Prior, cell_log_prob, sample_posterior
+from srlib.mechanism.core import posterior, rank
+from srlib.risk import estimators as disclosure
 
 
 def estimates(

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from scipy.special import betaln, logsumexp
 from scipy.stats import chi2
 
-from srlib import dpmpm
-from srlib.dpmpm import (
+from srlib.data.microdata import distinct
+from srlib.dpmpm import core as dpmpm
+from srlib.dpmpm.core import (
     Prior,
     Sampler,
     cell_log_prob,
@@ -21,7 +22,6 @@ from srlib.dpmpm import (
     spread_positions,
     synthesize,
 )
-from srlib.microdata import distinct
 
 LEVELS = np.array([2, 3, 4])
 

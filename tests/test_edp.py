@@ -8,8 +8,8 @@ import pytest
 import xarray as xr
 from scipy import stats
 
-from srlib import edp
-from srlib.mechanism import conditional_epsilon
+from srlib.mechanism import edp
+from srlib.mechanism.core import conditional_epsilon
 
 
 def beta(x: float, n: int) -> Any:

@@ -7,8 +7,10 @@ import pytest
 from enumeration import all_cells, exact_log_risk
 from enumeration import log_marginal_likelihood as by_allocations
 
-from srlib import enumerated, mechanism, synthesizers
-from srlib.dpmpm import Prior
+from srlib.dpmpm import exact as enumerated
+from srlib.dpmpm.core import Prior
+from srlib.mechanism import core as mechanism
+from srlib.mechanism import families as synthesizers
 
 
 @pytest.mark.parametrize(("n_levels", "n_classes"), [((2,), 1), ((2,), 3), ((3,), 2), ((2, 2), 2)])

@@ -11,9 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom, chi2
 
-from srlib import audit, mechanism, synthesizers
-from srlib.mechanism import change_one, exact_epsilon
-from srlib.synthesizers import exponential, gibbs, permute_and_flip, sensitivity
+from srlib.mechanism import audit
+from srlib.mechanism import core as mechanism
+from srlib.mechanism import families as synthesizers
+from srlib.mechanism.core import change_one, exact_epsilon
+from srlib.mechanism.families import exponential, gibbs, permute_and_flip, sensitivity
 
 PATH = change_one(3)
 SCORE = np.array([[0.0, 1.0, 3.0], [1.0, 0.5, 2.0], [4.0, 0.0, 1.0], [2.0, 2.0, -1.0]])

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy import optimize, stats
 
-from srlib import inference
+from srlib.assessment import inference
 
 ACS = Path(__file__).parents[1].parent / "shared" / "data" / "acs2011_pums_person_sample.csv"
 

@@ -15,9 +15,9 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
-from srlib import run
-from srlib.cli import main
-from srlib.parameters import (
+from srlib.runner import run
+from srlib.runner.cli import main
+from srlib.runner.parameters import (
     Request,
     _parameters_cell,
     file_parameters,

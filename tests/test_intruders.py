@@ -9,8 +9,10 @@ from enumeration import all_cells, exact_log_risk, log_marginal_likelihood
 from numpy.typing import NDArray
 from scipy.special import betaln, expit, gammaln, logit
 
-from srlib import disclosure, dpmpm, intruders
-from srlib.mechanism import posterior
+from srlib.dpmpm import core as dpmpm
+from srlib.mechanism.core import posterior
+from srlib.risk import estimators as disclosure
+from srlib.risk import intruders
 
 LEVELS = np.array([2, 3, 4])
 PRIOR = dpmpm.Prior(alpha_shape=1.0, alpha_rate=1.0)

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from ladder import LADDER, Codes
 
-from srlib import assessment, leakage, microdata, utility, verdict
-from srlib.schema import Schema
+from srlib.assessment import core as assessment
+from srlib.assessment import leakage, utility, verdict
+from srlib.data import microdata
+from srlib.data.schema import Schema
 
 POPULATION = microdata.embedded_population(200_000, np.random.default_rng(1))
 SCHEMA = POPULATION.schema

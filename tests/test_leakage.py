@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
-from srlib import leakage, matching, microdata, verdict
+from srlib.assessment import leakage, matching, verdict
+from srlib.data import microdata
 
 Codes = NDArray[np.integer]
 

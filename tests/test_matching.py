@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from srlib import matching
+from srlib.assessment import matching
 
 Record = tuple[int, ...]
 A, B, C, D, E, F = range(6)

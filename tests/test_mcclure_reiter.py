@@ -9,10 +9,12 @@ import pytest
 import yaml
 from scipy.stats import binom
 
-from srlib import mechanism, proportion, synthesizers
-from srlib.parameters import Request, UsageError, read_parameters, resolve
-from srlib.published import ledger, mcclure_reiter, printed
-from srlib.run import run
+from srlib.mechanism import core as mechanism
+from srlib.mechanism import families as synthesizers
+from srlib.papers import mcclure_reiter, proportion
+from srlib.papers.ledger import ledger, printed
+from srlib.runner.parameters import Request, UsageError, read_parameters, resolve
+from srlib.runner.run import run
 
 N = 1000
 PRINTED = printed("mcclure_reiter").set_index("id")

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import binom, chi2
 
-from srlib import mechanism, synthesizers
-from srlib.mechanism import Mechanism
+from srlib.mechanism import core as mechanism
+from srlib.mechanism import families as synthesizers
+from srlib.mechanism.core import Mechanism
 
 PATH = mechanism.change_one(2)
 

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from srlib import microdata
-from srlib.microdata import ACS, Schema, Table, Variable, distinct, load, read_table
+from srlib.data import microdata
+from srlib.data.microdata import ACS, Schema, Table, Variable, distinct, load, read_table
 
 SMALL = Schema(
     (
@@ -464,7 +464,7 @@ def test_columns_that_do_not_look_categorical(tmp_path):
 
 
 def test_a_file_of_many_chunks(tmp_path, monkeypatch):
-    monkeypatch.setattr("srlib.microdata._CHUNK", 7)
+    monkeypatch.setattr("srlib.data.microdata._CHUNK", 7)
     codes = np.random.default_rng(3).integers(0, SMALL.n_levels, (100, 2))
     buffer = io.StringIO()
     SMALL.decode(codes, labels=False).to_csv(buffer, index=False)

@@ -70,7 +70,7 @@ def test_cells_that_record_public_files_are_tagged(text: Path) -> None:
 
 def test_a_paper_has_exercises_with_asserted_answers(text: Path) -> None:
     """Three to six; a notebook is a paper's if there are printed numbers of it."""
-    from srlib import course
+    from srlib.runner import course
 
     notebook = executed(text)
     found = course.exercises(notebook)
@@ -111,7 +111,7 @@ def test_solutions_leave_the_names_of_the_notebook_alone(text: Path) -> None:
 
 
 def test_students_copy_tells_no_solution(text: Path) -> None:
-    from srlib import course
+    from srlib.runner import course
 
     notebook = executed(text)
     if exercises := course.exercises(notebook):

@@ -8,10 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from srlib import charts, mechanism, readings
-from srlib import synthesizers as syn
-from srlib.parameters import Request, UsageError, resolve
-from srlib.run import run
+from srlib.charts import core as charts
+from srlib.mechanism import core as mechanism
+from srlib.mechanism import families as syn
+from srlib.papers import readings
+from srlib.runner.parameters import Request, UsageError, resolve
+from srlib.runner.run import run
 
 NOTEBOOK = "one_table_two_readings"
 

@@ -11,9 +11,10 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from srlib import inputs, microdata
-from srlib.cli import main
-from srlib.parameters import read_parameters
+from srlib.data import microdata
+from srlib.runner import inputs
+from srlib.runner.cli import main
+from srlib.runner.parameters import read_parameters
 
 SMALL = """
 data: {data}

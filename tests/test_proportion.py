@@ -7,9 +7,9 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import beta, betabinom, binom, chi2
 
-from srlib import proportion
-from srlib.mechanism import Mechanism, expected_increase, posterior, risk
-from srlib.synthesizers import bernoulli_plugin, beta_binomial
+from srlib.mechanism.core import Mechanism, expected_increase, posterior, risk
+from srlib.mechanism.families import bernoulli_plugin, beta_binomial
+from srlib.papers import proportion
 
 
 def test_count_prior_is_the_beta_binomial() -> None:

@@ -5,7 +5,7 @@ import math
 import pandas as pd
 import pytest
 
-from srlib import published
+from srlib.papers import ledger as published
 
 PAPER = "hu_reiter_wang"
 LEVELS = (2, 4, 6, 4, 5, 2, 7, 3, 3, 2, 2, 3, 3, 2)

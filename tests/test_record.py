@@ -6,14 +6,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from srlib import charts, confidential
-from srlib.record import Record, callout, show
+from srlib.charts import core as charts
+from srlib.display import callout, show
+from srlib.runner import confidential
+from srlib.runner.outputs import Outputs
 
 FRAME = pd.DataFrame({"x": [1 / 3, 2.0], "name": ["é", "a,b"]}, index=[5, 6])
 
 
 def test_table_is_plain_csv(tmp_path):
-    assert Record(tmp_path).table("shares", FRAME) is FRAME
+    assert Outputs(tmp_path).table("shares", FRAME) is FRAME
     written = (tmp_path / "tables" / "shares.csv").read_bytes()
     assert written == 'x,name\n0.3333333333,é\n2,"a,b"\n'.encode()
     assert not (tmp_path / "PUBLIC.txt").exists()
@@ -21,13 +23,13 @@ def test_table_is_plain_csv(tmp_path):
 
 @pytest.mark.parametrize("parameters", [{"data": "people.csv"}, {"data": ""}])
 def test_all_files_of_a_users_run_are_confidential_but_those_marked(tmp_path, parameters):
-    record = Record(tmp_path)
+    outputs = Outputs(tmp_path)
     chart = charts.lines(pd.DataFrame({"case": [1.0, 2.0]}, index=[0.0, 1.0]), "x", "y")
-    record.table("risk", FRAME)
-    record.table("words", FRAME, public=True)
-    record.figure("one_record", chart)
-    record.figure("example", chart, public=True)
-    record.result("x", 1.0)
+    outputs.table("risk", FRAME)
+    outputs.table("words", FRAME, public=True)
+    outputs.figure("one_record", chart)
+    outputs.figure("example", chart, public=True)
+    outputs.result("x", 1.0)
     (tmp_path / "notebook.ipynb").touch()
     confidential.list_files(tmp_path, parameters, {"inputs": {}})
     listed = tmp_path / "CONFIDENTIAL.txt"
@@ -49,8 +51,8 @@ def test_all_files_of_a_users_run_are_confidential_but_those_marked(tmp_path, pa
 
 
 def test_results_are_flat_scalars_as_json_can_hold_them(tmp_path):
-    record = Record(str(tmp_path / "new"))
-    assert np.isnan(record.result("nothing", np.float64("nan")))
+    outputs = Outputs(str(tmp_path / "new"))
+    assert np.isnan(outputs.result("nothing", np.float64("nan")))
     for name, value in {
         "share": np.float32(0.5),
         "count": np.int64(3),
@@ -60,8 +62,8 @@ def test_results_are_flat_scalars_as_json_can_hold_them(tmp_path):
         "less": -np.inf,
         "absent": None,
     }.items():
-        record.result(name, value)
-    record.result("count", 4)
+        outputs.result(name, value)
+    outputs.result("count", 4)
     assert json.loads((tmp_path / "new" / "results.json").read_text()) == {
         "nothing": None,
         "share": 0.5,
@@ -77,24 +79,24 @@ def test_results_are_flat_scalars_as_json_can_hold_them(tmp_path):
 @pytest.mark.parametrize("value", [[1, 2], np.zeros(2), {"a": 1}, 1j])
 def test_results_that_are_not_scalars_are_refused(tmp_path, value):
     with pytest.raises(ValueError, match="value of several is a"):
-        Record(tmp_path).result("several", value)
+        Outputs(tmp_path).result("several", value)
 
 
 @pytest.mark.parametrize("name", ["", "a/b", "../a", "a b", "a.csv"])
 def test_names_are_checked(tmp_path, name):
     with pytest.raises(ValueError, match="name is"):
-        Record(tmp_path).table(name, FRAME)
+        Outputs(tmp_path).table(name, FRAME)
     with pytest.raises(ValueError, match="name is"):
-        Record("").result(name, 1)
+        Outputs("").result(name, 1)
     assert not any(tmp_path.iterdir())
 
 
 def test_figure_writes_drawing_and_specification(tmp_path):
-    from srlib import charts
+    from srlib.charts import core as charts
 
     chart = charts.rank_histogram(pd.DataFrame({"rank": [1, 2, 2], "estimator": "a"}), 3)
-    record = Record(tmp_path)
-    assert record.figure("ranks", chart) is chart
+    outputs = Outputs(tmp_path)
+    assert outputs.figure("ranks", chart) is chart
     assert sorted(path.name for path in (tmp_path / "figures").iterdir()) == [
         "ranks.svg",
         "ranks.vl.json",
@@ -106,10 +108,10 @@ def test_figure_writes_drawing_and_specification(tmp_path):
 
 def test_without_a_folder_nothing_is_written(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    record = Record("")
-    record.table("shares", FRAME)
-    record.result("x", 1.0)
-    assert record.figure("f", chart := object()) is chart  # type: ignore[type-var]
+    outputs = Outputs("")
+    outputs.table("shares", FRAME)
+    outputs.result("x", 1.0)
+    assert outputs.figure("f", chart := object()) is chart  # type: ignore[type-var]
     assert not any(tmp_path.iterdir())
 
 

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 from nbformat import NotebookNode
 
-from srlib import charts
-from srlib.record import show
-from srlib.report import render
+from srlib.charts import core as charts
+from srlib.display import show
+from srlib.runner.report import render
 
 COMPLETE = {"status": "complete", "paper": "toy", "profile": "people", "seconds": 1}
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"

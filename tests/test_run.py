@@ -19,9 +19,11 @@ import nbformat
 import pytest
 import toy
 
-from srlib import acs, files, run, yamls
-from srlib.parameters import UsageError, resolve
-from srlib.run import _failure
+from srlib import yamls
+from srlib.data import acs
+from srlib.runner import files, run
+from srlib.runner.parameters import UsageError, resolve
+from srlib.runner.run import _failure
 
 SLOW = """import os, sys, time
 Path(output_dir, "kernel").write_text(f"{os.getpid()} {sys.executable}")
@@ -219,7 +221,7 @@ def test_a_time_limit_that_ends_before_the_kernel_runs_counts(tmp_path: Path) ->
 
 @toy.posix
 def test_a_killed_process_holds_no_lock(tmp_path: Path) -> None:
-    holds = "import sys; from pathlib import Path; from srlib.files import locked\n"
+    holds = "import sys; from pathlib import Path; from srlib.runner.files import locked\n"
     holds += "with locked(Path(sys.argv[1])) as is_mine: print(is_mine, flush=True); input()"
     path = tmp_path / ".lock-x"
     process = subprocess.Popen(

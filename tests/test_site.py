@@ -11,8 +11,9 @@ import pytest
 import toy
 from click.testing import CliRunner
 
-from srlib import report, site, yamls
-from srlib.cli import main
+from srlib import yamls
+from srlib.runner import report, site
+from srlib.runner.cli import main
 
 
 @pytest.fixture(scope="module")

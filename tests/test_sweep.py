@@ -18,9 +18,9 @@ import toy
 from click.testing import CliRunner
 from toy import MARK, SLOW, executed, running, wait_until
 
-from srlib import inputs, sweep
-from srlib.cli import main
-from srlib.parameters import UsageError
+from srlib.runner import inputs, sweep
+from srlib.runner.cli import main
+from srlib.runner.parameters import UsageError
 
 
 @pytest.fixture
@@ -380,7 +380,7 @@ def test_a_point_that_writes_nothing_is_done_and_said_to_lack_the_table(project:
     notebook = project / "notebooks/toy.py"
     text = notebook.read_text()
     silent = text[: text.index('# %% tags=["confidential"]')] + "# %%\nif n == 2:\n    "
-    silent += "record.table('values', pd.DataFrame({'value': [1]}))\n"
+    silent += "outputs.table('values', pd.DataFrame({'value': [1]}))\n"
     notebook.write_text(silent)
     file = write(project, "grid: {n: [1, 2]}\n")
     assert run(project, file).returncode == 0

@@ -20,24 +20,19 @@ import pytest
 import toy
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from srlib import (
-    contingency,
-    disclosure,
-    dpmpm,
-    inference,
-    intruders,
-    leakage,
-    matching,
-    mechanism,
-    proportion,
-    run,
-    sampled_support,
-    utility,
-)
-from srlib.parameters import resolve
-from srlib.synthesizers import beta_binomial, compositions
+from srlib.assessment import inference, leakage, matching, utility
+from srlib.dpmpm import core as dpmpm
+from srlib.mechanism import contingency
+from srlib.mechanism import core as mechanism
+from srlib.mechanism.families import beta_binomial, compositions
+from srlib.papers import proportion
+from srlib.risk import estimators as disclosure
+from srlib.risk import intruders
+from srlib.risk import sampled as sampled_support
+from srlib.risk.whole import whole_support
+from srlib.runner import run
+from srlib.runner.parameters import resolve
 from srlib.threads import one_blas_thread
-from srlib.whole_support import whole_support
 
 LEVELS = [2, 4, 6, 4, 5, 2, 7, 3, 3, 2]
 
@@ -149,7 +144,7 @@ def test_blas_has_one_thread_during_a_call_and_as_many_as_before_after_it() -> N
 
 def test_kernels_have_one_blas_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     look = """from threadpoolctl import threadpool_info
-record.result("threads", max(found["num_threads"] for found in threadpool_info()))
+outputs.result("threads", max(found["num_threads"] for found in threadpool_info()))
 """
     project = toy.make(tmp_path, toy.TEXT.replace('Path("started").touch()\n', look))
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "2")

@@ -9,7 +9,7 @@ import statsmodels.api as sm
 from numpy.typing import NDArray
 from scipy import stats
 
-from srlib import utility
+from srlib.assessment import utility
 
 LEVELS = [2, 3, 4]
 NAMES = ["a", "b", "c"]

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from srlib import verdict
-from srlib.leakage import Beyond, Copies
-from srlib.verdict import Line, percent, span
+from srlib.assessment import verdict
+from srlib.assessment.leakage import Beyond, Copies
+from srlib.assessment.verdict import Line, percent, span
 
 NONE = Copies(
     repeated=0.3,

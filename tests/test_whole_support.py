@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from srlib import disclosure, dpmpm
-from srlib import whole_support as module
-from srlib.whole_support import BLOCK, WholeSupport, cell_numbers, whole_support
+from srlib.dpmpm import core as dpmpm
+from srlib.risk import estimators as disclosure
+from srlib.risk import whole as module
+from srlib.risk.whole import BLOCK, WholeSupport, cell_numbers, whole_support
 
 LEVELS = np.array([2, 3, 4, 2])
 CELLS = np.array(list(np.ndindex(*LEVELS)))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import toy
 
-from srlib.workers import Workers, persevering, processes
+from srlib.runner.workers import Workers, persevering, processes
 
 
 def begin(folder: Path, name: str) -> None:

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 import yaml
 
-from srlib import verdict, yamls
-from srlib.parameters import Parameter, UsageError, read_mapping
-from srlib.schema import Schema
+from srlib import yamls
+from srlib.assessment import verdict
+from srlib.data.schema import Schema
+from srlib.runner.parameters import Parameter, UsageError, read_mapping
 
 BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"{new}: &{new} [{', '.join([f'*{old}'] * 9)}]\n"

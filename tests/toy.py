@@ -40,7 +40,7 @@ share: float = 0.5  # (0, 1] of something
 method: str = "exact"  # {exact, simulated} how
 names: list[str] = ["a"]  # labels
 data: str = ""  # a file that is not read
-rules: list[dict[str, float]] = [{"rr_at_most": 2}]  # <srlib.acceptance.read_rules> of risk
+rules: list[dict[str, float]] = [{"rr_at_most": 2}]  # <srlib.mechanism.acceptance.read_rules>
 seed: int = 1  # [0, inf) one seed
 output_dir: str = ""  # folder for what is written
 
@@ -49,16 +49,17 @@ from pathlib import Path
 
 import pandas as pd
 
-from srlib.record import Record, show
+from srlib.display import show
+from srlib.runner.outputs import Outputs
 
-record = Record(output_dir)
+outputs = Outputs(output_dir)
 Path("started").touch()
 assert names != ["fail"], "asked to fail"
 
 # %% tags=["confidential"]
 frame = pd.DataFrame({"label": (names * n)[:n], "value": [share * i for i in range(n)]})
-record.result("total", frame["value"].sum())
-show(record.table("values", frame))
+outputs.result("total", frame["value"].sum())
+show(outputs.table("values", frame))
 """
 
 
@@ -108,11 +109,12 @@ def finished(outputs: Path, data: str = "") -> Path:
     import nbformat
     import pandas as pd
 
-    from srlib import charts
-    from srlib.record import Record, show
+    from srlib.charts import core as charts
+    from srlib.display import show
+    from srlib.runner.outputs import Outputs
 
     run = outputs / "toy" / "published"
-    record = Record(run)
+    written = Outputs(run)
     frame = pd.DataFrame({"kept": [1.0, 2.0, 4.0], "made": [3.0, 2.0, 1.0]}, index=[1, 2, 3])
     wide = pd.DataFrame({f"a rather long name {i}": [1000.0 * i] for i in range(9)})
 
@@ -125,7 +127,7 @@ def finished(outputs: Path, data: str = "") -> Path:
 
     def chart(name: str) -> dict[str, object]:
         spec = charts.specification(charts.lines(frame, f"{name} in years", "risk"))
-        Record(run).figure(name, charts.lines(frame, f"{name} in years", "risk"))
+        Outputs(run).figure(name, charts.lines(frame, f"{name} in years", "risk"))
         picture = charts.svg(spec)
         return {charts.MIME_TYPE: spec, "image/svg+xml": picture, "text/plain": "Chart"}
 
@@ -147,7 +149,7 @@ def finished(outputs: Path, data: str = "") -> Path:
     (run / "parameters.yaml").write_text(parameters, encoding="utf-8")
     provenance = {"status": "complete", "paper": "toy", "profile": "published", "seconds": 1.5}
     (run / "provenance.json").write_text(json.dumps({**provenance, "seed": 7}), encoding="utf-8")
-    record.table("values", frame, public=True)
-    record.table("people", frame)
+    written.table("values", frame, public=True)
+    written.table("people", frame)
     (run / "tables" / "ledger.csv").write_text(LEDGER, encoding="utf-8")
     return run

@@ -1,4 +1,4 @@
-"""What runs take against what `srlib.costs` says of them; run with ``make bench``."""
+"""What runs take against what `srlib.runner.costs` says of them; run with ``make bench``."""
 
 import json
 import subprocess
@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from srlib import costs
-from srlib.parameters import find_papers, resolve
+from srlib.runner import costs
+from srlib.runner.parameters import find_papers, resolve
 
 ROOT = Path(__file__).parents[2]
 FACTOR = 3

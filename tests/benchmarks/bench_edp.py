@@ -11,8 +11,9 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 from scipy import stats
 
-from srlib import diagnostics, edp
-from srlib.published import charest_han
+from srlib import diagnostics
+from srlib.mechanism import edp
+from srlib.papers import charest_han
 
 RNG = np.random.default_rng(1)
 THETA = RNG.normal(size=(4, 1_000))

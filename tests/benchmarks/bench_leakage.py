@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from srlib import leakage, microdata
+from srlib.assessment import leakage
+from srlib.data import microdata
 
 
 @pytest.mark.parametrize("n", [10_000, 100_000, 1_000_000])

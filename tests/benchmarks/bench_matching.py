@@ -6,7 +6,7 @@ What is asked for: all measures of a million records, a few keys and a target, i
 import numpy as np
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from srlib import matching
+from srlib.assessment import matching
 
 RNG = np.random.default_rng(1)
 N_LEVELS = [2, 90, 16, 40, 25, 8]  # 2,880,000 combinations of the five keys

@@ -12,8 +12,8 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 from scipy.stats import binom
 
-from srlib.mechanism import change_one, exact_epsilon, expected_increase
-from srlib.synthesizers import (
+from srlib.mechanism.core import change_one, exact_epsilon, expected_increase
+from srlib.mechanism.families import (
     bernoulli_plugin,
     bernoulli_plugin_alpha,
     beta_binomial,

@@ -6,8 +6,8 @@ What is asked for: the 240 chains of McClure and Reiter at full length in 30 s o
 import numpy as np
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from srlib import proportion
-from srlib.synthesizers import private_plugin
+from srlib.mechanism.families import private_plugin
+from srlib.papers import proportion
 
 EPSILONS = (1000, 100, 10, 2, 0.2, 0.01)
 TABLES = {e: private_plugin(e, 1000, 1000) for e in EPSILONS}

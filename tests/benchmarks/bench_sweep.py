@@ -14,7 +14,7 @@ import pytest
 import toy
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from srlib import sweep
+from srlib.runner import sweep
 
 CELLS = """
 import time; began = time.process_time()

@@ -3,7 +3,7 @@
 import numpy as np
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from srlib import utility
+from srlib.assessment import utility
 
 RNG = np.random.default_rng(1)
 N_LEVELS = [2, 4, 6, 4, 5, 2, 7, 3, 3, 2]

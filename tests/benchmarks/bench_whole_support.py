@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from srlib.dpmpm import Draws
-from srlib.microdata import ACS, distinct, embedded_population
-from srlib.sampled_support import sampled_support
-from srlib.whole_support import whole_support
+from srlib.data.microdata import ACS, distinct, embedded_population
+from srlib.dpmpm.core import Draws
+from srlib.risk.sampled import sampled_support
+from srlib.risk.whole import whole_support
 
 N = [1, 200, *([3500] if os.environ.get("SRLIB_BENCH_FULL") else [])]
 

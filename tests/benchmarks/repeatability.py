@@ -19,8 +19,11 @@ import pandas as pd
 import yaml
 from numpy.typing import NDArray
 
-from srlib import diagnostics, disclosure, dpmpm, microdata
-from srlib.chance import stream
+from srlib import diagnostics
+from srlib.data import microdata
+from srlib.dpmpm import core as dpmpm
+from srlib.risk import estimators as disclosure
+from srlib.rng import stream
 
 PUBLISHED = Path(__file__).parents[2] / "params" / "hu_reiter_wang" / "published.yaml"
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import toy
 
-from srlib import site
+from srlib.runner import site
 
 HERE = Path(__file__).parent
 

@@ -1,0 +1,617 @@
+r"""What a release tells of the people in the file beyond what other people's records would tell.
+
+A release that knows the population, and nobody's record in particular, is at best as good as a
+fresh sample of that population. Were it one, the records of both files would be exchangeable, and
+what the release tells of the people in the file could be foretold from the original alone:
+
+- `copies`. A fresh record repeats one of the original's with the probability with which an
+  original record repeats another one (Good 1953, Biometrika 40, 237-264: one minus the share of
+  records that are alone with their values). And equal records lie in the two files as a random
+  division of both would leave them. Those in thinly settled places, where strangers hardly ever
+  meet, weigh most. The same with some variables left out finds records that were changed in a few
+  values.
+- `identity`. The same for people who are alone with their keys.
+- `attributes`. What all other people in the file disclose of a person, by the rule by which the
+  release is read.
+
+No model enters, and no threshold is estimated from the release. Three things hide copies. A
+generator that is rougher than the population repeats fewer records than strangers would:
+`Copies.at_most` bounds what could hide behind that. Where the original repeats people (households,
+weights), or was rid of equal records, it does not tell what strangers would repeat:
+`Copies.premise` says so.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import optimize, special, stats
+
+from srlib.assessment.matching import checked, combinations, share_alike
+from srlib.threads import one_blas_thread
+
+Codes = NDArray[np.integer]
+
+# Weight of a pair with k neighbors, log(1 + COPIED / (k + ITSELF)): the logarithm of how much more
+# often such a pair lies across the files if some of the records were copied. Set once; any
+# weights that depend on both files alike leave the test exact.
+COPIED, ITSELF = 5.0, 0.5
+COINCIDENCE = 1e-3  # equal tables are a coincidence if that is at least this probable
+FEWEST = 3  # fewer coincidences than these are no sign of anything
+# Variables are left out in blocks of these shares, from ten places at most.
+LEFT_OUT, PLACES = (0.3, 0.5), 10
+ROWS = 20_000  # rows whose order is compared
+
+# Of the people without neighbors, more than this share would not be twins, of so many pairs.
+TWINS, FEWEST_TWINS = 0.25, 10
+# Pairs of equal records that are to be expected where there is none, before it is taken for design.
+REMOVED = 10.0
+
+
+@dataclass(frozen=True)
+class Copies:
+    """Released records that repeat original ones, with all their values.
+
+    Attributes
+    ----------
+    repeated, repeated_error : float
+        Share of the released records that repeat an original one, in [0, 1], and its standard
+        error over draws of released records from one fitted generator.
+    others, others_error : float
+        The share expected of other people's records, and its standard error: by Good's estimate,
+        or that of people held out where they are given.
+    repeated_z : float
+        How far the first is above the second, as the normal deviate of its tail probability.
+    alone, met : int
+        Original records that are alone with all their values, and how many of these stand in the
+        release.
+    handed_out, handed_out_error, handed_out_z : float
+        Estimated share of those alone that the release was given, beyond coincidence, weighted
+        towards thinly settled places; its standard error; and the excess of equal records across
+        the files over a random division. NaN where nobody is alone.
+    at_most : float
+        Upper 95 % limit of that share if copies are spread over all who are alone, and the release
+        met nobody by coincidence. NaN where nobody is alone.
+    near_z : float
+        The excess of equal records across the files with some of the variables left out.
+    same_table : bool
+        Whether both tables have the same records, each as often, and chance would hardly do that.
+    in_order : bool
+        Whether the tables are equal row by row.
+    same_row, same_row_others, same_row_z : float
+        Share of values that agree with those of the original's row of the same number, or so many
+        rows before or behind, where that is largest; the share at the second best distance; their
+        difference in standard errors.
+    premise : str
+        ``""``, or why the original does not tell what other people's records would repeat:
+        ``"twins"`` (equal records where nobody is near) or ``"removed"`` (no equal records where
+        many are near). Of the latter `handed_out_z` and `near_z` are NaN, and `repeated_z` as well
+        unless people held out tell it; with these the premise is not needed.
+    found : (n,) bool
+        Whether each original record is alone with all its values and occurs in the release.
+    neighbors : (n,) int
+        Records of both files that differ from each original record in exactly one variable.
+    released : int
+        Released records.
+    """
+
+    repeated: float
+    repeated_error: float
+    others: float
+    others_error: float
+    repeated_z: float
+    alone: int
+    met: int
+    handed_out: float
+    handed_out_error: float
+    handed_out_z: float
+    at_most: float
+    near_z: float
+    same_table: bool
+    in_order: bool
+    same_row: float
+    same_row_others: float
+    same_row_z: float
+    premise: str
+    found: NDArray[np.bool_]
+    neighbors: NDArray[np.intp]
+    released: int
+
+
+@dataclass(frozen=True)
+class Beyond:
+    """A share among people in the file, beside the share that other people's records would give.
+
+    Attributes
+    ----------
+    people : int
+        People that the shares are of.
+    value, error : float
+        The share, in [0, 1], and its standard error, as of a bootstrap of groups of people with the
+        same keys together with their released records. It is no smaller, on average, than the
+        spread over releases of one fitted generator; how far another fit of it would move the
+        share, one release does not tell.
+    others, others_error : float
+        What the same number of other people's records would give, and its standard error.
+    margins : float
+        What a release that knows the margins only would give.
+    z : float
+        The difference to the larger of both in standard errors of the comparison: negative where
+        the release tells less; NaN where there is nothing to compare.
+    thinned : bool
+        Whether the release is larger than the original, and the shares are those of as many of its
+        records as the original has, drawn at random.
+    """
+
+    people: int
+    value: float
+    error: float
+    others: float
+    others_error: float
+    margins: float
+    z: float
+    thinned: bool = False
+
+    @property
+    def baseline(self) -> float:
+        """The larger of `others` and `margins`."""
+        return float(np.nanmax([self.others, self.margins]))
+
+
+def share_of_rest(value: float, baseline: float) -> float:
+    """How much of what a baseline leaves open a value takes, (value - baseline) / (1 - baseline).
+
+    The same scale for all baselines: 0 at the baseline, 1 where the value is 1.
+    """
+    if np.isnan(value) or np.isnan(baseline):
+        return float("nan")
+    return (value - baseline) / (1 - baseline) if baseline < 1 else 0.0
+
+
+def copies(
+    original: Codes,
+    released: Codes,
+    n_levels: Sequence[int],
+    held_out: Codes | None = None,
+) -> Copies:
+    r"""How many released records repeat an original one, and how many would by coincidence.
+
+    With o and s counting the original and the released records of a combination, of f_1
+    combinations with o = 1 and n records, other people's records repeat an original one with
+    probability 1 - f_1 / n. The tail of `repeated_z` is beta-binomial, with the error of that.
+
+    Of combinations with t = o + s > 1 records, those with one original record, o = 1, are held
+    against those that lie in one file alone, o = t or s = t. A random division leaves the former
+    with the hypergeometric odds of the three. Combinations are weighted by log(1 + 5 / (k + 1/2)),
+    with k the records of both files that differ from them in one variable. The share of people
+    alone who were handed out is the weight of the former less their odds times that of the latter,
+    over the weight of all who are alone. Its tail is that of independent weighted Bernoulli
+    variables, by a saddlepoint: once so and once without s = t, since a rough generator has many
+    equal records of its own. The larger excess counts.
+
+    Parameters
+    ----------
+    original : (n, p) int
+        Codes from 0.
+    released : (n*, p) int
+        Codes from 0.
+    n_levels : (p,) int
+        Number of levels of each variable.
+    held_out : (m, p) int, optional
+        Records of people of the same population who are not in the original.
+
+    Returns
+    -------
+    Copies
+
+    Raises
+    ------
+    ValueError
+        If a table has another number of columns, fewer than two records, or codes out of range.
+    """
+    columns = range(len(n_levels))
+    given = [released] if held_out is None else [released, held_out]
+    tables, levels = _two_or_more(*checked(original, given, n_levels, columns))
+    n, m = len(tables[0]), len(tables[1])
+    both = np.concatenate(tables[:2])
+    cell = combinations(both, levels)
+    o, s = _counts(cell, n)
+    alone, met = o == 1, (o == 1) & (s > 0)
+    neighbors = _neighbors(both, levels, cell)
+    premise = _premise(tables[0], levels, o, neighbors)
+    told = premise != "removed"
+
+    repeated = float(s[o > 0].sum() / m)
+    others, others_error, a, b = _repeating(tables[0], levels, *tables[2:])
+    weight = np.log1p(COPIED / (neighbors + ITSELF))
+    pure, p = _divided(o, s, every=True)
+    beyond = weight * np.where(met, 1.0, np.where(pure, -p / (1 - p), 0.0))
+    everyone = weight[alone].sum()
+    share = beyond.sum() / everyone if everyone else np.nan
+    # Of a sure thing there is no error: with all handed out, none is left to chance.
+    variance = (beyond[met] ** 2).sum() * (1 - np.clip(share, 0, 1)) + (beyond[~met] ** 2).sum()
+    row = _same_row(tables[0], tables[1])
+    in_order = n == m and bool((tables[0] == tables[1]).all())
+    chance = _chance_of(o, in_order)
+    return Copies(
+        repeated=repeated,
+        repeated_error=float(np.sqrt(repeated * (1 - repeated) / m)),
+        others=others,
+        others_error=others_error,
+        repeated_z=_beta_binomial_z(round(repeated * m), m, a, b)
+        if told or held_out is not None
+        else np.nan,
+        alone=int(alone.sum()),
+        met=int(met.sum()),
+        handed_out=float(share),
+        handed_out_error=float(np.sqrt(variance) / everyone) if everyone else np.nan,
+        handed_out_z=max(_across_z(o, s, weight, every) for every in (True, False))
+        if told and everyone
+        else np.nan,
+        at_most=_upper_limit(weight[met], weight[alone]) if everyone else np.nan,
+        near_z=_near_z(both, levels, n) if told else np.nan,
+        same_table=bool((o == s).all()) and chance < COINCIDENCE,
+        in_order=in_order,
+        same_row=row[0],
+        same_row_others=row[1],
+        same_row_z=row[2],
+        premise=premise if held_out is None else "",
+        found=met[cell[:n]],
+        neighbors=neighbors[cell[:n]],
+        released=m,
+    )
+
+
+def identity(
+    original: Codes, released: Codes, n_levels: Sequence[int], keys: Sequence[int]
+) -> Beyond:
+    r"""Of people alone with their keys, the share that a released record has the keys of.
+
+    Were the released records other people's, n* / n = r of them for each original one, keys with
+    one original and s released records would be (s + 1) r^s times as many, on average, as keys
+    with s + 1 original ones and none released. The test is that of `copies`, without weights. A
+    release that is larger than the original is thinned to its size: of s records each is kept
+    with probability 1 / r.
+
+    Parameters
+    ----------
+    original, released, n_levels
+        As `copies`.
+    keys : sequence of int
+        Columns that the intruder knows.
+
+    Returns
+    -------
+    Beyond
+        Of the people who are alone with their keys. `margins` draws each key from its margin.
+    """
+    tables, levels = _two_or_more(*checked(original, [released], n_levels, keys))
+    n, m = len(tables[0]), len(tables[1])
+    key = combinations(np.concatenate(tables), levels)
+    o, s = _counts(key, n)
+    alone = o == 1
+    people = int(alone.sum())
+    if not people:
+        nothing = float("nan")
+        return Beyond(0, nothing, nothing, nothing, nothing, nothing, nothing, m > n)
+    size, kept = min(m, n), min(1.0, n / m)
+    missed = (1 - kept) ** s
+    met = 1 - missed[alone]
+    # Keys of two or more people whom no released record is kept for.
+    left, several = missed[o > 1], o[o > 1]
+    times = several * (size / n) ** (several - 1.0)
+    at = alone[key[:n]]
+    prob = np.prod([share_alike(column) for column in tables[0].T], axis=0)
+    by_margins = -np.expm1(size * np.log1p(-np.minimum(prob[at], 1 - 1e-12)))
+    value = float(met.mean())
+    spread = np.sqrt((by_margins * (1 - by_margins)).sum())
+    return Beyond(
+        people=people,
+        value=value,
+        error=float(np.sqrt(value * (1 - value) / people)),
+        others=float(min(1.0, (times * left).sum() / people)),
+        others_error=float(np.sqrt(max((times**2 * left).sum(), 4.0)) / people),
+        margins=float(by_margins.mean()),
+        z=min(
+            _across_z(o, s, np.ones(len(o)), every=True),
+            _ratio(float(met.sum() - by_margins.sum()), float(spread)),
+        ),
+        thinned=m > n,
+    )
+
+
+def attributes(
+    original: Codes, released: Codes, n_levels: Sequence[int], keys: Sequence[int], target: int
+) -> Beyond:
+    r"""Share of people whose target is disclosed, rightly, by the records with their keys.
+
+    A file discloses a person's target if it has records with the person's keys and all have the
+    person's target: DiSCO (Raab, Nowok and Dibben 2024) where the file is the release. Other
+    people's records are the original's without the person's own. Where one of the two files is the
+    larger it is thinned to the size of the other: with d records of the keys and d_t of them with
+    the target, each kept with probability b, the person is disclosed with probability
+    (1 - b)^{d - d_t} (1 - (1 - b)^{d_t}).
+
+    Parameters
+    ----------
+    original, released, n_levels, keys
+        As `identity`.
+    target : int
+        Column that the intruder wants to know.
+
+    Returns
+    -------
+    Beyond
+        Of all people in the file. `margins` draws the targets of the released records with the
+        person's keys from the release's own margin of the target: a release that says the same of
+        everybody discloses nobody.
+    """
+    tables, levels = _two_or_more(*checked(original, [released], n_levels, keys, target))
+    n, m = len(tables[0]), len(tables[1])
+    both = np.concatenate(tables)
+    key, cell = combinations(both[:, :-1], levels[:-1]), combinations(both, levels)
+
+    def counts(group: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        size = int(group.max()) + 1
+        parts = (np.bincount(part, minlength=size)[group[:n]] for part in (group[:n], group[n:]))
+        of_original, of_released = parts
+        return of_original, of_released
+
+    (d, s), (d_t, s_t) = counts(key), counts(cell)
+    kept = min(1.0, n / m)
+    disclosed = _disclosed(s, s_t, kept)
+    by_others = _disclosed(d - 1, d_t - 1, min(1.0, m / n))
+    p = (np.bincount(tables[1][:, -1], minlength=levels[-1]) / m)[tables[0][:, -1]]
+    q = kept * p + 1 - kept  # each of s records was not kept, or has the target
+    by_margins = np.where(s > 0, q**s - (1 - kept) ** s, 0.0)
+    others, margins = disclosed - by_others, disclosed - by_margins
+    return Beyond(
+        people=n,
+        value=float(disclosed.mean()),
+        error=_error(key[:n], disclosed - disclosed.mean()) / n,
+        others=float(by_others.mean()),
+        others_error=_error(key[:n], by_others - by_others.mean()) / n,
+        margins=float(by_margins.mean()),
+        z=min(
+            # One pair of people who disclose each other, more than were seen: where there is none,
+            # the others' share would have no error.
+            _ratio(others.sum(), np.hypot(_error(key[:n], others), 2.0)),
+            _ratio(margins.sum(), _error(key[:n], margins)),
+        ),
+        thinned=m > n,
+    )
+
+
+def _disclosed(
+    records: NDArray[np.intp], right: NDArray[np.intp], kept: float
+) -> NDArray[np.float64]:
+    """Probability that of the records kept some, and all, have the right target."""
+    missed = 1 - kept
+    return missed ** (records - right) * (1 - missed**right)
+
+
+def _error(group: NDArray[np.intp], values: NDArray[np.float64]) -> float:
+    """Standard error of a sum over records whose groups are independent."""
+    return float(np.sqrt((np.bincount(group, values) ** 2).sum()))
+
+
+def _ratio(difference: float, error: float) -> float:
+    """A difference in its standard errors; 0 where there is neither."""
+    if error > 0:
+        return float(difference / error)
+    return float(np.copysign(np.inf, difference)) if difference else 0.0
+
+
+def _two_or_more(tables: list[Codes], levels: list[int]) -> tuple[list[Codes], list[int]]:
+    """The tables, where each has two records or more."""
+    if min(len(table) for table in tables) < 2:
+        raise ValueError(f"tables have {[len(t) for t in tables]} records; each needs two or more")
+    return tables, levels
+
+
+def _counts(group: NDArray[np.intp], n: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Original and released records of each group."""
+    size = int(group.max()) + 1
+    return np.bincount(group[:n], minlength=size), np.bincount(group[n:], minlength=size)
+
+
+def _repeating(
+    original: Codes, levels: Sequence[int], held_out: Codes | None = None
+) -> tuple[float, float, float, float]:
+    """Share of other people's records that repeat an original one, its error, and a beta law."""
+    n = len(original)
+    if held_out is not None:
+        cell = combinations(np.concatenate([original, held_out]), levels)
+        again, h = np.isin(cell[n:], cell[:n]).sum(), len(held_out)
+        share = (again + 0.5) / (h + 1)
+        error = float(np.sqrt(share * (1 - share) / h))
+        return float(again / h), error, again + 0.5, h - again + 0.5
+    counts = np.bincount(combinations(original, levels))
+    once, twice = (counts == 1).sum(), (counts == 2).sum()
+    # Good (1953), with the variance of Esty (1983, Annals of Statistics 11, 905-912). One pair is
+    # the least that it is computed from: none would make every repetition a certain copy.
+    error = float(np.sqrt(once * (1 - once / n) + 2 * max(twice, 1)) / n)
+    share = np.clip(1 - once / n, 0.5 / n, 1 - 0.5 / n)
+    size = max(share * (1 - share) / error**2 - 1, 1.0)
+    return float(1 - once / n), error, float(share * size), float((1 - share) * size)
+
+
+def _beta_binomial_z(k: int, m: int, a: float, b: float) -> float:
+    """Normal deviate of the tail of k of m with a beta-distributed probability."""
+    share = a / (a + b)
+    spread = np.sqrt(share * (1 - share) * (1 / m + 1 / (a + b + 1)))
+    normal = float((k / m - share) / spread)
+    if k < FEWEST:
+        return min(normal, 0.0)
+    if normal <= 0 or min(m, a + b) * share * (1 - share) > 1_000:
+        return normal
+    tail = stats.betabinom.sf(k - 1, m, a, b)
+    return min(normal, float(stats.norm.isf(tail))) if tail > 1e-15 else normal
+
+
+def _divided(
+    o: NDArray[np.intp], s: NDArray[np.intp], every: bool
+) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """Which groups of two or more lie in one file alone, and the others' odds as a probability.
+
+    The probability that a random division leaves one of the records in the original, given that it
+    does so or leaves all in the original or, where `every`, all in the release.
+    """
+    n, m, total = int(o.sum()), int(s.sum()), o + s
+    sizes, which = np.unique(total, return_inverse=True)
+    left = n + m - sizes
+    one = np.log(sizes) + _log_choose(left, n - 1)
+    pure = _log_choose(left, m)  # all are the original's
+    if every:
+        pure = np.logaddexp(pure, _log_choose(left, n))
+    with np.errstate(invalid="ignore"):  # no way to do either
+        odds = np.where(np.isneginf(pure), np.inf, one - pure)
+    p = special.expit(odds).clip(max=1 - 1e-12)
+    return (total > 1) & ((s == 0) | ((o == 0) & every)), p[which]
+
+
+def _log_choose(n: NDArray[np.intp], k: int) -> NDArray[np.float64]:
+    """Logarithm of the number of ways to choose k of n; minus infinity where there is none."""
+    possible = n >= k
+    n = np.maximum(n, k)
+    ways = special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1)
+    return np.where(possible, ways, -np.inf)
+
+
+def _across_z(
+    o: NDArray[np.intp], s: NDArray[np.intp], weight: NDArray[np.float64], every: bool
+) -> float:
+    """Excess of groups with one original record and released ones, as a normal deviate."""
+    pure, p = _divided(o, s, every)
+    hit = (o == 1) & (s > 0)
+    some = hit | pure
+    return _bernoulli_z(hit[some], p[some], weight[some])
+
+
+@one_blas_thread
+def _bernoulli_z(
+    hit: NDArray[np.bool_], p: NDArray[np.float64], weight: NDArray[np.float64]
+) -> float:
+    """Normal deviate of the upper tail of a weighted sum of independent Bernoulli variables.
+
+    By Barndorff-Nielsen's saddlepoint, half of the smallest weight below the sum.
+    """
+    open_ = (p > 0) & (p < 1)
+    hit, p, weight = hit[open_], p[open_], weight[open_]
+    variance = (weight**2 * p * (1 - p)).sum()
+    if variance == 0:
+        return 0.0
+    x = float(weight[hit].sum() - weight.min() / 2)
+    normal = float((x - weight @ p) / np.sqrt(variance))
+    if hit.sum() < FEWEST or normal <= 0.5:
+        return min(normal, 0.0) if hit.sum() < FEWEST else normal
+    logit = special.logit(p)
+
+    def mean(tilt: float) -> float:
+        return float(weight @ special.expit(logit + tilt * weight))
+
+    most = 1.0
+    while mean(most) < x:
+        most *= 2
+    tilt = optimize.brentq(lambda value: mean(value) - x, 0.0, most)
+    after = special.expit(logit + tilt * weight)
+    log_mean = np.logaddexp(np.log1p(-p), np.log(p) + tilt * weight).sum()
+    r = np.sqrt(2 * (tilt * x - log_mean))
+    u = tilt * np.sqrt((weight**2 * after * (1 - after)).sum())
+    return float(r + np.log(u / r) / r)
+
+
+def _near_z(codes: Codes, levels: Sequence[int], n: int) -> float:
+    """Excess of equal records across the files with a block of the variables left out.
+
+    The mean deviate over blocks that begin at ten variables at most, and the larger of two sizes of
+    block. Blocks share variables, so that their mean has a deviation of 1 at most.
+    """
+    p, found = codes.shape[1], [0.0]
+    for share in LEFT_OUT:
+        size = round(share * p)
+        if not 0 < size < p - 1:
+            continue
+        each = []
+        for start in range(0, p, -(-p // PLACES)):
+            kept = np.setdiff1d(np.arange(p), np.arange(start, start + size) % p)
+            o, s = _counts(combinations(codes[:, kept], [levels[k] for k in kept]), n)
+            each.append(_across_z(o, s, np.ones(len(o)), every=True))
+        found.append(float(np.mean(each)))
+    return max(found)
+
+
+def _premise(
+    original: Codes, levels: Sequence[int], o: NDArray[np.intp], neighbors: NDArray[np.intp]
+) -> str:
+    """Why the original does not tell what strangers repeat, if it does not."""
+    lonely = (neighbors == 0) & (o > 0)
+    twins = lonely & (o > 1)
+    if twins.sum() >= FEWEST_TWINS and o[twins].sum() > TWINS * o[lonely].sum():
+        return "twins"
+    if (o <= 1).all():
+        # A record's own place is settled as densely as those around it, as a rule more so.
+        cell = combinations(original, levels)
+        near = _neighbors(original, levels, cell).sum() / 2
+        around = sum(len(np.unique(column)) - 1 for column in original.T)
+        if around and near / around > REMOVED:
+            return "removed"
+    return ""
+
+
+def _neighbors(codes: Codes, levels: Sequence[int], cell: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Records that differ from each combination in exactly one variable, (n_combinations,)."""
+    size = np.bincount(cell)
+    first = np.zeros(len(size), np.intp)
+    first[cell] = np.arange(len(cell))
+    neighbors = np.zeros(len(size), np.intp)
+    for k in range(codes.shape[1]):
+        if codes.shape[1] == 1:
+            return len(cell) - size
+        without = combinations(np.delete(codes, k, axis=1), np.delete(levels, k).tolist())
+        neighbors += np.bincount(without)[without[first]] - size
+    return neighbors
+
+
+def _upper_limit(across: NDArray[np.float64], alone: NDArray[np.float64]) -> float:
+    """Upper 95 % limit of a weighted Poisson count, over the weight of all."""
+    if not len(across):
+        mean, count = alone.mean(), 0.0
+    else:
+        mean = (across**2).sum() / across.sum()
+        count = across.sum() / mean
+    return float(min(1.0, mean * stats.chi2.ppf(0.95, 2 * (count + 1)) / 2 / alone.sum()))
+
+
+def _chance_of(counts: NDArray[np.intp], in_order: bool) -> float:
+    """Probability that n draws from a table's own shares are that table, in its order or any."""
+    n = counts.sum()
+    log_prob = special.xlogy(counts, counts / n).sum()
+    if not in_order:
+        log_prob += special.gammaln(n + 1) - special.gammaln(counts + 1).sum()
+    return float(np.exp(log_prob))
+
+
+def _same_row(original: Codes, released: Codes) -> tuple[float, float, float]:
+    """Values that agree row by row at the best and at the second best distance, and by how much.
+
+    Rows at other distances, and not rows at random, since both files may be sorted or periodic.
+    """
+    n, m = len(original), len(released)
+    most = min(n, m) // 2
+    reach = {*range(min(61, most + 1)), *np.geomspace(1, max(most, 1), 40).astype(int).tolist()}
+    distances = sorted({sign * k for k in reach for sign in (1, -1)})
+    if len(distances) < 3:
+        return np.nan, np.nan, np.nan
+    rows = min(n, m, ROWS)
+    agree = []
+    for k in distances:
+        first, second = original[max(-k, 0) :][:rows], released[max(k, 0) :][:rows]
+        length = min(len(first), len(second))
+        agree.append((first[:length] == second[:length]).mean(axis=1))
+    means = np.array([each.mean() for each in agree])
+    second_best, best = np.argsort(means)[-2:]
+    error = np.hypot(*(agree[k].std() / np.sqrt(len(agree[k])) for k in (best, second_best)))
+    difference = float(means[best] - means[second_best])
+    return float(means[best]), float(means[second_best]), _ratio(difference, float(error))

@@ -1,0 +1,430 @@
+"""How useful a release is: what an analyst finds in it beside what the original would have given.
+
+Three looks at original and released tables, one definition each, averaged over the releases of
+one original in the columns of `matching.measures`:
+
+- `margins`: the total variation distance of one- and two-way margins;
+- `propensity`: how well a logistic regression tells original from released records, the
+  propensity score mean squared error (pMSE) of Woo, Reiter, Oganian and Karr (2009, Journal of
+  Privacy and Confidentiality 1(1)), standardised as by Snoke, Raab, Nowok, Dibben and Slavkovic
+  (2018, Journal of the Royal Statistical Society A 181(3), 663-688);
+- `interval_overlap`: what the confidence intervals of a regression have in common (Karr, Kohnen,
+  Oganian, Reiter and Sanil 2006, The American Statistician 60(3), 224-232).
+
+All baselines belong to one reference, a correct synthesis model fitted to the original: released
+records are then independent draws from the original's own distribution, so that a release differs
+from the original by the sampling of its n* records and by nothing else. A release that carries
+the uncertainty of its parameters as well, such as draws from a posterior predictive distribution,
+or a fresh sample of the population, differs by the sampling of both tables.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import special
+
+from srlib.assessment.inference import Regression
+from srlib.assessment.matching import over_releases
+from srlib.data.microdata import distinct
+from srlib.threads import one_blas_thread
+
+Codes = NDArray[np.integer]
+
+TIE = 3.0  # a difference of fewer of its errors is none
+
+_BLOCK = 1 << 14  # rows of a design matrix that are held at once
+
+
+def margins(
+    original: Codes, synthetic: Sequence[Codes], n_levels: Sequence[int], names: Sequence[str]
+) -> pd.DataFrame:
+    """Total variation distance of all one- and two-way margins, original against released.
+
+    Half the sum over the cells of the absolute difference of two shares: the share of records
+    that would have to change cell for the margins to agree.
+
+    Parameters
+    ----------
+    original : (n, p) int
+        Codes from 0 of the original records.
+    synthetic : sequence of (n*, p) int
+        One or more released tables, of any sizes.
+    n_levels : (p,) int
+        Number of levels of each variable.
+    names : sequence of str
+        Names of the variables, (p,).
+
+    Returns
+    -------
+    DataFrame
+        One row a margin, single variables first: variable_a; variable_b, ``""`` for a single one;
+        releases, mean, sd, se and baseline as `matching.measures`, in [0, 1]; fresh and fresh_sd.
+        The baseline is the expected distance of n* independent draws from the original's margin;
+        fresh and fresh_sd are mean and standard deviation of the distance of a fresh sample of the
+        original's population, by dividing the records of both tables at random.
+    """
+    p = len(names)
+    rows = [(k, k) for k in range(p)] + list(combinations(range(p), 2))
+    values, baselines, fresh = {}, {}, {}
+    for i, (a, b) in enumerate(rows):
+        size = int(n_levels[a]) * int(n_levels[b])
+        counts, *released = (
+            np.bincount(codes[:, a].astype(np.int64) * n_levels[b] + codes[:, b], minlength=size)
+            for codes in (original, *synthetic)
+        )
+        shares = counts / len(original)
+        values[i] = [np.abs(z / z.sum() - shares).sum() / 2 for z in released]
+        baselines[i] = [_binomial_deviation(len(z), shares).sum() / (2 * len(z)) for z in synthetic]
+        fresh[i] = np.mean([_divided_at_random(counts, z) for z in released], axis=0)
+    frame = over_releases(pd.DataFrame(values), pd.DataFrame(baselines)).drop(columns="measure")
+    frame.insert(0, "variable_a", [names[a] for a, _ in rows])
+    frame.insert(1, "variable_b", ["" if a == b else names[b] for a, b in rows])
+    frame[["fresh", "fresh_sd"]] = pd.DataFrame(fresh).T
+    return frame
+
+
+def _divided_at_random(
+    counts: NDArray[np.int64], released: NDArray[np.int64]
+) -> tuple[float, float]:
+    """Mean and standard deviation of the distance, were all records divided at random."""
+    n, m, cells = counts.sum(), released.sum(), counts + released
+    cells, share = cells[cells > 0], np.array(n / (n + m))
+    deviation = _binomial_deviation(cells, np.broadcast_to(share, cells.shape))
+    variance = (cells * share * (1 - share) - deviation**2).sum()
+    # All sum to nothing: with two cells, both distances are one.
+    variance *= len(cells) / max(len(cells) - 1, 1)
+    scale = (1 / n + 1 / m) / 2
+    return float(scale * deviation.sum()), float(scale * np.sqrt(variance))
+
+
+def _binomial_deviation(n: int | NDArray[np.int64], p: NDArray[np.float64]) -> NDArray[np.float64]:
+    """E |X - n p| of binomial counts, by de Moivre's closed form."""
+    inner = (p > 0) & (p < 1)
+    n, p = np.broadcast_to(n, p.shape)[inner], p[inner]
+    above = np.floor(n * p) + 1
+    log_pmf = special.xlogy(above, p) + special.xlog1py(n - above, -p)
+    log_pmf -= special.betaln(above + 1, n - above + 1) + np.log(n + 1)
+    return 2 * above * (1 - p) * np.exp(log_pmf)
+
+
+@one_blas_thread
+def propensity(
+    original: Codes,
+    synthetic: Sequence[Codes],
+    n_levels: Sequence[int],
+    *,
+    interactions: bool = False,
+) -> pd.DataFrame:
+    r"""How well a logistic regression tells the original from the released records.
+
+    With p_i the fitted probability that record i of all N = n + n* is a released one, c = n* / N
+    and k estimable parameters, pMSE is the mean of (p_i - c)^2. Snoke and others (2018, section
+    3.2) derive its distribution under a correct synthesis model with parameters estimated from
+    the original: approximately a multiple of chi-squared with k - 1 degrees of freedom, with
+
+    .. math:: E = (k - 1) (1 - c)^2 c / N, \qquad SD = \sqrt{2 (k - 1)} (1 - c)^2 c / N.
+
+    Against a fresh sample of the population, or a draw from the posterior predictive, the
+    expectation is larger by 1 / (1 - c), a factor of two where n* = n.
+
+    Parameters
+    ----------
+    original, synthetic, n_levels
+        As `margins`.
+    interactions : bool
+        Whether the regression has all products of two variables' indicators beside those of
+        single variables. Without them it sees single variables only, and no lost association.
+
+    Returns
+    -------
+    DataFrame
+        Columns as `matching.measures`; rows pMSE, in [0, 1), with the expectation as baseline;
+        ratio, pMSE / E, with the baseline 1; standardised, (pMSE - E) / SD, with the baseline 0.
+        The latter two are NaN where the tables have one and the same constant record.
+    """
+    rows, baselines = [], []
+    for released in synthetic:
+        combination, _, inverse = distinct(np.concatenate([original, released]))
+        counts = np.bincount(inverse[: len(original)], minlength=len(combination))
+        counts_released = np.bincount(inverse[len(original) :], minlength=len(combination))
+        total, n = counts + counts_released, len(inverse)
+        share = len(released) / n
+        terms = _terms(n_levels, interactions)
+        fitted, rank = _propensity_scores(combination, terms, total, counts_released)
+        value = float(total @ (fitted - share) ** 2 / n)
+        scale = (1 - share) ** 2 * share / n
+        df = rank - 1
+        known = df > 0
+        rows.append(
+            {
+                "pMSE": value,
+                "ratio": value / (df * scale) if known else np.nan,
+                "standardised": (value / scale - df) / np.sqrt(2 * df) if known else np.nan,
+            }
+        )
+        baselines.append({"pMSE": df * scale, "ratio": 1.0, "standardised": 0.0})
+    return over_releases(pd.DataFrame(rows), pd.DataFrame(baselines))
+
+
+def losses(
+    margins: pd.DataFrame,
+    overlap: pd.DataFrame,
+    pmse: pd.DataFrame,
+    n_original: int,
+    n_released: int,
+) -> pd.DataFrame:
+    r"""What a release loses beyond what a fresh sample of the population would, on one scale.
+
+    Parameters
+    ----------
+    margins, overlap, pmse : DataFrame
+        As `margins`, `interval_overlap` and `propensity` return.
+    n_original, n_released : int
+        Records of the original and of a release.
+
+    Returns
+    -------
+    DataFrame
+        Four rows, each a share in [0, 1]: measure; which, the margin or the coefficient that is
+        worst; value; fresh, what a fresh sample is expected to have; error, its standard deviation;
+        loss, value - fresh where that is more than 3 errors (of the largest of many, where it
+        is as improbable as that), and 0 otherwise.
+
+        - margins, pairs: the largest distance beyond a fresh sample's, of single variables and of
+          pairs of them.
+        - intervals: the mean absolute difference of the coefficients, which are differences of
+          shares.
+        - pMSE: pMSE over c (1 - c), the share that the regression explains of which table a record
+          is from.
+
+        NaN where there is nothing to compare.
+    """
+    wider = np.sqrt(1 + n_original / n_released)
+    rows: list[tuple[Any, ...]] = []
+    single = margins["variable_b"] == ""
+    for measure, some in (("margins", margins[single]), ("pairs", margins[~single])):
+        beyond = some["mean"] - some["fresh"]
+        # The largest of many is beyond its limit as rarely as one of the others.
+        limit = -special.ndtri_exp(special.log_ndtr(-TIE) - np.log(max(len(some), 1)))
+        certain = beyond.where(beyond > limit * some["fresh_sd"], 0.0)
+        at = certain.idxmax() if certain.max() > 0 else beyond.idxmax()
+        row = some.loc[at]
+        which = " × ".join(filter(None, (row["variable_a"], row["variable_b"])))
+        rows.append((measure, which, row["mean"], row["fresh"], row["fresh_sd"], limit))
+    known = overlap[overlap["mean"].notna()]
+    if known.empty:
+        rows.append(("intervals", "", *[np.nan] * 3, TIE))
+    else:
+        apart = (known["synthetic"] - known["original"]).abs()
+        se = known["original_se"] * wider
+        expected, deviation = np.sqrt(2 / np.pi) * se, np.sqrt(1 - 2 / np.pi) * se
+        worst = known.loc[(apart - expected).idxmax(), "term"]
+        # Coefficients of one variable move together: no more than half of them count.
+        error = np.sqrt((deviation**2).mean() / max(len(known) / 2, 1))
+        rows.append(("intervals", worst, apart.mean(), expected.mean(), error, TIE))
+    of = pmse.set_index("measure")
+    c = n_released / (n_original + n_released)
+    value, expected = of.loc["pMSE", ["mean", "baseline"]] / (c * (1 - c))
+    larger = 1 + n_released / n_original
+    ratio, standardised = of.loc["ratio", "mean"], of.loc["standardised", "mean"]
+    # The standard deviation of `propensity`: (pMSE - E) / standardised.
+    known_error = np.isfinite(standardised) and standardised != 0
+    error = (ratio - 1) * expected / standardised if known_error else np.nan
+    rows.append(("pMSE", "", value, expected * larger, error * larger, TIE))
+    frame = pd.DataFrame(rows, columns=["measure", "which", "value", "fresh", "error", "limit"])
+    beyond = frame["value"] - frame["fresh"]
+    tie = beyond <= frame.pop("limit") * frame["error"].fillna(0.0)
+    return frame.assign(loss=beyond.mask(tie, 0.0))
+
+
+def n_parameters(n_levels: Sequence[int], interactions: bool = False) -> int:
+    """Parameters of the regression behind `propensity`, were all levels to occur together."""
+    free = np.asarray(n_levels) - 1
+    pairs = (free.sum() ** 2 - (free**2).sum()) // 2
+    return int(1 + free.sum() + (pairs if interactions else 0))
+
+
+@one_blas_thread
+def interval_overlap(
+    original: Codes,
+    synthetic: Sequence[Codes],
+    labels: Sequence[Sequence[str]],
+    names: Sequence[str],
+    predictors: Sequence[int],
+    outcome: int,
+    *,
+    level: float = 0.95,
+) -> pd.DataFrame:
+    """One regression, fitted to the original and to each release: what the intervals share.
+
+    The most frequent level of the outcome (1, others 0) is regressed on indicators of the levels
+    of the predictors by least squares, each variable's most frequent level in the original being
+    its reference: a coefficient is a difference of shares, other predictors equal. Unlike
+    logistic regression it has an estimate in every table where the level occurs, without
+    separation. Every table is analysed as if it were the original, with normal intervals.
+
+    The overlap is the mean of two shares: how much of each interval the other covers. 1 is the
+    best, 0 is touching, negative values say how far the intervals are apart.
+
+    Parameters
+    ----------
+    original, synthetic, names
+        As `margins`.
+    labels : sequence of sequence of str
+        Labels of the levels of each variable, (p,) of (n_levels[k],).
+    predictors : sequence of int
+        Columns of the predictors, one or more.
+    outcome : int
+        Column of the outcome.
+    level : float
+        Confidence level, in (0, 1).
+
+    Returns
+    -------
+    DataFrame
+        One row a coefficient but the intercept: term, ``"name: label"``; original, original_se;
+        synthetic, the mean estimate; and releases, mean, sd, se and baseline of the overlap as
+        `matching.measures`. Releases in which a coefficient cannot be estimated do not count; one
+        that the original cannot estimate is NaN. The baseline is the expected overlap of n*
+        records drawn from a correct model fitted to the original.
+    """
+    usual = [np.bincount(column).argmax() for column in original.T]
+    chosen = [(k, code) for k in predictors for code in range(len(labels[k])) if code != usual[k]]
+    terms = [f"{names[k]}: {labels[k][code]}" for k, code in chosen]
+    fits = [
+        _least_squares(codes, chosen, codes[:, outcome] == usual[outcome], terms)
+        for codes in (original, *synthetic)
+    ]
+    first, *others = fits
+    quantile = special.ndtri((1 + level) / 2)
+    overlaps = pd.DataFrame([_overlap(first, fit, quantile) for fit in others])
+    expected = [_expected_overlap(np.sqrt(len(original) / len(z)), quantile) for z in synthetic]
+    estimates = pd.DataFrame([fit.estimate[1:] for fit in others])
+    known = overlaps.notna()
+    baselines = pd.DataFrame(dict.fromkeys(overlaps, expected)).where(known)
+    frame = over_releases(overlaps, baselines).drop(columns="measure")
+    heads = {
+        "term": terms,
+        "original": first.estimate[1:],
+        "original_se": first.standard_error[1:],
+        "synthetic": estimates.where(known).mean(),
+    }
+    return pd.concat([pd.DataFrame(heads), frame], axis=1)
+
+
+def _overlap(one: Regression, other: Regression, quantile: float) -> NDArray[np.float64]:
+    """Mean of the shares of two intervals that both cover, for each coefficient."""
+    width, other_width = (2 * quantile * fit.standard_error[1:] for fit in (one, other))
+    apart = np.abs(one.estimate - other.estimate)[1:]
+    common = np.minimum(np.minimum(width, other_width), (width + other_width) / 2 - apart)
+    return (common / width + common / other_width) / 2
+
+
+def _expected_overlap(ratio: float, quantile: float) -> float:
+    """Mean of the overlap where other widths are `ratio` and estimates N(0, ratio^2) apart.
+
+    In units of the first standard error: E min(a, b - |d|) = b - E|d| - E (t - |d|)+ with a the
+    shorter width, b the mean width and t = b - a.
+    """
+    width, other = 2 * quantile, 2 * quantile * ratio
+    spare = abs(width - other) / 2
+    z = spare / ratio
+    density = (1 - np.exp(-(z**2) / 2)) / np.sqrt(2 * np.pi)
+    beyond = spare * (2 * special.ndtr(z) - 1) - 2 * ratio * density
+    common = (width + other) / 2 - ratio * np.sqrt(2 / np.pi) - beyond
+    return float((common / width + common / other) / 2)
+
+
+# ---------------------------------------------------------------------------- design matrices
+
+
+def _terms(n_levels: Sequence[int], interactions: bool) -> NDArray[np.int64]:
+    """Indicators of the levels but each variable's first, and products of two of them.
+
+    (n_terms, 2, 2): a record has a term if both (variable, level) pairs are its own; those of a
+    single variable name one pair twice.
+    """
+    single = [(k, level) for k, n in enumerate(n_levels) for level in range(1, int(n))]
+    pairs = [(a, b) for a, b in combinations(single, 2) if a[0] != b[0]] if interactions else []
+    return np.array([(term, term) for term in single] + pairs, dtype=np.int64).reshape(-1, 2, 2)
+
+
+def _design(codes: Codes, terms: NDArray[np.int64]) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+    """The design matrix, a column of ones first, some rows at a time."""
+    (variable_a, level_a), (variable_b, level_b) = terms.transpose(1, 2, 0)
+    for start in range(0, len(codes), _BLOCK):
+        rows = slice(start, start + _BLOCK)
+        has = (codes[rows][:, variable_a] == level_a) & (codes[rows][:, variable_b] == level_b)
+        yield rows, np.column_stack([np.ones(len(has)), has])
+
+
+def _null_space(gram: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Directions of the coefficients that no record tells anything about, (n, n - rank)."""
+    values, vectors = np.linalg.eigh(gram)
+    return vectors[:, values <= 1e-10 * values[-1]]
+
+
+def _propensity_scores(
+    codes: Codes, terms: NDArray[np.int64], total: NDArray[np.int64], events: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], int]:
+    """Fitted probabilities of a logistic regression on counts, and the rank of its design.
+
+    Coefficients go to infinity where a level occurs in one table only; fitted probabilities do
+    not mind.
+    """
+    gram = np.add.reduce([x.T @ x for _, x in _design(codes, terms)])
+    terms = terms[np.diag(gram)[1:] > 0]
+    rank = len(gram) - _null_space(gram).shape[1]
+    beta = np.zeros(len(terms) + 1)
+    beta[0] = special.logit(events.sum() / total.sum())
+
+    def evaluated(beta: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+        score = np.concatenate([x @ beta for _, x in _design(codes, terms)])
+        log_likelihood = events @ score - total @ np.logaddexp(0.0, score)
+        return special.expit(score), log_likelihood
+
+    ridge = 1e-10 * total.sum() * np.eye(len(beta))
+    fitted, reached = evaluated(beta)
+    for _ in range(100):
+        information, gradient = np.zeros((beta.size, beta.size)), np.zeros(beta.size)
+        for rows, x in _design(codes, terms):
+            p = fitted[rows]
+            information += (x * (total[rows] * p * (1 - p))[:, None]).T @ x
+            gradient += x.T @ (events[rows] - total[rows] * p)
+        # The ridge keeps a step finite in directions that no record tells anything about.
+        step = np.linalg.solve(information + ridge, gradient)
+        after, value = evaluated(beta + step)
+        while value < reached - 1e-9 * abs(reached):  # a Newton step may be too long
+            step = step / 2
+            after, value = evaluated(beta + step)
+        change = np.abs(after - fitted).max()
+        beta, fitted, reached = beta + step, after, value
+        if change < 1e-6:
+            return fitted, rank
+    raise RuntimeError("the logistic regression did not converge in 100 Newton steps")
+
+
+def _least_squares(
+    codes: Codes, chosen: Sequence[tuple[int, int]], y: NDArray[np.bool_], names: Sequence[str]
+) -> Regression:
+    """Linear regression on indicators; NaN for coefficients that the records do not determine."""
+    terms = np.array([(term, term) for term in chosen], dtype=np.int64).reshape(-1, 2, 2)
+    gram = np.add.reduce([x.T @ x for _, x in _design(codes, terms)])
+    moments = np.add.reduce([x.T @ y[rows] for rows, x in _design(codes, terms)])
+    inverse = np.linalg.pinv(gram, rcond=1e-10, hermitian=True)
+    estimate, null = inverse @ moments, _null_space(gram)
+    left_over = y.sum() - estimate @ moments
+    df = len(y) - len(gram) + null.shape[1]
+    # A perfect fit has no standard errors, and coefficients with a part in the null space no value.
+    variance = left_over / df if df > 0 and left_over > 1e-9 * len(y) else np.nan
+    known = (null**2).sum(axis=1) < 1e-8
+    return Regression(
+        ("Intercept", *names),
+        np.where(known, estimate, np.nan),
+        np.sqrt(np.where(known, variance * np.diag(inverse), np.nan)),
+        len(y),
+    )

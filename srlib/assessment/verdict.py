@@ -1,0 +1,600 @@
+"""What to do with a release: one sentence by stated rules, and five lines of numbers behind it.
+
+A line has a level, a number with its interval, the baseline that the number is held against, and
+one clause. Levels follow from the thresholds below and from nothing else; the first sentence
+follows from the levels. The rules are those of this report; an agency sets its own in a file, which
+`read_rules` reads and `broken` applies.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from srlib import yamls
+from srlib.assessment.leakage import Beyond, Copies, share_of_rest
+
+# A difference of SURE standard errors is more than chance, and one of CERTAIN beyond doubt. A risk
+# is far above its baseline if it takes FAR of what the baseline leaves to disclose.
+SURE, CERTAIN, FAR = 2.58, 3.3, 0.20
+# A risk is above its baseline if it takes more than this of what that leaves to disclose.
+MORE = 0.05
+# Undecided: more copies than the first share of the people who are alone, and than the second of
+# all people in the file, could hide among those that chance meets.
+UNSEEN, UNSEEN_OF_ALL = 0.10, 0.02
+FEWEST = 20  # records of a file, below which nothing is judged but an outright copy
+# Utility is good if no loss exceeds the first, and limited if none exceeds the second.
+GOOD, LIMITED = 0.05, 0.15
+
+# Levels of each line, the best first.
+LEVELS = {
+    "copies": ("none", "undecided", "signs", "found"),
+    "identity": ("no more", "more", "far more"),
+    "attributes": ("no more", "more", "far more"),
+    "utility": ("as fresh", "good", "limited", "poor"),
+    "model": ("converged", "rough", "not computed"),
+}
+# What to do, the best first.
+ADVICE = ("nothing found", "undecided", "look", "withhold")
+LIMITS = ("worst_level", "value_at_most", "rest_at_most")
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a verdict.
+
+    Attributes
+    ----------
+    topic, level : str
+        One of `LEVELS`, and of its levels.
+    value, low, high, baseline : float
+        The number, its 95 % interval and what it is held against; NaN where there is none.
+    text : str
+        The line in words, without its topic. Names no record.
+    """
+
+    topic: str
+    level: str
+    value: float
+    low: float
+    high: float
+    baseline: float
+    text: str
+
+    @property
+    def rest(self) -> float:
+        """Share of what the baseline leaves to disclose, `leakage.share_of_rest`."""
+        return share_of_rest(self.value, self.baseline)
+
+
+@dataclass(frozen=True)
+class Judgment:
+    """The verdict on one release, or on several draws of one generator.
+
+    Attributes
+    ----------
+    release : str
+        Name of the release.
+    advice : str
+        One of `ADVICE`.
+    first : str
+        What to do and why, in at most 25 words.
+    lines : tuple of Line
+        Copies, identity, attributes, utility and model, in this order.
+    """
+
+    release: str
+    advice: str
+    first: str
+    lines: tuple[Line, ...]
+
+
+# ---------------------------------------------------------------------------------- the lines
+
+
+def of_copies(copies: Sequence[Copies]) -> Line:
+    """Released records that repeat original ones; the worst of several releases decides."""
+    worst = _worst(copies)
+    level = LEVELS["copies"][_copied(worst)]
+    low, high = wilson(worst.repeated, worst.released)
+    text = (
+        f"{percent(worst.repeated)} ({span(low, high)}) of the released records repeat an original "
+        f"one; of other people's records {percent(worst.others)} "
+        f"({span(*_normal(worst.others, worst.others_error))}) would: {_copied_in_words(worst)}"
+    )
+    return Line("copies", level, worst.repeated, low, high, worst.others, text)
+
+
+def _worst(copies: Sequence[Copies]) -> Copies:
+    return max(copies, key=lambda found: (_copied(found), _largest_z(found)))
+
+
+def _largest_z(found: Copies) -> float:
+    z = [found.repeated_z, found.handed_out_z, found.near_z]
+    return float(np.nan_to_num(z, nan=-np.inf).max())
+
+
+def _copied(found: Copies) -> int:
+    """Position of the level in `LEVELS`."""
+    z = _largest_z(found)
+    if found.same_table or _same_rows(found) or z >= CERTAIN:
+        return 3
+    if z >= SURE:
+        return 2
+    if found.premise or _few(found):
+        return 1
+    of_all = found.at_most * found.alone / len(found.found)
+    return 1 if found.at_most > UNSEEN and of_all > UNSEEN_OF_ALL else 0
+
+
+def _same_rows(found: Copies) -> bool:
+    return found.same_row_z >= 2 * CERTAIN and not _few(found)
+
+
+def _few(found: Copies) -> bool:
+    return min(len(found.found), found.released) < FEWEST
+
+
+def _copied_in_words(found: Copies) -> str:
+    level = _copied(found)
+    people = _people(found.alone, "alone with all their values")
+    estimate = f"{percent(found.handed_out)} "
+    estimate += f"({span(*_normal(found.handed_out, found.handed_out_error))})"
+    if found.same_table:
+        return (
+            f"it is the original itself, {'row by row' if found.in_order else 'in another order'}."
+        )
+    if _same_rows(found):
+        return (
+            f"its rows follow the original's: {percent(found.same_row)} of the values agree, at "
+            f"any other distance {percent(found.same_row_others)} at most."
+        )
+    if level >= 2 and found.handed_out_z >= SURE:
+        return f"an estimated {estimate} of {people} were handed out."
+    if level >= 2 and found.repeated_z >= SURE:
+        return "more than coincidence explains."
+    if level >= 2:
+        return "more of them nearly repeat one than coincidence explains."
+    if found.premise == "twins":
+        return (
+            "the original repeats people where nobody else is near (households, weights?), so that "
+            "a copy cannot be told from a twin."
+        )
+    if found.premise == "removed":
+        return (
+            "no two original records are equal, though many nearly are; if equal ones were "
+            "removed, what others repeat cannot be told (--holdout)."
+        )
+    if _few(found):
+        return "too few records to judge."
+    if not found.alone:
+        return "no sign of copies, and nobody is alone with all values."
+    share = f"{percent(found.at_most)} of {people}"
+    if level:
+        return f"no sign of copies, but up to {share} could be copies that pass for chance."
+    return (
+        f"no sign of copies: {found.met:,} of {people} are in it, as chance has it; copies spread "
+        f"over all of them would be {percent(found.at_most)} at most."
+    )
+
+
+def _people(n: int, which: str) -> str:
+    return f"the one person {which}" if n == 1 else f"the {n:,} people {which}"
+
+
+def of_identity(found: Sequence[Beyond]) -> Line:
+    """People alone with their keys of whom a released record has the keys."""
+    if not found[0].people:
+        return Line(
+            "identity",
+            "no more",
+            0.0,
+            0.0,
+            0.0,
+            0.0,
+            "nobody is alone with their keys.",
+        )
+    value, low, high, others, z, spread = _over(found)
+    level = _level(value, found, z)
+    text = (
+        f"of {_people(found[0].people, 'alone with their keys')} {percent(value)} "
+        f"({span(low, high)}) meet a released record with them{_thinned(found)}; with other "
+        f"people's records {others} would, with margins {percent(_mean(found, 'margins'))}: "
+        f"{_tells(level)}{spread}."
+    )
+    return Line("identity", level, value, low, high, _mean(found, "baseline"), text)
+
+
+def of_attributes(found: Sequence[Beyond], target: str) -> Line:
+    """People whose target all released records with their keys agree on, rightly."""
+    value, low, high, others, z, spread = _over(found)
+    level = _level(value, found, z)
+    text = (
+        f"{target} of {percent(value)} ({span(low, high)}) of the people is told rightly by all "
+        f"released records with their keys{_thinned(found)}; other people's records tell it of "
+        f"{others}, margins of {percent(_mean(found, 'margins'))}: {_tells(level)}{spread}."
+    )
+    return Line("attributes", level, value, low, high, _mean(found, "baseline"), text)
+
+
+def _thinned(found: Sequence[Beyond]) -> str:
+    return " (of as many as the original has)" if found[0].thinned else ""
+
+
+def _over(found: Sequence[Beyond]) -> tuple[float, float, float, str, float, str]:
+    """Value, interval, others in words, z and spread over the releases of one generator.
+
+    The original's part of the error is the same in all of them, so that only the spread between
+    releases is divided by their number.
+    """
+    values = np.array([each.value for each in found])
+    value, error = float(values.mean()), _mean(found, "error")
+    if len(found) > 1:
+        error = max(error, float(values.std(ddof=1) / np.sqrt(len(values))))
+    others = _mean(found, "others")
+    several = f" ({len(found)} releases, {span(values.min(), values.max())})"
+    spread = several if len(found) > 1 else ""
+    people = found[0].people
+    in_words = (
+        f"{percent(others)} ({span(*_interval(others, _mean(found, 'others_error'), people))})"
+    )
+    return value, *_interval(value, error, people), in_words, _mean(found, "z"), spread
+
+
+def _interval(share: float, error: float, people: int) -> tuple[float, float]:
+    """Wilson's interval, of as many people as have that error, and no more than there are."""
+    exact = error == 0 or share in (0, 1)
+    n = people if exact else share * (1 - share) / error**2
+    return wilson(share, min(n, people))
+
+
+def _mean(found: Sequence[Beyond], name: str) -> float:
+    return float(np.mean([getattr(each, name) for each in found]))
+
+
+def _level(value: float, found: Sequence[Beyond], z: float) -> str:
+    rest = share_of_rest(value, _mean(found, "baseline"))
+    if not (z >= SURE and rest >= MORE):
+        return "no more"
+    return "far more" if rest >= FAR else "more"
+
+
+def _tells(level: str) -> str:
+    return f"it tells {level} than they would"
+
+
+def of_utility(losses: pd.DataFrame) -> Line:
+    """The largest of the four losses that `utility.losses` returns."""
+    known = losses[losses["loss"].notna()]
+    if known.empty:
+        return Line("utility", "poor", _NAN, _NAN, _NAN, _NAN, "nothing can be compared.")
+    worst = known.loc[(known["loss"]).idxmax()]
+    if worst["loss"] == 0:
+        worst = known.loc[((known["value"] - known["fresh"]) / known["error"]).idxmax()]
+    loss = float(worst["loss"])
+    level = "as fresh" if loss == 0 else _utility_level(loss)
+    error = 1.96 * worst["error"]
+    value, fresh = float(worst["value"]), float(worst["fresh"])
+    of_fresh = f"{percent(fresh)} ({span(*_normal(fresh, worst['error']))})"
+    number = f"by {percent(value)}, a fresh sample's would by {of_fresh}"
+    what = {
+        "margins": f"the shares of {worst['which']} differ {number}",
+        "pairs": f"the shares of {worst['which']} differ {number}",
+        "intervals": f"coefficients, most that of {worst['which']}, differ {number}",
+        "pMSE": f"a regression tells the tables apart {number}",
+    }[worst["measure"]]
+    clause = {
+        "as fresh": "no loss beyond a fresh sample's",
+        "good": "a small loss",
+        "limited": "look before you use it",
+        "poor": "associations or margins are lost",
+    }[level]
+    low, high = max(value - fresh - error, 0.0), value - fresh + error
+    return Line("utility", level, loss, low, high, 0.0, f"{what}: {clause}.")
+
+
+def _utility_level(loss: float) -> str:
+    return "good" if loss <= GOOD else "limited" if loss <= LIMITED else "poor"
+
+
+_NAN = float("nan")
+NOT_COMPUTED = Line(
+    "model", "not computed", _NAN, _NAN, _NAN, _NAN, "not computed; without --quick it is."
+)
+
+
+def of_model(
+    median: tuple[float, float, float], high: float, r_hat: float, converged: bool, target: str
+) -> Line:
+    """What an intruder who knows all other records and believes in the DPMPM learns.
+
+    Parameters
+    ----------
+    median : (value, low, high)
+        Factor by which the release multiplies the probability of the true target for the median
+        record, and its 95 % interval between chains.
+    high : float
+        The factor at the 95th percentile of the records.
+    r_hat : float
+        95th percentile of R-hat in the worst set of chains.
+    converged : bool
+        Whether R-hat is good.
+    target : str
+        Name of the target.
+    """
+    value, low, upper = median
+    chains = "chains agree" if converged else "chains disagree, so that it is rough"
+    text = (
+        f"an intruder who knows all other records and believes in a DPMPM finds the true {target} "
+        f"{value:.2f} ({low:.2f} to {upper:.2f}) times as probable as before, {high:.2f} times at "
+        f"the 95th percentile; 1 tells nothing: {chains} (R-hat {r_hat:.2f})."
+    )
+    return Line("model", "converged" if converged else "rough", value, low, upper, 1.0, text)
+
+
+# ----------------------------------------------------------------------------- the first line
+
+
+def judge(release: str, lines: Sequence[Line], copies: Sequence[Copies], target: str) -> Judgment:
+    """What to do with a release: the worst of copies, identity and attributes decides.
+
+    Withhold: copies found, or a risk far above what other people's records would give. Look:
+    signs of copies, or a risk above. Undecided: coincidences could hide copies. The model does not
+    decide, since it is an assumption; utility is named where nothing else is.
+    """
+    level = {line.topic: line.level for line in lines}
+    risks = [line for line in lines if line.topic in ("identity", "attributes")]
+    far = [line for line in risks if line.level == "far more"]
+    more = [line for line in risks if line.level == "more"]
+    worst = _worst(copies)
+    about = {"identity": "people alone with their keys", "attributes": target}
+    if level["copies"] == "found":
+        return Judgment(release, "withhold", _withhold(release, worst), tuple(lines))
+    if far:
+        text = (
+            f"Do not release {release}: it tells far more about {about[far[0].topic]} than other "
+            "people's records would."
+        )
+        return Judgment(release, "withhold", text, tuple(lines))
+    if level["copies"] == "signs":
+        text = f"Look before you release {release}: there are signs of copied records."
+        return Judgment(release, "look", text, tuple(lines))
+    if more:
+        text = (
+            f"Look before you release {release}: it tells more about {about[more[0].topic]} than "
+            "other people's records would."
+        )
+        return Judgment(release, "look", text, tuple(lines))
+    if level["copies"] == "undecided":
+        return Judgment(release, "undecided", _undecided(release, worst), tuple(lines))
+    use = {
+        "as fresh": "; it is as useful as a fresh sample",
+        "good": "; its utility is good",
+        "limited": "; its utility is limited",
+        "poor": ", but it is of little use",
+    }[level["utility"]]
+    text = f"Nothing found against releasing {release}{use}."
+    return Judgment(release, "nothing found", text, tuple(lines))
+
+
+def _withhold(release: str, found: Copies) -> str:
+    if found.same_table:
+        return f"Do not release {release}: it is the original itself."
+    if _same_rows(found):
+        share = percent(found.same_row)
+        return (
+            f"Do not release {release}: its rows follow the original's, with {share} of the values."
+        )
+    if found.repeated_z >= CERTAIN:
+        return (
+            f"Do not release {release}: {percent(found.repeated)} of its records repeat original "
+            f"ones; of other people's records {percent(found.others)} would."
+        )
+    if found.handed_out_z >= CERTAIN:
+        return (
+            f"Do not release {release}: an estimated {percent(found.handed_out)} of the people "
+            "alone with their values are in it."
+        )
+    return (
+        f"Do not release {release}: more of its records nearly repeat original ones than other "
+        "people's records would."
+    )
+
+
+def _undecided(release: str, found: Copies) -> str:
+    if found.premise == "twins":
+        return (
+            f"Undecided on {release}: the original repeats people, so that copies cannot be told "
+            "from twins."
+        )
+    if found.premise == "removed":
+        return (
+            f"Undecided on {release}: equal records seem to be removed from the original; give "
+            "people held out."
+        )
+    if _few(found):
+        return f"Undecided on {release}: there are too few records to judge."
+    return (
+        f"Undecided on {release}: chance meetings could hide copies of up to "
+        f"{percent(found.at_most)} of the people alone with their values."
+    )
+
+
+def worst_first(judgments: Sequence[Judgment]) -> list[Judgment]:
+    """Order releases by what to do, then by how much of the rest the worst risk takes."""
+
+    def badness(judgment: Judgment) -> tuple[int, float]:
+        rest = [line.rest for line in judgment.lines[:3]]
+        return ADVICE.index(judgment.advice), float(np.nanmax([0.0, *rest]))
+
+    return sorted(judgments, key=badness, reverse=True)
+
+
+def table(judgments: Sequence[Judgment]) -> pd.DataFrame:
+    """All lines as a table: release, advice, first, and the attributes of `Line`."""
+    return pd.DataFrame(
+        [
+            {"release": j.release, "advice": j.advice, "first": j.first}
+            | {name: getattr(line, name) for name in Line.__dataclass_fields__}
+            for j in judgments
+            for line in j.lines
+        ]
+    )
+
+
+def markdown(judgments: Sequence[Judgment]) -> str:
+    """The verdict as Markdown: what to do, then the lines of each release."""
+    return "\n\n".join(
+        f"### {judgment.first}\n\n"
+        + "\n".join(f"- **{line.topic}:** {line.text}" for line in judgment.lines)
+        for judgment in judgments
+    )
+
+
+def stated() -> str:
+    """The rules behind the first sentence, with their thresholds, as Markdown."""
+    rules = {
+        "Do not release": (
+            f"the table is the original itself; or copies are found, which is to say that more "
+            f"records repeat original ones, or nearly do, or more of the people alone were handed "
+            f"out, than other people's records explain, by {CERTAIN:g} standard errors, or that "
+            f"rows follow the original's, by {2 * CERTAIN:g}; or identity or attributes are *far* "
+            f"above their baseline, by {SURE:g} standard errors and by {percent(FAR)} of what the "
+            f"baseline leaves to disclose."
+        ),
+        "Look before you release": (
+            f"signs of copies, by {SURE:g} standard errors, or identity or attributes above their "
+            f"baseline, by as much and by {percent(MORE)} of what it leaves to disclose."
+        ),
+        "Undecided": (
+            f"no sign of copies, but more than {percent(UNSEEN)} of the people alone with all "
+            f"their values, and {percent(UNSEEN_OF_ALL)} of all people, could be copies that pass "
+            f"for chance; or the original repeats people, or was rid of equal records, so that it "
+            f"does not tell what other people's records repeat; or a file has fewer than {FEWEST} "
+            f"records."
+        ),
+        "Nothing found": (
+            f"all else. Utility is that of a fresh sample where no loss is beyond its error, good "
+            f"up to a loss of {percent(GOOD)}, limited up to {percent(LIMITED)}, and little "
+            f"beyond."
+        ),
+    }
+    return "\n".join(f"- *{advice}*: {rule}" for advice, rule in rules.items())
+
+
+def slug(name: str) -> str:
+    """A release's name in letters, digits and underscores."""
+    return re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_") or "release"
+
+
+# ----------------------------------------------------------------------------- an agency's rules
+
+
+def read_rules(path: str | Path) -> dict[str, dict[str, Any]]:
+    """Read what an agency allows from a YAML file.
+
+    A mapping of topics to limits; what is not named is not limited. ::
+
+        copies: {worst_level: none}
+        identity: {rest_at_most: 0.05}
+        attributes: {worst_level: more, value_at_most: 0.3}
+        utility: {worst_level: limited}
+
+    ``worst_level`` is a level of `LEVELS`; ``value_at_most`` limits the number of the line, and
+    ``rest_at_most`` the share of what the baseline leaves to disclose.
+
+    Raises
+    ------
+    ValueError
+        If the file is no such mapping; the message names the file, what is wrong and what would
+        be right.
+    """
+    try:
+        rules = yamls.read(path)
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{path}: cannot be read as YAML: {error}") from None
+    if not isinstance(rules, dict) or not rules:
+        raise ValueError(f"{path}: must be a mapping of {', '.join(LEVELS)} to limits")
+    for topic, limits in rules.items():
+        if topic not in LEVELS:
+            raise ValueError(f"{path}: unknown topic {topic!r}; allowed are {', '.join(LEVELS)}")
+        if not isinstance(limits, dict) or not limits or not set(limits) <= set(LIMITS):
+            raise ValueError(f"{path}: {topic} must be a mapping with {', '.join(LIMITS)}")
+        for limit, value in limits.items():
+            if limit == "worst_level" and value not in LEVELS[topic]:
+                raise ValueError(
+                    f"{path}: {topic}: worst_level is {value!r}; allowed are "
+                    f"{', '.join(LEVELS[topic])}"
+                )
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            if limit != "worst_level" and not (number and np.isfinite(value)):
+                raise ValueError(f"{path}: {topic}: {limit} is {value!r}; it must be a number")
+    return rules
+
+
+def broken(
+    judgments: Sequence[Judgment], rules: Mapping[str, Mapping[str, Any]]
+) -> list[dict[str, str]]:
+    """Name the rules that releases break: release, topic and reason of each.
+
+    A number that does not exist breaks every limit on it.
+    """
+    found = []
+    for judgment in judgments:
+        for line in judgment.lines:
+            for limit, allowed in rules.get(line.topic, {}).items():
+                if limit == "worst_level":
+                    levels = LEVELS[line.topic]
+                    if levels.index(line.level) <= levels.index(allowed):
+                        continue
+                    reason = f"is {line.level!r}; at worst {allowed!r} is allowed"
+                else:
+                    value = line.value if limit == "value_at_most" else line.rest
+                    if value <= allowed:
+                        continue
+                    noun = "value" if limit == "value_at_most" else "share of the rest"
+                    reason = f"has a {noun} of {value:.4g}; at most {allowed:.4g} is allowed"
+                found.append({"release": judgment.release, "topic": line.topic, "reason": reason})
+    return found
+
+
+# ----------------------------------------------------------------------------------- numbers
+
+
+def percent(share: float) -> str:
+    """A share in percent, where what is not 0 or 100 is not printed as such."""
+    if np.isnan(share):
+        return "no value"
+    return f"{_digits(share)}\u00a0%"
+
+
+def span(low: float, high: float) -> str:
+    """An interval of shares in percent, without the sign."""
+    return "unknown" if np.isnan(low) else f"{_digits(low)} to {_digits(high)}"
+
+
+def _digits(share: float) -> str:
+    if share in (0, 1):
+        return f"{100 * share:.0f}"
+    shown = f"{100 * share:.1f}"
+    return {"0.0": "<0.1", "-0.0": "<0.1", "100.0": ">99.9"}.get(shown, shown)
+
+
+def wilson(share: float, n: float) -> tuple[float, float]:
+    """Wilson's 95 % interval of a share of n."""
+    z = stats.norm.ppf(0.975)
+    center = (share + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z / (1 + z**2 / n) * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
+    low = 0.0 if share == 0 else float(center - half)
+    return low, 1.0 if share == 1 else float(center + half)
+
+
+def _normal(share: float, error: float) -> tuple[float, float]:
+    if np.isnan(error):
+        return float("nan"), float("nan")
+    return max(share - 1.96 * error, 0.0), min(share + 1.96 * error, 1.0)

@@ -1,0 +1,1 @@
+"""What comes in: schemas, codes, files of microdata, the survey."""

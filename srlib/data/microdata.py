@@ -1,0 +1,470 @@
+"""Microdata for the synthesizers: tables of categorical records from files and elsewhere."""
+
+import csv
+import gzip
+import math
+import zipfile
+import zlib
+from array import array
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from io import TextIOWrapper
+from itertools import count, islice
+from pathlib import Path
+from typing import IO, Any, cast
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from srlib.data.acs import (
+    ACS,
+    RAW_NAMES,
+    download_acs,
+    embedded_population,
+    is_raw,
+    mixed_radix,
+    parse_acs,
+    recode_acs,
+)
+from srlib.data.schema import MISSING, MISSING_TEXTS, Schema, Table, Variable, repeated, shown
+
+__all__ = [
+    "ACS",
+    "Schema",
+    "Table",
+    "Variable",
+    "distinct",
+    "embedded_population",
+    "load",
+    "read_table",
+    "recode_acs",
+    "schema_of",
+]
+
+PAPER_VINTAGE = 2012
+POPULATION_SIZE = 10_000
+_CHUNK = 1 << 16
+# A small compressed file may stand for more than any memory holds.
+MAX_LINE = 10_000_000
+MAX_LINES = 100_000_000
+MAX_CHARACTERS = 20_000_000_000
+MAX_RATIO = 200  # characters a byte; tables of records, sorted ones apart, have 5 to 60
+_PLAUSIBLE = 10_000_000  # characters of any compressed file
+_SHOWN = 5
+
+
+def load(
+    data: str | Path,
+    schema: str | Path | Schema = "",
+    *,
+    rng: np.random.Generator,
+    n_records: int | None = None,
+    drop_missing: bool = False,
+    ignore_columns: bool = False,
+    vintage: int = PAPER_VINTAGE,
+) -> Table:
+    """Return the records of a notebook's ``data`` parameter.
+
+    Parameters
+    ----------
+    data : str or Path
+        ``""`` for the embedded population, ``"acs:YEAR:STATE"`` for a person file of the Census
+        Bureau, or else the path of a file, see `read_table`.
+    schema : str, Path or Schema
+        ``""`` to recognise an American Community Survey file and infer other schemas, ``"acs"``
+        for the paper's Table 1, or else the path of a YAML file, see `Schema.from_yaml`.
+    rng : numpy.random.Generator
+        Draws the population or the sample.
+    n_records : int, optional
+        Size of the population (10,000 where not given), or of the simple random sample that is
+        taken from a file with more records; all of a file's where not given.
+    drop_missing, ignore_columns : bool
+        See `read_table`.
+    vintage : int
+        Year of a raw person file that is given by its path.
+
+    Returns
+    -------
+    Table
+        Sampled records keep the order of the file.
+
+    Raises
+    ------
+    ValueError
+        For what `read_table` and `download_acs` refuse, ``n_records`` below 1, or another schema
+        than Table 1 for data that have it.
+    FileNotFoundError
+        If ``data`` is none of the three.
+    """
+    if n_records is not None and n_records < 1:
+        raise ValueError(f"n_records is {n_records}; it must be at least 1")
+    declared = _declared(data, schema)
+    source = str(data)
+    if not source:
+        return embedded_population(n_records or POPULATION_SIZE, rng)
+    if source.startswith("acs:"):
+        vintage, state = parse_acs(source)
+        data = download_acs(vintage, state)
+    table = read_table(
+        data, declared, drop_missing=drop_missing, ignore_columns=ignore_columns, vintage=vintage
+    )
+    n = len(table.codes)
+    if n_records is None or n <= n_records:
+        return table
+    rows = np.sort(rng.choice(n, n_records, replace=False))
+    note = f"A simple random sample of {n_records:,} of the {n:,} records."
+    lines = None if table.lines is None else table.lines[rows]
+    return Table(table.codes[rows], table.schema, (*table.notes, note), lines, table.n_dropped)
+
+
+def read_table(
+    path: str | Path,
+    schema: Schema | None = None,
+    *,
+    drop_missing: bool = False,
+    ignore_columns: bool = False,
+    vintage: int = PAPER_VINTAGE,
+) -> Table:
+    """Read a CSV file of categorical records.
+
+    The file is UTF-8 text with a header, fields separated by commas; ``.gz`` is uncompressed, and
+    of a ``.zip`` the one CSV file in it is read (the person file of a PUMS zip). Uncompressed it
+    may have `MAX_LINES` lines of `MAX_LINE` characters, `MAX_CHARACTERS` in all and, beyond some
+    ten million, `MAX_RATIO` for each byte of a compressed file. Values are
+    compared with the levels as text without spaces around it; see `Variable.codes_of` for "1.0".
+    A file with the raw columns of an American Community Survey person file is recoded to the
+    paper's Table 1 if ``schema`` is ``ACS`` or None.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    schema : Schema, optional
+        The columns to read and their levels. Where not given, ``ACS`` if the file has its
+        columns, and otherwise inferred from the file, see `Schema.infer`.
+    drop_missing : bool
+        Whether records with a missing value are dropped; otherwise they are an error.
+    ignore_columns : bool
+        Whether columns that the schema does not name are left out; otherwise they are an error.
+        Of a raw person file they are always left out.
+    vintage : int
+        Year of a raw person file, see `recode_acs`.
+
+    Returns
+    -------
+    Table
+        Codes, the schema that they have, and notes on all that was not taken as it stands.
+
+    Raises
+    ------
+    ValueError
+        For what is no regular file, as a folder or a pipe; a file that is empty, too large, not
+        UTF-8, not CSV or without records; repeated, missing or
+        unknown columns; records with too few or too many fields; values outside the levels;
+        missing values; columns that do not look categorical. The message names the file, the
+        columns, the first lines (the header is line 1) and the values.
+    """
+    path = Path(path)
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{path}: it is not a regular file")
+    try:
+        return _read(path, schema, drop_missing, ignore_columns, vintage)
+    except UnicodeDecodeError:
+        raise ValueError(f"{path}: line {_undecodable_line(path)} is not UTF-8 text") from None
+    except (gzip.BadGzipFile, zipfile.BadZipFile, zlib.error, EOFError) as error:
+        raise ValueError(f"{path}: the compressed file is damaged: {error}") from None
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+def distinct(codes: ArrayLike) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]:
+    """Return the distinct combinations of a table, how often each occurs, and where.
+
+    Parameters
+    ----------
+    codes : (n, n_variables) int
+        Codes from 0.
+
+    Returns
+    -------
+    combinations : (n_distinct, n_variables) int
+        In lexicographic order, in the type of ``codes``.
+    counts : (n_distinct,) int64
+        Number of records that have each; they sum to n.
+    inverse : (n,) int64
+        ``combinations[inverse]`` is ``codes``.
+    """
+    codes = np.asarray(codes)
+    n_levels = codes.max(axis=0, initial=0).astype(np.int64) + 1
+    # One integer a record sorts many times faster than a row of a table.
+    if math.prod(n_levels.tolist()) < 2**63:
+        keys, inverse, counts = np.unique(
+            mixed_radix(codes, n_levels), return_inverse=True, return_counts=True
+        )
+        combinations = np.stack(np.unravel_index(keys, n_levels), axis=1).astype(codes.dtype)
+    else:
+        combinations, inverse, counts = np.unique(
+            codes, axis=0, return_inverse=True, return_counts=True
+        )
+    return combinations, counts, inverse
+
+
+def schema_of(
+    data: str | Path,
+    schema: str | Path | Schema = "",
+    *,
+    drop_missing: bool = False,
+    ignore_columns: bool = False,
+    vintage: int = PAPER_VINTAGE,
+) -> Schema:
+    """Return the schema of the records that `load` would return.
+
+    A file is read and checked for it; nothing is drawn or downloaded.
+
+    Parameters
+    ----------
+    data, schema, drop_missing, ignore_columns, vintage
+        See `load`.
+
+    Raises
+    ------
+    ValueError, FileNotFoundError
+        As `load`.
+    """
+    declared = _declared(data, schema)
+    source = str(data)
+    if source.startswith("acs:"):
+        parse_acs(source)
+    if not source or source.startswith("acs:"):
+        return ACS
+    return read_table(
+        data, declared, drop_missing=drop_missing, ignore_columns=ignore_columns, vintage=vintage
+    ).schema
+
+
+def _declared(data: str | Path, schema: str | Path | Schema) -> Schema | None:
+    """Return the schema that is declared for data, which may be read with it if it exists."""
+    if isinstance(schema, Schema):
+        declared: Schema | None = schema
+    elif schema in ("", "acs"):
+        declared = ACS if schema else None
+    else:
+        declared = Schema.from_yaml(schema)
+    source = str(data)
+    if not source or source.startswith("acs:"):
+        if declared not in (None, ACS):
+            raise ValueError(
+                f"schema is {str(schema)!r}; for data = {source!r} it must be '' or 'acs'"
+            )
+    elif not Path(data).exists():
+        raise FileNotFoundError(
+            f"data is {source!r}: there is no such file; allowed are '' for the embedded "
+            "population, acs:YEAR:STATE, or the path of a file"
+        )
+    return declared
+
+
+def _read(
+    path: Path, schema: Schema | None, drop_missing: bool, ignore_columns: bool, vintage: int
+) -> Table:
+    header = _read_header(path)
+    notes = []
+    raw = schema in (None, ACS) and is_raw(header)
+    columns: Collection[str] = header
+    if raw:
+        columns = RAW_NAMES.values()
+    else:
+        if schema is None and set(ACS.names) <= set(header):
+            schema = ACS
+            notes.append("Recognised by its columns as American Community Survey data, recoded.")
+        if schema is not None:
+            schema.check_columns(header, ignore_unknown=ignore_columns)
+            columns = schema.names
+    if ignored := [name for name in header if name not in columns]:
+        notes.append(f"Columns left out: {shown(ignored)}.")
+
+    frame, n_blank = _read_columns(path, header, columns)
+    if n_blank:
+        notes.append(f"Blank lines left out: {n_blank:,}.")
+    if raw:
+        n_persons = len(frame)
+        frame, schema = recode_acs(frame, vintage), ACS
+        notes.append(
+            f"Recognised as an American Community Survey person file and recoded to Table 1 of "
+            f"Hu, Reiter and Wang (2014) by the codes of vintage {vintage}; records of persons "
+            f"below 18 left out: {n_persons - len(frame):,} of {n_persons:,}."
+        )
+    elif schema is None:
+        schema = Schema.infer(frame)
+        notes.append("No schema was given: the levels are the values that the file has.")
+
+    n_missing = 0
+    if drop_missing:
+        missing = (schema.encode(frame, allow_missing=True) == MISSING).any(axis=1)
+        if missing.any():
+            n_missing = int(missing.sum())
+            notes.append(f"Records with missing values dropped: {n_missing:,} of {len(frame):,}.")
+            frame = frame[~missing]
+    if frame.empty:
+        raise ValueError(f"no record is left. {' '.join(notes)}")
+    codes = schema.encode(frame)
+    if decimals := _read_as_integers(frame, schema):
+        notes.append(f"Whole numbers written with decimals read as integers: {shown(decimals)}.")
+    return Table(codes, schema, tuple(notes), frame.index.to_numpy(np.int64), n_missing)
+
+
+def _read_header(path: Path) -> list[str]:
+    with _open_text(path) as file:
+        _, fields = next(_records(file, _most_characters(path)), (1, []))
+    header = [name.strip() for name in fields]
+    if not any(header):
+        raise ValueError("the file is empty" if not header else "the header has no column names")
+    if len(header) == 1 and (other := [c for c in ";\t|" if c in header[0]]):
+        raise ValueError(f"fields seem to be separated by {other[0]!r}; they must be by commas")
+    if again := repeated(header):
+        raise ValueError(f"duplicate column names {shown(again)}")
+    return header
+
+
+def _read_columns(
+    path: Path, header: Sequence[str], columns: Collection[str]
+) -> tuple[pd.DataFrame, int]:
+    """Read columns as categoricals of text, with line numbers as the index; count blank lines."""
+    # One dictionary a column gives each new text the next integer, and no text is kept twice.
+    ids: dict[str, defaultdict[str, int]] = {c: defaultdict(count().__next__) for c in columns}
+    chunks: dict[str, list[NDArray[np.int32]]] = {column: [] for column in columns}
+    lines, ragged, n_ragged, n_blank = array("q"), [], 0, 0
+    with _open_text(path) as file:
+        records = _records(file, _most_characters(path))
+        next(records)
+        while chunk := list(islice(records, _CHUNK)):
+            rows = []
+            for line, fields in chunk:
+                if len(fields) == len(header):
+                    rows.append(fields)
+                    lines.append(line)
+                elif fields:
+                    n_ragged += 1
+                    if n_ragged <= _SHOWN:
+                        ragged.append(f"line {line} has {len(fields)}")
+                else:
+                    n_blank += 1
+            for name, values in zip(header, zip(*rows, strict=True), strict=False):
+                if name in ids:
+                    codes = map(ids[name].__getitem__, values)
+                    chunks[name].append(np.fromiter(codes, np.int32, len(rows)))
+    if ragged:
+        raise ValueError(
+            f"records must have {len(header)} fields like the header: {'; '.join(ragged)}"
+            + (f"; and {n_ragged - _SHOWN:,} more lines" if n_ragged > _SHOWN else "")
+        )
+    if not lines:
+        raise ValueError("the file has a header and no records")
+    index = pd.Index(np.frombuffer(lines, np.int64), name="line")
+    return (
+        pd.DataFrame(
+            {
+                name: pd.Categorical.from_codes(np.concatenate(chunks[name]), list(ids[name]))
+                for name in columns
+            },
+            index=index,
+        ),
+        n_blank,
+    )
+
+
+def _read_as_integers(frame: pd.DataFrame, schema: Schema) -> list[str]:
+    """Name the columns, with an example, where values such as "1.0" were read as "1"."""
+    found = []
+    for variable in schema.variables:
+        texts = (str(text).strip() for text in frame[variable.name].cat.categories)
+        for text in texts:
+            if text not in variable.levels and text not in MISSING_TEXTS:
+                found.append(f"{variable.name} {text}")
+                break
+    return found
+
+
+def _most_characters(path: Path) -> int:
+    """Return how many characters may come of a file."""
+    if path.suffix.lower() not in (".gz", ".zip"):
+        return MAX_CHARACTERS
+    return min(MAX_CHARACTERS, max(_PLAUSIBLE, MAX_RATIO * path.stat().st_size))
+
+
+def _records(file: IO[str], most: int) -> Iterator[tuple[int, list[str]]]:
+    """Yield the line that each record begins at, and its fields."""
+    reader = csv.reader(_bounded_lines(file, most), strict=True, skipinitialspace=True)
+    line = 1
+    try:
+        for fields in reader:
+            yield line, fields
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise ValueError(f"the record at line {line} is not CSV: {error}") from None
+
+
+def _bounded_lines(file: IO[str], most: int) -> Iterator[str]:
+    """Yield the lines of a file; ValueError where it is larger than can be meant."""
+    n_characters = number = 0
+    while line := file.readline(MAX_LINE + 1):
+        number += 1
+        n_characters += len(line)
+        if len(line) > MAX_LINE:
+            raise ValueError(f"line {number} is longer than {MAX_LINE:,} characters")
+        if number > MAX_LINES:
+            raise ValueError(f"the file has more than {MAX_LINES:,} lines")
+        if n_characters > most:
+            hint = "" if most == MAX_CHARACTERS else "; uncompress it if that is what it holds"
+            raise ValueError(f"the file has more than {most:,} characters{hint}")
+        yield line
+
+
+@contextmanager
+def _open_text(path: Path) -> Iterator[IO[str]]:
+    # newline="" leaves line ends within quotes to the csv module; -sig skips a byte order mark.
+    with (
+        _open_binary(path) as binary,
+        TextIOWrapper(binary, encoding="utf-8-sig", newline="") as text,
+    ):
+        yield text
+
+
+@contextmanager
+def _open_binary(path: Path) -> Iterator[IO[bytes]]:
+    match path.suffix.lower():
+        case ".gz":
+            with gzip.open(path) as file:
+                yield cast(IO[bytes], file)
+        case ".zip":
+            with (
+                zipfile.ZipFile(path) as archive,
+                archive.open(_csv_member(archive.namelist())) as member,
+            ):
+                yield member
+        case _:
+            with path.open("rb") as file:
+                yield file
+
+
+def _csv_member(names: Sequence[str]) -> str:
+    tables = [name for name in names if name.lower().endswith(".csv")]
+    # The person files of the Census Bureau are ss12pnc.csv, and psam_p37.csv from 2017.
+    found = [name for name in tables if name.lower().startswith(("ss", "psam"))] or tables
+    if len(found) != 1:
+        raise ValueError(f"the zip must have one CSV file; it has {shown(found) or 'none'}")
+    return found[0]
+
+
+def _undecodable_line(path: Path) -> int:
+    number = 1
+    with _open_binary(path) as file:
+        while line := file.readline(MAX_LINE):
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError:
+                return number
+            number += line.endswith(b"\n")
+    raise AssertionError("every line of the file is UTF-8")

@@ -1,0 +1,86 @@
+"""Tables and sentences as notebooks show them: the same every time they are made."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+MIN_RECORDS = 10
+"""Records that a public number or word rests on, at least."""
+NOT_SHOWN = "not shown"
+"""What stands in public in the place of anything that rests on fewer."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A table as notebooks show it; the same text every time it is made."""
+
+    html: str
+    text: str
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Callout:
+    """A sentence set apart from the text around it; the same every time it is made."""
+
+    kind: str
+    text: str
+
+    def _repr_markdown_(self) -> str:
+        return "\n".join(
+            f"> {line}".rstrip() for line in f"**{self.kind}.** {self.text}".split("\n")
+        )
+
+    def __repr__(self) -> str:
+        return f"{self.kind}. {self.text}"
+
+
+def callout(kind: str, text: str) -> Callout:
+    """Set a computed sentence apart, under a few words that say what it is about.
+
+    Parameters
+    ----------
+    kind : str
+        Such as ``"C6 fails"`` or ``"Two runs"``: no full stop, one is put behind it.
+    text : str
+        Markdown; its numbers are computed where it is written.
+
+    Returns
+    -------
+    Callout
+        Displays as a blockquote, or as text where there is no Markdown.
+    """
+    return Callout(kind, text)
+
+
+def show(frame: pd.DataFrame, digits: int = 3, settings: Sequence[str] = ()) -> Shown:
+    """Show a table with fixed digits, thousands separated, no index, and its text escaped.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        What is shown, about a dozen rows at most.
+    digits : int
+        Digits after the decimal point, for columns of floats.
+    settings : sequence of str
+        Columns of floats that were chosen, not computed: shown with the digits they have.
+
+    Returns
+    -------
+    Shown
+        Displays as HTML, or as text where there is none.
+    """
+    formatters = {
+        column: (f"{{:,.{digits}f}}" if values.dtype.kind == "f" else "{:,}").format
+        for column, values in frame.items()
+        if values.dtype.kind in "fiu"
+    } | dict.fromkeys(settings, "{:,g}".format)
+    options: dict[str, Any] = {"index": False, "formatters": formatters, "na_rep": ""}
+    return Shown(frame.to_html(border=0, **options), frame.to_string(**options))

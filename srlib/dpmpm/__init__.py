@@ -1,0 +1,43 @@
+"""The Dirichlet process mixture of products of multinomials, a synthesizer of microdata."""
+
+from srlib.dpmpm.core import (
+    COMBINATIONS,
+    FIRST_POWER,
+    GROUP_CELLS,
+    LANES,
+    THREADS,
+    UNDERFLOW,
+    Allocations,
+    Draws,
+    Grouping,
+    Prior,
+    Sampler,
+    cell_log_prob,
+    group_variables,
+    left_out_log_ratios,
+    neighbour_log_ratios,
+    sample_posterior,
+    spread_positions,
+    synthesize,
+)
+
+__all__ = [
+    "COMBINATIONS",
+    "FIRST_POWER",
+    "GROUP_CELLS",
+    "LANES",
+    "THREADS",
+    "UNDERFLOW",
+    "Allocations",
+    "Draws",
+    "Grouping",
+    "Prior",
+    "Sampler",
+    "cell_log_prob",
+    "group_variables",
+    "left_out_log_ratios",
+    "neighbour_log_ratios",
+    "sample_posterior",
+    "spread_positions",
+    "synthesize",
+]

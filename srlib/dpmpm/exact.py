@@ -1,0 +1,139 @@
+"""A DPMPM small enough to enumerate: its whole table of log p(release | data set).
+
+Hu, Reiter and Wang (2014) fill one column of that table by Monte Carlo, because it is too large to
+write down. For a handful of records it is not: records are exchangeable, so that the marginal
+likelihood of a contingency table is a sum over the ways to split its counts among the classes,
+with class probabilities and level probabilities integrated out.
+"""
+
+from collections.abc import Sequence
+from math import comb, prod
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betaln, gammaln, logsumexp
+from scipy.stats import gamma
+
+from srlib.dpmpm.core import Prior
+from srlib.mechanism.core import Mechanism, change_one_record
+from srlib.mechanism.families import compositions
+
+MOST_SPLITS = 1_000_000
+NODES = 1000
+
+
+def log_marginal_likelihood(
+    n: int, n_levels: Sequence[int], n_classes: int, prior: Prior | None = None
+) -> NDArray[np.float64]:
+    """Log probabilities of n records in a given order, for every table that they may make.
+
+    Parameters
+    ----------
+    n : int
+        Records, 0 or more.
+    n_levels : sequence of int
+        Levels of each variable, 2 or more; their product is K, the number of cells.
+    n_classes : int
+        Truncation level F, 1 or more.
+    prior : Prior, optional
+        Prior distribution; the paper's if not given.
+
+    Returns
+    -------
+    (n_tables,) float64
+        In the order of ``synthesizers.compositions(n, K)``, cells in lexicographic order.
+
+    Raises
+    ------
+    ValueError
+        If a variable has fewer than 2 levels, there is no class, or the counts can be split among
+        the classes in more than a million ways.
+
+    References
+    ----------
+    Hu, Reiter and Wang (2014), equations 1 to 6.
+    """
+    prior, cells = prior or Prior(), prod(n_levels)
+    if len(n_levels) == 0 or min(n_levels) < 2:
+        raise ValueError(f"n_levels is {n_levels!r}; each variable must have 2 levels or more")
+    if n_classes < 1:
+        raise ValueError(f"n_classes is {n_classes}; it must be 1 or more")
+    ways = comb(n + cells * n_classes - 1, n)
+    if ways > MOST_SPLITS:
+        raise ValueError(
+            f"n is {n}, with {cells} cells and n_classes = {n_classes}: {ways:,} ways to split the "
+            f"counts among the classes; at most {MOST_SPLITS:,} are enumerated"
+        )
+    splits = compositions(n, cells * n_classes).reshape(-1, cells, n_classes)
+    sizes = splits.sum(axis=1)
+    log_prob = gammaln(splits.sum(axis=2) + 1.0).sum(axis=1) - gammaln(splits + 1.0).sum((1, 2))
+    log_prob += _log_allocation(sizes, prior)
+    a, level_of = prior.concentration, np.indices(n_levels).reshape(len(n_levels), cells)
+    for levels, of_cell in zip(n_levels, level_of, strict=True):
+        indicator = (of_cell == np.arange(levels)[:, None]).astype(np.int64)
+        counts = np.einsum("lk,skf->sfl", indicator, splits)
+        of_class = gammaln(a + counts).sum(axis=2) - levels * gammaln(a)
+        of_class += gammaln(levels * a) - gammaln(levels * a + sizes)
+        log_prob += of_class.sum(axis=1)
+    # Tables come out of `unique` in lexicographic order, as from `compositions`.
+    tables, where = np.unique(splits.sum(axis=2), axis=0, return_inverse=True)
+    total = np.full(len(tables), -np.inf)
+    np.logaddexp.at(total, where.ravel(), log_prob)
+    return total
+
+
+def _log_allocation(sizes: NDArray[np.int64], prior: Prior) -> NDArray[np.float64]:
+    """Log probabilities of allocations with the given class sizes, (n, F), sticks integrated out.
+
+    The integral over alpha is a sum over even steps of log alpha, whose error falls exponentially
+    with the number of steps. It is one discrete prior for all sizes, so that probabilities of
+    releases sum to one whatever its error.
+    """
+    distinct, where = np.unique(sizes, axis=0, return_inverse=True)
+    of_alpha = gamma(prior.alpha_shape, scale=1 / prior.alpha_rate)
+    low, high = max(of_alpha.ppf(1e-16), 1e-300), of_alpha.isf(1e-16)
+    log_alpha = np.linspace(np.log(low), np.log(high), NODES)
+    alpha = np.exp(log_alpha)
+    log_weight = of_alpha.logpdf(alpha) + log_alpha
+    behind = np.cumsum(distinct[:, ::-1], axis=1)[:, ::-1]
+    sticks = np.zeros((len(distinct), NODES))
+    for size, left in zip(distinct.T[:-1], behind.T[1:], strict=True):
+        sticks += betaln(1 + size[:, None], alpha + left[:, None]) - betaln(1, alpha)
+    return (logsumexp(sticks + log_weight, axis=1) - logsumexp(log_weight))[where.ravel()]
+
+
+def dpmpm(
+    n: int, n_s: int, n_levels: Sequence[int], n_classes: int, prior: Prior | None = None
+) -> Mechanism:
+    """Draws from the posterior predictive distribution of a DPMPM, as a table of counts.
+
+    With one class and one variable it is `synthesizers.dirichlet_multinomial` with every parameter
+    equal to the prior's concentration.
+
+    Parameters
+    ----------
+    n, n_s : int
+        Records in the data and in the release, 1 or more.
+    n_levels, n_classes, prior
+        As of `log_marginal_likelihood`.
+
+    Returns
+    -------
+    Mechanism
+        Rows are all tables of n records on the K cells, neighbours when one record changes its
+        cell; columns all tables of n_s records.
+    """
+    for name, value in (("n", n), ("n_s", n_s)):
+        if value < 1:
+            raise ValueError(f"{name} is {value}; it must be 1 or more")
+    # The larger space first: where it cannot be enumerated, nothing has been computed.
+    of_both = log_marginal_likelihood(n + n_s, n_levels, n_classes, prior)
+    of_data = log_marginal_likelihood(n, n_levels, n_classes, prior)
+    data, releases, both = (compositions(size, prod(n_levels)) for size in (n, n_s, n + n_s))
+    position = {tuple(table): i for i, table in enumerate(both.tolist())}
+    joined = (data[:, None] + releases).reshape(-1, data.shape[1]).tolist()
+    at = np.array([position[tuple(table)] for table in joined]).reshape(len(data), -1)
+    coefficient = gammaln(n_s + 1.0) - gammaln(releases + 1.0).sum(axis=1)
+    log_prob = coefficient + of_both[at] - of_data[:, None]
+    inputs, outputs = ([tuple(map(int, t)) for t in tables] for tables in (data, releases))
+    return Mechanism.from_table(log_prob, change_one_record(data), inputs, outputs)

@@ -1,0 +1,338 @@
+"""Which releases are acceptable whatever the intruder believed before.
+
+McClure and Reiter (2012), section 4: the risk R is the intruder's posterior probability of the
+truth, the relative risk RR is R over the prior probability w. As w runs through (0, 1) a release
+traces a curve in the plane of R and RR, and whoever releases says which part of the plane is
+acceptable. With L the ratio of the release's probability under the truth to that under the
+alternative, the curve is the straight line RR = R + L (1 - R), so that every question about it is
+answered exactly.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit, logit
+
+from srlib.mechanism.core import Mechanism
+
+
+@dataclass(frozen=True)
+class Rule:
+    """RR may be at most so much where R lies in a range.
+
+    Parameters
+    ----------
+    rr_at_most : float
+        Positive.
+    r_at_least, r_at_most : float
+        The range of R, 0 <= r_at_least < r_at_most <= 1.
+
+    Raises
+    ------
+    ValueError
+        If the bound is not positive or the range covers nothing.
+    """
+
+    rr_at_most: float
+    r_at_least: float = 0.0
+    r_at_most: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.rr_at_most) and self.rr_at_most > 0):
+            raise ValueError(f"rr_at_most is {self.rr_at_most}; it must be positive and finite")
+        if not 0 <= self.r_at_least < self.r_at_most <= 1:
+            raise ValueError(
+                f"r_at_least is {self.r_at_least} and r_at_most is {self.r_at_most}; the range "
+                "covers nothing unless 0 <= r_at_least < r_at_most <= 1"
+            )
+
+
+def read_rules(entries: Sequence[Mapping[str, Any]]) -> tuple[Rule, ...]:
+    """Rules as parameters give them, such as ``{rr_at_most: 10, r_at_most: 0.1}``.
+
+    Raises
+    ------
+    ValueError
+        If there is no rule, if one has another key or lacks ``rr_at_most``, or as `Rule`.
+    """
+    if not entries:
+        raise ValueError("there is no rule; with none every release would be acceptable")
+    allowed = ("rr_at_most", "r_at_least", "r_at_most")
+    for entry in entries:
+        strange = [key for key in entry if key not in allowed]
+        if strange or "rr_at_most" not in entry:
+            raise ValueError(
+                f"a rule has the keys {', '.join(map(str, entry))}; it needs rr_at_most and may "
+                "have r_at_least and r_at_most"
+            )
+    return tuple(Rule(**entry) for entry in entries)
+
+
+def curve(
+    log_ratio: ArrayLike, prior: ArrayLike
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """R and RR of one release for intruders with the given prior probabilities of the truth.
+
+    Parameters
+    ----------
+    log_ratio : float, or array of float
+        log L, the same for all intruders or one for each.
+    prior : array of float
+        In (0, 1).
+
+    Returns
+    -------
+    risk, relative_risk : arrays of float64
+        Equations 5 and 8.
+    """
+    w = np.asarray(prior, dtype=float)
+    if not ((w > 0) & (w < 1)).all():
+        raise ValueError(f"prior is {prior!r}; it must lie in (0, 1)")
+    risk = expit(logit(w) + np.asarray(log_ratio, dtype=float))
+    return risk, risk / w
+
+
+def line(
+    log_ratio: float, between: tuple[float, float] = (0.0, 1.0), size: int = 60
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """R and RR of one release along a range of priors, at even distances of log RR.
+
+    Parameters
+    ----------
+    log_ratio : float
+        log L.
+    between : (float, float)
+        Priors at both ends, within [0, 1]; at 0 RR is L.
+    size : int
+        Number of points, 2 or more.
+
+    Returns
+    -------
+    risk, relative_risk : (size,) float64
+    """
+    first, last = (float(expit(logit(w) + log_ratio)) for w in between)
+    risk = np.linspace(first, last, size)
+    excess = np.expm1(log_ratio)  # RR = 1 + (L - 1) (1 - R)
+    if abs(excess) > 1e-6:
+        relative = np.geomspace(1 + excess * (1 - first), 1 + excess * (1 - last), size)
+        risk[1:-1] = 1 - (relative[1:-1] - 1) / excess
+    return risk, 1 + excess * (1 - risk)
+
+
+def unacceptable_priors(log_ratio: float, rules: Sequence[Rule]) -> list[tuple[float, float]]:
+    """The prior probabilities of the truth for which a release breaks a rule, exactly.
+
+    Parameters
+    ----------
+    log_ratio : float
+        log L.
+    rules : sequence of Rule
+        What is acceptable.
+
+    Returns
+    -------
+    list of (float, float)
+        Intervals of w from below to above, overlapping ones joined. Empty if the release is
+        acceptable whatever the prior.
+    """
+    intervals = []
+    for rule in rules:
+        low, high = _prior_at(rule.r_at_least, log_ratio), _prior_at(rule.r_at_most, log_ratio)
+        # RR = L / (1 + w (L - 1)) exceeds the bound on one side of the w where it is attained.
+        if log_ratio > 0:
+            # (L / a - 1) / (L - 1), divided by L: L may be beyond the range of doubles.
+            high = min(high, 1 + (1 / rule.rr_at_most - 1) / -np.expm1(-log_ratio))
+        elif log_ratio < 0:
+            excess = np.exp(log_ratio) * (1 - 1 / rule.rr_at_most)
+            low = max(low, 1 + excess / -np.expm1(log_ratio))
+        elif rule.rr_at_most >= 1:
+            continue
+        if low < high:
+            intervals.append((low, float(high)))
+    joined: list[tuple[float, float]] = []
+    for low, high in sorted(intervals):
+        if joined and low <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(high, joined[-1][1]))
+        else:
+            joined.append((low, high))
+    return joined
+
+
+def _prior_at(risk: float, log_ratio: float) -> float:
+    """The prior probability that a release turns into this posterior one."""
+    return float(expit(logit(risk) - log_ratio))
+
+
+def offending_lines(log_ratios: Mapping[str, float], rules: Sequence[Rule]) -> pd.DataFrame:
+    """The line of each release, and the stretches of it that break a rule, as points.
+
+    Parameters
+    ----------
+    log_ratios : mapping of str to float
+        Name of a release to its log L.
+    rules : sequence of Rule
+        What is acceptable.
+
+    Returns
+    -------
+    DataFrame
+        curve (the name), stretch (0 for the whole line, then numbered), risk, relative_risk.
+    """
+    frames = []
+    for name, log_ratio in log_ratios.items():
+        for i, piece in enumerate([(0.0, 1.0), *unacceptable_priors(log_ratio, rules)]):
+            risk, relative = line(log_ratio, piece)
+            points = {"curve": name, "stretch": i, "risk": risk, "relative_risk": relative}
+            frames.append(pd.DataFrame(points))
+    return pd.concat(frames, ignore_index=True)
+
+
+def unacceptable(log_ratio: ArrayLike, rules: Sequence[Rule]) -> NDArray[np.bool_]:
+    """Whether releases break a rule for some prior.
+
+    Parameters
+    ----------
+    log_ratio : array of float
+        log L of each release.
+    rules : sequence of Rule
+        What is acceptable.
+    """
+    with np.errstate(over="ignore"):
+        ratio = np.exp(np.asarray(log_ratio, dtype=float))
+    broken = np.zeros(ratio.shape, dtype=bool)
+    for rule in rules:
+        # A straight line is largest at an end; at R = 1 it is one whatever L is.
+        at_low = rule.r_at_least + ratio * (1 - rule.r_at_least)
+        gap = 1 - rule.r_at_most
+        at_high = rule.r_at_most + (ratio * gap if gap > 0 else 0.0)
+        broken |= np.maximum(at_low, at_high) > rule.rr_at_most
+    return broken
+
+
+def breaks_a_rule(
+    risk: ArrayLike, relative_risk: ArrayLike, rules: Sequence[Rule]
+) -> NDArray[np.bool_]:
+    """Whether points lie outside the region of acceptable risk and relative risk.
+
+    Parameters
+    ----------
+    risk, relative_risk : arrays of float
+        R and RR.
+    rules : sequence of Rule
+        What is acceptable.
+    """
+    r, rr = np.asarray(risk, dtype=float), np.asarray(relative_risk, dtype=float)
+    broken = [
+        (rule.r_at_least <= r) & (r <= rule.r_at_most) & (rr > rule.rr_at_most) for rule in rules
+    ]
+    return np.any(broken, axis=0)
+
+
+def share_outside(
+    log_ratio: ArrayLike, mcse: ArrayLike, rules: Sequence[Rule], prior: ArrayLike | None = None
+) -> dict[str, float]:
+    """Share of records for which a release is not acceptable, and how sure that is.
+
+    Parameters
+    ----------
+    log_ratio : (n,) float
+        log L of each record.
+    mcse : (n,) float
+        Monte Carlo standard errors of log L.
+    rules : sequence of Rule
+        What is acceptable.
+    prior : (n,) float, optional
+        The intruder's prior probability of each truth, in (0, 1). If not given, a release is not
+        acceptable where it breaks a rule for some prior.
+
+    Returns
+    -------
+    dict of str to float
+        ``outside``, the share; ``undecided``, the share of the records, on either side, whose
+        verdict is another one within two standard errors of log L.
+    """
+
+    def verdict(log_l: NDArray[np.float64]) -> NDArray[np.bool_]:
+        if prior is None:
+            return unacceptable(log_l, rules)
+        return breaks_a_rule(*curve(log_l, prior), rules)
+
+    log_l, two = np.asarray(log_ratio, dtype=float), 2 * np.asarray(mcse, dtype=float)
+    here = verdict(log_l)
+    undecided = (verdict(log_l - two) != here) | (verdict(log_l + two) != here)
+    return {"outside": float(here.mean()), "undecided": float(undecided.mean())}
+
+
+def share_unacceptable(
+    mechanism: Mechanism, truth: int, alternative: int, rules: Sequence[Rule]
+) -> float:
+    """Probability that the release from these data breaks a rule for some prior.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        The table.
+    truth, alternative : int
+        Rows of the data with the record's true value and with another.
+    rules : sequence of Rule
+        What is acceptable.
+    """
+    broken, log_prob = _broken(mechanism, truth, alternative, rules)
+    return float(np.exp(log_prob) @ broken)
+
+
+def _broken(
+    mechanism: Mechanism, truth: int, alternative: int, rules: Sequence[Rule]
+) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """Which possible releases are unacceptable, and the log probabilities of all possible ones."""
+    log_p, log_q = mechanism.row(truth), mechanism.row(alternative)
+    possible = np.isfinite(log_p)
+    return unacceptable(log_p[possible] - log_q[possible], rules), log_p[possible]
+
+
+def largest_epsilon(
+    family: Callable[[float], Mechanism],
+    truth: int,
+    alternative: int,
+    rules: Sequence[Rule],
+    low: float,
+    high: float,
+) -> float:
+    """The largest epsilon at which no release from these data breaks a rule.
+
+    Parameters
+    ----------
+    family : callable
+        From a positive epsilon to the mechanism with that exact epsilon; what is unacceptable at
+        one epsilon is taken to be so at any larger one.
+    truth, alternative : int
+        Rows of the data with the record's true value and with another.
+    rules : sequence of Rule
+        What is acceptable.
+    low, high : float
+        Positive epsilons between which the answer lies.
+
+    Returns
+    -------
+    float
+        To a relative 1e-9; `high` if everything up to it is acceptable, and 0 if a release is
+        unacceptable at `low` already.
+    """
+    if not 0 < low < high:
+        raise ValueError(f"low is {low} and high is {high}; they must be positive, in this order")
+
+    def broken(epsilon: float) -> bool:
+        return bool(_broken(family(epsilon), truth, alternative, rules)[0].any())
+
+    if broken(low):
+        return 0.0
+    if not broken(high):
+        return high
+    while high / low > 1 + 1e-9:
+        middle = float(np.sqrt(low * high))
+        low, high = (low, middle) if broken(middle) else (middle, high)
+    return low

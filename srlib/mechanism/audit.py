@@ -1,0 +1,141 @@
+"""Lower bounds on the epsilon of a black box, from releases alone.
+
+A mechanism that can only be run shows two samples of releases, from two neighbouring data sets. Any
+event that is more frequent in the first than exp(epsilon) times its frequency in the second refutes
+epsilon.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import beta
+
+from srlib.mechanism.core import Mechanism, exact_epsilon, sample
+
+
+@dataclass(frozen=True)
+class LowerBound:
+    """A lower confidence bound on epsilon.
+
+    Attributes
+    ----------
+    value : float
+        0 or more; with the stated confidence epsilon is at least as large.
+    event : (n_outputs,) bool
+        The outputs whose joint probabilities were compared.
+    confidence : float
+        Of the bound.
+    """
+
+    value: float
+    event: NDArray[np.bool_]
+    confidence: float
+
+
+def clopper_pearson(count: int, size: int, confidence: float) -> tuple[float, float]:
+    """One-sided lower and upper confidence limits of a probability, each at the confidence given.
+
+    Parameters
+    ----------
+    count, size : int
+        Times that the event occurred, and trials, 0 <= count <= size, size 1 or more.
+    confidence : float
+        In (0, 1).
+    """
+    if not 0 <= count <= size or size < 1:
+        raise ValueError(f"count is {count} and size is {size}; it must hold 0 <= count <= size")
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence is {confidence}; it must lie in (0, 1)")
+    low = beta.ppf(1 - confidence, count, size - count + 1) if count else 0.0
+    high = beta.ppf(confidence, count + 1, size - count) if count < size else 1.0
+    return float(low), float(high)
+
+
+def epsilon_lower_bound(
+    first: NDArray[np.int64],
+    second: NDArray[np.int64],
+    n_outputs: int,
+    confidence: float = 0.95,
+) -> LowerBound:
+    """What two samples of releases prove about epsilon.
+
+    One half of each sample chooses the event: among the sets of the outputs with the largest
+    estimated ratios, in both directions, the one with the largest bound. The other half gives
+    Clopper-Pearson limits for its two probabilities, so that the choice does not spoil the
+    confidence.
+
+    Parameters
+    ----------
+    first, second : (size,) int
+        Releases from two neighbouring data sets, in 0 to n_outputs - 1, at least 2 of each.
+    n_outputs : int
+        Number of possible outputs.
+    confidence : float
+        In (0, 1).
+
+    Returns
+    -------
+    LowerBound
+
+    Raises
+    ------
+    ValueError
+        If a sample is too small or an output out of range.
+    """
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence is {confidence}; it must lie in (0, 1)")
+    halves = []
+    for name, drawn in (("first", first), ("second", second)):
+        if len(drawn) < 2:
+            raise ValueError(f"{name} has {len(drawn)} releases; it must have 2 or more")
+        if drawn.min() < 0 or drawn.max() >= n_outputs:
+            raise ValueError(f"{name} has outputs outside 0 to {n_outputs - 1}")
+        parts = drawn[: len(drawn) // 2], drawn[len(drawn) // 2 :]
+        halves.append([np.bincount(part, minlength=n_outputs) for part in parts])
+    each = 1 - (1 - confidence) / 2  # two limits, both to hold
+    best, event, swap = 0.0, np.zeros(n_outputs, dtype=bool), False
+    for flip in (False, True):
+        a, b = (halves[1][0], halves[0][0]) if flip else (halves[0][0], halves[1][0])
+        order = np.argsort(-(np.log(a + 0.5) - np.log(b + 0.5)), kind="stable")
+        upto_a, upto_b = np.cumsum(a[order]), np.cumsum(b[order])
+        low = beta.ppf(1 - each, np.maximum(upto_a, 1), a.sum() - np.maximum(upto_a, 1) + 1)
+        high = beta.ppf(each, upto_b + 1, np.maximum(b.sum() - upto_b, 1e-9))
+        bound = np.where(upto_a > 0, np.log(low) - np.log(high), -np.inf)
+        if bound.max() > best:
+            best, swap = float(bound.max()), flip
+            event = np.isin(np.arange(n_outputs), order[: int(bound.argmax()) + 1])
+    a, b = (halves[1][1], halves[0][1]) if swap else (halves[0][1], halves[1][1])
+    low_a, _ = clopper_pearson(int(a[event].sum()), int(a.sum()), each)
+    _, high_b = clopper_pearson(int(b[event].sum()), int(b.sum()), each)
+    value = max(0.0, float(np.log(low_a / high_b))) if low_a > 0 else 0.0
+    return LowerBound(value, event, confidence)
+
+
+def lower_bounds(
+    mechanism: Mechanism, size: int, n_audits: int, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Lower bounds of independent audits, for an auditor who is told the worst pair of data sets.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        The table, rows named by their positions.
+    size : int
+        Releases that an audit draws from each of the two data sets, 2 or more.
+    n_audits : int
+        Audits, 1 or more.
+    rng : numpy.random.Generator
+        Source of chance.
+
+    Returns
+    -------
+    (n_audits,) float64
+        As `epsilon_lower_bound` finds them, at 95 % confidence.
+    """
+    worst = exact_epsilon(mechanism).pair
+    bounds = []
+    for _ in range(n_audits):
+        first, second = (sample(mechanism, row, size, rng) for row in worst)
+        bounds.append(epsilon_lower_bound(first, second, mechanism.n_outputs).value)
+    return np.array(bounds)

@@ -1,0 +1,610 @@
+"""Empirical differential privacy: how far one record moves a posterior, seen through bins.
+
+EDP divides the posterior of a parameter into B bins of equal probability and compares their
+probabilities with those under neighbouring data sets (Abowd, Schneider and Vilhuber 2013; Charest
+and Han). It is the conditional epsilon of releasing the bin of one posterior draw: a row of the
+table of log p(output | data set) and its neighbours.
+
+Exact for any distributions that scipy knows; by simulation as the paper estimates it, at the cost
+of the bins instead of the draws; and from one posterior sample of any Bayesian model.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import logsumexp
+
+from srlib import diagnostics
+from srlib.mechanism.core import Mechanism, conditional_epsilon, exact_epsilon
+
+RAW, SMOOTHED, REFIT = "raw", "Pareto-smoothed", "refit needed"
+BLOCK_ENTRIES = 1 << 23
+LOW_K, HIGH_K = 0.5, 0.7
+ENOUGH = 25
+
+
+def _bins(bins: int, most: float = np.inf) -> None:
+    if not 2 <= bins <= most:
+        raise ValueError(f"bins is {bins}; it must be 2 or more, and at most the draws ({most:g})")
+
+
+@dataclass(frozen=True)
+class EDP:
+    """Empirical differential privacy and where it is attained.
+
+    Attributes
+    ----------
+    value : float
+        The level; infinite where a bin has no chance under a neighbour.
+    neighbour, bin : int
+        Neighbour (from 0) and bin (from 0) that attain it.
+    by_neighbour : (n_neighbours,) float64
+        Largest absolute log ratio of each neighbour.
+    """
+
+    value: float
+    neighbour: int
+    bin: int
+    by_neighbour: NDArray[np.float64]
+
+
+def mechanism_of_bins(log_prob: NDArray[np.float64]) -> Mechanism:
+    """The release of one draw's bin as a mechanism: row 0 is the data, its neighbours follow.
+
+    Parameters
+    ----------
+    log_prob : (1 + n_neighbours, n_bins) float
+        Log probabilities of the bins, each row summing to one.
+    """
+    others = np.arange(1, len(log_prob))
+    pairs = np.stack([np.zeros_like(others), others], axis=1)
+    return Mechanism.from_table(log_prob, pairs)
+
+
+def from_bins(log_prob: NDArray[np.float64]) -> EDP:
+    """EDP of bin probabilities, the conditional epsilon of the data's row.
+
+    Parameters
+    ----------
+    log_prob : (1 + n_neighbours, n_bins) float
+        As of `mechanism_of_bins`.
+    """
+    mechanism = mechanism_of_bins(log_prob)
+    found, by_row = exact_epsilon(mechanism), conditional_epsilon(mechanism)
+    return EDP(by_row[0], max(found.pair) - 1, int(found.output), by_row[1:])  # type: ignore[call-overload]
+
+
+# ------------------------------------------------------------------------------ known posteriors
+
+
+def equal_bins(posterior: Any, bins: int) -> NDArray[np.float64]:
+    """The inner edges of bins of equal probability, (bins - 1,).
+
+    Parameters
+    ----------
+    posterior : scipy frozen distribution
+        Continuous.
+    bins : int
+        2 or more.
+    """
+    _bins(bins)
+    share = np.arange(1, bins) / bins
+    # From the nearer end: an upper quantile near 1 would lose its digits.
+    return np.where(share < 0.5, posterior.ppf(share), posterior.isf(1 - share))
+
+
+def log_bin_probabilities(posterior: Any, edges: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Log probabilities of the bins between edges, tails included.
+
+    Differences are taken of the distribution function below its median and of the survival function
+    above it, so that both tails keep their digits.
+
+    Parameters
+    ----------
+    posterior : scipy frozen distribution
+        One, or several with parameters of shape (k, 1).
+    edges : (..., n_edges) float
+        Inner edges in order; for several distributions (..., 1, n_edges).
+
+    Returns
+    -------
+    (..., n_edges + 1) or (..., k, n_edges + 1) float64
+    """
+    cdf, sf = np.asarray(posterior.cdf(edges)), np.asarray(posterior.sf(edges))
+    end = [(0, 0)] * (cdf.ndim - 1) + [(1, 1)]
+    below = np.pad(cdf, end, constant_values=(0.0, 1.0))
+    above = np.pad(sf, end, constant_values=(1.0, 0.0))
+    with np.errstate(divide="ignore"):
+        log_prob = np.log(np.where(below[..., 1:] < 0.5, np.diff(below), -np.diff(above)))
+    return log_prob - logsumexp(log_prob, axis=-1, keepdims=True)
+
+
+def _stacked(neighbours: Sequence[Any], edges: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Log bin probabilities of all neighbours, (..., n_neighbours, n_bins)."""
+    if len(neighbours) == 0:
+        raise ValueError("neighbours is empty; EDP compares with at least one")
+    each = [log_bin_probabilities(other, edges[..., None, :]) for other in neighbours]
+    return np.concatenate(each, axis=-2)
+
+
+def exact(posterior: Any, neighbours: Sequence[Any], bins: int) -> EDP:
+    """Exact EDP of a posterior that is known.
+
+    Parameters
+    ----------
+    posterior : scipy frozen distribution
+        Given the data.
+    neighbours : sequence of scipy frozen distributions
+        Given neighbouring data, at least one; each may hold several with parameters (k, 1).
+    bins : int
+        2 or more.
+
+    References
+    ----------
+    Charest and Han, equation 2.
+    """
+    edges = equal_bins(posterior, bins)
+    return from_bins(np.vstack([np.full(bins, -np.log(bins)), _stacked(neighbours, edges)]))
+
+
+@dataclass(frozen=True)
+class Truncated:
+    """A distribution restricted to an interval, with the functions that this module asks for.
+
+    Attributes
+    ----------
+    whole : scipy frozen distribution
+        What is restricted.
+    low, high : float
+        Ends of the interval.
+    """
+
+    whole: Any
+    low: float
+    high: float
+
+    def _share(self, x: ArrayLike) -> NDArray[np.float64]:
+        ends = self.whole.cdf([self.low, self.high])
+        inside = np.clip(x, self.low, self.high)
+        return (self.whole.cdf(inside) - ends[0]) / (ends[1] - ends[0])
+
+    def cdf(self, x: ArrayLike) -> NDArray[np.float64]:
+        """Distribution function."""
+        return self._share(x)
+
+    def sf(self, x: ArrayLike) -> NDArray[np.float64]:
+        """Survival function."""
+        return 1 - self._share(x)
+
+    def ppf(self, share: ArrayLike) -> NDArray[np.float64]:
+        """Quantiles."""
+        first, last = self.whole.cdf([self.low, self.high])
+        return self.whole.ppf(first + np.asarray(share) * (last - first))
+
+    def isf(self, share: ArrayLike) -> NDArray[np.float64]:
+        """Quantiles from above."""
+        return self.ppf(1 - np.asarray(share))
+
+    def pdf(self, x: ArrayLike) -> NDArray[np.float64]:
+        """Density."""
+        first, last = self.whole.cdf([self.low, self.high])
+        return self.whole.pdf(x) / (last - first)
+
+
+# ----------------------------------------------------------------- the estimate from fresh draws
+
+DROPPED = "dropped"
+
+
+def estimate_from_counts(
+    counts: NDArray[np.int64], smoothing: float | str = 0.01
+) -> NDArray[np.float64]:
+    """The paper's estimate from the counts of neighbours' draws in the data's bins.
+
+    Parameters
+    ----------
+    counts : (..., n_neighbours, n_bins) int
+        Draws of each neighbour in each bin.
+    smoothing : float or "dropped"
+        What is added to each count (additive smoothing), positive; or leave empty bins out.
+
+    Returns
+    -------
+    (...,) float64
+        Largest absolute log of a probability over 1 / n_bins.
+    """
+    n_bins, draws = counts.shape[-1], counts.sum(axis=-1, keepdims=True)
+    if smoothing == DROPPED:
+        with np.errstate(divide="ignore"):
+            log_ratio = np.log(counts / draws * n_bins)
+        return np.abs(np.where(counts > 0, log_ratio, 0.0)).max(axis=(-2, -1))
+    if not (isinstance(smoothing, float | int) and smoothing > 0):
+        raise ValueError(f"smoothing is {smoothing!r}; it must be positive or {DROPPED!r}")
+    share = (counts + smoothing) / (draws + n_bins * smoothing)
+    return np.abs(np.log(share * n_bins)).max(axis=(-2, -1))
+
+
+def simulate_counts(
+    posterior: Any,
+    neighbours: Sequence[Any],
+    bins: int,
+    draws: int,
+    size: int,
+    rng: np.random.Generator,
+) -> NDArray[np.int64]:
+    """Counts that the paper's procedure sees, without drawing from any posterior.
+
+    The bins' edges are sample quantiles of the draws given the data: order statistics, whose
+    uniform spacings are Dirichlet. Given the edges, the counts of a neighbour's draws are
+    multinomial. A replicate costs the number of bins, whatever the number of draws.
+
+    Parameters
+    ----------
+    posterior, neighbours : scipy frozen distributions
+        As of `exact`.
+    bins : int
+        2 or more, at most the draws, which it divides.
+    draws : int
+        Draws from each posterior, M.
+    size : int
+        Replicates, 1 or more.
+    rng : numpy.random.Generator
+        Source of chance.
+
+    Returns
+    -------
+    (size, n_neighbours, bins) int64
+    """
+    _bins(bins, draws)
+    if draws % bins:
+        raise ValueError(f"draws is {draws}; it must be a multiple of bins = {bins}")
+    spacing = np.full(bins, float(draws // bins))
+    spacing[-1] += 1  # beyond the last order statistic there is one spacing more
+    share = np.cumsum(rng.dirichlet(spacing, size), axis=1)[:, :-1]
+    counts = []
+    # A few replicates at a time: a normal posterior has as many neighbours as records.
+    for some in np.array_split(share, -(-size // 20)):
+        probability = np.exp(_stacked(neighbours, posterior.ppf(some)))
+        probability /= probability.sum(axis=-1, keepdims=True)
+        counts.append(rng.multinomial(draws, probability))
+    return np.concatenate(counts)
+
+
+# ------------------------------------------------------------------- from one posterior sample
+
+
+@dataclass(frozen=True)
+class PosteriorEDP:
+    """EDP of one scalar from one posterior sample.
+
+    Attributes
+    ----------
+    value, mcse : float
+        The level and its Monte Carlo standard error, at the neighbour and bin that attain it.
+    neighbour, bin : int
+        Neighbour and bin (from 0) that attain it.
+    by_neighbour : (n_neighbours,) float64
+        Largest absolute log ratio of each neighbour.
+    pareto_k : (n_neighbours,) float64
+        Shape of the weights' tail.
+    method : (n_neighbours,) str
+        `RAW`, `SMOOTHED`, `REFIT` where the weights cannot be trusted, or "refit".
+    bins, draws : int
+        Bins and draws used.
+    """
+
+    value: float
+    mcse: float
+    neighbour: int
+    bin: int
+    by_neighbour: NDArray[np.float64]
+    pareto_k: NDArray[np.float64]
+    method: NDArray[np.str_]
+    bins: int
+    draws: int
+
+    @property
+    def refit_needed(self) -> NDArray[np.int64]:
+        """Neighbours whose weights say that only a refit will do."""
+        return np.flatnonzero(self.method == REFIT)
+
+    def draws_needed(self, precision: float) -> int:
+        """Draws for a Monte Carlo standard error of at most `precision`, at these bins.
+
+        The error falls with the square root of the draws. No fewer than 50 a bin.
+        """
+        if not precision > 0:
+            raise ValueError(f"precision is {precision}; it must be positive")
+        return int(max(np.ceil(self.draws * (self.mcse / precision) ** 2), 50 * self.bins))
+
+
+LogLikelihood = NDArray[np.float64] | Callable[[slice], NDArray[np.float64]]
+
+
+def from_draws(
+    theta: ArrayLike,
+    log_weights: LogLikelihood,
+    bins: int,
+    *,
+    n_neighbours: int | None = None,
+    refit: Callable[[int], ArrayLike] | None = None,
+) -> PosteriorEDP:
+    """EDP of a scalar from draws given the data and the weights that turn them into neighbours'.
+
+    A neighbour's posterior is the data's reweighted: without record i by 1 / p(y_i | theta), with a
+    record more by p(y | theta), with record i changed by their product. Every bin has its share of
+    draws, so that none is empty and nothing is smoothed but the tail of weights that need it.
+
+    Parameters
+    ----------
+    theta : (n_chains, n_draws) or (n_draws,) float
+        Draws of the scalar given the data.
+    log_weights : (n_chains, n_draws, n_neighbours) float, or callable
+        Log weights, up to a constant for each neighbour; or a function from a slice of neighbours
+        to those columns, so that no more than a block is in memory.
+    bins : int
+        2 or more, at most the draws.
+    n_neighbours : int
+        Number of neighbours, where `log_weights` is a function.
+    refit : callable, optional
+        From a neighbour's number to draws of the scalar given that neighbour, for those whose
+        Pareto k exceeds 0.7. Bins with fewer than 25 of these draws keep the weights' proportions.
+
+    Returns
+    -------
+    PosteriorEDP
+
+    Raises
+    ------
+    ValueError
+        If shapes do not match, values are not finite (naming records), draws are constant, or bins
+        are below 2 or above the draws.
+    """
+    chains = np.atleast_2d(np.asarray(theta, dtype=float))
+    values = chains.ravel()
+    if chains.ndim != 2 or not np.isfinite(values).all():
+        raise ValueError("theta must be (n_chains, n_draws) and finite")
+    if np.ptp(values) == 0:
+        raise ValueError(f"theta is constant, {values[0]}; nothing can be told from its bins")
+    _bins(bins, len(values))
+    total, block = _as_blocks(log_weights, len(values), n_neighbours)
+    order = np.argsort(values, kind="stable")
+    starts = np.round(np.linspace(0, len(values), bins + 1)[:-1]).astype(np.int64)
+    sizes = np.diff(np.append(starts, len(values)))
+    log_share = np.log(sizes / len(values))
+    by_neighbour, pareto = np.empty(total), np.empty(total)
+    method = np.full(total, RAW, dtype=f"<U{max(map(len, (RAW, SMOOTHED, REFIT)))}")
+    best = (-1.0, 0, 0, np.empty(0))
+    width = max(1, BLOCK_ENTRIES // len(values))
+    for first in range(0, total, width):
+        chosen = slice(first, min(first + width, total))
+        weights = block(chosen)
+        pareto[chosen] = diagnostics.pareto_k(weights.T)
+        smooth = pareto[chosen] > LOW_K
+        if smooth.any():
+            weights[:, smooth] = diagnostics.smoothed(weights[:, smooth].T).T
+            method[chosen] = np.where(
+                pareto[chosen] > HIGH_K, REFIT, np.where(smooth, SMOOTHED, RAW)
+            )
+        relative = np.exp(weights - weights.max(axis=0))[order]
+        with np.errstate(divide="ignore"):
+            log_prob = np.log(np.add.reduceat(relative, starts, axis=0))
+        log_prob -= np.log(relative.sum(axis=0))
+        for i in np.flatnonzero(method[chosen] == REFIT) if refit else ():
+            log_prob[:, i] = _anchored(log_prob[:, i], refit(first + int(i)), values[order], starts)  # type: ignore[misc]
+            method[first + i] = "refit"
+        log_ratio = np.abs(log_prob - log_share[:, None])
+        by_neighbour[chosen] = log_ratio.max(axis=0)
+        column = int(by_neighbour[chosen].argmax())
+        if by_neighbour[chosen][column] > best[0]:
+            at_bin = int(log_ratio[:, column].argmax())
+            best = (float(log_ratio[at_bin, column]), first + column, at_bin, weights[:, column])
+    value, neighbour, at_bin, of_best = best
+    mcse = _bootstrap_error(chains, of_best.reshape(chains.shape), bins, at_bin)
+    return PosteriorEDP(
+        value, mcse, neighbour, at_bin, by_neighbour, pareto, method, bins, len(values)
+    )
+
+
+def _as_blocks(
+    log_weights: LogLikelihood, draws: int, n_neighbours: int | None
+) -> tuple[int, Callable[[slice], NDArray[np.float64]]]:
+    """Number of neighbours, and checked log weights of a slice of them, (draws, width)."""
+    if callable(log_weights):
+        if n_neighbours is None or n_neighbours < 1:
+            raise ValueError(f"n_neighbours is {n_neighbours}; it must be 1 or more")
+        total, read = n_neighbours, log_weights
+    else:
+        table = np.asarray(log_weights, dtype=float)
+        table = table.reshape(-1, table.shape[-1])
+        total, read = table.shape[1], lambda chosen: table[:, chosen]
+        if total < 1:
+            raise ValueError("log_weights has no neighbour; it must have 1 or more")
+
+    def block(chosen: slice) -> NDArray[np.float64]:
+        part = np.array(read(chosen), dtype=float).reshape(-1, chosen.stop - chosen.start)
+        if len(part) != draws:
+            raise ValueError(
+                f"log_weights has {len(part)} draws and theta {draws}; they must match"
+            )
+        strange = np.flatnonzero(~np.isfinite(part).all(axis=0)) + chosen.start
+        if len(strange):
+            shown = ", ".join(map(str, strange[:10])) + (", ..." if len(strange) > 10 else "")
+            raise ValueError(f"log_weights has values that are not finite for records {shown}")
+        return part
+
+    return total, block
+
+
+def _anchored(
+    log_prob: NDArray[np.float64],
+    refit: ArrayLike,
+    ordered: NDArray[np.float64],
+    starts: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """Log probabilities of the data's bins from a refit's draws, tails from the weights.
+
+    Where a refit has too few draws to count, the weights are well behaved: a record that needs a
+    refit has large weights where its neighbour's posterior lies, not in the tails. They lack only
+    the normalising constant, which the bins that can be counted give.
+    """
+    fresh = np.asarray(refit, dtype=float).ravel()
+    counts = np.bincount(
+        np.searchsorted(ordered[starts[1:]], fresh, "right"), minlength=len(starts)
+    )
+    seen = counts >= ENOUGH
+    if not seen.any():
+        raise ValueError(f"refit has {len(fresh)} draws; no bin holds {ENOUGH} of them")
+    counted = np.log(np.maximum(counts, 1) / len(fresh))
+    shift = logsumexp(counted[seen]) - logsumexp(log_prob[seen])
+    joined = np.where(seen, counted, log_prob + shift)
+    return joined - logsumexp(joined)
+
+
+def _bootstrap_error(
+    theta: NDArray[np.float64], log_weights: NDArray[np.float64], bins: int, at_bin: int
+) -> float:
+    """Standard error of one bin's log ratio, by resampling blocks of consecutive draws.
+
+    Quantiles are taken anew in each of 100 resamples. The blocks are as long as the square root of
+    a chain, so that they keep its autocorrelation.
+    """
+    rng = np.random.default_rng(0)  # a fixed stream: the error of one sample is one number
+    n_chains, n_draws = theta.shape
+    length = max(1, round(np.sqrt(n_draws)))
+    n_blocks = -(-n_draws // length)
+    weights = np.exp(log_weights - log_weights.max())
+    size = n_chains * n_blocks * length
+    starts = np.round(np.linspace(0, size, bins + 1)).astype(np.int64)
+    results = []
+    for _ in range(100):
+        begin = rng.integers(0, n_draws - length + 1, (n_chains, n_blocks, 1))
+        at = (begin + np.arange(length)).reshape(n_chains, -1)
+        x, w = (np.take_along_axis(v, at, axis=1).ravel() for v in (theta, weights))
+        order = np.argsort(x, kind="stable")[starts[at_bin] : starts[at_bin + 1]]
+        with np.errstate(divide="ignore"):
+            results.append(np.log(w[order].sum() / w.sum()))
+    return float(np.std(results, ddof=1)) if np.isfinite(results).all() else float("inf")
+
+
+def from_posterior(
+    tree: Any,
+    var: str | Sequence[str],
+    bins: int,
+    neighbours: str = "delete",
+    *,
+    log_likelihood: str | None = None,
+    candidate: ArrayLike | None = None,
+    refit: Callable[[int], Any] | None = None,
+) -> dict[str, PosteriorEDP]:
+    """EDP from what PyMC, Stan, NumPyro or bambi leave: one posterior sample, no refits.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree or mapping
+        With groups posterior and log_likelihood (pointwise), as ArviZ has them.
+    var : str or sequence of str
+        Variables of the posterior; each element of an array is a scalar of its own.
+    bins : int
+        2 or more, at most the draws.
+    neighbours : {"delete", "add", "change"}
+        A record left out, a record more, or a record changed.
+    log_likelihood : str, optional
+        Variable of the log_likelihood group, where it has several.
+    candidate : (n_chains, n_draws, n) float
+        For "add", log likelihoods of the records that may be added; for "change", of the values
+        that the records may change to, one for each record.
+    refit : callable, optional
+        From a record's number to the posterior group of a fit to the neighbour (a mapping of
+        variables to draws).
+
+    Returns
+    -------
+    dict of str to PosteriorEDP
+        By name of the scalar, such as ``"beta[1]"``.
+
+    Raises
+    ------
+    ValueError
+        If a group or variable is missing, or as `from_draws`.
+    """
+    if neighbours not in ("delete", "add", "change"):
+        raise ValueError(f"neighbours is {neighbours!r}; it must be 'delete', 'add' or 'change'")
+    if (neighbours != "delete") != (candidate is not None):
+        raise ValueError("candidate goes with neighbours 'add' and 'change', and only with them")
+    posterior = _group(tree, "posterior")
+    total, read = _pointwise(tree, neighbours, log_likelihood, candidate)
+    found = {}
+    for name in [var] if isinstance(var, str) else var:
+        draws = np.asarray(_variable(posterior, name, "posterior"), dtype=float)
+        for index in np.ndindex(draws.shape[2:]):
+            label = f"{name}[{', '.join(map(str, index))}]" if index else name
+
+            def fresh(i: int, name: str = name, index: tuple[int, ...] = index) -> ArrayLike:
+                assert refit is not None
+                return _scalar(np.asarray(refit(i)[name]), index)
+
+            found[label] = from_draws(
+                _scalar(draws, index),
+                read,
+                bins,
+                n_neighbours=total,
+                refit=fresh if refit else None,
+            )
+    return found
+
+
+def _scalar(draws: NDArray[np.float64], index: tuple[int, ...]) -> NDArray[np.float64]:
+    """One element of a variable, (n_chains, n_draws)."""
+    for position in index:
+        draws = draws[:, :, position]
+    return draws
+
+
+def _group(tree: Any, name: str) -> Any:
+    try:
+        return tree[name]
+    except KeyError:
+        raise ValueError(
+            f"tree has no group {name!r}; EDP needs posterior and log_likelihood"
+        ) from None
+
+
+def _variable(group: Any, name: str, where: str) -> Any:
+    try:
+        return group[name]
+    except KeyError:
+        known = ", ".join(map(str, group))
+        raise ValueError(f"{where} has no variable {name!r} (it has: {known})") from None
+
+
+def _pointwise(
+    tree: Any, neighbours: str, log_likelihood: str | None, candidate: ArrayLike | None
+) -> tuple[int, Callable[[slice], NDArray[np.float64]]]:
+    """Number of neighbours, and the log weights of a slice of them."""
+    added = None if candidate is None else np.asarray(candidate, dtype=float)
+    if neighbours == "add" and added is not None:
+        return added.shape[-1], lambda chosen: added[..., chosen]
+    group = _group(tree, "log_likelihood")
+    names = [str(name) for name in group]
+    if log_likelihood is None and len(names) != 1:
+        raise ValueError(f"log_likelihood has the variables {', '.join(names)}; name one of them")
+    pointwise = _variable(group, log_likelihood or names[0], "log_likelihood")
+    total = int(np.prod(pointwise.shape[2:]))
+    if added is not None and added.shape[-1] != total:
+        raise ValueError(f"candidate has {added.shape[-1]} records; the data have {total}")
+
+    def read(chosen: slice) -> NDArray[np.float64]:
+        # One dimension of records is read lazily; several are flattened first.
+        flat = (
+            pointwise
+            if len(pointwise.shape) == 3
+            else np.asarray(pointwise).reshape(*pointwise.shape[:2], total)
+        )
+        own = -np.asarray(flat[:, :, chosen], dtype=float)
+        return own if added is None else own + added[..., chosen]
+
+    return total, read

@@ -1,0 +1,151 @@
+"""The numbers that the papers print, and the ledger that sets a run's numbers beside them.
+
+Each paper has a CSV file here: id, source (section, table or figure), quantity, relation (``=``,
+or ``<=`` and ``>=`` where the paper prints a bound on the quantity), printed (the digits as
+printed) and tolerance (empty: one unit in the last digit printed, and 0 for a bound).
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from importlib import resources
+
+import pandas as pd
+
+MATCH, DIFFERS, SKIPPED = "match", "differs", "skipped"
+
+
+def printed(paper: str) -> pd.DataFrame:
+    """Printed numbers of a paper.
+
+    Parameters
+    ----------
+    paper : str
+        Key of the paper, such as ``"hu_reiter_wang"``.
+
+    Returns
+    -------
+    DataFrame
+        One row a number: id, source, quantity, relation, printed (text) and tolerance (float,
+        derived where the file leaves it empty).
+
+    Raises
+    ------
+    ValueError
+        If there is no such paper.
+    """
+    files = {
+        file.name.removesuffix(".csv"): file
+        for file in resources.files(__package__).iterdir()
+        if file.name.endswith(".csv")
+    }
+    if paper not in files:
+        raise ValueError(f"paper is {paper!r}; it must be one of {', '.join(sorted(files))}")
+    with files[paper].open(encoding="utf-8") as lines:
+        table = pd.read_csv(lines, dtype=str, keep_default_na=False)
+    table["tolerance"] = [
+        float(tolerance or (last_digit(number) if relation == "=" else 0))
+        for number, tolerance, relation in zip(
+            table["printed"], table["tolerance"], table["relation"], strict=True
+        )
+    ]
+    return table
+
+
+def last_digit(number: str) -> float:
+    """One unit in the last digit of a decimal number as printed.
+
+    Examples
+    --------
+    >>> last_digit("-0.250"), last_digit("36")
+    (0.001, 1.0)
+    """
+    _, _, exponent = Decimal(number).as_tuple()
+    return float(Decimal(1).scaleb(int(exponent)))
+
+
+def ledger(
+    paper: str,
+    computed: Mapping[str, float],
+    *,
+    skip: Callable[[str], str | None] = lambda number: None,
+    settings: Mapping[str, float] | None = None,
+    missing: str | None = None,
+    notes: Mapping[str, str] | None = None,
+    tolerances: Mapping[str, float] | None = None,
+) -> pd.DataFrame:
+    """Compare a run's numbers with the printed ones.
+
+    Parameters
+    ----------
+    paper : str
+        Key of the paper.
+    computed : mapping of str to float
+        The run's value of each id.
+    skip : callable
+        From an id to the reason why it is not judged (the run has other data or parameters than
+        the paper, or does not compute the number), or None to judge it. The ``get`` of a
+        dictionary serves. A skipped number may have a computed value, which is shown.
+    settings : mapping of str to float
+        For ids of what a run chooses, such as a sample size: this run's choice. One that is not
+        the paper's is shown and skipped.
+    missing : str
+        Reason to skip numbers that are in neither mapping; not given, they are an error.
+    notes : mapping of str to str
+        For ids: what there is to say, above all why a number differs and where the notebook
+        shows it.
+    tolerances : mapping of str to float
+        For ids: tolerances that replace the file's, such as one from the Monte Carlo error.
+
+    Returns
+    -------
+    DataFrame
+        One row a printed number, in the paper's order: id, source, quantity, relation, printed,
+        computed (NaN where there is none), tolerance, verdict (``"match"``, ``"differs"`` or
+        ``"skipped"``) and note.
+
+    Raises
+    ------
+    ValueError
+        If an id is not printed in the paper; if a printed number is neither computed nor
+        skipped; if one differs without a note.
+    """
+    notes, tolerances, settings = notes or {}, tolerances or {}, settings or {}
+    computed = {**computed, **settings}
+    table = printed(paper)
+    for argument, given in (("computed", computed), ("notes", notes), ("tolerances", tolerances)):
+        if unknown := [key for key in given if key not in set(table["id"])]:
+            raise ValueError(f"{argument} has ids that {paper} does not print: {_list(unknown)}")
+
+    def judge(row: pd.Series) -> tuple[float, float, str, str]:
+        value = float(computed.get(row["id"], math.nan))
+        tolerance = tolerances.get(row["id"], row["tolerance"])
+        note = notes.get(row["id"], "")
+        reason = skip(row["id"])
+        if not reason and row["id"] in settings and value != float(row["printed"]):
+            reason = "another setting than the paper's"
+        if not reason and row["id"] not in computed:
+            reason = missing
+        if reason:
+            return value, tolerance, SKIPPED, "; ".join(filter(None, (reason, note)))
+        # The slack lets a difference of exactly one unit pass in binary arithmetic.
+        slack = tolerance + 1e-9 * max(1.0, abs(value))
+        above = value - float(row["printed"])
+        holds = {"=": abs(above) <= slack, "<=": above <= slack, ">=": above >= -slack}
+        matches = holds[row["relation"]]
+        return value, tolerance, MATCH if matches else DIFFERS, note
+
+    judged = [judge(row) for _, row in table.iterrows()]
+    table[["computed", "tolerance", "verdict", "note"]] = pd.DataFrame(judged, index=table.index)
+    open_ids = table["verdict"] != SKIPPED
+    if missing := table["id"][open_ids & ~table["id"].isin(list(computed))].tolist():
+        raise ValueError(f"printed, but neither computed nor skipped: {_list(missing)}")
+    if silent := table["id"][(table["verdict"] == DIFFERS) & (table["note"] == "")].tolist():
+        raise ValueError(f"differs from the printed number without a note: {_list(silent)}")
+    columns = ["id", "source", "quantity", "relation", "printed"]
+    return table[[*columns, "computed", "tolerance", "verdict", "note"]]
+
+
+def _list(ids: list[str]) -> str:
+    more = f" and {len(ids) - 10} more" if len(ids) > 10 else ""
+    return ", ".join(ids[:10]) + more

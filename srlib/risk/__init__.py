@@ -1,0 +1,41 @@
+"""Posterior disclosure risk of microdata: one column of the table, by Monte Carlo."""
+
+from srlib.risk.estimators import (
+    RECORDS,
+    Risk,
+    between_chains,
+    changed_support,
+    exceeds,
+    importance_sampling,
+    left_out_ratios,
+    margin_gain,
+    mean_difference,
+    neighbourhood,
+    neighbourhood_ratios,
+    predictive_ratio,
+    release_log_prob,
+    repeatability,
+    share_ranked,
+    subset_support,
+    support_ratios,
+)
+
+__all__ = [
+    "RECORDS",
+    "Risk",
+    "between_chains",
+    "changed_support",
+    "exceeds",
+    "importance_sampling",
+    "left_out_ratios",
+    "margin_gain",
+    "mean_difference",
+    "neighbourhood",
+    "neighbourhood_ratios",
+    "predictive_ratio",
+    "release_log_prob",
+    "repeatability",
+    "share_ranked",
+    "subset_support",
+    "support_ratios",
+]

@@ -1,0 +1,297 @@
+"""Posterior disclosure risk over spaces too large to visit every cell: 10^9 cells and more.
+
+The normaliser is a sum of posterior odds over cells, most of which have little. It is estimated
+from cells drawn from a proposal, one half uniform so that no weight is large, the other half a
+DPMPM: fitted to cells drawn in proportion to their odds, and again to what it finds (the
+cross-entropy method). One sample serves all records, since the odds of all have nearly one shape.
+The cells of largest odds that turned up on the way, and the records' own, are counted exactly and
+left out of the sample.
+"""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from srlib.data.microdata import distinct
+from srlib.dpmpm.core import THREADS, Draws, cell_log_prob, sample_posterior, synthesize
+from srlib.progress import progress
+from srlib.risk.estimators import neighbourhood
+from srlib.risk.whole import (
+    ABOVE,
+    LOST,
+    SCALE,
+    SURELY,
+    TIED,
+    UNSURE,
+    WholeSupport,
+    between_chains,
+    cell_numbers,
+    chain_means,
+    check_sets,
+    deviations,
+    keep_largest,
+    record_weights,
+    set_bounds,
+    set_powers,
+    weighted_odds,
+    within_two_errors,
+)
+from srlib.threads import one_blas_thread
+
+# Rounds of fitting the proposal, cells looked at in each, and cells that it is fitted to.
+ROUNDS, EXPLORED, FITTED = 5, 1 << 15, 2000
+# Cells counted exactly, and the largest of them whose neighbours are looked at.
+FOUND, CLIMBING = 4096, 128
+# Records and cells computed at a time.
+TILE = (16, 8192)
+
+
+@dataclass(frozen=True)
+class SampledSupport(WholeSupport):
+    """What an intruder believes who holds every cell possible, from a sample of the cells.
+
+    As `WholeSupport`, but ``rank_range`` allows for the sample too, ``top_cells`` are the most
+    probable cells found (there may be more probable ones), ``lost`` is among the cells looked at,
+    and there are no margins.
+
+    Attributes
+    ----------
+    log_sampling_error : (n,) float64
+        Standard error of ``log_normaliser`` from the sample of cells; ``log_mcse`` is that from
+        the chains.
+    largest_share : (n,) float64
+        Share of the normaliser that one cell of the sample stands for, at most. Where it is above
+        a few percent the sample has missed cells of the kind, and its error is understated.
+    """
+
+    log_sampling_error: NDArray[np.float64]
+    largest_share: NDArray[np.float64]
+
+
+@one_blas_thread
+def sampled_support(
+    data: Draws,
+    joined: Sequence[Draws],
+    codes: NDArray[np.integer],
+    *,
+    rng: np.random.Generator,
+    n_cells: int = 1 << 17,
+    n_top: int = 10,
+    label: str = "sampled cells",
+) -> SampledSupport:
+    """Risk of records over all combinations of levels, with a uniform prior, from sampled cells.
+
+    Parameters
+    ----------
+    data : Draws
+        Given the confidential data, two chains or more.
+    joined : sequence of Draws
+        Given the confidential data joined with each release, at least one, of two chains or more.
+    codes : (n, n_variables) int
+        The true combinations.
+    rng : numpy.random.Generator
+        Source of the sample.
+    n_cells : int
+        Cells to sample, 1,000 or more.
+    n_top : int
+        Most probable cells to keep, 1 or more, at most `FOUND` and the number of cells.
+    label : str
+        What the progress bar says.
+
+    Returns
+    -------
+    SampledSupport
+        On 8,709,120 cells of 14 variables the sampling error of the logarithm is about 0.007 with
+        the default n_cells, 0.04 on 10^10 cells, and on 10^13 mostly 0.05 to 0.15.
+
+    Raises
+    ------
+    ValueError
+        If no record or release is given, a set has fewer than two chains, the sets differ in their
+        variables, n_cells or n_top is out of range, or the space has 2^62 cells or more.
+
+    References
+    ----------
+    Rubinstein and Kroese (2004), The Cross-Entropy Method; Owen and Zhou (2000), Safe and effective
+    importance sampling, for the uniform half.
+    """
+    n_levels, sets = np.asarray(data.n_levels), [data, *joined]
+    size = check_sets(data, joined, codes)
+    if size >= 1 << 62:
+        raise ValueError(f"the space has {size:.3g} cells; they must be fewer than 2^62")
+    if n_cells < 1000:
+        raise ValueError(f"n_cells is {n_cells}; it must be 1000 or more")
+    if not 1 <= n_top <= min(FOUND, size):
+        raise ValueError(f"n_top is {n_top}; it must be from 1 to {min(FOUND, size)}")
+    proposal, found = _explore(sets, rng)
+    found = distinct(np.concatenate([found, codes]).astype(np.uint8))[0]
+    drawn, log_density = _propose(proposal, n_levels, n_cells, rng)
+    new = ~np.isin(cell_numbers(drawn, n_levels), cell_numbers(found, n_levels))
+    cells = np.concatenate([found, drawn[new]])
+    # How many cells each stands for: itself, or in the sample a multiple, two at most, of `unit`.
+    unit, multiples = size / n_cells, np.exp(-log_density[new]) / size
+    stands_for = np.zeros((len(cells), 3), np.float32)
+    stands_for[: len(found), 0] = 1
+    stands_for[len(found) :, 1:] = np.stack([multiples, multiples**2], axis=1)
+    truth = np.searchsorted(cell_numbers(found, n_levels), cell_numbers(codes, n_levels))
+    sums = _sum_over(sets, codes, truth, cells, stands_for, n_top, label)
+
+    def error(once: NDArray[np.float64], squared: NDArray[np.float64]) -> NDArray[np.float64]:
+        variance = (squared - once**2 / n_cells) * n_cells / (n_cells - 1)
+        return unit * np.sqrt(np.maximum(variance, 0))
+
+    by_chain = sums.odds @ [1, unit]
+    total = by_chain[: data.n_chains].mean(axis=0)
+    moves = by_chain / total - 1
+    above, surely, tied, near = (sums.counts[k] for k in (ABOVE, SURELY, TIED, UNSURE))
+    lowest = surely @ [1, unit, 0] - 2 * error(*surely.T[1:])
+    highest = (surely + near) @ [1, unit, 0] + 2 * error(*(surely + near).T[1:])
+    # Nothing may have been drawn of cells that make up less than 3 / n_cells of the proposal.
+    unseen = 6 * unit if new.any() else 0.0
+    return SampledSupport(
+        log_normaliser=np.log(total),
+        log_mcse=between_chains(sets, moves),
+        rank=1 + above @ [1, unit, 0] + (tied @ [1, unit, 0] - 1) / 2,
+        rank_range=np.stack(
+            [1 + np.maximum(lowest, surely[:, 0]), np.minimum(highest + unseen, size)], axis=1
+        ),
+        top_cells=cell_numbers(cells, n_levels)[sums.places],
+        top_log_prob=np.log(sums.top) - np.log(total)[:, None],
+        top_log_mcse=between_chains(
+            sets, deviations(sets, codes, cells[sums.places]) - moves[..., None]
+        ),
+        margins=(),
+        margins_mcse=(),
+        lost=sums.counts[LOST].sum(axis=1).astype(np.int64),
+        log_sampling_error=error(sums.odds[: data.n_chains, :, 1].mean(axis=0), sums.squares)
+        / total,
+        largest_share=unit * sums.largest / total,
+    )
+
+
+def _explore(sets: Sequence[Draws], rng: np.random.Generator) -> tuple[Draws, NDArray[np.uint8]]:
+    """A proposal fitted to where odds are large, and the cells of largest odds that were seen."""
+    n_levels = np.asarray(sets[0].n_levels)
+    proposal: Draws | None = None
+    seen, log_odds = np.empty((0, len(n_levels)), np.uint8), np.empty(0)
+    for _ in range(ROUNDS):
+        cells, log_density = _propose(proposal, n_levels, EXPLORED, rng)
+        values = _common_log_odds(sets, cells)
+        seen, log_odds = _largest(np.concatenate([seen, cells]), np.append(log_odds, values))
+        log_weight = values - log_density
+        chosen = rng.choice(len(cells), FITTED, p=np.exp(log_weight - logsumexp(log_weight)))
+        proposal = sample_posterior(
+            cells[chosen], n_levels, n_classes=20, burn_in=200, n_draws=5, thin=5, rng=rng,
+            label="proposal",
+        )  # fmt: skip
+    assert proposal is not None
+    best = None
+    while best != (best := log_odds[:CLIMBING].sum()):  # until no neighbour is better
+        near = distinct(neighbourhood(seen[:CLIMBING], n_levels).reshape(-1, len(n_levels)))[0]
+        seen, log_odds = _largest(
+            np.concatenate([seen, near]), np.append(log_odds, _common_log_odds(sets, near))
+        )
+    return proposal, seen
+
+
+def _common_log_odds(sets: Sequence[Draws], cells: NDArray[np.uint8]) -> NDArray[np.float64]:
+    """Log odds of cells up to a constant, the truth left open: from means of p(x | theta)."""
+    total = np.zeros(len(cells))
+    for draws, power in zip(sets, set_powers(sets), strict=True):
+        for first in range(0, len(cells), TILE[1]):
+            part = slice(first, first + TILE[1])
+            total[part] += power * logsumexp(cell_log_prob(draws, cells[part]), axis=(0, 1))
+    return total
+
+
+def _largest(
+    cells: NDArray[np.uint8], log_odds: NDArray[np.float64]
+) -> tuple[NDArray[np.uint8], NDArray[np.float64]]:
+    """The `FOUND` distinct cells of largest odds, in falling order."""
+    _, first = np.unique(cells, axis=0, return_index=True)
+    order = first[np.argsort(-log_odds[first], kind="stable")][:FOUND]
+    return cells[order], log_odds[order]
+
+
+def _propose(
+    proposal: Draws | None, n_levels: NDArray[np.int64], n: int, rng: np.random.Generator
+) -> tuple[NDArray[np.uint8], NDArray[np.float64]]:
+    """Cells, one half of them (or a few more, or all) uniform, and the log of their density."""
+    cells = (rng.random((n, len(n_levels))) * n_levels).astype(np.uint8)
+    log_uniform = -np.log(n_levels).sum()
+    if proposal is None:
+        return cells, np.full(n, log_uniform)
+    of_draws = [(c, d) for c in range(proposal.n_chains) for d in range(proposal.n_draws)]
+    each = n // (2 * len(of_draws))
+    for i, (c, d) in enumerate(of_draws):
+        part = slice(i * each, (i + 1) * each)
+        cells[part] = synthesize(proposal.pi[c, d], proposal.phi[c, d], n_levels, each, rng)
+    share = each * len(of_draws) / n
+    log_fitted = logsumexp(cell_log_prob(proposal, cells), axis=(0, 1)) - np.log(len(of_draws))
+    return cells, np.logaddexp(np.log1p(-share) + log_uniform, np.log(share) + log_fitted)
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """Sums over cells for each of n records; three columns for what `stands_for` says.
+
+    ``odds`` is (chains, n, 2), what each chain would make of the normaliser; ``counts`` is
+    (5, n, 3), as in `whole_support`; ``squares`` of the sample's odds and the ``largest`` of them
+    are (n,); ``top`` and ``places``, the largest odds and where they are, (n, n_top).
+    """
+
+    odds: NDArray[np.float64]
+    counts: NDArray[np.float64]
+    squares: NDArray[np.float64]
+    largest: NDArray[np.float64]
+    top: NDArray[np.float32]
+    places: NDArray[np.int64]
+
+
+def _sum_over(
+    sets: Sequence[Draws],
+    codes: NDArray[np.integer],
+    truth: NDArray[np.int64],
+    cells: NDArray[np.uint8],
+    stands_for: NDArray[np.float32],
+    n_top: int,
+    label: str,
+) -> _Sums:
+    """All records and some cells, among which ``truth`` says where the true ones are."""
+    n, bounds = len(codes), set_bounds(sets)
+    weights, powers = record_weights(sets, codes), set_powers(sets)
+    sums = _Sums(
+        np.zeros((bounds[-1], n, 2)),
+        np.zeros((5, n, 3)),
+        np.zeros(n),
+        np.zeros(n),
+        np.full((n, n_top), -1.0, np.float32),
+        np.zeros((n, n_top), np.int64),
+    )
+    with progress(len(cells), label) as bar, ThreadPoolExecutor(THREADS) as pool:
+
+        def add(row: int, first: int, blocks: list[NDArray[np.float32]]) -> None:
+            rows = slice(row, row + TILE[0])
+            means = chain_means(np, [w[:, rows] for w in weights], blocks)
+            odds, variance, lost = weighted_odds(np, means, bounds, powers, truth[rows] - first)
+            columns = stands_for[first : first + odds.shape[1]]
+            above, near = odds > 1, within_two_errors(odds, variance)
+            each = np.stack([above, above & ~near, odds == 1, near, lost]).astype(np.float32)
+            sums.odds[:, rows] += means @ columns[:, :2]
+            sums.counts[:, rows] += each @ columns
+            sums.squares[rows] += odds**2 @ columns[:, 2]
+            sums.largest[rows] = np.maximum(sums.largest[rows], (odds * columns[:, 1]).max(axis=1))
+            keep_largest(odds, sums.top[rows], sums.places[rows], first)
+
+        for first in range(0, len(cells), TILE[1]):
+            some = cells[first : first + TILE[1]]
+            scaled = (cell_log_prob(draws, some) + np.log(SCALE) for draws in sets)
+            blocks = [np.exp(each).astype(np.float32) for each in scaled]
+            list(pool.map(partial(add, first=first, blocks=blocks), range(0, n, TILE[0])))
+            bar.update(len(some))
+    return sums

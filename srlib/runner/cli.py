@@ -1,0 +1,559 @@
+"""The command line: run, assess, sweep, collect, build, course, new, report, site, parameters."""
+
+import csv
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from srlib.runner.confidential import of_users_file, texts, without_values
+from srlib.runner.parameters import (
+    LARGEST,
+    SHIPPED,
+    UsageError,
+    file_parameters,
+    find_outputs,
+    find_papers,
+    find_profiles,
+    find_root,
+    hash_inputs,
+    plain_name,
+    read_parameters,
+    resolve,
+    shown,
+    unknown,
+)
+
+if TYPE_CHECKING:
+    from srlib.runner.sweep import Sweep
+
+
+BROKEN = 3  # exit status of a release that breaks a rule
+
+# Where outputs/ lies for an option --output that is not given.
+_OF_PROJECT = "of the project or, outside one, of the working folder"
+
+
+class _Commands(click.Group):
+    """Shows what cannot be run as bad usage, and what cannot be written in one line."""
+
+    def invoke(self, context: click.Context) -> object:
+        from srlib.runner.workers import ended_by_signals
+
+        try:
+            with ended_by_signals():
+                return super().invoke(context)
+        except UsageError as error:
+            raise click.UsageError(str(error)) from None
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            place = f": {error.filename}" if error.filename else ""
+            click.echo(f"{error.strerror or error}{place}", err=True)
+            raise SystemExit(1) from None
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="srlib", prog_name="srlib")
+def main() -> None:
+    """Run the papers on disclosure risk of synthetic data.
+
+    A PAPER is the name of a text notebook in notebooks/, without its ending; where none is
+    given, all that exist are taken; to run, those that have the profile.
+
+    The project is the nearest folder at or above the working folder with notebooks/ and params/;
+    where there is none, the papers are those that the package carries. Outputs go to the
+    project's outputs/, or outside one to outputs/ in the working folder.
+    """
+
+
+def _named(root: Path, papers: tuple[str, ...]) -> list[str]:
+    """Return the papers asked for, each once, or all of them."""
+    existing = find_papers(root)
+    wrong = [unknown("paper", paper, existing) for paper in papers if paper not in existing]
+    if wrong:
+        raise UsageError("\n".join(wrong))
+    if not existing:
+        click.echo("notebooks/ holds no paper yet", err=True)
+    return list(dict.fromkeys(papers)) or existing
+
+
+_SHOW_VALUES = "Show wrong values of the files, too, not only their columns and lines."
+
+
+def _told(error: Exception, parameters: Mapping[str, Any], show_values: bool) -> str:
+    """Return what is wrong with files, without values of their records unless asked."""
+    text = str(error)
+    rules = parameters.get("rules")  # no records either
+    if show_values or not of_users_file(parameters, {"inputs": {}}):
+        return text
+    if isinstance(rules, str) and rules and text.startswith(f"{rules}: "):
+        return text
+    return without_values(text, texts(parameters))
+
+
+@main.command()
+@click.argument("papers", metavar="[PAPER]...", nargs=-1)
+@click.option("--profile", default="default", help="File in params/PAPER/, without its ending.")
+@click.option(
+    "--params",
+    "params_file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="YAML file of parameter values, over the profile's.",
+)
+@click.option(
+    "-p",
+    "overrides",
+    metavar="NAME VALUE",
+    nargs=2,
+    multiple=True,
+    help="One parameter's value, over all others; 'srlib parameters PAPER' lists them.",
+)
+@click.option("--jobs", type=click.IntRange(1), default=1, help="Papers that run at a time.")
+@click.option(
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    help=f"Folder to write PAPER/PROFILE/ in; by default, outputs/ {_OF_PROJECT}.",
+)
+@click.option("--show-values", is_flag=True, help=_SHOW_VALUES)
+def run(
+    papers: tuple[str, ...],
+    profile: str,
+    params_file: Path | None,
+    overrides: tuple[tuple[str, str], ...],
+    jobs: int,
+    output: Path | None,
+    show_values: bool,
+) -> None:
+    """Run papers into outputs/PAPER/PROFILE/.
+
+    A bar shows the cells done; where standard error is no terminal, a line tells each section
+    that ends and its time.
+    """
+    root = find_root(Path.cwd())
+    named = _named(root, papers)
+    if not papers:
+        named = [paper for paper in named if profile in find_profiles(root, paper)] or named
+    requests, wrong = [], []
+    for paper in named:
+        try:
+            requests.append(resolve(root, paper, profile, params_file, overrides))
+        except UsageError as error:
+            wrong.append(str(error))
+    if wrong:
+        raise UsageError("\n".join(wrong))
+
+    # Imported here: bad usage is told at once, without the time that these take to import.
+    from srlib.runner.inputs import check
+
+    for request in requests:
+        try:
+            check(request.paper, request.parameters)
+            _say_cost(root, request.paper, [request.parameters], min(jobs, len(requests)))
+        except (ValueError, OSError) as error:
+            told = _told(error, request.parameters, show_values)
+            wrong.append(f"{request.paper}: {told}")
+    if wrong:
+        raise UsageError("\n".join(wrong))
+
+    from tqdm import tqdm
+
+    from srlib.runner.run import NotebookFailed, run_all
+
+    failures = 0
+    for outcome in run_all(root, requests, output or find_outputs(root, Path.cwd()), jobs):
+        with tqdm.external_write_mode():  # bars make room
+            if isinstance(outcome, NotebookFailed):
+                click.echo(str(outcome), err=True)
+                failures += 1
+            else:
+                click.echo(f"{outcome.parent.name}: {shown(outcome)}")
+    if failures:
+        raise SystemExit(1)
+
+
+def _say_cost(
+    root: Path, paper: str, runs: Sequence[Mapping[str, Any]], at_a_time: int = 1
+) -> None:
+    """Tell what takes long how long it takes; refuse what the machine's memory cannot hold."""
+    from srlib.runner import costs
+
+    declared = read_parameters(root / "notebooks" / f"{paper}.py")
+    defaults = {name: p.default for name, p in declared.items()}
+    if line := costs.check(paper, runs, defaults, at_a_time):
+        click.echo(f"{paper}: {line}", err=True)
+
+
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@main.command()
+@click.argument("original", type=_FILE)
+@click.argument("released", type=_FILE, nargs=-1, required=True)
+@click.option("--schema", help="YAML file with the levels; those that ORIGINAL has if not given.")
+@click.option("--keys", metavar="A,B", help="What the intruder knows; all but the target.")
+@click.option("--target", metavar="C", help="What the intruder wants; the last that is no key.")
+@click.option("--holdout", help="CSV file of people of the same population, not in ORIGINAL.")
+@click.option(
+    "--same-generator", is_flag=True, help="Average the RELEASED tables, draws of one generator."
+)
+@click.option("--quick", is_flag=True, help="Leave out the intruder's model, most of the time.")
+@click.option("--rules", help="YAML file of limits; exit status 3 where a release breaks one.")
+@click.option("--name", help="Folder of the report; the first RELEASED's name if not given.")
+@click.option(
+    "-p",
+    "overrides",
+    metavar="NAME VALUE",
+    nargs=2,
+    multiple=True,
+    help="One parameter's value; 'srlib parameters assess' lists them.",
+)
+@click.option(
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    help=f"Folder to write assess/NAME/ in; by default, outputs/ {_OF_PROJECT}.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the results as one JSON document.")
+@click.option("--show-values", is_flag=True, help=_SHOW_VALUES)
+def assess(
+    original: Path,
+    released: tuple[Path, ...],
+    schema: str | None,
+    keys: str | None,
+    target: str | None,
+    holdout: str | None,
+    same_generator: bool,
+    quick: bool,
+    rules: str | None,
+    name: str | None,
+    overrides: tuple[tuple[str, str], ...],
+    output: Path | None,
+    as_json: bool,
+    show_values: bool,
+) -> None:
+    """Report on the risk and utility of RELEASED tables that were made from an ORIGINAL one.
+
+    All are CSV files of categorical columns; any tool may have made the released ones. Each is
+    judged by itself, the worst first. It works in any folder.
+
+    An earlier report in the folder assess/NAME/ is replaced only by one on the same file contents
+    with the same parameters; any other goes to NAME-2, NAME-3 and so on.
+    """
+    root = find_root(Path.cwd(), "assess")
+    given: dict[str, object] = {"original": str(original), "released": [str(z) for z in released]}
+    given |= {"schema": schema} if schema else {}
+    given |= {"keys": [key.strip() for key in keys.split(",")]} if keys else {}
+    chosen: dict[str, object] = {"target": target, "holdout": holdout, "rules": rules}
+    chosen |= {"same_generator": same_generator, "quick": quick}
+    given |= {name: value for name, value in chosen.items() if value}
+    if twice := [name for name, _ in overrides if name in given]:
+        raise UsageError(
+            f"-p {twice[0]}: the command's own arguments say it; leave one of them out"
+        )
+    request = resolve(root, "assess", overrides=overrides)
+    of_files = file_parameters(read_parameters(root / "notebooks" / "assess.py"))
+    request = replace(
+        request,
+        profile=_folder_name(root, plain_name("--name", name) if name else released[0].name),
+        parameters={**request.parameters, **given},
+        changed={**request.changed, **given},
+        inputs=hash_inputs({**request.parameters, **given}, of_files),
+        keep_others=True,
+    )
+
+    from srlib.assessment.core import SETTINGS, read
+
+    try:
+        read(**{setting: request.parameters[setting] for setting in SETTINGS})
+        _say_cost(root, "assess", [request.parameters])
+    except ValueError as error:
+        raise UsageError(_told(error, request.parameters, show_values)) from None
+
+    from srlib.runner.run import NotebookFailed
+    from srlib.runner.run import run as run_paper
+
+    try:
+        folder = run_paper(root, request, output or find_outputs(root, Path.cwd()))
+    except NotebookFailed as error:
+        click.echo(str(error), err=True)
+        raise SystemExit(1) from None
+    results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    releases, broken = _verdict(folder / "tables")
+    report = folder / "report.html"
+    if as_json:
+        document = {"report": str(report), "first": results.pop("first"), "releases": releases}
+        document |= {"broken_rules": broken, "results": results}
+        click.echo(json.dumps(document, indent=1, ensure_ascii=False))
+    else:
+        for release in releases:
+            click.echo(release["first"])
+            for topic, line in release["lines"].items():
+                click.echo(f"{topic}: {line['text']}")
+            click.echo()
+        click.echo(f"report: {shown(report)}")
+    for rule in broken:
+        click.echo(f"broken rule: {rule['release']}: {rule['topic']} {rule['reason']}", err=True)
+    if broken:
+        raise SystemExit(BROKEN)
+
+
+def _verdict(tables: Path) -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
+    """Read the verdict on each release, and the rules that are broken, from a run's tables."""
+
+    def rows(name: str) -> list[dict[str, str]]:
+        with (tables / name).open(encoding="utf-8", newline="") as file:
+            return list(csv.DictReader(file))
+
+    releases: dict[str, dict[str, Any]] = {}
+    for row in rows("verdict.csv"):
+        head = {name: row.pop(name) for name in ("release", "advice", "first")}
+        release = releases.setdefault(head["release"], head | {"lines": {}})
+        topic, level, text = (row.pop(name) for name in ("topic", "level", "text"))
+        numbers = {name: float(value) if value else None for name, value in row.items()}
+        release["lines"][topic] = {"level": level, **numbers, "text": text}
+    return list(releases.values()), rows("broken_rules.csv")
+
+
+def _folder_name(root: Path, text: str) -> str:
+    name = re.sub(r"[^\w-]", "_", text.split(".")[0])[:60] or "released"
+    # Folders named after profiles are those of `srlib run assess`, which replaces what is there.
+    return f"released_{name}" if name in find_profiles(root, "assess") else name
+
+
+class _Seconds(click.FloatRange):
+    """A time that a clock can wait for; ranges let NaN pass."""
+
+    name = "seconds"
+
+    def __init__(self) -> None:
+        super().__init__(0, LARGEST, min_open=True)
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, context: click.Context | None
+    ) -> Any:
+        """Return the number."""
+        number = super().convert(value, param, context)
+        if math.isnan(number):
+            self.fail("NaN is no number of seconds.", param, context)
+        return number
+
+
+@main.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--jobs", type=click.IntRange(1), default=1, help="Points that run at a time.")
+@click.option("--scheduler", metavar="ADDRESS", help="A running Dask cluster to run them instead.")
+@click.option("--shard", default="1/1", help="i/n: every n-th point from the i-th on.")
+@click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
+@click.option("--retry-failed", is_flag=True, help="Run points again that failed before.")
+@click.option("--time-limit", type=_Seconds(), help="Seconds a point.")
+@click.option("--reports", is_flag=True, help="Write the HTML report of each point.")
+@click.option("--show-values", is_flag=True, help=_SHOW_VALUES)
+@click.option(
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    help=f"Folder to write PAPER/SWEEP/ in; by default, outputs/ {_OF_PROJECT}.",
+)
+def sweep(
+    file: Path,
+    jobs: int,
+    scheduler: str | None,
+    shard: str,
+    dry_run: bool,
+    retry_failed: bool,
+    time_limit: float | None,
+    reports: bool,
+    show_values: bool,
+    output: Path | None,
+) -> None:
+    """Run a notebook at all points of a sweep FILE; what is done already is not repeated."""
+    from srlib.runner import sweep as sweeps
+    from srlib.runner.workers import ClusterGone
+
+    root = find_root(Path.cwd())
+    plan = sweeps.read_sweep(root, file, output or find_outputs(root, Path.cwd()))
+    points = sweeps.shard(plan.points, shard)
+    wrong = {
+        f"{file}: {_told(error, parameters, show_values)}": None
+        for parameters, error in sweeps.wrong_inputs(plan, points)
+    }
+    if wrong:
+        raise UsageError("\n".join(wrong))
+    missing = [point.parameters for point in points if plan.status(point) != sweeps.DONE]
+    if not scheduler:  # the memory is this machine's
+        try:
+            _say_cost(root, plan.paper, missing, jobs)
+        except ValueError as error:
+            raise UsageError(f"{file}: {error}") from None
+    if dry_run:
+        click.echo(sweeps.describe(plan, points, jobs))
+        return
+    for line in sweeps.other_versions(plan):
+        click.echo(line, err=True)
+    try:
+        left = sweeps.run_sweep(
+            root, plan, points, jobs=jobs, scheduler=scheduler, with_report=reports,
+            time_limit=time_limit, retry_failed=retry_failed,
+        )  # fmt: skip
+    except KeyboardInterrupt:
+        raise SystemExit(1) from None
+    except ClusterGone as error:
+        click.echo(f"{error}; the same command finishes what is left", err=True)
+        raise SystemExit(1) from None
+    if all(plan.status(point) == sweeps.DONE for point in plan.points):
+        _gather(plan)
+    click.echo(f"{plan.name}: {len(points) - left} of {len(points)} points in {plan.folder}")
+    if left:
+        click.echo(f"{left} points are not done; index.csv says why", err=True)
+        raise SystemExit(1)
+
+
+def _gather(plan: "Sweep") -> None:
+    """Write the tables and the picture that a sweep's file asks for."""
+    from srlib.runner import sweep as sweeps
+
+    try:
+        for table in plan.collect:
+            sweeps.gather(plan.folder, table)
+        if plan.picture:
+            from srlib.charts import core as charts
+            from srlib.runner.outputs import Outputs
+
+            settings = dict(plan.picture)
+            frame = sweeps.load(plan.folder, settings.pop("table"))
+            chart = charts.sweep(frame, **settings)
+            Outputs(plan.folder).figure(plan.name, chart)
+            for ending in ("svg", "vl.json"):
+                made = f"figures/{plan.name}.{ending}"
+                sweeps.mark_confidential(plan.folder, made, f"tables/{plan.picture['table']}.csv")
+    except ValueError as error:
+        click.echo(f"{plan.name}: {error}", err=True)
+        raise SystemExit(1) from None
+
+
+@main.command()
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--table", help="Name of a table; the points' results where not given.")
+def collect(folder: Path, table: str | None) -> None:
+    """Gather one table over all finished points of a sweep's FOLDER into FOLDER/TABLE.csv."""
+    from srlib.runner import sweep as sweeps
+
+    try:
+        frame = sweeps.gather(folder, table)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    click.echo(f"{len(frame)} rows: {shown(folder / f'{table or "results"}.csv')}")
+    if lacking := len(sweeps.finished(folder)) - frame["point"].nunique():
+        click.echo(f"{lacking} finished points have no rows of it", err=True)
+
+
+@main.command()
+@click.argument("papers", metavar="[PAPER]...", nargs=-1)
+def build(papers: tuple[str, ...]) -> None:
+    """Execute text notebooks at their defaults and write the committed .ipynb beside them."""
+    root = find_root(Path.cwd())
+    if root == SHIPPED:
+        raise UsageError("notebooks are built in a checkout, and none is at or above this folder")
+    papers = tuple(_named(root, papers))
+
+    from srlib.runner.run import NotebookFailed
+    from srlib.runner.run import build as build_paper
+
+    failures = 0
+    for paper in papers:
+        try:
+            click.echo(f"{paper}: {shown(build_paper(root, paper))}")
+        except NotebookFailed as error:
+            click.echo(str(error), err=True)
+            failures += 1
+    if failures:
+        raise SystemExit(1)
+
+
+@main.command()
+@click.argument("papers", metavar="[PAPER]...", nargs=-1)
+@click.option("--replace", is_flag=True, help="Write over copies that somebody has worked in.")
+@click.option(
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    help=f"Folder to write in; by default, outputs/course/ {_OF_PROJECT}.",
+)
+def course(papers: tuple[str, ...], replace: bool, output: Path | None) -> None:
+    """Write students' copies of notebooks, with stubs and checks for the solutions.
+
+    All that have exercises where no PAPER is given. The notebooks must have been built.
+    """
+    from srlib.runner import course as courses
+
+    root = find_root(Path.cwd())
+    named = _named(root, papers) if papers else courses.find(root)
+    for paper in named:
+        folder = output or find_outputs(root, Path.cwd()) / "course"
+        click.echo(f"{paper}: {shown(courses.write(root, paper, folder, replace=replace))}")
+
+
+@main.command()
+@click.argument("paper")
+def new(paper: str) -> None:
+    """Start the notebook of a new PAPER from a template, and say what to do next."""
+    from srlib.runner import scaffold
+
+    root = find_root(Path.cwd())
+    for path in scaffold.write(root, paper):
+        click.echo(shown(path))
+    click.echo(scaffold.checklist(paper))
+
+
+@main.command()
+@click.argument("run_dir", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--public", is_flag=True, help="Show of a user's file only what is marked public.")
+def report(run_dir: Path, public: bool) -> None:
+    """Write the self-contained HTML report of a run's folder.
+
+    It is report.html, and with --public report-public.html.
+    """
+    if not (run_dir / "notebook.ipynb").is_file():
+        raise UsageError(f"{run_dir} is no run's folder: it holds no notebook.ipynb")
+
+    from srlib.runner.report import write
+
+    try:
+        click.echo(write(run_dir, public))
+    except ValueError as error:
+        raise UsageError(f"{run_dir}: {error}") from None
+
+
+@main.command()
+@click.option(
+    "--output",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help=f"Folder of the runs, to write site/ in; by default, outputs/ {_OF_PROJECT}.",
+)
+@click.option("--repository", metavar="OWNER/NAME", help="On GitHub; adds links to Binder.")
+def site(output: Path | None, repository: str | None) -> None:
+    """Write the front page over all notebooks' runs, with their public reports, as site/."""
+    from srlib.runner.site import write
+
+    root = find_root(Path.cwd())
+    try:
+        index, missing = write(root, output or find_outputs(root, Path.cwd()), repository or "")
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    click.echo(shown(index))
+    if missing:
+        click.echo(f"not run yet: {', '.join(missing)}; the page says how", err=True)
+
+
+@main.command()
+@click.argument("paper")
+def parameters(paper: str) -> None:
+    """List a paper's parameters: type, default, range and meaning."""
+    root = find_root(Path.cwd(), "assess" if paper == "assess" else "")  # as `srlib assess` does
+    _named(root, (paper,))
+    for p in read_parameters(root / "notebooks" / f"{paper}.py").values():
+        click.echo(f"{p.name}: {p.type} = {p.default!r}  {p.range}".rstrip())
+        click.echo(f"    {p.help}")

@@ -1,0 +1,123 @@
+"""What notebooks read of their users: checked before a kernel starts."""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+# The library's modules are imported where they are used: most notebooks have nothing to check.
+
+# Columns that the notebook's tables have beside the variables.
+_BESIDE_VARIABLES = (
+    *("repetitions", "estimator", "probability", "rank", "support_size", "log_mcse", "pareto_k"),
+    *("combination", "prior", "posterior"),
+)
+
+
+def check(paper: str, parameters: Mapping[str, Any]) -> None:
+    """Read and check the files and the names of variables that a notebook is to run on.
+
+    Parameters
+    ----------
+    paper : str
+        Name of a text notebook without its ending. Where `CHECKS` has none for it, or one for
+        other parameters than it has, nothing is checked.
+    parameters : mapping
+        Values by name.
+
+    Raises
+    ------
+    ValueError
+        For what the notebook would refuse, with its message.
+    OSError
+        For a file that cannot be opened.
+    """
+    if arguments := checked(paper, parameters):
+        CHECKS[paper](**arguments)
+
+
+def checked(paper: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those parameters that `check` looks at; none where nothing is checked."""
+    names = inspect.signature(CHECKS[paper]).parameters if paper in CHECKS else {}
+    return {name: parameters[name] for name in names} if set(names) <= set(parameters) else {}
+
+
+def _hu_reiter_wang(
+    *,
+    data: str,
+    schema: str,
+    drop_missing: bool,
+    ignore_columns: bool,
+    vintage: int,
+    pairs: Sequence[Sequence[str]],
+    outcome: str,
+    predictors: Sequence[str],
+    unknown: Sequence[str],
+) -> None:
+    from srlib.data import microdata
+
+    read = microdata.schema_of(
+        data, schema, drop_missing=drop_missing, ignore_columns=ignore_columns, vintage=vintage
+    )
+    read.check_apart(_BESIDE_VARIABLES)
+    read.positions([outcome], "outcome")
+    read.positions(predictors, "predictors")
+    read.positions(unknown, "unknown")
+    for pair in pairs:
+        read.positions(pair, "pairs", exactly=2)
+
+
+def _intruders(
+    *,
+    data: str,
+    schema: str,
+    drop_missing: bool,
+    ignore_columns: bool,
+    vintage: int,
+    without: Sequence[str],
+    unknown: Sequence[str],
+    unknown_too: Sequence[Sequence[str]],
+) -> None:
+    from srlib.data import microdata
+
+    read = microdata.schema_of(
+        data, schema, drop_missing=drop_missing, ignore_columns=ignore_columns, vintage=vintage
+    )
+    if without:
+        read.positions(without, "without")
+    used = microdata.Schema(tuple(v for v in read.variables if v.name not in without))
+    used.positions(unknown, "unknown")
+    for names in unknown_too:
+        used.positions(names, "unknown_too")
+
+
+def _assess(
+    *,
+    original: str,
+    released: Sequence[str],
+    schema: str,
+    holdout: str,
+    keys: Sequence[str],
+    target: str,
+    same_generator: bool,
+    partially_synthetic: bool,
+    drop_missing: bool,
+    ignore_columns: bool,
+    quick: bool,
+    rules: str,
+) -> None:
+    if original or released:  # else an example of its own
+        from srlib.assessment import core as assessment
+
+        assessment.read(
+            original, released, schema, holdout, keys, target, same_generator=same_generator,
+            partially_synthetic=partially_synthetic, drop_missing=drop_missing,
+            ignore_columns=ignore_columns, quick=quick, rules=rules,
+        )  # fmt: skip
+
+
+CHECKS: Mapping[str, Callable[..., None]] = {
+    "hu_reiter_wang": _hu_reiter_wang,
+    "intruders": _intruders,
+    "assess": _assess,
+}
+"""What reads and checks a notebook's files, by its name; called with parameters of its names."""

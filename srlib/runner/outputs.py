@@ -1,0 +1,150 @@
+"""Write a notebook's tables, figures and results into the folder of its run."""
+
+import json
+import math
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from srlib.runner.confidential import PUBLIC_FILES
+
+if TYPE_CHECKING:
+    import altair as alt
+
+Scalar = str | bool | int | float | None
+
+
+class Outputs:
+    """The files of one run; with an empty folder name nothing is written.
+
+    Every method gives back what it was given, so that a cell can record and show it at once.
+
+    Parameters
+    ----------
+    output_dir : str or Path
+        The run's folder; made when the first file is written. ``""``: write nothing.
+    """
+
+    def __init__(self, output_dir: str | Path) -> None:
+        self.folder = Path(output_dir) if str(output_dir) else None
+        self._results: dict[str, Scalar] = {}
+        self._public: set[str] = set()
+
+    def table(self, name: str, frame: pd.DataFrame, *, public: bool = False) -> pd.DataFrame:
+        """Write ``tables/<name>.csv``.
+
+        Parameters
+        ----------
+        name : str
+            Letters, digits and underscores.
+        frame : DataFrame
+            Its columns are written, its index is not; numbers with 10 significant digits.
+        public : bool
+            Whether the file may be passed on whatever the data are, by the rule of
+            `confidential`; ``PUBLIC.txt`` names those that may.
+
+        Returns
+        -------
+        DataFrame
+            `frame`.
+        """
+        if path := self._path("tables", f"{_valid(name)}.csv"):
+            frame.to_csv(
+                path, index=False, float_format="%.10g", lineterminator="\n", encoding="utf-8"
+            )
+            self._list([path] if public else [])
+        return frame
+
+    def figure[Chart: "alt.TopLevelMixin"](
+        self, name: str, chart: Chart, *, public: bool = False
+    ) -> Chart:
+        """Write ``figures/<name>.svg`` and the chart's specification ``figures/<name>.vl.json``.
+
+        Parameters
+        ----------
+        name : str
+            Letters, digits and underscores.
+        chart : altair chart
+            As the functions of `charts` return.
+        public : bool
+            As for tables.
+
+        Returns
+        -------
+        altair chart
+            `chart`.
+        """
+        if path := self._path("figures", f"{_valid(name)}.svg"):
+            from srlib.charts import core as charts
+
+            spec = charts.specification(chart)
+            _write(path, charts.svg(spec))
+            _write(path.with_suffix(".vl.json"), json.dumps(spec, indent=1, ensure_ascii=False))
+            self._list([path, path.with_suffix(".vl.json")] if public else [])
+        return chart
+
+    def result(self, name: str, value: Any) -> Any:
+        """Add a number, text or truth value to ``results.json``.
+
+        Parameters
+        ----------
+        name : str
+            Letters, digits and underscores; a second value replaces the first.
+        value : str, bool, int, float or numpy scalar
+            NaN and infinities, which JSON does not have, become null and the texts
+            ``"Infinity"`` and ``"-Infinity"``.
+
+        Returns
+        -------
+        object
+            `value`.
+
+        Raises
+        ------
+        ValueError
+            If the value is not a scalar.
+        """
+        self._results[_valid(name)] = _plain(name, value)
+        if path := self._path("results.json"):
+            _write(path, json.dumps(self._results, indent=1, ensure_ascii=False, allow_nan=False))
+        return value
+
+    def _list(self, public: Sequence[Path]) -> None:
+        """Name files in the list of public ones."""
+        if public and self.folder:
+            self._public |= {path.relative_to(self.folder).as_posix() for path in public}
+            _write(self.folder / PUBLIC_FILES, "\n".join(sorted(self._public)))
+
+    def _path(self, *parts: str) -> Path | None:
+        if self.folder is None:
+            return None
+        path = self.folder.joinpath(*parts)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path
+
+
+def _valid(name: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9_]+", name):
+        raise ValueError(f"name is {name!r}; it must consist of letters, digits and underscores")
+    return name
+
+
+def _plain(name: str, value: Any) -> Scalar:
+    """`value` as JSON can hold it."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if not isinstance(value, Scalar):
+        raise ValueError(
+            f"value of {name} is a {type(value).__name__}; it must be a number, text or bool"
+        )
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
+    return value
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text + "\n", encoding="utf-8", newline="\n")

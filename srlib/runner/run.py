@@ -1,0 +1,765 @@
+"""Notebooks executed: runs into their folders, and the committed notebooks."""
+
+import hashlib
+import importlib.metadata
+import itertools
+import json
+import logging
+import os
+import platform
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import BrokenExecutor, Executor, Future
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import jupytext
+import nbformat
+import papermill
+from jupyter_client.kernelspec import KernelSpecManager
+from jupyter_client.manager import AsyncKernelManager
+from nbformat import NotebookNode
+from tqdm import tqdm
+from traitlets import default
+from traitlets.config import Config
+
+from srlib import yamls
+from srlib.progress import TERMINAL
+from srlib.runner import confidential, costs
+from srlib.runner.files import (
+    is_replaceable,
+    make_private,
+    remove_leftovers,
+    replace_folder,
+    scratch_folder,
+    temporary,
+)
+from srlib.runner.parameters import (
+    SET_BY_RUNNER,
+    SHIPPED,
+    Request,
+    hash_inputs,
+    read_parameters,
+    shown,
+)
+from srlib.runner.workers import Workers, lost_process, persevering, processes
+
+KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
+PAIRING = {"formats": "ipynb,py:percent"}
+# Of a notebook's own sums, so that their last digits do not depend on the processors or --jobs.
+ONE_BLAS_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OPENBLAS", "MKL", "OMP")}
+ATTEMPTS = 2  # at a run whose process is lost
+
+
+class NotebookFailed(Exception):
+    """A notebook did not run to its end; the message names paper, cell and error."""
+
+
+class SourceChanged(NotebookFailed):
+    """The notebook, the library or a file of data is another one than when the run began."""
+
+
+class _OwnKernel(AsyncKernelManager):
+    """The running interpreter's kernel, whatever kernels are installed elsewhere."""
+
+    # A process runs one notebook at a time.
+    started: ClassVar["_OwnKernel | None"] = None
+    time_is_over: ClassVar[threading.Event] = threading.Event()
+    peak_mb: float | None = None
+    exit_status: int | None = None  # of a process that ended by itself
+
+    def format_kernel_cmd(self, extra_arguments: list[str] | None = None) -> list[str]:
+        """Return the command of a kernel that imports nothing from the working folder.
+
+        A file beside somebody's records that happens to be called numpy.py is not meant.
+        """
+        only_installed = "--InteractiveShellApp.ignore_cwd=True"
+        command = super().format_kernel_cmd([*(extra_arguments or []), only_installed])
+        # The launcher would drop the working folder from PYTHONPATH as well, where it is meant.
+        command = ["ipykernel" if part == "ipykernel_launcher" else part for part in command]
+        return [command[0], "-P", *command[1:]]
+
+    async def _async_launch_kernel(self, kernel_cmd: list[str], **settings: Any) -> None:
+        settings["env"] = settings["env"] | ONE_BLAS_THREAD
+        await super()._async_launch_kernel(kernel_cmd, **settings)
+        _OwnKernel.started = self
+        if self.time_is_over.is_set():  # there was nothing to kill yet
+            self.kill()
+
+    async def is_alive(self) -> bool:  # type: ignore[override]  # as its base has it
+        """Say whether the kernel's process runs; take note of how it ended."""
+        alive = bool(await self._async_is_alive())
+        process = getattr(self.provisioner, "process", None)
+        if not alive and process:
+            self.exit_status = process.poll()
+        return alive
+
+    def kill(self) -> None:
+        """End the kernel's process at once; whatever it computes is lost."""
+        pid = getattr(self.provisioner, "pid", None)
+        if pid:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGTERM if os.name == "nt" else signal.SIGKILL)
+
+    @default("kernel_spec_manager")
+    def _no_installed_specs(self) -> KernelSpecManager:
+        return KernelSpecManager(kernel_dirs=[], parent=self)
+
+    async def _async_interrupt_kernel(self) -> None:
+        # jupyter_client interrupts before it asks to shut down; a kernel that is idle by then may
+        # complain about it on the runner's terminal. A busy one is terminated a moment later.
+        if self.shutting_down:
+            self.peak_mb = _peak_mb(getattr(self.provisioner, "pid", None))
+        else:
+            await super()._async_interrupt_kernel()
+
+
+def _peak_mb(process: int | None) -> float | None:
+    """Most memory that a process has used so far, in megabytes, where the system tells."""
+    try:
+        status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
+    except OSError:
+        return None
+    found = re.search(r"^VmHWM:\s+(\d+) kB$", status, re.MULTILINE)
+    return round(int(found[1]) * 1024 / 1e6, 1) if found else None
+
+
+@contextmanager
+def _terminal_named(bar: int | None) -> Iterator[bool]:
+    """Name the terminal that bars go to in the environment; yield whether there is one.
+
+    Cells have bars of their own, one line below, where no other notebook runs.
+    """
+    shown = bar is not None and sys.stderr.isatty()
+    before = os.environ.pop(TERMINAL, None)
+    # Not on Windows, where bars in a kernel stay silent.
+    if shown and bar == 0 and hasattr(os, "ttyname"):
+        os.environ[TERMINAL] = os.ttyname(sys.stderr.fileno())
+    try:
+        yield shown
+    finally:
+        os.environ.pop(TERMINAL, None)
+        if before is not None:
+            os.environ[TERMINAL] = before
+
+
+class _Stages:
+    """A line on standard error for each section that ends, with its time.
+
+    Sections are those of level-2 headings. Starting the kernel and the cells before the first
+    heading count to the first section, and a section without code to the next one.
+    """
+
+    def __init__(self, paper: str) -> None:
+        self._paper, self._title, self._heading = paper, "", ""
+        self._executed, self._since = False, time.monotonic()
+
+    def start_cell(self, cell: NotebookNode, **_: Any) -> None:
+        """Take note of a heading: what came before it has ended."""
+        if cell.cell_type != "markdown":
+            return
+        for level, text in re.findall(r"^(##?) +(.+?)[ #]*$", cell.source, re.MULTILINE):
+            if level == "##":
+                if self._heading:
+                    self.end()
+                self._heading = text
+            else:
+                self._title = self._title or text
+
+    def complete_cell(self, **_: Any) -> None:
+        """Take note of code that was executed."""
+        self._executed = True
+
+    def end(self) -> None:
+        """Tell of the section that ends, if it has executed code."""
+        if not self._executed:
+            return
+        now = time.monotonic()
+        section = self._heading or self._title or "all cells"
+        # In one piece: other processes write their lines to the same place.
+        sys.stderr.write(f"{self._paper}: {section} ({now - self._since:.1f} s)\n")
+        sys.stderr.flush()
+        self._executed, self._since = False, now
+
+
+@contextmanager
+def _quiet_when_broken_off() -> Iterator[None]:
+    """Do not show what tasks that wait for the kernel complain of when it is taken from them."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        for name in ("asyncio", "tornado"):
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+        raise
+
+
+def _execute(
+    source: Path,
+    text: bytes,
+    parameters: Mapping[str, Any],
+    cwd: Path,
+    saved: Path,
+    bar: int | None = 0,
+    *,
+    lines: bool = False,
+) -> None:
+    """Execute the text of a notebook; it is saved after each cell.
+
+    With lines, the sections that end are told where no bar is shown.
+    """
+    # Parameters are checked before; papermill's own guess at them only warns.
+    logging.getLogger("papermill").setLevel(logging.ERROR)
+    notebook = jupytext.reads(text.decode("utf-8"), fmt="py")
+    stages = _Stages(source.stem)
+    with _terminal_named(bar) as has_bar, scratch_folder() as scratch, _quiet_when_broken_off():
+        # Kernels that start together race for ports, and for sockets with jupyter_client's own
+        # names, which lie in the working folder.
+        kernel = {"connection_file": f"{scratch}/kernel.json"}
+        kernel |= {"transport": "ipc", "ip": f"{scratch}/kernel"} if os.name != "nt" else {}
+        hooks = {"on_cell_start": stages.start_cell, "on_cell_executed": stages.complete_cell}
+        told = hooks if lines and bar is not None and not has_bar else {}
+        papermill.execute_notebook(
+            notebook,
+            str(saved).replace("{", "{{").replace("}", "}}"),  # it formats the path
+            parameters=dict(parameters),
+            kernel_name="python3",
+            language="python",
+            progress_bar=(
+                {"desc": source.stem, "position": bar, "leave": bar == 0} if has_bar else False
+            ),
+            cwd=cwd,
+            **told,
+            kernel_manager_class=_OwnKernel,
+            config=Config({"KernelManager": kernel}),
+        )
+    stages.end()
+
+
+@contextmanager
+def _time_limit(seconds: float | None) -> Iterator[threading.Event]:
+    """Kill the kernel when the time is over; yield whether it was."""
+    over = _OwnKernel.time_is_over = threading.Event()
+
+    def end() -> None:
+        over.set()
+        if _OwnKernel.started:
+            _OwnKernel.started.kill()
+
+    timer = threading.Timer(seconds or 0.0, end)
+    timer.daemon = True
+    if seconds:
+        timer.start()
+    try:
+        yield over
+    finally:
+        timer.cancel()
+
+
+def _described(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def _told(request: Request | None, kind: str, message: str) -> str:
+    """Return an error as it may be told of a run; without values of a user's file."""
+    if request and confidential.of_users_file(request.parameters, {"inputs": request.inputs}):
+        typed = confidential.texts(request.parameters)
+        return confidential.error_without_values(kind, message, typed)
+    return f"{kind}: {message}"
+
+
+def _failure(notebook: NotebookNode, error: Exception, request: Request | None = None) -> str:
+    """Return where a notebook stopped and why."""
+    heading, number, where = "", 0, "before its first cell"
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            heading = next(iter(re.findall(r"^#+ +(.+)$", cell.source, re.MULTILINE)[-1:]), heading)
+        # A cell in which the kernel died may have no execution count, but it was started.
+        elif cell.cell_type == "code" and cell.metadata.papermill["start_time"]:
+            number += "injected-parameters" not in cell.metadata.get("tags", [])
+            told = [f"In [{cell.execution_count}]"] if cell.execution_count else []
+            told += [f"under {heading!r}"] if heading else []
+            where = f"code cell {number}" + (f" ({', '.join(told)})" if told else "")
+            for output in cell.outputs:
+                if output.output_type == "error":
+                    return f"{where}: {_told(request, output.ename, output.evalue)}"
+    return f"{where}: {_told(request, type(error).__name__, str(error))}"
+
+
+def _join_streams(outputs: list[NotebookNode]) -> list[NotebookNode]:
+    """Join neighbouring pieces of one stream: where a kernel cuts it depends on the time."""
+    joined: list[NotebookNode] = []
+    for output in outputs:
+        last = joined[-1] if joined else None
+        if last and output.output_type == "stream" and last.get("name") == output.name:
+            last.text += output.text
+        else:
+            joined.append(output)
+    return joined
+
+
+def _question(parameters: Mapping[str, Any], inputs: Mapping[str, str]) -> dict[str, Any]:
+    """Return parameters with the hashes of files in the place of their paths."""
+
+    def content(value: Any) -> Any:
+        if isinstance(value, list):
+            return [content(item) for item in value]
+        return inputs.get(value, value) if isinstance(value, str) else value
+
+    return {name: content(value) for name, value in parameters.items()}
+
+
+def _other_question(folder: Path, request: Request) -> str:
+    """Return what in a folder must not be replaced; empty where it answers the same question."""
+    try:
+        provenance = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
+        parameters = yamls.read(folder / "parameters.yaml")
+        earlier = _question(parameters, provenance.get("inputs", {}))
+    except (OSError, ValueError, AttributeError):
+        return "is not the folder of a run"
+    if "inputs" not in provenance:
+        return "holds a report that does not say what its files contained"
+    asked, missing = _question(request.parameters, request.inputs), object()
+    differing = [
+        name
+        for name in {**earlier, **asked}
+        if earlier.get(name, missing) != asked.get(name, missing)
+    ]
+    of_files = [
+        name
+        for name in differing
+        if earlier.get(name) != parameters.get(name)
+        or asked.get(name) != request.parameters.get(name)
+    ]
+
+    def described(name: str) -> str:
+        value = parameters.get(name, "")
+        text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+        since_changed = name in of_files and value == request.parameters.get(name)
+        text += " as it was then" if since_changed else ""
+        return f"{name} {text}" if text else f"no {name}"
+
+    told = "; ".join(described(name) for name in of_files or differing)
+    if of_files:
+        return f"holds a report on other files ({told})"
+    return f"holds a report with other parameters ({told})" if differing else ""
+
+
+def _own_folder(named: Path, request: Request) -> tuple[Path, str]:
+    """Return the folder that a request's run may have, and what keeps it from the one named.
+
+    It is the earlier run of the same question, wherever that lies, or the first name that is free.
+    """
+    numbered = re.compile(rf"{re.escape(named.name)}(?:-([2-9]|[1-9]\d+))?")
+    beside = named.parent.iterdir() if named.parent.is_dir() else ()
+    taken = {
+        int(found[1] or 1): path for path in beside if (found := numbered.fullmatch(path.name))
+    }
+    others = {number: _other_question(taken[number], request) for number in sorted(taken)}
+    free = next(number for number in itertools.count(1) if number not in taken)
+    chosen = next((number for number, other in others.items() if not other), free)
+    own = named if chosen == 1 else named.with_name(f"{named.name}-{chosen}")
+    return own, "" if own == named else others.get(1, "")
+
+
+def _say_where(named: Path, own: Path, reason: str) -> None:
+    if reason:
+        sys.stderr.write(f"{shown(named)} {reason}; this one goes to {shown(own)}\n")
+        sys.stderr.flush()
+
+
+def _move_beside_others(folder: Path, named: Path, expected: Path, request: Request) -> Path:
+    """Move a run's folder to where it may lie, also if a run beside it took the name meanwhile."""
+    while True:
+        own, reason = _own_folder(named, request)
+        if own.exists():
+            replace_folder(folder, own)
+        else:
+            try:
+                folder.rename(own)
+            except OSError:
+                if not own.exists():
+                    raise
+                continue
+        if own != expected:
+            _say_where(named, own, reason)
+        return own
+
+
+def _git(root: Path, *arguments: str) -> str | None:
+    if root == SHIPPED:  # a repository above belongs to the user
+        return None
+    try:
+        done = subprocess.run(
+            ["git", *arguments], cwd=root, capture_output=True, text=True, check=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return done.stdout.strip()
+
+
+def source_hash(text: bytes) -> str:
+    """Return the SHA-256 of a notebook's text and of the library's methods.
+
+    What executes notebooks and draws charts is not among them: a changed template, style sheet or
+    command moves no number.
+    """
+    library = Path(__file__).parents[1]
+    elsewhere = {"__pycache__", "charts", "runner", SHIPPED.name}
+    files = [
+        file
+        for file in library.rglob("*")
+        if file.is_file()
+        and not elsewhere & set(file.relative_to(library).parts)
+        and not file.name.startswith(".")  # editors keep such files of what is open
+    ]
+    digest = hashlib.sha256(text)
+    for file in sorted(files):
+        digest.update(f"\0{file.relative_to(library).as_posix()}\0".encode())
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+def _versions() -> dict[str, str]:
+    """Return the versions of Python, of the library and of its direct dependencies."""
+    required = importlib.metadata.requires("srlib") or []
+    names = [re.split(r"[^\w.-]", r, maxsplit=1)[0] for r in required if "extra ==" not in r]
+    versions = {name: importlib.metadata.version(name) for name in ["srlib", *names]}
+    return {"python": platform.python_version()} | versions
+
+
+def _provenance(root: Path, request: Request, source: str) -> dict[str, Any]:
+    changes = _git(root, "status", "--porcelain")
+    return {
+        "paper": request.paper,
+        "profile": request.profile,
+        "changed_parameters": dict(request.changed),
+        "inputs": dict(request.inputs),
+        "seed": request.parameters.get("seed"),
+        "git_commit": _git(root, "rev-parse", "--verify", "HEAD"),
+        "git_dirty": None if changes is None else bool(changes),
+        "source_sha256": source,
+        "versions": _versions(),
+    }
+
+
+def run(
+    root: Path,
+    request: Request,
+    outputs: Path,
+    *,
+    with_report: bool = True,
+    time_limit: float | None = None,
+    cwd: Path | None = None,
+    bar: int | None = 0,
+) -> Path:
+    """Execute one paper's notebook into ``outputs/<paper>/<profile>``.
+
+    Everything is written in a temporary folder beside and renamed when complete. A run that
+    fails is kept in ``<profile>.failed``; so is one during which notebook, library or a file of
+    data changed, as nobody could say what it has computed. What was in the folder is replaced,
+    unless the request says ``keep_others``; a folder that no run has written is left alone. What
+    is computed from files that parameters name is for their owner's eyes.
+
+    Parameters
+    ----------
+    root : Path
+        The project's folder.
+    request : Request
+        What `srlib.runner.parameters.resolve` returned.
+    outputs : Path
+        Folder over all papers' runs.
+    with_report : bool
+        Whether to write the HTML report.
+    time_limit : float, optional
+        Seconds after which the kernel is killed and the run has failed.
+    cwd : Path, optional
+        Folder that the kernel works in; the caller's if not given.
+    bar : int or None
+        Line of the terminal that shows the cells done, counted from the cursor's; None for no
+        bar. On line 0 the notebook has the terminal for itself, and long cells show theirs below.
+        Where standard error is no terminal, a line tells each section that ends and its time;
+        None for no line.
+
+    Returns
+    -------
+    Path
+        The run's folder.
+
+    Raises
+    ------
+    NotebookFailed
+        Where a cell failed, the kernel died, or the report could not be made; where something
+        else lies in the folder, before anything starts.
+    SourceChanged
+        Where notebook, library or files of data are others than at the beginning, or than the
+        request says.
+    """
+    notebook = root / "notebooks" / f"{request.paper}.py"
+    text = notebook.read_bytes()
+    source = request.source or source_hash(text)
+    place = cwd or Path.cwd()
+
+    def check_source(text: bytes) -> None:
+        if source_hash(text) != source:
+            raise SourceChanged("the notebook or the library was changed after the start")
+        found = hash_inputs({"inputs": list(request.inputs)}, ["inputs"], place)
+        changed = [path for path, h in request.inputs.items() if found.get(path) != h]
+        if changed:
+            raise SourceChanged(f"changed after the start: {', '.join(changed)}")
+
+    named = final = outputs.resolve() / request.paper / request.profile
+    if request.keep_others:
+        final, reason = _own_folder(named, request)
+        _say_where(named, final, reason)
+        request = replace(request, profile=final.name)
+    failed = final.with_name(f"{final.name}.failed")
+    for taken in (final, failed):
+        if not is_replaceable(taken):
+            raise NotebookFailed(
+                f"{request.paper}: {shown(taken)} is no run's folder and stays as it is; move it "
+                "away, or choose another folder with --output"
+            )
+    folder = temporary(final)
+    try:
+        for left in remove_leftovers(final.parent, final.name):
+            sys.stderr.write(f"{request.paper}: removed {left}, left by a run that was killed\n")
+        folder.mkdir(parents=True, mode=0o700 if request.inputs else 0o777)
+    except OSError as error:
+        raise NotebookFailed(f"{request.paper}: {_described(error)}") from None
+    started, _OwnKernel.started = time.monotonic(), None
+    begun, free = _provenance(root, request, source), costs.memory()[0]
+
+    def write_provenance(**outcome: str) -> None:
+        seconds = round(time.monotonic() - started, 1)
+        used = {"seconds": seconds, "kernel_mb": getattr(_OwnKernel.started, "peak_mb", None)}
+        content = {**outcome, **used, **begun}
+        text = json.dumps(content, indent=2, ensure_ascii=False)
+        (folder / "provenance.json").write_text(text + "\n", encoding="utf-8")
+        if request.inputs:
+            make_private(folder)
+
+    try:
+        check_source(text)
+        (folder / "parameters.yaml").write_text(yamls.dump(request.parameters), encoding="utf-8")
+        with _time_limit(time_limit) as over:
+            try:
+                _execute_into(notebook, text, request, folder, final, place, bar)
+            except Exception as error:
+                if over.is_set():
+                    raise NotebookFailed(f"longer than {time_limit:g} s: {error}") from error
+                if ended := getattr(_OwnKernel.started, "exit_status", None):
+                    why = costs.died(request.paper, request.parameters, free, ended)
+                    raise NotebookFailed(f"{error}; {why}") from error
+                raise
+        check_source(notebook.read_bytes())
+        confidential.list_files(folder, request.parameters, {"inputs": request.inputs})
+        write_provenance(status="complete")
+        if with_report:
+            from srlib.runner import report
+
+            report.write(folder)
+        if request.keep_others:
+            final = _move_beside_others(folder, named, final, request)
+        else:
+            replace_folder(folder, final)
+        shutil.rmtree(failed, ignore_errors=True)
+    except Exception as error:
+        known = isinstance(error, NotebookFailed)
+        message = str(error) if known else _told(request, type(error).__name__, str(error))
+        try:
+            confidential.list_files(folder, request.parameters, {"inputs": request.inputs})
+            write_provenance(status="failed", error=message)
+            replace_folder(folder, failed)
+            kept = f"kept: {failed}"
+        except OSError as other:
+            kept = f"not kept: {_described(other)}"
+        kind = SourceChanged if isinstance(error, SourceChanged) else NotebookFailed
+        raise kind(f"{request.paper}: {message}\n{kept}") from error
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return final
+
+
+def run_all(
+    root: Path, requests: Sequence[Request], outputs: Path, jobs: int = 1
+) -> Iterator[Path | NotebookFailed]:
+    """Execute papers, several at a time, each free to use all processors.
+
+    Papers whose process is lost are run once more, each by itself.
+
+    Parameters
+    ----------
+    root : Path
+        The project's folder.
+    requests : sequence of Request
+        What `srlib.runner.parameters.resolve` returned.
+    outputs : Path
+        Folder over all papers' runs.
+    jobs : int
+        Papers that run at a time, 1 or more.
+
+    Yields
+    ------
+    Path or NotebookFailed
+        The folder of each run, or why there is none, in the order in which they end.
+    """
+    if jobs == 1:
+        yield from (_outcome(root, request, outputs, 0) for request in requests)
+        return
+
+    def place(alone: bool) -> AbstractContextManager[Workers]:
+        return processes(1 if alone else jobs, os.cpu_count())
+
+    def submit(executor: Executor, i: int) -> Future[Path | NotebookFailed]:
+        return executor.submit(_outcome, root, requests[i], outputs, 1 + i)
+
+    shown = sys.stderr.isatty()
+    try:
+        with tqdm(total=len(requests), desc="papers", unit="paper", disable=not shown) as bar:
+            for i, future in persevering(place, submit, range(len(requests)), ATTEMPTS):
+                bar.update(1)
+                error, paper = future.exception(), requests[i].paper
+                if isinstance(error, BrokenExecutor):
+                    yield NotebookFailed(f"{paper}: {lost_process(ATTEMPTS)}")
+                elif error:
+                    yield NotebookFailed(f"{paper}: {_described(error)}")
+                else:
+                    yield future.result()
+    finally:
+        for request in requests:  # of processes that were killed
+            remove_leftovers(outputs.resolve() / request.paper, request.profile)
+
+
+def _outcome(root: Path, request: Request, outputs: Path, bar: int | None) -> Path | NotebookFailed:
+    try:
+        return run(root, request, outputs, bar=bar)
+    except NotebookFailed as error:
+        return error
+
+
+def _execute_into(
+    source: Path,
+    text: bytes,
+    request: Request,
+    folder: Path,
+    final: Path,
+    cwd: Path,
+    bar: int | None,
+) -> None:
+    """Execute a notebook in folder, and leave no trace of that folder's name in it."""
+    saved = folder / "notebook.ipynb"
+    name = final.relative_to(final.parents[2]).as_posix()
+    try:
+        given = {**request.parameters, SET_BY_RUNNER: str(folder)}
+        _execute(source, text, given, cwd, saved, bar, lines=True)
+    except Exception as error:
+        try:
+            failure = _failure(nbformat.read(saved, as_version=4), error, request)
+            _tidy(saved, source, folder, name)
+        except (OSError, ValueError):  # not written, or cut off by what went wrong
+            raise error from None
+        raise NotebookFailed(failure) from None
+    _tidy(saved, source, folder, name)
+
+
+def _tidy(saved: Path, source: Path, folder: Path, name: str) -> None:
+    """Put a run's name for the temporary folder's, and join pieces of one stream."""
+    text = saved.read_text(encoding="utf-8")
+    text = text.replace(json.dumps(str(folder), ensure_ascii=False)[1:-1], name)
+    notebook = nbformat.reads(text, as_version=4)
+    notebook.metadata.papermill["input_path"] = f"notebooks/{source.name}"
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs = _join_streams(cell.outputs)
+    nbformat.write(notebook, saved)
+
+
+def build(root: Path, paper: str) -> Path:
+    """Execute a text notebook at its defaults and write the notebook that is committed.
+
+    The kernel works in the notebook's folder, as under JupyterLab and nbval. What is written
+    depends on the sources and outputs alone, so that building again changes nothing.
+
+    Parameters
+    ----------
+    root : Path
+        The project's folder.
+    paper : str
+        Name of a text notebook without its ending.
+
+    Returns
+    -------
+    Path
+        The notebook beside the text.
+
+    Raises
+    ------
+    NotebookFailed
+        Where a cell failed; the notebook is left as it was.
+    UsageError
+        Where the parameters cell is wrong.
+    """
+    source = root / "notebooks" / f"{paper}.py"
+    text = source.read_bytes()
+    read_parameters(source)
+    final = source.with_suffix(".ipynb")
+    saved = final.with_name(f".tmp-{paper}-{uuid.uuid4().hex[:8]}.ipynb")
+    try:
+        try:
+            _execute(source, text, {}, source.parent, saved)
+        except Exception as error:
+            if not saved.exists():
+                raise NotebookFailed(f"{paper}: {_described(error)}") from error
+            where = _failure(nbformat.read(saved, as_version=4), error)
+            raise NotebookFailed(f"{paper}: {where}") from None
+        nbformat.write(normalised(nbformat.read(saved, as_version=4)), saved)
+        saved.replace(final)
+    finally:
+        saved.unlink(missing_ok=True)
+    return final
+
+
+def normalised(notebook: NotebookNode) -> NotebookNode:
+    """Return an executed notebook without times, paths and random names.
+
+    Parameters
+    ----------
+    notebook : NotebookNode
+        As papermill leaves it.
+
+    Returns
+    -------
+    NotebookNode
+        Cell ids come from the sources; of the metadata tags stay, and what pairs the notebook
+        with its text.
+    """
+    cells, seen = [], set()
+    for cell in notebook.cells:
+        cell = NotebookNode(cell)
+        tags = cell.metadata.get("tags")
+        cell.metadata = NotebookNode({"tags": tags} if tags else {})
+        key = hashlib.sha256(cell.source.encode()).hexdigest()[:8]
+        while key in seen:
+            key = hashlib.sha256(key.encode()).hexdigest()[:8]
+        seen.add(key)
+        cell.id = key
+        if cell.cell_type == "code":
+            cell.outputs = _join_streams(cell.outputs)
+        cells.append(cell)
+    return nbformat.v4.new_notebook(
+        cells=cells,
+        metadata={
+            "jupytext": PAIRING,
+            "kernelspec": KERNELSPEC,
+            "language_info": {"name": "python", "pygments_lexer": "ipython3"},
+        },
+    )

@@ -1,0 +1,288 @@
+"""The front page: an index of the notebooks' runs, their public reports, and downloads."""
+
+import csv
+import io
+import re
+import shutil
+import zipfile
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from markupsafe import Markup
+from nbformat import NotebookNode
+
+from srlib import yamls
+from srlib.runner import confidential, report
+from srlib.runner.files import replace_folder, temporary, write_whole
+from srlib.runner.parameters import UsageError, find_papers, find_profiles, read_mapping, shown
+
+TITLE = "How much does synthetic data give away?"
+PROFILE = "published"
+CONTENTS = "contents.txt"  # names all that lies beside it: what has it as it says is a site
+BINDER = "https://mybinder.org/v2/gh/{}/HEAD?urlpath=lab/tree/notebooks/"
+# The figure that stands for a notebook, in the page's order. A notebook that is not named here
+# comes after these, with its first figure.
+PICTURES = {
+    "mcclure_reiter": "bound",
+    "charest": "contingency",
+    "hu_reiter_wang": "importance_weights",
+    "charest_han": "bins",
+    "intruders": "dial",
+    "assess": "posterior",
+}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What the index says of one notebook; without a run, how to make it.
+
+    Attributes
+    ----------
+    name : str
+        Key of the notebook.
+    command : str
+        What makes the run.
+    finding, lead : str
+        The notebook's title and two paragraphs under it, in Markdown.
+    page, download : str
+        Names of files beside the index; empty without a run.
+    provenance : dict
+        As in ``provenance.json``.
+    picture : Markup
+        One figure of the run, as an element; may be empty.
+    caption : str
+        What the notebook says the figure shows, in Markdown.
+    tables : tuple of str
+        Names of the tables in the download.
+    ledger : Counter
+        Printed numbers by verdict; empty where the run compares with none.
+    """
+
+    name: str
+    command: str
+    finding: str
+    lead: str
+    page: str = ""
+    download: str = ""
+    provenance: dict[str, Any] = field(default_factory=dict)
+    picture: str = ""
+    caption: str = ""
+    tables: tuple[str, ...] = ()
+    ledger: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def checked(self) -> int:
+        """How many printed numbers the run had the data and settings to judge."""
+        return self.ledger["match"] + self.ledger["differs"]
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What the index says of one sweep; without a picture, how to make it."""
+
+    paper: str
+    question: str
+    command: str
+    picture: Markup
+
+
+def write(root: Path, outputs: Path, repository: str = "") -> tuple[Path, list[str]]:
+    """Write the site into ``outputs/site``, in the place of an older one; whole or not at all.
+
+    Parameters
+    ----------
+    root : Path
+        The project's folder.
+    outputs : Path
+        Folder over all runs. A paper is taken from ``<paper>/published``, a notebook without a
+        published profile from ``<notebook>/default``.
+    repository : str
+        ``owner/name`` on GitHub, for links that open the notebooks on Binder; ``""``: none.
+
+    Returns
+    -------
+    index : Path
+        The page to open.
+    missing : list of str
+        Notebooks that have no such run.
+
+    Raises
+    ------
+    UsageError
+        If the folder holds anything but an older site.
+    ValueError
+        If a run's folder is damaged; the message names it.
+    """
+    folder = outputs / "site"
+    if strange := _not_of_a_site(folder):
+        raise UsageError(
+            f"{shown(folder)} holds {strange}, which is not of a site that was written here; move "
+            "it away, or choose another folder with --output"
+        )
+    entries, files = [], {}
+    for name in sorted(find_papers(root), key=_place):
+        entry, made = _entry(root, outputs, name)
+        entries.append(entry)
+        files.update(made)
+    papers = [entry for entry in entries if PROFILE in find_profiles(root, entry.name)]
+    missing = [entry.name for entry in entries if not entry.page]
+    index = report.page(
+        "index.html.j2",
+        charts=False,
+        title=TITLE,
+        groups={
+            "The papers": papers,
+            "Companion notebooks": [entry for entry in entries if entry not in papers],
+        },
+        missing=missing,
+        binder=BINDER.format(repository) if repository else "",
+        sweeps=list(_sweeps(root, outputs)),
+    )
+    made = {"index.html": index.encode(), **files}
+    made[CONTENTS] = "".join(f"{name}\n" for name in sorted([*made, CONTENTS])).encode()
+    new = temporary(folder)
+    new.mkdir(parents=True)
+    try:
+        for file, content in made.items():
+            write_whole(new / file, content)
+        replace_folder(new, folder, lambda old: not _not_of_a_site(old))
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+    return folder / "index.html", missing
+
+
+def _not_of_a_site(folder: Path) -> str:
+    """Return the name of something that an older site did not bring along; empty if all did."""
+    if not folder.exists():
+        return ""
+    if not folder.is_dir():
+        return "a file"
+    listed = folder / CONTENTS
+    names = listed.read_text(encoding="utf-8").splitlines() if listed.is_file() else []
+    return next((p.name for p in sorted(folder.iterdir()) if p.name not in names), "")
+
+
+def _place(name: str) -> tuple[int, str]:
+    known = list(PICTURES)
+    return (known.index(name) if name in known else len(known), name)
+
+
+def _entry(root: Path, outputs: Path, name: str) -> tuple[Entry, dict[str, bytes]]:
+    """Return a notebook's entry, and its files by name."""
+    profile = PROFILE if PROFILE in find_profiles(root, name) else "default"
+    command = f"srlib run {name} --profile {profile}"
+    run = outputs / name / profile
+    if not (run / "notebook.ipynb").is_file():
+        text = (root / "notebooks" / f"{name}.py").read_text(encoding="utf-8")
+        text = text.partition("# %% [markdown]")[2].partition("# %%")[0]
+        finding, lead = _opening(re.sub(r"^# ?", "", text, flags=re.MULTILINE))
+        return Entry(name, command, finding or name, lead), {}
+
+    try:
+        made = report.read(run)
+    except ValueError as error:
+        raise ValueError(f"{shown(run)}: {error}") from None
+    notebook, parameters, provenance = confidential.public_run(*made)
+    finding, lead = _opening(report.first_markdown(notebook))
+    of_users_file = confidential.of_users_file(*made[1:])
+    marked = confidential.names(run / confidential.PUBLIC_FILES)
+    tables = [
+        table
+        for table in sorted(run.glob("tables/*.csv"))
+        if not of_users_file or f"tables/{table.name}" in marked
+    ]
+    svg, caption = _figure(run, notebook, PICTURES.get(name, ""))
+    page = report.render(*made, public=True, home="index.html")
+    entry = Entry(
+        name,
+        command,
+        finding or name,
+        lead,
+        page=f"{name}.html",
+        download=f"{name}.zip",
+        provenance=provenance,
+        picture=_image(svg),
+        caption=caption,
+        tables=tuple(table.name for table in tables),
+        ledger=Counter() if of_users_file else _ledger(run),
+    )
+    contents = {
+        f"{name}.ipynb": nbformat.writes(notebook).encode(),
+        "parameters.yaml": yamls.dump(parameters).encode(),
+        **{f"tables/{table.name}": table.read_bytes() for table in tables},
+    }
+    return entry, {entry.page: page.encode(), entry.download: _zipped(contents)}
+
+
+def _opening(text: str) -> tuple[str, str]:
+    """Return the title of a Markdown text and the two paragraphs under it."""
+    title = report.title(text)
+    after = text.partition(f"# {title}\n")[2].strip()
+    return title, "\n\n".join(after.split("\n\n")[:2])
+
+
+def _figures(notebook: NotebookNode) -> Iterator[tuple[str, str]]:
+    """Go through the charts that a notebook shows, each with the paragraph under it."""
+    for place, cell in enumerate(notebook.cells):
+        after = (c.source for c in notebook.cells[place:] if c.cell_type == "markdown")
+        caption = next(after, "").split("\n\n")[0]
+        for output in cell.get("outputs", []):
+            if svg := output.get("data", {}).get("image/svg+xml"):
+                yield svg, caption
+
+
+def _figure(run: Path, public: NotebookNode, name: str) -> tuple[str, str]:
+    """Return a figure of the run that the public notebook shows, or its first, and its caption."""
+    figures = list(_figures(public))
+    file = run / "figures" / f"{name}.svg"
+    wanted = file.read_text(encoding="utf-8").strip() if file.exists() else None
+    named = [figure for figure in figures if figure[0].strip() == wanted]
+    return next(iter(named or figures), ("", ""))
+
+
+def _image(svg: str) -> Markup:
+    """Return an SVG as an image, with the description that `charts.svg` put in; "" as nothing."""
+    described = re.search(r'aria-label="([^"]*)"', svg)
+    return report.image(svg, Markup(described[1]) if described else "") if svg else Markup()
+
+
+def _ledger(run: Path) -> Counter[str]:
+    file = run / "tables" / "ledger.csv"
+    if not file.exists():
+        return Counter()
+    with file.open(encoding="utf-8", newline="") as lines:
+        try:
+            return Counter(row.get("verdict", "") for row in csv.DictReader(lines))
+        except (ValueError, csv.Error) as error:
+            raise ValueError(f"{shown(file)} is damaged: {error}") from None
+
+
+def _zipped(contents: dict[str, bytes]) -> bytes:
+    """Return an archive that depends on its contents alone, not on the time."""
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as zipped:
+        for name, content in contents.items():
+            zipped.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
+    return archive.getvalue()
+
+
+def _sweeps(root: Path, outputs: Path) -> Iterator[Sweep]:
+    """Go through the sweeps that ship; a run's picture goes before the one that is kept."""
+    for file in sorted(root.glob("params/*/sweep_*.yaml"), key=lambda f: _place(f.parent.name)):
+        text = file.read_text(encoding="utf-8")
+        if not read_mapping(file).get("picture"):
+            continue
+        comment = re.match(r"(?:#.*\n)*", text)
+        question = " ".join(re.findall(r"^#\s*(.*)$", comment[0] if comment else "", re.MULTILINE))
+        paper = file.parent.name
+        folder, picture = outputs / paper / file.stem, f"figures/{file.stem}.svg"
+        kept = [root / "docs" / f"{file.stem}.svg"]
+        of_users_file = picture in confidential.names(folder / confidential.CONFIDENTIAL_FILES)
+        pictures = kept if of_users_file else [folder / picture, *kept]
+        svg = next((svg.read_text(encoding="utf-8") for svg in pictures if svg.exists()), "")
+        command = f"srlib sweep {file.relative_to(root).as_posix()}"
+        yield Sweep(paper, question, command, _image(svg))
