@@ -18,8 +18,8 @@ from textwrap import wrap
 import numpy as np
 from numpy.typing import NDArray
 
-from srlib.acs import ACS, PROBABILITY_UNITS, mixed_radix
-from srlib.microdata import read_table
+from srlib.data.acs import ACS, PROBABILITY_UNITS, mixed_radix
+from srlib.data.microdata import read_table
 
 ORDER = "AGEP SEX RACE1P HISP WAOB LANX SCHL MAR MIL WKL HICOV DIS SCH MIG"
 VINTAGE = 2011
