@@ -75,7 +75,6 @@ import pandas as pd
 from scipy import stats
 
 from srlib import charts, diagnostics, mechanism
-from srlib.assessment import inference
 from srlib.data import microdata
 from srlib.display import show
 from srlib.mechanism import edp
@@ -436,7 +435,7 @@ names = ["SEX", "MIL", "MIG", "SCH", "RACE1P", "LANX"]
 at = people.schema.positions(names, "names")
 disabled = people.codes[:, people.schema.positions(["DIS"], "outcome")[0]] == 0
 settings = {"prior_sd": 2.5, "burn_in": 1000, "n_draws": n_draws, "thin": 10, "n_chains": 4}
-beta_draws, pointwise = inference.sample_logistic(
+beta_draws, pointwise = paper.sample_logistic(
     disabled, people.codes[:, at], rng=stream(seed, "logistic"), **settings
 )
 

@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from srlib.assessment import inference
 from srlib.mechanism import edp
 from srlib.papers import charest_han as paper
 from srlib.papers.ledger import ledger, printed
@@ -93,7 +92,7 @@ def test_logistic_sampler_against_importance_sampling() -> None:
     x = rng.normal(size=(60, 1))
     y = rng.random(60) < 1 / (1 + np.exp(-0.5 - x[:, 0]))
     settings: dict = {"burn_in": 500, "n_draws": 1_500, "thin": 10, "n_chains": 4}
-    beta, log_likelihood = inference.sample_logistic(y, x, prior_sd=1.5, rng=rng, **settings)
+    beta, log_likelihood = paper.sample_logistic(y, x, prior_sd=1.5, rng=rng, **settings)
     grid = np.linspace(-4, 5, 200)
     a, b = np.meshgrid(grid, grid, indexing="ij")
     eta = a[..., None] + b[..., None] * x[:, 0]
@@ -108,7 +107,7 @@ def test_logistic_sampler_against_importance_sampling() -> None:
     eta = beta[0, 7, 0] + beta[0, 7, 1] * x[:, 0]
     np.testing.assert_allclose(log_likelihood[0, 7], y * eta - np.logaddexp(0, eta))
     with pytest.raises(ValueError, match="prior_sd is 0"):
-        inference.sample_logistic(y, x, prior_sd=0, rng=rng, **settings)
+        paper.sample_logistic(y, x, prior_sd=0, rng=rng, **settings)
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from srlib.dpmpm import core as dpmpm
 from srlib.mechanism import contingency
 from srlib.mechanism import core as mechanism
 from srlib.mechanism.families import beta_binomial, compositions
-from srlib.papers import proportion
+from srlib.papers import charest_han, proportion
 from srlib.risk import estimators as disclosure
 from srlib.risk import intruders
 from srlib.risk import sampled as sampled_support
@@ -85,7 +85,7 @@ def computed() -> Iterator[tuple[str, Any]]:
     outcome, predictors = original[:, 9] > 0, original[:, :8].astype(float)
     yield "regression", inference.logistic_regression(outcome, predictors, names[:8])
     settings: dict[str, Any] = {"burn_in": 5, "n_draws": 5, "thin": 1, "n_chains": 4, "rng": rng}
-    yield "sampler", inference.sample_logistic(outcome, predictors, prior_sd=2.0, **settings)
+    yield "sampler", charest_han.sample_logistic(outcome, predictors, prior_sd=2.0, **settings)
 
     table = beta_binomial(300, 300, 1.0)
     changed = np.maximum(np.arange(301) - 1, 0)

@@ -1,17 +1,19 @@
-"""The two conjugate models of Charest and Han, and the answers to their printed numbers."""
+"""The models of Charest and Han and their companion, and the answers to their printed numbers."""
 
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import stats
+from scipy.special import expit
 
 from srlib.mechanism import edp
 from srlib.mechanism.core import Mechanism, conditional_epsilon
 from srlib.mechanism.families import beta_binomial
 from srlib.papers.ledger import printed
+from srlib.threads import one_blas_thread
 
 BINS = (5, 10, 20, 50, 100, 250)
 # The prior behind Table 2: epsilon rounded to 2.4, where section 3 has log 11 and alpha = 1/2.
@@ -271,3 +273,71 @@ def estimated_answers(
         tolerances[f"table4_emi_{key}"] = four_errors(row, "imprecision_se") + 0.0005
     unit = printed("charest_han").set_index("id")["tolerance"]
     return computed, {key: max(value, unit[key]) for key, value in tolerances.items()}
+
+
+@one_blas_thread
+def sample_logistic(
+    outcome: ArrayLike,
+    predictors: ArrayLike,
+    *,
+    prior_sd: float,
+    burn_in: int,
+    n_draws: int,
+    thin: int,
+    n_chains: int,
+    rng: np.random.Generator,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Draws from the posterior of a logistic regression, by random-walk Metropolis.
+
+    Proposals have the covariance of the normal approximation at the mode, scaled for the dimension;
+    chains start from it with twice its spread.
+
+    Parameters
+    ----------
+    outcome : (n,) bool or 0/1
+        Whether the event happened.
+    predictors : (n, p) float
+        Design matrix; an intercept is put first.
+    prior_sd : float
+        Standard deviation of the independent normal priors of all coefficients, positive.
+    burn_in, n_draws, thin, n_chains : int
+        Steps dropped, draws kept of each chain, steps for each draw, and chains.
+    rng : numpy.random.Generator
+        Source of chance.
+
+    Returns
+    -------
+    beta : (n_chains, n_draws, p + 1) float64
+    log_likelihood : (n_chains, n_draws, n) float64
+        Of each record.
+    """
+    if not prior_sd > 0:
+        raise ValueError(f"prior_sd is {prior_sd}; it must be positive")
+    y = np.asarray(outcome, dtype=float)
+    x = np.column_stack([np.ones(len(y)), np.asarray(predictors, dtype=float)])
+    size = x.shape[1]
+    mode = np.zeros(size)
+    for _ in range(50):  # Newton steps; the prior makes the posterior strictly concave
+        p = expit(x @ mode)
+        information = (x * (p * (1 - p))[:, None]).T @ x + np.eye(size) / prior_sd**2
+        mode = mode + np.linalg.solve(information, x.T @ (y - p) - mode / prior_sd**2)
+    root = np.linalg.cholesky(np.linalg.inv(information))
+
+    def pointwise(beta: NDArray[np.float64]) -> NDArray[np.float64]:
+        return -np.logaddexp(0.0, (1 - 2 * y) * (beta @ x.T))
+
+    beta = mode + 2 * rng.normal(size=(n_chains, size)) @ root.T
+    each = pointwise(beta)
+    target = each.sum(axis=1) - (beta**2).sum(axis=1) / (2 * prior_sd**2)
+    draws = np.empty((n_chains, n_draws, size))
+    log_likelihood = np.empty((n_chains, n_draws, len(y)))
+    for step in range(burn_in + n_draws * thin):
+        proposal = beta + 2.4 / np.sqrt(size) * rng.normal(size=beta.shape) @ root.T
+        new = pointwise(proposal)
+        value = new.sum(axis=1) - (proposal**2).sum(axis=1) / (2 * prior_sd**2)
+        moves = np.log(rng.random(n_chains)) < value - target
+        beta[moves], each[moves], target[moves] = proposal[moves], new[moves], value[moves]
+        kept, rest = divmod(step - burn_in, thin)
+        if step >= burn_in and rest == thin - 1:
+            draws[:, kept], log_likelihood[:, kept] = beta, each
+    return draws, log_likelihood
