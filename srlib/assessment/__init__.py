@@ -1,9 +1,7 @@
 """Two tables held against each other: what agencies report, utility, and the verdict."""
 
 from srlib.assessment.core import (
-    APART,
     EXAMPLE,
-    LONGER,
     MOST_PARAMETERS,
     RECORDS_A_PARAMETER,
     SETTINGS,
@@ -12,8 +10,6 @@ from srlib.assessment.core import (
     Model,
     Submission,
     assess,
-    chains,
-    convergence,
     copies,
     details,
     example,
@@ -24,10 +20,10 @@ from srlib.assessment.core import (
     of_model,
     read,
     roles,
-    rounds,
     terms,
     with_releases,
 )
+from srlib.risk.convergence import APART, LONGER, chains, convergence, rounds
 
 __all__ = [
     "APART",
