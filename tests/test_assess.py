@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 from enumeration import log_marginal_likelihood
 
-from srlib.assessment import core as assessment
+from srlib import assessment
 from srlib.assessment import leakage, matching, verdict
 from srlib.data.microdata import distinct
 from srlib.data.schema import Schema
@@ -355,8 +355,8 @@ def test_what_was_chosen_is_noted(folder: Path) -> None:
 def draws_of(codes: np.ndarray, levels: list[int], **settings: int) -> dpmpm.Draws:
     chosen: dict[str, Any] = {"n_classes": 2, "burn_in": 100, "n_draws": 1500, "n_chains": 6}
     rng = np.random.default_rng(len(codes))
-    chosen |= {"keep_allocations": True} | settings
-    return dpmpm.sample_posterior(codes, np.array(levels), rng=rng, **chosen)
+    chains = dpmpm.Chains(**(chosen | settings))
+    return dpmpm.sample_posterior(codes, np.array(levels), chains, rng=rng, keep_allocations=True)
 
 
 def test_copies_and_what_an_honest_release_would_have() -> None:
@@ -442,7 +442,7 @@ def found(submission: assessment.Submission, **settings: int) -> assessment.Find
             *([submission.original, z] for z in submission.released),
         )
     ]
-    return assessment.assess(submission, given[0], given[1:])
+    return assessment.examine(submission, given[0], given[1:])
 
 
 CHAINS = {"n_draws": 400, "n_classes": 1}
@@ -478,12 +478,12 @@ def test_rows_that_are_the_originals_by_design_are_no_copies() -> None:
     rng, original = np.random.default_rng(0), records(200, 5)
     made = original.assign(sick=rng.permutation(original["sick"]))
     submission = replace(submitted([made], 200), partially_synthetic=True)
-    findings = assessment.assess(submission)
+    findings = assessment.examine(submission)
     assert np.isnan([findings.copies[0].same_row_z, findings.copies[0].near_z]).all()
     declared = assessment.judge("made", submission, findings)
     assert "rows follow" not in declared.first
     silent = replace(submission, partially_synthetic=False)
-    judgment = assessment.judge("made", silent, assessment.assess(silent))
+    judgment = assessment.judge("made", silent, assessment.examine(silent))
     assert "its rows follow the original's" in judgment.first
 
 
@@ -494,33 +494,9 @@ def test_chains_that_disagree_are_told_of() -> None:
     assert "chains disagree" in line.text
 
 
-def test_chains_run_in_rounds_until_they_agree() -> None:
-    assert assessment.rounds(8_000, 250) == [500, 2_000, 8_000]
-    assert assessment.rounds(100, 250) == [500]
-    rng = np.random.default_rng(0)
-    codes, combinations = rng.integers(0, 2, (50, 2)), np.array([[0, 0], [1, 1]])
-    settings: dict[str, Any] = {"n_classes": 1, "n_draws": 100, "n_chains": 4}
-    settings |= {"most_iterations": 12_800, "combinations": combinations}
-    told: list[str] = []
-
-    def drawn(*arguments: Any, label: str, **given: Any) -> dpmpm.Draws:
-        told.append(label)
-        return sample(*arguments, label=label, **given)
-
-    sample = dpmpm.sample_posterior
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dpmpm, "sample_posterior", drawn)
-        draws = assessment.chains(codes, np.array([2, 2]), rng=rng, label="x", **settings)
-    assert told[0] == "x, 200 iterations"
-    assert len(told) < 4  # one class mixes at once
-    assert draws.n_draws == 100
-    agreed = assessment.convergence({"x": draws}, combinations)
-    assert (agreed["apart"] <= assessment.APART).all()
-
-
 def test_what_the_regression_contains_is_said() -> None:
     submission = submitted([records(120, 6)])
-    findings = assessment.assess(submission)
+    findings = assessment.examine(submission)
     assert assessment.terms(findings, [3, 4, 2]).startswith("18 parameters: all levels and all")
     levels_alone = replace(findings, interactions=False)
     assert "7 parameters, of levels alone" in assessment.terms(levels_alone, [3, 4, 2])
@@ -530,7 +506,7 @@ def test_where_nothing_is_matched_tcap_has_no_value() -> None:
     away = records(120, 5).query("job == 'a' and town == 'north'")
     undecided = pd.concat([away.assign(sick="no"), away.assign(sick="yes")])
     submission = submitted([undecided])
-    findings = assessment.assess(submission)
+    findings = assessment.examine(submission)
     assert findings.measures.set_index("measure").loc["TCAP", "mean"] != 0
     assert np.isnan(findings.measures.set_index("measure").loc["TCAP", "mean"])
     assert assessment.judge("made", submission, findings).lines[3].level == "poor"
@@ -576,6 +552,6 @@ def test_a_variable_called_like_a_column_of_the_list_keeps_its_values() -> None:
         )
     )
     submission = replace(submission, schema=renamed)
-    table = assessment.exposed(submission, assessment.assess(submission))
+    table = assessment.exposed(submission, assessment.examine(submission))
     assert set(table["copied (value)"]) == {"a", "b", "c"}
     assert table["copied"].dtype == bool
