@@ -67,7 +67,7 @@ from IPython.display import Markdown
 
 from srlib import assessment, charts, diagnostics, dpmpm
 from srlib.assessment import matching, verdict
-from srlib.data import microdata
+from srlib.data import distinct
 from srlib.display import callout, show
 from srlib.papers.ledger import printed
 from srlib.rng import stream
@@ -91,7 +91,7 @@ print(*submission.notes, sep="\n")
 
 # %%
 levels, records = submission.schema.n_levels, submission.original
-combinations, counts, _ = microdata.distinct(records)
+combinations, counts, _ = distinct(records)
 size = {"records": [len(records)], "variables": [len(levels)], "cells": [submission.schema.n_cells]}
 size |= {"combinations": [len(counts)], "that occur once": [(counts == 1).sum()]}
 show(pd.DataFrame(size))

@@ -98,7 +98,7 @@ from scipy import stats
 from srlib import charts, diagnostics, dpmpm, mechanism
 from srlib import risk as disclosure
 from srlib.assessment import inference
-from srlib.data import microdata
+from srlib.data import distinct, microdata
 from srlib.display import show
 from srlib.papers import claims
 from srlib.papers.ledger import ledger, printed
@@ -130,7 +130,7 @@ outcome_at = table.schema.positions([outcome], "outcome")[0]
 predictors_at = table.schema.positions(predictors, "predictors")
 unknown_at = table.schema.positions(unknown, "unknown")
 pairs_at = [table.schema.positions(pair, "pairs", exactly=2) for pair in pairs]
-combinations, repetitions, _ = microdata.distinct(table.codes)
+combinations, repetitions, _ = distinct(table.codes)
 print(*table.notes, sep="\n")
 
 # %%

@@ -99,7 +99,7 @@ from scipy.stats import betabinom
 
 from srlib import charts, diagnostics, dpmpm
 from srlib import risk as disclosure
-from srlib.data import microdata
+from srlib.data import distinct, microdata
 from srlib.data.schema import Schema
 from srlib.display import callout, show
 from srlib.mechanism import acceptance
@@ -132,7 +132,7 @@ too_at = [used.positions(names, "unknown_too") for names in unknown_too]
 print(*table.notes, sep="\n")
 shuffled = stream(seed, "halves").permutation(np.delete(table.codes, dropped, axis=1))
 people, outsiders = np.array_split(shuffled, 2)
-combinations, repetitions, _ = microdata.distinct(people)
+combinations, repetitions, _ = distinct(people)
 about = {"records": len(people), "cells": used.n_cells, "combinations": len(combinations)}
 about |= {"once": (repetitions == 1).sum(), "candidates, one change": 1 + (levels - 1).sum()}
 show(outputs.table("data", pd.DataFrame([about])))

@@ -6,9 +6,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from srlib.data.codes import Codes
 from srlib.dpmpm import core as dpmpm
-
-Codes = NDArray[np.integer]
 
 
 def copy(x: Codes, n_levels: NDArray[np.integer], rng: np.random.Generator) -> Codes:

@@ -31,7 +31,8 @@ from srlib.data.acs import (
     read_population,
     recode_acs,
 )
-from srlib.data.microdata import distinct, load, read_table
+from srlib.data.codes import distinct
+from srlib.data.microdata import load, read_table
 
 PERSON_FILE = (
     Path(__file__).parents[1].parent / "shared" / "data" / "acs2011_pums_person_sample.csv"

@@ -14,7 +14,7 @@ from enumeration import log_marginal_likelihood
 
 from srlib import assessment
 from srlib.assessment import leakage, matching, verdict
-from srlib.data.microdata import distinct
+from srlib.data.codes import distinct
 from srlib.data.schema import Schema
 from srlib.dpmpm import core as dpmpm
 from srlib.mechanism import core as mechanism

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import betaln, logsumexp
 from scipy.stats import chi2
 
-from srlib.data.microdata import distinct
+from srlib.data.codes import distinct
 from srlib.dpmpm import core as dpmpm
 from srlib.dpmpm.core import (
     Prior,

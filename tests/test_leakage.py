@@ -12,8 +12,7 @@ from scipy import stats
 
 from srlib.assessment import leakage, matching, verdict
 from srlib.data import microdata
-
-Codes = NDArray[np.integer]
+from srlib.data.codes import Codes
 
 
 def table(*rows: str) -> Codes:

@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from srlib.data import microdata
-from srlib.data.microdata import ACS, Schema, Table, Variable, distinct, load, read_table
+from srlib.data.codes import distinct
+from srlib.data.microdata import ACS, Schema, Table, Variable, load, read_table
 
 SMALL = Schema(
     (

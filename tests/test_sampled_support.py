@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
+from srlib.data.codes import cell_numbers
 from srlib.dpmpm import core as dpmpm
 from srlib.risk import sampled as sampled_support
 from srlib.risk.sampled import FOUND
-from srlib.risk.whole import cell_numbers, whole_support
+from srlib.risk.whole import whole_support
 
 LEVELS = np.array([4, 5, 6, 5])
 CELLS = np.array(list(np.ndindex(*LEVELS)))

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from srlib.data.codes import cell_numbers
 from srlib.dpmpm import core as dpmpm
 from srlib.risk import estimators as disclosure
 from srlib.risk import whole as module
-from srlib.risk.whole import BLOCK, WholeSupport, cell_numbers, whole_support
+from srlib.risk.whole import BLOCK, WholeSupport, whole_support
 
 LEVELS = np.array([2, 3, 4, 2])
 CELLS = np.array(list(np.ndindex(*LEVELS)))

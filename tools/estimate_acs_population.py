@@ -18,7 +18,8 @@ from textwrap import wrap
 import numpy as np
 from numpy.typing import NDArray
 
-from srlib.data.acs import ACS, PROBABILITY_UNITS, mixed_radix
+from srlib.data.acs import ACS, PROBABILITY_UNITS
+from srlib.data.codes import cell_numbers
 from srlib.data.microdata import read_table
 
 ORDER = "AGEP SEX RACE1P HISP WAOB LANX SCHL MAR MIL WKL HICOV DIS SCH MIG"
@@ -65,7 +66,7 @@ def raked_table(codes: NDArray[np.integer], child: int, parents: list[int]) -> N
 def joint(codes: NDArray[np.integer], variables: list[int]) -> NDArray[np.float64]:
     """Return the counts of all combinations of some variables, flat."""
     n_levels = ACS.n_levels[variables]
-    cells = mixed_radix(codes[:, variables], n_levels)
+    cells = cell_numbers(codes[:, variables], n_levels)
     return np.bincount(cells, minlength=int(n_levels.prod())).astype(float)
 
 
@@ -74,7 +75,7 @@ def simulate(network: Network, tables: Tables, uniforms: NDArray[np.float64]) ->
     codes = np.zeros(uniforms.T.shape, np.int64)
     for child, parents in network.items():
         cumulative = np.cumsum(tables[child], axis=1)[:, :-1]
-        row = mixed_radix(codes[:, parents], ACS.n_levels[parents])
+        row = cell_numbers(codes[:, parents], ACS.n_levels[parents])
         codes[:, child] = (uniforms[child][:, None] >= cumulative[row]).sum(axis=1)
     return codes
 

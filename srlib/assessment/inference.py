@@ -15,6 +15,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ive
 
+from srlib.data.codes import cell_numbers
 from srlib.threads import one_blas_thread
 
 Reference = Literal["normal", "t"]
@@ -356,7 +357,7 @@ def joint_distribution(
         (n_levels[k1], n_levels[k2]), summing to 1.
     """
     shape = (n_levels[k1], n_levels[k2])
-    cells = np.ravel_multi_index((codes[:, k1], codes[:, k2]), shape)
+    cells = cell_numbers(codes[:, [k1, k2]], shape)
     return np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape) / len(codes)
 
 

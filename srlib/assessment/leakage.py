@@ -28,10 +28,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, special, stats
 
-from srlib.assessment.matching import checked, combinations, share_alike
+from srlib.assessment.matching import checked, share_alike
+from srlib.data.codes import Codes, row_numbers
 from srlib.threads import one_blas_thread
-
-Codes = NDArray[np.integer]
 
 # Weight of a pair with k neighbors, log(1 + COPIED / (k + ITSELF)): the logarithm of how much more
 # often such a pair lies across the files if some of the records were copied. Set once; any
@@ -215,7 +214,7 @@ def copies(
     tables, levels = _two_or_more(*checked(original, given, n_levels, columns))
     n, m = len(tables[0]), len(tables[1])
     both = np.concatenate(tables[:2])
-    cell = combinations(both, levels)
+    cell = row_numbers(both, levels)
     o, s = _counts(cell, n)
     alone, met = o == 1, (o == 1) & (s > 0)
     neighbors = _neighbors(both, levels, cell)
@@ -288,7 +287,7 @@ def identity(
     """
     tables, levels = _two_or_more(*checked(original, [released], n_levels, keys))
     n, m = len(tables[0]), len(tables[1])
-    key = combinations(np.concatenate(tables), levels)
+    key = row_numbers(np.concatenate(tables), levels)
     o, s = _counts(key, n)
     alone = o == 1
     people = int(alone.sum())
@@ -350,7 +349,7 @@ def attributes(
     tables, levels = _two_or_more(*checked(original, [released], n_levels, keys, target))
     n, m = len(tables[0]), len(tables[1])
     both = np.concatenate(tables)
-    key, cell = combinations(both[:, :-1], levels[:-1]), combinations(both, levels)
+    key, cell = row_numbers(both[:, :-1], levels[:-1]), row_numbers(both, levels)
 
     def counts(group: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         size = int(group.max()) + 1
@@ -422,12 +421,12 @@ def _repeating(
     """Share of other people's records that repeat an original one, its error, and a beta law."""
     n = len(original)
     if held_out is not None:
-        cell = combinations(np.concatenate([original, held_out]), levels)
+        cell = row_numbers(np.concatenate([original, held_out]), levels)
         again, h = np.isin(cell[n:], cell[:n]).sum(), len(held_out)
         share = (again + 0.5) / (h + 1)
         error = float(np.sqrt(share * (1 - share) / h))
         return float(again / h), error, again + 0.5, h - again + 0.5
-    counts = np.bincount(combinations(original, levels))
+    counts = np.bincount(row_numbers(original, levels))
     once, twice = (counts == 1).sum(), (counts == 2).sum()
     # Good (1953), with the variance of Esty (1983, Annals of Statistics 11, 905-912). One pair is
     # the least that it is computed from: none would make every repetition a certain copy.
@@ -536,7 +535,7 @@ def _near_z(codes: Codes, levels: Sequence[int], n: int) -> float:
         each = []
         for start in range(0, p, -(-p // PLACES)):
             kept = np.setdiff1d(np.arange(p), np.arange(start, start + size) % p)
-            o, s = _counts(combinations(codes[:, kept], [levels[k] for k in kept]), n)
+            o, s = _counts(row_numbers(codes[:, kept], [levels[k] for k in kept]), n)
             each.append(_across_z(o, s, np.ones(len(o)), every=True))
         found.append(float(np.mean(each)))
     return max(found)
@@ -552,7 +551,7 @@ def _premise(
         return "twins"
     if (o <= 1).all():
         # A record's own place is settled as densely as those around it, as a rule more so.
-        cell = combinations(original, levels)
+        cell = row_numbers(original, levels)
         near = _neighbors(original, levels, cell).sum() / 2
         around = sum(len(np.unique(column)) - 1 for column in original.T)
         if around and near / around > REMOVED:
@@ -569,7 +568,7 @@ def _neighbors(codes: Codes, levels: Sequence[int], cell: NDArray[np.intp]) -> N
     for k in range(codes.shape[1]):
         if codes.shape[1] == 1:
             return len(cell) - size
-        without = combinations(np.delete(codes, k, axis=1), np.delete(levels, k).tolist())
+        without = row_numbers(np.delete(codes, k, axis=1), np.delete(levels, k).tolist())
         neighbors += np.bincount(without)[without[first]] - size
     return neighbors
 

@@ -39,9 +39,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from srlib.data.codes import Codes, row_numbers
 from srlib.threads import one_blas_thread
-
-Codes = NDArray[np.integer]
 
 
 @dataclass(frozen=True)
@@ -211,7 +210,7 @@ def match_risk(
     for i, codes in enumerate(others):
         if len(codes) != n:
             raise ValueError(f"synthetic[{i}] has {len(codes)} records; it must have {n}")
-        own, released = np.split(combinations(np.concatenate([first, codes]), levels), 2)
+        own, released = np.split(row_numbers(np.concatenate([first, codes]), levels), 2)
         candidates = np.bincount(released, minlength=own.max() + 1)[own]
         found, single, true = candidates > 0, candidates == 1, own == released
         false = (~true[single]).mean() if single.any() else np.nan
@@ -286,21 +285,6 @@ def checked(
     return tables, levels
 
 
-def combinations(codes: Codes, levels: Sequence[int]) -> NDArray[np.intp]:
-    """Number the rows, (n,) from 0, so that equal rows have equal numbers and others do not.
-
-    A row is one integer in mixed radix. Where that would leave int64, what has been joined so far
-    and the next column are each numbered first, by no more numbers than there are rows.
-    """
-    joined, size = np.zeros(len(codes), np.int64), 1
-    for column, n in zip(codes.T, levels, strict=True):
-        if size * n >= 2**63:
-            (joined, before), (column, values) = pd.factorize(joined), pd.factorize(column)
-            size, n = len(before), len(values)
-        joined, size = joined * n + column, size * n
-    return pd.factorize(joined)[0]
-
-
 def _tally(
     group: NDArray[np.intp], target: Codes, n_groups: int
 ) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
@@ -315,7 +299,7 @@ def _compare(original: Codes, released: Codes, levels: Sequence[int]) -> Compari
     """As `compare`, for tables of the keys and, in the last column, the target."""
     n, target = len(original), original[:, -1]
     keys = np.concatenate([original[:, :-1], released[:, :-1]])
-    group = combinations(keys, levels[:-1])
+    group = row_numbers(keys, levels[:-1])
     n_groups, q = int(group.max()) + 1, group[:n]
     d, shared = _tally(q, target, n_groups)
     s, shared_released = _tally(group[n:], released[:, -1], n_groups)

@@ -22,6 +22,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from platformdirs import user_cache_dir
 
+from srlib.data.codes import cell_numbers
 from srlib.data.schema import (
     MISSING,
     MISSING_TEXTS,
@@ -388,7 +389,7 @@ def embedded_population(n: int, rng: np.random.Generator) -> Table:
         raise ValueError(f"n is {n}; it must be at least 1")
     codes = np.zeros((n, len(ACS.names)), np.uint8)
     for child, parents, table in read_population(POPULATION.read_text("utf-8")):
-        row = mixed_radix(codes[:, parents], ACS.n_levels[parents])
+        row = cell_numbers(codes[:, parents], ACS.n_levels[parents])
         cumulative = np.cumsum(table[:, :-1], axis=1)
         draw = rng.integers(PROBABILITY_UNITS, size=n)
         codes[:, child] = (draw[:, None] >= cumulative[row]).sum(axis=1)
@@ -426,11 +427,3 @@ def read_population(text: str) -> list[tuple[int, list[int], NDArray[np.int64]]]
             row = [int(number) for number in line.split()]
             network[-1][2].append([*row, PROBABILITY_UNITS - sum(row)])
     return [(child, parents, np.array(rows)) for child, parents, rows in network]
-
-
-def mixed_radix(codes: NDArray[np.integer], n_levels: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the lexicographic position of each row among all combinations, (n,) int64."""
-    position = np.zeros(len(codes), np.int64)
-    for column, d in zip(codes.T, n_levels, strict=True):
-        position = position * d + column
-    return position

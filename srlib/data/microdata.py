@@ -2,7 +2,6 @@
 
 import csv
 import gzip
-import math
 import zipfile
 import zlib
 from array import array
@@ -12,11 +11,11 @@ from contextlib import contextmanager
 from io import TextIOWrapper
 from itertools import count, islice
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, cast
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from srlib.data.acs import (
     ACS,
@@ -24,7 +23,6 @@ from srlib.data.acs import (
     download_acs,
     embedded_population,
     is_raw,
-    mixed_radix,
     parse_acs,
     recode_acs,
 )
@@ -35,7 +33,6 @@ __all__ = [
     "Schema",
     "Table",
     "Variable",
-    "distinct",
     "embedded_population",
     "load",
     "read_table",
@@ -177,38 +174,6 @@ def read_table(
         raise ValueError(f"{path}: the compressed file is damaged: {error}") from None
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
-
-
-def distinct(codes: ArrayLike) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the distinct combinations of a table, how often each occurs, and where.
-
-    Parameters
-    ----------
-    codes : (n, n_variables) int
-        Codes from 0.
-
-    Returns
-    -------
-    combinations : (n_distinct, n_variables) int
-        In lexicographic order, in the type of ``codes``.
-    counts : (n_distinct,) int64
-        Number of records that have each; they sum to n.
-    inverse : (n,) int64
-        ``combinations[inverse]`` is ``codes``.
-    """
-    codes = np.asarray(codes)
-    n_levels = codes.max(axis=0, initial=0).astype(np.int64) + 1
-    # One integer a record sorts many times faster than a row of a table.
-    if math.prod(n_levels.tolist()) < 2**63:
-        keys, inverse, counts = np.unique(
-            mixed_radix(codes, n_levels), return_inverse=True, return_counts=True
-        )
-        combinations = np.stack(np.unravel_index(keys, n_levels), axis=1).astype(codes.dtype)
-    else:
-        combinations, inverse, counts = np.unique(
-            codes, axis=0, return_inverse=True, return_counts=True
-        )
-    return combinations, counts, inverse
 
 
 def schema_of(

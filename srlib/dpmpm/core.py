@@ -21,7 +21,7 @@ import numpy as np
 from numba import config, njit
 from numpy.typing import NDArray
 
-from srlib.data.microdata import distinct
+from srlib.data.codes import distinct
 from srlib.progress import progress
 
 # Classes are padded to whole vectors of this many; a padded class has probability zero.

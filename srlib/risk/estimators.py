@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
-from srlib.data.microdata import distinct
+from srlib.data.codes import distinct
 from srlib.dpmpm.core import Draws, cell_log_prob, left_out_log_ratios, neighbour_log_ratios
 from srlib.mechanism.core import posterior, rank
 from srlib.threads import one_blas_thread

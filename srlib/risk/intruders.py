@@ -29,7 +29,7 @@ from numba import njit
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
-from srlib.data.microdata import distinct
+from srlib.data.codes import cell_numbers, distinct
 from srlib.dpmpm.core import (
     FIRST_POWER,
     THREADS,
@@ -119,7 +119,7 @@ def _candidates(
     start = np.cumsum(n_levels) - n_levels
     rows = start + codes
     shape = tuple(int(n_levels[k]) for k in hidden)
-    own = np.ravel_multi_index(tuple(codes[:, hidden].T), shape)
+    own = cell_numbers(codes[:, hidden], shape)
     return _Candidates(
         known_rows=np.delete(rows, hidden, axis=1),
         unknown_rows=start[hidden] + np.indices(shape).reshape(len(hidden), -1).T,

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from srlib.data.microdata import distinct
+from srlib.data.codes import cell_numbers, distinct
 from srlib.dpmpm.core import THREADS, Draws, cell_log_prob, sample_posterior, synthesize
 from srlib.progress import progress
 from srlib.risk.estimators import neighbourhood
@@ -30,7 +30,6 @@ from srlib.risk.whole import (
     UNSURE,
     WholeSupport,
     between_chains,
-    cell_numbers,
     chain_means,
     check_sets,
     deviations,

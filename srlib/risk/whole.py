@@ -1,6 +1,7 @@
 """Posterior disclosure risk over the whole support: every combination might be the true one.
 
 Hu, Reiter and Wang (2014), section 3.1, restrict the intruder's support to combinations that differ
+from srlib.data.codes import cell_numbers
 from the truth in one variable, because the normalising constant over all cells is impractical.
 Here it is computed. With draws theta given the data and given the data joined with each release,
 the posterior odds of a cell x against the truth x_i are
@@ -110,19 +111,6 @@ def array_module() -> Any:
     except ImportError:
         return np
     return cupy if cupy.cuda.is_available() else np
-
-
-def cell_numbers(codes: NDArray[np.integer], n_levels: NDArray[np.integer]) -> NDArray[np.int64]:
-    """Positions of combinations in lexicographic order, (n,).
-
-    Parameters
-    ----------
-    codes : (n, n_variables) int
-        Combinations, coded from 0.
-    n_levels : (n_variables,) int
-        Number of levels of each variable.
-    """
-    return np.ravel_multi_index(tuple(np.asarray(codes, dtype=np.int64).T), tuple(n_levels))
 
 
 @one_blas_thread

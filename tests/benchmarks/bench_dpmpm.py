@@ -17,7 +17,8 @@ import pytest
 from numpy.typing import NDArray
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from srlib.data.microdata import ACS, distinct, embedded_population
+from srlib.data.codes import distinct
+from srlib.data.microdata import ACS, embedded_population
 from srlib.dpmpm.core import Prior, Sampler, synthesize
 
 ITERATIONS = 200

@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from srlib.data.microdata import ACS, distinct, embedded_population
+from srlib.data.codes import distinct
+from srlib.data.microdata import ACS, embedded_population
 from srlib.dpmpm.core import Draws
 from srlib.risk.sampled import sampled_support
 from srlib.risk.whole import whole_support

@@ -20,7 +20,7 @@ import yaml
 from numpy.typing import NDArray
 
 from srlib import diagnostics
-from srlib.data import microdata
+from srlib.data import distinct, microdata
 from srlib.dpmpm import core as dpmpm
 from srlib.risk import estimators as disclosure
 from srlib.rng import stream
@@ -42,7 +42,7 @@ def main(data: str = "", n_runs: str = "2", other_burn_in: str = "") -> None:
     chosen = yaml.safe_load(PUBLISHED.read_text())
     table = microdata.load(data, "", n_records=chosen["n_records"], rng=stream(1, "records"))
     levels = table.schema.n_levels
-    combinations, _, _ = microdata.distinct(table.codes)
+    combinations, _, _ = distinct(table.codes)
     print(f"{len(table.codes)} records, {len(combinations)} combinations")
     common = {"n_levels": levels, "n_classes": chosen["n_classes"], "thin": chosen["thin"]}
 
