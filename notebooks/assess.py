@@ -70,6 +70,7 @@ from srlib.assessment import matching, verdict
 from srlib.data import distinct
 from srlib.display import callout, show
 from srlib.papers.ledger import printed
+from srlib.risk import convergence
 from srlib.rng import stream
 from srlib.runner.outputs import Outputs
 
@@ -112,7 +113,7 @@ callout(
 # agree or the longest have run.
 
 # %%
-rounds = assessment.rounds(most_iterations, n_draws)
+rounds = convergence.rounds(most_iterations, n_draws)
 print(
     "Left out (quick)."
     if quick
@@ -124,7 +125,7 @@ print(
 # %% tags=["monte-carlo"]
 def posterior_draws(codes: np.ndarray, purpose: str) -> dpmpm.Draws:
     """Draws from the posterior of the intruder's model given some records."""
-    return assessment.chains(
+    return convergence.chains(
         codes, levels, n_classes=n_classes, n_draws=n_draws, n_chains=n_chains,
         most_iterations=most_iterations, rng=stream(seed, purpose), combinations=combinations,
         label=purpose,
@@ -142,7 +143,7 @@ for name, one in judged.items():
         posterior_draws(np.vstack([records, z]), f"{name} {i}")
         for i, z in enumerate(() if quick else one.released, start=1)
     ]
-    findings[name] = assessment.assess(one, None if quick else draws, joined)
+    findings[name] = assessment.examine(one, None if quick else draws, joined)
 
 # %% [markdown]
 # ## Verdict

@@ -12,12 +12,11 @@ import pytest
 from click.testing import CliRunner, Result
 from enumeration import log_marginal_likelihood
 
-from srlib import assessment
+from srlib import assessment, mechanism
 from srlib.assessment import leakage, matching, verdict
 from srlib.data.codes import distinct
 from srlib.data.schema import Schema
 from srlib.dpmpm import core as dpmpm
-from srlib.mechanism import core as mechanism
 from srlib.runner.cli import main
 
 SMALL = {"n_classes": 3, "n_draws": 20, "n_chains": 2, "most_iterations": 40}

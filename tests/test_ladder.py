@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from ladder import LADDER, Codes
 
-from srlib.assessment import core as assessment
+from srlib import assessment
 from srlib.assessment import leakage, utility, verdict
 from srlib.data import microdata
 from srlib.data.schema import Schema
@@ -153,7 +153,7 @@ def test_a_copy_among_candidates_comes_first() -> None:
     )
     judgments = verdict.worst_first(
         [
-            assessment.judge(name, one, assessment.assess(one))
+            assessment.judge(name, one, assessment.examine(one))
             for name, one in submission.judged().items()
         ]
     )
@@ -161,7 +161,7 @@ def test_a_copy_among_candidates_comes_first() -> None:
     assert judgments[-1].release == "mixture"
     together = submission.__class__(**{**vars(submission), "same_generator": True})
     ((name, one),) = together.judged().items()
-    judgment = assessment.judge(name, one, assessment.assess(one))
+    judgment = assessment.judge(name, one, assessment.examine(one))
     assert judgment.advice == "withhold"  # a copy among declared draws of one generator as well
     assert "(3 releases, " in judgment.lines[1].text
 
@@ -172,7 +172,7 @@ def test_a_schema_without_people_alone() -> None:
     schema = Schema.infer(SCHEMA.decode(POPULATION.codes[:5_000])[["SEX", "HICOV"]].astype(str))
     original, released = rng.integers(0, 2, (2, 800, 2))
     submission = assessment.Submission(schema, original, (released,), (0,), 1, ("made",))
-    judgment = assessment.judge("made", submission, assessment.assess(submission))
+    judgment = assessment.judge("made", submission, assessment.examine(submission))
     assert judgment.advice == "nothing found"
     assert "nobody is alone" in judgment.lines[0].text
     assert judgment.lines[1].text == "nobody is alone with their keys."

@@ -1,46 +1,47 @@
 """Two tables held against each other: what agencies report, utility, and the verdict."""
 
-from srlib.assessment.core import (
+from srlib.assessment.example import (
     EXAMPLE,
-    MOST_PARAMETERS,
-    RECORDS_A_PARAMETER,
-    SETTINGS,
-    Codes,
-    Findings,
-    Model,
-    Submission,
-    assess,
-    copies,
-    details,
     example,
-    exposed,
-    in_public,
-    judge,
-    model_risks,
-    of_model,
-    read,
-    roles,
-    terms,
     with_releases,
 )
-from srlib.risk.convergence import APART, LONGER, chains, convergence, rounds
+from srlib.assessment.findings import (
+    MOST_PARAMETERS,
+    RECORDS_A_PARAMETER,
+    Findings,
+    examine,
+    judge,
+)
+from srlib.assessment.model import (
+    Model,
+    copies,
+    model_risks,
+)
+from srlib.assessment.submission import (
+    SETTINGS,
+    Submission,
+    read,
+    roles,
+)
+from srlib.assessment.tables import (
+    details,
+    exposed,
+    in_public,
+    of_model,
+    terms,
+)
 
 __all__ = [
-    "APART",
     "EXAMPLE",
-    "LONGER",
     "MOST_PARAMETERS",
     "RECORDS_A_PARAMETER",
     "SETTINGS",
-    "Codes",
     "Findings",
     "Model",
     "Submission",
-    "assess",
-    "chains",
-    "convergence",
     "copies",
     "details",
+    "examine",
     "example",
     "exposed",
     "in_public",
@@ -49,7 +50,6 @@ __all__ = [
     "of_model",
     "read",
     "roles",
-    "rounds",
     "terms",
     "with_releases",
 ]

@@ -13,7 +13,6 @@ one original in the columns of `matching.measures`:
 
 All baselines belong to one reference, a correct synthesis model fitted to the original: released
 records are then independent draws from the original's own distribution, so that a release differs
-from srlib.data.codes import Codes
 from the original by the sampling of its n* records and by nothing else. A release that carries
 the uncertainty of its parameters as well, such as draws from a posterior predictive distribution,
 or a fresh sample of the population, differs by the sampling of both tables.
@@ -30,7 +29,7 @@ from scipy import special
 
 from srlib.assessment.inference import Regression
 from srlib.assessment.matching import over_releases
-from srlib.data.codes import distinct
+from srlib.data.codes import Codes, distinct
 from srlib.threads import one_blas_thread
 
 TIE = 3.0  # a difference of fewer of its errors is none

@@ -266,7 +266,7 @@ def assess(
         keep_others=True,
     )
 
-    from srlib.assessment.core import SETTINGS, read
+    from srlib.assessment import SETTINGS, read
 
     try:
         read(**{setting: request.parameters[setting] for setting in SETTINGS})

@@ -106,7 +106,7 @@ def _assess(
     rules: str,
 ) -> None:
     if original or released:  # else an example of its own
-        from srlib.assessment import core as assessment
+        from srlib import assessment
 
         assessment.read(
             original, released, schema, holdout, keys, target, same_generator=same_generator,

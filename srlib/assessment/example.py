@@ -1,0 +1,39 @@
+"""An example: simulated records of a survey, released in three ways."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from srlib.assessment.submission import Submission, roles
+from srlib.data.microdata import load
+from srlib.dpmpm import core as dpmpm
+from srlib.dpmpm.core import Draws
+
+EXAMPLE = """**The example** releases one simulated table of 500 records in three ways. *Independent
+margins* draws each column by itself. *DPMPM* draws records from a mixture that was fitted to the
+table. *Half copied* hands out half of the rows as they are, among such draws."""
+_EXAMPLE_KEYS, _EXAMPLE_TARGET = ("SEX", "AGEP", "RACE1P", "MAR", "SCHL"), "HICOV"
+
+
+def example(
+    n_records: int, keys: Sequence[str], target: str, *, rng: np.random.Generator
+) -> Submission:
+    """Simulated records of the survey, and no release yet."""
+    population = load("", n_records=n_records, rng=rng)
+    notes = (f"No files were given: an example, {n_records} simulated records.",)
+    wanted = target or _EXAMPLE_TARGET
+    known = keys or [name for name in _EXAMPLE_KEYS if name != wanted]
+    roles_of = roles(population.schema, known, wanted)
+    return Submission(population.schema, population.codes, (), *roles_of, notes=notes)
+
+
+def with_releases(submission: Submission, draws: Draws, *, rng: np.random.Generator) -> Submission:
+    """The example's releases: independent margins, a draw from the model, and half of it copied."""
+    records, levels, n = submission.original, submission.schema.n_levels, len(submission.original)
+    independent = np.column_stack([rng.choice(column, n) for column in records.T])
+    (chain,), (draw,) = dpmpm.spread_positions(draws, 1)
+    modeled = dpmpm.synthesize(draws.pi[chain, draw], draws.phi[chain, draw], levels, n, rng)
+    copied = np.where(rng.random((n, 1)) < 0.5, records, modeled)[rng.permutation(n)]
+    names = ("independent margins", "DPMPM", "half copied")
+    return replace(submission, released=(independent, modeled, copied), names=names)

@@ -1,0 +1,123 @@
+"""All that is computed of what is judged together, and the verdict on it.
+
+The measures themselves are in `leakage`, `matching`, `utility` and `model`; `verdict` puts them
+into words.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from srlib.assessment import leakage, matching, utility, verdict
+from srlib.assessment.model import Model, believe
+from srlib.assessment.submission import Submission
+from srlib.data.codes import Codes
+from srlib.dpmpm.core import Draws
+
+# The regression behind pMSE has products of variables while there are this many records for each
+# of its parameters, and no more than these; with fewer records its reference is too low.
+RECORDS_A_PARAMETER, MOST_PARAMETERS = 5, 1_000
+
+
+@dataclass(frozen=True)
+class Findings:
+    """All that was computed of one release, or of several of one generator.
+
+    Attributes
+    ----------
+    copies, identity, attributes : tuple
+        Of each release, as the functions of `leakage` return.
+    measures, lacking, matches : DataFrame
+        As `matching.measures`, `matching.without_each_key` and `matching.match_risk` return; the
+        last is None unless the releases are partially synthetic.
+    margins, pmse, overlap, losses : DataFrame
+        As `utility.margins`, `utility.propensity`, `utility.interval_overlap` and
+        `utility.losses` return.
+    interactions : bool
+        Whether the regression behind pMSE has products of variables.
+    model : Model, optional
+        None where the intruder's model was left out.
+    """
+
+    copies: tuple[leakage.Copies, ...]
+    identity: tuple[leakage.Beyond, ...]
+    attributes: tuple[leakage.Beyond, ...]
+    measures: pd.DataFrame
+    lacking: pd.DataFrame
+    matches: pd.DataFrame | None
+    margins: pd.DataFrame
+    pmse: pd.DataFrame
+    overlap: pd.DataFrame
+    losses: pd.DataFrame
+    interactions: bool
+    model: Model | None = None
+
+
+def examine(
+    submission: Submission, draws: Draws | None = None, joined: Sequence[Draws] = ()
+) -> Findings:
+    """Compute everything that the report says of what is judged together.
+
+    Parameters
+    ----------
+    submission : Submission
+        Its releases are taken together, as draws of one generator.
+    draws : Draws, optional
+        Of the DPMPM, given the original records, with their allocations; two chains or more.
+        Where not given, the intruder's model is left out.
+    joined : sequence of Draws
+        Given the original joined with each release, likewise.
+    """
+    schema, original, released = submission.schema, submission.original, submission.released
+    levels, names = schema.n_levels.tolist(), schema.names
+    keys, target = submission.keys, submission.target
+    labels = [variable.labels for variable in schema.variables]
+    smallest = min(len(z) for z in released)
+    most = min((len(original) + smallest) / RECORDS_A_PARAMETER, MOST_PARAMETERS)
+    interactions = utility.n_parameters(levels, True) <= most
+    margins = utility.margins(original, released, levels, names)
+    pmse = utility.propensity(original, released, levels, interactions=interactions)
+    overlap = utility.interval_overlap(original, released, labels, names, keys, target)
+    return Findings(
+        copies=tuple(_copies(submission, z, levels) for z in released),
+        identity=tuple(leakage.identity(original, z, levels, keys) for z in released),
+        attributes=tuple(leakage.attributes(original, z, levels, keys, target) for z in released),
+        measures=matching.measures(original, released, levels, keys, target),
+        lacking=matching.without_each_key(original, released, levels, keys, target, names),
+        matches=matching.match_risk(original, released, levels, keys)
+        if submission.partially_synthetic
+        else None,
+        margins=margins,
+        pmse=pmse,
+        overlap=overlap,
+        losses=utility.losses(margins, overlap, pmse, len(original), smallest),
+        interactions=interactions,
+        model=None if draws is None else believe(submission, draws, joined),
+    )
+
+
+def _copies(submission: Submission, released: Codes, n_levels: Sequence[int]) -> leakage.Copies:
+    """Copies in one release; where its rows are the original's by design, whole records only."""
+    found = leakage.copies(submission.original, released, n_levels, submission.held_out)
+    if not submission.partially_synthetic:
+        return found
+    return replace(found, near_z=np.nan, same_row_z=np.nan)
+
+
+def judge(name: str, submission: Submission, findings: Findings) -> verdict.Judgment:
+    """The verdict on what `examine` computed."""
+    target, model = submission.schema.names[submission.target], findings.model
+    lines = (
+        verdict.of_copies(findings.copies),
+        verdict.of_identity(findings.identity),
+        verdict.of_attributes(findings.attributes, target),
+        verdict.of_utility(findings.losses),
+        verdict.NOT_COMPUTED
+        if model is None
+        else verdict.of_model(
+            model.median, model.high, model.chains["r_hat_95"].max(), model.converged, target
+        ),
+    )
+    return verdict.judge(name, lines, findings.copies, target)

@@ -1,0 +1,141 @@
+"""Tables for the report: of one release, and over all that was judged."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from srlib.assessment import matching, utility, verdict
+from srlib.assessment.findings import MOST_PARAMETERS, RECORDS_A_PARAMETER, Findings
+from srlib.assessment.submission import Submission
+from srlib.data.codes import distinct
+from srlib.display import MIN_RECORDS, NOT_SHOWN
+
+_LINES = 5  # lines of the file that are named for a combination
+
+
+def exposed(submission: Submission, findings: Findings) -> pd.DataFrame:
+    """Every original combination with what the report found of it. Confidential.
+
+    Parameters
+    ----------
+    submission, findings
+        As of `examine`.
+
+    Returns
+    -------
+    DataFrame
+        One row a distinct combination: lines, the first lines of the original's file that have it;
+        copied, whether it is alone in the original and occurs unchanged in a release; neighbors,
+        records of both files that differ from it in one variable; repU and DiSCO, in how many
+        releases it counts as such; the columns of `model_risks` where the model was not left out,
+        and repetitions; then its values, a column a variable, labels as text. First those that
+        are copied, of these those with fewest neighbors, then by repU and DiSCO.
+    """
+    combinations, repetitions, inverse = distinct(submission.original)
+    levels, of_keys = submission.schema.n_levels.tolist(), (submission.keys, submission.target)
+    found = pd.DataFrame(0, index=inverse, columns=["repU", "DiSCO"])
+    for released in submission.released:
+        flags = matching.compare(submission.original, released, levels, *of_keys).flags
+        found += flags[["repU", "DiSCO"]].to_numpy()
+    found["copied"] = np.any([each.found for each in findings.copies], axis=0)
+    found["neighbors"] = np.min([each.neighbors for each in findings.copies], axis=0)
+    of_each = found.groupby(level=0).max()  # records of one combination have the same of all
+    lines = submission.lines
+    frame = pd.DataFrame({"lines": _lines(inverse, lines)})
+    for name in ("copied", "neighbors", "repU", "DiSCO"):
+        frame[name] = of_each[name].to_numpy()
+    if findings.model is None:
+        frame["repetitions"] = repetitions
+    else:
+        frame = pd.concat([frame, findings.model.risks], axis=1)
+    values = submission.schema.decode(combinations).astype(str)
+    taken = set(frame.columns)
+    values.columns = [f"{name} (value)" if name in taken else name for name in values]
+    order = ["copied", "neighbors", "repU", "DiSCO"]
+    sort = {"ascending": [False, True, False, False], "kind": "stable", "ignore_index": True}
+    # Only of those that are copied it matters how few neighbors they have.
+    by = frame.assign(neighbors=frame["neighbors"].where(frame["copied"], 0))
+    at = by.sort_values(order, **{**sort, "ignore_index": False}).index
+    return pd.concat([frame, values], axis=1).loc[at].reset_index(drop=True)
+
+
+def _lines(inverse: NDArray[np.int64], lines: NDArray[np.int64] | None) -> list[str]:
+    """First lines of the file that have each combination."""
+    lines = np.arange(1, len(inverse) + 1) if lines is None else lines
+    order = np.argsort(inverse, kind="stable")
+    parts = np.split(lines[order], np.cumsum(np.bincount(inverse))[:-1])
+    return [
+        ", ".join(map(str, part[:_LINES])) + (", ..." if len(part) > _LINES else "")
+        for part in parts
+    ]
+
+
+def details(findings: Mapping[str, Findings], name: str) -> pd.DataFrame:
+    """What a function of `leakage` found, a row a release: release, then its attributes."""
+    rows = [
+        {"release": release} | asdict(each)
+        for release, of_one in findings.items()
+        for each in getattr(of_one, name)
+    ]
+    return pd.DataFrame(rows)
+
+
+def of_model(findings: Mapping[str, Findings], name: str) -> pd.DataFrame:
+    """One table of `Model` over all that was judged, with the column release."""
+    frames = [
+        getattr(each.model, name).assign(release=release)
+        for release, each in findings.items()
+        if each.model
+    ]
+    return pd.concat(frames, ignore_index=True)
+
+
+def in_public(
+    judgments: Sequence[verdict.Judgment], findings: Mapping[str, Findings]
+) -> pd.DataFrame:
+    """Return the verdict in words, without names and numbers.
+
+    A level stands where it rests on `confidential.MIN_RECORDS` people or more, and the advice where
+    all levels that it follows from do.
+
+    Returns
+    -------
+    DataFrame
+        A row a release, in the order of the judgments: release, a number; advice; copies, identity,
+        attributes, utility and model, the levels of `verdict.LEVELS`.
+    """
+    rows = []
+    for number, judgment in enumerate(judgments, start=1):
+        found = findings[judgment.release]
+        sizes = [n for copies in found.copies for n in (len(copies.found), copies.released)]
+        everybody = min(sizes)
+        # Where nobody is alone this is said of everybody.
+        people = {
+            "copies": [copies.alone or everybody for copies in found.copies],
+            "identity": [each.people or everybody for each in found.identity],
+        }
+        levels = {
+            line.topic: line.level
+            if min([everybody, *people.get(line.topic, [])]) >= MIN_RECORDS
+            else NOT_SHOWN
+            for line in judgment.lines
+        }
+        hidden = NOT_SHOWN in levels.values()
+        advice = NOT_SHOWN if hidden else judgment.advice
+        rows.append({"release": number, "advice": advice, **levels})
+    return pd.DataFrame(rows)
+
+
+def terms(findings: Findings, n_levels: Sequence[int]) -> str:
+    """What the regression behind pMSE contains, and why no more."""
+    with_pairs, single = (utility.n_parameters(n_levels, pairs) for pairs in (True, False))
+    if findings.interactions:
+        return f"{with_pairs:,} parameters: all levels and all pairs of levels."
+    return (
+        f"{single:,} parameters, of levels alone: with pairs of levels they would be "
+        f"{with_pairs:,}, more than {MOST_PARAMETERS:,} or than one for {RECORDS_A_PARAMETER} "
+        "records. It sees no lost association; the distances of pairs do."
+    )
