@@ -1,8 +1,7 @@
-"""The front page: what it says of runs, what it leaves out, what it says is missing."""
+"""The list of reports: what it says of runs, what it leaves out, what it says is missing."""
 
 import itertools
 import re
-import shutil
 import zipfile
 from html import unescape
 from pathlib import Path
@@ -20,8 +19,6 @@ from srlib.runner.cli import main
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = toy.make(tmp_path_factory.mktemp("project"))
     (root / "notebooks/other.py").write_text(toy.TEXT, encoding="utf-8")
-    sweep = "# How does it\n# grow?\npaper: toy\ngrid: {n: [1, 2]}\npicture: {table: values}\n"
-    (root / "params/toy/sweep_size.yaml").write_text(sweep, encoding="utf-8")
     toy.finished(root / "outputs")
     return root
 
@@ -44,34 +41,6 @@ def test_index_tells_finding_ledger_and_what_is_missing(built: Path) -> None:
     assert "Not run yet: srlib run other --profile default" in told
     assert "Not run yet: other." in told
     assert "tables/values.csv. Tables carry texts as they are: a spreadsheet may take" in told
-    assert "How does it grow? Not run yet: srlib sweep params/toy/sweep_size.yaml" in told
-
-
-def test_picture_is_one_that_the_public_notebook_shows(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def pictured(name: str) -> tuple[str, str]:
-        monkeypatch.setitem(site.PICTURES, "toy", name)
-        index, _ = site.write(project, project / "outputs")
-        article = re.search("<article.*?</article>", index.read_text(encoding="utf-8"), re.DOTALL)
-        assert article
-        alternative = re.search(r'alt="([^"]*)"', article[0])
-        return alternative[1] if alternative else "", text(article[0])
-
-    def same(name: str, shown: str) -> bool:
-        alternative, told = pictured(name)
-        assert ("What it shows. Two lines." in told) == (shown == "first")
-        return alternative.startswith(f"Lines of risk against {shown} in years")
-
-    # That of the records is the first of all; they are simulated.
-    assert same("second", "second")
-    assert same("secret", "secret")
-    assert same("none", "secret")
-    toy.finished(project / "outputs", "people.csv")
-    assert same("second", "first")
-    assert same("secret", "first")
-    shutil.rmtree(project / "outputs/toy")
-    toy.finished(project / "outputs")
 
 
 def test_nothing_confidential_leaves(tmp_path: Path) -> None:
@@ -99,18 +68,6 @@ def test_parameters_of_a_download_are_read_as_they_were(tmp_path: Path) -> None:
     index, _ = site.write(root, root / "outputs")
     with zipfile.ZipFile(index.with_name("toy.zip")) as archive:
         assert yamls.load(archive.read("parameters.yaml").decode()) == values
-
-
-def test_a_sweep_shows_its_newest_picture(project: Path) -> None:
-    figures = project / "outputs/toy/sweep_size/figures"
-    for folder, name in ((project / "docs", "kept"), (figures, "run")):
-        folder.mkdir(parents=True)
-        svg = f'<svg aria-label="picture that was {name}"></svg>'
-        (folder / "sweep_size.svg").write_text(svg, encoding="utf-8")
-        index, _ = site.write(project, project / "outputs")
-        assert f'alt="picture that was {name}"' in index.read_text(encoding="utf-8")
-    for folder in (project / "docs", project / "outputs/toy/sweep_size"):
-        shutil.rmtree(folder)
 
 
 def test_pages_link_to_what_is_there_and_load_nothing(built: Path) -> None:
@@ -146,8 +103,8 @@ def test_the_same_runs_make_the_same_site(built: Path, project: Path) -> None:
 def test_a_folder_of_others_stays(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    file = tmp_path / "site" / name
-    file.parent.mkdir()
+    file = tmp_path / "site" / "reports" / name
+    file.parent.mkdir(parents=True)
     file.write_text("precious")
     monkeypatch.chdir(project)
     result = CliRunner().invoke(main, ["site", "--output", str(tmp_path)])
@@ -155,6 +112,17 @@ def test_a_folder_of_others_stays(
     assert f"holds {name}, which is not of a site" in " ".join(result.output.split())
     assert [p for p in tmp_path.rglob("*") if p.is_file()] == [file]
     assert file.read_text() == "precious"
+
+
+def test_list_leads_back_to_the_guide_where_there_is_one(tmp_path: Path) -> None:
+    root = toy.make(tmp_path)
+    guide = root / "outputs/site/index.html"
+    told = site.write(root, root / "outputs")[0].read_text(encoding="utf-8")
+    assert "../index.html" not in told
+    guide.touch()
+    told = site.write(root, root / "outputs")[0].read_text(encoding="utf-8")
+    assert 'href="../index.html"' in told
+    assert guide.is_file()
 
 
 def test_binder_opens_the_notebook_of_a_repository(project: Path) -> None:
@@ -167,5 +135,5 @@ def test_command(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(project)
     result = CliRunner().invoke(main, ["site"])
     assert result.exit_code == 0
-    assert result.stdout.splitlines() == [str(Path("outputs/site/index.html"))]
+    assert result.stdout.splitlines() == [str(Path("outputs/site/reports/index.html"))]
     assert "not run yet: other" in result.stderr

@@ -1,4 +1,8 @@
-"""The front page: an index of the notebooks' runs, their public reports, and downloads."""
+"""The runs' public reports side by side, with downloads and one page that lists them.
+
+The texts in a run's folder are not trusted: they go through `report`'s filters and never into
+the sources of the documentation, which stands around this folder where ``make site`` builds both.
+"""
 
 import csv
 import io
@@ -6,34 +10,23 @@ import re
 import shutil
 import zipfile
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import nbformat
-from markupsafe import Markup
-from nbformat import NotebookNode
 
 from srlib import yamls
 from srlib.runner import confidential, report
 from srlib.runner.files import replace_folder, temporary, write_whole
-from srlib.runner.parameters import UsageError, find_papers, find_profiles, read_mapping, shown
+from srlib.runner.parameters import UsageError, find_papers, find_profiles, shown
 
-TITLE = "How much does synthetic data give away?"
+TITLE = "Reports"
 PROFILE = "published"
 CONTENTS = "contents.txt"  # names all that lies beside it: what has it as it says is a site
 BINDER = "https://mybinder.org/v2/gh/{}/HEAD?urlpath=lab/tree/notebooks/"
-# The figure that stands for a notebook, in the page's order. A notebook that is not named here
-# comes after these, with its first figure.
-PICTURES = {
-    "mcclure_reiter": "bound",
-    "charest": "contingency",
-    "hu_reiter_wang": "importance_weights",
-    "charest_han": "bins",
-    "intruders": "dial",
-    "assess": "posterior",
-}
+# The page's order; a notebook that is not named here comes after these.
+ORDER = ("mcclure_reiter", "charest", "hu_reiter_wang", "charest_han", "intruders", "assess")
 
 
 @dataclass(frozen=True)
@@ -52,10 +45,6 @@ class Entry:
         Names of files beside the index; empty without a run.
     provenance : dict
         As in ``provenance.json``.
-    picture : Markup
-        One figure of the run, as an element; may be empty.
-    caption : str
-        What the notebook says the figure shows, in Markdown.
     tables : tuple of str
         Names of the tables in the download.
     ledger : Counter
@@ -69,8 +58,6 @@ class Entry:
     page: str = ""
     download: str = ""
     provenance: dict[str, Any] = field(default_factory=dict)
-    picture: str = ""
-    caption: str = ""
     tables: tuple[str, ...] = ()
     ledger: Counter[str] = field(default_factory=Counter)
 
@@ -80,18 +67,8 @@ class Entry:
         return self.ledger["match"] + self.ledger["differs"]
 
 
-@dataclass(frozen=True)
-class Sweep:
-    """What the index says of one sweep; without a picture, how to make it."""
-
-    paper: str
-    question: str
-    command: str
-    picture: Markup
-
-
 def write(root: Path, outputs: Path, repository: str = "") -> tuple[Path, list[str]]:
-    """Write the site into ``outputs/site``, in the place of an older one; whole or not at all.
+    """Write the reports into ``outputs/site/reports``, whole or not at all, in place of older ones.
 
     Parameters
     ----------
@@ -117,7 +94,7 @@ def write(root: Path, outputs: Path, repository: str = "") -> tuple[Path, list[s
     ValueError
         If a run's folder is damaged; the message names it.
     """
-    folder = outputs / "site"
+    folder = outputs / "site" / "reports"
     if strange := _not_of_a_site(folder):
         raise UsageError(
             f"{shown(folder)} holds {strange}, which is not of a site that was written here; move "
@@ -140,7 +117,7 @@ def write(root: Path, outputs: Path, repository: str = "") -> tuple[Path, list[s
         },
         missing=missing,
         binder=BINDER.format(repository) if repository else "",
-        sweeps=list(_sweeps(root, outputs)),
+        home="../index.html" if (folder.parent / "index.html").is_file() else "",
     )
     made = {"index.html": index.encode(), **files}
     made[CONTENTS] = "".join(f"{name}\n" for name in sorted([*made, CONTENTS])).encode()
@@ -167,8 +144,7 @@ def _not_of_a_site(folder: Path) -> str:
 
 
 def _place(name: str) -> tuple[int, str]:
-    known = list(PICTURES)
-    return (known.index(name) if name in known else len(known), name)
+    return (ORDER.index(name) if name in ORDER else len(ORDER), name)
 
 
 def _entry(root: Path, outputs: Path, name: str) -> tuple[Entry, dict[str, bytes]]:
@@ -195,7 +171,6 @@ def _entry(root: Path, outputs: Path, name: str) -> tuple[Entry, dict[str, bytes
         for table in sorted(run.glob("tables/*.csv"))
         if not of_users_file or f"tables/{table.name}" in marked
     ]
-    svg, caption = _figure(run, notebook, PICTURES.get(name, ""))
     page = report.render(*made, public=True, home="index.html")
     entry = Entry(
         name,
@@ -205,8 +180,6 @@ def _entry(root: Path, outputs: Path, name: str) -> tuple[Entry, dict[str, bytes
         page=f"{name}.html",
         download=f"{name}.zip",
         provenance=provenance,
-        picture=_image(svg),
-        caption=caption,
         tables=tuple(table.name for table in tables),
         ledger=Counter() if of_users_file else _ledger(run),
     )
@@ -223,31 +196,6 @@ def _opening(text: str) -> tuple[str, str]:
     title = report.title(text)
     after = text.partition(f"# {title}\n")[2].strip()
     return title, "\n\n".join(after.split("\n\n")[:2])
-
-
-def _figures(notebook: NotebookNode) -> Iterator[tuple[str, str]]:
-    """Go through the charts that a notebook shows, each with the paragraph under it."""
-    for place, cell in enumerate(notebook.cells):
-        after = (c.source for c in notebook.cells[place:] if c.cell_type == "markdown")
-        caption = next(after, "").split("\n\n")[0]
-        for output in cell.get("outputs", []):
-            if svg := output.get("data", {}).get("image/svg+xml"):
-                yield svg, caption
-
-
-def _figure(run: Path, public: NotebookNode, name: str) -> tuple[str, str]:
-    """Return a figure of the run that the public notebook shows, or its first, and its caption."""
-    figures = list(_figures(public))
-    file = run / "figures" / f"{name}.svg"
-    wanted = file.read_text(encoding="utf-8").strip() if file.exists() else None
-    named = [figure for figure in figures if figure[0].strip() == wanted]
-    return next(iter(named or figures), ("", ""))
-
-
-def _image(svg: str) -> Markup:
-    """Return an SVG as an image, with the description that `charts.svg` put in; "" as nothing."""
-    described = re.search(r'aria-label="([^"]*)"', svg)
-    return report.image(svg, Markup(described[1]) if described else "") if svg else Markup()
 
 
 def _ledger(run: Path) -> Counter[str]:
@@ -268,21 +216,3 @@ def _zipped(contents: dict[str, bytes]) -> bytes:
         for name, content in contents.items():
             zipped.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
     return archive.getvalue()
-
-
-def _sweeps(root: Path, outputs: Path) -> Iterator[Sweep]:
-    """Go through the sweeps that ship; a run's picture goes before the one that is kept."""
-    for file in sorted(root.glob("params/*/sweep_*.yaml"), key=lambda f: _place(f.parent.name)):
-        text = file.read_text(encoding="utf-8")
-        if not read_mapping(file).get("picture"):
-            continue
-        comment = re.match(r"(?:#.*\n)*", text)
-        question = " ".join(re.findall(r"^#\s*(.*)$", comment[0] if comment else "", re.MULTILINE))
-        paper = file.parent.name
-        folder, picture = outputs / paper / file.stem, f"figures/{file.stem}.svg"
-        kept = [root / "docs" / f"{file.stem}.svg"]
-        of_users_file = picture in confidential.names(folder / confidential.CONFIDENTIAL_FILES)
-        pictures = kept if of_users_file else [folder / picture, *kept]
-        svg = next((svg.read_text(encoding="utf-8") for svg in pictures if svg.exists()), "")
-        command = f"srlib sweep {file.relative_to(root).as_posix()}"
-        yield Sweep(paper, question, command, _image(svg))
