@@ -1,7 +1,6 @@
 """Posterior disclosure risk over the whole support: every combination might be the true one.
 
 Hu, Reiter and Wang (2014), section 3.1, restrict the intruder's support to combinations that differ
-from srlib.data.codes import cell_numbers
 from the truth in one variable, because the normalising constant over all cells is impractical.
 Here it is computed. With draws theta given the data and given the data joined with each release,
 the posterior odds of a cell x against the truth x_i are
@@ -33,6 +32,7 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from srlib.data.codes import cell_numbers
 from srlib.dpmpm.core import THREADS, Draws, cell_log_prob
 from srlib.progress import progress
 from srlib.risk.estimators import RECORDS
