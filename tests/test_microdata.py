@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from srlib.data import microdata
 from srlib.data.codes import distinct
-from srlib.data.microdata import ACS, Schema, Table, Variable, load, read_table
+from srlib.data.microdata import ACS, Microdata, Schema, Variable, load, read_table
 
 SMALL = Schema(
     (
@@ -58,11 +58,11 @@ def schemas(draw: st.DrawFn) -> Schema:
 
 
 @st.composite
-def tables(draw: st.DrawFn, least: int = 1) -> Table:
+def tables(draw: st.DrawFn, least: int = 1) -> Microdata:
     schema = draw(schemas())
     record = st.tuples(*(st.integers(0, int(d) - 1) for d in schema.n_levels))
     records = draw(st.lists(record, min_size=least, max_size=20))
-    return Table(np.array(records, np.uint8).reshape(-1, len(schema.names)), schema)
+    return Microdata(np.array(records, np.uint8).reshape(-1, len(schema.names)), schema)
 
 
 @given(tables(least=0), st.booleans(), st.randoms())
@@ -488,7 +488,7 @@ def test_load_samples_without_replacement_in_the_order_of_the_file(tmp_path):
     lines = "\n".join(str(i) for i in range(90))
     data = write(tmp_path / "a.csv", f"v\n{lines}\n")
 
-    def sample(seed: int, n: int) -> Table:
+    def sample(seed: int, n: int) -> Microdata:
         return load(str(data), rng=np.random.default_rng(seed), n_records=n)
 
     first = sample(1, 40)

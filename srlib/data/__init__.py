@@ -3,13 +3,13 @@
 from srlib.data.acs import ACS, embedded_population, recode_acs
 from srlib.data.codes import Codes, cell_numbers, distinct, row_numbers
 from srlib.data.microdata import load, read_table, schema_of
-from srlib.data.schema import Schema, Table, Variable
+from srlib.data.schema import Microdata, Schema, Variable
 
 __all__ = [
     "ACS",
     "Codes",
     "Schema",
-    "Table",
+    "Microdata",
     "Variable",
     "cell_numbers",
     "distinct",

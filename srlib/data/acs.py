@@ -27,8 +27,8 @@ from srlib.data.schema import (
     MISSING,
     MISSING_TEXTS,
     OUTSIDE,
+    Microdata,
     Schema,
-    Table,
     Variable,
     factor,
     rows_where,
@@ -366,7 +366,7 @@ def _is_whole_zip(path: Path) -> bool:
         return False
 
 
-def embedded_population(n: int, rng: np.random.Generator) -> Table:
+def embedded_population(n: int, rng: np.random.Generator) -> Microdata:
     """Draw a population of adults with the variables of Table 1.
 
     It comes from conditional probability tables, a Bayesian network, that were estimated from
@@ -382,7 +382,7 @@ def embedded_population(n: int, rng: np.random.Generator) -> Table:
 
     Returns
     -------
-    Table
+    Microdata
         n records of the schema ``ACS``.
     """
     if n < 1:
@@ -397,7 +397,7 @@ def embedded_population(n: int, rng: np.random.Generator) -> Table:
         f"A simulated population of {n:,} adults, drawn from probability tables estimated from "
         "the 2011 American Community Survey: no record is a real person's."
     )
-    return Table(codes, ACS, (note,))
+    return Microdata(codes, ACS, (note,))
 
 
 def read_population(text: str) -> list[tuple[int, list[int], NDArray[np.int64]]]:

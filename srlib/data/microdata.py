@@ -26,12 +26,12 @@ from srlib.data.acs import (
     parse_acs,
     recode_acs,
 )
-from srlib.data.schema import MISSING, MISSING_TEXTS, Schema, Table, Variable, repeated, shown
+from srlib.data.schema import MISSING, MISSING_TEXTS, Microdata, Schema, Variable, repeated, shown
 
 __all__ = [
     "ACS",
     "Schema",
-    "Table",
+    "Microdata",
     "Variable",
     "embedded_population",
     "load",
@@ -61,7 +61,7 @@ def load(
     drop_missing: bool = False,
     ignore_columns: bool = False,
     vintage: int = PAPER_VINTAGE,
-) -> Table:
+) -> Microdata:
     """Return the records of a notebook's ``data`` parameter.
 
     Parameters
@@ -84,7 +84,7 @@ def load(
 
     Returns
     -------
-    Table
+    Microdata
         Sampled records keep the order of the file.
 
     Raises
@@ -113,7 +113,7 @@ def load(
     rows = np.sort(rng.choice(n, n_records, replace=False))
     note = f"A simple random sample of {n_records:,} of the {n:,} records."
     lines = None if table.lines is None else table.lines[rows]
-    return Table(table.codes[rows], table.schema, (*table.notes, note), lines, table.n_dropped)
+    return Microdata(table.codes[rows], table.schema, (*table.notes, note), lines, table.n_dropped)
 
 
 def read_table(
@@ -123,7 +123,7 @@ def read_table(
     drop_missing: bool = False,
     ignore_columns: bool = False,
     vintage: int = PAPER_VINTAGE,
-) -> Table:
+) -> Microdata:
     """Read a CSV file of categorical records.
 
     The file is UTF-8 text with a header, fields separated by commas; ``.gz`` is uncompressed, and
@@ -151,7 +151,7 @@ def read_table(
 
     Returns
     -------
-    Table
+    Microdata
         Codes, the schema that they have, and notes on all that was not taken as it stands.
 
     Raises
@@ -233,7 +233,7 @@ def _declared(data: str | Path, schema: str | Path | Schema) -> Schema | None:
 
 def _read(
     path: Path, schema: Schema | None, drop_missing: bool, ignore_columns: bool, vintage: int
-) -> Table:
+) -> Microdata:
     header = _read_header(path)
     notes = []
     raw = schema in (None, ACS) and is_raw(header)
@@ -277,7 +277,7 @@ def _read(
     codes = schema.encode(frame)
     if decimals := _read_as_integers(frame, schema):
         notes.append(f"Whole numbers written with decimals read as integers: {shown(decimals)}.")
-    return Table(codes, schema, tuple(notes), frame.index.to_numpy(np.int64), n_missing)
+    return Microdata(codes, schema, tuple(notes), frame.index.to_numpy(np.int64), n_missing)
 
 
 def _read_header(path: Path) -> list[str]:

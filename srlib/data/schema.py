@@ -373,7 +373,7 @@ class Schema:
 
 
 @dataclass(frozen=True)
-class Table:
+class Microdata:
     """Categorical records as integers.
 
     Attributes
