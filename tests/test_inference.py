@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy import optimize, stats
 
-from srlib.assessment import inference
+from srlib.assessment import inference, regression
 
 ACS = Path(__file__).parents[1].parent / "shared" / "data" / "acs2011_pums_person_sample.csv"
 
@@ -129,7 +129,7 @@ def simulated_regression(n=800, seed=3):
 
 def test_logistic_regression_against_direct_optimum():
     y, x = simulated_regression()
-    fit = inference.logistic_regression(y, x, ["a", "b", "c"])
+    fit = regression.logistic_regression(y, x, ["a", "b", "c"])
     design = np.column_stack([np.ones(len(y)), x])
 
     def minus_log_likelihood(beta):
@@ -146,7 +146,7 @@ def test_logistic_regression_against_direct_optimum():
 
 def test_code_origin_moves_only_the_intercept():
     y, x = simulated_regression()
-    one, zero = (inference.logistic_regression(y, x - k, "abc").estimate for k in (0, 1))
+    one, zero = (regression.logistic_regression(y, x - k, "abc").estimate for k in (0, 1))
     assert one[1:] == pytest.approx(zero[1:])
     assert zero[0] - one[0] == pytest.approx(one[1:].sum())
 
@@ -154,26 +154,26 @@ def test_code_origin_moves_only_the_intercept():
 def test_logistic_regression_refuses_bad_input():
     y, x = simulated_regression(60)
     with pytest.raises(ValueError, match="outcome takes the values"):
-        inference.logistic_regression(y + 1, x, "abc")
+        regression.logistic_regression(y + 1, x, "abc")
     with pytest.raises(ValueError, match="outcome is 1 in all 60"):
-        inference.logistic_regression(np.ones(60), x, "abc")
+        regression.logistic_regression(np.ones(60), x, "abc")
     with pytest.raises(ValueError, match="no records"):
-        inference.logistic_regression(np.zeros(0), np.zeros((0, 1)), "a")
+        regression.logistic_regression(np.zeros(0), np.zeros((0, 1)), "a")
     with pytest.raises(ValueError, match="shape"):
-        inference.logistic_regression(y, x, "ab")
+        regression.logistic_regression(y, x, "ab")
     with pytest.raises(ValueError, match="names has 'Intercept'"):
-        inference.logistic_regression(y, x, ["a", "Intercept", "c"])
+        regression.logistic_regression(y, x, ["a", "Intercept", "c"])
     with pytest.raises(ValueError, match="b is the same"):
-        inference.logistic_regression(y, x * [1, 0, 1], "abc")
+        regression.logistic_regression(y, x * [1, 0, 1], "abc")
     with pytest.raises(ValueError, match="dependent"):
-        inference.logistic_regression(y, np.column_stack([x, x.sum(axis=1)]), "abcd")
+        regression.logistic_regression(y, np.column_stack([x, x.sum(axis=1)]), "abcd")
 
 
 @pytest.mark.parametrize("cut", [2.5, 3.5])
 def test_separation_is_an_error(cut):
     _, x = simulated_regression(200)
     with pytest.raises(ValueError, match=r"separate the outcome \(through .*b\)"):
-        inference.logistic_regression(x[:, 1] > cut, x, "abc")
+        regression.logistic_regression(x[:, 1] > cut, x, "abc")
 
 
 def test_quasi_separation_is_an_error():
@@ -181,14 +181,14 @@ def test_quasi_separation_is_an_error():
     # No event where b is 4, anything elsewhere: complete separation does not hold.
     only_b = (x[:, 1:2] == 4).astype(float)
     with pytest.raises(ValueError, match="separate the outcome"):
-        inference.logistic_regression(y & (x[:, 1] < 4), only_b, "b")
+        regression.logistic_regression(y & (x[:, 1] < 4), only_b, "b")
 
 
 def test_coefficients_table():
     y, x = simulated_regression(1000)
-    original = inference.logistic_regression(y, x, "abc")
+    original = regression.logistic_regression(y, x, "abc")
     releases = [simulated_regression(1000, seed) for seed in range(10, 15)]
-    synthetic = [inference.logistic_regression(y, x, "abc") for y, x in releases]
+    synthetic = [regression.logistic_regression(y, x, "abc") for y, x in releases]
     table = inference.coefficients(original, synthetic)
     combined = inference.combine(
         [fit.estimate for fit in synthetic], [fit.standard_error**2 for fit in synthetic]
@@ -207,7 +207,7 @@ def test_coefficients_table():
 
 def test_coefficients_overlap_is_one_for_equal_and_negative_for_distant_intervals():
     def fit(estimates):
-        return inference.Regression(("Intercept", "a"), np.array(estimates), np.ones(2), 100)
+        return regression.Regression(("Intercept", "a"), np.array(estimates), np.ones(2), 100)
 
     # Estimates 0 and +-1 have b = 1 and T = 1/3 for m = 3; equal ones the adjusted T = u-bar = 1.
     table = inference.coefficients(fit([0.0, 0.0]), [fit([0.0, 20.0])] * 3)
@@ -217,10 +217,10 @@ def test_coefficients_overlap_is_one_for_equal_and_negative_for_distant_interval
 
 def test_coefficients_refuses_mixed_fits():
     y, x = simulated_regression(300)
-    original = inference.logistic_regression(y, x, "abc")
+    original = regression.logistic_regression(y, x, "abc")
     with pytest.raises(ValueError, match="terms"):
-        inference.coefficients(original, [inference.logistic_regression(y, x, "abd")] * 2)
-    smaller = inference.logistic_regression(y[:200], x[:200], "abc")
+        inference.coefficients(original, [regression.logistic_regression(y, x, "abd")] * 2)
+    smaller = regression.logistic_regression(y[:200], x[:200], "abc")
     with pytest.raises(ValueError, match="one size"):
         inference.coefficients(original, [original, smaller])
 
@@ -237,7 +237,7 @@ def acs_adults():
 def test_table_2_on_real_records():
     adults = acs_adults()
     names = ["SEX", "MIL", "MIG", "SCH", "RACE1P", "LANX"]
-    fit = inference.logistic_regression(adults["DIS"] == 2, adults[names], names)
+    fit = regression.logistic_regression(adults["DIS"] == 2, adults[names], names)
     printed = np.array([-0.250, 0.239, 0.049, 1.090, -0.078, -1.096])
     # Another year and sample; the sign of every effect beyond two standard errors is the paper's.
     clear = np.abs(fit.estimate[1:]) > 2 * fit.standard_error[1:]
@@ -253,7 +253,7 @@ def test_joint_distribution_counts():
 
 
 def test_joint_distribution_refuses_a_code_outside_the_levels():
-    with pytest.raises(ValueError, match="invalid entry"):
+    with pytest.raises(ValueError, match="column 1 of codes runs from 0 to 3"):
         inference.joint_distribution(np.array([[0, 3], [1, 0]]), [2, 3], 0, 1)
 
 

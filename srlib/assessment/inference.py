@@ -15,11 +15,10 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ive
 
+from srlib.assessment.regression import Regression, logistic_regression  # noqa: F401
 from srlib.data.codes import cell_numbers
-from srlib.threads import one_blas_thread
 
 Reference = Literal["normal", "t"]
-INTERCEPT = "Intercept"
 
 
 @dataclass(frozen=True)
@@ -153,117 +152,6 @@ def combine(estimates: ArrayLike, variances: ArrayLike, size_ratio: float = 1.0)
         df=np.where(adjusted, m - 1.0, df),
         adjusted=adjusted,
     )
-
-
-@dataclass(frozen=True)
-class Regression:
-    """A fitted logistic regression; arrays are (n_terms,), the intercept first.
-
-    Attributes
-    ----------
-    terms : tuple of str
-        ``"Intercept"`` and the names of the predictors.
-    estimate, standard_error : ndarray of float
-        Maximum likelihood estimates and their standard errors from the observed information.
-    n_records : int
-        Records that it was fitted to.
-    """
-
-    terms: tuple[str, ...]
-    estimate: NDArray[np.float64]
-    standard_error: NDArray[np.float64]
-    n_records: int
-
-
-@one_blas_thread
-def logistic_regression(
-    outcome: ArrayLike, predictors: ArrayLike, names: Sequence[str]
-) -> Regression:
-    """Logistic regression by maximum likelihood, predictors entering as numbers.
-
-    Table 2 of Hu, Reiter and Wang (2014) has the signs of the probability of DIS = 2, no
-    disability, with every predictor's code (1, 2, ...) as a number. Where the codes start
-    matters to the intercept alone.
-
-    Parameters
-    ----------
-    outcome : array_like
-        (n,) bool or 0/1: whether the event happened.
-    predictors : array_like of float
-        (n, n_predictors).
-    names : sequence of str
-        Names of the predictors, (n_predictors,).
-
-    Returns
-    -------
-    Regression
-        Estimates and standard errors, the intercept first.
-
-    Raises
-    ------
-    ValueError
-        If a predictor is called as the intercept is, if the outcome is not binary or has one value
-        only, if a predictor is constant or a combination of others, or if the predictors separate
-        the outcome, so that no finite estimate exists.
-    RuntimeError
-        If the maximisation does not converge all the same.
-    """
-    import statsmodels.api as sm
-
-    y = np.asarray(outcome)
-    x = np.asarray(predictors, dtype=float)
-    if y.ndim != 1 or x.ndim != 2 or len(y) != len(x) or x.shape[1] != len(names):
-        raise ValueError(
-            f"outcome has shape {y.shape}, predictors {x.shape} and names {len(names)}; they "
-            "must be (n,), (n, n_predictors) and n_predictors"
-        )
-    if INTERCEPT in names:
-        raise ValueError(f"names has {INTERCEPT!r}, the name of the constant; rename the predictor")
-    if not np.isin(y, (0, 1)).all():
-        raise ValueError(f"outcome takes the values {np.unique(y)[:6]}; it must be 0 or 1")
-    y = y.astype(float)
-    if not 0 < y.sum() < len(y):
-        raise ValueError(
-            f"outcome is {y[0]:.0f} in all {len(y)} records; both values must occur"
-            if len(y)
-            else "outcome has no records"
-        )
-    design = np.column_stack([np.ones(len(y)), x])
-    terms = (INTERCEPT, *names)
-    if np.linalg.matrix_rank(design) < design.shape[1]:
-        constant = [name for name, column in zip(names, x.T, strict=True) if np.ptp(column) == 0]
-        raise ValueError(
-            "predictors are linearly dependent"
-            + (f": {', '.join(constant)} is the same in all records" if constant else "")
-        )
-    if separating := _separating_terms(y, design, terms):
-        raise ValueError(
-            f"predictors separate the outcome (through {', '.join(separating)}); the maximum "
-            "likelihood estimate is infinite"
-        )
-    fit = sm.Logit(y, design).fit(disp=0, maxiter=100, warn_convergence=False)
-    if not fit.mle_retvals["converged"] or not np.isfinite(fit.bse).all():
-        raise RuntimeError("the logistic regression did not converge in 100 Newton steps")
-    return Regression(terms, np.asarray(fit.params), np.asarray(fit.bse), len(y))
-
-
-def _separating_terms(
-    y: NDArray[np.float64], design: NDArray[np.float64], terms: Sequence[str]
-) -> list[str]:
-    """Terms of a direction in which the likelihood never falls; empty if there is none.
-
-    Albert and Anderson (1984): the estimate is finite unless some b other than 0 has
-    s_i x_i b >= 0 for every record, s_i = 1 for an event and -1 otherwise. The linear programme
-    that maximises the sum of these products in a box has the optimum 0 exactly then.
-    """
-    from scipy.optimize import linprog
-
-    # Records with the same values and outcome repeat a constraint.
-    signed = np.unique((2 * y - 1)[:, None] * design / np.abs(design).max(axis=0), axis=0)
-    best = linprog(-signed.mean(axis=0), A_ub=-signed, b_ub=np.zeros(len(signed)), bounds=(-1, 1))
-    if -best.fun < 1e-9:
-        return []
-    return [term for term, slope in zip(terms, best.x, strict=True) if abs(slope) > 1e-9]
 
 
 def coefficients(

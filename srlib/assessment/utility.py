@@ -18,7 +18,7 @@ the uncertainty of its parameters as well, such as draws from a posterior predic
 or a fresh sample of the population, differs by the sampling of both tables.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
 
@@ -27,14 +27,12 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import special
 
-from srlib.assessment.inference import Regression
 from srlib.assessment.matching import over_releases
+from srlib.assessment.regression import Regression, indicators, least_squares, propensity_scores
 from srlib.data.codes import Codes, distinct
 from srlib.threads import one_blas_thread
 
 TIE = 3.0  # a difference of fewer of its errors is none
-
-_BLOCK = 1 << 14  # rows of a design matrix that are held at once
 
 
 def margins(
@@ -151,8 +149,8 @@ def propensity(
         counts_released = np.bincount(inverse[len(original) :], minlength=len(combination))
         total, n = counts + counts_released, len(inverse)
         share = len(released) / n
-        terms = _terms(n_levels, interactions)
-        fitted, rank = _propensity_scores(combination, terms, total, counts_released)
+        terms = indicators(n_levels, interactions)
+        fitted, rank = propensity_scores(combination, terms, total, counts_released)
         value = float(total @ (fitted - share) ** 2 / n)
         scale = (1 - share) ** 2 * share / n
         df = rank - 1
@@ -294,7 +292,7 @@ def interval_overlap(
     chosen = [(k, code) for k in predictors for code in range(len(labels[k])) if code != usual[k]]
     terms = [f"{names[k]}: {labels[k][code]}" for k, code in chosen]
     fits = [
-        _least_squares(codes, chosen, codes[:, outcome] == usual[outcome], terms)
+        least_squares(codes, chosen, codes[:, outcome] == usual[outcome], terms)
         for codes in (original, *synthetic)
     ]
     first, *others = fits
@@ -335,94 +333,3 @@ def _expected_overlap(ratio: float, quantile: float) -> float:
     beyond = spare * (2 * special.ndtr(z) - 1) - 2 * ratio * density
     common = (width + other) / 2 - ratio * np.sqrt(2 / np.pi) - beyond
     return float((common / width + common / other) / 2)
-
-
-# ---------------------------------------------------------------------------- design matrices
-
-
-def _terms(n_levels: Sequence[int], interactions: bool) -> NDArray[np.int64]:
-    """Indicators of the levels but each variable's first, and products of two of them.
-
-    (n_terms, 2, 2): a record has a term if both (variable, level) pairs are its own; those of a
-    single variable name one pair twice.
-    """
-    single = [(k, level) for k, n in enumerate(n_levels) for level in range(1, int(n))]
-    pairs = [(a, b) for a, b in combinations(single, 2) if a[0] != b[0]] if interactions else []
-    return np.array([(term, term) for term in single] + pairs, dtype=np.int64).reshape(-1, 2, 2)
-
-
-def _design(codes: Codes, terms: NDArray[np.int64]) -> Iterator[tuple[slice, NDArray[np.float64]]]:
-    """The design matrix, a column of ones first, some rows at a time."""
-    (variable_a, level_a), (variable_b, level_b) = terms.transpose(1, 2, 0)
-    for start in range(0, len(codes), _BLOCK):
-        rows = slice(start, start + _BLOCK)
-        has = (codes[rows][:, variable_a] == level_a) & (codes[rows][:, variable_b] == level_b)
-        yield rows, np.column_stack([np.ones(len(has)), has])
-
-
-def _null_space(gram: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Directions of the coefficients that no record tells anything about, (n, n - rank)."""
-    values, vectors = np.linalg.eigh(gram)
-    return vectors[:, values <= 1e-10 * values[-1]]
-
-
-def _propensity_scores(
-    codes: Codes, terms: NDArray[np.int64], total: NDArray[np.int64], events: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], int]:
-    """Fitted probabilities of a logistic regression on counts, and the rank of its design.
-
-    Coefficients go to infinity where a level occurs in one table only; fitted probabilities do
-    not mind.
-    """
-    gram = np.add.reduce([x.T @ x for _, x in _design(codes, terms)])
-    terms = terms[np.diag(gram)[1:] > 0]
-    rank = len(gram) - _null_space(gram).shape[1]
-    beta = np.zeros(len(terms) + 1)
-    beta[0] = special.logit(events.sum() / total.sum())
-
-    def evaluated(beta: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
-        score = np.concatenate([x @ beta for _, x in _design(codes, terms)])
-        log_likelihood = events @ score - total @ np.logaddexp(0.0, score)
-        return special.expit(score), log_likelihood
-
-    ridge = 1e-10 * total.sum() * np.eye(len(beta))
-    fitted, reached = evaluated(beta)
-    for _ in range(100):
-        information, gradient = np.zeros((beta.size, beta.size)), np.zeros(beta.size)
-        for rows, x in _design(codes, terms):
-            p = fitted[rows]
-            information += (x * (total[rows] * p * (1 - p))[:, None]).T @ x
-            gradient += x.T @ (events[rows] - total[rows] * p)
-        # The ridge keeps a step finite in directions that no record tells anything about.
-        step = np.linalg.solve(information + ridge, gradient)
-        after, value = evaluated(beta + step)
-        while value < reached - 1e-9 * abs(reached):  # a Newton step may be too long
-            step = step / 2
-            after, value = evaluated(beta + step)
-        change = np.abs(after - fitted).max()
-        beta, fitted, reached = beta + step, after, value
-        if change < 1e-6:
-            return fitted, rank
-    raise RuntimeError("the logistic regression did not converge in 100 Newton steps")
-
-
-def _least_squares(
-    codes: Codes, chosen: Sequence[tuple[int, int]], y: NDArray[np.bool_], names: Sequence[str]
-) -> Regression:
-    """Linear regression on indicators; NaN for coefficients that the records do not determine."""
-    terms = np.array([(term, term) for term in chosen], dtype=np.int64).reshape(-1, 2, 2)
-    gram = np.add.reduce([x.T @ x for _, x in _design(codes, terms)])
-    moments = np.add.reduce([x.T @ y[rows] for rows, x in _design(codes, terms)])
-    inverse = np.linalg.pinv(gram, rcond=1e-10, hermitian=True)
-    estimate, null = inverse @ moments, _null_space(gram)
-    left_over = y.sum() - estimate @ moments
-    df = len(y) - len(gram) + null.shape[1]
-    # A perfect fit has no standard errors, and coefficients with a part in the null space no value.
-    variance = left_over / df if df > 0 and left_over > 1e-9 * len(y) else np.nan
-    known = (null**2).sum(axis=1) < 1e-8
-    return Regression(
-        ("Intercept", *names),
-        np.where(known, estimate, np.nan),
-        np.sqrt(np.where(known, variance * np.diag(inverse), np.nan)),
-        len(y),
-    )
