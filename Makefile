@@ -23,14 +23,18 @@ papers: outputs/.papers
 PUBLISHED := $(patsubst params/%/published.yaml,%,$(wildcard params/*/published.yaml))
 PAPERS := hu_reiter_wang $(filter-out hu_reiter_wang,$(PUBLISHED))
 
-outputs/.papers: $(READY) $(wildcard notebooks/*.py params/*/published.yaml srlib/* srlib/*/*)
+# What results come from: a change of the runner, of a chart or of a page makes nothing anew.
+METHODS := $(shell find srlib -name '*.py' -o -name '*.csv' -o -name '*.txt')
+METHODS := $(filter-out srlib/runner/% srlib/charts/% srlib/__main__.py,$(METHODS))
+
+outputs/.papers: $(READY) $(METHODS) $(wildcard notebooks/*.py params/*/published.yaml)
 	$(BIN)/srlib run $(PAPERS) --profile published --jobs 2
 	@touch $@
 
 # Notebooks without a published profile run at their defaults.
 COMPANIONS := $(filter-out $(PUBLISHED),$(patsubst notebooks/%.py,%,$(wildcard notebooks/*.py)))
 
-outputs/.companions: $(READY) $(wildcard notebooks/*.py srlib/* srlib/*/*)
+outputs/.companions: $(READY) $(METHODS) $(wildcard notebooks/*.py)
 	$(BIN)/srlib run $(COMPANIONS)
 	@touch $@
 
@@ -41,6 +45,7 @@ test: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo --no-cache
 	$(BIN)/python -m pytest -n 2 --dist loadfile --nbval --nbval-current-env tests notebooks
 
 build: $(READY)
@@ -53,8 +58,8 @@ lab: $(READY)
 	$(BIN)/jupyter lab notebooks
 
 lock:
-	uv pip compile --universal --no-annotate --no-header --no-emit-index-url \
-	    --no-emit-find-links --extra dev --extra cluster --quiet --upgrade pyproject.toml -o requirements.lock
+	uv pip compile --universal --python-version 3.12 --no-annotate --no-header --no-emit-index-url \
+	    --no-emit-find-links --extra dev --quiet --upgrade pyproject.toml -o requirements.lock
 
 clean:
 	rm -rf $(VENV) outputs/*/ outputs/.papers outputs/.companions

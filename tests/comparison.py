@@ -40,8 +40,6 @@ NUMBER = re.compile(
 # What outputs are computed and written with.
 COMPUTING = (
     "altair",
-    "arviz",
-    "arviz-base",
     "arviz-stats",
     "llvmlite",
     "numba",

@@ -1,36 +1,105 @@
-"""One list of dependencies, told three times."""
+"""What is declared of the package: extras, versions, and what runs with the core alone."""
 
 import ast
 import importlib.metadata
 import re
+import subprocess
 import sys
 import tomllib
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
+import pytest
 import yaml
+
+# Modules of an environment with the core alone: what nothing below the runner and charts may need.
+WITH_THE_CORE = """
+import importlib, pkgutil, sys
+from importlib.abc import MetaPathFinder
+
+class NotInstalled(MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in {blocked}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+sys.meta_path.insert(0, NotInstalled())
+import srlib
+"""
+METHODS = """
+for found in pkgutil.walk_packages(srlib.__path__, "srlib."):
+    if found.name.split(".")[1] not in {"__main__", "runner", "charts", "shipped"}:
+        importlib.import_module(found.name)
+        print(found.name)
+"""
 
 
 def name(requirement: str) -> str:
     return re.split(r"[^\w.-]", requirement.strip(), maxsplit=1)[0].lower().replace("_", "-")
 
 
-def direct(root: Path) -> dict[str, str]:
-    """Requirements by name, but for what only machines with a CUDA device can use."""
-    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    extras = {k: v for k, v in project["optional-dependencies"].items() if k != "cuda"}
-    listed = [*project["dependencies"], *(r for extra in extras.values() for r in extra)]
-    return {name(requirement): requirement.replace(" ", "") for requirement in listed}
+@pytest.fixture(scope="module")
+def project(root: Path) -> dict[str, Any]:
+    return tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
-def test_lock_has_plain_lines_and_every_direct_dependency(root: Path) -> None:
-    lines = (root / "requirements.lock").read_text(encoding="utf-8").splitlines()
-    plain = re.compile(r"[a-z0-9][a-z0-9._-]*==[\w.+!-]+( ; .+)?")
-    assert [line for line in lines if not plain.fullmatch(line)] == []
-    assert set(direct(root)) - {line.split("==")[0] for line in lines} == set()
+def direct(project: dict[str, Any]) -> set[str]:
+    """Names of requirements, but for what only machines with a CUDA device can use."""
+    extras = chain.from_iterable(project["optional-dependencies"].values())
+    listed = {name(requirement) for requirement in [*project["dependencies"], *extras]}
+    return listed - {"srlib", "cupy-cuda12x"}
 
 
-def test_what_the_library_imports_is_declared(root: Path) -> None:
-    distributions = importlib.metadata.packages_distributions()
+def modules(names: set[str]) -> set[str]:
+    """Modules that installed distributions bring, at the top level."""
+    found = importlib.metadata.packages_distributions()
+    return {module for module, given in found.items() if {name(one) for one in given} & names}
+
+
+def core(project: dict[str, Any]) -> set[str]:
+    """Distributions that come with the core: its requirements and theirs."""
+    found: set[str] = set()
+    open_ = {name(requirement) for requirement in project["dependencies"]}
+    while open_:
+        one = open_.pop()
+        found.add(one)
+        try:
+            required = importlib.metadata.requires(one) or []
+        except importlib.metadata.PackageNotFoundError:  # of another system
+            continue
+        open_ |= {name(r) for r in required if "extra ==" not in r} - found
+    return found
+
+
+def with_the_core(project: dict[str, Any], code: str) -> subprocess.CompletedProcess[str]:
+    """Run code where everything that does not come with the core is missing."""
+    installed = {name(d.name) for d in importlib.metadata.distributions()}
+    others = installed - core(project) - {"srlib", "pip", "setuptools"}
+    blocked = modules(others) - modules(core(project)) - {"srlib"}
+    assert {"altair", "click", "papermill", "xarray", "distributed", "pytest"} <= blocked
+    code = WITH_THE_CORE.format(blocked=blocked) + code
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+
+
+def test_the_core_alone_has_every_method(project: dict[str, Any], root: Path) -> None:
+    done = with_the_core(project, METHODS)
+    assert done.returncode == 0, done.stderr
+    imported = set(done.stdout.split())
+    floors = {name for name in imported if name.count(".") == 1}
+    here = {path.stem for path in (root / "srlib").iterdir() if path.suffix in ("", ".py")}
+    above = {"__init__", "__main__", "__pycache__", "runner", "charts"}
+    assert {floor.removeprefix("srlib.") for floor in floors} == here - above
+
+
+def test_the_command_says_which_extra_it_needs(project: dict[str, Any]) -> None:
+    done = with_the_core(project, "from srlib.__main__ import main\nmain()")
+    assert done.returncode == 1
+    assert done.stderr == (
+        'srlib: the command needs click, which is not installed: pip install "srlib[notebooks]"\n'
+    )
+
+
+def test_what_the_library_imports_is_declared(project: dict[str, Any], root: Path) -> None:
     imported = set()
     for file in root.glob("srlib/**/*.py"):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
@@ -39,36 +108,18 @@ def test_what_the_library_imports_is_declared(root: Path) -> None:
             elif isinstance(node, ast.ImportFrom) and node.module:
                 imported.add(node.module.split(".")[0])
     outside = imported - sys.stdlib_module_names - {"srlib"}
-    declared = set(direct(root)) | {"arviz-stats", "arviz-base", "xarray"}  # arviz is made of these
-    assert {m for m in outside if not {name(d) for d in distributions[m]} & declared} == set()
+    assert outside - modules(direct(project)) == set()
 
 
-def test_python_is_pinned_for_those_who_choose_by_file(root: Path) -> None:
-    assert (root / ".python-version").read_text(encoding="utf-8").strip() == "3.13"
+def test_lock_has_plain_lines_and_every_direct_dependency(
+    project: dict[str, Any], root: Path
+) -> None:
+    lines = (root / "requirements.lock").read_text(encoding="utf-8").splitlines()
+    plain = re.compile(r"[a-z0-9][a-z0-9._-]*==[\w.+!-]+( ; .+)?")
+    assert [line for line in lines if not plain.fullmatch(line)] == []
+    assert direct(project) - {line.split("==")[0] for line in lines} == set()
 
 
-def test_binder_has_the_pinned_python_the_lock_and_the_library(root: Path) -> None:
-    environment = yaml.safe_load((root / "environment.yml").read_text(encoding="utf-8"))
-    pinned = (root / ".python-version").read_text(encoding="utf-8").strip()
-    of_pip = ["-r requirements.lock", "notebook", "-e ."]
-    assert environment["dependencies"] == [f"python={pinned}", "pip", {"pip": of_pip}]
-
-
-def test_workflows_run_what_make_test_runs(root: Path) -> None:
-    makefile = (root / "Makefile").read_text(encoding="utf-8")
-    recipe = re.search(r"^test:.*\n((?:\t.+\n)+)", makefile, re.MULTILINE)
-    assert recipe
-    commands = [
-        line.strip().removeprefix("$(BIN)/").removeprefix("python -m ")
-        for line in recipe[1].splitlines()
-    ]
-    workflow = yaml.safe_load((root / ".github/workflows/tests.yml").read_text(encoding="utf-8"))
-    (job,) = workflow["jobs"].values()
-    assert len(job["strategy"]["matrix"]["os"]) == 3
-    run = [line for step in job["steps"] for line in step.get("run", "").splitlines()]
-    assert [c for c in commands if f"python -m {c}" not in run] == []
-
-
-def test_ci_calls_the_test_command_of_the_readme(root: Path) -> None:
-    assert "make test" in (root / ".ci/run").read_text(encoding="utf-8")
-    assert "make test" in (root / "README.md").read_text(encoding="utf-8")
+def test_citation_has_the_version_of_the_package(project: dict[str, Any], root: Path) -> None:
+    citation = yaml.safe_load((root / "CITATION.cff").read_text(encoding="utf-8"))
+    assert citation["version"] == project["version"]

@@ -413,7 +413,7 @@ def source_hash(text: bytes) -> str:
     command moves no number.
     """
     library = Path(__file__).parents[1]
-    elsewhere = {"__pycache__", "charts", "runner", SHIPPED.name}
+    elsewhere = {"__main__.py", "__pycache__", "charts", "runner", SHIPPED.name}
     files = [
         file
         for file in library.rglob("*")
@@ -429,10 +429,12 @@ def source_hash(text: bytes) -> str:
 
 
 def _versions() -> dict[str, str]:
-    """Return the versions of Python, of the library and of its direct dependencies."""
+    """Return the versions of Python, of the library and of all that runs need."""
     required = importlib.metadata.requires("srlib") or []
-    names = [re.split(r"[^\w.-]", r, maxsplit=1)[0] for r in required if "extra ==" not in r]
-    versions = {name: importlib.metadata.version(name) for name in ["srlib", *names]}
+    others = re.compile("extra == .(?!charts|notebooks)")  # the command runs with these two
+    listed = [re.split(r"[^\w.-]", r, maxsplit=1)[0] for r in required if not others.search(r)]
+    names = dict.fromkeys(["srlib", *listed])
+    versions = {name: importlib.metadata.version(name) for name in names}
     return {"python": platform.python_version()} | versions
 
 
