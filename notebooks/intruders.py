@@ -103,7 +103,7 @@ from srlib.data import distinct, microdata
 from srlib.data.schema import Schema
 from srlib.display import callout, show
 from srlib.mechanism import acceptance
-from srlib.mechanism.core import posterior
+from srlib.mechanism.bayes import posterior
 from srlib.mechanism.families import beta_binomial
 from srlib.papers import claims
 from srlib.risk import intruders

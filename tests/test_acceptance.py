@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from srlib import mechanism
 from srlib.mechanism import acceptance
-from srlib.mechanism import core as mechanism
 from srlib.mechanism.acceptance import Rule
 from srlib.mechanism.families import bernoulli_plugin, bernoulli_plugin_alpha
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from srlib.mechanism import families as synthesizers
+from srlib import mechanism
 from srlib.mechanism.core import change_one
 from srlib.papers import charest
 from srlib.papers.ledger import ledger, printed
@@ -24,7 +24,7 @@ def score_functions() -> pd.DataFrame:
     predictive = np.exp(scores["log P"][30])
     return pd.DataFrame(
         {"score": name, "convention": "as printed"}
-        | charest.row_of_table_1(synthesizers.gibbs(score, 0.5, change_one(50)), 30, predictive)
+        | charest.row_of_table_1(mechanism.gibbs(score, 0.5, change_one(50)), 30, predictive)
         for name, score in scores.items()
     )
 
@@ -55,8 +55,8 @@ def test_calibrated_distances() -> None:
     counts = np.arange(51)
     found = {}
     for name, score in charest.binary_scores(50, 1.0).items():
-        rate = synthesizers.exact_rate(score, 0.5, change_one(50))
-        made = synthesizers.gibbs(score, rate, change_one(50))
+        rate = mechanism.exact_rate(score, 0.5, change_one(50))
+        made = mechanism.gibbs(score, rate, change_one(50))
         found[name] = round(float(np.exp(made.row(30)) @ np.abs(counts - 30)), 2)
     assert found == {"-|d - r|": 3.07, "P": 12.85, "log P": 8.15}
 

@@ -12,10 +12,9 @@ import pandas as pd
 import pytest
 import vl_convert
 
-from srlib import diagnostics
+from srlib import diagnostics, mechanism
 from srlib.charts import core as charts
 from srlib.mechanism import acceptance
-from srlib.mechanism import families as synthesizers
 from srlib.papers import readings
 
 HOSTILE = "<script>alert('&')</script>"
@@ -139,7 +138,7 @@ def offending(*log_ratios):
 def tables(n, *names):
     """Tables of counts at three epsilons, of one mechanism or of several names for it."""
     made = [
-        readings.entries(synthesizers.private_plugin(e, n, n)).assign(epsilon=e, mechanism=name)
+        readings.entries(mechanism.private_plugin(e, n, n)).assign(epsilon=e, mechanism=name)
         for name in names
         for e in (1.0, 2.0, 3.0)
     ]

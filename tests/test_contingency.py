@@ -7,11 +7,11 @@ import pytest
 from scipy.special import logsumexp
 from scipy.stats import chi2, multinomial
 
+from srlib import mechanism
 from srlib.mechanism import contingency
-from srlib.mechanism import families as synthesizers
 from srlib.mechanism.core import change_one_record
 
-TABLES = synthesizers.compositions(5, 4)
+TABLES = mechanism.compositions(5, 4)
 
 
 def test_distances_by_hand() -> None:
@@ -57,7 +57,7 @@ def test_predictive_from_dirichlet_draws_is_the_dirichlet_multinomial() -> None:
     cells = np.log(rng.dirichlet(data + 1.0, 40_000))
     found, mcse = contingency.log_predictive(cells, TABLES)
     row = int(np.flatnonzero((data == TABLES).all(axis=1))[0])
-    exact = synthesizers.dirichlet_multinomial(5, 5, [1.0] * 4).row(row)
+    exact = mechanism.dirichlet_multinomial(5, 5, [1.0] * 4).row(row)
     assert (np.abs(found - exact) < 5 * mcse).all()
 
 
@@ -146,10 +146,10 @@ def test_error_of_an_estimated_score_is_the_spread_of_its_estimates() -> None:
 
 def test_epsilon_along_the_walk() -> None:
     """From the data it is infinite until every table can be reached; both ends meet the target."""
-    tables = synthesizers.compositions(3, 3)
+    tables = mechanism.compositions(3, 3)
     pairs = change_one_record(tables)
-    score = synthesizers.dirichlet_multinomial(3, 3, [1.0] * 3).block(*[np.arange(10)] * 2)
-    rate = synthesizers.exact_rate(score, 1.0, pairs)
+    score = mechanism.dirichlet_multinomial(3, 3, [1.0] * 3).block(*[np.arange(10)] * 2)
+    rate = mechanism.exact_rate(score, 1.0, pairs)
     by_step = contingency.epsilon_by_step(rate * score, tables, 9)
     assert by_step[1]["start at the data"] == by_step[2]["start at the data"] == np.inf
     assert np.isfinite(by_step[4]["start at the data"])

@@ -9,7 +9,7 @@ from enumeration import exact_log_risk
 from numpy.typing import NDArray
 
 from srlib.dpmpm.core import Draws, Prior, cell_log_prob, sample_posterior
-from srlib.mechanism.core import posterior, rank
+from srlib.mechanism.bayes import posterior, rank
 from srlib.risk import estimators as disclosure
 
 

@@ -9,7 +9,7 @@ import xarray as xr
 from scipy import stats
 
 from srlib.mechanism import edp
-from srlib.mechanism.core import conditional_epsilon
+from srlib.mechanism.privacy import conditional_epsilon
 
 
 def beta(x: float, n: int) -> Any:

@@ -7,17 +7,16 @@ import pytest
 from enumeration import all_cells, exact_log_risk
 from enumeration import log_marginal_likelihood as by_allocations
 
+from srlib import mechanism
 from srlib.dpmpm import exact as enumerated
 from srlib.dpmpm.core import Prior
-from srlib.mechanism import core as mechanism
-from srlib.mechanism import families as synthesizers
 
 
 @pytest.mark.parametrize(("n_levels", "n_classes"), [((2,), 1), ((2,), 3), ((3,), 2), ((2, 2), 2)])
 def test_marginal_likelihood_by_all_allocations(n_levels, n_classes):
     prior, cells = Prior(0.7, 0.4, 1.3), all_cells(n_levels)
     found = enumerated.log_marginal_likelihood(3, n_levels, n_classes, prior)
-    tables = synthesizers.compositions(3, len(cells))
+    tables = mechanism.compositions(3, len(cells))
     expected = [
         by_allocations(np.repeat(cells, t, axis=0), n_levels, n_classes, prior) for t in tables
     ]
@@ -37,7 +36,7 @@ def test_the_papers_prior_reaches_far_down():
 
 def test_one_class_is_the_dirichlet_multinomial():
     table = enumerated.dpmpm(4, 3, (3,), 1, Prior(concentration=0.6))
-    known = synthesizers.dirichlet_multinomial(4, 3, [0.6] * 3)
+    known = mechanism.dirichlet_multinomial(4, 3, [0.6] * 3)
     every = np.arange(table.n_inputs), np.arange(table.n_outputs)
     np.testing.assert_allclose(table.block(*every), known.block(*every), atol=1e-12)
     assert table.inputs == known.inputs

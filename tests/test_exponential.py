@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom, chi2
 
+from srlib import mechanism
 from srlib.mechanism import audit
-from srlib.mechanism import core as mechanism
-from srlib.mechanism import families as synthesizers
-from srlib.mechanism.core import change_one, exact_epsilon
-from srlib.mechanism.families import exponential, gibbs, permute_and_flip, sensitivity
+from srlib.mechanism.core import change_one
+from srlib.mechanism.privacy import exact_epsilon
+from srlib.mechanism.scores import exponential, gibbs, permute_and_flip, sensitivity
 
 PATH = change_one(3)
 SCORE = np.array([[0.0, 1.0, 3.0], [1.0, 0.5, 2.0], [4.0, 0.0, 1.0], [2.0, 2.0, -1.0]])
@@ -42,11 +42,11 @@ def test_budget_is_kept_and_can_be_spent(seed: int, epsilon: float) -> None:
     score = np.random.default_rng(seed).normal(size=(4, 6))
     assert exact_epsilon(exponential(score, epsilon, PATH)).value <= epsilon * (1 + 1e-9)
     assert exact_epsilon(permute_and_flip(score, epsilon, PATH)).value <= epsilon * (1 + 1e-9)
-    rate = synthesizers.exact_rate(score, epsilon, PATH)
+    rate = mechanism.exact_rate(score, epsilon, PATH)
     assert exact_epsilon(gibbs(score, rate, PATH)).value == pytest.approx(epsilon, rel=1e-9)
     assert rate >= epsilon / (2 * sensitivity(score, PATH)) * (1 - 1e-12)
     base = np.random.default_rng(seed + 1).gamma(1.0, size=6) + 0.01
-    rate = synthesizers.exact_rate(score, epsilon, PATH, base_measure=base)
+    rate = mechanism.exact_rate(score, epsilon, PATH, base_measure=base)
     spent = exact_epsilon(gibbs(score, rate, PATH, base_measure=base)).value
     assert spent == pytest.approx(epsilon, rel=1e-9)
 
@@ -95,14 +95,14 @@ def test_dirichlet_multinomial_condition_is_necessary_and_sufficient(
     epsilon = 0.9
     least = n_s / np.expm1(epsilon)
     for factors in itertools.product((0.98, 1.0, 3.0), repeat=cells):
-        table = synthesizers.dirichlet_multinomial(n, n_s, least * np.array(factors))
+        table = mechanism.dirichlet_multinomial(n, n_s, least * np.array(factors))
         private = exact_epsilon(table).value <= epsilon * (1 + 1e-9)
         assert private == (min(factors) >= 1)
 
 
 @pytest.mark.parametrize("gamma", [0.4, 1.0, 7.0])
 def test_sensitivity_of_log_p_is_the_epsilon_of_sampling_from_p(gamma: float) -> None:
-    table = synthesizers.beta_binomial(12, 12, gamma)
+    table = mechanism.beta_binomial(12, 12, gamma)
     score = table.block(np.arange(13), np.arange(13))
     found = sensitivity(score, change_one(12))
     assert found == pytest.approx(np.log1p(12 / gamma))
@@ -156,10 +156,10 @@ def test_audits_of_a_table_stay_below_its_epsilon() -> None:
 
 
 def test_apportioned_counts() -> None:
-    assert synthesizers.apportion([5, 5, 5, 5], 20).tolist() == [5, 5, 5, 5]
-    assert synthesizers.apportion([1, 1, 1], 5).tolist() == [2, 2, 1]
-    assert synthesizers.apportion([17, 1, 1, 1], 10).sum() == 10
-    assert synthesizers.apportion([1.0, 0.0], 0).tolist() == [0, 0]
+    assert mechanism.apportion([5, 5, 5, 5], 20).tolist() == [5, 5, 5, 5]
+    assert mechanism.apportion([1, 1, 1], 5).tolist() == [2, 2, 1]
+    assert mechanism.apportion([17, 1, 1, 1], 10).sum() == 10
+    assert mechanism.apportion([1.0, 0.0], 0).tolist() == [0, 0]
 
 
 def test_lower_bound_of_what_hides_everything_is_zero() -> None:
@@ -179,7 +179,7 @@ def test_lower_bound_of_what_hides_everything_is_zero() -> None:
         (lambda: exponential(SCORE, 1.0, PATH, convention="x"), "convention is 'x'"),
         (lambda: exponential(SCORE, 1.0, PATH, base_measure=[1, 0, 1]), "3 positive numbers"),
         (lambda: gibbs(SCORE, -1.0, PATH), "rate is -1"),
-        (lambda: synthesizers.apportion([0, 0], 5), "must not all be 0"),
+        (lambda: mechanism.apportion([0, 0], 5), "must not all be 0"),
         (lambda: audit.clopper_pearson(3, 2, 0.9), "count is 3"),
         (lambda: audit.clopper_pearson(1, 2, 1.0), "confidence is 1"),
         (
@@ -190,7 +190,7 @@ def test_lower_bound_of_what_hides_everything_is_zero() -> None:
             lambda: audit.epsilon_lower_bound(np.array([1, 2]), np.array([1, 0]), 2),
             "first has outputs outside 0 to 1",
         ),
-        (lambda: synthesizers.compositions(200, 8), "tables; .*sampled"),
+        (lambda: mechanism.compositions(200, 8), "tables; .*sampled"),
     ],
 )
 def test_bad_input(call: Callable[[], object], message: str) -> None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import betaln, expit, gammaln, logit
 
 from srlib.dpmpm import core as dpmpm
-from srlib.mechanism.core import posterior
+from srlib.mechanism.bayes import posterior
 from srlib.risk import estimators as disclosure
 from srlib.risk import intruders
 

@@ -9,8 +9,7 @@ import pytest
 import yaml
 from scipy.stats import binom
 
-from srlib.mechanism import core as mechanism
-from srlib.mechanism import families as synthesizers
+from srlib import mechanism
 from srlib.papers import mcclure_reiter, proportion
 from srlib.papers.ledger import ledger, printed
 from srlib.runner.parameters import Request, UsageError, read_parameters, resolve
@@ -29,7 +28,7 @@ def matches(number: str, value: float) -> bool:
 def test_table_1(number: str) -> None:
     """R for a record with Y = 1, or with Y = 0 where there is none."""
     p0, epsilon = map(float, re.findall(r"= ([\d.]+)", PRINTED.loc[number, "quantity"]))
-    table = synthesizers.bernoulli_plugin(N, N, synthesizers.bernoulli_plugin_alpha(epsilon, N))
+    table = mechanism.bernoulli_plugin(N, N, mechanism.bernoulli_plugin_alpha(epsilon, N))
     ones = np.arange(N + 1)
     changed = np.where(ones > 0, ones - 1, 1)
     weights = binom.pmf(ones, N, p0)
@@ -59,7 +58,7 @@ def test_file_is_well_formed() -> None:
 def exact() -> dict[tuple[float, float], proportion.Pairs]:
     ones = np.arange(N + 1)
     changed = np.where(ones > 0, ones - 1, 1)
-    tables = {e: synthesizers.private_plugin(e, N, N) for e in (1000, 100, 10, 2, 0.2, 0.01)}
+    tables = {e: mechanism.private_plugin(e, N, N) for e in (1000, 100, 10, 2, 0.2, 0.01)}
     return {
         (p0, e): proportion.all_pairs(table, p0, changed, 0.5)
         for p0 in (0.001, 0.3, 0.5, 0.999)
@@ -93,7 +92,7 @@ def test_one_chain_for_each_pair_explains_the_largest_utility(
     """At p0 = .5 and epsilon = .01 no release costs 2.7; estimates of unconverged chains do."""
     pairs = exact[0.5, 0.01]
     assert pairs.utility[pairs.probability > 1e-9].max() < 2.65
-    table, rng = synthesizers.private_plugin(0.01, N, N), np.random.default_rng(1)
+    table, rng = mechanism.private_plugin(0.01, N, N), np.random.default_rng(1)
     changed = np.maximum(np.arange(N + 1) - 1, 0)
     drawn = proportion.draw_pairs(table, 0.5, changed, 0.5, 60, rng)
     known = proportion.squared_error_given_count(N, 0.5)[drawn.x]

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import binom, chi2
 
-from srlib.mechanism import core as mechanism
-from srlib.mechanism import families as synthesizers
+from srlib import mechanism
+from srlib.mechanism import privacy
 from srlib.mechanism.core import Mechanism
 
 PATH = mechanism.change_one(2)
@@ -180,7 +180,7 @@ def test_epsilon_bounds_the_posterior(p: NDArray, prior: float) -> None:
 
 
 def test_blocks_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = synthesizers.bernoulli_plugin(60, 50, 1.5)
+    table = mechanism.bernoulli_plugin(60, 50, 1.5)
     readings: list[Callable[[Mechanism], Any]] = [
         mechanism.conditional_epsilon,
         lambda t: mechanism.exact_epsilon(t),
@@ -188,8 +188,8 @@ def test_blocks_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
         lambda t: mechanism.renyi_divergence(t, 2.0),
     ]
     whole = [reading(table) for reading in readings]
-    monkeypatch.setattr(mechanism, "BLOCK_ENTRIES", 130)
-    monkeypatch.setattr(mechanism, "BLOCK_WIDTH", 7)
+    monkeypatch.setattr(privacy, "BLOCK_ENTRIES", 130)
+    monkeypatch.setattr(privacy, "BLOCK_WIDTH", 7)
     for reading, expected in zip(readings, whole, strict=True):
         if isinstance(expected, mechanism.Epsilon):
             assert reading(table) == expected
@@ -198,9 +198,7 @@ def test_blocks_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_large_table_is_never_held() -> None:
-    table = synthesizers.bernoulli_plugin(
-        20_000, 20_000, synthesizers.bernoulli_plugin_alpha(1, 20_000)
-    )
+    table = mechanism.bernoulli_plugin(20_000, 20_000, mechanism.bernoulli_plugin_alpha(1, 20_000))
     middle = Mechanism(table.block, table.n_inputs, table.n_outputs, table.neighbours[::80])
     tracemalloc.start()
     found = mechanism.exact_epsilon(middle)
@@ -228,11 +226,11 @@ def predictive_exactly(n: int, n_s: int, alpha: float, x: int, y: int) -> mpmath
 def test_hard_corners_in_high_precision(epsilon: float) -> None:
     n = 1000
     cases = [
-        (synthesizers.bernoulli_plugin, synthesizers.bernoulli_plugin_alpha, plugin_exactly),
-        (synthesizers.beta_binomial, synthesizers.dirichlet_multinomial_alpha, predictive_exactly),
+        (mechanism.bernoulli_plugin, mechanism.bernoulli_plugin_alpha, plugin_exactly),
+        (mechanism.beta_binomial, mechanism.dirichlet_multinomial_alpha, predictive_exactly),
     ]
     for family, calibrated, exactly in cases:
-        if family is synthesizers.beta_binomial:
+        if family is mechanism.beta_binomial:
             epsilon = min(epsilon, 100.0)
         alpha = calibrated(epsilon, n)
         table = family(n, n, alpha)
@@ -249,11 +247,11 @@ def test_hard_corners_in_high_precision(epsilon: float) -> None:
 @settings(max_examples=30)
 @given(st.integers(1, 12), st.integers(1, 12), st.floats(0.05, 20), st.floats(0.05, 20))
 def test_closed_forms_are_the_exact_epsilon(n: int, n_s: int, alpha: float, beta: float) -> None:
-    plugin = synthesizers.bernoulli_plugin(n, n_s, alpha, beta)
-    closed = synthesizers.bernoulli_plugin_epsilon(n_s, alpha, beta)
+    plugin = mechanism.bernoulli_plugin(n, n_s, alpha, beta)
+    closed = mechanism.bernoulli_plugin_epsilon(n_s, alpha, beta)
     assert mechanism.exact_epsilon(plugin).value == pytest.approx(closed)
-    predictive = synthesizers.beta_binomial(n, n_s, alpha, beta)
-    closed = synthesizers.dirichlet_multinomial_epsilon(n_s, [alpha, beta])
+    predictive = mechanism.beta_binomial(n, n_s, alpha, beta)
+    closed = mechanism.dirichlet_multinomial_epsilon(n_s, [alpha, beta])
     assert mechanism.exact_epsilon(predictive).value == pytest.approx(closed)
     for table in (plugin, predictive):
         rows = np.exp(table.block(np.arange(n + 1), np.arange(n_s + 1))).sum(axis=1)
@@ -262,11 +260,11 @@ def test_closed_forms_are_the_exact_epsilon(n: int, n_s: int, alpha: float, beta
 
 @pytest.mark.parametrize("alpha", [[0.5, 1.0, 2.0], [1.0, 1.0, 1.0, 0.3]])
 def test_dirichlet_multinomial(alpha: list[float]) -> None:
-    table = synthesizers.dirichlet_multinomial(3, 4, alpha)
+    table = mechanism.dirichlet_multinomial(3, 4, alpha)
     everything = table.block(np.arange(table.n_inputs), np.arange(table.n_outputs))
     np.testing.assert_allclose(np.exp(everything).sum(axis=1), 1)
     found = mechanism.exact_epsilon(table)
-    assert found.value == pytest.approx(synthesizers.dirichlet_multinomial_epsilon(4, alpha))
+    assert found.value == pytest.approx(mechanism.dirichlet_multinomial_epsilon(4, alpha))
     for first, second in table.neighbours:
         difference = np.subtract(table.inputs[first], table.inputs[second])
         assert sorted(difference)[0] == -1
@@ -278,8 +276,8 @@ def test_dirichlet_multinomial(alpha: list[float]) -> None:
 
 
 def test_two_cells_are_the_beta_binomial() -> None:
-    cells = synthesizers.dirichlet_multinomial(5, 4, [0.7, 1.9])
-    counts = synthesizers.beta_binomial(5, 4, 0.7, 1.9)
+    cells = mechanism.dirichlet_multinomial(5, 4, [0.7, 1.9])
+    counts = mechanism.beta_binomial(5, 4, 0.7, 1.9)
     # A table of two cells lists the count of the first one.
     np.testing.assert_allclose(
         cells.block(np.arange(6), np.arange(5)), counts.block(np.arange(6), np.arange(5))
@@ -288,21 +286,19 @@ def test_two_cells_are_the_beta_binomial() -> None:
 
 def test_calibration() -> None:
     for epsilon, n_s in ((0.01, 7), (1.0, 7), (30.0, 7)):
-        alpha = synthesizers.bernoulli_plugin_alpha(epsilon, n_s)
-        assert synthesizers.bernoulli_plugin_epsilon(n_s, alpha, alpha) == pytest.approx(epsilon)
-        alpha = synthesizers.dirichlet_multinomial_alpha(epsilon, n_s)
-        assert synthesizers.dirichlet_multinomial_epsilon(n_s, [alpha] * 3) == pytest.approx(
-            epsilon
-        )
-    found = mechanism.calibrate(lambda a: synthesizers.beta_binomial(5, 7, a), 1.5, 1e-3, 1e3)
-    assert found == pytest.approx(synthesizers.dirichlet_multinomial_alpha(1.5, 7))
+        alpha = mechanism.bernoulli_plugin_alpha(epsilon, n_s)
+        assert mechanism.bernoulli_plugin_epsilon(n_s, alpha, alpha) == pytest.approx(epsilon)
+        alpha = mechanism.dirichlet_multinomial_alpha(epsilon, n_s)
+        assert mechanism.dirichlet_multinomial_epsilon(n_s, [alpha] * 3) == pytest.approx(epsilon)
+    found = mechanism.calibrate(lambda a: mechanism.beta_binomial(5, 7, a), 1.5, 1e-3, 1e3)
+    assert found == pytest.approx(mechanism.dirichlet_multinomial_alpha(1.5, 7))
     with pytest.raises(ValueError, match="the family reaches"):
-        mechanism.calibrate(lambda a: synthesizers.beta_binomial(5, 7, a), 1.5, 10, 20)
+        mechanism.calibrate(lambda a: mechanism.beta_binomial(5, 7, a), 1.5, 10, 20)
 
 
 def test_expected_increase_against_plain_loops() -> None:
     n, alpha, p0, w = 12, 0.8, 0.1, 0.3
-    table = synthesizers.bernoulli_plugin(n, n, alpha)
+    table = mechanism.bernoulli_plugin(n, n, alpha)
     total = 0.0
     for x in range(n + 1):
         other = x - 1 if x else 1
@@ -317,7 +313,7 @@ def test_expected_increase_against_plain_loops() -> None:
 
 
 def test_neighbours_of_tables_by_definition() -> None:
-    tables = np.vstack([synthesizers.compositions(size, 3) for size in (2, 3)])
+    tables = np.vstack([mechanism.compositions(size, 3) for size in (2, 3)])
     changed, added = mechanism.change_one_record(tables), mechanism.add_one_record(tables)
     for pairs, distance in ((changed, 2), (added, 1)):
         expected = {
@@ -335,9 +331,9 @@ def test_neighbours_of_tables_by_definition() -> None:
 def test_epsilon_of_a_record_more_or_less() -> None:
     """Data sets of two sizes in one table; closed form at the corner X = 0, X* = n_s."""
     n, n_s, alpha = 5, 4, 0.6
-    tables = np.vstack([synthesizers.compositions(size, 2) for size in (n, n + 1)])
+    tables = np.vstack([mechanism.compositions(size, 2) for size in (n, n + 1)])
     both = mechanism.stack(
-        [synthesizers.bernoulli_plugin(size, n_s, alpha) for size in (n, n + 1)],
+        [mechanism.bernoulli_plugin(size, n_s, alpha) for size in (n, n + 1)],
         mechanism.add_one_record(tables),
         list(map(tuple, tables.tolist())),
     )
@@ -354,11 +350,11 @@ def test_epsilon_of_a_record_more_or_less() -> None:
 
 def test_unused_budget() -> None:
     """Adaptive composition over the records of a beta-binomial release promises far too little."""
-    table = synthesizers.beta_binomial(10, 20, 1.0)
-    composed = synthesizers.bernoulli_plugin_epsilon(20, 1.0, 1.0)
+    table = mechanism.beta_binomial(10, 20, 1.0)
+    composed = mechanism.bernoulli_plugin_epsilon(20, 1.0, 1.0)
     expected = 1 - np.log(21) / (20 * np.log(2))
     assert mechanism.unused_budget(table, composed) == pytest.approx(expected)
-    plugin = synthesizers.bernoulli_plugin(10, 20, 1.0)
+    plugin = mechanism.bernoulli_plugin(10, 20, 1.0)
     assert mechanism.unused_budget(plugin, composed) == pytest.approx(0, abs=1e-12)
     with pytest.raises(ValueError, match=r"bound is 1; the exact epsilon, 13\.8629, exceeds it"):
         mechanism.unused_budget(plugin, 1)
@@ -366,7 +362,7 @@ def test_unused_budget() -> None:
 
 @pytest.mark.parametrize("method", ["inverse", "gumbel"])
 def test_sampling(method: str) -> None:
-    table = synthesizers.bernoulli_plugin(6, 5, 0.9)
+    table = mechanism.bernoulli_plugin(6, 5, 0.9)
     drawn = mechanism.sample(table, 2, 20_000, np.random.default_rng(1), method)
     expected = 20_000 * np.exp(table.row(2))
     observed = np.bincount(drawn, minlength=6)
@@ -404,18 +400,18 @@ PAIR = [[0, 1]]
         (lambda: mechanism.unused_budget(Mechanism.from_table(ROWS, PAIR), 0), "bound is 0"),
         (
             lambda: mechanism.stack(
-                [synthesizers.bernoulli_plugin(3, size, 1.0) for size in (4, 5)], np.array([[0, 1]])
+                [mechanism.bernoulli_plugin(3, size, 1.0) for size in (4, 5)], np.array([[0, 1]])
             ),
             r"\[5, 6\] outputs",
         ),
-        (lambda: synthesizers.bernoulli_plugin(0, 5, 1.0), "n is 0"),
-        (lambda: synthesizers.bernoulli_plugin(5, 0, 1.0), "n_s is 0"),
-        (lambda: synthesizers.bernoulli_plugin(5, 5, 0.0), "alpha is 0"),
-        (lambda: synthesizers.beta_binomial(5, 5, 1.0, -2.0), "beta is -2"),
-        (lambda: synthesizers.bernoulli_plugin_alpha(0.0, 5), "epsilon is 0"),
-        (lambda: synthesizers.dirichlet_multinomial_alpha(-1.0, 5), "epsilon is -1"),
-        (lambda: synthesizers.dirichlet_multinomial(5, 5, [1.0]), "two or more positive"),
-        (lambda: synthesizers.compositions(100, 9), "are enumerated"),
+        (lambda: mechanism.bernoulli_plugin(0, 5, 1.0), "n is 0"),
+        (lambda: mechanism.bernoulli_plugin(5, 0, 1.0), "n_s is 0"),
+        (lambda: mechanism.bernoulli_plugin(5, 5, 0.0), "alpha is 0"),
+        (lambda: mechanism.beta_binomial(5, 5, 1.0, -2.0), "beta is -2"),
+        (lambda: mechanism.bernoulli_plugin_alpha(0.0, 5), "epsilon is 0"),
+        (lambda: mechanism.dirichlet_multinomial_alpha(-1.0, 5), "epsilon is -1"),
+        (lambda: mechanism.dirichlet_multinomial(5, 5, [1.0]), "two or more positive"),
+        (lambda: mechanism.compositions(100, 9), "are enumerated"),
         (
             lambda: mechanism.sample(
                 Mechanism.from_table(ROWS, PAIR), 0, 1, np.random.default_rng(0), "magic"

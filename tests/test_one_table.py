@@ -8,9 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from srlib import mechanism
 from srlib.charts import core as charts
-from srlib.mechanism import core as mechanism
-from srlib.mechanism import families as syn
 from srlib.papers import readings
 from srlib.runner.parameters import Request, UsageError, resolve
 from srlib.runner.run import run
@@ -19,7 +18,7 @@ NOTEBOOK = "one_table_two_readings"
 
 
 def test_entries_are_the_table_and_both_readings_of_it():
-    table = syn.beta_binomial(4, 3, 0.7, 1.3)
+    table = mechanism.beta_binomial(4, 3, 0.7, 1.3)
     frame = readings.entries(table)
     assert len(frame) == 5 * 4
     for row in frame.itertuples():
@@ -38,13 +37,13 @@ def test_entries_are_the_table_and_both_readings_of_it():
 
 
 def test_all_places_that_attain_epsilon_are_marked():
-    marked = readings.entries(syn.private_plugin(2.0, 5, 5)).query("attains")
+    marked = readings.entries(mechanism.private_plugin(2.0, 5, 5)).query("attains")
     assert list(zip(marked["x"], marked["release"], strict=True)) == [(0, 5), (4, 0)]
 
 
 def test_both_readings_with_a_pencil():
     """Randomised response that tells the truth with probability 3/4."""
-    table = syn.private_plugin(np.log(3), 1, 1)
+    table = mechanism.private_plugin(np.log(3), 1, 1)
     found = readings.both(table, 1, 0.1)
     assert found["exact_epsilon"] == pytest.approx(np.log(3))
     assert found["conditional_epsilon"] == pytest.approx(np.log(3))
@@ -58,12 +57,12 @@ def test_both_readings_with_a_pencil():
 @pytest.mark.parametrize(("x", "prior", "message"), [(4, 0.5, "x is 4"), (1, 1.5, "prior is 1.5")])
 def test_there_is_no_such_reading(x, prior, message):
     with pytest.raises(ValueError, match=re.escape(message)):
-        readings.both(syn.private_plugin(1.0, 3, 3), x, prior)
+        readings.both(mechanism.private_plugin(1.0, 3, 3), x, prior)
 
 
 def frame(n=3, budgets=(1.0, 2.0, 3.0)):
     return pd.concat(
-        readings.entries(syn.private_plugin(e, n, n)).assign(epsilon=e) for e in budgets
+        readings.entries(mechanism.private_plugin(e, n, n)).assign(epsilon=e) for e in budgets
     )
 
 
@@ -75,7 +74,7 @@ def texts(chart):
 
 @pytest.mark.parametrize(("epsilon", "prior", "x"), [(2.0, 0.1, 1), (3.0, 0.35, 0), (1.0, 0.8, 3)])
 def test_what_vega_computes_is_what_the_library_computes(epsilon, prior, x):
-    table = syn.private_plugin(epsilon, 3, 3)
+    table = mechanism.private_plugin(epsilon, 3, 3)
     risk = mechanism.risk(table, x, x - 1 if x else 1, prior)
     words = texts(charts.two_readings(frame(), epsilon=epsilon, prior=prior, x=x))
     # Bars carry their posteriors, those of the releases follow.
@@ -102,9 +101,9 @@ def test_sliders_cover_the_tables_and_one_mechanism_has_no_menu():
 
 def test_the_menu_chooses_one_of_several_mechanisms():
     other = pd.concat(
-        readings.entries(syn.beta_binomial(3, 3, syn.dirichlet_multinomial_alpha(e, 3))).assign(
-            epsilon=e, mechanism="other"
-        )
+        readings.entries(
+            mechanism.beta_binomial(3, 3, mechanism.dirichlet_multinomial_alpha(e, 3))
+        ).assign(epsilon=e, mechanism="other")
         for e in (1.0, 2.0, 3.0)
     )
     both = pd.concat([other, frame().assign(mechanism="plug-in")])

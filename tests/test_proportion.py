@@ -7,7 +7,8 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import beta, betabinom, binom, chi2
 
-from srlib.mechanism.core import Mechanism, expected_increase, posterior, risk
+from srlib.mechanism.bayes import expected_increase, posterior, risk
+from srlib.mechanism.core import Mechanism
 from srlib.mechanism.families import bernoulli_plugin, beta_binomial
 from srlib.papers import proportion
 

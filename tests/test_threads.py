@@ -20,10 +20,10 @@ import pytest
 import toy
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from srlib import mechanism
 from srlib.assessment import inference, leakage, matching, utility
 from srlib.dpmpm import core as dpmpm
 from srlib.mechanism import contingency
-from srlib.mechanism import core as mechanism
 from srlib.mechanism.families import beta_binomial, compositions
 from srlib.papers import charest_han, proportion
 from srlib.risk import estimators as disclosure

@@ -1,36 +1,26 @@
 """The table of log p(release | data set): what fills it, and its readings."""
 
-from srlib.mechanism.core import (
-    BLOCK_ENTRIES,
-    BLOCK_WIDTH,
-    Block,
-    Epsilon,
-    Mechanism,
-    Rows,
-    acceptance_rate,
-    add_one_record,
-    calibrate,
-    change_one,
-    change_one_record,
-    conditional_epsilon,
-    delta,
+from srlib.mechanism.bayes import (
     epsilon_bound,
-    epsilon_for_delta,
-    exact_epsilon,
     expected_increase,
     posterior,
     posterior_bound,
     rank,
-    renyi_divergence,
     risk,
-    sample,
-    stack,
-    unused_budget,
     update,
 )
+from srlib.mechanism.core import (
+    Block,
+    Mechanism,
+    Rows,
+    acceptance_rate,
+    add_one_record,
+    change_one,
+    change_one_record,
+    sample,
+    stack,
+)
 from srlib.mechanism.families import (
-    CONVENTIONS,
-    MOST_TABLES,
     apportion,
     bernoulli_plugin,
     bernoulli_plugin_alpha,
@@ -40,20 +30,28 @@ from srlib.mechanism.families import (
     dirichlet_multinomial,
     dirichlet_multinomial_alpha,
     dirichlet_multinomial_epsilon,
+    log_binomial,
+    private_plugin,
+)
+from srlib.mechanism.privacy import (
+    Epsilon,
+    calibrate,
+    conditional_epsilon,
+    delta,
+    epsilon_for_delta,
+    exact_epsilon,
+    renyi_divergence,
+    unused_budget,
+)
+from srlib.mechanism.scores import (
     exact_rate,
     exponential,
     gibbs,
-    log_binomial,
     permute_and_flip,
-    private_plugin,
     sensitivity,
 )
 
 __all__ = [
-    "BLOCK_ENTRIES",
-    "BLOCK_WIDTH",
-    "CONVENTIONS",
-    "MOST_TABLES",
     "Block",
     "Epsilon",
     "Mechanism",

@@ -17,6 +17,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit
 
+from srlib import checks
 from srlib.mechanism.core import Mechanism
 
 
@@ -42,8 +43,7 @@ class Rule:
     r_at_most: float = 1.0
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.rr_at_most) and self.rr_at_most > 0):
-            raise ValueError(f"rr_at_most is {self.rr_at_most}; it must be positive and finite")
+        checks.positive(rr_at_most=self.rr_at_most)
         if not 0 <= self.r_at_least < self.r_at_most <= 1:
             raise ValueError(
                 f"r_at_least is {self.r_at_least} and r_at_most is {self.r_at_most}; the range "
@@ -89,9 +89,8 @@ def curve(
     risk, relative_risk : arrays of float64
         Equations 5 and 8.
     """
+    checks.inner_probability(prior=prior)
     w = np.asarray(prior, dtype=float)
-    if not ((w > 0) & (w < 1)).all():
-        raise ValueError(f"prior is {prior!r}; it must lie in (0, 1)")
     risk = expit(logit(w) + np.asarray(log_ratio, dtype=float))
     return risk, risk / w
 
@@ -322,8 +321,7 @@ def largest_epsilon(
         To a relative 1e-9; `high` if everything up to it is acceptable, and 0 if a release is
         unacceptable at `low` already.
     """
-    if not 0 < low < high:
-        raise ValueError(f"low is {low} and high is {high}; they must be positive, in this order")
+    checks.positive_range(low, high)
 
     def broken(epsilon: float) -> bool:
         return bool(_broken(family(epsilon), truth, alternative, rules)[0].any())

@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import beta
 
-from srlib.mechanism.core import Mechanism, exact_epsilon, sample
+from srlib import checks
+from srlib.mechanism.core import Mechanism, sample
+from srlib.mechanism.privacy import exact_epsilon
 
 
 @dataclass(frozen=True)
@@ -45,8 +47,7 @@ def clopper_pearson(count: int, size: int, confidence: float) -> tuple[float, fl
     """
     if not 0 <= count <= size or size < 1:
         raise ValueError(f"count is {count} and size is {size}; it must hold 0 <= count <= size")
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence is {confidence}; it must lie in (0, 1)")
+    checks.inner_probability(confidence=confidence)
     low = beta.ppf(1 - confidence, count, size - count + 1) if count else 0.0
     high = beta.ppf(confidence, count + 1, size - count) if count < size else 1.0
     return float(low), float(high)
@@ -83,8 +84,7 @@ def epsilon_lower_bound(
     ValueError
         If a sample is too small or an output out of range.
     """
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence is {confidence}; it must lie in (0, 1)")
+    checks.inner_probability(confidence=confidence)
     halves = []
     for name, drawn in (("first", first), ("second", second)):
         if len(drawn) < 2:

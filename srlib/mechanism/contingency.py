@@ -11,7 +11,9 @@ from numba import njit
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, logsumexp
 
-from srlib.mechanism.core import Mechanism, change_one_record, exact_epsilon
+from srlib import checks
+from srlib.mechanism.core import Mechanism, change_one_record
+from srlib.mechanism.privacy import exact_epsilon
 from srlib.threads import one_blas_thread
 
 Tables = NDArray[np.int64]
@@ -146,8 +148,8 @@ def log_linear_draws(
         Log probabilities of the cells. Weighted with the likelihood of a table they are draws
         from the posterior (`log_likelihood`).
     """
-    if n_draws < 1 or not sd > 0:
-        raise ValueError(f"n_draws is {n_draws} and sd is {sd}; they must be positive")
+    checks.at_least(1, n_draws=n_draws)
+    checks.positive(sd=sd)
     levels = np.indices(shape).reshape(len(shape), -1).T
     columns = [levels[:, v] == level for v in range(len(shape)) for level in range(1, shape[v])]
     owners = [v for v in range(len(shape)) for _ in range(1, shape[v])]
@@ -325,12 +327,9 @@ def metropolis(
         raise ValueError(
             "log_cell_prob has values that are not finite; each cell needs some chance"
         )
-    if not (np.isfinite(rate) and rate >= 0):
-        raise ValueError(f"rate is {rate}; it must be 0 or more and finite")
-    sizes = {"n": n, "n_draws": n_draws, "thin": thin, "n_chains": n_chains, "most": most}
-    for name, value in sizes.items():
-        if value < 1:
-            raise ValueError(f"{name} is {value}; it must be 1 or more")
+    checks.at_least(0, rate=rate)
+    checks.finite(rate=rate)
+    checks.at_least(1, n=n, n_draws=n_draws, thin=thin, n_chains=n_chains, most=most)
     weights = np.zeros(len(cells)) if log_weights is None else np.asarray(log_weights, dtype=float)
     n_cells = cells.shape[1]
     tables = np.empty((n_chains, n_draws, n_cells), dtype=np.int64)

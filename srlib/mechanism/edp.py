@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
-from srlib import diagnostics
-from srlib.mechanism.core import Mechanism, conditional_epsilon, exact_epsilon
+from srlib import checks, diagnostics
+from srlib.mechanism.core import Mechanism
+from srlib.mechanism.privacy import conditional_epsilon, exact_epsilon
 
 RAW, SMOOTHED, REFIT = "raw", "Pareto-smoothed", "refit needed"
 BLOCK_ENTRIES = 1 << 23
@@ -316,8 +317,7 @@ class PosteriorEDP:
 
         The error falls with the square root of the draws. No fewer than 50 a bin.
         """
-        if not precision > 0:
-            raise ValueError(f"precision is {precision}; it must be positive")
+        checks.positive(precision=precision)
         return int(max(np.ceil(self.draws * (self.mcse / precision) ** 2), 50 * self.bins))
 
 

@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from srlib.mechanism.core import Mechanism, exact_epsilon
+from srlib.mechanism.core import Mechanism
 from srlib.mechanism.families import beta_binomial
+from srlib.mechanism.privacy import exact_epsilon
 
 NOTES = {
     "table1_log_p_expected_outcome": "a digit lost: 29.53301; section Reproducing Table 1",

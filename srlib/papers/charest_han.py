@@ -9,9 +9,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 from scipy.special import expit
 
+from srlib import checks
 from srlib.mechanism import edp
-from srlib.mechanism.core import Mechanism, conditional_epsilon
+from srlib.mechanism.core import Mechanism
 from srlib.mechanism.families import beta_binomial
+from srlib.mechanism.privacy import conditional_epsilon
 from srlib.papers.ledger import printed
 from srlib.threads import one_blas_thread
 
@@ -311,8 +313,7 @@ def sample_logistic(
     log_likelihood : (n_chains, n_draws, n) float64
         Of each record.
     """
-    if not prior_sd > 0:
-        raise ValueError(f"prior_sd is {prior_sd}; it must be positive")
+    checks.positive(prior_sd=prior_sd)
     y = np.asarray(outcome, dtype=float)
     x = np.column_stack([np.ones(len(y)), np.asarray(predictors, dtype=float)])
     size = x.shape[1]

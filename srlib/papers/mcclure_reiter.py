@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 from scipy.stats import binom
 
-from srlib.mechanism import core as mechanism
-from srlib.mechanism import families as synthesizers
+from srlib.mechanism.bayes import risk, update
+from srlib.mechanism.families import bernoulli_plugin_alpha, private_plugin
 from srlib.papers.ledger import printed
 from srlib.papers.proportion import Pairs, one_step_proposal
 
@@ -20,15 +20,15 @@ NOTES = {
 
 def worked_example() -> dict[str, float]:
     """The example of section 3.2: all other records 0, ours 1, X* = 3, epsilon = 1000."""
-    alpha = synthesizers.bernoulli_plugin_alpha(1000, N)
-    table = synthesizers.private_plugin(1000, N, N)
+    alpha = bernoulli_plugin_alpha(1000, N)
+    table = private_plugin(1000, N, N)
     return {
         "example_alpha": alpha,
         "example_one": 1 + alpha,
         "example_total": N + 2 * alpha,
         "example_p_y_0": float(np.exp(table.row(0)[3])),
         "example_p_y_1": float(np.exp(table.row(1)[3])),
-        "example_risk": float(mechanism.risk(table, truth=1, alternative=0, prior=0.5)[3]),
+        "example_risk": float(risk(table, truth=1, alternative=0, prior=0.5)[3]),
     }
 
 
@@ -78,11 +78,11 @@ def answers(
     log_ratios = [q.largest("log_ratio", PAIRS, 0.995) for q in cases[0.5].values()]
     medians = [pairs.quantile("log_ratio", 0.5) for pairs in exact.values()]
     computed |= {
-        "risk_threshold": float(mechanism.update(0.0, 0.5)),
+        "risk_threshold": float(update(0.0, 0.5)),
         "increase_at_most_5": computed["table1_5_1000"],
         "increase_001": computed["table1_001_1000"],
-        "prior_high": float(mechanism.update(medians, 0.9999).min()),
-        "prior_low": float(mechanism.update(medians, 0.0001).max()),
+        "prior_high": float(update(medians, 0.9999).min()),
+        "prior_low": float(update(medians, 0.0001).max()),
         "figure3_largest": float(np.exp(max(log_ratios))),
         "figure4_largest": float(np.exp(rare.largest("log_ratio", PAIRS, 0.5))),
         "figure4_epsilon": min(doubled),

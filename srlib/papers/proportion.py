@@ -16,7 +16,8 @@ from scipy.special import betainc, betaln, expit
 from scipy.stats import binom
 
 from srlib import diagnostics
-from srlib.mechanism.core import BLOCK_ENTRIES, Mechanism, posterior, sample, update
+from srlib.mechanism.bayes import posterior, update
+from srlib.mechanism.core import BLOCK_ENTRIES, Mechanism, sample
 from srlib.mechanism.families import log_binomial
 from srlib.threads import one_blas_thread
 

@@ -9,8 +9,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from srlib.mechanism import core as mechanism
+from srlib import checks
+from srlib.mechanism import bayes
 from srlib.mechanism.core import Mechanism
+from srlib.mechanism.privacy import conditional_epsilon, exact_epsilon
 
 
 def changed_count(n: int) -> NDArray[np.int64]:
@@ -22,8 +24,7 @@ def changed_count(n: int) -> NDArray[np.int64]:
     ----------
     McClure and Reiter (2012), section 3.1.
     """
-    if n < 1:
-        raise ValueError(f"n is {n}; it must be 1 or more")
+    checks.at_least(1, n=n)
     return np.append(1, np.arange(n))
 
 
@@ -45,12 +46,12 @@ def entries(table: Mechanism) -> pd.DataFrame:
     n = table.n_inputs - 1
     log_prob = table.block(np.arange(n + 1), np.arange(table.n_outputs))
     log_ratio = log_prob - log_prob[changed_count(n)]
-    exact = mechanism.exact_epsilon(table).value
+    exact = exact_epsilon(table).value
     step = np.abs(np.diff(log_prob, axis=0))
     attains = np.zeros(log_prob.shape, dtype=bool)
     attains[:n] = step >= exact * (1 - 1e-9)
     x, release = np.indices(log_prob.shape)
-    conditional = mechanism.conditional_epsilon(table)[x]
+    conditional = conditional_epsilon(table)[x]
     columns = {
         "x": x,
         "release": release,
@@ -92,14 +93,13 @@ def both(table: Mechanism, x: int, prior: float) -> dict[str, float]:
     McClure and Reiter (2012), equations 1, 5 and 6; Charest and Han, section 3.
     """
     n = table.n_inputs - 1
-    if not 0 <= x <= n:
-        raise ValueError(f"x is {x}; it must lie in 0 to {n}")
+    checks.within(0, n, x=x)
     other = int(changed_count(n)[x])
-    risk = mechanism.risk(table, x, other, prior)
+    risk = bayes.risk(table, x, other, prior)
     return {
-        "exact_epsilon": mechanism.exact_epsilon(table).value,
-        "conditional_epsilon": float(mechanism.conditional_epsilon(table)[x]),
+        "exact_epsilon": exact_epsilon(table).value,
+        "conditional_epsilon": float(conditional_epsilon(table)[x]),
         "largest_posterior": float(risk.max()),
         "expected_posterior": float(np.exp(table.row(x)) @ risk),
-        "expected_increase": mechanism.expected_increase(table, [x], [other], prior, [1.0]),
+        "expected_increase": bayes.expected_increase(table, [x], [other], prior, [1.0]),
     }

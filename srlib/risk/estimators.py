@@ -19,7 +19,7 @@ from scipy.special import logsumexp
 
 from srlib.data.codes import distinct
 from srlib.dpmpm.core import Draws, cell_log_prob, left_out_log_ratios, neighbour_log_ratios
-from srlib.mechanism.core import posterior, rank
+from srlib.mechanism.bayes import posterior, rank
 from srlib.threads import one_blas_thread
 
 # Combinations of a task on an executor.

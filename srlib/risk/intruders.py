@@ -41,7 +41,7 @@ from srlib.dpmpm.core import (
     sample_posterior,
     synthesize,
 )
-from srlib.mechanism.core import posterior
+from srlib.mechanism.bayes import posterior
 from srlib.progress import progress
 from srlib.risk.estimators import Risk, between_chains, predictive_ratio
 from srlib.threads import one_blas_thread

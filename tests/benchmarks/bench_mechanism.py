@@ -12,14 +12,16 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 from scipy.stats import binom
 
-from srlib.mechanism.core import change_one, exact_epsilon, expected_increase
+from srlib.mechanism.bayes import expected_increase
+from srlib.mechanism.core import change_one
 from srlib.mechanism.families import (
     bernoulli_plugin,
     bernoulli_plugin_alpha,
     beta_binomial,
     dirichlet_multinomial,
-    exponential,
 )
+from srlib.mechanism.privacy import exact_epsilon
+from srlib.mechanism.scores import exponential
 
 
 def table_1(n: int) -> list[float]:

@@ -1,0 +1,61 @@
+"""Checks of arguments: each message names the argument, its value and what is allowed.
+
+Values are numbers, or arrays all of whose elements must pass. NaN passes none of the checks.
+"""
+
+from typing import Any
+
+import numpy as np
+
+
+def at_least(least: float, **values: Any) -> None:
+    """Raise a ValueError unless all values, by name of the argument, are `least` or more."""
+    for name, value in values.items():
+        if not np.all(np.asarray(value) >= least):
+            raise ValueError(f"{name} is {value}; it must be {least} or more")
+
+
+def finite(**values: Any) -> None:
+    """Raise a ValueError unless all values, by name of the argument, are finite."""
+    for name, value in values.items():
+        if not np.isfinite(value).all():
+            raise ValueError(f"{name} is {value}; it must be finite")
+
+
+def positive(**values: Any) -> None:
+    """Raise a ValueError unless all values, by name of the argument, are positive and finite."""
+    for name, value in values.items():
+        if not (np.isfinite(value) & (np.asarray(value) > 0)).all():
+            raise ValueError(f"{name} is {value}; it must be positive and finite")
+
+
+def probability(**values: Any) -> None:
+    """Raise a ValueError unless all values, by name of the argument, lie in [0, 1]."""
+    for name, value in values.items():
+        if not np.all((np.asarray(value) >= 0) & (np.asarray(value) <= 1)):
+            raise ValueError(f"{name} is {value}; it must lie in [0, 1]")
+
+
+def inner_probability(**values: Any) -> None:
+    """Raise a ValueError unless all values, by name of the argument, lie in (0, 1)."""
+    for name, value in values.items():
+        if not np.all((np.asarray(value) > 0) & (np.asarray(value) < 1)):
+            raise ValueError(f"{name} is {value}; it must lie in (0, 1)")
+
+
+def within(low: int, high: int, **values: Any) -> None:
+    """Raise a ValueError unless all values, by name of the argument, lie in `low` to `high`.
+
+    Of an array that does not, the message has the first value outside.
+    """
+    for name, value in values.items():
+        array = np.atleast_1d(value)
+        outside = ~((array >= low) & (array <= high))
+        if outside.any():
+            raise ValueError(f"{name} is {array[outside][0]}; it must lie in {low} to {high}")
+
+
+def positive_range(low: float, high: float) -> None:
+    """Raise a ValueError unless 0 < low < high."""
+    if not 0 < low < high:
+        raise ValueError(f"low is {low} and high is {high}; they must be positive, in this order")

@@ -1,0 +1,198 @@
+"""One column of a table, by Bayes' rule: what an intruder makes of the release that happened."""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit, logit, logsumexp
+
+from srlib import checks
+from srlib.mechanism.core import BLOCK_ENTRIES, Mechanism, log_difference
+from srlib.threads import one_blas_thread
+
+
+def posterior(
+    log_likelihood: NDArray[np.float64], log_prior: ArrayLike = 0.0
+) -> NDArray[np.float64]:
+    """Intruder's posterior over the data sets held possible, from one column of the table.
+
+    Parameters
+    ----------
+    log_likelihood : (..., n_rows) float
+        log p(release | row), up to a constant for each leading index.
+    log_prior : (..., n_rows) float, optional
+        Log prior probabilities of the rows, up to a constant; uniform if not given.
+
+    Returns
+    -------
+    (..., n_rows) float64
+        Log posterior probabilities; their exponentials sum to one over the last axis.
+
+    Raises
+    ------
+    ValueError
+        If no row of some column has a positive posterior probability.
+
+    References
+    ----------
+    McClure and Reiter (2012), equation 2; Hu, Reiter and Wang (2014), equation 9.
+    """
+    joint = np.asarray(log_likelihood) + np.asarray(log_prior)
+    evidence = logsumexp(joint, axis=-1, keepdims=True)
+    if not np.isfinite(evidence).all():
+        raise ValueError(
+            "log_likelihood + log_prior leaves no row possible for some release; at least one "
+            "row needs a finite sum, and none may be infinite"
+        )
+    return joint - evidence
+
+
+def rank(log_posterior: NDArray[np.float64], row: int = 0) -> NDArray[np.float64]:
+    """Rank of one row among all by posterior probability, 1 for the most probable.
+
+    Rows that tie share the mean of their ranks.
+
+    Parameters
+    ----------
+    log_posterior : (..., n_rows) float
+        Log posterior probabilities.
+    row : int
+        The row that is ranked.
+    """
+    of_row = log_posterior[..., row, None]
+    above = (log_posterior > of_row).sum(axis=-1)
+    ties = (log_posterior == of_row).sum(axis=-1) - 1
+    return 1.0 + above + ties / 2.0
+
+
+def posterior_bound(epsilon: ArrayLike, prior: ArrayLike) -> NDArray[np.float64]:
+    """Largest posterior probability that epsilon alone allows an intruder who doubts one record.
+
+    Parameters
+    ----------
+    epsilon : float or array
+        0 or more, infinity included.
+    prior : float or array
+        Prior probability of the truth, in [0, 1].
+
+    Returns
+    -------
+    array of float64
+        prior exp(epsilon) / (1 - prior + prior exp(epsilon)).
+    """
+    checks.probability(prior=prior)
+    checks.at_least(0, epsilon=epsilon)
+    budget, probability = np.asarray(epsilon, dtype=float), np.asarray(prior, dtype=float)
+    with np.errstate(invalid="ignore"):
+        bound = expit(logit(probability) + budget)
+    # Rounding must not put the bound below the prior.
+    return np.where(probability == 0, 0.0, np.maximum(bound, probability))
+
+
+def epsilon_bound(risk: ArrayLike, prior: ArrayLike) -> NDArray[np.float64]:
+    """Largest epsilon that keeps the posterior from exceeding a risk, whatever the mechanism.
+
+    Parameters
+    ----------
+    risk : float or array
+        Posterior probability that must not be exceeded, in [0, 1] and no less than the prior.
+    prior : float or array
+        Prior probability of the truth, in (0, 1).
+
+    Returns
+    -------
+    array of float64
+        logit(risk) - logit(prior), the inverse of `posterior_bound`.
+    """
+    checks.probability(risk=risk, prior=prior)
+    most, probability = np.asarray(risk, dtype=float), np.asarray(prior, dtype=float)
+    if not ((probability > 0) & (probability < 1) & (most >= probability)).all():
+        raise ValueError(
+            f"prior is {prior!r} and risk is {risk!r}; the prior must lie in (0, 1) and not exceed "
+            "the risk"
+        )
+    return logit(most) - logit(probability)
+
+
+def update(log_ratio: ArrayLike, prior: float) -> NDArray[np.float64]:
+    """Posterior probability of a truth against one alternative.
+
+    Parameters
+    ----------
+    log_ratio : array of float
+        Log of the release's probability under the truth over that under the alternative.
+    prior : float
+        Prior probability of the truth, in [0, 1]; 0 and 1 are not moved by anything.
+    """
+    checks.probability(prior=prior)
+    ratio = np.asarray(log_ratio, dtype=float)
+    if prior in (0.0, 1.0):
+        return np.full_like(ratio, prior)
+    return expit(ratio + logit(prior))
+
+
+def risk(mechanism: Mechanism, truth: int, alternative: int, prior: float) -> NDArray[np.float64]:
+    """Posterior probability of the true data set against one alternative, for every output.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        The table.
+    truth, alternative : int
+        Rows of the data with the record's true value and with another.
+    prior : float
+        The intruder's prior probability of the truth, in [0, 1].
+
+    Returns
+    -------
+    (n_outputs,) float64
+        R of McClure and Reiter (2012), equation 5; over the prior it is RR, equation 8.
+    """
+    return update(log_difference(mechanism.row(truth), mechanism.row(alternative)), prior)
+
+
+@one_blas_thread
+def expected_increase(
+    mechanism: Mechanism,
+    truth: ArrayLike,
+    alternative: ArrayLike,
+    prior: float,
+    weights: ArrayLike,
+) -> float:
+    """Expected increase of the intruder's probability of the truth (equation 6).
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        The table.
+    truth, alternative : (n,) int
+        For each data set that may be the confidential one, its row and the row of the data with
+        the record changed.
+    prior : float
+        Prior probability of the truth, in [0, 1].
+    weights : (n,) float
+        Probabilities of the data sets. Those below 1e-20 are left out; what they could add is
+        below their sum.
+
+    Returns
+    -------
+    float
+        Sum over data sets and outputs of max(R - prior, 0) p(output | truth) times the weight.
+
+    References
+    ----------
+    McClure and Reiter (2012), equations 6 and 7.
+    """
+    checks.probability(prior=prior, weights=weights)
+    probability = np.asarray(weights, dtype=float)
+    kept = probability > 1e-20
+    rows, others = np.asarray(truth)[kept], np.asarray(alternative)[kept]
+    probability = probability[kept]
+    width = max(1, BLOCK_ENTRIES // max(1, 2 * len(rows)))
+    needed, where = np.unique(np.concatenate([rows, others]), return_inverse=True)
+    total = 0.0
+    for first in range(0, mechanism.n_outputs, width):
+        columns = np.arange(first, min(first + width, mechanism.n_outputs))
+        table = mechanism.block(needed, columns)
+        log_p, log_q = table[where[: len(rows)]], table[where[len(rows) :]]
+        increase = update(log_difference(log_p, log_q), prior) - prior
+        total += float(probability @ (np.maximum(increase, 0.0) * np.exp(log_p)).sum(axis=1))
+    return total

@@ -1,0 +1,263 @@
+"""Differential privacy of a table, exactly, and the parameter that spends a budget.
+
+All readings go down pairs of neighbouring rows, over every column.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+from scipy.special import logsumexp
+
+from srlib import checks
+from srlib.mechanism.core import BLOCK_ENTRIES, BLOCK_WIDTH, Mechanism, Rows, log_difference
+
+
+@dataclass(frozen=True)
+class Epsilon:
+    """Exact epsilon and where it is attained.
+
+    Attributes
+    ----------
+    value : float
+        Largest absolute difference of two neighbouring rows over all outputs; infinite where an
+        output is possible from one of two neighbours only.
+    pair : tuple
+        Names of the neighbours, the one with the larger probability first.
+    output : object
+        Name of the output.
+    """
+
+    value: float
+    pair: tuple
+    output: object
+
+    def __str__(self) -> str:
+        first, second = self.pair
+        if np.isinf(self.value):
+            return (
+                f"No epsilon bounds the mechanism: output {self.output} is possible from data set "
+                f"{first} and impossible from its neighbour {second}."
+            )
+        return (
+            f"Exact epsilon is {self.value:.6g}: output {self.output} is exp({self.value:.6g}) "
+            f"times as probable from data set {first} as from its neighbour {second}."
+        )
+
+
+def exact_epsilon(mechanism: Mechanism) -> Epsilon:
+    """The smallest epsilon for which the mechanism is differentially private.
+
+    Returns
+    -------
+    Epsilon
+        With the pair and output that attain it.
+
+    Raises
+    ------
+    ValueError
+        If the mechanism has no neighbouring rows.
+
+    References
+    ----------
+    McClure and Reiter (2012), equation 1.
+    """
+    if len(mechanism.neighbours) == 0:
+        raise ValueError("mechanism has no neighbours; epsilon compares at least one pair of rows")
+    best, at = -1.0, (0, 0, False)
+    for chosen, columns, a, b in _pair_blocks(mechanism):
+        difference = log_difference(a, b)
+        flat = int(np.argmax(np.abs(difference)))
+        pair, column = np.unravel_index(flat, difference.shape)
+        if abs(difference[pair, column]) > best:
+            best = float(abs(difference[pair, column]))
+            at = (chosen.start + pair, columns[column], bool(difference[pair, column] < 0))
+    pair_at, output_at, swap = at
+    first, second = (mechanism.inputs[i] for i in mechanism.neighbours[pair_at])
+    names = (second, first) if swap else (first, second)
+    return Epsilon(best, names, mechanism.outputs[output_at])
+
+
+def conditional_epsilon(mechanism: Mechanism) -> NDArray[np.float64]:
+    """Epsilon of each data set: the largest difference from any of its neighbours.
+
+    Returns
+    -------
+    (n_inputs,) float64
+        Zero for a data set without neighbours. The largest is the exact epsilon.
+
+    References
+    ----------
+    Charest and Han, section 3.
+    """
+    of_pair = np.zeros(len(mechanism.neighbours))
+    for chosen, _, a, b in _pair_blocks(mechanism):
+        of_pair[chosen] = np.maximum(of_pair[chosen], np.abs(log_difference(a, b)).max(axis=1))
+    result = np.zeros(mechanism.n_inputs)
+    for side in (0, 1):
+        np.maximum.at(result, mechanism.neighbours[:, side], of_pair)
+    return result
+
+
+def delta(mechanism: Mechanism, epsilon: float) -> float:
+    """The smallest delta for which the mechanism is (epsilon, delta)-differentially private.
+
+    The largest hockey-stick divergence between neighbours, in either direction: the sum over
+    outputs of max(0, p - exp(epsilon) q).
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        The table.
+    epsilon : float
+        0 or more.
+    """
+    checks.at_least(0, epsilon=epsilon)
+    total = np.zeros((2, len(mechanism.neighbours)))
+    for chosen, _, a, b in _pair_blocks(mechanism):
+        for side, (log_p, log_q) in enumerate(((a, b), (b, a))):
+            # p - exp(epsilon) q = p (1 - exp(epsilon + log q - log p))
+            excess = -np.expm1(np.minimum(epsilon - log_difference(log_p, log_q), 0.0))
+            total[side, chosen] += (np.exp(log_p) * excess).sum(axis=1)
+    return float(total.max(initial=0.0))
+
+
+def epsilon_for_delta(mechanism: Mechanism, target: float) -> float:
+    """The smallest epsilon for which `delta` is at most the target.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        The table.
+    target : float
+        In [0, 1]; 0 gives the exact epsilon.
+
+    Returns
+    -------
+    float
+        Infinite if no epsilon brings delta down to the target.
+    """
+    checks.probability(target=target)
+    if target == 0:
+        return exact_epsilon(mechanism).value
+    if delta(mechanism, 0.0) <= target:
+        return 0.0
+    high = 1.0
+    while delta(mechanism, high) > target:
+        high *= 2.0
+        if high > 1e6:
+            return float("inf")
+    return float(brentq(lambda e: delta(mechanism, e) - target, 0.0, high, xtol=1e-12))
+
+
+def renyi_divergence(mechanism: Mechanism, order: float) -> float:
+    """Largest Renyi divergence of the given order between neighbours, in either direction.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        The table.
+    order : float
+        Above 1; infinity gives the exact epsilon.
+    """
+    if not order > 1:
+        raise ValueError(f"order is {order}; it must be above 1")
+    if np.isinf(order):
+        return exact_epsilon(mechanism).value
+    log_sum = np.full((2, len(mechanism.neighbours)), -np.inf)
+    for chosen, _, a, b in _pair_blocks(mechanism):
+        for side, (log_p, log_q) in enumerate(((a, b), (b, a))):
+            # p^order q^(1 - order) = p exp((order - 1) (log p - log q))
+            term = log_p + (order - 1) * log_difference(log_p, log_q)
+            term = np.where(np.isneginf(log_p), -np.inf, term)
+            log_sum[side, chosen] = np.logaddexp(log_sum[side, chosen], logsumexp(term, axis=1))
+    return float(max(log_sum.max(initial=0.0) / (order - 1), 0.0))
+
+
+def calibrate(
+    family: Callable[[float], Mechanism], epsilon: float, low: float, high: float
+) -> float:
+    """Parameter of the member of a family whose exact epsilon is the target.
+
+    Parameters
+    ----------
+    family : callable
+        From a positive parameter to a mechanism whose exact epsilon is monotone in it.
+    epsilon : float
+        The target, positive.
+    low, high : float
+        Positive parameters between which the member lies.
+
+    Returns
+    -------
+    float
+        The parameter, to a relative 1e-12.
+
+    Raises
+    ------
+    ValueError
+        If the target is not positive or does not lie between the exact epsilons at the ends.
+    """
+    checks.positive(epsilon=epsilon)
+    checks.positive_range(low, high)
+
+    def excess(log_parameter: float) -> float:
+        return exact_epsilon(family(float(np.exp(log_parameter)))).value - epsilon
+
+    ends = excess(np.log(low)), excess(np.log(high))
+    if ends[0] * ends[1] > 0:
+        reached = sorted(end + epsilon for end in ends)
+        raise ValueError(
+            f"epsilon is {epsilon}; between low and high the family reaches {reached[0]:.6g} to "
+            f"{reached[1]:.6g}"
+        )
+    return float(np.exp(brentq(excess, np.log(low), np.log(high), xtol=1e-12, rtol=1e-14)))
+
+
+def unused_budget(mechanism: Mechanism, bound: float) -> float:
+    """Share of the epsilon that a proof promises which the mechanism does not need.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        The table.
+    bound : float
+        Epsilon that a theorem gives for it, such as a composition over its records; positive.
+
+    Returns
+    -------
+    float
+        1 - exact epsilon / bound, in [0, 1] up to rounding; 0 where the bound is attained.
+
+    Raises
+    ------
+    ValueError
+        If the bound is not positive, or the exact epsilon exceeds it: then it is no bound.
+    """
+    checks.positive(bound=bound)
+    exact = exact_epsilon(mechanism).value
+    if exact > bound * (1 + 1e-9):
+        raise ValueError(f"bound is {bound}; the exact epsilon, {exact:.6g}, exceeds it")
+    return 1 - exact / bound
+
+
+def _pair_blocks(
+    mechanism: Mechanism,
+) -> Iterator[tuple[slice, Rows, NDArray[np.float64], NDArray[np.float64]]]:
+    """Blocks of neighbouring rows, all their columns in pieces: which pairs, columns, both sides.
+
+    A block's rows are read once even where a row has several neighbours in it.
+    """
+    pairs = mechanism.neighbours
+    width = min(mechanism.n_outputs, BLOCK_WIDTH)
+    height = max(1, BLOCK_ENTRIES // (2 * width))
+    for start in range(0, len(pairs), height):
+        chosen = slice(start, start + height)
+        rows, where = np.unique(pairs[chosen], return_inverse=True)
+        where = where.reshape(-1, 2)
+        for first in range(0, mechanism.n_outputs, width):
+            columns = np.arange(first, min(first + width, mechanism.n_outputs))
+            table = mechanism.block(rows, columns)
+            yield chosen, columns, table[where[:, 0]], table[where[:, 1]]

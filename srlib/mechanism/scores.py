@@ -1,0 +1,253 @@
+"""Mechanisms from scores of any kind: Gibbs, exponential, permute-and-flip."""
+
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq
+from scipy.special import logsumexp
+
+from srlib import checks
+from srlib.mechanism.core import Mechanism
+from srlib.mechanism.privacy import exact_epsilon
+
+CONVENTIONS = {"definition": 2.0, "without 2": 1.0}
+
+
+def sensitivity(score: ArrayLike, neighbours: ArrayLike) -> float:
+    """Largest difference of a score between neighbouring data sets, over all outputs.
+
+    Parameters
+    ----------
+    score : (n_inputs, n_outputs) float
+        Finite.
+    neighbours : (n_pairs, 2) int
+        Pairs of rows.
+
+    References
+    ----------
+    Charest (2013), section 3; McSherry and Talwar (2007).
+    """
+    table = _score(score)
+    pairs = np.asarray(neighbours, dtype=np.int64)
+    # The difference of scores where a mechanism has that of log probabilities.
+    n_inputs, n_outputs = table.shape
+    same = Mechanism(lambda r, c: table[np.ix_(r, c)], n_inputs, n_outputs, pairs)
+    return exact_epsilon(same).value
+
+
+_sensitivity = sensitivity  # where an argument has the function's name
+
+
+def gibbs(
+    score: ArrayLike,
+    rate: float,
+    neighbours: ArrayLike,
+    *,
+    base_measure: ArrayLike | None = None,
+    inputs: Sequence = (),
+    outputs: Sequence = (),
+) -> Mechanism:
+    """Outputs with probabilities proportional to exp(rate * score) times a base measure.
+
+    Parameters
+    ----------
+    score : (n_inputs, n_outputs) float
+        Finite; the higher, the more appealing the output for the data set.
+    rate : float
+        0 or more; 0 ignores the data.
+    neighbours, inputs, outputs
+        As of `Mechanism`.
+    base_measure : (n_outputs,) float, optional
+        Positive weights of the outputs; equal ones if not given.
+
+    Raises
+    ------
+    ValueError
+        If a score is not finite, there is no output, the rate is negative, or a weight is not
+        positive.
+    """
+    table = _score(score)
+    checks.at_least(0, rate=rate)
+    checks.finite(rate=rate)
+    log_base = np.zeros(table.shape[1])
+    if base_measure is not None:
+        base = np.asarray(base_measure, dtype=float)
+        if base.shape != log_base.shape or not (np.isfinite(base) & (base > 0)).all():
+            raise ValueError(
+                f"base_measure is {base_measure!r}; it must be {table.shape[1]} positive numbers"
+            )
+        log_base = np.log(base)
+    weights = rate * table + log_base
+    log_prob = weights - logsumexp(weights, axis=1, keepdims=True)
+    return Mechanism.from_table(log_prob, neighbours, inputs, outputs)
+
+
+def exponential(
+    score: ArrayLike,
+    epsilon: float,
+    neighbours: ArrayLike,
+    *,
+    sensitivity: float | None = None,
+    base_measure: ArrayLike | None = None,
+    convention: str = "definition",
+    inputs: Sequence = (),
+    outputs: Sequence = (),
+) -> Mechanism:
+    """The exponential mechanism.
+
+    Parameters
+    ----------
+    score, neighbours, base_measure, inputs, outputs
+        As of `gibbs`.
+    epsilon : float
+        The budget, positive. The exact epsilon may be smaller.
+    sensitivity : float, optional
+        What the score's sensitivity is taken to be, positive; the exact one if not given.
+    convention : {"definition", "without 2"}
+        Weights exp(epsilon score / (2 sensitivity)), as the mechanism is defined, or without the
+        2, which promises only twice epsilon.
+
+    Warns
+    -----
+    UserWarning
+        If the sensitivity given is smaller than the true one: with the exact epsilon.
+
+    Raises
+    ------
+    ValueError
+        If epsilon or the sensitivity is not positive, if no neighbours differ in their scores, or
+        as `gibbs`.
+
+    References
+    ----------
+    Charest (2013), section 3; McSherry and Talwar (2007).
+    """
+    checks.positive(epsilon=epsilon)
+    if convention not in CONVENTIONS:
+        known = ", ".join(map(repr, CONVENTIONS))
+        raise ValueError(f"convention is {convention!r}; it must be one of {known}")
+    if sensitivity is not None:
+        checks.positive(sensitivity=sensitivity)
+    true = _sensitivity(score, neighbours)
+    if true == 0:
+        raise ValueError(
+            "score has sensitivity 0: it is the same for all neighbours, so that no output depends "
+            "on a record and no budget is needed"
+        )
+    used = true if sensitivity is None else sensitivity
+    rate = epsilon / (CONVENTIONS[convention] * used)
+    made = gibbs(score, rate, neighbours, base_measure=base_measure, inputs=inputs, outputs=outputs)
+    if used < true * (1 - 1e-9):
+        warnings.warn(
+            f"sensitivity is {used:.6g}, the score's is {true:.6g}: the exact epsilon is "
+            f"{exact_epsilon(made).value:.6g}, where epsilon is {epsilon:.6g}",
+            stacklevel=2,
+        )
+    return made
+
+
+def exact_rate(
+    score: ArrayLike,
+    epsilon: float,
+    neighbours: ArrayLike,
+    *,
+    base_measure: ArrayLike | None = None,
+) -> float:
+    """The rate for which the exact epsilon of `gibbs` is the one given.
+
+    At the exponential mechanism's rate, epsilon / (2 sensitivity), the budget is never exceeded;
+    from there on the rate is raised until the exact epsilon reaches it. Log probabilities of
+    neighbours differ by the rate times the difference of scores, less that of the log normalising
+    constants, so that the smallest and the largest difference of each pair are all that is needed.
+
+    Parameters
+    ----------
+    score, neighbours, base_measure
+        As of `gibbs`.
+    epsilon : float
+        The exact epsilon that is wanted, positive.
+
+    Raises
+    ------
+    ValueError
+        If no rate up to 2^40 times the exponential mechanism's spends the budget.
+    """
+    checks.positive(epsilon=epsilon)
+    table, pairs = _score(score), np.asarray(neighbours, dtype=np.int64)
+    log_base = 0.0 if base_measure is None else np.log(np.asarray(base_measure, dtype=float))
+    ends = np.array([[d.min(), d.max()] for a, b in pairs for d in (table[a] - table[b],)])
+
+    def excess(rate: float) -> float:
+        log_total = logsumexp(rate * table + log_base, axis=1)
+        of_total = log_total[pairs[:, 0]] - log_total[pairs[:, 1]]
+        return float(np.abs(rate * ends - of_total[:, None]).max()) - epsilon
+
+    low = epsilon / (2 * np.abs(ends).max())
+    for _ in range(40):
+        if excess(2 * low) >= 0:
+            return float(brentq(excess, low, 2 * low, xtol=1e-13 * low, rtol=1e-13))
+        low *= 2
+    raise ValueError(f"epsilon is {epsilon}; the score cannot be made to spend it")
+
+
+def permute_and_flip(
+    score: ArrayLike,
+    epsilon: float,
+    neighbours: ArrayLike,
+    *,
+    inputs: Sequence = (),
+    outputs: Sequence = (),
+) -> Mechanism:
+    """Permute-and-flip: outputs in random order, each taken with its chance until one is.
+
+    The chance of an output is exp(epsilon (score - best score) / (2 sensitivity)). With a time
+    uniform on (0, 1) for each output, output r is released with probability
+    p_r times the integral of the product over s != r of (1 - t p_s), a polynomial in t that
+    Gauss-Legendre nodes integrate exactly.
+
+    Parameters
+    ----------
+    score, neighbours, inputs, outputs
+        As of `gibbs`.
+    epsilon : float
+        The budget, positive.
+
+    References
+    ----------
+    McKenna and Sheldon (2020), Permute-and-flip: a new mechanism for differentially private
+    selection.
+    """
+    checks.positive(epsilon=epsilon)
+    table = _score(score)
+    size = table.shape[1]
+    chance = np.exp(
+        epsilon / (2 * _sensitivity(table, neighbours)) * (table - table.max(axis=1, keepdims=True))
+    )
+    nodes, weights = np.polynomial.legendre.leggauss(size // 2 + 1)
+    time, weights = (nodes + 1) / 2, weights / 2
+    log_prob = np.empty_like(table)
+    for row, p in enumerate(chance):
+        log_failed = np.log1p(-np.outer(time, p))  # (nodes, outputs)
+        others = log_failed.sum(axis=1, keepdims=True) - log_failed
+        log_prob[row] = np.log(p) + logsumexp(others, axis=0, b=weights[:, None])
+    log_prob -= logsumexp(log_prob, axis=1, keepdims=True)
+    return Mechanism.from_table(log_prob, neighbours, inputs, outputs)
+
+
+def _score(score: ArrayLike) -> NDArray[np.float64]:
+    table = np.asarray(score, dtype=float)
+    if table.ndim != 2 or 0 in table.shape:
+        raise ValueError(
+            f"score has shape {table.shape}; it must be (n_inputs, n_outputs) with at least one "
+            "output"
+        )
+    strange = np.argwhere(~np.isfinite(table))
+    if len(strange):
+        row, column = strange[0]
+        raise ValueError(
+            f"score of output {column} for data set {row} is {table[row, column]}; "
+            "it must be finite"
+        )
+    return table
