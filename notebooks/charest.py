@@ -441,11 +441,11 @@ def log_linear(size: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndar
 # %%
 def gibbs_sampler(size: int, rng: np.random.Generator) -> np.ndarray:
     """Draws of the DPMPM by its Gibbs sampler, run afresh for each data set."""
-    settings = {"n_classes": 4, "burn_in": 500, "thin": 10, "n_chains": 4, "rng": rng}
+    chains = dpmpm.Chains(n_classes=4, burn_in=500, n_draws=size // 4, thin=10)
 
     def draw(d: np.ndarray) -> np.ndarray:
         people = np.repeat(corners_of, d, axis=0)
-        draws = dpmpm.sample_posterior(people, np.array([2, 2]), n_draws=size // 4, **settings)
+        draws = dpmpm.sample_posterior(people, np.array([2, 2]), chains, rng=rng)
         return dpmpm.cell_log_prob(draws, corners_of)
 
     return np.array([draw(d) for d in small])
@@ -551,8 +551,8 @@ true = np.array([(codes == cell).all(axis=1).sum() for cell in cells])
 # %% tags=["monte-carlo"]
 def fitted(records: np.ndarray, purpose: str) -> np.ndarray:
     """Log cell probabilities in draws of the DPMPM given some records."""
-    settings = {"n_classes": 10, "burn_in": 5000, "n_draws": 1000, "thin": 20, "n_chains": 4}
-    draws = dpmpm.sample_posterior(records, levels, rng=stream(seed, purpose), **settings)
+    chains = dpmpm.Chains(n_classes=10, burn_in=5000, n_draws=1000, thin=20)
+    draws = dpmpm.sample_posterior(records, levels, chains, rng=stream(seed, purpose))
     return dpmpm.cell_log_prob(draws, cells)
 
 

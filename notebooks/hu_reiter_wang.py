@@ -183,11 +183,13 @@ original_fit = regression(table.codes)
 def smallest_example(d: int, n: int = 200) -> dict[str, float]:
     """Both estimators on d independent binary variables, against the closed form."""
     rng, yes_no = stream(seed, f"smallest example {d}"), np.full(d, 2)
-    settings = {"n_classes": 1, "burn_in": 0, "n_draws": 250, "n_chains": 4, "rng": rng}
+    settings = dpmpm.Chains(n_classes=1, burn_in=0, n_draws=250)
     codes = rng.integers(0, 2, (n, d))
-    made_by, given_data = (dpmpm.sample_posterior(codes, yes_no, **settings) for _ in range(2))
+    made_by, given_data = (
+        dpmpm.sample_posterior(codes, yes_no, settings, rng=rng) for _ in range(2)
+    )
     release = dpmpm.synthesize(made_by.pi[0, 0], made_by.phi[0, 0], yes_no, n, rng)
-    given_both = dpmpm.sample_posterior(np.vstack([codes, release]), yes_no, **settings)
+    given_both = dpmpm.sample_posterior(np.vstack([codes, release]), yes_no, settings, rng=rng)
     weights = disclosure.release_log_prob(given_data, [release])
     weighted = disclosure.neighbourhood_ratios(given_data, codes[:1], weights)
     plain = disclosure.neighbourhood_ratios(given_data, codes[:1])
@@ -234,10 +236,11 @@ show(outputs.table("smallest_example", smallest, public=True), digits=2)
 # %%
 def posterior_draws(codes: np.ndarray, purpose: str, **chains: int) -> dpmpm.Draws:
     """Draws from the posterior of the synthesis model given some records."""
+    prior = dpmpm.Prior(alpha_shape, alpha_rate)
+    settings = dpmpm.Chains(n_classes=n_classes, thin=thin, prior=prior, **chains)
     return dpmpm.sample_posterior(
-        codes, levels, n_classes=n_classes, prior=dpmpm.Prior(alpha_shape, alpha_rate), thin=thin,
-        rng=stream(seed, purpose), label=purpose, keep_allocations=True, **chains,
-    )  # fmt: skip
+        codes, levels, settings, rng=stream(seed, purpose), label=purpose, keep_allocations=True
+    )
 
 
 all_draws = posterior_draws(
@@ -294,10 +297,8 @@ outputs.figure("ranks", charts.rank_plot(chains))
 # after each iteration. Compare its R-hat with the table above.
 
 # %% tags=["monte-carlo"]
-sick = dpmpm.sample_posterior(
-    table.codes, levels, n_classes=n_classes, burn_in=0, n_draws=60, n_chains=4,
-    rng=stream(seed, "sick"),
-)  # fmt: skip
+no_burn_in = dpmpm.Chains(n_classes=n_classes, burn_in=0, n_draws=60)
+sick = dpmpm.sample_posterior(table.codes, levels, no_burn_in, rng=stream(seed, "sick"))
 sick_summary = diagnostics.summary(
     {"alpha": sick.alpha, "log likelihood": sick.log_likelihood, "occupied": sick.n_occupied}
 )

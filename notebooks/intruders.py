@@ -151,10 +151,8 @@ settings = {"n_classes": n_classes, "burn_in": burn_in, "n_draws": n_draws, "thi
 
 def posterior_draws(codes: np.ndarray, purpose: str) -> dpmpm.Draws:
     """Draws from the posterior of the synthesis model given some records."""
-    rng = stream(seed, purpose)
-    return dpmpm.sample_posterior(
-        codes, levels, n_chains=n_chains, rng=rng, label=purpose, **settings
-    )
+    chains = dpmpm.Chains(n_chains=n_chains, **settings)
+    return dpmpm.sample_posterior(codes, levels, chains, rng=stream(seed, purpose), label=purpose)
 
 
 # %%

@@ -429,15 +429,17 @@ outputs.figure("mechanisms", charts.two_readings(pd.concat(entries), **start))
 # error. The mechanism with distance has no model, and no EDP.
 
 # %% tags=["monte-carlo"]
-chains = {"n_classes": n_classes, "burn_in": 500, "n_draws": n_draws, "thin": 5, "n_chains": 4}
+chains = {"n_classes": n_classes, "burn_in": 500, "n_draws": n_draws, "thin": 5}
 values = np.array([[0], [1]])  # the level that is a one, and the other
 
 
 def draws(ones: int, zeros: int, purpose: str) -> dpmpm.Draws:
     """Draws of the DPMPM given so many records of each kind."""
     people, law = np.repeat(values, [ones, zeros], axis=0), dpmpm.Prior(concentration=weight)
-    given = {"prior": law, "rng": stream(seed, purpose), "label": purpose}
-    return dpmpm.sample_posterior(people, np.array([2]), **chains, **given)
+    settings = dpmpm.Chains(**chains, prior=law)
+    return dpmpm.sample_posterior(
+        people, np.array([2]), settings, rng=stream(seed, purpose), label=purpose
+    )
 
 
 # %% tags=["monte-carlo"]

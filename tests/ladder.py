@@ -34,9 +34,8 @@ def mixture(
     x: Codes, n_levels: NDArray[np.integer], rng: np.random.Generator, n_iterations: int = 600
 ) -> Codes:
     """A draw from the posterior predictive distribution of a DPMPM."""
-    draws = dpmpm.sample_posterior(
-        x, n_levels, n_classes=30, burn_in=n_iterations, n_draws=1, n_chains=1, rng=rng
-    )
+    chains = dpmpm.Chains(n_classes=30, burn_in=n_iterations, n_draws=1, n_chains=1)
+    draws = dpmpm.sample_posterior(x, n_levels, chains, rng=rng)
     return dpmpm.synthesize(draws.pi[0, 0], draws.phi[0, 0], n_levels, len(x), rng)
 
 

@@ -8,7 +8,7 @@ import pytest
 from enumeration import exact_log_risk
 from numpy.typing import NDArray
 
-from srlib.dpmpm.core import Draws, Prior, cell_log_prob, sample_posterior
+from srlib.dpmpm.core import Chains, Draws, Prior, cell_log_prob, sample_posterior
 from srlib.mechanism.bayes import posterior, rank
 from srlib.risk import estimators as disclosure
 
@@ -26,12 +26,12 @@ def estimates(
 ) -> tuple[disclosure.Risk, disclosure.Risk]:
     """Importance sampling and predictive ratio over one support."""
     rng = np.random.default_rng(17)
+    chains = Chains(
+        n_classes=n_classes, burn_in=200, n_draws=n_draws, thin=thin, n_chains=8, prior=prior
+    )
 
     def draw(codes: NDArray) -> Draws:
-        return sample_posterior(
-            codes, n_levels, n_classes=n_classes, burn_in=200, n_draws=n_draws, thin=thin,
-            n_chains=8, rng=rng, prior=prior,
-        )  # fmt: skip
+        return sample_posterior(codes, n_levels, chains, rng=rng)
 
     of_data = draw(data)
     log_weights = disclosure.release_log_prob(of_data, releases)
@@ -71,11 +71,10 @@ def left_out(
 ) -> disclosure.Risk:
     """Predictive ratio of every record over its neighbourhood, pi and phi integrated out."""
     rng = np.random.default_rng(18)
+    chains = Chains(n_classes=n_classes, prior=prior, **run)
 
     def ratios(codes: NDArray) -> NDArray:
-        draws = sample_posterior(
-            codes, n_levels, n_classes=n_classes, rng=rng, prior=prior, keep_allocations=True, **run
-        )
+        draws = sample_posterior(codes, n_levels, chains, rng=rng, keep_allocations=True)
         return disclosure.left_out_ratios(draws, data)[0]
 
     joined = [ratios(np.vstack([data, release])) for release in releases]
@@ -156,9 +155,8 @@ def some_draws() -> tuple[Draws, NDArray]:
     rng = np.random.default_rng(4)
     n_levels = np.array([2, 3, 4])
     codes = (rng.random((40, 3)) * n_levels).astype(np.uint8)
-    draws = sample_posterior(
-        codes, n_levels, n_classes=3, burn_in=10, n_draws=5, n_chains=2, rng=rng
-    )
+    chains = Chains(n_classes=3, burn_in=10, n_draws=5, n_chains=2)
+    draws = sample_posterior(codes, n_levels, chains, rng=rng)
     return draws, np.unique(codes, axis=0)
 
 

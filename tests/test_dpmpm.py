@@ -12,6 +12,7 @@ from scipy.stats import chi2
 from srlib.data.codes import distinct
 from srlib.dpmpm import core as dpmpm
 from srlib.dpmpm.core import (
+    Chains,
     Prior,
     Sampler,
     cell_log_prob,
@@ -44,7 +45,7 @@ def small_draws(seed: int = 0, n_classes: int = 3, **settings: Any) -> dpmpm.Dra
     rng = np.random.default_rng(seed)
     codes = (rng.random((40, 3)) * LEVELS).astype(np.uint8)
     chosen: dict[str, Any] = {"burn_in": 20, "n_draws": 6, "n_chains": 2} | settings
-    return sample_posterior(codes, LEVELS, n_classes=n_classes, rng=rng, **chosen)
+    return sample_posterior(codes, LEVELS, Chains(n_classes=n_classes, **chosen), rng=rng)
 
 
 # ------------------------------------------------------------------------ the sampler is right
@@ -99,7 +100,7 @@ def test_one_class_is_the_dirichlet_multinomial() -> None:
     rng = np.random.default_rng(3)
     codes = (rng.random((50, 3)) * LEVELS).astype(np.uint8)
     draws = sample_posterior(
-        codes, LEVELS, n_classes=1, burn_in=1, n_draws=4_000, n_chains=2, rng=rng
+        codes, LEVELS, Chains(n_classes=1, burn_in=1, n_draws=4_000, n_chains=2), rng=rng
     )
     phi = draws.phi[..., 0].reshape(-1, LEVELS.sum()).astype(float)
     counts = np.concatenate([np.bincount(codes[:, k], minlength=d) for k, d in enumerate(LEVELS)])
@@ -114,9 +115,8 @@ def test_recovers_a_latent_class_model() -> None:
     rng = np.random.default_rng(5)
     codes, eta, _, phi = latent_class_data(rng, 3_000)
     n_levels = np.full(6, 3)
-    draws = sample_posterior(
-        codes, n_levels, n_classes=10, burn_in=3_000, n_draws=200, thin=5, n_chains=2, rng=rng
-    )
+    chains = Chains(n_classes=10, burn_in=3_000, n_draws=200, thin=5, n_chains=2)
+    draws = sample_posterior(codes, n_levels, chains, rng=rng)
     sizes = np.sort(draws.class_sizes, axis=2)[..., ::-1].mean(axis=(0, 1))
     assert np.mean((draws.class_sizes > 150).sum(axis=2) == 3) > 0.8
     np.testing.assert_allclose(sizes[:3], np.bincount(eta), atol=5 * np.sqrt(3_000 * 0.25 * 0.1))
@@ -131,16 +131,8 @@ def test_labels_do_not_keep_alpha_from_mixing() -> None:
     """Chains from random starts agree on alpha."""
     rng = np.random.default_rng(8)
     codes, *_ = latent_class_data(rng, 2_000)
-    draws = sample_posterior(
-        codes,
-        np.full(6, 3),
-        n_classes=20,
-        burn_in=2_000,
-        n_draws=2_000,
-        thin=2,
-        n_chains=4,
-        rng=rng,
-    )
+    chains = Chains(n_classes=20, burn_in=2_000, n_draws=2_000, thin=2)
+    draws = sample_posterior(codes, np.full(6, 3), chains, rng=rng)
     between = draws.alpha.mean(axis=1).var(ddof=1)
     within = draws.alpha.var(axis=1, ddof=1).mean()
     assert np.sqrt(1 + between / within) < 1.02
@@ -205,9 +197,8 @@ def test_many_variables_do_not_underflow() -> None:
     rng = np.random.default_rng(9)
     n_levels = np.full(600, 10)
     codes = rng.integers(0, 10, (30, 600)).astype(np.uint8)
-    draws = sample_posterior(
-        codes, n_levels, n_classes=5, burn_in=5, n_draws=3, n_chains=1, rng=rng
-    )
+    chains = Chains(n_classes=5, burn_in=5, n_draws=3, n_chains=1)
+    draws = sample_posterior(codes, n_levels, chains, rng=rng)
     log_prob = cell_log_prob(draws, codes)
     assert log_prob.max() < -1_000
     np.testing.assert_allclose(log_prob, direct_log_prob(draws, codes), rtol=1e-10)
@@ -222,7 +213,8 @@ def test_many_variables_do_not_underflow() -> None:
 def test_log_likelihood_is_that_of_the_data() -> None:
     rng = np.random.default_rng(1)
     codes = (rng.random((40, 3)) * LEVELS).astype(np.uint8)
-    draws = sample_posterior(codes, LEVELS, n_classes=4, burn_in=5, n_draws=4, n_chains=2, rng=rng)
+    chains = Chains(n_classes=4, burn_in=5, n_draws=4, n_chains=2)
+    draws = sample_posterior(codes, LEVELS, chains, rng=rng)
     np.testing.assert_allclose(
         draws.log_likelihood, cell_log_prob(draws, codes).sum(axis=2), rtol=1e-5
     )
@@ -247,9 +239,8 @@ def test_row_i_of_the_release_knows_nothing_of_row_i_of_the_data() -> None:
     rng = np.random.default_rng(6)
     codes, eta, _, phi = latent_class_data(rng, 4_000)
     n_levels = np.full(6, 3)
-    draws = sample_posterior(
-        codes, n_levels, n_classes=6, burn_in=200, n_draws=1, n_chains=1, rng=rng
-    )
+    chains = Chains(n_classes=6, burn_in=200, n_draws=1, n_chains=1)
+    draws = sample_posterior(codes, n_levels, chains, rng=rng)
     release = synthesize(draws.pi[0, 0], draws.phi[0, 0], n_levels, 4_000, rng)
 
     def likeness(z: NDArray) -> float:
@@ -275,25 +266,28 @@ def test_spread_positions_are_far_apart() -> None:
 # ------------------------------------------------------------------- reproducible, bad input
 
 
-def test_draws_do_not_depend_on_the_number_of_workers() -> None:
-    one = small_draws(n_chains=3, n_workers=1)
-    many = small_draws(n_chains=3, n_workers=3)
+def test_draws_do_not_depend_on_the_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    cells = all_cells(LEVELS)
+    drawn, cell_probs, ratios = [], [], []
+    for threads in (1, 3):
+        monkeypatch.setattr(dpmpm, "THREADS", threads)
+        drawn.append(small_draws(n_chains=3))
+        cell_probs.append(cell_log_prob(drawn[0], cells))
+        ratios.append(neighbour_log_ratios(drawn[0], cells))
+    one, many = drawn
     for name in ("alpha", "pi", "phi", "class_sizes", "log_likelihood"):
         np.testing.assert_array_equal(getattr(one, name), getattr(many, name))
     assert len(np.unique(one.alpha)) == one.alpha.size
-    cells = all_cells(LEVELS)
-    for function in (cell_log_prob, neighbour_log_ratios):
-        np.testing.assert_array_equal(
-            function(one, cells, n_workers=1), function(one, cells, n_workers=3)
-        )
+    np.testing.assert_array_equal(cell_probs[0], cell_probs[1])
+    np.testing.assert_array_equal(ratios[0], ratios[1])
 
 
 def test_order_of_records_does_not_matter() -> None:
     codes, *_ = latent_class_data(np.random.default_rng(0), 200)
-    settings: dict[str, Any] = {"n_classes": 4, "burn_in": 10, "n_draws": 3, "n_chains": 1}
+    chains = Chains(n_classes=4, burn_in=10, n_draws=3, n_chains=1)
     n_levels = np.full(6, 3)
-    a = sample_posterior(codes, n_levels, rng=np.random.default_rng(1), **settings)
-    b = sample_posterior(codes[::-1], n_levels, rng=np.random.default_rng(1), **settings)
+    a = sample_posterior(codes, n_levels, chains, rng=np.random.default_rng(1))
+    b = sample_posterior(codes[::-1], n_levels, chains, rng=np.random.default_rng(1))
     np.testing.assert_array_equal(a.phi, b.phi)
 
 
@@ -317,24 +311,29 @@ def test_groups_cover_every_cell_once() -> None:
         ),
         ({"codes": np.zeros((0, 3), int)}, "codes has no records"),
         ({"n_levels": np.array([2, 1, 4])}, "each variable needs two levels"),
-        ({"n_classes": 0}, "n_classes is 0; it must be 1 or more"),
-        ({"burn_in": -1}, "burn_in is -1; it must be 0 or more"),
-        ({"n_draws": 0}, "n_draws is 0"),
-        ({"thin": 0}, "thin is 0"),
-        ({"n_chains": 0}, "n_chains is 0"),
     ],
 )
 def test_bad_input(change: dict, message: str) -> None:
-    good = {
-        "codes": np.zeros((2, 3), int),
-        "n_levels": LEVELS,
-        "n_classes": 2,
-        "burn_in": 1,
-        "n_draws": 1,
-        "rng": np.random.default_rng(0),
-    }
+    good = {"codes": np.zeros((2, 3), int), "n_levels": LEVELS}
+    chains = Chains(n_classes=2, burn_in=1, n_draws=1)
     with pytest.raises(ValueError, match=message):
-        sample_posterior(**(good | change))
+        sample_posterior(**(good | change), chains=chains, rng=np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "least"),
+    [
+        ("n_classes", 0, 1),
+        ("burn_in", -1, 0),
+        ("n_draws", 0, 1),
+        ("thin", 0, 1),
+        ("n_chains", 0, 1),
+    ],
+)
+def test_bad_chains(name: str, value: int, least: int) -> None:
+    good: dict[str, Any] = {"n_classes": 2, "burn_in": 0, "n_draws": 1}
+    with pytest.raises(ValueError, match=f"{name} is {value}; it must be {least} or more"):
+        Chains(**(good | {name: value}))
 
 
 def test_bad_prior() -> None:
@@ -348,7 +347,7 @@ def test_allocations_agree_with_each_other() -> None:
         np.unravel_index(np.random.default_rng(3).permutation(72)[:50], (2, 3, 4, 3))
     ).T
     draws = sample_posterior(
-        codes, np.array([2, 3, 4, 3]), n_classes=5, burn_in=5, n_draws=4, n_chains=2,
+        codes, np.array([2, 3, 4, 3]), Chains(n_classes=5, burn_in=5, n_draws=4, n_chains=2),
         rng=np.random.default_rng(4), keep_allocations=True,
     )  # fmt: skip
     kept = draws.allocations
@@ -369,10 +368,8 @@ def test_left_out_ratios_against_plain_sums(n_variables: int) -> None:
     rng = np.random.default_rng(5)
     n_levels = np.full(n_variables, 3)
     codes = np.repeat(rng.integers(0, 3, (6, n_variables)), [1, 1, 2, 1, 130, 1], axis=0)
-    draws = sample_posterior(
-        codes, n_levels, n_classes=4, burn_in=3, n_draws=3, n_chains=2, rng=rng,
-        prior=Prior(concentration=0.6), keep_allocations=True,
-    )  # fmt: skip
+    chains = Chains(n_classes=4, burn_in=3, n_draws=3, n_chains=2, prior=Prior(concentration=0.6))
+    draws = sample_posterior(codes, n_levels, chains, rng=rng, keep_allocations=True)
     kept = draws.allocations
     assert kept is not None
     got, got_log_prob = left_out_log_ratios(draws, kept.combinations[::-1])
@@ -406,22 +403,20 @@ def test_left_out_ratios_against_plain_sums(n_variables: int) -> None:
 
 def test_left_out_ratios_say_what_they_need() -> None:
     codes = np.array([[0, 0], [1, 1]])
-    settings: dict[str, Any] = {"n_classes": 2, "burn_in": 1, "n_draws": 1, "n_chains": 1}
-    settings |= {"n_levels": np.array([2, 2]), "rng": np.random.default_rng(0)}
-    draws = sample_posterior(codes, **settings)
+    chains = Chains(n_classes=2, burn_in=1, n_draws=1, n_chains=1)
+    given: dict[str, Any] = {"codes": codes, "n_levels": np.array([2, 2]), "chains": chains}
+    draws = sample_posterior(**given, rng=np.random.default_rng(0))
     with pytest.raises(ValueError, match="keep_allocations=True"):
         left_out_log_ratios(draws, codes)
-    draws = sample_posterior(codes, keep_allocations=True, **settings)
+    draws = sample_posterior(**given, rng=np.random.default_rng(0), keep_allocations=True)
     with pytest.raises(ValueError, match=r"row 1, is \[0, 1\], which does not occur"):
         left_out_log_ratios(draws, np.array([[1, 1], [0, 1]]))
 
 
 def test_every_so_many_draws() -> None:
     codes = np.array([[0, 0], [1, 1]])
-    draws = sample_posterior(
-        codes, np.array([2, 2]), n_classes=2, burn_in=1, n_draws=8, n_chains=2,
-        rng=np.random.default_rng(0),
-    )  # fmt: skip
+    chains = Chains(n_classes=2, burn_in=1, n_draws=8, n_chains=2)
+    draws = sample_posterior(codes, np.array([2, 2]), chains, rng=np.random.default_rng(0))
     np.testing.assert_array_equal(draws.every(3).alpha, draws.alpha[:, [1, 4, 7]])
     np.testing.assert_array_equal(draws.every(3).phi, draws.phi[:, [1, 4, 7]])
     np.testing.assert_array_equal(draws.every(1, 1).pi, draws.pi[:1])

@@ -21,8 +21,8 @@ PRIOR = dpmpm.Prior(alpha_shape=1.0, alpha_rate=1.0)
 def some_draws() -> tuple[dpmpm.Draws, NDArray]:
     rng = np.random.default_rng(4)
     codes = (rng.random((40, 3)) * LEVELS).astype(np.uint8)
-    settings: dict = {"n_classes": 3, "burn_in": 10, "n_draws": 5, "n_chains": 2, "rng": rng}
-    return dpmpm.sample_posterior(codes, LEVELS, **settings), np.unique(codes, axis=0)
+    chains = dpmpm.Chains(n_classes=3, burn_in=10, n_draws=5, n_chains=2)
+    return dpmpm.sample_posterior(codes, LEVELS, chains, rng=rng), np.unique(codes, axis=0)
 
 
 # ------------------------------------------------------------------------------ part of a record
@@ -56,12 +56,10 @@ def test_part_of_a_record_and_the_models_own_prior_against_enumeration() -> None
         np.array([[0, 1], [0, 1], [0, 1]], dtype=np.uint8),
     ]
     rng = np.random.default_rng(1)
+    chains = dpmpm.Chains(n_classes=2, burn_in=100, n_draws=4_000, thin=2, n_chains=6, prior=PRIOR)
 
     def means(codes: NDArray) -> NDArray:
-        draws = dpmpm.sample_posterior(
-            codes, levels, n_classes=2, burn_in=100, n_draws=4_000, thin=2, n_chains=6, rng=rng,
-            prior=PRIOR,
-        )  # fmt: skip
+        draws = dpmpm.sample_posterior(codes, levels, chains, rng=rng)
         return intruders.subset_means(draws, data, [1])
 
     of_data, *joined = (means(np.vstack(s)) for s in ([data], *([data, z] for z in releases)))

@@ -18,8 +18,8 @@ def draws_of(seed: int, levels: np.ndarray = LEVELS, n_classes: int = 4) -> dpmp
     """Draws given a few records, more of them at low levels."""
     rng = np.random.default_rng(seed)
     codes = (rng.random((80, len(levels))) ** 2 * levels).astype(np.uint8)
-    settings: dict = {"burn_in": 20, "n_draws": 6, "n_chains": 3, "rng": rng}
-    return dpmpm.sample_posterior(codes, levels, n_classes=n_classes, **settings)
+    chains = dpmpm.Chains(n_classes=n_classes, burn_in=20, n_draws=6, n_chains=3)
+    return dpmpm.sample_posterior(codes, levels, chains, rng=rng)
 
 
 DATA, JOINED = draws_of(1), [draws_of(2), draws_of(3)]

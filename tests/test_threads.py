@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import astuple, is_dataclass
+from dataclasses import astuple, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,10 +44,10 @@ def computed() -> Iterator[tuple[str, Any]]:
     few, levels, some = original[:300, :6], np.array(LEVELS[:6]), original[:300:5, :6]
     names = list("abcdefghij")
 
-    chains: dict[str, Any] = {"n_classes": 6, "burn_in": 20, "thin": 4, "n_chains": 3, "rng": rng}
-    data = dpmpm.sample_posterior(few, levels, n_draws=20, keep_allocations=True, **chains)
+    chains = dpmpm.Chains(n_classes=6, burn_in=20, n_draws=20, thin=4, n_chains=3)
+    data = dpmpm.sample_posterior(few, levels, chains, rng=rng, keep_allocations=True)
     joined = [
-        dpmpm.sample_posterior(np.concatenate([few, z[:300, :6]]), levels, n_draws=20, **chains)
+        dpmpm.sample_posterior(np.concatenate([few, z[:300, :6]]), levels, chains, rng=rng)
         for z in (released, other)
     ]
     yield "draws", data
@@ -65,10 +65,10 @@ def computed() -> Iterator[tuple[str, Any]]:
     known = few[:150]
     believed = intruders.partial_knowledge(
         known, 5, [released[:150, :6], other[:150, :6]], levels, some, [1, 2], left_out=False,
-        n_draws=4, **chains,
+        n_classes=6, burn_in=20, n_draws=4, thin=4, n_chains=3, rng=rng,
     )  # fmt: skip
     yield "partial knowledge", (believed, believed.averages(np.arange(len(some)) % 3))
-    large = dpmpm.sample_posterior(original, np.array(LEVELS), n_draws=2, **chains)
+    large = dpmpm.sample_posterior(original, np.array(LEVELS), replace(chains, n_draws=2), rng=rng)
     yield "many combinations", large.log_likelihood
 
     for pairs in (False, True):

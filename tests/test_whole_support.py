@@ -26,8 +26,8 @@ def draws_of(seed: int, levels: np.ndarray = LEVELS, n_draws: int = 6) -> dpmpm.
     """Draws given a few records that have not much to do with each other."""
     rng = np.random.default_rng(seed)
     codes = (rng.random((40, len(levels))) * levels).astype(np.uint8)
-    settings: dict = {"n_classes": 4, "burn_in": 20, "n_chains": 3, "rng": rng}
-    return dpmpm.sample_posterior(codes, levels, n_draws=n_draws, **settings)
+    chains = dpmpm.Chains(n_classes=4, burn_in=20, n_draws=n_draws, n_chains=3)
+    return dpmpm.sample_posterior(codes, levels, chains, rng=rng)
 
 
 DATA, JOINED = draws_of(1), [draws_of(2, n_draws=4), draws_of(3)]
@@ -79,8 +79,8 @@ def test_one_class_is_a_product_of_independent_margins() -> None:
     levels = np.array([3, 2])
     rng = np.random.default_rng(4)
     codes = (rng.random((30, 2)) * levels).astype(np.uint8)
-    settings: dict = {"n_classes": 1, "burn_in": 1, "n_draws": 1, "n_chains": 2, "rng": rng}
-    one, other = (dpmpm.sample_posterior(codes, levels, **settings) for _ in range(2))
+    chains = dpmpm.Chains(n_classes=1, burn_in=1, n_draws=1, n_chains=2)
+    one, other = (dpmpm.sample_posterior(codes, levels, chains, rng=rng) for _ in range(2))
     one.phi[1], other.phi[1] = one.phi[0], other.phi[0]  # two chains that agree: no error
     found = whole_support(one, [other], np.array([[1, 1]]), n_top=1, margins=[(0,), (1,)])
     for margin, start in zip(found.margins, (0, 3), strict=True):
@@ -208,15 +208,9 @@ def test_stated_errors_are_true_ones() -> None:
     levels, size, n = np.array([2, 3, 2]), 6, 60
     rng = np.random.default_rng(11)
     records = (rng.random((3, 40, 3)) ** 2 * levels).astype(np.uint8)
-    settings: dict = {
-        "n_classes": 3,
-        "burn_in": 30,
-        "n_draws": 20,
-        "n_chains": size * n,
-        "rng": rng,
-    }
+    chains = dpmpm.Chains(n_classes=3, burn_in=30, n_draws=20, n_chains=size * n)
     data, *joined = (
-        dpmpm.sample_posterior(np.concatenate([records[0], *more]), levels, **settings)
+        dpmpm.sample_posterior(np.concatenate([records[0], *more]), levels, chains, rng=rng)
         for more in ([], [records[1]], [records[2]])
     )
     codes = np.array(list(np.ndindex(*levels)))

@@ -13,7 +13,7 @@ order in which threads run, and no sum is reassociated by the compiler.
 
 import itertools
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import lgamma
 from threading import Event
 
@@ -59,6 +59,46 @@ class Prior:
         for name, value in vars(self).items():
             if not (np.isfinite(value) and value > 0):
                 raise ValueError(f"{name} is {value}; it must be a positive number")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chains:
+    """Settings of the chains of the Gibbs sampler, and the model that they sample.
+
+    Parameters
+    ----------
+    n_classes : int
+        Truncation level F of the mixture, 1 or more.
+    burn_in : int
+        Iterations dropped from each chain, 0 or more.
+    n_draws : int
+        Draws kept of each chain, 1 or more.
+    thin : int
+        Iterations for each draw kept, 1 or more.
+    n_chains : int
+        Number of chains, each from its own random start, 1 or more.
+    prior : Prior
+        Prior distribution; the paper's if not given.
+    """
+
+    n_classes: int
+    burn_in: int
+    n_draws: int
+    thin: int = 1
+    n_chains: int = 4
+    prior: Prior = field(default_factory=Prior)
+
+    def __post_init__(self) -> None:
+        for name in ("n_classes", "n_draws", "thin", "n_chains"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)}; it must be 1 or more")
+        if self.burn_in < 0:
+            raise ValueError(f"burn_in is {self.burn_in}; it must be 0 or more")
+
+    @property
+    def n_iterations(self) -> int:
+        """Iterations of one chain, those dropped among them."""
+        return self.burn_in + self.n_draws * self.thin
 
 
 @dataclass(frozen=True)
@@ -628,22 +668,16 @@ def _empty_tables(
 def sample_posterior(
     codes: NDArray[np.integer],
     n_levels: NDArray[np.integer],
+    chains: Chains,
     *,
-    n_classes: int,
-    burn_in: int,
-    n_draws: int,
-    thin: int = 1,
-    n_chains: int = 4,
     rng: np.random.Generator,
-    prior: Prior | None = None,
-    n_workers: int | None = None,
     keep_allocations: bool = False,
     label: str = "DPMPM",
 ) -> Draws:
     """Draw from the posterior of the DPMPM by blocked Gibbs sampling.
 
     Each chain runs on its own stream, spawned from `rng`, so that the draws do not depend on
-    the number of workers. The first half of the burn-in is an annealed start: classes are drawn
+    the number of threads. The first half of the burn-in is an annealed start: classes are drawn
     from flattened probabilities and ordered by size, so that chains settle in the same mode far
     more often than from a plain random start. After it, Metropolis swaps of neighbouring labels
     keep alpha from depending on the labels that a chain happened to get.
@@ -654,18 +688,10 @@ def sample_posterior(
         Levels coded from 0.
     n_levels : (n_variables,) int
         Number of levels of each variable, 2 or more.
-    n_classes : int
-        Truncation level F of the mixture, 1 or more.
-    burn_in, n_draws, thin : int
-        Iterations dropped, draws kept in each chain, and iterations for each draw kept.
-    n_chains : int
-        Number of chains, each from its own random start.
+    chains : Chains
+        Number of classes and prior, number of chains and their lengths.
     rng : numpy.random.Generator
         Source of the chains' streams.
-    prior : Prior, optional
-        Prior distribution; the paper's if not given.
-    n_workers : int, optional
-        Chains that run at the same time; `THREADS` if not given.
     keep_allocations : bool
         Whether the draws hold the records' classes, as `left_out_log_ratios` needs.
     label : str
@@ -679,7 +705,7 @@ def sample_posterior(
     Raises
     ------
     ValueError
-        If an argument is out of range, or a code is not below its variable's number of levels.
+        If there are no records, or a code is not below its variable's number of levels.
 
     References
     ----------
@@ -687,44 +713,34 @@ def sample_posterior(
     blocked Gibbs sampler.
     """
     codes, n_levels = _checked(codes, n_levels)
-    for name, value, least in (
-        ("n_classes", n_classes, 1),
-        ("burn_in", burn_in, 0),
-        ("n_draws", n_draws, 1),
-        ("thin", thin, 1),
-        ("n_chains", n_chains, 1),
-    ):
-        if value < least:
-            raise ValueError(f"{name} is {value}; it must be {least} or more")
     if codes.shape[0] == 0:
         raise ValueError("codes has no records; at least one is needed")
     combinations, counts, _ = distinct(codes)
-    prior = prior or Prior()
-    draws = _empty_draws(n_chains, n_draws, n_levels, n_classes)
+    draws = _empty_draws(chains, n_levels)
     if keep_allocations:
         allocations = Allocations(
             combinations=combinations,
-            class_of=np.empty((n_chains, n_draws, len(combinations)), dtype=np.uint16),
+            class_of=np.empty((*draws.alpha.shape, len(combinations)), dtype=np.uint16),
             level_counts=np.empty(draws.phi.shape, dtype=np.int32),
-            concentration=prior.concentration,
+            concentration=chains.prior.concentration,
         )
         draws = replace(draws, allocations=allocations)
     stop = Event()
 
     def run(chain: int, chain_rng: np.random.Generator) -> None:
-        sampler = Sampler(combinations, counts, n_levels, n_classes, prior, chain_rng)
-        annealed = burn_in // 2
+        sampler = Sampler(combinations, counts, n_levels, chains.n_classes, chains.prior, chain_rng)
+        annealed = chains.burn_in // 2
         for done in range(0, annealed, 10):
             step = min(10, annealed - done)
             sampler.advance(step, FIRST_POWER + (1.0 - FIRST_POWER) * done / annealed)
             advance_bar(step)
-        for done in range(annealed, burn_in, 50):
-            step = min(50, burn_in - done)
+        for done in range(annealed, chains.burn_in, 50):
+            step = min(50, chains.burn_in - done)
             sampler.advance(step)
             advance_bar(step)
-        for draw in range(n_draws):
-            sampler.advance(thin)
-            advance_bar(thin)
+        for draw in range(chains.n_draws):
+            sampler.advance(chains.thin)
+            advance_bar(chains.thin)
             draws.alpha[chain, draw] = sampler.alpha
             draws.pi[chain, draw] = sampler.pi
             draws.phi[chain, draw] = sampler.phi
@@ -739,14 +755,11 @@ def sample_posterior(
             raise KeyboardInterrupt
         bar.update(iterations)
 
-    total = n_chains * (burn_in + n_draws * thin)
-    with (
-        progress(total, label) as bar,
-        ThreadPoolExecutor(n_workers or THREADS) as pool,
-    ):
-        chains = [pool.submit(run, chain, r) for chain, r in enumerate(rng.spawn(n_chains))]
+    total = chains.n_chains * chains.n_iterations
+    with progress(total, label) as bar, ThreadPoolExecutor(THREADS) as pool:
+        running = [pool.submit(run, chain, r) for chain, r in enumerate(rng.spawn(chains.n_chains))]
         try:
-            for chain in chains:
+            for chain in running:
                 chain.result()
         except BaseException:
             stop.set()
@@ -755,8 +768,8 @@ def sample_posterior(
     return draws
 
 
-def _empty_draws(n_chains: int, n_draws: int, n_levels: NDArray[np.int64], n_classes: int) -> Draws:
-    shape = (n_chains, n_draws)
+def _empty_draws(chains: Chains, n_levels: NDArray[np.int64]) -> Draws:
+    shape, n_classes = (chains.n_chains, chains.n_draws), chains.n_classes
     return Draws(
         alpha=np.empty(shape),
         pi=np.empty((*shape, n_classes)),
@@ -824,9 +837,7 @@ def _cell_log_prob(pi, phi, groups, table, log_scale, rows, log_prob):
         _mixture_log_prob(table, log_scale, rows, log_prob[draw])
 
 
-def cell_log_prob(
-    draws: Draws, codes: NDArray[np.integer], n_workers: int | None = None
-) -> NDArray[np.float64]:
+def cell_log_prob(draws: Draws, codes: NDArray[np.integer]) -> NDArray[np.float64]:
     """Log probability of combinations under each draw, the classes summed out.
 
     Parameters
@@ -835,8 +846,6 @@ def cell_log_prob(
         Posterior draws.
     codes : (n_combinations, n_variables) int
         Combinations, coded from 0; they need not occur in the data.
-    n_workers : int, optional
-        Chains taken at the same time; `THREADS` if not given.
 
     Returns
     -------
@@ -860,7 +869,7 @@ def cell_log_prob(
             log_prob[chain],
         )
 
-    with ThreadPoolExecutor(n_workers or THREADS) as pool:
+    with ThreadPoolExecutor(THREADS) as pool:
         list(pool.map(run, range(draws.n_chains)))
     return log_prob
 
@@ -941,7 +950,6 @@ def neighbour_log_ratios(
     draws: Draws,
     codes: NDArray[np.integer],
     log_weights: NDArray[np.float64] | None = None,
-    n_workers: int | None = None,
 ) -> NDArray[np.float64]:
     """Log of weighted sums, over each chain's draws, of p(x' | draw) / p(x | draw).
 
@@ -957,9 +965,6 @@ def neighbour_log_ratios(
     log_weights : (n_weights, n_chains, n_draws) float, optional
         Logarithms of weights of the draws; without them one set of equal weights that sum to
         one within each chain, so that the result is the logarithm of each chain's mean.
-    n_workers : int, optional
-        Blocks of combinations taken at the same time; as many as numba may use threads if not
-        given. The result does not depend on it.
 
     Returns
     -------
@@ -995,7 +1000,7 @@ def neighbour_log_ratios(
             sums[:, chain, block],
         )
 
-    with ThreadPoolExecutor(n_workers or THREADS) as pool:
+    with ThreadPoolExecutor(THREADS) as pool:
         blocks = [(c, s) for c in range(draws.n_chains) for s in range(0, len(codes), COMBINATIONS)]
         list(pool.map(run, *zip(*blocks, strict=True)))
     with np.errstate(divide="ignore"):
@@ -1107,7 +1112,7 @@ def _left_out_ratio_sums(
 
 
 def left_out_log_ratios(
-    draws: Draws, codes: NDArray[np.integer], n_workers: int | None = None
+    draws: Draws, codes: NDArray[np.integer]
 ) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
     """Log means, over each chain's draws, of p(x' | others) / p(x | others) for records x left out.
 
@@ -1122,9 +1127,6 @@ def left_out_log_ratios(
         Posterior draws with their allocations.
     codes : (n_combinations, n_variables) int
         Combinations that occur in the data of the draws, coded from 0.
-    n_workers : int, optional
-        Blocks of combinations taken at the same time; `THREADS` if not given. The result does not
-        depend on it.
 
     Returns
     -------
@@ -1177,7 +1179,7 @@ def left_out_log_ratios(
         )
         log_prob[chain, :, block] = of_block
 
-    with ThreadPoolExecutor(n_workers or THREADS) as pool:
+    with ThreadPoolExecutor(THREADS) as pool:
         blocks = [(c, s) for c in range(draws.n_chains) for s in range(0, len(codes), COMBINATIONS)]
         list(pool.map(run, *zip(*blocks, strict=True)))
     return np.log(sums / draws.n_draws), log_prob

@@ -5,7 +5,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from srlib import diagnostics
-from srlib.dpmpm.core import Draws, cell_log_prob, sample_posterior
+from srlib.dpmpm.core import Chains, Draws, cell_log_prob, sample_posterior
 
 # Chains agree where R-hat is good for all but this share of the combinations.
 APART = 0.05
@@ -50,10 +50,13 @@ def chains(
     """
     drawn = None
     for iterations in rounds(most_iterations, n_draws):
+        settings = Chains(
+            n_classes=n_classes, burn_in=iterations // 2, n_draws=n_draws,
+            thin=max(1, iterations // 2 // n_draws), n_chains=n_chains,
+        )  # fmt: skip
         drawn = sample_posterior(
-            codes, n_levels, n_classes=n_classes, burn_in=iterations // 2, n_draws=n_draws,
-            thin=max(1, iterations // 2 // n_draws), n_chains=n_chains, rng=rng,
-            keep_allocations=True, label=f"{label}, {iterations:,} iterations",
+            codes, n_levels, settings, rng=rng, keep_allocations=True,
+            label=f"{label}, {iterations:,} iterations",
         )  # fmt: skip
         if convergence({label: drawn}, combinations)["apart"].iloc[0] <= APART:
             break

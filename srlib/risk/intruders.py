@@ -33,6 +33,7 @@ from srlib.data.codes import cell_numbers, distinct
 from srlib.dpmpm.core import (
     FIRST_POWER,
     THREADS,
+    Chains,
     Draws,
     Prior,
     Sampler,
@@ -374,11 +375,15 @@ def partial_knowledge(
         "n_classes": n_classes, "burn_in": burn_in, "n_draws": n_draws, "thin": thin,
         "n_chains": n_chains, "prior": prior, "n_workers": n_workers, "label": label,
     }  # fmt: skip
+    chains = Chains(
+        n_classes=n_classes, burn_in=burn_in, n_draws=n_draws, thin=thin, n_chains=n_chains,
+        prior=prior or Prior(),
+    )  # fmt: skip
     traces: list[NDArray[np.float64]] = []
 
     def predicted(records: NDArray[np.integer]) -> NDArray[np.float64]:
-        draws = sample_posterior(records, levels_of, rng=rng, **settings)
-        traces.append(cell_log_prob(draws, codes, n_workers))
+        draws = sample_posterior(records, levels_of, chains, rng=rng, label=label)
+        traces.append(cell_log_prob(draws, codes))
         return subset_means(draws, codes, unknown, left_out=left_out, n_workers=n_workers)
 
     if len(known):

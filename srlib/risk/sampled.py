@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from srlib.data.codes import cell_numbers, distinct
-from srlib.dpmpm.core import THREADS, Draws, cell_log_prob, sample_posterior, synthesize
+from srlib.dpmpm.core import THREADS, Chains, Draws, cell_log_prob, sample_posterior, synthesize
 from srlib.progress import progress
 from srlib.risk.estimators import neighbourhood
 from srlib.risk.whole import (
@@ -177,6 +177,7 @@ def _explore(sets: Sequence[Draws], rng: np.random.Generator) -> tuple[Draws, ND
     """A proposal fitted to where odds are large, and the cells of largest odds that were seen."""
     n_levels = np.asarray(sets[0].n_levels)
     proposal: Draws | None = None
+    chains = Chains(n_classes=20, burn_in=200, n_draws=5, thin=5)
     seen, log_odds = np.empty((0, len(n_levels)), np.uint8), np.empty(0)
     for _ in range(ROUNDS):
         cells, log_density = _propose(proposal, n_levels, EXPLORED, rng)
@@ -184,10 +185,7 @@ def _explore(sets: Sequence[Draws], rng: np.random.Generator) -> tuple[Draws, ND
         seen, log_odds = _largest(np.concatenate([seen, cells]), np.append(log_odds, values))
         log_weight = values - log_density
         chosen = rng.choice(len(cells), FITTED, p=np.exp(log_weight - logsumexp(log_weight)))
-        proposal = sample_posterior(
-            cells[chosen], n_levels, n_classes=20, burn_in=200, n_draws=5, thin=5, rng=rng,
-            label="proposal",
-        )  # fmt: skip
+        proposal = sample_posterior(cells[chosen], n_levels, chains, rng=rng, label="proposal")
     assert proposal is not None
     best = None
     while best != (best := log_odds[:CLIMBING].sum()):  # until no neighbour is better

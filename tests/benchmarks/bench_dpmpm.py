@@ -60,11 +60,11 @@ def test_synthetic_data_set(benchmark: BenchmarkFixture) -> None:
 MILLION = """
 import resource
 import numpy as np
-from srlib.dpmpm import sample_posterior
-from srlib.microdata import ACS, embedded_population
+from srlib.dpmpm import Chains, sample_posterior
+from srlib.data.microdata import ACS, embedded_population
 codes = embedded_population(1_000_000, np.random.default_rng(0)).codes
-sample_posterior(codes, ACS.n_levels, n_classes=30, burn_in=10, n_draws=10, n_chains=2,
-                 rng=np.random.default_rng(1))
+chains = Chains(n_classes=30, burn_in=10, n_draws=10, n_chains=2)
+sample_posterior(codes, ACS.n_levels, chains, rng=np.random.default_rng(1))
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 """
 

@@ -44,13 +44,13 @@ def main(data: str = "", n_runs: str = "2", other_burn_in: str = "") -> None:
     levels = table.schema.n_levels
     combinations, _, _ = distinct(table.codes)
     print(f"{len(table.codes)} records, {len(combinations)} combinations")
-    common = {"n_levels": levels, "n_classes": chosen["n_classes"], "thin": chosen["thin"]}
+    common = {"n_classes": chosen["n_classes"], "thin": chosen["thin"]}
 
     release_rng = stream(1, "release")
-    made_by = dpmpm.sample_posterior(
-        table.codes, n_chains=chosen["n_releases"], burn_in=chosen["burn_in"], n_draws=1,
-        rng=release_rng, label="release", **common,
-    )  # fmt: skip
+    chains = dpmpm.Chains(
+        n_chains=chosen["n_releases"], burn_in=chosen["burn_in"], n_draws=1, **common
+    )
+    made_by = dpmpm.sample_posterior(table.codes, levels, chains, rng=release_rng, label="release")
     releases = [
         dpmpm.synthesize(pi[0], phi[0], levels, len(table.codes), release_rng)
         for pi, phi in zip(made_by.pi, made_by.phi, strict=True)
@@ -64,10 +64,10 @@ def main(data: str = "", n_runs: str = "2", other_burn_in: str = "") -> None:
         for i, codes in enumerate([None, *releases]):
             given = table.codes if codes is None else np.vstack([table.codes, codes])
             suffix = "" if codes is None else "_joined"
+            lengths = {name: chosen[name + suffix] for name in ("n_chains", "burn_in", "n_draws")}
             draws = dpmpm.sample_posterior(
-                given, rng=stream(seed, f"set {i}"), keep_allocations=True, label=f"set {i}",
-                **{name: chosen[name + suffix] for name in ("n_chains", "burn_in", "n_draws")},
-                **common,
+                given, levels, dpmpm.Chains(**lengths, **common),
+                rng=stream(seed, f"set {i}"), keep_allocations=True, label=f"set {i}",
             )  # fmt: skip
             ratios, log_prob = disclosure.left_out_ratios(draws, combinations)
             of_each.append(ratios)
