@@ -93,7 +93,8 @@ def distinct(codes: ArrayLike) -> tuple[NDArray[Any], NDArray[np.int64], NDArray
     codes = np.asarray(codes)
     n_levels = (codes.max(axis=0, initial=0).astype(np.int64) + 1).tolist()
     if math.prod(n_levels) >= 2**63:
-        return np.unique(codes, axis=0, return_inverse=True, return_counts=True)
+        rows, inverse, counts = np.unique(codes, axis=0, return_inverse=True, return_counts=True)
+        return rows, counts, inverse
     # One integer a record sorts many times faster than a row of a table.
     keys, inverse, counts = np.unique(
         cell_numbers(codes, n_levels), return_inverse=True, return_counts=True
