@@ -404,7 +404,7 @@ outputs.figure("margins", charts.against_baseline(worst, "Total variation distan
 # If a regression can tell released from original records, so can an analyst's result. pMSE is the
 # mean squared distance of its fitted probabilities from the share of released records. Its reference
 # is a correct model fitted to the original (Snoke and others 2018): `ratio` divides by the expected
-# value, `standardised` counts standard deviations from it. A release that also carries the
+# value, `standardized` counts standard deviations from it. A release that also carries the
 # uncertainty of its model, or a fresh sample, has a ratio of one plus the released over the
 # original number of records. A ratio near zero is no triumph: such a release *is* the original.
 
@@ -423,7 +423,7 @@ show(pmse[[*named, *pmse.columns[:-1]]])
 # The most frequent value of the target is regressed on the keys, least squares on indicators, once in
 # the original and once in each release. Overlap is the share of the two 95 % intervals that they have
 # in common (Karr and others 2006): 1 is the best, 0 is touching, negative is apart. Each release is
-# analysed as if it were the original. The mean over all coefficients, and the worst of them:
+# analyzed as if it were the original. The mean over all coefficients, and the worst of them:
 
 # %% tags=["monte-carlo"]
 overlap = outputs.table("overlap", every("overlap"))

@@ -289,7 +289,7 @@ def test_without_the_only_key_all_records_are_alike() -> None:
     assert without["UiO"] == without["DiS"] == 0
 
 
-# Row i of each was made from row i of PARTIAL; the first key was synthesised, the second was not.
+# Row i of each was made from row i of PARTIAL; the first key was synthesized, the second was not.
 PARTIAL = np.array([(0, 0), (0, 0), (1, 0), (1, 1), (2, 1)])
 MADE = np.array([(0, 0), (1, 0), (0, 0), (1, 1), (1, 1)])
 
@@ -364,20 +364,20 @@ def test_match_risk_of_shuffled_rows() -> None:
         ({"keys": [-1]}, "they must differ and lie in 0 to 1"),
         ({"keys": [1]}, r"columns \[1, 1\]"),
         ({"target": 0}, r"columns \[0, 0\]"),
-        ({"synthetic": []}, "synthetic is empty"),
+        ({"released": []}, "released is empty"),
         ({"original": ORIGINAL[:0]}, r"original has shape \(0, 2\)"),
-        ({"synthetic": RELEASED}, r"synthetic\[0\] has shape \(2,\); it must be \(1 or more, 2\)"),
-        ({"synthetic": [RELEASED, RELEASED[:, :1]]}, r"synthetic\[1\] has shape \(8, 1\)"),
+        ({"released": RELEASED}, r"released\[0\] has shape \(2,\); it must be \(1 or more, 2\)"),
+        ({"released": [RELEASED, RELEASED[:, :1]]}, r"released\[1\] has shape \(8, 1\)"),
         ({"original": ORIGINAL / 1}, "original has type float64"),
         ({"original": ORIGINAL - 1}, "original, column 0, runs from -1 to 3; .* in 0 to 5"),
         ({"n_levels": [6, 2]}, "original, column 1, runs from 0 to 2; .* in 0 to 1"),
-        ({"n_levels": [5, 3]}, r"synthetic\[0\], column 0, runs from 0 to 5; .* in 0 to 4"),
+        ({"n_levels": [5, 3]}, r"released\[0\], column 0, runs from 0 to 5; .* in 0 to 4"),
     ],
 )
 def test_errors_name_what_is_wrong(changes: dict[str, Any], message: str) -> None:
     arguments: dict[str, Any] = {
         "original": ORIGINAL,
-        "synthetic": [RELEASED],
+        "released": [RELEASED],
         "n_levels": LEVELS,
         "keys": [0],
         "target": 1,
@@ -389,7 +389,7 @@ def test_errors_name_what_is_wrong(changes: dict[str, Any], message: str) -> Non
 
 def test_errors_of_the_other_functions() -> None:
     calls: list[tuple[Callable[..., Any], tuple[Any, ...], str]] = [
-        (matching.compare, (ORIGINAL, RELEASED[0], LEVELS, [0], 1), r"synthetic\[0\] has shape"),
+        (matching.compare, (ORIGINAL, RELEASED[0], LEVELS, [0], 1), r"released\[0\] has shape"),
         (
             matching.without_each_key,
             (ORIGINAL, [RELEASED], LEVELS, [0], 1, ["key"]),
@@ -398,7 +398,7 @@ def test_errors_of_the_other_functions() -> None:
         (
             matching.match_risk,
             (PARTIAL, [MADE, MADE[:4]], [3, 2], [0]),
-            r"synthetic\[1\] has 4 records; it must have 5",
+            r"released\[1\] has 4 records; it must have 5",
         ),
     ]
     for function, arguments, message in calls:

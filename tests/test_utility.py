@@ -69,8 +69,8 @@ def test_pmse_of_one_variable_in_closed_form() -> None:
     scale = (1 - c) ** 2 * c / n  # four levels occur, so that k - 1 = 3
     assert row(frame, "pMSE")["baseline"] == pytest.approx(3 * scale)
     assert row(frame, "ratio")["mean"] == pytest.approx(pmse / (3 * scale), rel=1e-5)
-    standardised = (pmse - 3 * scale) / (np.sqrt(6) * scale)
-    assert row(frame, "standardised")["mean"] == pytest.approx(standardised, rel=1e-5)
+    standardized = (pmse - 3 * scale) / (np.sqrt(6) * scale)
+    assert row(frame, "standardized")["mean"] == pytest.approx(standardized, rel=1e-5)
 
 
 @pytest.mark.parametrize("interactions", [False, True])
@@ -110,7 +110,7 @@ def test_pmse_of_a_correct_model_by_simulation(interactions: bool, n_released: i
     original = population(400, rng)
     released = [original[rng.integers(0, 400, n_released)] for _ in range(repetitions)]
     found = row(
-        utility.propensity(original, released, LEVELS, interactions=interactions), "standardised"
+        utility.propensity(original, released, LEVELS, interactions=interactions), "standardized"
     )
     assert found["releases"] == repetitions
     assert abs(found["mean"]) < 5 / np.sqrt(repetitions)
@@ -142,7 +142,7 @@ def test_pmse_where_nothing_varies() -> None:
     frame = utility.propensity(constant, [constant[:1]], [2, 2], interactions=True)
     assert row(frame, "pMSE")["mean"] == 0
     assert np.isnan(row(frame, "ratio")["mean"])
-    assert np.isnan(row(frame, "standardised")["mean"])
+    assert np.isnan(row(frame, "standardized")["mean"])
 
 
 # ------------------------------------------------------------------------------------ overlap

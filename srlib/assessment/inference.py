@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ive
 
 from srlib.assessment.regression import Regression, logistic_regression  # noqa: F401
-from srlib.data.codes import cell_numbers
+from srlib.data.codes import Codes, cell_numbers
 
 Reference = Literal["normal", "t"]
 
@@ -156,7 +156,7 @@ def combine(estimates: ArrayLike, variances: ArrayLike, size_ratio: float = 1.0)
 
 def coefficients(
     original: Regression,
-    synthetic: Sequence[Regression],
+    released: Sequence[Regression],
     *,
     level: float = 0.95,
     reference: Reference = "normal",
@@ -167,7 +167,7 @@ def coefficients(
     ----------
     original : Regression
         The fit to the confidential data.
-    synthetic : sequence of Regression
+    released : sequence of Regression
         The fits to the m synthetic data sets, with the same terms.
     level : float
         Confidence level, in (0, 1).
@@ -193,14 +193,14 @@ def coefficients(
     """
     from scipy import stats
 
-    if any(fit.terms != original.terms for fit in synthetic):
-        raise ValueError(f"synthetic has other terms than original, which has {original.terms}")
-    sizes = sorted({fit.n_records for fit in synthetic})
+    if any(fit.terms != original.terms for fit in released):
+        raise ValueError(f"released has other terms than original, which has {original.terms}")
+    sizes = sorted({fit.n_records for fit in released})
     if len(sizes) != 1:
-        raise ValueError(f"synthetic has data sets of {sizes} records; all must be of one size")
+        raise ValueError(f"released has data sets of {sizes} records; all must be of one size")
     combined = combine(
-        np.array([fit.estimate for fit in synthetic]),
-        np.array([fit.standard_error for fit in synthetic]) ** 2,
+        np.array([fit.estimate for fit in released]),
+        np.array([fit.standard_error for fit in released]) ** 2,
         size_ratio=sizes[0] / original.n_records,
     )
     low, high = combined.interval(level, reference)
@@ -226,7 +226,7 @@ def coefficients(
 
 
 def joint_distribution(
-    codes: NDArray[np.integer], n_levels: Sequence[int], k1: int, k2: int
+    codes: Codes, n_levels: Sequence[int], k1: int, k2: int
 ) -> NDArray[np.float64]:
     """Proportions of the records in each cell of two variables.
 
@@ -250,8 +250,8 @@ def joint_distribution(
 
 
 def compare_joint(
-    original: NDArray[np.integer],
-    synthetic: Sequence[NDArray[np.integer]],
+    original: Codes,
+    released: Sequence[Codes],
     levels: Sequence[Sequence[str]],
     k1: int,
     k2: int,
@@ -265,7 +265,7 @@ def compare_joint(
     ----------
     original : ndarray of int
         (n, p) codes from 0.
-    synthetic : sequence of ndarray of int
+    released : sequence of ndarray of int
         m arrays (n*, p) of codes.
     levels : sequence of sequence of str
         Labels of the levels of each variable, (p,) of (n_levels[k],).
@@ -280,10 +280,10 @@ def compare_joint(
         the original, by `combine` for the synthetic data.
     """
     n_levels = [len(labels) for labels in levels]
-    n, n_synthetic = len(original), len(synthetic[0])
+    n, n_synthetic = len(original), len(released[0])
     observed = joint_distribution(original, n_levels, k1, k2).ravel()
-    released = np.array([joint_distribution(z, n_levels, k1, k2).ravel() for z in synthetic])
-    combined = combine(released, released * (1 - released) / n_synthetic, n_synthetic / n)
+    shares = np.array([joint_distribution(z, n_levels, k1, k2).ravel() for z in released])
+    combined = combine(shares, shares * (1 - shares) / n_synthetic, n_synthetic / n)
     cells = [(a, b) for a in levels[k1] for b in levels[k2]]
     sources = {
         "original": (observed, np.sqrt(observed * (1 - observed) / n)),
@@ -300,8 +300,8 @@ def compare_joint(
 
 
 def pairwise_differences(
-    original: NDArray[np.integer],
-    synthetic: Sequence[NDArray[np.integer]],
+    original: Codes,
+    released: Sequence[Codes],
     n_levels: Sequence[int],
     names: Sequence[str],
 ) -> pd.DataFrame:
@@ -311,7 +311,7 @@ def pairwise_differences(
     ----------
     original : ndarray of int
         (n, p) codes from 0.
-    synthetic : sequence of ndarray of int
+    released : sequence of ndarray of int
         m arrays (n*, p) of codes.
     n_levels : sequence of int
         Number of levels of each variable, (p,).
@@ -327,8 +327,8 @@ def pairwise_differences(
     """
     rows = []
     for k1, k2 in combinations(range(len(names)), 2):
-        released = np.mean([joint_distribution(z, n_levels, k1, k2) for z in synthetic], axis=0)
-        difference = np.abs(released - joint_distribution(original, n_levels, k1, k2))
+        mean = np.mean([joint_distribution(z, n_levels, k1, k2) for z in released], axis=0)
+        difference = np.abs(mean - joint_distribution(original, n_levels, k1, k2))
         rows.append((names[k1], names[k2], difference.mean(), difference.max()))
     columns = [
         "variable_a",
@@ -373,8 +373,8 @@ class AgainstSampling:
 
 
 def against_sampling(
-    original: NDArray[np.integer],
-    synthetic: Sequence[NDArray[np.integer]],
+    original: Codes,
+    released: Sequence[Codes],
     n_levels: Sequence[int],
 ) -> AgainstSampling:
     r"""Compare the pairwise differences of releases with those of another sample.
@@ -391,7 +391,7 @@ def against_sampling(
     ----------
     original : ndarray of int
         (n, p) codes from 0.
-    synthetic : sequence of ndarray of int
+    released : sequence of ndarray of int
         m arrays (n, p) of codes, at least 2.
     n_levels : sequence of int
         Number of levels of each variable, (p,), two or more of them.
@@ -407,16 +407,16 @@ def against_sampling(
         If there are fewer than two releases or two variables, a release has another number of
         records, or all records of all tables are the same.
     """
-    n, m = len(original), len(synthetic)
-    if m < 2 or len(n_levels) < 2 or any(len(z) != n for z in synthetic):
+    n, m = len(original), len(released)
+    if m < 2 or len(n_levels) < 2 or any(len(z) != n for z in released):
         raise ValueError(
-            f"synthetic holds releases of {[len(z) for z in synthetic]} records, of "
+            f"released holds releases of {[len(z) for z in released]} records, of "
             f"{len(n_levels)} variable(s); the comparison needs two or more, of {n} records each, "
             "and two or more variables"
         )
     off, singles, expected = [], [], []
     for pair in combinations(range(len(n_levels)), 2):
-        shares = [joint_distribution(t, n_levels, *pair).ravel() for t in (original, *synthetic)]
+        shares = [joint_distribution(t, n_levels, *pair).ravel() for t in (original, *released)]
         apart = np.array(shares[1:]) - shares[0]
         p = np.mean(shares, axis=0)
         scaled = ive(0, 2 * n * p) + ive(1, 2 * n * p)  # exp(-2 n p) times the Bessel functions

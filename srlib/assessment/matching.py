@@ -98,7 +98,7 @@ def compare(
 
 def measures(
     original: Codes,
-    synthetic: Sequence[Codes],
+    released: Sequence[Codes],
     n_levels: Sequence[int],
     keys: Sequence[int],
     target: int,
@@ -109,7 +109,7 @@ def measures(
     ----------
     original, n_levels, keys, target
         As `compare`.
-    synthetic : sequence of (n*, p) int
+    released : sequence of (n*, p) int
         One or more released tables.
 
     Returns
@@ -124,12 +124,12 @@ def measures(
     ValueError
         As `compare`, or if there is no release.
     """
-    return _measures(*checked(original, synthetic, n_levels, keys, target))
+    return _measures(*checked(original, released, n_levels, keys, target))
 
 
 def without_each_key(
     original: Codes,
-    synthetic: Sequence[Codes],
+    released: Sequence[Codes],
     n_levels: Sequence[int],
     keys: Sequence[int],
     target: int,
@@ -141,7 +141,7 @@ def without_each_key(
 
     Parameters
     ----------
-    original, synthetic, n_levels, keys, target
+    original, released, n_levels, keys, target
         As `measures`.
     names : sequence of str
         Names of the variables, (p,).
@@ -160,7 +160,7 @@ def without_each_key(
     """
     if len(names) != len(n_levels):
         raise ValueError(f"names has {len(names)} entries; n_levels has {len(n_levels)}")
-    tables, levels = checked(original, synthetic, n_levels, keys, target)
+    tables, levels = checked(original, released, n_levels, keys, target)
     frames = [_measures(tables, levels)]
     for i in range(len(keys)):
         fewer = [np.delete(codes, i, axis=1) for codes in tables]
@@ -170,7 +170,7 @@ def without_each_key(
 
 
 def match_risk(
-    original: Codes, synthetic: Sequence[Codes], n_levels: Sequence[int], keys: Sequence[int]
+    original: Codes, released: Sequence[Codes], n_levels: Sequence[int], keys: Sequence[int]
 ) -> pd.DataFrame:
     """How many records a partially synthetic release lets an intruder match, rightly or wrongly.
 
@@ -184,12 +184,12 @@ def match_risk(
     ----------
     original : (n, p) int
         Codes from 0 of the original records.
-    synthetic : sequence of (n, p) int
+    released : sequence of (n, p) int
         One or more released tables; row i of each was made from row i of the original.
     n_levels : (p,) int
         Number of levels of each variable.
     keys : sequence of int
-        Columns that the intruder knows, synthesised or not, one or more.
+        Columns that the intruder knows, synthesized or not, one or more.
 
     Returns
     -------
@@ -204,15 +204,15 @@ def match_risk(
     ValueError
         As `measures`, or if a release has another number of records than the original.
     """
-    (first, *others), levels = checked(original, synthetic, n_levels, keys)
+    (first, *others), levels = checked(original, released, n_levels, keys)
     n = len(first)
     values, baselines = [], []
     for i, codes in enumerate(others):
         if len(codes) != n:
-            raise ValueError(f"synthetic[{i}] has {len(codes)} records; it must have {n}")
-        own, released = np.split(row_numbers(np.concatenate([first, codes]), levels), 2)
-        candidates = np.bincount(released, minlength=own.max() + 1)[own]
-        found, single, true = candidates > 0, candidates == 1, own == released
+            raise ValueError(f"released[{i}] has {len(codes)} records; it must have {n}")
+        own, theirs = np.split(row_numbers(np.concatenate([first, codes]), levels), 2)
+        candidates = np.bincount(theirs, minlength=own.max() + 1)[own]
+        found, single, true = candidates > 0, candidates == 1, own == theirs
         false = (~true[single]).mean() if single.any() else np.nan
         values.append(((true[found] / candidates[found]).sum(), (true & single).mean(), false))
         # In shuffled rows record i's own is one of the c_i with probability c_i / n.
@@ -249,7 +249,7 @@ def over_releases(values: pd.DataFrame, baselines: pd.DataFrame) -> pd.DataFrame
 
 def checked(
     original: Codes,
-    synthetic: Sequence[Codes],
+    released: Sequence[Codes],
     n_levels: Sequence[int],
     keys: Sequence[int],
     target: int | None = None,
@@ -264,12 +264,12 @@ def checked(
         raise ValueError(
             f"keys and target are the columns {columns}; they must differ and lie in 0 to {p - 1}"
         )
-    if len(synthetic) == 0:
-        raise ValueError("synthetic is empty; it must have one released table or more")
+    if len(released) == 0:
+        raise ValueError("released is empty; it must have one released table or more")
     levels = [int(n_levels[column]) for column in columns]
     tables: list[Codes] = []
-    for i, codes in enumerate([original, *synthetic]):
-        name, codes = f"synthetic[{i - 1}]" if i else "original", np.asarray(codes)
+    for i, codes in enumerate([original, *released]):
+        name, codes = f"released[{i - 1}]" if i else "original", np.asarray(codes)
         if codes.ndim != 2 or codes.shape[1] != p or len(codes) == 0:
             raise ValueError(f"{name} has shape {codes.shape}; it must be (1 or more, {p})")
         if not np.issubdtype(codes.dtype, np.integer):

@@ -56,7 +56,7 @@ class Submission:
     partially_synthetic : bool
         Whether row i of each release was made from row i of the original.
     notes : tuple of str
-        One sentence for all that was recognised, inferred, dropped or chosen.
+        One sentence for all that was recognized, inferred, dropped or chosen.
     """
 
     schema: Schema
@@ -104,7 +104,7 @@ def read(
     released : sequence of str or Path
         One file or more, read with the schema of the original.
     schema : str or Path
-        YAML file that declares the variables, ``"acs"``, or ``""``: recognised, or inferred from
+        YAML file that declares the variables, ``"acs"``, or ``""``: recognized, or inferred from
         the original.
     holdout : str or Path
         CSV file of people of the same population who are not in the original; ``""``: none.

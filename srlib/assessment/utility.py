@@ -6,7 +6,7 @@ one original in the columns of `matching.measures`:
 - `margins`: the total variation distance of one- and two-way margins;
 - `propensity`: how well a logistic regression tells original from released records, the
   propensity score mean squared error (pMSE) of Woo, Reiter, Oganian and Karr (2009, Journal of
-  Privacy and Confidentiality 1(1)), standardised as by Snoke, Raab, Nowok, Dibben and Slavkovic
+  Privacy and Confidentiality 1(1)), standardized as by Snoke, Raab, Nowok, Dibben and Slavkovic
   (2018, Journal of the Royal Statistical Society A 181(3), 663-688);
 - `interval_overlap`: what the confidence intervals of a regression have in common (Karr, Kohnen,
   Oganian, Reiter and Sanil 2006, The American Statistician 60(3), 224-232).
@@ -36,7 +36,7 @@ TIE = 3.0  # a difference of fewer of its errors is none
 
 
 def margins(
-    original: Codes, synthetic: Sequence[Codes], n_levels: Sequence[int], names: Sequence[str]
+    original: Codes, released: Sequence[Codes], n_levels: Sequence[int], names: Sequence[str]
 ) -> pd.DataFrame:
     """Total variation distance of all one- and two-way margins, original against released.
 
@@ -47,7 +47,7 @@ def margins(
     ----------
     original : (n, p) int
         Codes from 0 of the original records.
-    synthetic : sequence of (n*, p) int
+    released : sequence of (n*, p) int
         One or more released tables, of any sizes.
     n_levels : (p,) int
         Number of levels of each variable.
@@ -68,14 +68,14 @@ def margins(
     values, baselines, fresh = {}, {}, {}
     for i, (a, b) in enumerate(rows):
         size = int(n_levels[a]) * int(n_levels[b])
-        counts, *released = (
+        counts, *of_released = (
             np.bincount(codes[:, a].astype(np.int64) * n_levels[b] + codes[:, b], minlength=size)
-            for codes in (original, *synthetic)
+            for codes in (original, *released)
         )
         shares = counts / len(original)
-        values[i] = [np.abs(z / z.sum() - shares).sum() / 2 for z in released]
-        baselines[i] = [_binomial_deviation(len(z), shares).sum() / (2 * len(z)) for z in synthetic]
-        fresh[i] = np.mean([_divided_at_random(counts, z) for z in released], axis=0)
+        values[i] = [np.abs(z / z.sum() - shares).sum() / 2 for z in of_released]
+        baselines[i] = [_binomial_deviation(len(z), shares).sum() / (2 * len(z)) for z in released]
+        fresh[i] = np.mean([_divided_at_random(counts, z) for z in of_released], axis=0)
     frame = over_releases(pd.DataFrame(values), pd.DataFrame(baselines)).drop(columns="measure")
     frame.insert(0, "variable_a", [names[a] for a, _ in rows])
     frame.insert(1, "variable_b", ["" if a == b else names[b] for a, b in rows])
@@ -110,7 +110,7 @@ def _binomial_deviation(n: int | NDArray[np.int64], p: NDArray[np.float64]) -> N
 @one_blas_thread
 def propensity(
     original: Codes,
-    synthetic: Sequence[Codes],
+    released: Sequence[Codes],
     n_levels: Sequence[int],
     *,
     interactions: bool = False,
@@ -129,7 +129,7 @@ def propensity(
 
     Parameters
     ----------
-    original, synthetic, n_levels
+    original, released, n_levels
         As `margins`.
     interactions : bool
         Whether the regression has all products of two variables' indicators beside those of
@@ -139,16 +139,16 @@ def propensity(
     -------
     DataFrame
         Columns as `matching.measures`; rows pMSE, in [0, 1), with the expectation as baseline;
-        ratio, pMSE / E, with the baseline 1; standardised, (pMSE - E) / SD, with the baseline 0.
+        ratio, pMSE / E, with the baseline 1; standardized, (pMSE - E) / SD, with the baseline 0.
         The latter two are NaN where the tables have one and the same constant record.
     """
     rows, baselines = [], []
-    for released in synthetic:
-        combination, _, inverse = distinct(np.concatenate([original, released]))
+    for table in released:
+        combination, _, inverse = distinct(np.concatenate([original, table]))
         counts = np.bincount(inverse[: len(original)], minlength=len(combination))
         counts_released = np.bincount(inverse[len(original) :], minlength=len(combination))
         total, n = counts + counts_released, len(inverse)
-        share = len(released) / n
+        share = len(table) / n
         terms = indicators(n_levels, interactions)
         fitted, rank = propensity_scores(combination, terms, total, counts_released)
         value = float(total @ (fitted - share) ** 2 / n)
@@ -159,10 +159,10 @@ def propensity(
             {
                 "pMSE": value,
                 "ratio": value / (df * scale) if known else np.nan,
-                "standardised": (value / scale - df) / np.sqrt(2 * df) if known else np.nan,
+                "standardized": (value / scale - df) / np.sqrt(2 * df) if known else np.nan,
             }
         )
-        baselines.append({"pMSE": df * scale, "ratio": 1.0, "standardised": 0.0})
+        baselines.append({"pMSE": df * scale, "ratio": 1.0, "standardized": 0.0})
     return over_releases(pd.DataFrame(rows), pd.DataFrame(baselines))
 
 
@@ -226,10 +226,10 @@ def losses(
     c = n_released / (n_original + n_released)
     value, expected = of.loc["pMSE", ["mean", "baseline"]] / (c * (1 - c))
     larger = 1 + n_released / n_original
-    ratio, standardised = of.loc["ratio", "mean"], of.loc["standardised", "mean"]
-    # The standard deviation of `propensity`: (pMSE - E) / standardised.
-    known_error = np.isfinite(standardised) and standardised != 0
-    error = (ratio - 1) * expected / standardised if known_error else np.nan
+    ratio, standardized = of.loc["ratio", "mean"], of.loc["standardized", "mean"]
+    # The standard deviation of `propensity`: (pMSE - E) / standardized.
+    known_error = np.isfinite(standardized) and standardized != 0
+    error = (ratio - 1) * expected / standardized if known_error else np.nan
     rows.append(("pMSE", "", value, expected * larger, error * larger, TIE))
     frame = pd.DataFrame(rows, columns=["measure", "which", "value", "fresh", "error", "limit"])
     beyond = frame["value"] - frame["fresh"]
@@ -247,7 +247,7 @@ def n_parameters(n_levels: Sequence[int], interactions: bool = False) -> int:
 @one_blas_thread
 def interval_overlap(
     original: Codes,
-    synthetic: Sequence[Codes],
+    released: Sequence[Codes],
     labels: Sequence[Sequence[str]],
     names: Sequence[str],
     predictors: Sequence[int],
@@ -261,14 +261,14 @@ def interval_overlap(
     of the predictors by least squares, each variable's most frequent level in the original being
     its reference: a coefficient is a difference of shares, other predictors equal. Unlike
     logistic regression it has an estimate in every table where the level occurs, without
-    separation. Every table is analysed as if it were the original, with normal intervals.
+    separation. Every table is analyzed as if it were the original, with normal intervals.
 
     The overlap is the mean of two shares: how much of each interval the other covers. 1 is the
     best, 0 is touching, negative values say how far the intervals are apart.
 
     Parameters
     ----------
-    original, synthetic, names
+    original, released, names
         As `margins`.
     labels : sequence of sequence of str
         Labels of the levels of each variable, (p,) of (n_levels[k],).
@@ -293,12 +293,12 @@ def interval_overlap(
     terms = [f"{names[k]}: {labels[k][code]}" for k, code in chosen]
     fits = [
         least_squares(codes, chosen, codes[:, outcome] == usual[outcome], terms)
-        for codes in (original, *synthetic)
+        for codes in (original, *released)
     ]
     first, *others = fits
     quantile = special.ndtri((1 + level) / 2)
     overlaps = pd.DataFrame([_overlap(first, fit, quantile) for fit in others])
-    expected = [_expected_overlap(np.sqrt(len(original) / len(z)), quantile) for z in synthetic]
+    expected = [_expected_overlap(np.sqrt(len(original) / len(z)), quantile) for z in released]
     estimates = pd.DataFrame([fit.estimate[1:] for fit in others])
     known = overlaps.notna()
     baselines = pd.DataFrame(dict.fromkeys(overlaps, expected)).where(known)
