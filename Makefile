@@ -1,5 +1,5 @@
 # make papers   set up .venv and run every paper at its published profile into outputs/
-# make site     the front page over all runs, outputs/site/index.html, after making what is missing
+# make site     the guide with all reports, outputs/site/index.html, after making what is missing
 # make test     set up .venv, check the code and run all tests
 # make build    execute the text notebooks at their defaults and write the committed .ipynb
 # make bench    time sampler and tables (nothing is asserted about time in the tests)
@@ -39,6 +39,7 @@ outputs/.companions: $(READY) $(METHODS) $(wildcard notebooks/*.py)
 	@touch $@
 
 site: outputs/.papers outputs/.companions
+	$(BIN)/python -m sphinx -q -W -d outputs/.doctrees docs outputs/site
 	$(BIN)/srlib site
 
 test: $(READY)
@@ -62,7 +63,7 @@ lock:
 	    --no-emit-find-links --extra dev --quiet --upgrade pyproject.toml -o requirements.lock
 
 clean:
-	rm -rf $(VENV) outputs/*/ outputs/.papers outputs/.companions
+	rm -rf $(VENV) outputs/*/ outputs/.papers outputs/.companions outputs/.doctrees docs/api
 
 $(READY): requirements.lock pyproject.toml
 	./tools/setup $(VENV)

@@ -531,11 +531,11 @@ def report(run_dir: Path, public: bool) -> None:
 @click.option(
     "--output",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help=f"Folder of the runs, to write site/ in; by default, outputs/ {_OF_PROJECT}.",
+    help=f"Folder of the runs, to write site/reports/ in; by default, outputs/ {_OF_PROJECT}.",
 )
 @click.option("--repository", metavar="OWNER/NAME", help="On GitHub; adds links to Binder.")
 def site(output: Path | None, repository: str | None) -> None:
-    """Write the front page over all notebooks' runs, with their public reports, as site/."""
+    """Write the public reports of all notebooks' runs, and their list, as site/reports/."""
     from srlib.runner.site import write
 
     root = find_root(Path.cwd())

@@ -78,4 +78,4 @@ Next:
     that differs, and the computation that explains it.
  6. Three to six exercises with solutions; one of them finds a printed error.
  7. The paper's settings in params/{paper}/published.yaml; srlib run {paper} --profile published.
- 8. A row in the README's table of papers; make test; commit the text and the .ipynb together."""
+ 8. A row in the tables of README.md and docs/notebooks.md; make test; commit text and .ipynb."""
