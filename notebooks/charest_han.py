@@ -147,7 +147,7 @@ outputs.figure("figure_1", charts.lines(wide, *titles, reference=5, zero=True, o
 kinds = ("changed", "deleted", "added")
 found = [
     ("beta-binomial", kind, x, b,
-     edp.exact(paper.beta_posterior(x, n, alpha), paper.beta_neighbours(x, n, alpha, kind), b).value)
+     edp.exact(paper.beta_posterior(x, n, alpha), paper.beta_neighbors(x, n, alpha, kind), b).value)
     for kind in kinds for x in range(n + 1) for b in bins
 ]  # fmt: skip
 exact = pd.DataFrame(found, columns=["model", "neighbours", "x", "bins", "edp"])
@@ -212,7 +212,7 @@ show(finite.assign(limit=limit), digits=4)
 # %%
 priors = pd.DataFrame({"alpha": [0.1, 0.5, 1.0, 5.0, 20.0]})
 for x in (0, n // 2):
-    posts = [(paper.beta_posterior(x, n, a), paper.beta_neighbours(x, n, a, "deleted"))
+    posts = [(paper.beta_posterior(x, n, a), paper.beta_neighbors(x, n, a, "deleted"))
              for a in priors["alpha"]]  # fmt: skip
     priors[f"EDP, x = {x}"] = [edp.exact(*pair, n_bins).value for pair in posts]
 show(outputs.table("priors", priors), settings=["alpha"])
@@ -287,7 +287,7 @@ outputs.figure("figure_3", figure_3)
 # $n = 5$ in Table 2. For $n = 50$ they would be:)
 
 # %%
-fifty = [edp.exact(paper.beta_posterior(0, 50, alpha), paper.beta_neighbours(0, 50, alpha, "changed"), b)
+fifty = [edp.exact(paper.beta_posterior(0, 50, alpha), paper.beta_neighbors(0, 50, alpha, "changed"), b)
          for b in bins]  # fmt: skip
 show(
     pd.DataFrame([[found.value for found in fifty]], columns=[f"{b} bins" for b in bins]), digits=2
@@ -367,7 +367,7 @@ estimates = outputs.table("edp_estimates", estimates[columns])
 
 # %% tags=["monte-carlo"]
 y = stream(seed, "one sample").normal(10, np.sqrt(5), 100)
-post, others = paper.normal_posterior(y), paper.normal_neighbours(y)
+post, others = paper.normal_posterior(y), paper.normal_neighbors(y)
 
 
 def one_sample(sample: int) -> list[edp.PosteriorEDP]:
@@ -461,7 +461,7 @@ outputs.figure("ranks", charts.rank_plot(chains))
 tree = {"posterior": {"beta": beta_draws}, "log_likelihood": {"disabled": pointwise}}
 levels = edp.from_posterior(tree, "beta", n_bins)
 answer = pd.DataFrame({
-    "coefficient": name, "EDP": level.value, "mcse": level.mcse, "record": level.neighbour,
+    "coefficient": name, "EDP": level.value, "mcse": level.mcse, "record": level.neighbor,
     "bin": level.bin, "largest pareto k": level.pareto_k.max(), "refits": len(level.refit_needed),
     "draws for 0.01": level.draws_needed(0.01),
 } for name, level in zip(labels, levels.values(), strict=True))  # fmt: skip
@@ -547,7 +547,7 @@ assert not too_much
 
 # %% tags=["solution"]
 two_of_five = paper.beta_posterior(2, 5, 0.5)
-changed_once = paper.beta_neighbours(2, 5, 0.5, "changed")
+changed_once = paper.beta_neighbors(2, 5, 0.5, "changed")
 log_odds = stats.logistic.ppf(two_of_five.ppf(np.arange(21) / 20))  # ends of the bins
 cumulative = [model.cdf(stats.logistic.cdf(log_odds)) for model in (two_of_five, *changed_once)]
 log_bins = np.log(np.diff(cumulative))
@@ -574,7 +574,7 @@ def of_zero(budget: float, b: int) -> float:
     """EDP of x = 0 among 5 records, with the prior that belongs to a budget."""
     a = 5 / np.expm1(budget)
     return edp.exact(
-        paper.beta_posterior(0, 5, a), paper.beta_neighbours(0, 5, a, "changed"), b
+        paper.beta_posterior(0, 5, a), paper.beta_neighbors(0, 5, a, "changed"), b
     ).value
 
 

@@ -195,7 +195,7 @@ def odds_factor(a: int, b: int, w: float) -> float:
     return float((risk / (1 - risk)).max() * (1 - w) / w)
 
 
-both_ways = [*five.neighbours, *five.neighbours[:, ::-1]]
+both_ways = [*five.neighbors, *five.neighbors[:, ::-1]]
 factors = [odds_factor(a, b, w) for a, b in both_ways for w in np.linspace(0.01, 0.99, 99)]
 print(f"largest factor {max(factors):.6f}, exp(epsilon) {np.exp(epsilon):.6f}")
 
@@ -453,8 +453,8 @@ print(diagnostics.verdict(diagnostics.summary({"share of ones": np.exp(log_p[...
 def beta_edp(alpha: float) -> float:
     """EDP of a share with a beta prior, one record changed."""
     model = (x, n, alpha)
-    neighbours = charest_han.beta_neighbours(*model, "changed")
-    return edp.exact(charest_han.beta_posterior(*model), neighbours, bins).value
+    neighbors = charest_han.beta_neighbors(*model, "changed")
+    return edp.exact(charest_han.beta_posterior(*model), neighbors, bins).value
 
 
 behind = [
@@ -595,8 +595,8 @@ told = printed("charest_han").set_index("id")["printed"]
 cells = [(k, b) for k in range(6) for b in charest_han.BINS]
 suspects = {(k, b) for k, b in cells if told[f"table2_{k}_{b}"] != told[f"table2_{5 - k}_{b}"]}
 model = 2, 5, 1 / 2
-neighbours = charest_han.beta_neighbours(*model, "changed")
-exactly = edp.exact(charest_han.beta_posterior(*model), neighbours, 100).value
+neighbors = charest_han.beta_neighbors(*model, "changed")
+exactly = edp.exact(charest_han.beta_posterior(*model), neighbors, 100).value
 both_should_be = round(float(exactly), 2)
 assert suspects == {(2, 100), (3, 100)}
 assert both_should_be == 3.05

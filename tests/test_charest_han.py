@@ -45,16 +45,16 @@ def test_table_2_belongs_to_a_rounded_epsilon() -> None:
 def test_deleted_records_give_other_numbers() -> None:
     found = [
         edp.exact(
-            paper.beta_posterior(0, 5, 0.5), paper.beta_neighbours(0, 5, 0.5, "deleted"), bins
+            paper.beta_posterior(0, 5, 0.5), paper.beta_neighbors(0, 5, 0.5, "deleted"), bins
         ).value
         for bins in paper.BINS
     ]
     assert np.round(found, 2).tolist() == [0.22, 0.33, 0.44, 0.59, 0.71, 0.87]
 
 
-def test_neighbours_of_the_normal_model_by_refitting() -> None:
+def test_neighbors_of_the_normal_model_by_refitting() -> None:
     y = np.random.default_rng(1).normal(10, np.sqrt(5), 30)
-    (others,) = paper.normal_neighbours(y)
+    (others,) = paper.normal_neighbors(y)
     for i in range(30):
         one = paper.normal_posterior(np.delete(y, i))
         assert others.mean()[i, 0] == pytest.approx(one.mean())

@@ -37,8 +37,8 @@ def test_exact_by_the_definition_in_the_paper() -> None:
     expected = max(abs(np.log(np.max(ratios))), abs(np.log(np.min(ratios))))
     found = edp.exact(beta(2, 5), [beta(1, 5), beta(3, 5)], 10)
     assert found.value == pytest.approx(expected)
-    assert found.value == found.by_neighbour[found.neighbour]
-    at = np.abs(np.log(ratios[found.neighbour]))
+    assert found.value == found.by_neighbor[found.neighbor]
+    at = np.abs(np.log(ratios[found.neighbor]))
     assert at.argmax() == found.bin
 
 
@@ -63,7 +63,7 @@ def test_far_tails_keep_their_digits() -> None:
 def test_the_extreme_records_attain_it_in_the_normal_model() -> None:
     for bins in (5, 20, 100):
         everyone = edp.exact(normal(Y), WITHOUT, bins)
-        assert everyone.neighbour in (Y.argmin(), Y.argmax())
+        assert everyone.neighbor in (Y.argmin(), Y.argmax())
 
 
 def test_where_the_density_ratio_is_bounded_it_is_the_limit() -> None:
@@ -112,9 +112,9 @@ def test_one_sample_gives_what_refits_would(bins: int) -> None:
     exact = edp.exact(normal(Y), WITHOUT, bins)
     assert abs(found.value - exact.value) < 4.5 * found.mcse
     assert abs(found.value / exact.value - 1) < 0.06
-    assert found.neighbour == exact.neighbour
+    assert found.neighbor == exact.neighbor
     assert set(found.method) <= {edp.RAW, edp.SMOOTHED}
-    assert np.abs(found.by_neighbour - exact.by_neighbour).max() < 0.1
+    assert np.abs(found.by_neighbor - exact.by_neighbor).max() < 0.1
 
 
 def test_error_is_that_of_repeated_samples() -> None:
@@ -156,14 +156,14 @@ def test_trees_vectors_and_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     found = edp.from_posterior(tree, "b", 10)
     assert list(found) == ["b[0]", "b[1]"]
     direct = edp.from_draws(theta, -log_likelihood, 10)
-    np.testing.assert_allclose(found["b[0]"].by_neighbour, direct.by_neighbour)
+    np.testing.assert_allclose(found["b[0]"].by_neighbor, direct.by_neighbor)
     # Bins and weights do not change under a monotone transformation.
-    np.testing.assert_allclose(found["b[1]"].by_neighbour, direct.by_neighbour)
+    np.testing.assert_allclose(found["b[1]"].by_neighbor, direct.by_neighbor)
     monkeypatch.setattr(edp, "BLOCK_ENTRIES", 2000 * 7)
-    blocks = edp.from_draws(theta, lambda s: -log_likelihood[..., s], 10, n_neighbours=40)
-    np.testing.assert_allclose(blocks.by_neighbour, direct.by_neighbour)
-    assert (blocks.neighbour, blocks.bin, blocks.mcse) == (
-        direct.neighbour,
+    blocks = edp.from_draws(theta, lambda s: -log_likelihood[..., s], 10, n_neighbors=40)
+    np.testing.assert_allclose(blocks.by_neighbor, direct.by_neighbor)
+    assert (blocks.neighbor, blocks.bin, blocks.mcse) == (
+        direct.neighbor,
         direct.bin,
         direct.mcse,
     )
@@ -188,8 +188,8 @@ def test_records_that_need_a_refit_are_named_and_refitted() -> None:
     assert again.refit_needed.size == 0
     assert again.method[10] == "refit"
     exact = edp.exact(post, [normal(np.delete(data, 10))], 10).value
-    assert np.isfinite(again.by_neighbour[10])
-    assert again.by_neighbour[10] == pytest.approx(exact, rel=0.25)
+    assert np.isfinite(again.by_neighbor[10])
+    assert again.by_neighbor[10] == pytest.approx(exact, rel=0.25)
     with pytest.raises(ValueError, match="no bin holds 25"):
         edp.from_draws(theta, -log_likelihood, 10, refit=lambda i: refit(i)[0, :3])
 
@@ -218,10 +218,10 @@ TREE = {"posterior": {"mu": GOOD}, "log_likelihood": {"y": WEIGHTS}}
             lambda: edp.from_draws(GOOD, np.where(np.arange(3) == 1, np.nan, WEIGHTS), 5),
             "not finite for records 1$",
         ),
-        (lambda: edp.from_draws(GOOD, lambda s: WEIGHTS[..., s], 5), "n_neighbours is None"),
+        (lambda: edp.from_draws(GOOD, lambda s: WEIGHTS[..., s], 5), "n_neighbors is None"),
         (lambda: edp.from_posterior({"posterior": {"mu": GOOD}}, "mu", 5), "no group 'log_lik"),
         (lambda: edp.from_posterior(TREE, "nu", 5), r"no variable 'nu' \(it has: mu\)"),
-        (lambda: edp.from_posterior(TREE, "mu", 5, "swap"), "neighbours is 'swap'"),
+        (lambda: edp.from_posterior(TREE, "mu", 5, "swap"), "neighbors is 'swap'"),
         (lambda: edp.from_posterior(TREE, "mu", 5, "add"), "candidate goes with"),
         (
             lambda: edp.from_posterior(TREE, "mu", 5, "change", candidate=WEIGHTS[..., :2]),
@@ -233,7 +233,7 @@ TREE = {"posterior": {"mu": GOOD}, "log_likelihood": {"y": WEIGHTS}}
             ),
             "name one of them",
         ),
-        (lambda: edp.exact(stats.norm(), [], 5), "neighbours is empty"),
+        (lambda: edp.exact(stats.norm(), [], 5), "neighbors is empty"),
         (lambda: edp.simulate_counts(stats.norm(), [], 3, 10, 1, RNG), "multiple of bins = 3"),
         (lambda: edp.estimate_from_counts(np.ones((1, 1, 2), int), 0.0), "smoothing is 0.0"),
     ],

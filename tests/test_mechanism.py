@@ -128,7 +128,7 @@ def test_infinite_epsilon_says_why() -> None:
     assert found.value == np.inf
     assert str(found) == (
         "No epsilon bounds the mechanism: output 1 is possible from data set 0 and impossible "
-        "from its neighbour 1."
+        "from its neighbor 1."
     )
 
 
@@ -199,7 +199,7 @@ def test_blocks_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_large_table_is_never_held() -> None:
     table = mechanism.bernoulli_plugin(20_000, 20_000, mechanism.bernoulli_plugin_alpha(1, 20_000))
-    middle = Mechanism(table.block, table.n_inputs, table.n_outputs, table.neighbours[::80])
+    middle = Mechanism(table.block, table.n_inputs, table.n_outputs, table.neighbors[::80])
     tracemalloc.start()
     found = mechanism.exact_epsilon(middle)
     peak = tracemalloc.get_traced_memory()[1]
@@ -265,14 +265,14 @@ def test_dirichlet_multinomial(alpha: list[float]) -> None:
     np.testing.assert_allclose(np.exp(everything).sum(axis=1), 1)
     found = mechanism.exact_epsilon(table)
     assert found.value == pytest.approx(mechanism.dirichlet_multinomial_epsilon(4, alpha))
-    for first, second in table.neighbours:
+    for first, second in table.neighbors:
         difference = np.subtract(table.inputs[first], table.inputs[second])
         assert sorted(difference)[0] == -1
         assert np.abs(difference).sum() == 2
     by_hand = sum(
         np.abs(np.subtract(a, b)).sum() == 2 for a, b in itertools.combinations(table.inputs, 2)
     )
-    assert len(table.neighbours) == by_hand
+    assert len(table.neighbors) == by_hand
 
 
 def test_two_cells_are_the_beta_binomial() -> None:
@@ -312,7 +312,7 @@ def test_expected_increase_against_plain_loops() -> None:
     assert mechanism.expected_increase(table, data, changed, w, weights) == pytest.approx(total)
 
 
-def test_neighbours_of_tables_by_definition() -> None:
+def test_neighbors_of_tables_by_definition() -> None:
     tables = np.vstack([mechanism.compositions(size, 3) for size in (2, 3)])
     changed, added = mechanism.change_one_record(tables), mechanism.add_one_record(tables)
     for pairs, distance in ((changed, 2), (added, 1)):
@@ -389,7 +389,7 @@ PAIR = [[0, 1]]
         (lambda: Mechanism.from_table(ROWS, [[1, 1]]), "two different rows"),
         (lambda: Mechanism.from_table(ROWS, PAIR, ["a"]), "inputs has 1 names"),
         (lambda: Mechanism.from_table(ROWS[0], PAIR), "log_prob has shape"),
-        (lambda: mechanism.exact_epsilon(Mechanism.from_table(ROWS, [])), "no neighbours"),
+        (lambda: mechanism.exact_epsilon(Mechanism.from_table(ROWS, [])), "no neighbors"),
         (lambda: mechanism.delta(Mechanism.from_table(ROWS, PAIR), -1), "epsilon is -1"),
         (lambda: mechanism.epsilon_for_delta(Mechanism.from_table(ROWS, PAIR), 2), "target is 2"),
         (lambda: mechanism.renyi_divergence(Mechanism.from_table(ROWS, PAIR), 1), "order is 1"),

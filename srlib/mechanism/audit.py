@@ -1,6 +1,6 @@
 """Lower bounds on the epsilon of a black box, from releases alone.
 
-A mechanism that can only be run shows two samples of releases, from two neighbouring data sets. Any
+A mechanism that can only be run shows two samples of releases, from two neighboring data sets. Any
 event that is more frequent in the first than exp(epsilon) times its frequency in the second refutes
 epsilon.
 """
@@ -69,7 +69,7 @@ def epsilon_lower_bound(
     Parameters
     ----------
     first, second : (size,) int
-        Releases from two neighbouring data sets, in 0 to n_outputs - 1, at least 2 of each.
+        Releases from two neighboring data sets, in 0 to n_outputs - 1, at least 2 of each.
     n_outputs : int
         Number of possible outputs.
     confidence : float

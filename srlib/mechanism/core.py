@@ -1,7 +1,7 @@
 """The table of log p(output | data set): rows, columns, neighbors, and draws from a row.
 
 A row is a possible confidential data set, a column a possible release, and some pairs of rows are
-neighbours: data sets that differ in one record. Differential privacy compares neighbouring rows
+neighbors: data sets that differ in one record. Differential privacy compares neighboring rows
 over all columns (`privacy`). Statistical disclosure risk reads one column, the release that
 happened, by Bayes' rule over the rows that the intruder holds possible (`bayes`).
 
@@ -26,7 +26,7 @@ Block = Callable[[Rows, Rows], NDArray[np.float64]]
 
 @dataclass(frozen=True)
 class Mechanism:
-    """A table of log p(output | data set) with its neighbour relation.
+    """A table of log p(output | data set) with its neighbor relation.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class Mechanism:
         `from_table` makes one from values.
     n_inputs, n_outputs : int
         Rows and columns, 1 or more each.
-    neighbours : (n_pairs, 2) int
+    neighbors : (n_pairs, 2) int
         Pairs of rows that differ in one record, each pair once in either order.
     inputs, outputs : sequence, optional
         Names of rows and columns; their positions if not given.
@@ -50,7 +50,7 @@ class Mechanism:
     block: Block
     n_inputs: int
     n_outputs: int
-    neighbours: NDArray[np.int64]
+    neighbors: NDArray[np.int64]
     inputs: Sequence = field(default=(), repr=False)
     outputs: Sequence = field(default=(), repr=False)
 
@@ -66,22 +66,22 @@ class Mechanism:
             raise ValueError(
                 f"outputs has {len(self.outputs)} names; the table has {self.n_outputs}"
             )
-        pairs = np.asarray(self.neighbours, dtype=np.int64).reshape(-1, 2)
+        pairs = np.asarray(self.neighbors, dtype=np.int64).reshape(-1, 2)
         strange = ((pairs < 0) | (pairs >= self.n_inputs)).any(axis=1) | (
             pairs[:, 0] == pairs[:, 1]
         )
         if strange.any():
             raise ValueError(
-                f"neighbours has the pair {pairs[strange][0].tolist()}; a pair must be two "
+                f"neighbors has the pair {pairs[strange][0].tolist()}; a pair must be two "
                 f"different rows in 0 to {self.n_inputs - 1}"
             )
-        object.__setattr__(self, "neighbours", pairs)
+        object.__setattr__(self, "neighbors", pairs)
 
     @classmethod
     def from_table(
         cls,
         log_prob: ArrayLike,
-        neighbours: ArrayLike,
+        neighbors: ArrayLike,
         inputs: Sequence = (),
         outputs: Sequence = (),
     ) -> "Mechanism":
@@ -91,7 +91,7 @@ class Mechanism:
         ----------
         log_prob : (n_inputs, n_outputs) float
             Log probabilities; each row's exponentials sum to one, within 1e-9.
-        neighbours, inputs, outputs
+        neighbors, inputs, outputs
             As of the class.
 
         Raises
@@ -109,7 +109,7 @@ class Mechanism:
                 f"log_prob, row {wrong[0]}, has probabilities that sum to {totals[wrong[0]]:.9g}; "
                 "each row must sum to 1"
             )
-        pairs = np.asarray(neighbours, dtype=np.int64)
+        pairs = np.asarray(neighbors, dtype=np.int64)
         n_inputs, n_outputs = table.shape
         return cls(lambda r, c: table[np.ix_(r, c)], n_inputs, n_outputs, pairs, inputs, outputs)
 
@@ -123,7 +123,7 @@ class Mechanism:
 
 
 def change_one(n: int) -> NDArray[np.int64]:
-    """Neighbours of a count of n records of two kinds, 0 to n, when one record changes: a path."""
+    """Neighbors of a count of n records of two kinds, 0 to n, when one record changes: a path."""
     checks.at_least(1, n=n)
     return np.stack([np.arange(n), np.arange(1, n + 1)], axis=1)
 
@@ -177,15 +177,15 @@ def _pairs_apart(
 
 
 def stack(
-    mechanisms: Sequence[Mechanism], neighbours: NDArray[np.int64], inputs: Sequence = ()
+    mechanisms: Sequence[Mechanism], neighbors: NDArray[np.int64], inputs: Sequence = ()
 ) -> Mechanism:
     """One table from the rows of several, such as those for data sets of different sizes.
 
     Parameters
     ----------
     mechanisms : sequence of Mechanism
-        All with the same outputs; their own neighbours are left out.
-    neighbours : (n_pairs, 2) int
+        All with the same outputs; their own neighbors are left out.
+    neighbors : (n_pairs, 2) int
         Pairs of rows of the new table, in which the rows follow each other.
     inputs : sequence, optional
         Names of the rows; their positions if not given.
@@ -209,7 +209,7 @@ def stack(
         return result
 
     outputs = mechanisms[0].outputs
-    return Mechanism(block, int(ends[-1]), widths.pop(), neighbours, inputs, outputs)
+    return Mechanism(block, int(ends[-1]), widths.pop(), neighbors, inputs, outputs)
 
 
 def log_difference(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -242,7 +242,7 @@ def sample(
     method : {"inverse", "gumbel", "rejection"}
         Inversion of the distribution function; the maximum of log probabilities with independent
         Gumbel noise; or outputs proposed uniformly and accepted in proportion to their
-        probability. The last two need no normalised probabilities.
+        probability. The last two need no normalized probabilities.
 
     Returns
     -------

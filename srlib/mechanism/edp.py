@@ -1,9 +1,9 @@
 """Empirical differential privacy: how far one record moves a posterior, seen through bins.
 
 EDP divides the posterior of a parameter into B bins of equal probability and compares their
-probabilities with those under neighbouring data sets (Abowd, Schneider and Vilhuber 2013; Charest
+probabilities with those under neighboring data sets (Abowd, Schneider and Vilhuber 2013; Charest
 and Han). It is the conditional epsilon of releasing the bin of one posterior draw: a row of the
-table of log p(output | data set) and its neighbours.
+table of log p(output | data set) and its neighbors.
 
 Exact for any distributions that scipy knows; by simulation as the paper estimates it, at the cost
 of the bins instead of the draws; and from one posterior sample of any Bayesian model.
@@ -39,25 +39,25 @@ class EDP:
     Attributes
     ----------
     value : float
-        The level; infinite where a bin has no chance under a neighbour.
-    neighbour, bin : int
-        Neighbour (from 0) and bin (from 0) that attain it.
-    by_neighbour : (n_neighbours,) float64
-        Largest absolute log ratio of each neighbour.
+        The level; infinite where a bin has no chance under a neighbor.
+    neighbor, bin : int
+        Neighbor (from 0) and bin (from 0) that attain it.
+    by_neighbor : (n_neighbors,) float64
+        Largest absolute log ratio of each neighbor.
     """
 
     value: float
-    neighbour: int
+    neighbor: int
     bin: int
-    by_neighbour: NDArray[np.float64]
+    by_neighbor: NDArray[np.float64]
 
 
 def mechanism_of_bins(log_prob: NDArray[np.float64]) -> Mechanism:
-    """The release of one draw's bin as a mechanism: row 0 is the data, its neighbours follow.
+    """The release of one draw's bin as a mechanism: row 0 is the data, its neighbors follow.
 
     Parameters
     ----------
-    log_prob : (1 + n_neighbours, n_bins) float
+    log_prob : (1 + n_neighbors, n_bins) float
         Log probabilities of the bins, each row summing to one.
     """
     others = np.arange(1, len(log_prob))
@@ -70,7 +70,7 @@ def from_bins(log_prob: NDArray[np.float64]) -> EDP:
 
     Parameters
     ----------
-    log_prob : (1 + n_neighbours, n_bins) float
+    log_prob : (1 + n_neighbors, n_bins) float
         As of `mechanism_of_bins`.
     """
     mechanism = mechanism_of_bins(log_prob)
@@ -123,23 +123,23 @@ def log_bin_probabilities(posterior: Any, edges: NDArray[np.float64]) -> NDArray
     return log_prob - logsumexp(log_prob, axis=-1, keepdims=True)
 
 
-def _stacked(neighbours: Sequence[Any], edges: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Log bin probabilities of all neighbours, (..., n_neighbours, n_bins)."""
-    if len(neighbours) == 0:
-        raise ValueError("neighbours is empty; EDP compares with at least one")
-    each = [log_bin_probabilities(other, edges[..., None, :]) for other in neighbours]
+def _stacked(neighbors: Sequence[Any], edges: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Log bin probabilities of all neighbors, (..., n_neighbors, n_bins)."""
+    if len(neighbors) == 0:
+        raise ValueError("neighbors is empty; EDP compares with at least one")
+    each = [log_bin_probabilities(other, edges[..., None, :]) for other in neighbors]
     return np.concatenate(each, axis=-2)
 
 
-def exact(posterior: Any, neighbours: Sequence[Any], bins: int) -> EDP:
+def exact(posterior: Any, neighbors: Sequence[Any], bins: int) -> EDP:
     """Exact EDP of a posterior that is known.
 
     Parameters
     ----------
     posterior : scipy frozen distribution
         Given the data.
-    neighbours : sequence of scipy frozen distributions
-        Given neighbouring data, at least one; each may hold several with parameters (k, 1).
+    neighbors : sequence of scipy frozen distributions
+        Given neighboring data, at least one; each may hold several with parameters (k, 1).
     bins : int
         2 or more.
 
@@ -148,7 +148,7 @@ def exact(posterior: Any, neighbours: Sequence[Any], bins: int) -> EDP:
     Charest and Han, equation 2.
     """
     edges = equal_bins(posterior, bins)
-    return from_bins(np.vstack([np.full(bins, -np.log(bins)), _stacked(neighbours, edges)]))
+    return from_bins(np.vstack([np.full(bins, -np.log(bins)), _stacked(neighbors, edges)]))
 
 
 @dataclass(frozen=True)
@@ -203,12 +203,12 @@ DROPPED = "dropped"
 def estimate_from_counts(
     counts: NDArray[np.int64], smoothing: float | str = 0.01
 ) -> NDArray[np.float64]:
-    """The paper's estimate from the counts of neighbours' draws in the data's bins.
+    """The paper's estimate from the counts of neighbors' draws in the data's bins.
 
     Parameters
     ----------
-    counts : (..., n_neighbours, n_bins) int
-        Draws of each neighbour in each bin.
+    counts : (..., n_neighbors, n_bins) int
+        Draws of each neighbor in each bin.
     smoothing : float or "dropped"
         What is added to each count (additive smoothing), positive; or leave empty bins out.
 
@@ -230,7 +230,7 @@ def estimate_from_counts(
 
 def simulate_counts(
     posterior: Any,
-    neighbours: Sequence[Any],
+    neighbors: Sequence[Any],
     bins: int,
     draws: int,
     size: int,
@@ -239,12 +239,12 @@ def simulate_counts(
     """Counts that the paper's procedure sees, without drawing from any posterior.
 
     The bins' edges are sample quantiles of the draws given the data: order statistics, whose
-    uniform spacings are Dirichlet. Given the edges, the counts of a neighbour's draws are
+    uniform spacings are Dirichlet. Given the edges, the counts of a neighbor's draws are
     multinomial. A replicate costs the number of bins, whatever the number of draws.
 
     Parameters
     ----------
-    posterior, neighbours : scipy frozen distributions
+    posterior, neighbors : scipy frozen distributions
         As of `exact`.
     bins : int
         2 or more, at most the draws, which it divides.
@@ -257,7 +257,7 @@ def simulate_counts(
 
     Returns
     -------
-    (size, n_neighbours, bins) int64
+    (size, n_neighbors, bins) int64
     """
     _bins(bins, draws)
     if draws % bins:
@@ -266,9 +266,9 @@ def simulate_counts(
     spacing[-1] += 1  # beyond the last order statistic there is one spacing more
     share = np.cumsum(rng.dirichlet(spacing, size), axis=1)[:, :-1]
     counts = []
-    # A few replicates at a time: a normal posterior has as many neighbours as records.
+    # A few replicates at a time: a normal posterior has as many neighbors as records.
     for some in np.array_split(share, -(-size // 20)):
-        probability = np.exp(_stacked(neighbours, posterior.ppf(some)))
+        probability = np.exp(_stacked(neighbors, posterior.ppf(some)))
         probability /= probability.sum(axis=-1, keepdims=True)
         counts.append(rng.multinomial(draws, probability))
     return np.concatenate(counts)
@@ -284,14 +284,14 @@ class PosteriorEDP:
     Attributes
     ----------
     value, mcse : float
-        The level and its Monte Carlo standard error, at the neighbour and bin that attain it.
-    neighbour, bin : int
-        Neighbour and bin (from 0) that attain it.
-    by_neighbour : (n_neighbours,) float64
-        Largest absolute log ratio of each neighbour.
-    pareto_k : (n_neighbours,) float64
+        The level and its Monte Carlo standard error, at the neighbor and bin that attain it.
+    neighbor, bin : int
+        Neighbor and bin (from 0) that attain it.
+    by_neighbor : (n_neighbors,) float64
+        Largest absolute log ratio of each neighbor.
+    pareto_k : (n_neighbors,) float64
         Shape of the weights' tail.
-    method : (n_neighbours,) str
+    method : (n_neighbors,) str
         `RAW`, `SMOOTHED`, `REFIT` where the weights cannot be trusted, or "refit".
     bins, draws : int
         Bins and draws used.
@@ -299,9 +299,9 @@ class PosteriorEDP:
 
     value: float
     mcse: float
-    neighbour: int
+    neighbor: int
     bin: int
-    by_neighbour: NDArray[np.float64]
+    by_neighbor: NDArray[np.float64]
     pareto_k: NDArray[np.float64]
     method: NDArray[np.str_]
     bins: int
@@ -309,7 +309,7 @@ class PosteriorEDP:
 
     @property
     def refit_needed(self) -> NDArray[np.int64]:
-        """Neighbours whose weights say that only a refit will do."""
+        """Neighbors whose weights say that only a refit will do."""
         return np.flatnonzero(self.method == REFIT)
 
     def draws_needed(self, precision: float) -> int:
@@ -329,12 +329,12 @@ def from_draws(
     log_weights: LogLikelihood,
     bins: int,
     *,
-    n_neighbours: int | None = None,
+    n_neighbors: int | None = None,
     refit: Callable[[int], ArrayLike] | None = None,
 ) -> PosteriorEDP:
-    """EDP of a scalar from draws given the data and the weights that turn them into neighbours'.
+    """EDP of a scalar from draws given the data and the weights that turn them into neighbors'.
 
-    A neighbour's posterior is the data's reweighted: without record i by 1 / p(y_i | theta), with a
+    A neighbor's posterior is the data's reweighted: without record i by 1 / p(y_i | theta), with a
     record more by p(y | theta), with record i changed by their product. Every bin has its share of
     draws, so that none is empty and nothing is smoothed but the tail of weights that need it.
 
@@ -342,15 +342,15 @@ def from_draws(
     ----------
     theta : (n_chains, n_draws) or (n_draws,) float
         Draws of the scalar given the data.
-    log_weights : (n_chains, n_draws, n_neighbours) float, or callable
-        Log weights, up to a constant for each neighbour; or a function from a slice of neighbours
+    log_weights : (n_chains, n_draws, n_neighbors) float, or callable
+        Log weights, up to a constant for each neighbor; or a function from a slice of neighbors
         to those columns, so that no more than a block is in memory.
     bins : int
         2 or more, at most the draws.
-    n_neighbours : int
-        Number of neighbours, where `log_weights` is a function.
+    n_neighbors : int
+        Number of neighbors, where `log_weights` is a function.
     refit : callable, optional
-        From a neighbour's number to draws of the scalar given that neighbour, for those whose
+        From a neighbor's number to draws of the scalar given that neighbor, for those whose
         Pareto k exceeds 0.7. Bins with fewer than 25 of these draws keep the weights' proportions.
 
     Returns
@@ -370,12 +370,12 @@ def from_draws(
     if np.ptp(values) == 0:
         raise ValueError(f"theta is constant, {values[0]}; nothing can be told from its bins")
     _bins(bins, len(values))
-    total, block = _as_blocks(log_weights, len(values), n_neighbours)
+    total, block = _as_blocks(log_weights, len(values), n_neighbors)
     order = np.argsort(values, kind="stable")
     starts = np.round(np.linspace(0, len(values), bins + 1)[:-1]).astype(np.int64)
     sizes = np.diff(np.append(starts, len(values)))
     log_share = np.log(sizes / len(values))
-    by_neighbour, pareto = np.empty(total), np.empty(total)
+    by_neighbor, pareto = np.empty(total), np.empty(total)
     method = np.full(total, RAW, dtype=f"<U{max(map(len, (RAW, SMOOTHED, REFIT)))}")
     best = (-1.0, 0, 0, np.empty(0))
     width = max(1, BLOCK_ENTRIES // len(values))
@@ -397,32 +397,32 @@ def from_draws(
             log_prob[:, i] = _anchored(log_prob[:, i], refit(first + int(i)), values[order], starts)  # type: ignore[misc]
             method[first + i] = "refit"
         log_ratio = np.abs(log_prob - log_share[:, None])
-        by_neighbour[chosen] = log_ratio.max(axis=0)
-        column = int(by_neighbour[chosen].argmax())
-        if by_neighbour[chosen][column] > best[0]:
+        by_neighbor[chosen] = log_ratio.max(axis=0)
+        column = int(by_neighbor[chosen].argmax())
+        if by_neighbor[chosen][column] > best[0]:
             at_bin = int(log_ratio[:, column].argmax())
             best = (float(log_ratio[at_bin, column]), first + column, at_bin, weights[:, column])
-    value, neighbour, at_bin, of_best = best
+    value, neighbor, at_bin, of_best = best
     mcse = _bootstrap_error(chains, of_best.reshape(chains.shape), bins, at_bin)
     return PosteriorEDP(
-        value, mcse, neighbour, at_bin, by_neighbour, pareto, method, bins, len(values)
+        value, mcse, neighbor, at_bin, by_neighbor, pareto, method, bins, len(values)
     )
 
 
 def _as_blocks(
-    log_weights: LogLikelihood, draws: int, n_neighbours: int | None
+    log_weights: LogLikelihood, draws: int, n_neighbors: int | None
 ) -> tuple[int, Callable[[slice], NDArray[np.float64]]]:
-    """Number of neighbours, and checked log weights of a slice of them, (draws, width)."""
+    """Number of neighbors, and checked log weights of a slice of them, (draws, width)."""
     if callable(log_weights):
-        if n_neighbours is None or n_neighbours < 1:
-            raise ValueError(f"n_neighbours is {n_neighbours}; it must be 1 or more")
-        total, read = n_neighbours, log_weights
+        if n_neighbors is None or n_neighbors < 1:
+            raise ValueError(f"n_neighbors is {n_neighbors}; it must be 1 or more")
+        total, read = n_neighbors, log_weights
     else:
         table = np.asarray(log_weights, dtype=float)
         table = table.reshape(-1, table.shape[-1])
         total, read = table.shape[1], lambda chosen: table[:, chosen]
         if total < 1:
-            raise ValueError("log_weights has no neighbour; it must have 1 or more")
+            raise ValueError("log_weights has no neighbor; it must have 1 or more")
 
     def block(chosen: slice) -> NDArray[np.float64]:
         part = np.array(read(chosen), dtype=float).reshape(-1, chosen.stop - chosen.start)
@@ -448,8 +448,8 @@ def _anchored(
     """Log probabilities of the data's bins from a refit's draws, tails from the weights.
 
     Where a refit has too few draws to count, the weights are well behaved: a record that needs a
-    refit has large weights where its neighbour's posterior lies, not in the tails. They lack only
-    the normalising constant, which the bins that can be counted give.
+    refit has large weights where its neighbor's posterior lies, not in the tails. They lack only
+    the normalizing constant, which the bins that can be counted give.
     """
     fresh = np.asarray(refit, dtype=float).ravel()
     counts = np.bincount(
@@ -494,7 +494,7 @@ def from_posterior(
     tree: Any,
     var: str | Sequence[str],
     bins: int,
-    neighbours: str = "delete",
+    neighbors: str = "delete",
     *,
     log_likelihood: str | None = None,
     candidate: ArrayLike | None = None,
@@ -510,7 +510,7 @@ def from_posterior(
         Variables of the posterior; each element of an array is a scalar of its own.
     bins : int
         2 or more, at most the draws.
-    neighbours : {"delete", "add", "change"}
+    neighbors : {"delete", "add", "change"}
         A record left out, a record more, or a record changed.
     log_likelihood : str, optional
         Variable of the log_likelihood group, where it has several.
@@ -518,7 +518,7 @@ def from_posterior(
         For "add", log likelihoods of the records that may be added; for "change", of the values
         that the records may change to, one for each record.
     refit : callable, optional
-        From a record's number to the posterior group of a fit to the neighbour (a mapping of
+        From a record's number to the posterior group of a fit to the neighbor (a mapping of
         variables to draws).
 
     Returns
@@ -531,12 +531,12 @@ def from_posterior(
     ValueError
         If a group or variable is missing, or as `from_draws`.
     """
-    if neighbours not in ("delete", "add", "change"):
-        raise ValueError(f"neighbours is {neighbours!r}; it must be 'delete', 'add' or 'change'")
-    if (neighbours != "delete") != (candidate is not None):
-        raise ValueError("candidate goes with neighbours 'add' and 'change', and only with them")
+    if neighbors not in ("delete", "add", "change"):
+        raise ValueError(f"neighbors is {neighbors!r}; it must be 'delete', 'add' or 'change'")
+    if (neighbors != "delete") != (candidate is not None):
+        raise ValueError("candidate goes with neighbors 'add' and 'change', and only with them")
     posterior = _group(tree, "posterior")
-    total, read = _pointwise(tree, neighbours, log_likelihood, candidate)
+    total, read = _pointwise(tree, neighbors, log_likelihood, candidate)
     found = {}
     for name in [var] if isinstance(var, str) else var:
         draws = np.asarray(_variable(posterior, name, "posterior"), dtype=float)
@@ -551,7 +551,7 @@ def from_posterior(
                 _scalar(draws, index),
                 read,
                 bins,
-                n_neighbours=total,
+                n_neighbors=total,
                 refit=fresh if refit else None,
             )
     return found
@@ -582,11 +582,11 @@ def _variable(group: Any, name: str, where: str) -> Any:
 
 
 def _pointwise(
-    tree: Any, neighbours: str, log_likelihood: str | None, candidate: ArrayLike | None
+    tree: Any, neighbors: str, log_likelihood: str | None, candidate: ArrayLike | None
 ) -> tuple[int, Callable[[slice], NDArray[np.float64]]]:
-    """Number of neighbours, and the log weights of a slice of them."""
+    """Number of neighbors, and the log weights of a slice of them."""
     added = None if candidate is None else np.asarray(candidate, dtype=float)
-    if neighbours == "add" and added is not None:
+    if neighbors == "add" and added is not None:
         return added.shape[-1], lambda chosen: added[..., chosen]
     group = _group(tree, "log_likelihood")
     names = [str(name) for name in group]

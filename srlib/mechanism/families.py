@@ -57,7 +57,7 @@ def bernoulli_plugin(n: int, n_s: int, alpha: float, beta: float | None = None) 
     Returns
     -------
     Mechanism
-        Rows X = 0 to n, neighbours when one record changes; columns X* = 0 to n_s.
+        Rows X = 0 to n, neighbors when one record changes; columns X* = 0 to n_s.
     """
     beta = alpha if beta is None else beta
     checks.at_least(1, n=n, n_s=n_s)
@@ -114,7 +114,7 @@ def beta_binomial(n: int, n_s: int, alpha: float, beta: float | None = None) -> 
     Returns
     -------
     Mechanism
-        Rows X = 0 to n, neighbours when one record changes; columns X* = 0 to n_s.
+        Rows X = 0 to n, neighbors when one record changes; columns X* = 0 to n_s.
     """
     beta = alpha if beta is None else beta
     checks.at_least(1, n=n, n_s=n_s)
@@ -207,7 +207,7 @@ def dirichlet_multinomial(n: int, n_s: int, alpha: ArrayLike) -> Mechanism:
     Returns
     -------
     Mechanism
-        Rows are all tables of n records on K cells, neighbours when one record changes its cell;
+        Rows are all tables of n records on K cells, neighbors when one record changes its cell;
         columns all tables of n_s records.
     """
     prior = np.asarray(alpha, dtype=float)

@@ -1,6 +1,6 @@
 """Differential privacy of a table, exactly, and the parameter that spends a budget.
 
-All readings go down pairs of neighbouring rows, over every column.
+All readings go down pairs of neighboring rows, over every column.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,10 +22,10 @@ class Epsilon:
     Attributes
     ----------
     value : float
-        Largest absolute difference of two neighbouring rows over all outputs; infinite where an
-        output is possible from one of two neighbours only.
+        Largest absolute difference of two neighboring rows over all outputs; infinite where an
+        output is possible from one of two neighbors only.
     pair : tuple
-        Names of the neighbours, the one with the larger probability first.
+        Names of the neighbors, the one with the larger probability first.
     output : object
         Name of the output.
     """
@@ -39,11 +39,11 @@ class Epsilon:
         if np.isinf(self.value):
             return (
                 f"No epsilon bounds the mechanism: output {self.output} is possible from data set "
-                f"{first} and impossible from its neighbour {second}."
+                f"{first} and impossible from its neighbor {second}."
             )
         return (
             f"Exact epsilon is {self.value:.6g}: output {self.output} is exp({self.value:.6g}) "
-            f"times as probable from data set {first} as from its neighbour {second}."
+            f"times as probable from data set {first} as from its neighbor {second}."
         )
 
 
@@ -58,14 +58,14 @@ def exact_epsilon(mechanism: Mechanism) -> Epsilon:
     Raises
     ------
     ValueError
-        If the mechanism has no neighbouring rows.
+        If the mechanism has no neighboring rows.
 
     References
     ----------
     McClure and Reiter (2012), equation 1.
     """
-    if len(mechanism.neighbours) == 0:
-        raise ValueError("mechanism has no neighbours; epsilon compares at least one pair of rows")
+    if len(mechanism.neighbors) == 0:
+        raise ValueError("mechanism has no neighbors; epsilon compares at least one pair of rows")
     best, at = -1.0, (0, 0, False)
     for chosen, columns, a, b in _pair_blocks(mechanism):
         difference = log_difference(a, b)
@@ -75,36 +75,36 @@ def exact_epsilon(mechanism: Mechanism) -> Epsilon:
             best = float(abs(difference[pair, column]))
             at = (chosen.start + pair, columns[column], bool(difference[pair, column] < 0))
     pair_at, output_at, swap = at
-    first, second = (mechanism.inputs[i] for i in mechanism.neighbours[pair_at])
+    first, second = (mechanism.inputs[i] for i in mechanism.neighbors[pair_at])
     names = (second, first) if swap else (first, second)
     return Epsilon(best, names, mechanism.outputs[output_at])
 
 
 def conditional_epsilon(mechanism: Mechanism) -> NDArray[np.float64]:
-    """Epsilon of each data set: the largest difference from any of its neighbours.
+    """Epsilon of each data set: the largest difference from any of its neighbors.
 
     Returns
     -------
     (n_inputs,) float64
-        Zero for a data set without neighbours. The largest is the exact epsilon.
+        Zero for a data set without neighbors. The largest is the exact epsilon.
 
     References
     ----------
     Charest and Han, section 3.
     """
-    of_pair = np.zeros(len(mechanism.neighbours))
+    of_pair = np.zeros(len(mechanism.neighbors))
     for chosen, _, a, b in _pair_blocks(mechanism):
         of_pair[chosen] = np.maximum(of_pair[chosen], np.abs(log_difference(a, b)).max(axis=1))
     result = np.zeros(mechanism.n_inputs)
     for side in (0, 1):
-        np.maximum.at(result, mechanism.neighbours[:, side], of_pair)
+        np.maximum.at(result, mechanism.neighbors[:, side], of_pair)
     return result
 
 
 def delta(mechanism: Mechanism, epsilon: float) -> float:
     """The smallest delta for which the mechanism is (epsilon, delta)-differentially private.
 
-    The largest hockey-stick divergence between neighbours, in either direction: the sum over
+    The largest hockey-stick divergence between neighbors, in either direction: the sum over
     outputs of max(0, p - exp(epsilon) q).
 
     Parameters
@@ -115,7 +115,7 @@ def delta(mechanism: Mechanism, epsilon: float) -> float:
         0 or more.
     """
     checks.at_least(0, epsilon=epsilon)
-    total = np.zeros((2, len(mechanism.neighbours)))
+    total = np.zeros((2, len(mechanism.neighbors)))
     for chosen, _, a, b in _pair_blocks(mechanism):
         for side, (log_p, log_q) in enumerate(((a, b), (b, a))):
             # p - exp(epsilon) q = p (1 - exp(epsilon + log q - log p))
@@ -153,7 +153,7 @@ def epsilon_for_delta(mechanism: Mechanism, target: float) -> float:
 
 
 def renyi_divergence(mechanism: Mechanism, order: float) -> float:
-    """Largest Renyi divergence of the given order between neighbours, in either direction.
+    """Largest Renyi divergence of the given order between neighbors, in either direction.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def renyi_divergence(mechanism: Mechanism, order: float) -> float:
         raise ValueError(f"order is {order}; it must be above 1")
     if np.isinf(order):
         return exact_epsilon(mechanism).value
-    log_sum = np.full((2, len(mechanism.neighbours)), -np.inf)
+    log_sum = np.full((2, len(mechanism.neighbors)), -np.inf)
     for chosen, _, a, b in _pair_blocks(mechanism):
         for side, (log_p, log_q) in enumerate(((a, b), (b, a))):
             # p^order q^(1 - order) = p exp((order - 1) (log p - log q))
@@ -246,11 +246,11 @@ def unused_budget(mechanism: Mechanism, bound: float) -> float:
 def _pair_blocks(
     mechanism: Mechanism,
 ) -> Iterator[tuple[slice, Rows, NDArray[np.float64], NDArray[np.float64]]]:
-    """Blocks of neighbouring rows, all their columns in pieces: which pairs, columns, both sides.
+    """Blocks of neighboring rows, all their columns in pieces: which pairs, columns, both sides.
 
-    A block's rows are read once even where a row has several neighbours in it.
+    A block's rows are read once even where a row has several neighbors in it.
     """
-    pairs = mechanism.neighbours
+    pairs = mechanism.neighbors
     width = min(mechanism.n_outputs, BLOCK_WIDTH)
     height = max(1, BLOCK_ENTRIES // (2 * width))
     for start in range(0, len(pairs), height):

@@ -15,14 +15,14 @@ from srlib.mechanism.privacy import exact_epsilon
 CONVENTIONS = {"definition": 2.0, "without 2": 1.0}
 
 
-def sensitivity(score: ArrayLike, neighbours: ArrayLike) -> float:
-    """Largest difference of a score between neighbouring data sets, over all outputs.
+def sensitivity(score: ArrayLike, neighbors: ArrayLike) -> float:
+    """Largest difference of a score between neighboring data sets, over all outputs.
 
     Parameters
     ----------
     score : (n_inputs, n_outputs) float
         Finite.
-    neighbours : (n_pairs, 2) int
+    neighbors : (n_pairs, 2) int
         Pairs of rows.
 
     References
@@ -30,7 +30,7 @@ def sensitivity(score: ArrayLike, neighbours: ArrayLike) -> float:
     Charest (2013), section 3; McSherry and Talwar (2007).
     """
     table = _score(score)
-    pairs = np.asarray(neighbours, dtype=np.int64)
+    pairs = np.asarray(neighbors, dtype=np.int64)
     # The difference of scores where a mechanism has that of log probabilities.
     n_inputs, n_outputs = table.shape
     same = Mechanism(lambda r, c: table[np.ix_(r, c)], n_inputs, n_outputs, pairs)
@@ -43,7 +43,7 @@ _sensitivity = sensitivity  # where an argument has the function's name
 def gibbs(
     score: ArrayLike,
     rate: float,
-    neighbours: ArrayLike,
+    neighbors: ArrayLike,
     *,
     base_measure: ArrayLike | None = None,
     inputs: Sequence = (),
@@ -57,7 +57,7 @@ def gibbs(
         Finite; the higher, the more appealing the output for the data set.
     rate : float
         0 or more; 0 ignores the data.
-    neighbours, inputs, outputs
+    neighbors, inputs, outputs
         As of `Mechanism`.
     base_measure : (n_outputs,) float, optional
         Positive weights of the outputs; equal ones if not given.
@@ -81,13 +81,13 @@ def gibbs(
         log_base = np.log(base)
     weights = rate * table + log_base
     log_prob = weights - logsumexp(weights, axis=1, keepdims=True)
-    return Mechanism.from_table(log_prob, neighbours, inputs, outputs)
+    return Mechanism.from_table(log_prob, neighbors, inputs, outputs)
 
 
 def exponential(
     score: ArrayLike,
     epsilon: float,
-    neighbours: ArrayLike,
+    neighbors: ArrayLike,
     *,
     sensitivity: float | None = None,
     base_measure: ArrayLike | None = None,
@@ -99,7 +99,7 @@ def exponential(
 
     Parameters
     ----------
-    score, neighbours, base_measure, inputs, outputs
+    score, neighbors, base_measure, inputs, outputs
         As of `gibbs`.
     epsilon : float
         The budget, positive. The exact epsilon may be smaller.
@@ -117,7 +117,7 @@ def exponential(
     Raises
     ------
     ValueError
-        If epsilon or the sensitivity is not positive, if no neighbours differ in their scores, or
+        If epsilon or the sensitivity is not positive, if no neighbors differ in their scores, or
         as `gibbs`.
 
     References
@@ -130,15 +130,15 @@ def exponential(
         raise ValueError(f"convention is {convention!r}; it must be one of {known}")
     if sensitivity is not None:
         checks.positive(sensitivity=sensitivity)
-    true = _sensitivity(score, neighbours)
+    true = _sensitivity(score, neighbors)
     if true == 0:
         raise ValueError(
-            "score has sensitivity 0: it is the same for all neighbours, so that no output depends "
+            "score has sensitivity 0: it is the same for all neighbors, so that no output depends "
             "on a record and no budget is needed"
         )
     used = true if sensitivity is None else sensitivity
     rate = epsilon / (CONVENTIONS[convention] * used)
-    made = gibbs(score, rate, neighbours, base_measure=base_measure, inputs=inputs, outputs=outputs)
+    made = gibbs(score, rate, neighbors, base_measure=base_measure, inputs=inputs, outputs=outputs)
     if used < true * (1 - 1e-9):
         warnings.warn(
             f"sensitivity is {used:.6g}, the score's is {true:.6g}: the exact epsilon is "
@@ -151,7 +151,7 @@ def exponential(
 def exact_rate(
     score: ArrayLike,
     epsilon: float,
-    neighbours: ArrayLike,
+    neighbors: ArrayLike,
     *,
     base_measure: ArrayLike | None = None,
 ) -> float:
@@ -159,12 +159,12 @@ def exact_rate(
 
     At the exponential mechanism's rate, epsilon / (2 sensitivity), the budget is never exceeded;
     from there on the rate is raised until the exact epsilon reaches it. Log probabilities of
-    neighbours differ by the rate times the difference of scores, less that of the log normalising
+    neighbors differ by the rate times the difference of scores, less that of the log normalizing
     constants, so that the smallest and the largest difference of each pair are all that is needed.
 
     Parameters
     ----------
-    score, neighbours, base_measure
+    score, neighbors, base_measure
         As of `gibbs`.
     epsilon : float
         The exact epsilon that is wanted, positive.
@@ -175,7 +175,7 @@ def exact_rate(
         If no rate up to 2^40 times the exponential mechanism's spends the budget.
     """
     checks.positive(epsilon=epsilon)
-    table, pairs = _score(score), np.asarray(neighbours, dtype=np.int64)
+    table, pairs = _score(score), np.asarray(neighbors, dtype=np.int64)
     log_base = 0.0 if base_measure is None else np.log(np.asarray(base_measure, dtype=float))
     ends = np.array([[d.min(), d.max()] for a, b in pairs for d in (table[a] - table[b],)])
 
@@ -195,7 +195,7 @@ def exact_rate(
 def permute_and_flip(
     score: ArrayLike,
     epsilon: float,
-    neighbours: ArrayLike,
+    neighbors: ArrayLike,
     *,
     inputs: Sequence = (),
     outputs: Sequence = (),
@@ -209,7 +209,7 @@ def permute_and_flip(
 
     Parameters
     ----------
-    score, neighbours, inputs, outputs
+    score, neighbors, inputs, outputs
         As of `gibbs`.
     epsilon : float
         The budget, positive.
@@ -223,7 +223,7 @@ def permute_and_flip(
     table = _score(score)
     size = table.shape[1]
     chance = np.exp(
-        epsilon / (2 * _sensitivity(table, neighbours)) * (table - table.max(axis=1, keepdims=True))
+        epsilon / (2 * _sensitivity(table, neighbors)) * (table - table.max(axis=1, keepdims=True))
     )
     nodes, weights = np.polynomial.legendre.leggauss(size // 2 + 1)
     time, weights = (nodes + 1) / 2, weights / 2
@@ -233,7 +233,7 @@ def permute_and_flip(
         others = log_failed.sum(axis=1, keepdims=True) - log_failed
         log_prob[row] = np.log(p) + logsumexp(others, axis=0, b=weights[:, None])
     log_prob -= logsumexp(log_prob, axis=1, keepdims=True)
-    return Mechanism.from_table(log_prob, neighbours, inputs, outputs)
+    return Mechanism.from_table(log_prob, neighbors, inputs, outputs)
 
 
 def _score(score: ArrayLike) -> NDArray[np.float64]:

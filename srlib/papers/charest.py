@@ -1,4 +1,4 @@
-"""Charest (2013), Table 1: what it summarises, and the answers to its numbers."""
+"""Charest (2013), Table 1: what it summarizes, and the answers to its numbers."""
 
 from collections.abc import Mapping
 

@@ -32,7 +32,7 @@ def beta_posterior(x: int, n: int, alpha: float) -> Any:
     return stats.beta(alpha + x, alpha + n - x)
 
 
-def beta_neighbours(x: int, n: int, alpha: float, kind: str) -> list[Any]:
+def beta_neighbors(x: int, n: int, alpha: float, kind: str) -> list[Any]:
     """Posteriors after one record is changed, deleted or added: one for each that exists.
 
     Raises
@@ -57,7 +57,7 @@ def normal_posterior(y: NDArray[np.float64]) -> Any:
     return stats.norm((y.sum() / 5.0 + 10.0 / 3.0) / precision, precision**-0.5)
 
 
-def normal_neighbours(y: NDArray[np.float64]) -> list[Any]:
+def normal_neighbors(y: NDArray[np.float64]) -> list[Any]:
     """Posteriors of the normal model without each record in turn, as one distribution of many."""
     whole = normal_posterior(y)
     variance = normal_posterior(y[1:]).std() ** 2
@@ -67,7 +67,7 @@ def normal_neighbours(y: NDArray[np.float64]) -> list[Any]:
 
 def bias_and_imprecision(
     posterior: Any,
-    neighbours: list[Any],
+    neighbors: list[Any],
     bins: int,
     draws: int,
     smoothings: Iterable[float | str],
@@ -78,7 +78,7 @@ def bias_and_imprecision(
 
     Parameters
     ----------
-    posterior, neighbours : scipy frozen distributions
+    posterior, neighbors : scipy frozen distributions
         As of `edp.exact`.
     bins, draws, rng
         As of `edp.simulate_counts`.
@@ -91,12 +91,12 @@ def bias_and_imprecision(
     -------
     list of dict
         For each treatment: smoothing, relative_bias_percent and imprecision (the estimate where the
-        neighbour is the data set itself), and their standard errors bias_se and imprecision_se.
+        neighbor is the data set itself), and their standard errors bias_se and imprecision_se.
     """
-    true = edp.exact(posterior, neighbours, bins).value
+    true = edp.exact(posterior, neighbors, bins).value
     counts, same = (
         edp.simulate_counts(posterior, others, bins, draws, size, rng)
-        for others in (neighbours, [posterior])
+        for others in (neighbors, [posterior])
     )
 
     def cell(smoothing: float | str) -> dict[str, Any]:
@@ -129,7 +129,7 @@ def table_2(alpha: float) -> dict[str, float]:
     """
     return {
         f"table2_{x}_{bins}": edp.exact(
-            beta_posterior(x, 5, alpha), beta_neighbours(x, 5, alpha, "changed"), bins
+            beta_posterior(x, 5, alpha), beta_neighbors(x, 5, alpha, "changed"), bins
         ).value
         for x in range(6)
         for bins in BINS
@@ -157,7 +157,7 @@ def exact_answers() -> dict[str, float]:
 
 
 def table_3(size: int, rng: np.random.Generator, alpha: float = 0.5) -> pd.DataFrame:
-    """Bias and imprecision for the beta-binomial model, n = 5 and x = 0, with changed neighbours.
+    """Bias and imprecision for the beta-binomial model, n = 5 and x = 0, with changed neighbors.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ def table_3(size: int, rng: np.random.Generator, alpha: float = 0.5) -> pd.DataF
         Columns bins, draws, smoothing, replicates and those of `bias_and_imprecision`, for each
         treatment of empty bins that occurs in `SMOOTHING`.
     """
-    here, there = beta_posterior(0, 5, alpha), beta_neighbours(0, 5, alpha, "changed")
+    here, there = beta_posterior(0, 5, alpha), beta_neighbors(0, 5, alpha, "changed")
     return pd.DataFrame(
         {"bins": bins, "draws": draws, "replicates": size} | cell
         for draws in SMOOTHING
@@ -209,7 +209,7 @@ def table_4(datasets: int, size: int, rng: np.random.Generator) -> pd.DataFrame:
                 cell
                 for y in data
                 for cell in bias_and_imprecision(
-                    normal_posterior(y), normal_neighbours(y), bins, draws, [0.01], size, rng
+                    normal_posterior(y), normal_neighbors(y), bins, draws, [0.01], size, rng
                 )
             ]
             bias = [cell["relative_bias_percent"] for cell in cells]

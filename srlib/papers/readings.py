@@ -34,7 +34,7 @@ def entries(table: Mechanism) -> pd.DataFrame:
     Parameters
     ----------
     table : Mechanism
-        Rows X = 0 to n, neighbours when one record changes; columns releases.
+        Rows X = 0 to n, neighbors when one record changes; columns releases.
 
     Returns
     -------
@@ -70,7 +70,7 @@ def both(table: Mechanism, x: int, prior: float) -> dict[str, float]:
     Parameters
     ----------
     table : Mechanism
-        Rows X = 0 to n, neighbours when one record changes; columns releases.
+        Rows X = 0 to n, neighbors when one record changes; columns releases.
     x : int
         Ones in the data, 0 to n.
     prior : float

@@ -39,7 +39,7 @@ def test_memory_of_many_records(
     monkeypatch.setattr(diagnostics, "pareto_k", lambda w: np.resize(fit(w[::50]), len(w)))
     tracemalloc.start()
     benchmark.pedantic(
-        edp.from_draws, args=(THETA, log_weights, 20), kwargs={"n_neighbours": 100_000}, rounds=1
+        edp.from_draws, args=(THETA, log_weights, 20), kwargs={"n_neighbors": 100_000}, rounds=1
     )
     benchmark.extra_info["peak MB"] = round(tracemalloc.get_traced_memory()[1] / 1e6)
     tracemalloc.stop()
@@ -48,7 +48,7 @@ def test_memory_of_many_records(
 
 def test_table_4_at_a_million_draws(benchmark: BenchmarkFixture) -> None:
     y = RNG.normal(10, np.sqrt(5), 100)
-    post, others = charest_han.normal_posterior(y), charest_han.normal_neighbours(y)
+    post, others = charest_han.normal_posterior(y), charest_han.normal_neighbors(y)
 
     def column() -> None:
         for bins in charest_han.BINS:
@@ -59,5 +59,5 @@ def test_table_4_at_a_million_draws(benchmark: BenchmarkFixture) -> None:
 
 
 def test_exact_normal(benchmark: BenchmarkFixture) -> None:
-    neighbours = [stats.norm(np.linspace(-0.1, 0.1, 1_000)[:, None], 1.01)]
-    benchmark(edp.exact, stats.norm(), neighbours, 100)
+    neighbors = [stats.norm(np.linspace(-0.1, 0.1, 1_000)[:, None], 1.01)]
+    benchmark(edp.exact, stats.norm(), neighbors, 100)

@@ -64,5 +64,5 @@ def test_exact_audit_of_the_exponential_mechanism(benchmark: BenchmarkFixture) -
 def test_exact_audit_of_two_by_two_tables(benchmark: BenchmarkFixture) -> None:
     model = dirichlet_multinomial(20, 20, [1.0] * 4)
     score = model.block(np.arange(1_771), np.arange(1_771))
-    table = exponential(score, 0.5, model.neighbours)
+    table = exponential(score, 0.5, model.neighbors)
     assert benchmark(exact_epsilon, table).value < 0.5
