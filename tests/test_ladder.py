@@ -11,7 +11,7 @@ from srlib.assessment import leakage, utility, verdict
 from srlib.data import microdata
 from srlib.data.schema import Schema
 
-POPULATION = microdata.embedded_population(200_000, np.random.default_rng(1))
+POPULATION = microdata.embedded_population(200_000, rng=np.random.default_rng(1))
 SCHEMA = POPULATION.schema
 FEW = ("SEX", "AGEP", "RACE1P", "MAR")
 # Nine in ten have one level of the skewed target; the even one has two halves.

@@ -255,7 +255,7 @@ def test_errors_name_what_is_wrong() -> None:
 
 @pytest.fixture(scope="module")
 def population() -> tuple[Codes, NDArray[np.int64]]:
-    table = microdata.embedded_population(40_000, np.random.default_rng(6))
+    table = microdata.embedded_population(40_000, rng=np.random.default_rng(6))
     return table.codes, table.schema.n_levels
 
 

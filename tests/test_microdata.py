@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from srlib.data import microdata
-from srlib.data.codes import distinct
+from srlib.data.codes import cell_numbers, distinct, row_numbers
 from srlib.data.microdata import ACS, Microdata, Schema, Variable, load, read_table
 
 SMALL = Schema(
@@ -106,6 +106,45 @@ def test_distinct_of_a_table_with_more_cells_than_integers():
     assert [tuple(row) for row in combinations.tolist()] == [row for row, _ in expected]
     assert counts.tolist() == [count for _, count in expected]
     np.testing.assert_array_equal(combinations[inverse], codes)
+
+
+@given(tables(least=1), st.randoms())
+def test_cell_numbers_are_the_places_of_the_codes(table, random):
+    levels = table.schema.n_levels
+    if table.schema.n_cells >= 2**63:
+        with pytest.raises(ValueError, match="fewer than 2"):
+            cell_numbers(table.codes, levels)
+        return
+    found = cell_numbers(table.codes, levels)
+    np.testing.assert_array_equal(np.stack(np.unravel_index(found, levels), 1), table.codes)
+    assert found.dtype == np.int64
+
+
+def test_a_table_without_variables_has_one_cell():
+    np.testing.assert_array_equal(cell_numbers(np.zeros((3, 0), np.uint8), []), [0, 0, 0])
+
+
+@pytest.mark.parametrize(("code", "message"), [(3, "1 to 3"), (-1, "-1 to 1")])
+def test_cell_numbers_refuse_codes_out_of_range(code, message):
+    with pytest.raises(ValueError, match=f"column 1 of codes runs from {message}; .* 0 to 2"):
+        cell_numbers(np.array([[0, 1], [0, code]]), [1, 3])
+
+
+def test_tables_of_more_variables_than_arrays_have_axes():
+    codes = np.zeros((4, 70), np.uint8)
+    codes[:2, [3, 69]] = 1
+    combinations, counts, inverse = distinct(codes)
+    assert counts.tolist() == [2, 2]
+    np.testing.assert_array_equal(combinations[inverse], codes)
+
+
+@given(tables())
+def test_row_numbers_are_alike_for_equal_rows_only(table):
+    found = row_numbers(table.codes, table.schema.n_levels.tolist())
+    places: dict[tuple[int, ...], int] = {}
+    for row in map(tuple, table.codes.tolist()):
+        places.setdefault(row, len(places))
+    assert found.tolist() == [places[tuple(row)] for row in table.codes.tolist()]
 
 
 # Schema
@@ -206,10 +245,13 @@ def test_yaml_refuses(tmp_path, text, message):
     assert str(path) in str(caught.value)
 
 
-def test_frame_without_categories_is_no_schema():
-    frame = pd.DataFrame({"a": pd.Categorical(["x", "y"]), "b": [1, 2]})
-    with pytest.raises(ValueError, match="not categorical: 'b'"):
-        Schema.from_frame(frame)
+def test_columns_without_categories_have_the_values_of_the_frame_as_levels():
+    frame = pd.DataFrame({"b": [2, 1], "a": pd.Categorical(["x", "y"], ["z", "y", "x"])})
+    assert Schema.from_frame(frame) == Schema(
+        (Variable("b", ("1", "2")), Variable("a", ("z", "y", "x")))
+    )
+    with pytest.raises(ValueError, match=r"do not look categorical.*: c 1"):
+        Schema.from_frame(frame.assign(c="same"))
 
 
 def test_inferred_levels_are_in_numeric_or_alphabetic_order():
@@ -482,6 +524,63 @@ def test_load_reads_a_file_with_a_schema_file(tmp_path):
     table = load(data, schema, rng=np.random.default_rng(0))
     assert table.codes.tolist() == [[1], [0]]
     assert table.schema.n_levels.tolist() == [3]
+
+
+def test_read_table_takes_a_schema_or_its_path_or_nothing(tmp_path):
+    data = write(tmp_path / "a.csv", "size\n2\n1\n")
+    path = write(tmp_path / "s.yaml", "variables: [{name: size, levels: [1, 2, 3]}]")
+    declared = read_table(data, path)
+    assert declared.schema == Schema((Variable("size", ("1", "2", "3")),))
+    assert read_table(data, str(path)).schema == read_table(data, declared.schema).schema
+    assert read_table(data).schema.n_levels.tolist() == [2]
+    with pytest.raises(ValueError, match="missing columns SEX"):
+        read_table(data, "acs")
+
+
+@given(tables(), st.booleans())
+def test_frames_give_back_the_records_they_were_made_from(table, with_schema):
+    frame = table.to_frame(labels=False)
+    again = Microdata.from_frame(frame, table.schema if with_schema else None)
+    np.testing.assert_array_equal(again.codes, table.codes)
+    assert again.notes == ()
+    assert len(again) == len(table.codes)
+    assert [v.levels for v in again.schema.variables] == [v.levels for v in table.schema.variables]
+
+
+def test_frames_are_shown_with_labels():
+    found = Microdata.from_frame(pd.DataFrame({"size": [2, 1], "colour": ["green", "red"]}), SMALL)
+    assert found.codes.tolist() == [[1, 1], [0, 0]]
+    assert found.to_frame()["size"].tolist() == ["large", "small"]
+    assert found.to_frame(labels=False)["size"].tolist() == ["2", "1"]
+
+
+def test_frames_of_text_and_numbers_have_the_levels_they_hold():
+    frame = pd.DataFrame({"job": ["b", "a", "b"], "sick": [True, False, False], "n": [2.0, 1, 1]})
+    found = Microdata.from_frame(frame)
+    assert [v.levels for v in found.schema.variables] == [("a", "b"), ("False", "True"), ("1", "2")]
+    assert found.codes.tolist() == [[1, 1, 1], [0, 0, 0], [1, 0, 0]]
+
+
+def test_frames_with_missing_values_are_refused_or_lose_those_records():
+    frame = pd.DataFrame(
+        {"a": ["x", None, "y"], "b": pd.Categorical(["u", "v", None])}, list("rst")
+    )
+    with pytest.raises(ValueError, match=r"missing values: a 1, b 1 \(rows s, t\)"):
+        Microdata.from_frame(frame)
+    found = Microdata.from_frame(frame, drop_missing=True)
+    assert found.codes.tolist() == [[0, 0]]
+    assert found.n_dropped == 2
+    assert found.notes == ("Records with missing values dropped: 2 of 3.",)
+    with pytest.raises(ValueError, match="none is left"):
+        Microdata.from_frame(frame.iloc[1:], found.schema, drop_missing=True)
+
+
+def test_load_needs_chance_only_where_it_draws(tmp_path):
+    data = write(tmp_path / "a.csv", "v\n1\n2\n")
+    assert len(load(data)) == len(load(data, n_records=2)) == 2
+    for settings in ({"data": data, "n_records": 1}, {"data": ""}):
+        with pytest.raises(ValueError, match="rng is None"):
+            load(**settings)
 
 
 def test_load_samples_without_replacement_in_the_order_of_the_file(tmp_path):

@@ -289,7 +289,7 @@ def test_the_ledger_of_a_users_file_is_confidential(
     tmp_path: Path,
 ) -> None:
     """A combination of the paper's Table 3 among a survey's records."""
-    population = microdata.embedded_population(60, np.random.default_rng(0))
+    population = microdata.embedded_population(60, rng=np.random.default_rng(0))
     frame = microdata.ACS.decode(population.codes, labels=False).astype(str)
     frame.loc[len(frame)] = list("14441133121112")
     data = tmp_path / "table.csv"

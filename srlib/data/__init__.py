@@ -8,8 +8,8 @@ from srlib.data.schema import Microdata, Schema, Variable
 __all__ = [
     "ACS",
     "Codes",
-    "Schema",
     "Microdata",
+    "Schema",
     "Variable",
     "cell_numbers",
     "distinct",

@@ -366,7 +366,7 @@ def _is_whole_zip(path: Path) -> bool:
         return False
 
 
-def embedded_population(n: int, rng: np.random.Generator) -> Microdata:
+def embedded_population(n: int, *, rng: np.random.Generator) -> Microdata:
     """Draw a population of adults with the variables of Table 1.
 
     It comes from conditional probability tables, a Bayesian network, that were estimated from

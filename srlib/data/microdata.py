@@ -8,6 +8,7 @@ from array import array
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from io import TextIOWrapper
 from itertools import count, islice
 from pathlib import Path
@@ -26,12 +27,12 @@ from srlib.data.acs import (
     parse_acs,
     recode_acs,
 )
-from srlib.data.schema import MISSING, MISSING_TEXTS, Microdata, Schema, Variable, repeated, shown
+from srlib.data.schema import Microdata, Schema, Variable, repeated, shown
 
 __all__ = [
     "ACS",
-    "Schema",
     "Microdata",
+    "Schema",
     "Variable",
     "embedded_population",
     "load",
@@ -56,7 +57,7 @@ def load(
     data: str | Path,
     schema: str | Path | Schema = "",
     *,
-    rng: np.random.Generator,
+    rng: np.random.Generator | None = None,
     n_records: int | None = None,
     drop_missing: bool = False,
     ignore_columns: bool = False,
@@ -70,10 +71,9 @@ def load(
         ``""`` for the embedded population, ``"acs:YEAR:STATE"`` for a person file of the Census
         Bureau, or else the path of a file, see `read_table`.
     schema : str, Path or Schema
-        ``""`` to recognise an American Community Survey file and infer other schemas, ``"acs"``
-        for the paper's Table 1, or else the path of a YAML file, see `Schema.from_yaml`.
-    rng : numpy.random.Generator
-        Draws the population or the sample.
+        See `read_table`.
+    rng : numpy.random.Generator, optional
+        Draws the population or the sample; needed only where one is drawn.
     n_records : int, optional
         Size of the population (10,000 where not given), or of the simple random sample that is
         taken from a file with more records; all of a file's where not given.
@@ -90,8 +90,8 @@ def load(
     Raises
     ------
     ValueError
-        For what `read_table` and `download_acs` refuse, ``n_records`` below 1, or another schema
-        than Table 1 for data that have it.
+        For what `read_table` and `download_acs` refuse, ``n_records`` below 1, another schema
+        than Table 1 for data that have it, or no ``rng`` where one is needed.
     FileNotFoundError
         If ``data`` is none of the three.
     """
@@ -100,7 +100,7 @@ def load(
     declared = _declared(data, schema)
     source = str(data)
     if not source:
-        return embedded_population(n_records or POPULATION_SIZE, rng)
+        return embedded_population(n_records or POPULATION_SIZE, rng=_needed(rng))
     if source.startswith("acs:"):
         vintage, state = parse_acs(source)
         data = download_acs(vintage, state)
@@ -110,15 +110,21 @@ def load(
     n = len(table.codes)
     if n_records is None or n <= n_records:
         return table
-    rows = np.sort(rng.choice(n, n_records, replace=False))
+    rows = np.sort(_needed(rng).choice(n, n_records, replace=False))
     note = f"A simple random sample of {n_records:,} of the {n:,} records."
     lines = None if table.lines is None else table.lines[rows]
-    return Microdata(table.codes[rows], table.schema, (*table.notes, note), lines, table.n_dropped)
+    return replace(table, codes=table.codes[rows], notes=(*table.notes, note), lines=lines)
+
+
+def _needed(rng: np.random.Generator | None) -> np.random.Generator:
+    if rng is None:
+        raise ValueError("rng is None; a population or a sample is drawn with a Generator")
+    return rng
 
 
 def read_table(
     path: str | Path,
-    schema: Schema | None = None,
+    schema: str | Path | Schema | None = None,
     *,
     drop_missing: bool = False,
     ignore_columns: bool = False,
@@ -138,9 +144,10 @@ def read_table(
     ----------
     path : str or Path
         The file.
-    schema : Schema, optional
-        The columns to read and their levels. Where not given, ``ACS`` if the file has its
-        columns, and otherwise inferred from the file, see `Schema.infer`.
+    schema : Schema, str or Path, optional
+        The columns to read and their levels: a schema, the path of its YAML file (see
+        `Schema.from_yaml`), or ``"acs"`` for the paper's Table 1. Where not given or ``""``, that
+        one if the file has its columns, and otherwise inferred, see `Schema.infer`.
     drop_missing : bool
         Whether records with a missing value are dropped; otherwise they are an error.
     ignore_columns : bool
@@ -163,7 +170,7 @@ def read_table(
         missing values; columns that do not look categorical. The message names the file, the
         columns, the first lines (the header is line 1) and the values.
     """
-    path = Path(path)
+    path, schema = Path(path), _schema(schema)
     if path.exists() and not path.is_file():
         raise ValueError(f"{path}: it is not a regular file")
     try:
@@ -209,14 +216,18 @@ def schema_of(
     ).schema
 
 
+def _schema(schema: str | Path | Schema | None) -> Schema | None:
+    """Return the schema that an argument stands for, None where one is to be recognized."""
+    if schema is None or schema == "":
+        return None
+    if isinstance(schema, Schema):
+        return schema
+    return ACS if schema == "acs" else Schema.from_yaml(schema)
+
+
 def _declared(data: str | Path, schema: str | Path | Schema) -> Schema | None:
     """Return the schema that is declared for data, which may be read with it if it exists."""
-    if isinstance(schema, Schema):
-        declared: Schema | None = schema
-    elif schema in ("", "acs"):
-        declared = ACS if schema else None
-    else:
-        declared = Schema.from_yaml(schema)
+    declared = _schema(schema)
     source = str(data)
     if not source or source.startswith("acs:"):
         if declared not in (None, ACS):
@@ -265,19 +276,11 @@ def _read(
         schema = Schema.infer(frame)
         notes.append("No schema was given: the levels are the values that the file has.")
 
-    n_missing = 0
-    if drop_missing:
-        missing = (schema.encode(frame, allow_missing=True) == MISSING).any(axis=1)
-        if missing.any():
-            n_missing = int(missing.sum())
-            notes.append(f"Records with missing values dropped: {n_missing:,} of {len(frame):,}.")
-            frame = frame[~missing]
-    if frame.empty:
-        raise ValueError(f"no record is left. {' '.join(notes)}")
-    codes = schema.encode(frame)
-    if decimals := _read_as_integers(frame, schema):
-        notes.append(f"Whole numbers written with decimals read as integers: {shown(decimals)}.")
-    return Microdata(codes, schema, tuple(notes), frame.index.to_numpy(np.int64), n_missing)
+    codes, kept, more = schema.encode_complete(frame, drop_missing=drop_missing)
+    if not kept.any():
+        raise ValueError(f"no record is left. {' '.join([*notes, *more])}")
+    lines, n_dropped = frame.index.to_numpy(np.int64)[kept], len(frame) - len(codes)
+    return Microdata(codes, schema, (*notes, *more), lines, n_dropped)
 
 
 def _read_header(path: Path) -> list[str]:
@@ -338,18 +341,6 @@ def _read_columns(
         ),
         n_blank,
     )
-
-
-def _read_as_integers(frame: pd.DataFrame, schema: Schema) -> list[str]:
-    """Name the columns, with an example, where values such as "1.0" were read as "1"."""
-    found = []
-    for variable in schema.variables:
-        texts = (str(text).strip() for text in frame[variable.name].cat.categories)
-        for text in texts:
-            if text not in variable.levels and text not in MISSING_TEXTS:
-                found.append(f"{variable.name} {text}")
-                break
-    return found
 
 
 def _most_characters(path: Path) -> int:

@@ -205,18 +205,22 @@ class Schema:
     def from_frame(cls, frame: pd.DataFrame) -> Self:
         """Take the levels and their order from the categorical dtypes of a DataFrame.
 
+        The levels of a column of text or numbers are the values that it has, see `infer`.
+
         Raises
         ------
         ValueError
-            If a column is not categorical; the message names all that are not.
+            For columns that `infer` refuses, or categories that are no levels of a `Variable`.
         """
-        columns = [(str(name), column.dtype) for name, column in frame.items()]
-        if other := [n for n, dtype in columns if not isinstance(dtype, pd.CategoricalDtype)]:
-            raise ValueError(f"frame has columns that are not categorical: {shown(other)}")
+        declared = np.array([isinstance(dtype, pd.CategoricalDtype) for dtype in frame.dtypes])
+        if not declared.all():
+            inferred = iter(cls.infer(frame.loc[:, ~declared]).variables)
         return cls(
             tuple(
-                Variable(name, tuple(str(level) for level in dtype.categories))
-                for name, dtype in columns
+                Variable(str(name), tuple(str(level) for level in column.cat.categories))
+                if isinstance(column.dtype, pd.CategoricalDtype)
+                else next(inferred)
+                for name, column in frame.items()
             )
         )
 
@@ -307,6 +311,50 @@ class Schema:
             )
         return codes.astype(self._code_type)
 
+    def encode_complete(
+        self, frame: pd.DataFrame, *, drop_missing: bool
+    ) -> tuple[NDArray[Any], NDArray[np.bool_], list[str]]:
+        """Return the codes of a table's complete records, and say what was done to get them.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            As `encode` takes it.
+        drop_missing : bool
+            Whether records with a missing value are dropped; otherwise they are an error.
+
+        Returns
+        -------
+        codes : (n_kept, n_variables) unsigned int
+            As `encode` returns.
+        kept : (n,) bool
+            The records of the frame that they belong to.
+        notes : list of str
+            One sentence each for records dropped and for numbers read as integers.
+
+        Raises
+        ------
+        ValueError
+            As `encode`.
+        """
+        notes, kept = [], np.ones(len(frame), np.bool_)
+        if drop_missing:
+            kept = (self.encode(frame, allow_missing=True) != MISSING).all(axis=1)
+        if not kept.all():
+            n_dropped = len(frame) - int(kept.sum())
+            notes.append(f"Records with missing values dropped: {n_dropped:,} of {len(frame):,}.")
+            frame = frame[kept]
+        codes = self.encode(frame)
+        decimals = []
+        for variable in self.variables:
+            other = [t for t in factor(frame[variable.name])[1] if t not in variable.levels]
+            decimals += [f"{variable.name} {text}" for text in other[:1]]
+        if decimals:
+            notes.append(
+                f"Whole numbers written with decimals read as integers: {shown(decimals)}."
+            )
+        return codes, kept, notes
+
     def decode(self, codes: ArrayLike, *, labels: bool = True) -> pd.DataFrame:
         """Return the table that codes stand for.
 
@@ -388,6 +436,14 @@ class Microdata:
         Line of the file that each record begins at; the header is line 1.
     n_dropped : int
         Records of the file that were dropped for a missing value.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> people = Microdata.from_frame(pd.DataFrame({"job": ["cook", "smith"], "sick": [0, 1]}))
+    >>> people.codes
+    array([[0, 0],
+           [1, 1]], dtype=uint8)
     """
 
     codes: NDArray[Any]
@@ -395,6 +451,49 @@ class Microdata:
     notes: tuple[str, ...] = ()
     lines: NDArray[np.int64] | None = None
     n_dropped: int = 0
+
+    def __len__(self) -> int:
+        """Return the number of records."""
+        return len(self.codes)
+
+    @classmethod
+    def from_frame(
+        cls, frame: pd.DataFrame, schema: Schema | None = None, *, drop_missing: bool = False
+    ) -> Self:
+        """Code the records of a DataFrame.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            One column for each variable: categorical, text or numbers with few values, which are
+            compared with the levels as text without spaces around it.
+        schema : Schema, optional
+            The columns, in any order, and their levels. Where not given, the categories of a
+            categorical column, and the values of any other, see `Schema.from_frame`.
+        drop_missing : bool
+            Whether records with a missing value are dropped; otherwise they are an error.
+
+        Returns
+        -------
+        Microdata
+            The frame's records in their order.
+
+        Raises
+        ------
+        ValueError
+            For a frame without records, columns that lack, are unknown or do not look
+            categorical, values outside the levels, missing values. The message names the columns,
+            and the first rows by the frame's index.
+        """
+        schema = schema or Schema.from_frame(frame)
+        codes, kept, notes = schema.encode_complete(frame, drop_missing=drop_missing)
+        if not kept.any():
+            raise ValueError(f"frame has {len(frame)} records, and none is left")
+        return cls(codes, schema, tuple(notes), n_dropped=len(frame) - len(codes))
+
+    def to_frame(self, *, labels: bool = True) -> pd.DataFrame:
+        """Return the records as categorical columns of labels, or else of levels."""
+        return self.schema.decode(self.codes, labels=labels)
 
 
 def factor(column: pd.Series) -> tuple[NDArray[np.intp], list[str]]:

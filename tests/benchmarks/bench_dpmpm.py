@@ -25,7 +25,7 @@ ITERATIONS = 200
 
 
 def survey_like() -> NDArray[np.integer]:
-    return embedded_population(10_000, np.random.default_rng(0)).codes
+    return embedded_population(10_000, rng=np.random.default_rng(0)).codes
 
 
 def nearly_all_distinct() -> NDArray[np.integer]:
@@ -62,7 +62,7 @@ import resource
 import numpy as np
 from srlib.dpmpm import Chains, sample_posterior
 from srlib.data.microdata import ACS, embedded_population
-codes = embedded_population(1_000_000, np.random.default_rng(0)).codes
+codes = embedded_population(1_000_000, rng=np.random.default_rng(0)).codes
 chains = Chains(n_classes=30, burn_in=10, n_draws=10, n_chains=2)
 sample_posterior(codes, ACS.n_levels, chains, rng=np.random.default_rng(1))
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)

@@ -13,7 +13,7 @@ from srlib.data import microdata
 
 @pytest.mark.parametrize("n", [10_000, 100_000, 1_000_000])
 def test_all_three(benchmark: BenchmarkFixture, n: int) -> None:
-    table = microdata.embedded_population(2 * n, np.random.default_rng(1))
+    table = microdata.embedded_population(2 * n, rng=np.random.default_rng(1))
     original, released = np.split(table.codes, 2)
     levels, keys = table.schema.n_levels.tolist(), range(13)
 

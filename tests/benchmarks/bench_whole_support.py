@@ -43,7 +43,7 @@ def sets(n_draws: int = 200, n_classes: int = 30) -> list[Draws]:
 
 def combinations(n: int) -> np.ndarray:
     """True combinations of embedded records."""
-    return distinct(embedded_population(10_000, np.random.default_rng(1)).codes)[0][:n]
+    return distinct(embedded_population(10_000, rng=np.random.default_rng(1)).codes)[0][:n]
 
 
 def note(benchmark: BenchmarkFixture, cpu: float) -> None:
