@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
+if TYPE_CHECKING:  # half a second of CPU, for each process of the runner
+    import pandas as pd
 
 MIN_RECORDS = 10
 """Records that a public number or word rests on, at least."""
@@ -60,7 +61,7 @@ def callout(kind: str, text: str) -> Callout:
     return Callout(kind, text)
 
 
-def show(frame: pd.DataFrame, digits: int = 3, settings: Sequence[str] = ()) -> Shown:
+def show(frame: "pd.DataFrame", digits: int = 3, settings: Sequence[str] = ()) -> Shown:
     """Show a table with fixed digits, thousands separated, no index, and its text escaped.
 
     Parameters

@@ -3,17 +3,16 @@
 import json
 import math
 import re
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
-import pandas as pd
 
 from srlib.runner.confidential import PUBLIC_FILES
 
 if TYPE_CHECKING:
     import altair as alt
+    import pandas as pd
 
 Scalar = str | bool | int | float | None
 
@@ -34,7 +33,7 @@ class Outputs:
         self._results: dict[str, Scalar] = {}
         self._public: set[str] = set()
 
-    def table(self, name: str, frame: pd.DataFrame, *, public: bool = False) -> pd.DataFrame:
+    def table(self, name: str, frame: "pd.DataFrame", *, public: bool = False) -> "pd.DataFrame":
         """Write ``tables/<name>.csv``.
 
         Parameters
@@ -135,7 +134,8 @@ def _valid(name: str) -> str:
 
 def _plain(name: str, value: Any) -> Scalar:
     """`value` as JSON can hold it."""
-    if isinstance(value, np.generic):
+    numpy = sys.modules.get("numpy")  # where it is not imported, nothing is of it
+    if numpy and isinstance(value, numpy.generic):
         value = value.item()
     if not isinstance(value, Scalar):
         raise ValueError(
