@@ -18,10 +18,9 @@ from srlib.assessment.model import (
     model_risks,
 )
 from srlib.assessment.submission import (
-    SETTINGS,
     Submission,
-    read,
     roles,
+    submit,
 )
 from srlib.assessment.tables import (
     details,
@@ -35,7 +34,6 @@ __all__ = [
     "EXAMPLE",
     "MOST_PARAMETERS",
     "RECORDS_A_PARAMETER",
-    "SETTINGS",
     "Findings",
     "Model",
     "Submission",
@@ -48,8 +46,8 @@ __all__ = [
     "judge",
     "model_risks",
     "of_model",
-    "read",
     "roles",
+    "submit",
     "terms",
     "with_releases",
 ]

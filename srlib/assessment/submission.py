@@ -1,32 +1,23 @@
 """An original table and its releases: what is read, what is checked, and what is known of it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from srlib.assessment import verdict
+from srlib.assessment.verdict import Rules
+from srlib.data.acs import ACS
 from srlib.data.codes import Codes
-from srlib.data.microdata import load, read_table
-from srlib.data.schema import Schema
+from srlib.data.microdata import read_table
+from srlib.data.schema import Microdata, Schema
 
-# What `read` takes, under the names of the notebook's parameters.
-SETTINGS = (
-    "original",
-    "released",
-    "schema",
-    "holdout",
-    "keys",
-    "target",
-    "same_generator",
-    "partially_synthetic",
-    "drop_missing",
-    "ignore_columns",
-    "quick",
-    "rules",
-)
+type Table = pd.DataFrame | Microdata | str | Path
+"""Records: a DataFrame of categorical, text or number columns, microdata, or a CSV file's path."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +48,8 @@ class Submission:
         Whether row i of each release was made from row i of the original.
     notes : tuple of str
         One sentence for all that was recognized, inferred, dropped or chosen.
+    rules : mapping
+        Limits that the releases are held to, as `verdict.read_rules` returns.
     """
 
     schema: Schema
@@ -70,6 +63,7 @@ class Submission:
     same_generator: bool = False
     partially_synthetic: bool = False
     notes: tuple[str, ...] = ()
+    rules: Rules = field(default_factory=dict)
 
     def judged(self) -> "dict[str, Submission]":
         """What is judged by itself, by name: each release, or all of one generator together."""
@@ -80,113 +74,192 @@ class Submission:
         return {name: replace(self, released=(z,), names=(name,)) for name, z in pairs}
 
 
-def read(
-    original: str | Path,
-    released: Sequence[str | Path],
-    schema: str | Path = "",
-    holdout: str | Path = "",
-    keys: Sequence[str] = (),
-    target: str = "",
+def submit(
+    original: Table,
+    released: Table | Sequence[Table],
+    keys: Sequence[str] | None = None,
+    target: str | None = None,
     *,
+    schema: Schema | str | Path | None = None,
+    holdout: Table | None = None,
     same_generator: bool = False,
     partially_synthetic: bool = False,
     drop_missing: bool = False,
     ignore_columns: bool = False,
     quick: bool = False,
-    rules: str | Path = "",
+    rules: Rules | str | Path | None = None,
 ) -> Submission:
-    """Read and check an original and its releases.
+    """Take in and check an original and its releases.
 
     Parameters
     ----------
-    original : str or Path
-        CSV file, see `microdata.read_table`.
-    released : sequence of str or Path
-        One file or more, read with the schema of the original.
-    schema : str or Path
-        YAML file that declares the variables, ``"acs"``, or ``""``: recognized, or inferred from
-        the original.
-    holdout : str or Path
-        CSV file of people of the same population who are not in the original; ``""``: none.
+    original : DataFrame, Microdata, str or Path
+        Records of people; of a file, see `read_table`.
+    released : the same, or a sequence of them
+        One table or more, with the variables and the levels of the original.
     keys, target
         As `roles`.
+    schema : Schema, str or Path, optional
+        Variables and their levels, a YAML file that declares them, or ``"acs"``; recognized in or
+        inferred from the original where not given.
+    holdout : DataFrame, Microdata, str or Path, optional
+        People of the same population who are not in the original.
     same_generator : bool
         Whether the releases are draws of one generator, to be judged together.
     partially_synthetic : bool
         Whether row i of each release was made from row i of the original.
     drop_missing, ignore_columns : bool
-        See `microdata.read_table`; for all files.
+        Whether records with missing values are dropped, and columns left out that the schema does
+        not have; errors otherwise. For all tables.
     quick : bool
         Whether the intruder's model is left out; checked against the rules.
-    rules : str or Path
-        YAML file of `verdict.read_rules`, checked here; ``""``: none.
+    rules : mapping, str or Path, optional
+        Limits that releases are held to, as `verdict.read_rules` returns them, or its file.
 
     Raises
     ------
     ValueError
         For the first that holds: no release; a file that does not exist, or that `read_table` or
-        `read_rules` refuses, or that has fewer than two records; `keys` or `target` as `roles`
-        says; a partially synthetic release of another size than the original, or with dropped
-        records; a rule on the model, which is left out.
+        `read_rules` refuses; a table with fewer than two records, or that the schema does not fit;
+        a partially synthetic release of another size than the original, or with dropped records;
+        `keys` or `target` as `roles` says; a rule on the model, which is left out.
     """
-    if not released:
-        raise ValueError("released is empty; it must name one file or more")
-    others = [path for path in (holdout, rules) if str(path)]
-    for path in [original, *released, *others, *([schema] if schema not in ("", "acs") else [])]:
-        if not Path(path).is_file():
-            raise ValueError(f"{str(path)!r}: there is no such file")
+    releases = (
+        [released]
+        if isinstance(released, pd.DataFrame | Microdata | str | Path)
+        else list(released)
+    )
+    if not releases:
+        raise ValueError("released is empty; it must have one table or more")
+    _check_files(original, *releases, holdout, rules, None if schema == "acs" else schema)
     if partially_synthetic and drop_missing:
         raise ValueError(
             "drop_missing is set together with partially_synthetic; rows of tables of which "
             "records are dropped do not correspond"
         )
-    limited = verdict.read_rules(rules) if str(rules) else {}
-    if quick and "model" in limited:
-        raise ValueError(f"{rules}: there is a rule on the model, which quick leaves out")
-    settings = {"drop_missing": drop_missing, "ignore_columns": ignore_columns}
-    first = load(original, schema, rng=np.random.default_rng(), **settings)
-    paths = [original, *released, *([holdout] if str(holdout) else [])]
-    tables = [first, *(read_table(path, first.schema, **settings) for path in paths[1:])]
-    for path, table in zip(paths, tables, strict=True):
-        if len(table.codes) < 2:
-            raise ValueError(f"{path}: the table has {len(table.codes)} record; it needs 2 or more")
-    for path, table in zip(released, tables[1:], strict=False):
+    limits = _limits(rules, quick)
+    take = partial(_taken, drop_missing=drop_missing, ignore_columns=ignore_columns)
+    first = take(original, "original", _declared(schema))
+    others = [take(z, f"release {i}", first.schema) for i, z in enumerate(releases, start=1)]
+    held_out = (
+        [] if holdout is None or _nothing(holdout) else [take(holdout, "holdout", first.schema)]
+    )
+    for i, (source, table) in enumerate(zip(releases, others, strict=True), start=1):
         if partially_synthetic and len(table.codes) != len(first.codes):
             raise ValueError(
-                f"{path}: the table has {len(table.codes):,} records; a partially synthetic "
-                f"release has as many as the original, {len(first.codes):,}"
+                f"{_place(source, f'release {i}')}: the table has {len(table.codes):,} records; a "
+                "partially synthetic release has as many as the original, "
+                f"{len(first.codes):,}"
             )
-    keys_at, target_at = roles(first.schema, keys, target)
-    names = first.schema.names
-    chosen = []
-    if not target:
-        chosen.append(f"No target was given: {names[target_at]}, the last that is no key.")
-    if not keys:
-        chosen.append(f"No keys were given: all {len(keys_at)} variables but the target.")
-    of_files = [
-        f"{Path(path).name}: {note}"
-        for path, table in zip(paths, tables, strict=True)
-        for note in (_records(table.codes, table.n_dropped), *table.notes)
-    ]
+    keys_at, target_at = roles(first.schema, keys or (), target or "")
     return Submission(
         schema=first.schema,
         original=first.codes,
-        released=tuple(table.codes for table in tables[1 : 1 + len(released)]),
+        released=tuple(table.codes for table in others),
         keys=keys_at,
         target=target_at,
-        names=_apart([Path(path) for path in released]),
+        names=_apart([Path(_place(z, f"release {i}")) for i, z in enumerate(releases, start=1)]),
         lines=first.lines,
-        held_out=tables[-1].codes if str(holdout) else None,
+        held_out=held_out[0].codes if held_out else None,
         same_generator=same_generator,
         partially_synthetic=partially_synthetic,
-        notes=(*of_files, *chosen),
+        notes=(
+            *(note for table in (first, *others, *held_out) for note in table.notes),
+            *_chosen(first.schema, keys, target, keys_at, target_at),
+        ),
+        rules=limits,
     )
 
 
-def _records(codes: Codes, n_dropped: int) -> str:
-    if not n_dropped:
-        return f"{len(codes):,} records."
-    return f"{len(codes):,} of {len(codes) + n_dropped:,} records."
+def _nothing(source: object) -> bool:
+    """Say whether an argument was not given; notebooks give empty texts."""
+    return source is None or (isinstance(source, str) and not source)
+
+
+def _place(source: object, name: str) -> str:
+    """Where a table is, for errors: its path, or its name."""
+    return str(source) if isinstance(source, str | Path) else name
+
+
+def _check_files(*sources: object) -> None:
+    for source in sources:
+        path = isinstance(source, str | Path) and not _nothing(source)
+        if path and not Path(str(source)).is_file():
+            raise ValueError(f"{str(source)!r}: there is no such file")
+
+
+def _limits(rules: Rules | str | Path | None, quick: bool) -> Rules:
+    """Return the rules, read and checked."""
+    if rules is None or _nothing(rules):
+        return {}
+    place = _place(rules, "rules")
+    if isinstance(rules, str | Path):
+        limits = verdict.read_rules(rules)
+    else:
+        limits = verdict.checked_rules(rules, place)
+    if quick and "model" in limits:
+        raise ValueError(f"{place}: there is a rule on the model, which quick leaves out")
+    return limits
+
+
+def _declared(schema: Schema | str | Path | None) -> Schema | None:
+    """Return the schema that was given, if any."""
+    if schema is None or isinstance(schema, Schema):
+        return schema
+    if _nothing(schema):
+        return None
+    return ACS if schema == "acs" else Schema.from_yaml(schema)
+
+
+def _taken(
+    source: Table, name: str, schema: Schema | None, *, drop_missing: bool, ignore_columns: bool
+) -> Microdata:
+    """Return a table's records, of two people or more; notes and errors say which table it is."""
+    place = _place(source, name)
+    if isinstance(source, str | Path):
+        table = read_table(source, schema, drop_missing=drop_missing, ignore_columns=ignore_columns)
+    else:
+        try:
+            table = _coded(source, schema, drop_missing, ignore_columns)
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from None
+    if (n := len(table.codes)) < 2:
+        raise ValueError(f"{place}: the table has {n} record; it needs 2 or more")
+    of_all = f"{n:,} of {n + table.n_dropped:,}" if table.n_dropped else f"{n:,}"
+    notes = [f"{Path(place).name}: {note}" for note in (f"{of_all} records.", *table.notes)]
+    return replace(table, notes=tuple(notes))
+
+
+def _coded(
+    source: pd.DataFrame | Microdata,
+    schema: Schema | None,
+    drop_missing: bool,
+    ignore_columns: bool,
+) -> Microdata:
+    """Return the records of a DataFrame, or of microdata with the schema's levels."""
+    if isinstance(source, Microdata):
+        if schema in (None, source.schema):
+            return source
+        source = source.schema.decode(source.codes, labels=False)
+    if schema and ignore_columns:
+        source = source[[name for name in source.columns if str(name) in schema.names]]
+    return Microdata.from_frame(source, schema, drop_missing=drop_missing)
+
+
+def _chosen(
+    schema: Schema,
+    keys: Sequence[str] | None,
+    target: str | None,
+    keys_at: Sequence[int],
+    target_at: int,
+) -> list[str]:
+    """Say which keys and target were chosen where none were given."""
+    chosen = []
+    if not target:
+        chosen.append(f"No target was given: {schema.names[target_at]}, the last that is no key.")
+    if not keys:
+        chosen.append(f"No keys were given: all {len(keys_at)} variables but the target.")
+    return chosen
 
 
 def _apart(paths: Sequence[Path]) -> tuple[str, ...]:

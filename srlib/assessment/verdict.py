@@ -43,6 +43,9 @@ LEVELS = {
 ADVICE = ("nothing found", "undecided", "look", "withhold")
 LIMITS = ("worst_level", "value_at_most", "rest_at_most")
 
+Rules = Mapping[str, Mapping[str, Any]]
+"""Limits by topic: what an agency allows, see `read_rules`."""
+
 
 @dataclass(frozen=True)
 class Line:
@@ -495,7 +498,7 @@ def slug(name: str) -> str:
 # ----------------------------------------------------------------------------- an agency's rules
 
 
-def read_rules(path: str | Path) -> dict[str, dict[str, Any]]:
+def read_rules(path: str | Path) -> Rules:
     """Read what an agency allows from a YAML file.
 
     A mapping of topics to limits; what is not named is not limited. ::
@@ -518,28 +521,31 @@ def read_rules(path: str | Path) -> dict[str, dict[str, Any]]:
         rules = yamls.read(path)
     except (OSError, ValueError) as error:
         raise ValueError(f"{path}: cannot be read as YAML: {error}") from None
-    if not isinstance(rules, dict) or not rules:
-        raise ValueError(f"{path}: must be a mapping of {', '.join(LEVELS)} to limits")
+    return checked_rules(rules, str(path))
+
+
+def checked_rules(rules: Any, place: str) -> Rules:
+    """Return rules if they are such as `read_rules` describes; errors begin with the place."""
+    if not isinstance(rules, Mapping) or not rules:
+        raise ValueError(f"{place}: must be a mapping of {', '.join(LEVELS)} to limits")
     for topic, limits in rules.items():
         if topic not in LEVELS:
-            raise ValueError(f"{path}: unknown topic {topic!r}; allowed are {', '.join(LEVELS)}")
-        if not isinstance(limits, dict) or not limits or not set(limits) <= set(LIMITS):
-            raise ValueError(f"{path}: {topic} must be a mapping with {', '.join(LIMITS)}")
+            raise ValueError(f"{place}: unknown topic {topic!r}; allowed are {', '.join(LEVELS)}")
+        if not isinstance(limits, Mapping) or not limits or not set(limits) <= set(LIMITS):
+            raise ValueError(f"{place}: {topic} must be a mapping with {', '.join(LIMITS)}")
         for limit, value in limits.items():
             if limit == "worst_level" and value not in LEVELS[topic]:
                 raise ValueError(
-                    f"{path}: {topic}: worst_level is {value!r}; allowed are "
+                    f"{place}: {topic}: worst_level is {value!r}; allowed are "
                     f"{', '.join(LEVELS[topic])}"
                 )
             number = isinstance(value, int | float) and not isinstance(value, bool)
             if limit != "worst_level" and not (number and np.isfinite(value)):
-                raise ValueError(f"{path}: {topic}: {limit} is {value!r}; it must be a number")
+                raise ValueError(f"{place}: {topic}: {limit} is {value!r}; it must be a number")
     return rules
 
 
-def broken(
-    judgments: Sequence[Judgment], rules: Mapping[str, Mapping[str, Any]]
-) -> list[dict[str, str]]:
+def broken(judgments: Sequence[Judgment], rules: Rules) -> list[dict[str, str]]:
     """Name the rules that releases break: release, topic and reason of each.
 
     A number that does not exist breaks every limit on it.

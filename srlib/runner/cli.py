@@ -266,10 +266,10 @@ def assess(
         keep_others=True,
     )
 
-    from srlib.assessment import SETTINGS, read
+    from srlib.runner.inputs import check
 
     try:
-        read(**{setting: request.parameters[setting] for setting in SETTINGS})
+        check("assess", request.parameters)
         _say_cost(root, "assess", [request.parameters])
     except ValueError as error:
         raise UsageError(_told(error, request.parameters, show_values)) from None

@@ -106,12 +106,12 @@ def _assess(
     rules: str,
 ) -> None:
     if original or released:  # else an example of its own
-        from srlib import assessment
+        from srlib.assessment.submission import submit
 
-        assessment.read(
-            original, released, schema, holdout, keys, target, same_generator=same_generator,
-            partially_synthetic=partially_synthetic, drop_missing=drop_missing,
-            ignore_columns=ignore_columns, quick=quick, rules=rules,
+        submit(
+            original, released, keys, target, schema=schema, holdout=holdout,
+            same_generator=same_generator, partially_synthetic=partially_synthetic,
+            drop_missing=drop_missing, ignore_columns=ignore_columns, quick=quick, rules=rules,
         )  # fmt: skip
 
 
