@@ -59,10 +59,10 @@
 # %% tags=["parameters"]
 n: int = 50  # [1, 1000] records in the binary example
 x: int = 30  # [0, 1000] ones among them
-epsilon: float = 0.5  # (0, inf) privacy budget of the example
-gamma: float = 1.0  # (0, inf) both parameters of the beta prior
+epsilon: float = 0.5  # [0.001, 100] privacy budget of the example
+gamma: float = 1.0  # [0.001, 1000] both parameters of the beta prior
 n_table: int = 20  # [1, 24] records in the 2 x 2 tables
-budgets: list[float] = [0.25, 0.5, 1.0, 2.0, 4.0]  # (0, inf) budgets for them
+budgets: list[float] = [0.25, 0.5, 1.0, 2.0, 4.0]  # [0.001, 100] budgets for them
 n_small: int = 5  # [1, 9] records in the tables whose scores are estimated
 model_draws: list[int] = [20, 100, 1000]  # [16, inf) draws of the model for each score
 audit_sizes: list[int] = [100, 1000, 10000, 100000]  # [4, inf) releases seen by the auditor

@@ -56,7 +56,7 @@
 
 # %% tags=["parameters"]
 n: int = 5  # [2, 500] records of the beta-binomial example
-alpha: float = 0.5  # (0, inf) both parameters of its beta prior
+alpha: float = 0.5  # [0.05, 1000] both parameters of its beta prior
 bins: list[int] = [5, 10, 20, 50, 100, 250]  # [2, 2500] numbers of bins
 replicates: int = 100  # [2, inf) of each cell of Tables 3 and 4
 datasets: int = 12  # [3, inf) data sets for Table 4, of which the paper has one

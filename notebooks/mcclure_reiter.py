@@ -64,7 +64,7 @@
 n: int = 1000  # [1, 100000] records in the data, D
 n_s: int = 1000  # [1, 100000] records in the release, D*
 p0: list[float] = [0.001, 0.3, 0.5, 0.999]  # [0, 1] true proportions of ones
-epsilon: list[float] = [1000.0, 100.0, 10.0, 2.0, 0.2, 0.01]  # (0, inf) privacy budgets
+epsilon: list[float] = [1000.0, 100.0, 10.0, 2.0, 0.2, 0.01]  # [0.001, 10000] privacy budgets
 prior: float = 0.5  # [0, 1] the intruder's prior probability of the record's true value
 n_pairs: int = 10  # [1, 10000] pairs (D, D*) for each p0 and epsilon
 n_priors: int = 1000  # [1, 1000000] equally spaced priors w in Figures 3 and 4
