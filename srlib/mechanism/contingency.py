@@ -22,7 +22,7 @@ Tables = NDArray[np.int64]
 
 
 def records_moved(tables: Tables, data: Tables) -> NDArray[np.float64]:
-    """Records that lie in another cell than in the data, (n_tables,): half the sum of ``|r - d|``."""
+    """Records in another cell than in the data, (n_tables,): half the sum of ``|r - d|``."""
     return np.abs(tables - data).sum(axis=-1) / 2
 
 
