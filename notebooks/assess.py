@@ -66,11 +66,11 @@ import pandas as pd
 from IPython.display import Markdown
 
 from srlib import assessment, charts, diagnostics, dpmpm
+from srlib import risk as disclosure
 from srlib.assessment import matching, verdict
 from srlib.data import distinct
 from srlib.display import callout, show
 from srlib.papers.ledger import printed
-from srlib.risk import convergence
 from srlib.rng import stream
 from srlib.runner.outputs import Outputs
 
@@ -81,10 +81,10 @@ outputs = Outputs(output_dir)
 
 # %%
 if original or released:
-    submission = assessment.read(
-        original, released, schema, holdout, keys, target, same_generator=same_generator,
-        partially_synthetic=partially_synthetic, drop_missing=drop_missing,
-        ignore_columns=ignore_columns, quick=quick, rules=rules,
+    submission = assessment.submit(
+        original, released, keys, target, schema=schema, holdout=holdout,
+        same_generator=same_generator, partially_synthetic=partially_synthetic,
+        drop_missing=drop_missing, ignore_columns=ignore_columns, quick=quick, rules=rules,
     )  # fmt: skip
 else:
     submission = assessment.example(500, keys, target, rng=stream(seed, "records"))
@@ -113,23 +113,21 @@ callout(
 # agree or the longest have run.
 
 # %%
-rounds = convergence.rounds(most_iterations, n_draws)
+rounds = disclosure.rounds(most_iterations, n_classes=n_classes, n_draws=n_draws, n_chains=n_chains)
 print(
     "Left out (quick)."
     if quick
     else f"At most {len(rounds)} rounds of {n_chains} chains for the original and for each release, "
-    f"of {', '.join(f'{n:,}' for n in rounds)} iterations a chain."
+    f"of {', '.join(f'{each.n_iterations:,}' for each in rounds)} iterations a chain."
 )
 
 
 # %% tags=["monte-carlo"]
 def posterior_draws(codes: np.ndarray, purpose: str) -> dpmpm.Draws:
     """Draws from the posterior of the intruder's model given some records."""
-    return convergence.chains(
-        codes, levels, n_classes=n_classes, n_draws=n_draws, n_chains=n_chains,
-        most_iterations=most_iterations, rng=stream(seed, purpose), combinations=combinations,
-        label=purpose,
-    )  # fmt: skip
+    return disclosure.agreeing_draws(
+        codes, levels, rounds, combinations=combinations, rng=stream(seed, purpose), label=purpose
+    )
 
 
 draws = None if quick and original else posterior_draws(records, "original")
@@ -143,7 +141,7 @@ for name, one in judged.items():
         posterior_draws(np.vstack([records, z]), f"{name} {i}")
         for i, z in enumerate(() if quick else one.released, start=1)
     ]
-    findings[name] = assessment.examine(one, None if quick else draws, joined)
+    findings[name] = assessment.examine(one, None if quick else disclosure.DrawSets(draws, joined))
 
 # %% [markdown]
 # ## Verdict

@@ -191,14 +191,14 @@ def smallest_example(d: int, n: int = 200) -> dict[str, float]:
     release = dpmpm.synthesize(made_by.pi[0, 0], made_by.phi[0, 0], yes_no, n, rng)
     given_both = dpmpm.sample_posterior(np.vstack([codes, release]), yes_no, settings, rng=rng)
     weights = disclosure.release_log_prob(given_data, [release])
-    weighted = disclosure.neighbourhood_ratios(given_data, codes[:1], weights)
-    plain = disclosure.neighbourhood_ratios(given_data, codes[:1])
-    joined = disclosure.neighbourhood_ratios(given_both, codes[:1])
+    weighted = disclosure.neighborhood_log_ratios(given_data, codes[:1], weights)
+    plain = disclosure.neighborhood_log_ratios(given_data, codes[:1])
+    joined = disclosure.neighborhood_log_ratios(given_both, codes[:1])
     c, z = (codes[1:] == codes[0]).sum(axis=0), (release == codes[0]).sum(axis=0)
     flipped = np.log1p((n - z) / (n - c)) - np.log1p(z / (1 + c))
     exact = mechanism.posterior(np.append(0.0, flipped))
     by_importance = disclosure.importance_sampling(weighted, plain).log_prob
-    by_prediction = disclosure.predictive_ratio(plain[0], [joined[0]]).log_prob
+    by_prediction = disclosure.predictive_ratio([plain[0], joined[0]]).log_prob
     return {
         "d": d,
         "effective draws": float(diagnostics.importance_ess(weights.ravel())),
@@ -415,7 +415,7 @@ verdicts.say("C6", claims.weights_suffice(weights[weights["case"] == "generating
 halves = slice(None, some.n_chains // 2), slice(some.n_chains // 2, None)
 in_use = [np.where(np.isfinite(weight[:1]), 0.0, -np.inf) for weight in cases.values()]
 stacked = np.concatenate([w for pair in zip(in_use, cases.values(), strict=True) for w in pair])
-ratios = disclosure.neighbourhood_ratios(some, combinations, stacked)
+ratios = disclosure.neighborhood_log_ratios(some, combinations, stacked)
 importance, runs = {}, {}
 for case, (plain, *weighted) in zip(cases, np.split(ratios, len(cases)), strict=True):
     of_case = np.stack(weighted), plain[None]
@@ -444,15 +444,16 @@ for case, (plain, *weighted) in zip(cases, np.split(ratios, len(cases)), strict=
 # over draws of the classes, has the same limit as the average of $r_j$ and a smaller variance.
 
 # %%
-of_data, log_prob_left_out = disclosure.left_out_ratios(all_draws, combinations)
-of_joined, joined_draws = [], []
+of_data, log_prob_left_out = disclosure.collapsed_log_ratios(all_draws, combinations)
+log_ratios, joined_draws = [of_data], []
 judged_on = {"data": log_prob_left_out[:, ::step]}
 chains = {"burn_in": burn_in_joined, "n_draws": n_draws_joined, "n_chains": n_chains_joined}
 for i, release in enumerate(releases, start=1):
     purpose = f"data and release {i}"
     joined_draws.append(posterior_draws(np.vstack([table.codes, release]), purpose, **chains))
-    ratios, judged_on[purpose] = disclosure.left_out_ratios(joined_draws[-1], combinations)
-    of_joined.append(ratios)
+    ratios, judged_on[purpose] = disclosure.collapsed_log_ratios(joined_draws[-1], combinations)
+    log_ratios.append(ratios)
+sets = disclosure.DrawSets(all_draws, joined_draws)
 
 # %% tags=["monte-carlo"]
 r_hat = pd.DataFrame({name: diagnostics.r_hat(values) for name, values in judged_on.items()})
@@ -467,11 +468,11 @@ spread.round(2)
 # between chains and contains what they disagree about.
 
 # %% tags=["monte-carlo"]
-predictive = disclosure.predictive_ratio(of_data, of_joined)
+predictive = disclosure.predictive_ratio(log_ratios)
 halves = slice(None, n_chains // 2), slice(n_chains // 2, None)
 joined_halves = slice(None, n_chains_joined // 2), slice(n_chains_joined // 2, None)
 runs["predictive ratio"] = [
-    disclosure.predictive_ratio(of_data[half], [ratios[joined_half] for ratios in of_joined])
+    disclosure.predictive_ratio([of_data[half], *(z[joined_half] for z in log_ratios[1:])])
     for half, joined_half in zip(halves, joined_halves, strict=True)
 ]
 repeated = pd.DataFrame({name: disclosure.repeatability(*two) for name, two in runs.items()}).T
@@ -543,7 +544,7 @@ summary.round(3)
 # paper's largest probability, near 0.2, is seven times its prior.
 
 # %% tags=["monte-carlo"]
-display(verdicts.say("C3", claims.rarely_first(of_data, of_joined)))
+display(verdicts.say("C3", claims.rarely_first(log_ratios)))
 verdicts.say("C4", claims.near_prior(predictive))
 
 # %% [markdown]
@@ -597,10 +598,8 @@ chosen = list(dict.fromkeys([*by_risk[:6], *spread, *of_paper]))
 def subset_risk(i: int) -> tuple[np.ndarray, disclosure.Risk]:
     """Candidates and risk where only the unknown variables of combination i are in doubt."""
     support = disclosure.subset_support(combinations[i], unknown_at, levels)
-    of_data, *of_joined = (
-        disclosure.support_ratios(d, support)[0] for d in (all_draws, *joined_draws)
-    )
-    return support, disclosure.predictive_ratio(of_data, of_joined)
+    log_ratios = [disclosure.support_log_ratios(draws, support)[0] for draws in sets]
+    return support, disclosure.predictive_ratio(log_ratios)
 
 
 subsets = {i: subset_risk(i) for i in chosen}
@@ -648,7 +647,7 @@ outputs.figure("subset_risk", chart)
 # the largest of their terms'.
 
 # %% tags=["monte-carlo", "confidential"]
-support = disclosure.neighbourhood(combinations[by_risk[:1]], levels)[0]
+support = disclosure.neighborhood(combinations[by_risk[:1]], levels)[0]
 part = table.schema.decode(support, labels=False)[unknown[:2]].astype(str)
 part["prior"], part["posterior"] = 1 / len(support), np.exp(predictive.log_prob[by_risk[0]])
 show(part.groupby(unknown[:2], as_index=False).sum())
@@ -672,7 +671,7 @@ odds.quantile([0.05, 0.5, 0.95]).rename("prior odds needed").to_frame().round(2)
 # What the release adds to that is the ratio of posterior to prior:
 
 # %% tags=["monte-carlo"]
-informed = disclosure.predictive_ratio(of_data, of_joined, log_prior)
+informed = disclosure.predictive_ratio(log_ratios, log_prior)
 before, gain = np.exp(log_prior[:, 0]), informed.probability / np.exp(log_prior[:, 0])
 gains = pd.DataFrame({"prior": before, "posterior": informed.probability, "ratio": gain})
 gains["log_mcse"] = informed.log_mcse[:, 0]

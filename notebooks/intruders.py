@@ -106,8 +106,6 @@ from srlib.mechanism import acceptance
 from srlib.mechanism.bayes import posterior
 from srlib.mechanism.families import beta_binomial
 from srlib.papers import claims
-from srlib.risk import intruders
-from srlib.risk.whole import whole_support
 from srlib.rng import stream
 from srlib.runner.outputs import Outputs
 
@@ -165,6 +163,7 @@ every_set = {"data": draws} | {
     f"data, release {i}": posterior_draws(np.vstack([people, release]), f"data, release {i}")
     for i, release in enumerate(releases, start=1)
 }
+sets = disclosure.DrawSets(draws, list(every_set.values())[1:])
 
 # %% [markdown]
 # What is used of the chains are probabilities of combinations. Here are those of the most frequent
@@ -219,10 +218,8 @@ show(outputs.table("smallest_support", small, public=True))
 # The same draws, three supports, for records spread over the risk under one change.
 
 # %%
-of_data, *of_joined = (
-    disclosure.neighbourhood_ratios(d, combinations)[0] for d in every_set.values()
-)
-one_change = disclosure.predictive_ratio(of_data, of_joined)
+log_ratios = [disclosure.neighborhood_log_ratios(d, combinations)[0] for d in sets]
+one_change = disclosure.predictive_ratio(log_ratios)
 by_risk = np.argsort(-one_change.log_prob[:, 0])
 chosen = by_risk[np.linspace(0, len(by_risk) - 1, min(n_supports, len(by_risk))).astype(int)]
 
@@ -230,8 +227,7 @@ chosen = by_risk[np.linspace(0, len(by_risk) - 1, min(n_supports, len(by_risk)))
 def over_two_changes(x: np.ndarray) -> disclosure.Risk:
     """Risk over all candidates that differ from x in one variable or two."""
     support = disclosure.changed_support(x, 2, levels)
-    alone, *both = (disclosure.support_ratios(d, support)[0] for d in every_set.values())
-    return disclosure.predictive_ratio(alone, both)
+    return disclosure.predictive_ratio([disclosure.support_log_ratios(d, support)[0] for d in sets])
 
 
 each = [over_two_changes(x) for x in combinations[chosen]]
@@ -242,8 +238,7 @@ two_changes = disclosure.Risk(*(np.vstack([getattr(r, a) for r in each]) for a i
 # the chains.
 
 # %%
-alone, *both = every_set.values()
-whole = whole_support(alone, both, combinations, margins=[unknown_at])
+whole = disclosure.whole_support(sets, combinations, margins=[unknown_at])
 whole_log_prob = np.log(whole.probability)
 
 
@@ -315,7 +310,7 @@ verdicts.say("C1", claims.conservative(np.log(ratio_one), np.log(ratio_all), err
 # values within a factor of 1.5 of it.
 
 # %% tags=["monte-carlo"]
-neighbours = disclosure.neighbourhood(combinations, levels)
+neighbours = disclosure.neighborhood(combinations, levels)
 agree = (neighbours[..., unknown_at] == combinations[:, None, unknown_at]).all(axis=2)
 n_values = np.prod(levels[unknown_at])
 truth_at = np.ravel_multi_index(tuple(combinations[:, unknown_at].T), tuple(levels[unknown_at]))
@@ -327,7 +322,7 @@ margins["posterior, every cell"] = whole.margins[0][each, truth_at]
 margins["error, every cell"] = whole.margins_mcse[0][each, truth_at]
 margins = margins.quantile([0.05, 0.5, 0.95]).rename_axis("quantile").reset_index()
 display(show(outputs.table("margins", margins), settings=["quantile"]))
-gain = disclosure.margin_gain(of_data, of_joined, agree)
+gain = disclosure.margin_gain(log_ratios, agree)
 verdicts.say("C2", claims.says_little(*gain, prior=agree[0].mean()))
 
 # %% [markdown]
@@ -344,9 +339,9 @@ verdicts.say("C2", claims.says_little(*gain, prior=agree[0].mean()))
 main, part_known, informed = ", ".join(unknown), {}, {}
 for at in [unknown_at, *too_at]:
     name = ", ".join(used.names[k] for k in at)
-    alone, *both = (intruders.subset_means(d, combinations, at) for d in every_set.values())
-    part_known[name] = intruders.evidence(alone, both)
-    informed[name] = intruders.evidence(alone, both, model_prior=True)
+    of_part = [disclosure.subset_log_means(d, combinations, at) for d in sets]
+    part_known[name] = disclosure.evidence(of_part)
+    informed[name] = disclosure.evidence(of_part, model_prior=True)
 
 # %% tags=["monte-carlo"]
 shares = np.linspace(0, 1, 41)
@@ -467,9 +462,10 @@ small[shortcut] = small[shortcut] / (1 + small[shortcut])
 def sampled(k: int) -> tuple[float, float]:
     """Probability of a one by data augmentation, and its standard error."""
     made = [np.repeat([[0], [1]], [n - z, z], axis=0) for z in seen]
-    risk = intruders.partial_knowledge(
+    risk = disclosure.partial_knowledge(
         ones[:k, None], n - k - 1, made, np.array([2]), np.array([[1]]), [0], left_out=False,
-        n_classes=1, burn_in=20, n_draws=60, thin=10, n_chains=8, rng=stream(seed, f"small {k}"),
+        chains=dpmpm.Chains(n_classes=1, burn_in=20, n_draws=60, thin=10, n_chains=8),
+        rng=stream(seed, f"small {k}"),
     ).risk(model_prior=True)  # fmt: skip
     return risk.probability[0], risk.probability[0] * risk.log_mcse[0, 0]
 
@@ -520,10 +516,11 @@ is_in = group == "participants"
 dial = {}
 for fraction in fractions:
     known = order[: round(fraction * len(people))]
-    dial[fraction] = intruders.partial_knowledge(
+    dial[fraction] = disclosure.partial_knowledge(
         people[known], len(people) - len(known), releases[:1], levels, everybody, unknown_at,
-        left_out=np.isin(np.arange(len(everybody)), known), n_chains=n_chains // 2,
-        rng=stream(seed, f"knows {fraction:g}"), label=f"knows {fraction:g}", **settings,
+        left_out=np.isin(np.arange(len(everybody)), known),
+        chains=dpmpm.Chains(n_chains=n_chains // 2, **settings),
+        rng=stream(seed, f"knows {fraction:g}"), label=f"knows {fraction:g}",
     )  # fmt: skip
 
 # %% tags=["monte-carlo"]
@@ -602,13 +599,16 @@ claims.participants_beyond(averages)
 # at a time.
 
 # %%
-longer = settings | {"n_draws": n_draws // 4, "thin": 2 * thin, "n_chains": n_chains}
+longer = dpmpm.Chains(
+    n_classes=n_classes, burn_in=burn_in, n_draws=n_draws // 4, thin=2 * thin, n_chains=n_chains
+)
 goals, both_seen = people[order[-n_targets:]], {}
 for fraction in fractions_two:
     known = people[order[: round(fraction * len(people))]]
-    both_seen[fraction] = intruders.partial_knowledge(
+    both_seen[fraction] = disclosure.partial_knowledge(
         known, len(people) - len(known) - 1, releases, levels, goals, unknown_at, left_out=False,
-        rng=stream(seed, f"both, knows {fraction:g}"), label=f"both, knows {fraction:g}", **longer,
+        chains=longer, rng=stream(seed, f"both, knows {fraction:g}"),
+        label=f"both, knows {fraction:g}",
     )  # fmt: skip
 
 # %% tags=["monte-carlo"]
@@ -633,10 +633,12 @@ def shortcuts(fraction: float) -> dict[str, disclosure.Risk]:
     known, after = people[order[: round(fraction * len(people))]], []
     for i, release in enumerate([*releases, np.vstack(releases)]):
         d = posterior_draws(np.vstack([known, release]), f"knows {fraction:g}, set {i}")
-        after.append(intruders.subset_means(d, goals, unknown_at, left_out=False))
+        after.append(disclosure.subset_log_means(d, goals, unknown_at, left_out=False))
     named = {"independent": after[:2], "pooled": after[2:], "first release alone": after[:1]}
-    before = both_seen[fraction].before
-    return {k: disclosure.predictive_ratio(before, v, model_prior=True) for k, v in named.items()}
+    before = both_seen[fraction].log_means[0]
+    return {
+        k: disclosure.predictive_ratio([before, *v], model_prior=True) for k, v in named.items()
+    }
 
 
 rows = []

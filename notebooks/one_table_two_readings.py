@@ -499,14 +499,14 @@ show(outputs.table("ranks", ranks))
 
 # %% tags=["monte-carlo"]
 support, log_prior = values[[int(x == 0), int(x > 0)]], np.log([[prior, 1 - prior]])
-plain = disclosure.support_ratios(of_data, support)[0]
+plain = disclosure.support_log_ratios(of_data, support)[0]
 
 
 def by_monte_carlo(y: int) -> dict[str, float]:
     """Posterior probability of the truth after one release, estimated."""
     joined = draws(x + y, 2 * n - x - y, f"data and release {y}")
-    ratios = [disclosure.support_ratios(joined, support)[0]]
-    found = disclosure.predictive_ratio(plain, ratios, log_prior)
+    ratios = disclosure.support_log_ratios(joined, support)[0]
+    found = disclosure.predictive_ratio([plain, ratios], log_prior)
     return {"estimate": float(found.probability[0]), "log_mcse": float(found.log_mcse[0, 0])}
 
 

@@ -3,11 +3,15 @@
 import os
 import sys
 from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import IO
 
 from tqdm import tqdm
 
 TERMINAL = "SRLIB_PROGRESS_TTY"
+
+_SILENT = ContextVar("silent", default=False)
 
 
 def progress(total: int | None, label: str, unit: str = "it") -> tqdm:
@@ -39,10 +43,20 @@ def progress(total: int | None, label: str, unit: str = "it") -> tqdm:
         unit=unit,
         unit_scale=unit == "B",
         file=terminal or sys.stderr,
-        disable=terminal is None and not sys.stderr.isatty(),
+        disable=_SILENT.get() or (terminal is None and not sys.stderr.isatty()),
         position=1 if terminal else 0,
         leave=False,
     )
+
+
+@contextmanager
+def silent() -> Iterator[None]:
+    """Draw no bars within a ``with`` statement."""
+    token = _SILENT.set(True)
+    try:
+        yield
+    finally:
+        _SILENT.reset(token)
 
 
 def tracked[Item](items: Collection[Item], label: str) -> Iterator[Item]:

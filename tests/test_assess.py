@@ -14,9 +14,11 @@ from enumeration import log_marginal_likelihood
 
 from srlib import assessment, mechanism
 from srlib.assessment import leakage, matching, verdict
+from srlib.assessment import submission as submissions
 from srlib.data.codes import distinct
 from srlib.data.schema import Schema
 from srlib.dpmpm import core as dpmpm
+from srlib.risk import DrawSets
 from srlib.runner.cli import main
 
 SMALL = {"n_classes": 3, "n_draws": 20, "n_chains": 2, "most_iterations": 40}
@@ -332,23 +334,23 @@ def test_keys_and_target_that_are_not_given() -> None:
 
 
 def test_what_was_chosen_is_noted(folder: Path) -> None:
-    submission = assessment.read("original.csv", ["made.csv"], "schema.yaml")
+    submission = assessment.submit("original.csv", ["made.csv"], schema="schema.yaml")
     assert submission.notes == (
         "original.csv: 60 records.",
         "made.csv: 50 records.",
         "No target was given: sick, the last that is no key.",
         "No keys were given: all 2 variables but the target.",
     )
-    inferred = assessment.read("original.csv", ["made.csv"], keys=["job"], target="town")
+    inferred = assessment.submit("original.csv", ["made.csv"], keys=["job"], target="town")
     assert inferred.notes == (
         "original.csv: 60 records.",
         "original.csv: No schema was given: the levels are the values that the file has.",
         "made.csv: 50 records.",
     )
     with pytest.raises(ValueError, match="released is empty"):
-        assessment.read("original.csv", [])
+        assessment.submit("original.csv", [])
     with pytest.raises(ValueError, match="drop_missing is set together"):
-        assessment.read("original.csv", ["made.csv"], drop_missing=True, partially_synthetic=True)
+        assessment.submit("original.csv", ["made.csv"], drop_missing=True, partially_synthetic=True)
 
 
 def draws_of(codes: np.ndarray, levels: list[int], **settings: int) -> dpmpm.Draws:
@@ -391,7 +393,7 @@ def test_risks_of_target_and_record_by_enumeration() -> None:
     combinations, repetitions = data[:3], np.array([1, 1, 2])
     joined = [draws_of(np.vstack([data, z]), levels) for z in releases]
     risks, (logs, errors) = assessment.model_risks(
-        draws_of(data, levels), joined, combinations, repetitions, target
+        DrawSets(draws_of(data, levels), joined), combinations, repetitions, target
     )
 
     def log_marginal(codes: np.ndarray) -> float:
@@ -441,7 +443,7 @@ def found(submission: assessment.Submission, **settings: int) -> assessment.Find
             *([submission.original, z] for z in submission.released),
         )
     ]
-    return assessment.examine(submission, given[0], given[1:])
+    return assessment.examine(submission, DrawSets(given[0], given[1:]))
 
 
 CHAINS = {"n_draws": 400, "n_classes": 1}
@@ -468,8 +470,8 @@ def test_each_release_is_judged_alone_unless_one_generator_made_them() -> None:
     assert list(submission.judged()) == ["release 1", "release 2"]
     together = replace(submission, same_generator=True, names=("a.csv", "b.csv"))
     assert list(together.judged()) == ["a.csv and 1 more"]
-    assert assessment._apart([Path("x/a.csv"), Path("y/a.csv")]) == ("x/a.csv", "y/a.csv")
-    assert assessment._apart([Path("a.csv"), Path("a.csv")]) == ("a.csv (1)", "a.csv (2)")
+    assert submissions._apart([Path("x/a.csv"), Path("y/a.csv")]) == ("x/a.csv", "y/a.csv")
+    assert submissions._apart([Path("a.csv"), Path("a.csv")]) == ("a.csv (1)", "a.csv (2)")
 
 
 def test_rows_that_are_the_originals_by_design_are_no_copies() -> None:

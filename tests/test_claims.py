@@ -161,18 +161,18 @@ def test_truth_among_the_first_less_often_than_by_chance():
     rng = np.random.default_rng(2)
     seen = rng.normal(size=(400, 10))
     data = log_ratios(np.zeros((400, 10)), 4, 0.0)
-    by_chance = claims.rarely_first(data, [log_ratios(seen, 4, 0.0)])
+    by_chance = claims.rarely_first([data, log_ratios(seen, 4, 0.0)])
     assert by_chance.word == UNDECIDED
     assert "30.0% ± 2.3%" in by_chance.because
     hidden = seen - 3.0 * (np.arange(10) == 0)
-    assert claims.rarely_first(data, [log_ratios(hidden, 4, 0.0)]).word == HOLDS
+    assert claims.rarely_first([data, log_ratios(hidden, 4, 0.0)]).word == HOLDS
     shown = seen + 3.0 * (np.arange(10) == 0)
-    assert claims.rarely_first(data, [log_ratios(shown, 4, 0.0)]).word == FAILS
+    assert claims.rarely_first([data, log_ratios(shown, 4, 0.0)]).word == FAILS
 
 
 def test_three_candidates_are_always_the_first_three():
     data = log_ratios(np.zeros((5, 3)), 4, 0.0)
-    verdict = claims.rarely_first(data, [data])
+    verdict = claims.rarely_first([data, data])
     assert verdict.word == UNDECIDED
     assert "100.0% ± 0.0%" in verdict.because
 
@@ -325,21 +325,20 @@ def test_what_cannot_be_held_against_sampling():
 
 def test_ranks_and_margins_are_those_of_the_risk():
     rng = np.random.default_rng(6)
-    data = log_ratios(rng.normal(size=(30, 6)), 5, 0.1)
-    joined = [log_ratios(rng.normal(size=(30, 6)), 4, 0.1) for _ in range(2)]
-    found = disclosure.predictive_ratio(data, joined)
-    share, mcse = disclosure.share_ranked(data, joined, 2)
+    sets = [log_ratios(rng.normal(size=(30, 6)), chains, 0.1) for chains in (5, 4, 4)]
+    found = disclosure.predictive_ratio(sets)
+    share, mcse = disclosure.share_ranked(sets, 2)
     assert share == np.mean(found.rank <= 2)
     assert 0 <= mcse < 0.2
     agree = rng.random((30, 6)) < 0.5
     agree[:, 0] = True
-    gain, error = disclosure.margin_gain(data, joined, agree)
+    gain, error = disclosure.margin_gain(sets, agree)
     np.testing.assert_allclose(
         np.exp(gain), (np.exp(found.log_prob) * agree).sum(axis=1) / agree.mean(axis=1)
     )
     assert (error >= 0).all()
     truth = np.arange(6) == np.zeros((30, 1))
-    gain, error = disclosure.margin_gain(data, joined, truth)
+    gain, error = disclosure.margin_gain(sets, truth)
     np.testing.assert_allclose(gain, found.log_prob[:, 0] + np.log(6))
     np.testing.assert_allclose(error, found.log_mcse[:, 0])
 

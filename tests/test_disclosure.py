@@ -8,9 +8,9 @@ import pytest
 from enumeration import exact_log_risk
 from numpy.typing import NDArray
 
+from srlib import risk as disclosure
 from srlib.dpmpm.core import Chains, Draws, Prior, cell_log_prob, sample_posterior
 from srlib.mechanism.bayes import posterior, rank
-from srlib.risk import estimators as disclosure
 
 
 def estimates(
@@ -35,15 +35,15 @@ def estimates(
 
     of_data = draw(data)
     log_weights = disclosure.release_log_prob(of_data, releases)
-    plain = disclosure.support_ratios(of_data, support)
-    weighted = disclosure.support_ratios(of_data, support, log_weights)
+    plain = disclosure.support_log_ratios(of_data, support)
+    weighted = disclosure.support_log_ratios(of_data, support, log_weights)
     joined = [
-        disclosure.support_ratios(draw(np.vstack([data, release])), support)[0]
+        disclosure.support_log_ratios(draw(np.vstack([data, release])), support)[0]
         for release in releases
     ]
     return (
         disclosure.importance_sampling(weighted, plain),
-        disclosure.predictive_ratio(plain[0], joined),
+        disclosure.predictive_ratio([plain[0], *joined]),
     )
 
 
@@ -52,7 +52,7 @@ def test_one_class_against_the_closed_form() -> None:
     n_levels = np.array([2, 3, 2])
     data = (rng.random((12, 3)) * n_levels).astype(np.uint8)
     releases = [(rng.random((12, 3)) * n_levels).astype(np.uint8) for _ in range(2)]
-    support = disclosure.neighbourhood(data[:1], n_levels)[0]
+    support = disclosure.neighborhood(data[:1], n_levels)[0]
     exact = exact_log_risk(data, 0, support, releases, n_levels.tolist(), 1, Prior())
     for risk in estimates(
         data, releases, n_levels, 1, support, prior=Prior(), n_draws=4_000, thin=1
@@ -69,16 +69,16 @@ def left_out(
     prior: Prior,
     **run: Any,
 ) -> disclosure.Risk:
-    """Predictive ratio of every record over its neighbourhood, pi and phi integrated out."""
+    """Predictive ratio of every record over its neighborhood, pi and phi integrated out."""
     rng = np.random.default_rng(18)
     chains = Chains(n_classes=n_classes, prior=prior, **run)
 
     def ratios(codes: NDArray) -> NDArray:
         draws = sample_posterior(codes, n_levels, chains, rng=rng, keep_allocations=True)
-        return disclosure.left_out_ratios(draws, data)[0]
+        return disclosure.collapsed_log_ratios(draws, data)[0]
 
     joined = [ratios(np.vstack([data, release])) for release in releases]
-    return disclosure.predictive_ratio(ratios(data), joined)
+    return disclosure.predictive_ratio([ratios(data), *joined])
 
 
 def test_one_class_without_error() -> None:
@@ -89,14 +89,14 @@ def test_one_class_without_error() -> None:
     releases = [(rng.random((9, 3)) * n_levels).astype(np.uint8) for _ in range(2)]
     prior = Prior(concentration=0.7)
     risk = left_out(data, releases, n_levels, 1, prior, burn_in=0, n_draws=2, n_chains=2)
-    supports = disclosure.neighbourhood(data, n_levels)
+    supports = disclosure.neighborhood(data, n_levels)
     for i, support in enumerate(supports):
         exact = exact_log_risk(data, i, support, releases, n_levels.tolist(), 1, prior)
         np.testing.assert_allclose(risk.log_prob[i], exact, atol=1e-9)
     assert risk.log_mcse.max() < 1e-9
 
 
-def test_left_out_ratios_against_enumeration() -> None:
+def test_collapsed_ratios_against_enumeration() -> None:
     n_levels = np.array([2, 2])
     data = np.array([[0, 0], [0, 0], [1, 1], [0, 1]], dtype=np.uint8)
     releases = [
@@ -108,7 +108,7 @@ def test_left_out_ratios_against_enumeration() -> None:
         data, releases, n_levels, 2, prior, burn_in=200, n_draws=8_000, thin=3, n_chains=8
     )
     for i in (0, 2, 3):
-        support = disclosure.neighbourhood(data[i : i + 1], n_levels)[0]
+        support = disclosure.neighborhood(data[i : i + 1], n_levels)[0]
         exact = exact_log_risk(data, i, support, releases, [2, 2], 2, prior)
         assert np.abs((risk.log_prob[i] - exact) / risk.log_mcse[i]).max() < 5
     assert risk.log_mcse.max() < 0.01
@@ -141,7 +141,7 @@ def test_standard_errors_cover() -> None:
         return log_mean + np.log(rng.gamma(50, 1 / 50, (n, 5_000, 4)))
 
     data, joined = chains(log_truth[0], 16), [chains(2 * log_truth[0], 8) for _ in range(3)]
-    risk = disclosure.predictive_ratio(data, joined)
+    risk = disclosure.predictive_ratio([data, *joined])
     exact = posterior(3 * log_truth[0])
     z = (risk.log_prob - exact) / risk.log_mcse
     assert 0.92 < np.mean(np.abs(z) < 2) < 0.975
@@ -169,8 +169,8 @@ def test_weights_of_zero_leave_draws_out() -> None:
         draws, alpha=draws.alpha[:, kept], pi=draws.pi[:, kept], phi=draws.phi[:, kept]
     )
     np.testing.assert_allclose(
-        disclosure.neighbourhood_ratios(draws, codes, log_weights)[0],
-        disclosure.neighbourhood_ratios(without, codes)[0] + np.log(4),
+        disclosure.neighborhood_log_ratios(draws, codes, log_weights)[0],
+        disclosure.neighborhood_log_ratios(without, codes)[0] + np.log(4),
         atol=1e-12,
     )
 
@@ -178,9 +178,9 @@ def test_weights_of_zero_leave_draws_out() -> None:
 def test_both_kinds_of_support_give_the_same_ratios() -> None:
     draws, codes = some_draws()
     log_weights = np.random.default_rng(0).normal(scale=300, size=(3, 2, 5))
-    fast = disclosure.neighbourhood_ratios(draws, codes, log_weights)
-    for i, support in enumerate(disclosure.neighbourhood(codes, draws.n_levels)):
-        slow = disclosure.support_ratios(draws, support, log_weights)[:, :, 0]
+    fast = disclosure.neighborhood_log_ratios(draws, codes, log_weights)
+    for i, support in enumerate(disclosure.neighborhood(codes, draws.n_levels)):
+        slow = disclosure.support_log_ratios(draws, support, log_weights)[:, :, 0]
         np.testing.assert_allclose(fast[:, :, i], slow, rtol=1e-9)
 
 
@@ -191,10 +191,10 @@ def test_release_log_prob() -> None:
     np.testing.assert_allclose(disclosure.release_log_prob(draws, [release])[0], expected)
 
 
-def test_neighbourhoods() -> None:
+def test_neighborhoods() -> None:
     n_levels = np.array([3, 5, 2])
     codes = np.array([[2, 0, 1], [0, 4, 0]], dtype=np.uint8)
-    supports = disclosure.neighbourhood(codes, n_levels)
+    supports = disclosure.neighborhood(codes, n_levels)
     assert supports.shape == (2, 8, 3)  # section 3.1: a 3 x 5 x 2 table has eight candidates
     np.testing.assert_array_equal(supports[:, 0], codes)
     assert ((supports != codes[:, None]).sum(axis=2)[:, 1:] == 1).all()
@@ -224,7 +224,7 @@ def test_changed_support() -> None:
         assert found == {
             c for c in every if sum(a != b for a, b in zip(c, x, strict=True)) <= changes
         }
-    neighbours = disclosure.neighbourhood(x[None], n_levels)[0]
+    neighbours = disclosure.neighborhood(x[None], n_levels)[0]
     np.testing.assert_array_equal(disclosure.changed_support(x, 1, n_levels), neighbours)
     with pytest.raises(ValueError, match="changes is 4; it must be from 1 to 3"):
         disclosure.changed_support(x, 4, n_levels)
@@ -245,9 +245,9 @@ def test_prior_odds_make_the_truth_draw_level() -> None:
 
 
 def test_prior_enters_once_whatever_the_number_of_releases() -> None:
-    data, joined = np.zeros((2, 1, 3)), [np.zeros((2, 1, 3))] * 4
+    data = np.zeros((2, 1, 3))
     log_prior = np.log([[0.5, 0.3, 0.2]])
-    risk = disclosure.predictive_ratio(data, joined, log_prior)
+    risk = disclosure.predictive_ratio([data] * 5, log_prior)
     np.testing.assert_allclose(np.exp(risk.log_prob), [[0.5, 0.3, 0.2]])
     risk = disclosure.importance_sampling(np.zeros((4, 2, 1, 3)), data[None], log_prior)
     np.testing.assert_allclose(np.exp(risk.log_prob), [[0.5, 0.3, 0.2]])
@@ -274,7 +274,7 @@ def test_summary_and_repeatability() -> None:
 
 def test_a_single_chain_has_no_error() -> None:
     with pytest.raises(ValueError, match="each needs two or more"):
-        disclosure.predictive_ratio(np.zeros((2, 1, 3)), [np.zeros((1, 1, 3))])
+        disclosure.predictive_ratio([np.zeros((2, 1, 3)), np.zeros((1, 1, 3))])
 
 
 def test_no_row_possible() -> None:

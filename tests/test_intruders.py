@@ -9,10 +9,10 @@ from enumeration import all_cells, exact_log_risk, log_marginal_likelihood
 from numpy.typing import NDArray
 from scipy.special import betaln, expit, gammaln, logit
 
+from srlib import risk as disclosure
 from srlib.dpmpm import core as dpmpm
 from srlib.mechanism.bayes import posterior
-from srlib.risk import estimators as disclosure
-from srlib.risk import intruders
+from srlib.risk import partial as part_known
 
 LEVELS = np.array([2, 3, 4])
 PRIOR = dpmpm.Prior(alpha_shape=1.0, alpha_rate=1.0)
@@ -33,15 +33,15 @@ def test_all_records_at_once_as_one_by_one(
     unknown: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     draws, codes = some_draws()
-    monkeypatch.setattr(intruders, "BLOCK", 48)  # several blocks of records
-    found = intruders.subset_means(draws, codes, unknown)
+    monkeypatch.setattr(part_known, "BLOCK", 48)  # several blocks of records
+    found = disclosure.subset_log_means(draws, codes, unknown)
     mixed = np.arange(len(codes)) % 2 == 0
-    partly = intruders.subset_means(draws, codes, unknown, left_out=mixed)
+    partly = disclosure.subset_log_means(draws, codes, unknown, left_out=mixed)
     for i, x in enumerate(codes):
         support = disclosure.subset_support(x, sorted(unknown), LEVELS)
         in_order = np.lexsort(support[1:, unknown[::-1]].T)
         support[1:] = support[1:][in_order]
-        one = disclosure.support_ratios(draws, support)[0][:, 0]
+        one = disclosure.support_log_ratios(draws, support)[0][:, 0]
         np.testing.assert_allclose(found[:, i], one, rtol=1e-5, atol=1e-6)
         plain = np.log(np.exp(dpmpm.cell_log_prob(draws, support)).mean(axis=1))
         np.testing.assert_allclose(partly[:, i], one if mixed[i] else plain, rtol=1e-5, atol=1e-6)
@@ -60,12 +60,12 @@ def test_part_of_a_record_and_the_models_own_prior_against_enumeration() -> None
 
     def means(codes: NDArray) -> NDArray:
         draws = dpmpm.sample_posterior(codes, levels, chains, rng=rng)
-        return intruders.subset_means(draws, data, [1])
+        return disclosure.subset_log_means(draws, data, [1])
 
-    of_data, *joined = (means(np.vstack(s)) for s in ([data], *([data, z] for z in releases)))
-    flat = disclosure.predictive_ratio(of_data, joined)
-    informed = disclosure.predictive_ratio(of_data, joined, model_prior=True)
-    told = intruders.evidence(of_data, joined, model_prior=True)
+    log_ratios = [means(np.vstack(s)) for s in ([data], *([data, z] for z in releases))]
+    flat = disclosure.predictive_ratio(log_ratios)
+    informed = disclosure.predictive_ratio(log_ratios, model_prior=True)
+    told = disclosure.evidence(log_ratios, model_prior=True)
     for i, x in enumerate(data[:]):
         support = disclosure.subset_support(x, [1], levels)
         exact = exact_log_risk(data, i, support, releases, [2, 2], 2, PRIOR)
@@ -86,7 +86,7 @@ def test_part_of_a_record_and_the_models_own_prior_against_enumeration() -> None
 # ------------------------------------------------------------- the model's own prior and its error
 
 
-def simulated(n: int = 4_000) -> tuple[NDArray, NDArray, list[NDArray]]:
+def simulated(n: int = 4_000) -> tuple[NDArray, list[NDArray]]:
     """Sixteen chains given D, eight given each of three releases, around a known truth."""
     rng = np.random.default_rng(2)
     log_truth = rng.normal(size=(n, 4))
@@ -94,25 +94,25 @@ def simulated(n: int = 4_000) -> tuple[NDArray, NDArray, list[NDArray]]:
     def chains(log_mean: NDArray, n_chains: int) -> NDArray:
         return log_mean + np.log(rng.gamma(50, 1 / 50, (n_chains, n, 4)))
 
-    return log_truth, chains(log_truth, 16), [chains(1.5 * log_truth, 8) for _ in range(3)]
+    return log_truth, [chains(log_truth, 16), *(chains(1.5 * log_truth, 8) for _ in range(3))]
 
 
 def test_errors_with_the_models_own_prior_cover() -> None:
     """The prior comes from the chains of D, which are therefore raised to 1 - m, not to -m."""
-    log_truth, data, joined = simulated()
-    risk = disclosure.predictive_ratio(data, joined, model_prior=True)
+    log_truth, log_ratios = simulated()
+    risk = disclosure.predictive_ratio(log_ratios, model_prior=True)
     z = (risk.log_prob - posterior(2.5 * log_truth)) / risk.log_mcse
     assert 0.92 < np.mean(np.abs(z) < 2) < 0.975
-    apart = posterior(np.logaddexp.reduce(data, axis=0))
-    naive = disclosure.predictive_ratio(data, joined, apart)
+    apart = posterior(np.logaddexp.reduce(log_ratios[0], axis=0))
+    naive = disclosure.predictive_ratio(log_ratios, apart)
     np.testing.assert_allclose(naive.log_prob, risk.log_prob, atol=1e-10)
     assert np.median(naive.log_mcse / risk.log_mcse) > 1.1
 
 
 @pytest.mark.parametrize("model_prior", [False, True])
 def test_errors_of_the_evidence_cover(model_prior: bool) -> None:
-    log_truth, data, joined = simulated()
-    told = intruders.evidence(data, joined, model_prior=model_prior)
+    log_truth, log_ratios = simulated()
+    told = disclosure.evidence(log_ratios, model_prior=model_prior)
     before = posterior(model_prior * log_truth)
     after = posterior((1.5 + model_prior) * log_truth)
     gain = after[:, 0] - before[:, 0]
@@ -125,10 +125,10 @@ def test_errors_of_the_evidence_cover(model_prior: bool) -> None:
 
 
 def test_evidence_is_of_one_piece() -> None:
-    _, data, joined = simulated(50)
+    _, log_ratios = simulated(50)
     log_prior = np.log(np.random.default_rng(0).dirichlet(np.ones(4), 50))
-    told = intruders.evidence(data, joined, log_prior)
-    risk = disclosure.predictive_ratio(data, joined, log_prior)
+    told = disclosure.evidence(log_ratios, log_prior)
+    risk = disclosure.predictive_ratio(log_ratios, log_prior)
     np.testing.assert_allclose(told["prior"], np.exp(log_prior[:, 0]))
     np.testing.assert_allclose(told["probability"], risk.probability)
     np.testing.assert_allclose(told["rank"], risk.rank)
@@ -164,11 +164,11 @@ RELEASES = [np.repeat([0, 1], [12 - k, k]).astype(np.uint8) for k in (2, 6, 8)]
 
 def one_class(
     known: NDArray, releases: list[NDArray], *, n_draws: int = 100, thin: int = 50
-) -> intruders.PartialKnowledge:
-    return intruders.partial_knowledge(
+) -> disclosure.PartialKnowledge:
+    chains = dpmpm.Chains(n_classes=1, burn_in=100, n_draws=n_draws, thin=thin)
+    return disclosure.partial_knowledge(
         known[:, None], len(ONES) - len(known), [z[:, None] for z in releases], np.array([2]),
-        np.array([[0], [1]]), [0], left_out=False, n_classes=1, burn_in=100, n_draws=n_draws,
-        thin=thin, n_chains=4, rng=np.random.default_rng(5),
+        np.array([[0], [1]]), [0], left_out=False, chains=chains, rng=np.random.default_rng(5),
     )  # fmt: skip
 
 
@@ -190,14 +190,14 @@ def test_a_fraction_known_against_the_closed_form(n_known: int, m: int) -> None:
 
 def test_with_one_release_the_unknown_records_do_not_matter() -> None:
     """Sampling them inside the chain gives what leaving them out gives."""
-    augmented = intruders.augmented_means(
+    augmented = disclosure.augment(
         ONES[:4, None], 7, [RELEASES[0][:, None]], np.array([2]), np.array([[0]]), [0],
-        left_out=False, n_classes=1, burn_in=100, n_draws=500, thin=5, n_chains=4,
+        left_out=False, chains=dpmpm.Chains(n_classes=1, burn_in=100, n_draws=500, thin=5),
         rng=np.random.default_rng(3),
     )  # fmt: skip
     assert augmented.acceptance == 1
     log_means = augmented.log_means
-    risk = disclosure.predictive_ratio(np.zeros((2, 1, 2)), [log_means])
+    risk = disclosure.predictive_ratio([np.zeros((2, 1, 2)), log_means])
     exact = one_variable(ONES[:4], 7, RELEASES[:1])
     np.testing.assert_allclose(exact, one_variable(ONES[:4], 0, RELEASES[:1]), atol=1e-12)
     assert np.abs((risk.log_prob[0] - exact) / risk.log_mcse[0]).max() < 5
@@ -224,13 +224,13 @@ def enumerated(n_unknown: int) -> NDArray:
 
 @pytest.mark.parametrize("n_unknown", [0, 2])
 def test_two_releases_and_two_classes_against_enumeration(n_unknown: int) -> None:
-    found = intruders.augmented_means(
+    found = disclosure.augment(
         KNOWN, n_unknown, TWO, np.array([2, 2]), np.array([[0, 0]]), [0, 1], left_out=False,
-        n_classes=2, burn_in=200, n_draws=30, thin=200, n_chains=4, rng=np.random.default_rng(5),
-        prior=PRIOR,
+        chains=dpmpm.Chains(n_classes=2, burn_in=200, n_draws=30, thin=200, prior=PRIOR),
+        rng=np.random.default_rng(5),
     )  # fmt: skip
     means = found.log_means
-    risk = disclosure.predictive_ratio(np.zeros((2, 1, 4)), [means])
+    risk = disclosure.predictive_ratio([np.zeros((2, 1, 4)), means])
     exact = enumerated(n_unknown)
     assert np.abs((risk.log_prob[0] - exact) / risk.log_mcse[0]).max() < 5
     assert risk.log_mcse.max() < 0.06
@@ -249,9 +249,10 @@ def test_knowing_everything_is_the_predictive_ratio() -> None:
     """All records known but the one that is left out, two releases."""
     levels = np.array([2, 2])
     data = np.array([[0, 0], [0, 0], [0, 1], [1, 1], [1, 1]], dtype=np.uint8)
-    found = intruders.partial_knowledge(
-        data, 0, TWO, levels, data[1:4:2], [0, 1], n_classes=2, burn_in=200, n_draws=5_000,
-        thin=2, n_chains=4, rng=np.random.default_rng(6), prior=PRIOR,
+    found = disclosure.partial_knowledge(
+        data, 0, TWO, levels, data[1:4:2], [0, 1],
+        chains=dpmpm.Chains(n_classes=2, burn_in=200, n_draws=5_000, thin=2, prior=PRIOR),
+        rng=np.random.default_rng(6),
     )  # fmt: skip
     risk = found.risk()
     assert len(found.traces) == 3
@@ -265,12 +266,13 @@ def test_knowing_everything_is_the_predictive_ratio() -> None:
 def test_sought_records_among_the_known_are_left_out() -> None:
     """Three releases, one class: known records that hold the sought one act as if without it."""
     with_it = np.append(ONES[:4], [1]).astype(np.uint8)
-    found = intruders.augmented_means(
+    found = disclosure.augment(
         with_it[:, None], 4, [z[:, None] for z in RELEASES], np.array([2]), np.array([[1]]), [0],
-        n_classes=1, burn_in=100, n_draws=100, thin=50, n_chains=4, rng=np.random.default_rng(7),
+        chains=dpmpm.Chains(n_classes=1, burn_in=100, n_draws=100, thin=50),
+        rng=np.random.default_rng(7),
     )  # fmt: skip
     means = found.log_means
-    risk = disclosure.predictive_ratio(np.zeros((2, 1, 2)), [means])
+    risk = disclosure.predictive_ratio([np.zeros((2, 1, 2)), means])
     exact = one_variable(with_it[:-1], 4, RELEASES)[::-1]
     assert np.abs((risk.log_prob[0] - exact) / risk.log_mcse[0]).max() < 5
     assert risk.log_mcse.max() < 0.05
@@ -290,7 +292,7 @@ def test_averages_over_groups(n_sets: int) -> None:
     z = []
     for _ in range(200):
         after = [repeated(1.5) for _ in range(n_sets)]
-        knowledge = intruders.PartialKnowledge(repeated(1.0), after, [])
+        knowledge = disclosure.PartialKnowledge([repeated(1.0), *after], [])
         z.append(knowledge.averages(groups))
     told, found = knowledge.evidence(model_prior=True), z[-1]
     assert found["group"].tolist() == ["a", "b"]
@@ -307,19 +309,19 @@ def test_averages_over_groups(n_sets: int) -> None:
     assert np.abs(np.sqrt((stated**2).mean(axis=0)) / gain.std(axis=0) - 1).max() < 0.25
 
 
-def partial(**changed: object) -> intruders.PartialKnowledge:
+def partial(**changed: object) -> disclosure.PartialKnowledge:
     arguments: dict = {
-        "known": KNOWN, "n_unknown": 1, "releases": TWO, "n_levels": np.array([2, 2]),
-        "codes": np.array([[0, 0], [1, 1]]), "unknown": [0], "n_classes": 2, "burn_in": 2,
-        "n_draws": 2, "thin": 1, "rng": np.random.default_rng(0),
+        "known": KNOWN, "n_unknown": 1, "released": TWO, "n_levels": np.array([2, 2]),
+        "codes": np.array([[0, 0], [1, 1]]), "unknown": [0], "rng": np.random.default_rng(0),
+        "chains": dpmpm.Chains(n_classes=2, burn_in=2, n_draws=2),
     }  # fmt: skip
-    return intruders.partial_knowledge(**(arguments | changed))
+    return disclosure.partial_knowledge(**(arguments | changed))
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: partial(releases=[]), "releases is empty; the intruder sees one release or more"),
+        (lambda: partial(released=[]), "released is empty; the intruder sees one release or more"),
         (lambda: partial(n_unknown=-1), "n_unknown is -1; it must be 0 or more"),
         (lambda: partial(unknown=[]), r"unknown is \[\]; it must name distinct variables"),
         (lambda: partial(unknown=[1, 1]), "it must name distinct variables"),

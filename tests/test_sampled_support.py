@@ -5,9 +5,8 @@ import pytest
 
 from srlib.data.codes import cell_numbers
 from srlib.dpmpm import core as dpmpm
-from srlib.risk import sampled as sampled_support
+from srlib.risk import DrawSets, sampled, sampled_support, whole_support
 from srlib.risk.sampled import FOUND
-from srlib.risk.whole import whole_support
 
 LEVELS = np.array([4, 5, 6, 5])
 CELLS = np.array(list(np.ndindex(*LEVELS)))
@@ -22,7 +21,7 @@ def draws_of(seed: int, levels: np.ndarray = LEVELS, n_classes: int = 4) -> dpmp
     return dpmpm.sample_posterior(codes, levels, chains, rng=rng)
 
 
-DATA, JOINED = draws_of(1), [draws_of(2), draws_of(3)]
+SETS = DrawSets(draws_of(1), [draws_of(2), draws_of(3)])
 
 
 @pytest.fixture
@@ -37,17 +36,17 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
         "TILE": (3, 400),
     }
     for name, value in small.items():
-        monkeypatch.setattr(sampled_support, name, value)
+        monkeypatch.setattr(sampled, name, value)
 
 
 @pytest.mark.usefixtures("small")
 def test_unbiased_and_within_its_errors() -> None:
-    exact = whole_support(DATA, JOINED, TRUTH, n_top=len(CELLS))
+    exact = whole_support(SETS, TRUTH, n_top=len(CELLS))
     ratios, errors, inside = [], [], []
     for seed in range(30):
         rng = np.random.default_rng(seed)
-        found = sampled_support.sampled_support(DATA, JOINED, TRUTH, rng=rng, n_cells=1000, n_top=3)
-        ratios.append(np.exp(found.log_normaliser - exact.log_normaliser))
+        found = sampled_support(SETS, TRUTH, rng=rng, n_cells=1000, n_top=3)
+        ratios.append(np.exp(found.log_normalizer - exact.log_normalizer))
         errors.append(found.log_sampling_error)
         inside.append(
             (found.rank_range[:, 0] <= exact.rank) & (exact.rank <= found.rank_range[:, 1])
@@ -56,7 +55,7 @@ def test_unbiased_and_within_its_errors() -> None:
         np.testing.assert_allclose(found.log_mcse, exact.log_mcse, rtol=0.3)
         for i in range(len(TRUTH)):
             place = [list(exact.top_cells[i]).index(cell) for cell in found.top_cells[i]]
-            shift = found.log_normaliser[i] - exact.log_normaliser[i]
+            shift = found.log_normalizer[i] - exact.log_normalizer[i]
             log_prob = exact.top_log_prob[i, place] - shift
             np.testing.assert_allclose(found.top_log_prob[i], log_prob, atol=1e-4)
     off = np.mean(ratios, axis=0) - 1
@@ -75,9 +74,9 @@ def test_ranks_count_the_cells_above() -> None:
     for draws in sets:
         for array in (draws.pi, draws.phi):
             array[:] = array[:1]  # chains that agree
-    exact = whole_support(sets[0], sets[1:], TRUTH)
+    exact = whole_support(DrawSets(sets[0], sets[1:]), TRUTH)
     rng = np.random.default_rng(1)
-    found = sampled_support.sampled_support(sets[0], sets[1:], TRUTH, rng=rng, n_cells=4000)
+    found = sampled_support(DrawSets(sets[0], sets[1:]), TRUTH, rng=rng, n_cells=4000)
     np.testing.assert_allclose(found.rank, exact.rank, atol=40)
     assert (found.rank_range[:, 0] <= exact.rank).all()
     assert (exact.rank <= found.rank_range[:, 1]).all()
@@ -85,10 +84,10 @@ def test_ranks_count_the_cells_above() -> None:
 
 
 def test_a_space_that_is_found_altogether_is_exact() -> None:
-    exact = whole_support(DATA, JOINED, TRUTH)
+    exact = whole_support(SETS, TRUTH)
     rng = np.random.default_rng(1)
-    found = sampled_support.sampled_support(DATA, JOINED, TRUTH, rng=rng, n_cells=1000)
-    np.testing.assert_allclose(found.log_normaliser, exact.log_normaliser, rtol=1e-6)
+    found = sampled_support(SETS, TRUTH, rng=rng, n_cells=1000)
+    np.testing.assert_allclose(found.log_normalizer, exact.log_normalizer, rtol=1e-6)
     np.testing.assert_allclose(found.log_mcse, exact.log_mcse, rtol=1e-4)
     np.testing.assert_allclose(found.top_log_mcse, exact.top_log_mcse, rtol=1e-4)
     np.testing.assert_array_equal(found.top_cells, exact.top_cells)
@@ -109,12 +108,12 @@ def test_closed_form_at_ten_to_the_thirteen() -> None:
     ratio = (release.phi[0, 0, :, 0] / data.phi[0, 0, :, 0]).reshape(13, 10)
     exact = np.log(ratio.sum(axis=1)).sum() - np.log(ratio[np.arange(13), truth[0]]).sum()
     rng = np.random.default_rng(1)
-    found = sampled_support.sampled_support(data, [release], truth, rng=rng, n_cells=1 << 15)
+    found = sampled_support(DrawSets(data, [release]), truth, rng=rng, n_cells=1 << 15)
     assert 0 < found.log_sampling_error[0] < 0.2
-    assert abs(found.log_normaliser[0] - exact) < 3 * found.log_sampling_error[0]
+    assert abs(found.log_normalizer[0] - exact) < 3 * found.log_sampling_error[0]
     assert found.top_cells[0, 0] == cell_numbers(ratio.argmax(axis=1)[None], levels)[0]
     largest = np.log(ratio.max(axis=1)).sum() - np.log(ratio[np.arange(13), truth[0]]).sum()
-    assert found.top_log_prob[0, 0] == pytest.approx(largest - found.log_normaliser[0], abs=1e-4)
+    assert found.top_log_prob[0, 0] == pytest.approx(largest - found.log_normalizer[0], abs=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -129,6 +128,4 @@ def test_closed_form_at_ten_to_the_thirteen() -> None:
 def test_bad_input(levels: np.ndarray, settings: dict, message: str) -> None:
     data, truth = draws_of(1, levels), np.zeros((1, len(levels)), np.uint8)
     with pytest.raises(ValueError, match=message):
-        sampled_support.sampled_support(
-            data, [data], truth, rng=np.random.default_rng(1), **settings
-        )
+        sampled_support(DrawSets(data, [data]), truth, rng=np.random.default_rng(1), **settings)

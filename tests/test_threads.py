@@ -21,15 +21,14 @@ import toy
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from srlib import mechanism
+from srlib import risk as disclosure
 from srlib.assessment import inference, leakage, matching, utility
+from srlib.data.codes import distinct
 from srlib.dpmpm import core as dpmpm
 from srlib.mechanism import contingency
 from srlib.mechanism.families import beta_binomial, compositions
 from srlib.papers import charest_han, proportion
-from srlib.risk import estimators as disclosure
-from srlib.risk import intruders
-from srlib.risk import sampled as sampled_support
-from srlib.risk.whole import whole_support
+from srlib.risk import sampled
 from srlib.runner import run
 from srlib.runner.parameters import resolve
 from srlib.threads import one_blas_thread
@@ -50,22 +49,22 @@ def computed() -> Iterator[tuple[str, Any]]:
         dpmpm.sample_posterior(np.concatenate([few, z[:300, :6]]), levels, chains, rng=rng)
         for z in (released, other)
     ]
+    sets = disclosure.DrawSets(data, joined)
     yield "draws", data
-    yield "left out", disclosure.left_out_ratios(data, disclosure.distinct(few)[0])
+    yield "left out", disclosure.collapsed_log_ratios(data, distinct(few)[0])
     yield "release", disclosure.release_log_prob(data, [released[:, :6]])
     yield "neighbours", dpmpm.neighbour_log_ratios(data, original[:1500, :6])
     # One record, a few and many: they are divided into tiles of another shape each.
     for n in (1, 7, 60):
-        risk = whole_support(data, joined, some[:n], margins=[(0, 2), (1,)])
+        risk = disclosure.whole_support(sets, some[:n], margins=[(0, 2), (1,)])
         yield f"whole support of {n}", risk
-    sampled_support.FOUND, sampled_support.EXPLORED, sampled_support.FITTED = 200, 2000, 200
-    sampled = sampled_support.sampled_support(data, joined, some, rng=rng, n_cells=1 << 11)
-    yield "sampled support", sampled
-    yield "subset", intruders.subset_means(data, few, [1, 3, 4])
+    sampled.FOUND, sampled.EXPLORED, sampled.FITTED = 200, 2000, 200
+    yield "sampled support", disclosure.sampled_support(sets, some, rng=rng, n_cells=1 << 11)
+    yield "subset", disclosure.subset_log_means(data, few, [1, 3, 4])
     known = few[:150]
-    believed = intruders.partial_knowledge(
+    believed = disclosure.partial_knowledge(
         known, 5, [released[:150, :6], other[:150, :6]], levels, some, [1, 2], left_out=False,
-        n_classes=6, burn_in=20, n_draws=4, thin=4, n_chains=3, rng=rng,
+        chains=replace(chains, n_draws=4), rng=rng,
     )  # fmt: skip
     yield "partial knowledge", (believed, believed.averages(np.arange(len(some)) % 3))
     large = dpmpm.sample_posterior(original, np.array(LEVELS), replace(chains, n_draws=2), rng=rng)

@@ -1,22 +1,18 @@
 """Risk over all cells, against enumeration by the other estimators' own functions."""
 
-import sys
-import threading
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import fields, replace
-from multiprocessing import get_context
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from srlib import risk as disclosure
 from srlib.data.codes import cell_numbers
 from srlib.dpmpm import core as dpmpm
-from srlib.risk import estimators as disclosure
+from srlib.risk import DrawSets, WholeSupport, whole_support
 from srlib.risk import whole as module
-from srlib.risk.whole import BLOCK, WholeSupport, whole_support
+from srlib.risk.whole import BLOCK
 
 LEVELS = np.array([2, 3, 4, 2])
 CELLS = np.array(list(np.ndindex(*LEVELS)))
@@ -31,6 +27,7 @@ def draws_of(seed: int, levels: np.ndarray = LEVELS, n_draws: int = 6) -> dpmpm.
 
 
 DATA, JOINED = draws_of(1), [draws_of(2, n_draws=4), draws_of(3)]
+SETS = DrawSets(DATA, JOINED)
 
 
 def chains_of(draws: dpmpm.Draws, keep: slice) -> dpmpm.Draws:
@@ -48,16 +45,24 @@ def same(one: WholeSupport, other: WholeSupport, **tolerance: Any) -> None:
             np.testing.assert_allclose(a, b, err_msg=field.name, **tolerance)
 
 
+def only(found: WholeSupport, i: int) -> WholeSupport:
+    """The results of one record."""
+    values: dict[str, Any] = {
+        name: tuple(each[[i]] for each in value) if isinstance(value, tuple) else value[[i]]
+        for name, value in vars(found).items()
+    }
+    return WholeSupport(**values)
+
+
 def enumerated(truth: np.ndarray) -> disclosure.Risk:
     """All cells as one support, the truth first."""
     support = disclosure.subset_support(truth, range(len(LEVELS)), LEVELS)
-    data, *joined = (disclosure.support_ratios(d, support)[0] for d in (DATA, *JOINED))
-    return disclosure.predictive_ratio(data, joined)
+    return disclosure.predictive_ratio([disclosure.support_log_ratios(d, support)[0] for d in SETS])
 
 
 def test_all_cells_of_a_small_table() -> None:
     codes = CELLS[[0, 7, 30, 47, 7]]
-    found = whole_support(DATA, JOINED, codes, n_top=48, margins=[(0, 2), (1,), (3, 1)])
+    found = whole_support(SETS, codes, n_top=48, margins=[(0, 2), (1,), (3, 1)])
     for i, truth in enumerate(codes):
         exact = enumerated(truth)
         assert found.probability[i] == pytest.approx(exact.probability[0], rel=1e-5)
@@ -82,7 +87,7 @@ def test_one_class_is_a_product_of_independent_margins() -> None:
     chains = dpmpm.Chains(n_classes=1, burn_in=1, n_draws=1, n_chains=2)
     one, other = (dpmpm.sample_posterior(codes, levels, chains, rng=rng) for _ in range(2))
     one.phi[1], other.phi[1] = one.phi[0], other.phi[0]  # two chains that agree: no error
-    found = whole_support(one, [other], np.array([[1, 1]]), n_top=1, margins=[(0,), (1,)])
+    found = whole_support(DrawSets(one, [other]), np.array([[1, 1]]), n_top=1, margins=[(0,), (1,)])
     for margin, start in zip(found.margins, (0, 3), strict=True):
         size = margin.shape[1]
         ratio = other.phi[0, 0, start : start + size, 0] / one.phi[0, 0, start : start + size, 0]
@@ -99,7 +104,7 @@ def test_more_cells_than_a_block() -> None:
     data, release = draws_of(5, levels, 2), draws_of(6, levels, 2)
     assert levels.prod() > 2 * BLOCK
     codes = np.array([[0, 0], [199, 89], [50, 3]])
-    found = whole_support(data, [release], codes, n_top=3, margins=[(0,), (1,)])
+    found = whole_support(DrawSets(data, [release]), codes, n_top=3, margins=[(0,), (1,)])
     for margin in found.margins:
         np.testing.assert_allclose(margin.sum(axis=1), 1, rtol=1e-5)
     every = np.array(list(np.ndindex(*levels)), np.uint8)
@@ -110,30 +115,27 @@ def test_more_cells_than_a_block() -> None:
         logs.append(np.log(np.exp(log_prob[:, None] - own[..., None]).mean(axis=0)))
     log_odds = logs[1] - logs[0]
     np.testing.assert_allclose(
-        found.log_normaliser, np.log(np.exp(log_odds).sum(axis=1)), rtol=1e-4
+        found.log_normalizer, np.log(np.exp(log_odds).sum(axis=1)), rtol=1e-4
     )
     np.testing.assert_array_equal(found.rank, 1 + (log_odds > 1e-6).sum(axis=1))
     np.testing.assert_array_equal(found.top_cells[:, 0], log_odds.argmax(axis=1))
 
 
-@pytest.mark.parametrize("device", [False, True])
-def test_a_record_alone_as_among_others(monkeypatch: pytest.MonkeyPatch, device: bool) -> None:
+def test_a_record_alone_as_among_others(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its weights become part of the classes' probabilities; here in many blocks and tiles."""
     codes = CELLS[[0, 7, 30]]
     settings: dict = {"n_top": 7, "margins": [(0, 2), (1,)]}
-    together = whole_support(DATA, JOINED, codes, **settings)
+    together = whole_support(SETS, codes, **settings)
     monkeypatch.setattr(module, "INNER", 4)
     monkeypatch.setattr(module, "BLOCK_OF_ONE", 16)
     monkeypatch.setattr(module, "TILE", (1, 5))
-    monkeypatch.setattr(module, "DEVICE_TILE", (1, 5))
-    if device:
-        monkeypatch.setattr(module, "array_module", Device)
-    alone = [whole_support(DATA, JOINED, codes[[i]], **settings) for i in range(3)]
-    same(module._one_after_another(alone), together, rtol=1e-5, atol=1e-6)
+    for i in range(3):
+        alone = whole_support(SETS, codes[[i]], **settings)
+        same(alone, only(together, i), rtol=1e-5, atol=1e-6)
 
 
 def test_a_release_without_news_leaves_every_cell_alike() -> None:
-    found = whole_support(DATA, [DATA, DATA], CELLS[:3])
+    found = whole_support(DrawSets(DATA, [DATA, DATA]), CELLS[:3])
     np.testing.assert_allclose(found.probability, 1 / 48, rtol=1e-6)
 
 
@@ -142,21 +144,19 @@ def test_cells_beyond_float32_are_counted() -> None:
     tiny[:, :, 0] = 0.0
     other = dpmpm.Draws(DATA.alpha, DATA.pi, tiny, DATA.class_sizes, DATA.log_likelihood, LEVELS)
     truth = np.array([[1, 0, 0, 0]])
-    found = whole_support(other, JOINED, truth)
+    found = whole_support(DrawSets(other, JOINED), truth)
     assert found.lost[0] == 24
-    assert np.isfinite(found.log_normaliser).all()
+    assert np.isfinite(found.log_normalizer).all()
 
 
 def test_errors_are_what_reweighting_a_chain_does() -> None:
     """Every standard error from numerical derivatives with respect to the weights of chains."""
     codes, margins = CELLS[[0, 7, 30]], [(0, 2), (1,)]
-    found = whole_support(DATA, JOINED, codes, n_top=4, margins=margins)
+    found = whole_support(SETS, codes, n_top=4, margins=margins)
     for i, truth in enumerate(codes):
         support = disclosure.subset_support(truth, range(4), LEVELS)
         order = np.argsort(cell_numbers(support, LEVELS))
-        sets = [
-            disclosure.support_ratios(draws, support)[0][:, 0, order] for draws in (DATA, *JOINED)
-        ]
+        sets = [disclosure.support_log_ratios(draws, support)[0][:, 0, order] for draws in SETS]
 
         def estimates(
             weights: list[np.ndarray], sets: list[np.ndarray] = sets, i: int = i
@@ -187,10 +187,10 @@ def test_errors_are_what_reweighting_a_chain_does() -> None:
 
 def test_rank_range_counts_cells_within_two_errors() -> None:
     codes = CELLS[[0, 7, 30, 47]]
-    found = whole_support(DATA, JOINED, codes)
+    found = whole_support(SETS, codes)
     for i, truth in enumerate(codes):
         support = disclosure.subset_support(truth, range(4), LEVELS)
-        sets = [disclosure.support_ratios(draws, support)[0][:, 0] for draws in (DATA, *JOINED)]
+        sets = [disclosure.support_log_ratios(draws, support)[0][:, 0] for draws in SETS]
         log_odds, variance = np.zeros(48), np.zeros(48)
         for each, power in zip(sets, (-2, 1, 1), strict=True):
             mean = np.exp(each).mean(axis=0)
@@ -214,12 +214,13 @@ def test_stated_errors_are_true_ones() -> None:
         for more in ([], [records[1]], [records[2]])
     )
     codes = np.array(list(np.ndindex(*levels)))
-    best = whole_support(data, joined, codes, n_top=1)
+    best = whole_support(DrawSets(data, joined), codes, n_top=1)
     within, ranked = [], []
     for run in range(n):
         some = slice(size * run, size * (run + 1))
-        found = whole_support(chains_of(data, some), [chains_of(d, some) for d in joined], codes)
-        within.append(np.abs(found.log_normaliser - best.log_normaliser) < 2 * found.log_mcse)
+        sets = DrawSets(chains_of(data, some), [chains_of(d, some) for d in joined])
+        found = whole_support(sets, codes)
+        within.append(np.abs(found.log_normalizer - best.log_normalizer) < 2 * found.log_mcse)
         low, high = found.rank_range.T
         ranked.append((low <= best.rank) & (best.rank <= high))
     # Six chains a set: about 0.93 for a t distribution; runs, not records, are independent.
@@ -227,133 +228,39 @@ def test_stated_errors_are_true_ones() -> None:
     assert np.mean(ranked) > 0.95
 
 
-def test_blocks_of_records_on_two_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "RECORDS", 2)
-    codes = CELLS[[0, 7, 30, 47, 7]]
-    settings: dict = {"n_top": 3, "margins": [(1,)]}
-    with ProcessPoolExecutor(2, get_context("spawn")) as two:
-        there = whole_support(DATA, JOINED, codes, executor=two, **settings)
-        ratios = disclosure.neighbourhood_ratios(DATA, codes, executor=two)
-    with ThreadPoolExecutor(1) as one:
-        same(there, whole_support(DATA, JOINED, codes, executor=one, **settings), rtol=0)
-    same(there, whole_support(DATA, JOINED, codes, **settings), rtol=1e-6, atol=1e-6)
-    np.testing.assert_array_equal(ratios, disclosure.neighbourhood_ratios(DATA, codes))
-
-
-class OnDevice(np.lib.mixins.NDArrayOperatorsMixin):
-    """An array as a device has them: no array of the host's may meet it unasked."""
-
-    def __init__(self, host: np.ndarray) -> None:
-        self.host = host
-
-    def __array__(self, *_: object, **__: object) -> np.ndarray:
-        raise TypeError("implicit copy to the host")
-
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-        return call(getattr(ufunc, method), *inputs, **options)
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self.host, name)
-        return (lambda *a, **b: call(found, *a, **b)) if callable(found) else found
-
-    def __getitem__(self, key: Any) -> Any:
-        return call(self.host.__getitem__, key)
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        call(self.host.__setitem__, key, value)
-
-    def __len__(self) -> int:
-        return len(self.host)
-
-
-def call(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-    """A function of the host's on arrays of the device, the result there too."""
-
-    def bare(value: Any) -> Any:
-        if isinstance(value, np.ndarray):
-            raise TypeError("an array of the host among those of the device")
-        if isinstance(value, (list, tuple)):
-            return type(value)(bare(each) for each in value)
-        return value.host if isinstance(value, OnDevice) else value
-
-    result = function(*bare(arguments), **{name: bare(value) for name, value in options.items()})
-    return OnDevice(result) if isinstance(result, np.ndarray) else result
-
-
-class Device:
-    """A stand-in for cupy: numpy's functions, but on arrays of its own, from one thread."""
-
-    cuda = SimpleNamespace(is_available=lambda: True)
-
-    def __init__(self) -> None:
-        self.thread = threading.get_ident()
-
-    def __getattr__(self, name: str) -> Any:
-        assert threading.get_ident() == self.thread
-        found = getattr(np, name)
-        return found if isinstance(found, type) else (lambda *a, **b: call(found, *a, **b))
-
-    @staticmethod
-    def asarray(host: np.ndarray) -> OnDevice:
-        return OnDevice(np.array(host))
-
-    @staticmethod
-    def asnumpy(array: OnDevice) -> np.ndarray:
-        return array.host
-
-
-@pytest.mark.parametrize("numbers", [1 << 26, 200, 1])
-def test_the_same_on_a_device(monkeypatch: pytest.MonkeyPatch, numbers: int) -> None:
-    """Two records at a time if there is room for them, else one."""
-    codes = CELLS[[0, 7, 30, 47, 7]]
-    settings: dict = {"n_top": 7, "margins": [(0, 2), (1,)]}
-    here = whole_support(DATA, JOINED, codes, **settings)
-    monkeypatch.setattr(module, "DEVICE_TILE", (2, 20))
-    monkeypatch.setattr(module, "DEVICE_NUMBERS", numbers)
-    monkeypatch.setattr(module, "array_module", Device)
-    largest, chain_means = [], module.chain_means
-
-    def measured(*arguments: Any) -> Any:
-        largest.append((means := chain_means(*arguments)).size)
-        return means
-
-    monkeypatch.setattr(module, "chain_means", measured)
-    same(whole_support(DATA, JOINED, codes, **settings), here, rtol=1e-5, atol=1e-6)
-    one = 9 * 20  # chains of three sets, cells of a tile
-    assert max(largest) == one * (2 if numbers > 2 * one else 1)
-
-
-def test_cupy_only_where_it_finds_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Cupy(Device):
-        pass
-
-    monkeypatch.setitem(sys.modules, "cupy", None)
-    assert module.array_module() is np
-    monkeypatch.setitem(sys.modules, "cupy", Cupy())
-    assert module.array_module() is sys.modules["cupy"]
-    monkeypatch.setattr(Cupy, "cuda", SimpleNamespace(is_available=lambda: False))
-    assert module.array_module() is np
+def test_above_what_fits_the_cells_are_sampled() -> None:
+    codes = CELLS[[0, 7, 30]]
+    settings: dict = {"most_cells": 47, "n_top": 4}
+    with pytest.raises(ValueError, match="a sample of them needs rng and gives no margins"):
+        whole_support(SETS, codes, **settings)
+    rng = np.random.default_rng(1)
+    with pytest.raises(ValueError, match="gives no margins"):
+        whole_support(SETS, codes, margins=[(0,)], rng=rng, **settings)
+    sampled, exact = whole_support(SETS, codes, rng=rng, **settings), whole_support(SETS, codes)
+    assert isinstance(sampled, disclosure.SampledSupport)
+    assert not isinstance(exact, disclosure.SampledSupport)
+    np.testing.assert_allclose(sampled.probability, exact.probability, rtol=1e-5)
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: whole_support(DATA, JOINED, CELLS[:0]), "codes is empty"),
-        (lambda: whole_support(DATA, [], CELLS), "joined is empty"),
+        (lambda: whole_support(SETS, CELLS[:0]), "codes is empty"),
+        (lambda: DrawSets(DATA, []), "joined is empty"),
         (
-            lambda: whole_support(chains_of(DATA, slice(1)), JOINED, CELLS),
+            lambda: DrawSets(chains_of(DATA, slice(1)), JOINED),
             r"the sets have \[1, 3, 3\] chains; each needs two or more",
         ),
         (
-            lambda: whole_support(huge := draws_of(1, np.full(13, 10)), [huge], CELLS),
-            "2\\^40 at most, sampled_support takes more",
+            lambda: whole_support(SETS, CELLS, most_cells=47),
+            "the space has 48 cells, more than most_cells",
         ),
-        (lambda: whole_support(DATA, JOINED, CELLS, n_top=0), "n_top is 0; it must be from 1 to"),
-        (lambda: whole_support(DATA, JOINED, CELLS, n_top=49), "n_top is 49"),
-        (lambda: whole_support(DATA, JOINED, CELLS, margins=[(0, 0)]), "names distinct"),
-        (lambda: whole_support(DATA, JOINED, CELLS, margins=[(4,)]), "variables are 0 to 3"),
+        (lambda: whole_support(SETS, CELLS, n_top=0), "n_top is 0; it must be from 1 to"),
+        (lambda: whole_support(SETS, CELLS, n_top=49), "n_top is 49"),
+        (lambda: whole_support(SETS, CELLS, margins=[(0, 0)]), "names distinct"),
+        (lambda: whole_support(SETS, CELLS, margins=[(4,)]), "variables are 0 to 3"),
         (
-            lambda: whole_support(DATA, [draws_of(1, np.array([2, 3]))], CELLS),
+            lambda: DrawSets(DATA, [draws_of(1, np.array([2, 3]))]),
             r"must be those of data, \[",
         ),
     ],

@@ -14,7 +14,7 @@ from srlib.assessment import leakage, matching, utility, verdict
 from srlib.assessment.model import Model, believe
 from srlib.assessment.submission import Submission
 from srlib.data.codes import Codes
-from srlib.dpmpm.core import Draws
+from srlib.risk.sets import DrawSets
 
 # The regression behind pMSE has products of variables while there are this many records for each
 # of its parameters, and no more than these; with fewer records its reference is too low.
@@ -55,20 +55,16 @@ class Findings:
     model: Model | None = None
 
 
-def examine(
-    submission: Submission, draws: Draws | None = None, joined: Sequence[Draws] = ()
-) -> Findings:
+def examine(submission: Submission, sets: DrawSets | None = None) -> Findings:
     """Compute everything that the report says of what is judged together.
 
     Parameters
     ----------
     submission : Submission
         Its releases are taken together, as draws of one generator.
-    draws : Draws, optional
-        Of the DPMPM, given the original records, with their allocations; two chains or more.
-        Where not given, the intruder's model is left out.
-    joined : sequence of Draws
-        Given the original joined with each release, likewise.
+    sets : DrawSets, optional
+        Draws of the DPMPM given the original records, and given these joined with each release,
+        with their allocations. Where not given, the intruder's model is left out.
     """
     schema, original, released = submission.schema, submission.original, submission.released
     levels, names = schema.n_levels.tolist(), schema.names
@@ -94,7 +90,7 @@ def examine(
         overlap=overlap,
         losses=utility.losses(margins, overlap, pmse, len(original), smallest),
         interactions=interactions,
-        model=None if draws is None else believe(submission, draws, joined),
+        model=None if sets is None else believe(submission, sets),
     )
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -15,8 +14,10 @@ from srlib.assessment.submission import Submission
 from srlib.data.codes import Codes, distinct
 from srlib.dpmpm.core import Draws, cell_log_prob
 from srlib.mechanism.bayes import posterior
-from srlib.risk.convergence import APART, convergence
-from srlib.risk.estimators import between_chains, left_out_ratios, predictive_ratio
+from srlib.risk.agreement import APART, convergence
+from srlib.risk.errors import jackknife
+from srlib.risk.estimators import collapsed_log_ratios, log_likelihood, predictive_ratio
+from srlib.risk.sets import DrawSets
 
 _BLOCK = 20_000  # combinations whose candidates are held at once
 
@@ -48,39 +49,38 @@ class Model:
         return bool((self.chains["apart"] <= APART).all())
 
 
-def believe(submission: Submission, draws: Draws, joined: Sequence[Draws]) -> Model:
+def believe(submission: Submission, sets: DrawSets) -> Model:
     """Compute what the intruder learns from the releases, taken together.
 
     Parameters
     ----------
-    submission, draws, joined
+    submission, sets
         As `findings.examine`.
     """
     original, released = submission.original, submission.released
     combinations, repetitions, _ = distinct(original)
-    sets = {"the original": draws}
-    sets |= {f"the original and release {i}": d for i, d in enumerate(joined, start=1)}
-    risks, (logs, errors) = model_risks(draws, joined, combinations, repetitions, submission.target)
+    named = {"the original": sets.data}
+    named |= {f"the original and release {i}": d for i, d in enumerate(sets.joined, start=1)}
+    risks, (logs, errors) = model_risks(sets, combinations, repetitions, submission.target)
     (median, high), error = np.exp(logs), 1.96 * errors[0]
     return Model(
         risks=risks,
-        copies=copies(original, released, draws),
-        chains=convergence(sets, combinations),
+        copies=copies(original, released, sets.data),
+        chains=convergence(named, combinations),
         median=(float(median), float(median * np.exp(-error)), float(median * np.exp(error))),
         high=float(high),
     )
 
 
 def model_risks(
-    draws: Draws,
-    joined: Sequence[Draws],
+    sets: DrawSets,
     combinations: Codes,
     repetitions: NDArray[np.integer],
     target: int,
 ) -> tuple[pd.DataFrame, tuple[NDArray[np.float64], NDArray[np.float64]]]:
     """Risks under an intruder who knows all other records and takes the DPMPM for the generator.
 
-    Two questions on each original combination, both answered by `disclosure.predictive_ratio`.
+    Two questions on each original combination, both answered by `risk.predictive_ratio`.
     The whole record: its candidates are the true combination and all that differ from it in one
     variable, with a uniform prior (Hu, Reiter and Wang 2014, section 3.1). The target alone: the
     rest of the record is known, and the prior is the model's prediction from the other records,
@@ -88,10 +88,9 @@ def model_risks(
 
     Parameters
     ----------
-    draws : Draws
-        Given the original records, with their allocations; two chains or more.
-    joined : sequence of Draws
-        Given the original joined with each release, likewise.
+    sets : DrawSets
+        Draws given the original records, and given these joined with each release, with their
+        allocations.
     combinations : (n_combinations, p) int
         Distinct original combinations.
     repetitions : (n_combinations,) int
@@ -109,15 +108,15 @@ def model_risks(
     quantiles : ((2,) float, (2,) float)
         Median and 95th percentile of log_gain over the records, and their errors between chains.
     """
-    start = 1 + int((draws.n_levels[:target] - 1).sum())
-    of_target = [0, *range(start, start + int(draws.n_levels[target]) - 1)]
+    start = 1 + int((sets.n_levels[:target] - 1).sum())
+    of_target = [0, *range(start, start + int(sets.n_levels[target]) - 1)]
     frames, targets = [], []
     for first in range(0, len(combinations), _BLOCK):
         some = combinations[first : first + _BLOCK]
-        data, *others = (left_out_ratios(d, some)[0] for d in (draws, *joined))
-        risk = predictive_ratio(data, others)
-        targets.append([z[..., of_target] for z in (data, *others)])
-        before, gain, error = _gain(targets[-1][0], targets[-1][1:])
+        log_ratios = [collapsed_log_ratios(draws, some)[0] for draws in sets]
+        risk = predictive_ratio(log_ratios)
+        targets.append([z[..., of_target] for z in log_ratios])
+        before, gain, error = _gain(targets[-1])
         frames.append(
             pd.DataFrame(
                 {
@@ -133,31 +132,31 @@ def model_risks(
                 }
             )
         )
-    sets = [np.concatenate(blocks, axis=1) for blocks in zip(*targets, strict=True)]
+    of_all = [np.concatenate(blocks, axis=1) for blocks in zip(*targets, strict=True)]
     order = np.repeat(np.arange(len(combinations)), repetitions)
 
-    def quantiles(*of_sets: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.quantile(_told(*of_sets)[order], [0.5, 0.95])
+    def quantiles(*log_means: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.quantile(_told(*log_means)[order], [0.5, 0.95])
 
-    return pd.concat(frames, ignore_index=True), between_chains(quantiles, sets)
+    return pd.concat(frames, ignore_index=True), jackknife(quantiles, of_all)
 
 
 def _told(of_data: NDArray[np.float64], *of_joined: NDArray[np.float64]) -> NDArray[Any]:
     """Log of posterior over prior of the truth, from the logs of the chains' means."""
-    total = reduce(np.add, of_joined) - (len(of_joined) - 1) * of_data
+    total = log_likelihood(of_data, *of_joined, model_prior=True)
     return posterior(total)[:, 0] - posterior(of_data)[:, 0]
 
 
 def _gain(
-    data: NDArray[np.float64], joined: Sequence[NDArray[np.float64]]
+    log_ratios: Sequence[NDArray[np.float64]],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Log prior of the truth, log of posterior over prior, and the latter's error.
 
-    The prior is p(x | D_-i), from the chains that the posterior has in its denominator m times:
+    The prior is ``p(x | D_-i)``, from the chains that the posterior has in its denominator m times:
     both are taken anew where a chain is left out.
     """
-    before = posterior(logsumexp(data, axis=0))[:, 0]
-    return before, *between_chains(_told, [data, *joined])
+    before = posterior(logsumexp(log_ratios[0], axis=0))[:, 0]
+    return before, *jackknife(_told, log_ratios)
 
 
 def copies(original: Codes, released: Sequence[Codes], draws: Draws) -> pd.DataFrame:
@@ -165,7 +164,7 @@ def copies(original: Codes, released: Sequence[Codes], draws: Draws) -> pd.DataF
 
     An honest release has some by chance. The baseline is what a release of the same size would
     have whose records come from the model fitted without the record: the mean, over these records,
-    of 1 - (1 - p(x_i | D_-i))^n*.
+    of ``1 - (1 - p(x_i | D_-i))^n*``.
 
     Parameters
     ----------
@@ -204,7 +203,7 @@ def copies(original: Codes, released: Sequence[Codes], draws: Draws) -> pd.DataF
     baseline = mcse = spread = np.nan
     if len(alone):
         chains = np.concatenate(log_inverse_prob, axis=1)
-        value, error = between_chains(expected, [chains])
+        value, error = jackknife(expected, [chains])
         of_each = met(logsumexp(chains, axis=0) - np.log(len(chains)))
         baseline, mcse = float(value), float(error)
         spread = float(np.sqrt((of_each * (1 - of_each)).sum()) / of_each.size)

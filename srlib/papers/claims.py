@@ -278,20 +278,18 @@ def weights_suffice(table: pd.DataFrame) -> Verdict:
 # ------------------------------------------------------------------------ risks of whole records
 
 
-def rarely_first(
-    data: NDArray[np.float64], joined: Sequence[NDArray[np.float64]], first: int = 3
-) -> Verdict:
+def rarely_first(log_ratios: Sequence[NDArray[np.float64]], first: int = 3) -> Verdict:
     """Say whether the truth is among the first candidates less often than in a random order.
 
     Parameters
     ----------
-    data, joined
-        As of `disclosure.predictive_ratio`.
+    log_ratios
+        As of `risk.predictive_ratio`.
     first : int
         How many candidates count as the first.
     """
-    n, size = data.shape[1:]
-    share, mcse = share_ranked(data, joined, first)
+    n, size = log_ratios[0].shape[1:]
+    share, mcse = share_ranked(log_ratios, first)
     by_chance = min(first / size, 1.0)
     error = float(np.hypot(mcse, np.sqrt(by_chance * (1 - by_chance) / n)))
     return Verdict(
@@ -400,7 +398,7 @@ def can_guess(told: pd.DataFrame, factor: float = 1.5) -> Verdict:
     Parameters
     ----------
     told : DataFrame
-        As `intruders.evidence` returns.
+        As `risk.evidence` returns.
     factor : float
         Above 1.
     """
@@ -423,7 +421,7 @@ def adds_little(told: Mapping[str, pd.DataFrame], factor: float = 1.5) -> Verdic
     Parameters
     ----------
     told : mapping of str to DataFrame
-        As `intruders.evidence` returns for the model's own prior, by set of unknown variables;
+        As `risk.evidence` returns for the model's own prior, by set of unknown variables;
         the set with the smallest shares decides.
     factor : float
         Above 1.
@@ -505,7 +503,7 @@ def participants_beyond(averages: pd.DataFrame) -> Callout:
     Parameters
     ----------
     averages : DataFrame
-        As `intruders.PartialKnowledge.averages` returns, with a column share_known: groups
+        As `risk.PartialKnowledge.averages` returns, with a column share_known: groups
         ``"participants"`` and ``"outsiders"`` for the intruders who know least and most.
     """
     rows = averages.set_index(["share_known", "group"])

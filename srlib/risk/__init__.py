@@ -1,41 +1,63 @@
 """Posterior disclosure risk of microdata: one column of the table, by Monte Carlo."""
 
+from srlib.risk.agreement import agreeing_draws, convergence, rounds
+from srlib.risk.augmented import Augmented, PartialKnowledge, augment, partial_knowledge
+from srlib.risk.errors import infinitesimal_jackknife, jackknife
 from srlib.risk.estimators import (
-    RECORDS,
     Risk,
-    between_chains,
-    changed_support,
+    collapsed_log_ratios,
+    evidence,
     exceeds,
     importance_sampling,
-    left_out_ratios,
     margin_gain,
     mean_difference,
-    neighbourhood,
-    neighbourhood_ratios,
+    neighborhood_log_ratios,
     predictive_ratio,
     release_log_prob,
     repeatability,
     share_ranked,
-    subset_support,
-    support_ratios,
+    support_log_ratios,
 )
+from srlib.risk.odds import WholeSupport
+from srlib.risk.partial import subset_log_means
+from srlib.risk.posterior import PosteriorRisk, posterior_risk
+from srlib.risk.sampled import SampledSupport, sampled_support
+from srlib.risk.sets import DrawSets
+from srlib.risk.supports import changed_support, neighborhood, subset_support
+from srlib.risk.whole import whole_support
 
 __all__ = [
-    "RECORDS",
+    "Augmented",
+    "DrawSets",
+    "PartialKnowledge",
+    "PosteriorRisk",
     "Risk",
-    "between_chains",
+    "SampledSupport",
+    "WholeSupport",
+    "agreeing_draws",
+    "augment",
     "changed_support",
+    "collapsed_log_ratios",
+    "convergence",
+    "evidence",
     "exceeds",
     "importance_sampling",
-    "left_out_ratios",
+    "infinitesimal_jackknife",
+    "jackknife",
     "margin_gain",
     "mean_difference",
-    "neighbourhood",
-    "neighbourhood_ratios",
+    "neighborhood",
+    "neighborhood_log_ratios",
+    "partial_knowledge",
+    "posterior_risk",
     "predictive_ratio",
     "release_log_prob",
     "repeatability",
+    "rounds",
+    "sampled_support",
     "share_ranked",
+    "subset_log_means",
     "subset_support",
-    "support_ratios",
+    "support_log_ratios",
+    "whole_support",
 ]

@@ -2,28 +2,26 @@
 
 Hu, Reiter and Wang (2014), section 3: an intruder who knows all records but one weighs the
 values x that the last one may have by the probability of the release under each,
-p(Z | X_i = x, D_-i). Two Monte Carlo estimators of that column are here. Both rest on ratios
+``p(Z | X_i = x, D_-i)``. Two Monte Carlo estimators of that column are here. Both rest on ratios
 p(x | theta) / p(x_i | theta) averaged over posterior draws theta, so that they take the same
 arrays and can be compared term by term; the first candidate of every support is the truth x_i.
 """
 
-import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Executor
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
 from srlib.data.codes import distinct
 from srlib.dpmpm.core import Draws, cell_log_prob, left_out_log_ratios, neighbour_log_ratios
 from srlib.mechanism.bayes import posterior, rank
+from srlib.risk.errors import jackknife, jackknife_variance, log_mean, log_means_left_out
+from srlib.risk.supports import neighborhood_positions
 from srlib.threads import one_blas_thread
-
-# Combinations of a task on an executor.
-RECORDS = 500
 
 
 @dataclass(frozen=True)
@@ -86,133 +84,37 @@ class Risk:
         }
 
 
-# ----------------------------------------------------------------------------------- supports
-
-
-def neighbourhood(codes: NDArray[np.integer], n_levels: NDArray[np.integer]) -> NDArray[np.uint8]:
-    """The supports R_i of section 3.1: x_i and all that differ from it in one variable.
-
-    Parameters
-    ----------
-    codes : (n_combinations, n_variables) int
-        The true combinations.
-    n_levels : (n_variables,) int
-        Number of levels of each variable.
-
-    Returns
-    -------
-    (n_combinations, 1 + sum(n_levels - 1), n_variables) uint8
-        Candidates, the truth first, then variable by variable in the order of the levels.
-    """
-    variable, level = _neighbour_positions(codes, n_levels)
-    supports = np.repeat(codes[:, None, :].astype(np.uint8), variable.shape[1], axis=1)
-    np.put_along_axis(supports, variable[..., None], level[..., None].astype(np.uint8), axis=2)
-    return supports
-
-
-def _neighbour_positions(
-    codes: NDArray[np.integer], n_levels: NDArray[np.integer]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Variable and level that each candidate sets; the truth sets one to what it is."""
-    variable = np.repeat(np.arange(n_levels.size), n_levels)
-    level = np.concatenate([np.arange(levels) for levels in n_levels])
-    own = codes[:, variable] == level
-    # The truth stands where the first variable has its own level; no other own level is kept.
-    keep = ~own
-    keep[:, : n_levels[0]] = True
-    size = 1 + int((n_levels - 1).sum())
-    order = np.argsort(~own[:, : n_levels[0]], axis=1, kind="stable")
-    index = np.nonzero(keep)[1].reshape(-1, size)
-    index[:, : n_levels[0]] = order
-    return variable[index], level[index]
-
-
-def subset_support(
-    x: ArrayLike, unknown: Sequence[int], n_levels: NDArray[np.integer]
-) -> NDArray[np.uint8]:
-    """All candidates that agree with x outside the unknown variables (section 4.2, equation 16).
-
-    Parameters
-    ----------
-    x : (n_variables,) int
-        The true combination.
-    unknown : sequence of int
-        Positions of the variables that the intruder does not know, at least one.
-    n_levels : (n_variables,) int
-        Number of levels of each variable.
-
-    Returns
-    -------
-    (prod(n_levels[unknown]), n_variables) uint8
-        Candidates, the truth first, then in lexicographic order.
-    """
-    if not unknown or len(set(unknown)) != len(unknown):
-        raise ValueError(
-            f"unknown is {list(unknown)}; it must name distinct variables, one or more"
-        )
-    truth = np.asarray(x, dtype=np.uint8)
-    levels = np.indices([n_levels[k] for k in unknown]).reshape(len(unknown), -1).T
-    support = np.repeat(truth[None], len(levels), axis=0)
-    support[:, list(unknown)] = levels
-    is_truth = (support == truth).all(axis=1)
-    return np.concatenate([support[is_truth], support[~is_truth]])
-
-
-def changed_support(x: ArrayLike, changes: int, n_levels: NDArray[np.integer]) -> NDArray[np.uint8]:
-    """All candidates that differ from x in at most so many variables (sections 3.1 and 5).
-
-    Parameters
-    ----------
-    x : (n_variables,) int
-        The true combination.
-    changes : int
-        From 1 to the number of variables.
-    n_levels : (n_variables,) int
-        Number of levels of each variable.
-
-    Returns
-    -------
-    (support_size, n_variables) uint8
-        Candidates, the truth first.
-    """
-    truth = np.asarray(x, dtype=np.uint8)
-    if not 1 <= changes <= len(truth):
-        raise ValueError(f"changes is {changes}; it must be from 1 to {len(truth)}, the variables")
-    support = [truth[None]]
-    for size in range(1, changes + 1):
-        for variables in itertools.combinations(range(len(truth)), size):
-            some = subset_support(truth, variables, n_levels)
-            at = list(variables)
-            support.append(some[(some[:, at] != truth[at]).all(axis=1)])
-    return np.concatenate(support)
-
-
 # ----------------------------------------------------------------- averages over posterior draws
 
 
 @one_blas_thread
-def release_log_prob(draws: Draws, releases: Sequence[NDArray[np.integer]]) -> NDArray[np.float64]:
-    """log p(Z^(l) | theta) of each release under each draw (equations 13 and 14).
+def release_log_prob(draws: Draws, released: Sequence[NDArray[np.integer]]) -> NDArray[np.float64]:
+    """Return log p(Z^(l) | theta) of each release under each draw (equations 13 and 14).
+
+    Parameters
+    ----------
+    draws : Draws
+        Posterior draws.
+    released : sequence of (n_l, n_variables) int
+        The releases, coded from 0.
 
     Returns
     -------
     (n_releases, n_chains, n_draws) float64
     """
     log_prob = []
-    for release in releases:
+    for release in released:
         combinations, counts, _ = distinct(release)
         log_prob.append(cell_log_prob(draws, combinations) @ counts.astype(float))
     return np.stack(log_prob)
 
 
-def neighbourhood_ratios(
+def neighborhood_log_ratios(
     draws: Draws,
     codes: NDArray[np.integer],
     log_weights: NDArray[np.float64] | None = None,
-    *,
-    executor: Executor | None = None,
 ) -> NDArray[np.float64]:
-    """Log weighted averages of p(x | theta) / p(x_i | theta) over the supports R_i.
+    """Return log weighted averages of p(x | theta) / p(x_i | theta) over the supports R_i.
 
     Parameters
     ----------
@@ -222,29 +124,20 @@ def neighbourhood_ratios(
         The true combinations x_i.
     log_weights : (n_weights, n_chains, n_draws) float, optional
         Log weights of the draws; equal weights that sum to one in each chain if not given.
-    executor : Executor, optional
-        Where blocks of `RECORDS` combinations are computed, such as that of a pool; here, all
-        of them, if not given. The result does not depend on it.
 
     Returns
     -------
     (n_weights, n_chains, n_combinations, support_size) float64
-        Logarithms of each chain's weighted sums, in the order of `neighbourhood`.
+        Logarithms of each chain's weighted sums, in the order of `neighborhood`.
     """
-    if executor is not None:
-        futures = [
-            executor.submit(neighbourhood_ratios, draws, some, log_weights)
-            for some in _blocks(codes)
-        ]
-        return np.concatenate([future.result() for future in futures], axis=2)
     by_level = neighbour_log_ratios(draws, codes, log_weights)
-    return np.take_along_axis(by_level, _neighbour_rows(draws, codes)[None, None], axis=3)
+    return np.take_along_axis(by_level, _neighborhood_rows(draws, codes)[None, None], axis=3)
 
 
-def left_out_ratios(
-    draws: Draws, codes: NDArray[np.integer], executor: Executor | None = None
+def collapsed_log_ratios(
+    draws: Draws, codes: NDArray[np.integer]
 ) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
-    """Averages with the same limits and less noise: pi and phi are integrated out.
+    """Return averages with the same limits and less noise: pi and phi are integrated out.
 
     Parameters
     ----------
@@ -252,41 +145,30 @@ def left_out_ratios(
         Posterior draws with their allocations.
     codes : (n_combinations, n_variables) int
         The true combinations x_i, which occur in the data of the draws.
-    executor : Executor, optional
-        As for `neighbourhood_ratios`.
 
     Returns
     -------
     log_ratios : (n_chains, n_combinations, support_size) float64
         Log of each chain's mean of p(x | others) / p(x_i | others), in the order of
-        `neighbourhood`; see `srlib.dpmpm.core.left_out_log_ratios`.
+        `neighborhood`; see `srlib.dpmpm.left_out_log_ratios`.
     log_prob : (n_chains, n_draws, n_combinations) float32
         log p(x_i | others).
     """
-    if executor is not None:
-        futures = [executor.submit(left_out_ratios, draws, some) for some in _blocks(codes)]
-        ratios, log_prob = zip(*(future.result() for future in futures), strict=True)
-        return np.concatenate(ratios, axis=1), np.concatenate(log_prob, axis=2)
     by_level, log_prob = left_out_log_ratios(draws, codes)
-    return np.take_along_axis(by_level, _neighbour_rows(draws, codes)[None], axis=2), log_prob
+    return np.take_along_axis(by_level, _neighborhood_rows(draws, codes)[None], axis=2), log_prob
 
 
-def _blocks(codes: NDArray[np.integer]) -> list[NDArray[np.integer]]:
-    """The combinations as an executor is given them."""
-    return [codes[first : first + RECORDS] for first in range(0, len(codes), RECORDS)]
-
-
-def _neighbour_rows(draws: Draws, codes: NDArray[np.integer]) -> NDArray[np.int64]:
+def _neighborhood_rows(draws: Draws, codes: NDArray[np.integer]) -> NDArray[np.int64]:
     """Row of ``phi`` in which each candidate differs, (n_combinations, support_size)."""
     level_start = np.cumsum(draws.n_levels) - draws.n_levels
-    variable, level = _neighbour_positions(codes, draws.n_levels)
+    variable, level = neighborhood_positions(codes, draws.n_levels)
     return level_start[variable] + level
 
 
-def support_ratios(
+def support_log_ratios(
     draws: Draws, support: NDArray[np.integer], log_weights: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
-    """The same averages over any one support, the truth first.
+    """Return the averages of `neighborhood_log_ratios` over any one support.
 
     Parameters
     ----------
@@ -308,16 +190,16 @@ def support_ratios(
     return logsumexp(log_weights[..., None] + log_ratio, axis=2)[:, :, None]
 
 
-# ---------------------------------------------------------------------------------- estimators
+# ------------------------------------------------------------------------------------ estimators
 
 
 def importance_sampling(
     weighted: NDArray[np.float64], plain: NDArray[np.float64], log_prior: ArrayLike = 0.0
 ) -> Risk:
-    """The paper's estimator (equations 11 to 15): draws given D stand in for draws given D_i^x.
+    """Estimate with draws given D in the place of draws given D_i^x, as the paper does.
 
-    p(Z^(l) | D_i^x) is estimated by sum_j p_jl r_j / sum_j r_j, with p_jl = p(Z^(l) | theta_j)
-    and r_j = p(x | theta_j) / p(x_i | theta_j).
+    In equations 11 to 15 p(Z^(l) | D_i^x) is estimated by sum_j p_jl r_j / sum_j r_j, with
+    p_jl = p(Z^(l) | theta_j) and r_j = p(x | theta_j) / p(x_i | theta_j).
 
     Parameters
     ----------
@@ -341,36 +223,34 @@ def importance_sampling(
     def log_prob(weighted: NDArray[np.float64], plain: NDArray[np.float64]) -> NDArray[np.float64]:
         return posterior(weighted.sum(axis=0) - n_releases * plain, log_prior)
 
-    left_out = (log_prob(*means) for means in zip(*map(_log_means_left_out, chains), strict=True))
-    return Risk(log_prob(*map(_log_mean, chains)), np.sqrt(_jackknife_variance(left_out)))
+    left_out = (log_prob(*means) for means in zip(*map(log_means_left_out, chains), strict=True))
+    return Risk(log_prob(*map(log_mean, chains)), np.sqrt(jackknife_variance(left_out)))
 
 
 def predictive_ratio(
-    data: NDArray[np.float64],
-    joined: Sequence[NDArray[np.float64]],
+    log_ratios: Sequence[NDArray[np.float64]],
     log_prior: ArrayLike = 0.0,
     *,
     model_prior: bool = False,
 ) -> Risk:
-    """Risk from posterior predictive probabilities, with no likelihood of Z in the weights.
+    """Estimate from posterior predictive probabilities, with no likelihood of Z in the weights.
 
-    P(Z | D_i^x) = P(Z | D_-i) p(x | D_-i, Z) / p(x | D_-i), and both predictive probabilities
+    ``P(Z | D_i^x) = P(Z | D_-i) p(x | D_-i, Z) / p(x | D_-i)``, and both predictive probabilities
     are, relative to those of x_i, averages of p(x | theta) / p(x_i | theta): over draws given D
     joined with Z, and over draws given D. The Monte Carlo error of the latter enters once for
-    each release, with the same sign. An intruder whose prior is p(x | D_-i) itself takes it from
-    the same draws, and the exponent of that term is one less.
+    each release, with the same sign. An intruder whose prior is ``p(x | D_-i)`` itself takes it
+    from the same draws, and the exponent of that term is one less.
 
     Parameters
     ----------
-    data : (n_chains, n_combinations, support_size) float
-        Log of each chain's mean ratio over draws given D.
-    joined : sequence of (n_chains_l, n_combinations, support_size) float
-        The same over draws given D joined with Z^(l), one array a release.
+    log_ratios : sequence of (n_chains_s, n_combinations, support_size) float
+        Log of each chain's mean ratio, one array a set in the order of `DrawSets`: over draws
+        given D, then over draws given D joined with Z^(1), Z^(2) and so on.
     log_prior : (n_combinations, support_size) float, optional
         Log prior of the candidates up to a constant; uniform if not given.
     model_prior : bool
-        Whether the prior is the model's posterior predictive distribution given D_-i (section 5);
-        `log_prior` then comes on top of it.
+        Whether the prior is the model's posterior predictive distribution given ``D_-i`` (section
+        5); `log_prior` then comes on top of it.
 
     Returns
     -------
@@ -383,87 +263,30 @@ def predictive_ratio(
         If a set of chains has fewer than two, so that no error can be computed.
     """
 
-    def log_posterior(of_data: NDArray[np.float64], *of_joined: NDArray[np.float64]) -> NDArray:
-        total = reduce(np.add, of_joined) + (model_prior - len(joined)) * of_data
-        return posterior(total, log_prior)
+    def log_prob(*log_means: NDArray[np.float64]) -> NDArray[np.float64]:
+        return posterior(log_likelihood(*log_means, model_prior=model_prior), log_prior)
 
-    return Risk(*between_chains(log_posterior, [data, *joined]))
+    return Risk(*jackknife(log_prob, log_ratios))
 
 
-def between_chains(
-    statistic: Callable[..., NDArray[np.float64]], sets: Sequence[NDArray[np.float64]]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """A function of the means of several sets of chains, and its Monte Carlo standard error.
+def log_likelihood(
+    of_data: NDArray[np.float64], *of_joined: NDArray[np.float64], model_prior: bool = False
+) -> NDArray[np.float64]:
+    """Return log p(Z | D_i^x) of the candidates x up to a constant, from the sets' means.
 
     Parameters
     ----------
-    statistic : callable
-        From the logarithms of the sets' means, one array a set, to an array.
-    sets : sequence of (n_chains, ...) float
-        Logarithms of each chain's mean; the sets are independent of each other.
-
-    Returns
-    -------
-    value, mcse : arrays of float64
-        The errors come from leaving out one chain at a time, of one set at a time.
-
-    Raises
-    ------
-    ValueError
-        If a set has fewer than two chains.
+    of_data, of_joined : (n_combinations, support_size) float
+        Log of the mean ratio over each set of draws.
+    model_prior : bool
+        Whether the model's prior ``p(x | D_-i)`` is in it.
     """
-    if min(len(chains) for chains in sets) < 2:
-        raise ValueError(
-            f"the sets have {[len(chains) for chains in sets]} chains; each needs two or more, "
-            "since the standard errors come from between chains"
-        )
-    means = [_log_mean(chains) for chains in sets]
-    value = statistic(*means)
-    variance = np.zeros_like(value)
-    for at, chains in enumerate(sets):
-        left_out = (
-            statistic(*means[:at], mean, *means[at + 1 :]) for mean in _log_means_left_out(chains)
-        )
-        variance += _jackknife_variance(left_out)
-    return value, np.sqrt(variance)
-
-
-def _log_mean(log_values: NDArray[np.float64]) -> NDArray[np.float64]:
-    return logsumexp(log_values, axis=0) - np.log(len(log_values))
-
-
-def _log_means_left_out(log_values: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
-    """`_log_mean` without the first, the second, ... in time linear in their number."""
-    behind = np.logaddexp.accumulate(log_values[::-1], axis=0)[::-1]
-    last = len(log_values) - 1
-    before = log_values[0]
-    for at in range(last + 1):
-        if at == 0:
-            total = behind[1]
-        elif at == last:
-            total = before
-        else:
-            total = np.logaddexp(before, behind[at + 1])
-            before = np.logaddexp(before, log_values[at])
-        yield total - np.log(last)
-
-
-def _jackknife_variance(left_out: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Variance of an estimate from its values with one chain left out at a time.
-
-    They are taken as they come (Welford 1962): a hundred chains' would fill memory.
-    """
-    count, mean, squares = 0, np.zeros(()), np.zeros(())
-    for count, value in enumerate(left_out, start=1):
-        apart = value - mean
-        mean = mean + apart / count
-        squares = squares + apart * (value - mean)
-    return squares * (count - 1) / count
+    return reduce(np.add, of_joined) + (model_prior - len(of_joined)) * of_data
 
 
 @one_blas_thread
 def repeatability(one: Risk, other: Risk) -> dict[str, float]:
-    """How well two runs agree on the log probabilities of the true combinations.
+    """Compare two runs by the log probabilities of the true combinations.
 
     Parameters
     ----------
@@ -490,7 +313,7 @@ def repeatability(one: Risk, other: Risk) -> dict[str, float]:
 
 
 def exceeds(one: Risk, other: Risk) -> dict[str, float]:
-    """For how many records the truth is more probable under one intruder than under another.
+    """Count the records whose truth is more probable under one intruder than under another.
 
     Parameters
     ----------
@@ -509,7 +332,7 @@ def exceeds(one: Risk, other: Risk) -> dict[str, float]:
 
 
 def mean_difference(one: Risk, other: Risk) -> tuple[float, float]:
-    """How much more probable the truth is under one intruder than under another, on average.
+    """Average how much more probable the truth is under one intruder than under another.
 
     Parameters
     ----------
@@ -529,14 +352,12 @@ def mean_difference(one: Risk, other: Risk) -> tuple[float, float]:
     return float(more.mean()), float(np.hypot(people, chains))
 
 
-def share_ranked(
-    data: NDArray[np.float64], joined: Sequence[NDArray[np.float64]], first: int
-) -> tuple[float, float]:
-    """Share of combinations whose truth is among the first few candidates.
+def share_ranked(log_ratios: Sequence[NDArray[np.float64]], first: int) -> tuple[float, float]:
+    """Estimate the share of combinations whose truth is among the first few candidates.
 
     Parameters
     ----------
-    data, joined
+    log_ratios
         As of `predictive_ratio`.
     first : int
         How many candidates count as the first few.
@@ -547,22 +368,21 @@ def share_ranked(
         The share under a uniform prior, and its Monte Carlo standard error.
     """
 
-    def share(of_data: NDArray[np.float64], *of_joined: NDArray[np.float64]) -> NDArray:
-        log_prob = posterior(reduce(np.add, of_joined) - len(joined) * of_data)
-        return np.asarray(np.mean(rank(log_prob) <= first))
+    def share(*log_means: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(np.mean(rank(posterior(log_likelihood(*log_means))) <= first))
 
-    value, mcse = between_chains(share, [data, *joined])
+    value, mcse = jackknife(share, log_ratios)
     return float(value), float(mcse)
 
 
 def margin_gain(
-    data: NDArray[np.float64], joined: Sequence[NDArray[np.float64]], agree: NDArray[np.bool_]
+    log_ratios: Sequence[NDArray[np.float64]], agree: NDArray[np.bool_]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """What the releases say of a part of each record: log of posterior over prior (equation 17).
+    """Return what the releases say of a part of each record: posterior over prior (equation 17).
 
     Parameters
     ----------
-    data, joined
+    log_ratios
         As of `predictive_ratio`.
     agree : (n_combinations, support_size) bool
         Which candidates have the true values of that part.
@@ -575,8 +395,53 @@ def margin_gain(
     """
     log_prior = np.log(agree.mean(axis=1))
 
-    def gain(of_data: NDArray[np.float64], *of_joined: NDArray[np.float64]) -> NDArray:
-        log_prob = posterior(reduce(np.add, of_joined) - len(joined) * of_data)
-        return logsumexp(log_prob, axis=1, b=agree) - log_prior
+    def gain(*log_means: NDArray[np.float64]) -> NDArray[np.float64]:
+        return logsumexp(posterior(log_likelihood(*log_means)), axis=1, b=agree) - log_prior
 
-    return between_chains(gain, [data, *joined])
+    return jackknife(gain, log_ratios)
+
+
+def evidence(
+    log_ratios: Sequence[NDArray[np.float64]],
+    log_prior: ArrayLike = 0.0,
+    *,
+    model_prior: bool = False,
+) -> pd.DataFrame:
+    """Tabulate what the releases say of every record, and how far each number can be trusted.
+
+    Parameters
+    ----------
+    log_ratios, log_prior, model_prior
+        As of `predictive_ratio`.
+
+    Returns
+    -------
+    DataFrame
+        One row a record: prior and probability (posterior) of the truth, its rank, and three
+        logarithms with their Monte Carlo standard errors (`_mcse`): log_gain, posterior over
+        prior; log_odds_needed, the prior odds of the truth against the leading candidate, over
+        those that the intruder has, at which the two draw level (equation 18); and log_ratio,
+        the factor of the odds of the truth, against the other candidates weighted by their
+        prior: the log L of `mechanism.acceptance`.
+    """
+    fixed = np.broadcast_to(np.asarray(log_prior, dtype=float), log_ratios[0].shape[1:])
+
+    def told(of_data: NDArray[np.float64], *of_joined: NDArray[np.float64]) -> NDArray:
+        before = posterior(model_prior * of_data, fixed)
+        after = posterior(log_likelihood(of_data, *of_joined, model_prior=model_prior), fixed)
+        gain = after[:, 0] - before[:, 0]
+        needed = after.max(axis=1) - after[:, 0]
+        return np.stack([gain, needed, _logit(after) - _logit(before)])
+
+    value, mcse = jackknife(told, log_ratios)
+    risk = predictive_ratio(log_ratios, log_prior, model_prior=model_prior)
+    frame = pd.DataFrame({"prior": np.exp(risk.log_prob[:, 0] - value[0])})
+    frame["probability"], frame["rank"] = risk.probability, risk.rank
+    for name, one, error in zip(("gain", "odds_needed", "ratio"), value, mcse, strict=True):
+        frame[f"log_{name}"], frame[f"log_{name}_mcse"] = one, error
+    return frame
+
+
+def _logit(log_prob: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Log odds of the truth, candidate 0, against all others together."""
+    return log_prob[:, 0] - logsumexp(log_prob[:, 1:], axis=1)

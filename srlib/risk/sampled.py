@@ -1,6 +1,6 @@
 """Posterior disclosure risk over spaces too large to visit every cell: 10^9 cells and more.
 
-The normaliser is a sum of posterior odds over cells, most of which have little. It is estimated
+The normalizer is a sum of posterior odds over cells, most of which have little. It is estimated
 from cells drawn from a proposal, one half uniform so that no weight is large, the other half a
 DPMPM: fitted to cells drawn in proportion to their odds, and again to what it finds (the
 cross-entropy method). One sample serves all records, since the odds of all have nearly one shape.
@@ -8,10 +8,11 @@ The cells of largest odds that turned up on the way, and the records' own, are c
 left out of the sample.
 """
 
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,31 +21,29 @@ from scipy.special import logsumexp
 from srlib.data.codes import cell_numbers, distinct
 from srlib.dpmpm.core import THREADS, Chains, Draws, cell_log_prob, sample_posterior, synthesize
 from srlib.progress import progress
-from srlib.risk.estimators import neighbourhood
-from srlib.risk.whole import (
+from srlib.risk.odds import (
     ABOVE,
     LOST,
     SCALE,
     SURELY,
     TIED,
+    TINY,
     UNSURE,
     WholeSupport,
     between_chains,
     chain_means,
-    check_sets,
     deviations,
     keep_largest,
+    number_of_cells,
     record_weights,
-    set_bounds,
-    set_powers,
-    weighted_odds,
-    within_two_errors,
 )
+from srlib.risk.sets import DrawSets
+from srlib.risk.supports import neighborhood
 from srlib.threads import one_blas_thread
 
 # Rounds of fitting the proposal, cells looked at in each, and cells that it is fitted to.
 ROUNDS, EXPLORED, FITTED = 5, 1 << 15, 2000
-# Cells counted exactly, and the largest of them whose neighbours are looked at.
+# Cells counted exactly, and the largest of them whose neighbors are looked at.
 FOUND, CLIMBING = 4096, 128
 # Records and cells computed at a time.
 TILE = (16, 8192)
@@ -61,10 +60,10 @@ class SampledSupport(WholeSupport):
     Attributes
     ----------
     log_sampling_error : (n,) float64
-        Standard error of ``log_normaliser`` from the sample of cells; ``log_mcse`` is that from
+        Standard error of ``log_normalizer`` from the sample of cells; ``log_mcse`` is that from
         the chains.
     largest_share : (n,) float64
-        Share of the normaliser that one cell of the sample stands for, at most. Where it is above
+        Share of the normalizer that one cell of the sample stands for, at most. Where it is above
         a few percent the sample has missed cells of the kind, and its error is understated.
     """
 
@@ -74,8 +73,7 @@ class SampledSupport(WholeSupport):
 
 @one_blas_thread
 def sampled_support(
-    data: Draws,
-    joined: Sequence[Draws],
+    sets: DrawSets,
     codes: NDArray[np.integer],
     *,
     rng: np.random.Generator,
@@ -87,10 +85,8 @@ def sampled_support(
 
     Parameters
     ----------
-    data : Draws
-        Given the confidential data, two chains or more.
-    joined : sequence of Draws
-        Given the confidential data joined with each release, at least one, of two chains or more.
+    sets : DrawSets
+        Draws given the data, and given the data joined with each release.
     codes : (n, n_variables) int
         The true combinations.
     rng : numpy.random.Generator
@@ -100,7 +96,7 @@ def sampled_support(
     n_top : int
         Most probable cells to keep, 1 or more, at most `FOUND` and the number of cells.
     label : str
-        What the progress bar says.
+        Label of the progress bar.
 
     Returns
     -------
@@ -111,16 +107,16 @@ def sampled_support(
     Raises
     ------
     ValueError
-        If no record or release is given, a set has fewer than two chains, the sets differ in their
-        variables, n_cells or n_top is out of range, or the space has 2^62 cells or more.
+        If no record is given, n_cells or n_top is out of range, or the space has 2^62 cells or
+        more.
 
     References
     ----------
     Rubinstein and Kroese (2004), The Cross-Entropy Method; Owen and Zhou (2000), Safe and effective
     importance sampling, for the uniform half.
     """
-    n_levels, sets = np.asarray(data.n_levels), [data, *joined]
-    size = check_sets(data, joined, codes)
+    n_levels, data = sets.n_levels, sets.data
+    size = number_of_cells(sets, codes)
     if size >= 1 << 62:
         raise ValueError(f"the space has {size:.3g} cells; they must be fewer than 2^62")
     if n_cells < 1000:
@@ -153,7 +149,7 @@ def sampled_support(
     # Nothing may have been drawn of cells that make up less than 3 / n_cells of the proposal.
     unseen = 6 * unit if new.any() else 0.0
     return SampledSupport(
-        log_normaliser=np.log(total),
+        log_normalizer=np.log(total),
         log_mcse=between_chains(sets, moves),
         rank=1 + above @ [1, unit, 0] + (tied @ [1, unit, 0] - 1) / 2,
         rank_range=np.stack(
@@ -173,9 +169,9 @@ def sampled_support(
     )
 
 
-def _explore(sets: Sequence[Draws], rng: np.random.Generator) -> tuple[Draws, NDArray[np.uint8]]:
+def _explore(sets: DrawSets, rng: np.random.Generator) -> tuple[Draws, NDArray[np.uint8]]:
     """A proposal fitted to where odds are large, and the cells of largest odds that were seen."""
-    n_levels = np.asarray(sets[0].n_levels)
+    n_levels = sets.n_levels
     proposal: Draws | None = None
     chains = Chains(n_classes=20, burn_in=200, n_draws=5, thin=5)
     seen, log_odds = np.empty((0, len(n_levels)), np.uint8), np.empty(0)
@@ -188,18 +184,18 @@ def _explore(sets: Sequence[Draws], rng: np.random.Generator) -> tuple[Draws, ND
         proposal = sample_posterior(cells[chosen], n_levels, chains, rng=rng, label="proposal")
     assert proposal is not None
     best = None
-    while best != (best := log_odds[:CLIMBING].sum()):  # until no neighbour is better
-        near = distinct(neighbourhood(seen[:CLIMBING], n_levels).reshape(-1, len(n_levels)))[0]
+    while best != (best := log_odds[:CLIMBING].sum()):  # until no neighbor is better
+        near = distinct(neighborhood(seen[:CLIMBING], n_levels).reshape(-1, len(n_levels)))[0]
         seen, log_odds = _largest(
             np.concatenate([seen, near]), np.append(log_odds, _common_log_odds(sets, near))
         )
     return proposal, seen
 
 
-def _common_log_odds(sets: Sequence[Draws], cells: NDArray[np.uint8]) -> NDArray[np.float64]:
+def _common_log_odds(sets: DrawSets, cells: NDArray[np.uint8]) -> NDArray[np.float64]:
     """Log odds of cells up to a constant, the truth left open: from means of p(x | theta)."""
     total = np.zeros(len(cells))
-    for draws, power in zip(sets, set_powers(sets), strict=True):
+    for draws, power in zip(sets, sets.powers, strict=True):
         for first in range(0, len(cells), TILE[1]):
             part = slice(first, first + TILE[1])
             total[part] += power * logsumexp(cell_log_prob(draws, cells[part]), axis=(0, 1))
@@ -237,7 +233,7 @@ def _propose(
 class _Sums:
     """Sums over cells for each of n records; three columns for what `stands_for` says.
 
-    ``odds`` is (chains, n, 2), what each chain would make of the normaliser; ``counts`` is
+    ``odds`` is (chains, n, 2), what each chain would make of the normalizer; ``counts`` is
     (5, n, 3), as in `whole_support`; ``squares`` of the sample's odds and the ``largest`` of them
     are (n,); ``top`` and ``places``, the largest odds and where they are, (n, n_top).
     """
@@ -251,7 +247,7 @@ class _Sums:
 
 
 def _sum_over(
-    sets: Sequence[Draws],
+    sets: DrawSets,
     codes: NDArray[np.integer],
     truth: NDArray[np.int64],
     cells: NDArray[np.uint8],
@@ -260,8 +256,8 @@ def _sum_over(
     label: str,
 ) -> _Sums:
     """All records and some cells, among which ``truth`` says where the true ones are."""
-    n, bounds = len(codes), set_bounds(sets)
-    weights, powers = record_weights(sets, codes), set_powers(sets)
+    n, bounds = len(codes), sets.bounds
+    weights, powers = record_weights(sets, codes), sets.powers
     sums = _Sums(
         np.zeros((bounds[-1], n, 2)),
         np.zeros((5, n, 3)),
@@ -274,10 +270,10 @@ def _sum_over(
 
         def add(row: int, first: int, blocks: list[NDArray[np.float32]]) -> None:
             rows = slice(row, row + TILE[0])
-            means = chain_means(np, [w[:, rows] for w in weights], blocks)
-            odds, variance, lost = weighted_odds(np, means, bounds, powers, truth[rows] - first)
+            means = chain_means([w[:, rows] for w in weights], blocks)
+            odds, variance, lost = _weighted_odds(means, bounds, powers, truth[rows] - first)
             columns = stands_for[first : first + odds.shape[1]]
-            above, near = odds > 1, within_two_errors(odds, variance)
+            above, near = odds > 1, _within_two_errors(odds, variance)
             each = np.stack([above, above & ~near, odds == 1, near, lost]).astype(np.float32)
             sums.odds[:, rows] += means @ columns[:, :2]
             sums.counts[:, rows] += each @ columns
@@ -292,3 +288,38 @@ def _sum_over(
             list(pool.map(partial(add, first=first, blocks=blocks), range(0, n, TILE[0])))
             bar.update(len(some))
     return sums
+
+
+def _weighted_odds(
+    means: NDArray[np.float32],
+    bounds: NDArray[np.int64],
+    powers: NDArray[np.float32],
+    truth: NDArray[np.int64],
+) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_]]:
+    """Return odds against the truth, the variance of their log, and which cells are lost.
+
+    Makes the chains' means relative to those of their sets and multiplies them by the odds.
+    """
+    odds: Any = 1.0
+    variance: Any = 0.0
+    inverse: list[Any] = []
+    for (first, last), power in zip(pairwise(bounds), powers, strict=True):
+        of_set, chains = means[first:last], int(last - first)
+        mean = of_set.mean(axis=0)
+        inverse.append(np.where(mean >= TINY, 1 / np.maximum(mean, TINY), 0))
+        if len(inverse) > 1:
+            odds = odds * (mean * inverse[0])
+        of_set *= inverse[-1]
+        share = float(power) ** 2 / (chains * (chains - 1))
+        variance = variance + share * ((of_set - 1) ** 2).sum(axis=0)
+    means *= odds
+    inside = np.flatnonzero((truth >= 0) & (truth < odds.shape[1]))
+    odds[inside, truth[inside]] = 1
+    return odds, variance, inverse[0] == 0
+
+
+def _within_two_errors(
+    odds: NDArray[np.float32], variance: NDArray[np.float32]
+) -> NDArray[np.bool_]:
+    """Where log odds are within two standard errors of zero; see `whole._scan`."""
+    return (odds - 1) ** 2 <= 4 * variance * (1 + variance / 3) * odds

@@ -20,21 +20,21 @@ import yaml
 from numpy.typing import NDArray
 
 from srlib import diagnostics
+from srlib import risk as disclosure
 from srlib.data import distinct, microdata
 from srlib.dpmpm import core as dpmpm
-from srlib.risk import estimators as disclosure
+from srlib.risk.errors import jackknife
+from srlib.risk.estimators import log_likelihood
 from srlib.rng import stream
 
 PUBLISHED = Path(__file__).parents[2] / "params" / "hu_reiter_wang" / "published.yaml"
 
 
 def log_odds(
-    data: NDArray[np.float64], joined: list[NDArray[np.float64]]
+    log_ratios: list[NDArray[np.float64]],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Log odds of each candidate against the truth, and their errors from between chains."""
-    return disclosure.between_chains(
-        lambda of_data, *of_joined: sum(of_joined) - len(joined) * of_data, [data, *joined]
-    )
+    return jackknife(log_likelihood, log_ratios)
 
 
 def main(data: str = "", n_runs: str = "2", other_burn_in: str = "") -> None:
@@ -69,14 +69,14 @@ def main(data: str = "", n_runs: str = "2", other_burn_in: str = "") -> None:
                 given, levels, dpmpm.Chains(**lengths, **common),
                 rng=stream(seed, f"set {i}"), keep_allocations=True, label=f"set {i}",
             )  # fmt: skip
-            ratios, log_prob = disclosure.left_out_ratios(draws, combinations)
+            ratios, log_prob = disclosure.collapsed_log_ratios(draws, combinations)
             of_each.append(ratios)
             r_hat = np.quantile(diagnostics.r_hat(log_prob[:, ::8]), [0.5, 0.95])
             print(f"run {seed}, set {i}: R-hat of log p, median and 95 %:", r_hat.round(3))
         took = time.perf_counter() - start[0], time.process_time() - start[1]
         print(f"run {seed}: {took[0]:.0f} s, {took[1]:.0f} s of CPU", flush=True)
-        risk = disclosure.predictive_ratio(of_each[0], of_each[1:])
-        runs.append((risk, log_odds(of_each[0], of_each[1:])))
+        risk = disclosure.predictive_ratio(of_each)
+        runs.append((risk, log_odds(of_each)))
 
     pairs = []
     for (one, (odds, se)), (other, (odds_2, se_2)) in permutations(runs, 2):

@@ -1,5 +1,7 @@
 """Chains of the intruder's model that run in rounds until they agree."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -15,65 +17,79 @@ LONGER = 4
 _JUDGED = 5_000  # combinations over which R-hat is computed
 
 
-def chains(
+def agreeing_draws(
     codes: NDArray[np.integer],
     n_levels: NDArray[np.integer],
+    rounds: Chains | Sequence[Chains],
     *,
-    n_classes: int,
-    n_draws: int,
-    n_chains: int,
-    most_iterations: int,
-    rng: np.random.Generator,
     combinations: NDArray[np.integer],
+    rng: np.random.Generator,
     label: str = "DPMPM",
 ) -> Draws:
-    """Run chains of the intruder's model, longer ones until they agree or the longest have run.
+    """Sample in one round of chains after the other until the chains agree, or the last has run.
 
-    The last round has `most_iterations` iterations a chain, half of them burn-in, each round
-    before a quarter of the next, down to one iteration for each draw. R-hat is that of the log
-    probabilities of `combinations`; chains agree where it is at most `diagnostics.MAX_R_HAT` for
-    95 % of these.
+    R-hat is that of the log probabilities of `combinations`; chains agree where it is at most
+    `diagnostics.MAX_R_HAT` for 95 % of these.
 
     Parameters
     ----------
-    codes, n_levels, n_classes, n_draws, n_chains, rng, label
-        As `dpmpm.sample_posterior`.
-    most_iterations : int
-        Iterations of a chain of the last round.
+    codes, n_levels, rng, label
+        As of `dpmpm.sample_posterior`.
+    rounds : Chains or sequence of Chains
+        One round, whose chains are taken as they are, or several, each longer than the one
+        before; see `rounds`.
     combinations : (n_combinations, p) int
         See `convergence`.
 
     Returns
     -------
     Draws
-        Of the last round that ran.
+        Of the last round that ran, with their allocations.
     """
     drawn = None
-    for iterations in rounds(most_iterations, n_draws):
-        settings = Chains(
-            n_classes=n_classes, burn_in=iterations // 2, n_draws=n_draws,
-            thin=max(1, iterations // 2 // n_draws), n_chains=n_chains,
-        )  # fmt: skip
+    for chains in [rounds] if isinstance(rounds, Chains) else rounds:
         drawn = sample_posterior(
-            codes, n_levels, settings, rng=rng, keep_allocations=True,
-            label=f"{label}, {iterations:,} iterations",
+            codes, n_levels, chains, rng=rng, keep_allocations=True,
+            label=f"{label}, {chains.n_iterations:,} iterations",
         )  # fmt: skip
         if convergence({label: drawn}, combinations)["apart"].iloc[0] <= APART:
             break
-    assert drawn is not None
+    if drawn is None:
+        raise ValueError("rounds is empty; it must have one round of chains or more")
     return drawn
 
 
-def rounds(most_iterations: int, n_draws: int) -> list[int]:
-    """Iterations of a chain in each round, the last one's first of all set."""
+def rounds(
+    most_iterations: int, *, n_classes: int, n_draws: int, n_chains: int
+) -> tuple[Chains, ...]:
+    """Return rounds of chains, half of each chain burn-in, each a quarter as long as the next.
+
+    Parameters
+    ----------
+    most_iterations : int
+        Iterations of a chain of the last round; two for each draw at least.
+    n_classes, n_draws, n_chains : int
+        As of `dpmpm.Chains`, in all rounds.
+
+    Returns
+    -------
+    tuple of Chains
+        The shortest first, which has two iterations for each draw or more.
+    """
     iterations = [max(most_iterations, 2 * n_draws)]
     while iterations[0] // LONGER >= 2 * n_draws:
         iterations.insert(0, iterations[0] // LONGER)
-    return iterations
+    return tuple(
+        Chains(
+            n_classes=n_classes, burn_in=length // 2, n_draws=n_draws,
+            thin=max(1, length // 2 // n_draws), n_chains=n_chains,
+        )
+        for length in iterations
+    )  # fmt: skip
 
 
 def convergence(sets: dict[str, Draws], combinations: NDArray[np.integer]) -> pd.DataFrame:
-    """Whether chains agree on what the risks are made of, the log probabilities of combinations.
+    """Tabulate whether chains agree on the log probabilities of combinations, which make the risks.
 
     Parameters
     ----------

@@ -1,0 +1,114 @@
+"""Monte Carlo standard errors, from the differences between chains.
+
+Chains that do not mix visit different places. Errors between chains contain that; errors within
+a chain do not.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+
+def jackknife(
+    statistic: Callable[..., NDArray[np.float64]], sets: Sequence[NDArray[np.float64]]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return a function of the means of several sets of chains, and its standard error.
+
+    Parameters
+    ----------
+    statistic : callable
+        From the logarithms of the sets' means, one array a set, to an array.
+    sets : sequence of (n_chains, ...) float
+        Logarithms of each chain's mean; the sets are independent of each other.
+
+    Returns
+    -------
+    value, mcse : arrays of float64
+        The errors come from leaving out one chain at a time, of one set at a time.
+
+    Raises
+    ------
+    ValueError
+        If a set has fewer than two chains.
+    """
+    if min(len(chains) for chains in sets) < 2:
+        raise ValueError(
+            f"the sets have {[len(chains) for chains in sets]} chains; each needs two or more, "
+            "since the standard errors come from between chains"
+        )
+    means = [log_mean(chains) for chains in sets]
+    value = statistic(*means)
+    variance = np.zeros_like(value)
+    for at, chains in enumerate(sets):
+        left_out = (
+            statistic(*means[:at], mean, *means[at + 1 :]) for mean in log_means_left_out(chains)
+        )
+        variance += jackknife_variance(left_out)
+    return value, np.sqrt(variance)
+
+
+def log_mean(log_values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the logarithm of the mean over the first axis."""
+    return logsumexp(log_values, axis=0) - np.log(len(log_values))
+
+
+def log_means_left_out(log_values: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
+    """Yield `log_mean` without the first, the second, ... in time linear in their number."""
+    behind = np.logaddexp.accumulate(log_values[::-1], axis=0)[::-1]
+    last = len(log_values) - 1
+    before = log_values[0]
+    for at in range(last + 1):
+        if at == 0:
+            total = behind[1]
+        elif at == last:
+            total = before
+        else:
+            total = np.logaddexp(before, behind[at + 1])
+            before = np.logaddexp(before, log_values[at])
+        yield total - np.log(last)
+
+
+def jackknife_variance(left_out: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Return the variance of an estimate from its values with one chain left out at a time.
+
+    They are taken as they come (Welford 1962): a hundred chains' would fill memory.
+    """
+    count, mean, squares = 0, np.zeros(()), np.zeros(())
+    for count, value in enumerate(left_out, start=1):
+        apart = value - mean
+        mean = mean + apart / count
+        squares = squares + apart * (value - mean)
+    return squares * (count - 1) / count
+
+
+def infinitesimal_jackknife(
+    moves: NDArray[np.float64], bounds: NDArray[np.int64], powers: NDArray[np.float32]
+) -> NDArray[np.float64]:
+    """Return the standard error of an estimate from its derivatives by the weights of chains.
+
+    Parameters
+    ----------
+    moves : (chains of all sets, ...) float
+        Derivatives with respect to the log weight of a chain in the mean of its set, as if that
+        mean stood in the estimate to the power of one; zero on average over a set.
+    bounds : (n_sets + 1,) int
+        Where the chains of each set begin and end.
+    powers : (n_sets,) float
+        Power of each set's mean in the estimate.
+
+    Returns
+    -------
+    (...) float64
+
+    References
+    ----------
+    Jaeckel (1972), The infinitesimal jackknife.
+    """
+    variance = np.zeros(moves.shape[1:])
+    for (first, last), power in zip(pairwise(bounds), powers, strict=True):
+        chains = last - first
+        variance += power**2 * (moves[first:last] ** 2).sum(axis=0) / (chains * (chains - 1))
+    return np.sqrt(variance)

@@ -1,0 +1,371 @@
+"""The posterior disclosure risk of a table, in one call."""
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from srlib import diagnostics
+from srlib.data.codes import distinct
+from srlib.data.schema import Microdata, Schema
+from srlib.dpmpm.core import Chains, Draws, cell_log_prob
+from srlib.progress import progress as progress_bar
+from srlib.progress import silent
+from srlib.risk.agreement import APART, rounds
+from srlib.risk.estimators import collapsed_log_ratios, neighborhood_log_ratios, predictive_ratio
+from srlib.risk.partial import candidates_of, subset_log_means
+from srlib.risk.sets import DrawSets
+from srlib.risk.supports import neighborhood, subset_support
+
+# Chains that agree for a survey of 10,000 records as a rule, tried in three rounds.
+ROUNDS = rounds(16_000, n_classes=40, n_draws=500, n_chains=8)
+# Above this Pareto k, draws given the data cannot stand for draws given all other records.
+MAX_PARETO_K = 0.7
+
+_BLOCK = 1 << 24  # numbers of all chains for one block of combinations
+_COLUMNS = ("repetitions", "probability", "rank", "log_mcse", "r_hat", "pareto_k", "reliable")
+
+type Data = pd.DataFrame | Microdata
+"""A table as `posterior_risk` takes it."""
+type LogPrior = ArrayLike | Callable[[pd.DataFrame], ArrayLike]
+"""Logarithms of prior probabilities, or a function from candidates to these."""
+
+
+@dataclass(frozen=True)
+class PosteriorRisk:
+    """Risk of each combination of a table, and how far it can be trusted.
+
+    Attributes
+    ----------
+    schema : Schema
+        Variables of the table.
+    combinations : (n, n_variables) int
+        Distinct combinations of the original, coded from 0.
+    repetitions : (n,) int64
+        Records that have each.
+    probability : (n,) float64
+        Posterior probability of the true combination among its candidates.
+    rank : (n,) float64
+        Its rank, 1 for the most probable; ties share their mean rank.
+    support_size : int
+        Number of candidates, the truth among them.
+    log_mcse : (n,) float64
+        Monte Carlo standard error of the log of the probability, from between chains.
+    r_hat : (n,) float64
+        Largest R-hat of the log probability of the combination over all sets of chains.
+    pareto_k : (n,) float64
+        Pareto k of the weights that leave the record out of the draws given the data; NaN where
+        there are fewer than 30 draws.
+    apart : (n_sets,) float64
+        For the chains given the data, and for those given the data joined with each release:
+        share of the combinations whose R-hat is above `diagnostics.MAX_R_HAT`.
+    """
+
+    schema: Schema
+    combinations: NDArray[np.integer]
+    repetitions: NDArray[np.int64]
+    probability: NDArray[np.float64]
+    rank: NDArray[np.float64]
+    support_size: int
+    log_mcse: NDArray[np.float64]
+    r_hat: NDArray[np.float64]
+    pareto_k: NDArray[np.float64]
+    apart: NDArray[np.float64]
+
+    @property
+    def converged(self) -> bool:
+        """Whether all sets of chains agree for 95 % of the combinations."""
+        return bool((self.apart <= APART).all())
+
+    @property
+    def reliable(self) -> NDArray[np.bool_]:
+        """Whether R-hat and Pareto k of a combination are within their limits, (n,)."""
+        agree = self.r_hat <= diagnostics.MAX_R_HAT
+        return agree & ~(self.pareto_k > MAX_PARETO_K)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row for each combination.
+
+        Returns
+        -------
+        DataFrame
+            The variables, with their labels as values; repetitions, probability, rank, log_mcse,
+            r_hat, pareto_k and reliable.
+        """
+        frame = self.schema.decode(self.combinations)
+        return frame.assign(**{name: getattr(self, name) for name in _COLUMNS})
+
+    def summary(self) -> str:
+        """Say in words how high the risks are, and whether the chains support them."""
+        prior = 1 / self.support_size
+        above = (self.probability > 10 * prior).sum()
+        sentences = [
+            f"{len(self.combinations):,} combinations of {self.repetitions.sum():,} records, each "
+            f"among {self.support_size:,} candidates.",
+            f"The probability of the truth is {np.median(self.probability):.2g} for the median "
+            f"combination and at most {self.probability.max():.2g}; it is above {10 * prior:.2g}, "
+            f"ten times an equal share, for {above:,}.",
+            f"The truth is the most probable candidate for {(self.rank == 1).sum():,}.",
+            f"The median Monte Carlo error of a log probability is {np.median(self.log_mcse):.2g}.",
+        ]
+        share = np.mean(~self.reliable)
+        if not self.converged:
+            sentences.append(
+                f"The chains have not converged: R-hat is above {diagnostics.MAX_R_HAT} for up to "
+                f"{self.apart.max():.0%} of the combinations. Run longer chains before relying on "
+                "these numbers."
+            )
+        if share:
+            sentences.append(
+                f"{share:.1%} of the combinations are unreliable, by R-hat or by a Pareto k above "
+                f"{MAX_PARETO_K}."
+            )
+        elif self.converged:
+            sentences.append("The chains agree, and no combination is unreliable.")
+        return " ".join(sentences)
+
+
+def posterior_risk(
+    original: Data,
+    released: Data | Sequence[Data],
+    *,
+    schema: Schema | None = None,
+    unknown: Sequence[str] | None = None,
+    log_prior: LogPrior | None = None,
+    draws: DrawSets | None = None,
+    chains: Chains | Sequence[Chains] | None = None,
+    rng: np.random.Generator,
+    progress: bool = True,
+) -> PosteriorRisk:
+    """Compute the posterior probability of each true record, given the releases and all others.
+
+    The intruder knows all records but one, takes the Dirichlet process mixture of products of
+    multinomials (DPMPM) for the generator of the releases, and weighs the values that the last
+    record may have (Hu, Reiter and Wang 2014). The model is fitted to the original and to the
+    original joined with each release.
+
+    Parameters
+    ----------
+    original : DataFrame or Microdata
+        The confidential table: columns that are categorical, or texts or numbers that stand for
+        categories.
+    released : DataFrame or Microdata, or a sequence of these
+        The releases, with the same variables.
+    schema : Schema, optional
+        Variables and levels. Where not given they are those of the original if it is Microdata
+        or has categorical columns alone, else the values that occur in any of the tables.
+    unknown : sequence of str, optional
+        Variables that the intruder does not know of the record. All their combinations are then
+        candidates (equation 16). Where not given, candidates are all combinations that differ
+        from the truth in one variable (section 3.1).
+    log_prior : array_like or callable, optional
+        Log prior of the candidates up to a constant, (n_combinations, support_size) with the
+        truth first; or a function from a DataFrame of candidates, one a row with labels as
+        values, to their logs. Uniform where not given.
+    draws : DrawSets, optional
+        Draws to use instead of fitting the model.
+    chains : Chains or sequence of Chains, optional
+        Settings of the chains, or of several rounds of chains that run until they agree;
+        `ROUNDS` where not given, which takes some minutes for each release of a table of 10,000
+        records on two cores.
+    rng : numpy.random.Generator
+        Source of the chains.
+    progress : bool
+        Whether bars are drawn, where there is a terminal.
+
+    Returns
+    -------
+    PosteriorRisk
+
+    Raises
+    ------
+    ValueError
+        If the tables, `unknown`, `log_prior`, `draws` or `chains` do not fit together. This is
+        found before anything is sampled.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> rng = np.random.default_rng(1)
+    >>> def people(n):
+    ...     job, sick = rng.integers(0, 3, n), rng.integers(0, 2, n)
+    ...     return pd.DataFrame({"job": np.array(["clerk", "cook", "smith"])[job], "sick": sick})
+    >>> few = Chains(n_classes=2, burn_in=20, n_draws=50)
+    >>> risk = posterior_risk(people(50), [people(50)], chains=few, rng=rng)
+    >>> risk.support_size, len(risk.to_frame())
+    (4, 6)
+    """
+    several = [released] if isinstance(released, pd.DataFrame | Microdata) else released
+    schema, codes = _coded([original, *several], schema)
+    combinations, repetitions, _ = distinct(codes[0])
+    levels = schema.n_levels
+    schema.check_apart(_COLUMNS)
+    at = None if unknown is None else schema.positions(unknown, "unknown")
+    support = _Support(schema, combinations, at, log_prior)
+    support.log_prior_of(slice(1))
+    if draws is None:
+        settings = _checked(ROUNDS if chains is None else chains)
+    elif chains is not None:
+        raise ValueError("draws and chains are both given; chains are run where there are no draws")
+    elif not np.array_equal(draws.n_levels, levels) or len(draws.joined) != len(codes) - 1:
+        raise ValueError(
+            f"draws are of variables with levels {draws.n_levels.tolist()} and {len(draws.joined)} "
+            f"releases; the tables have {levels.tolist()} and {len(codes) - 1}"
+        )
+    with nullcontext() if progress else silent():
+        sets = draws or DrawSets.fit(codes[0], codes[1:], levels, settings, rng=rng)
+        return _estimated(sets, support, repetitions)
+
+
+def _coded(
+    tables: Sequence[Data], schema: Schema | None
+) -> tuple[Schema, list[NDArray[np.integer]]]:
+    """Return the schema of all tables, the original first, and the codes of each."""
+    if len(tables) < 2:
+        raise ValueError("released is empty; it must hold one table or more")
+    names = ["original", *(f"released, table {i}" for i in range(1, len(tables)))]
+    for name, table in zip(names, tables, strict=True):
+        if not isinstance(table, pd.DataFrame | Microdata):
+            raise ValueError(f"{name} is {table!r:.50}; it must be a DataFrame or Microdata")
+        if len(table if isinstance(table, pd.DataFrame) else table.codes) == 0:
+            raise ValueError(f"{name} has no records; it must have one or more")
+    schema = schema or _schema_of(tables)
+    codes = []
+    for name, table in zip(names, tables, strict=True):
+        if isinstance(table, Microdata):
+            if table.schema != schema:
+                raise ValueError(f"{name} has another schema than the original")
+            codes.append(table.codes)
+            continue
+        try:
+            codes.append(schema.encode(table))
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from error
+    return schema, codes
+
+
+def _schema_of(tables: Sequence[Data]) -> Schema:
+    """Return the schema of the original, or one with the values that occur in any table."""
+    original = tables[0]
+    if isinstance(original, Microdata):
+        return original.schema
+    if all(isinstance(dtype, pd.CategoricalDtype) for dtype in original.dtypes):
+        return Schema.from_frame(original)
+    frames = [table for table in tables if isinstance(table, pd.DataFrame)]
+    return Schema.infer(pd.concat([frame.astype(object) for frame in frames], ignore_index=True))
+
+
+def _checked(chains: Chains | Sequence[Chains]) -> Sequence[Chains]:
+    """Return the rounds of chains, if errors and R-hat can be computed from each."""
+    settings = [chains] if isinstance(chains, Chains) else list(chains)
+    if not settings:
+        raise ValueError("chains is empty; it must have one round of chains or more")
+    for each in settings:
+        if each.n_chains < 2 or each.n_draws < 4:
+            raise ValueError(
+                f"chains are {each.n_chains} of {each.n_draws} draws; errors and R-hat take two "
+                "chains or more, of four draws or more"
+            )
+    return settings
+
+
+@dataclass(frozen=True)
+class _Support:
+    """Candidates of each combination, the truth first, and their prior."""
+
+    schema: Schema
+    combinations: NDArray[np.integer]
+    unknown: list[int] | None
+    log_prior: LogPrior | None
+
+    def __post_init__(self) -> None:
+        if self.schema.n_levels.max() > 256:
+            raise ValueError(
+                f"a variable has {self.schema.n_levels.max()} levels; they must be 256 at most"
+            )
+        if self.unknown is not None:  # raises where there are too many candidates
+            candidates_of(self.combinations[:1], self.unknown, self.schema.n_levels, True)
+        if self.log_prior is not None and not callable(self.log_prior):
+            shape, wanted = np.shape(self.log_prior), (len(self.combinations), self.size)
+            if shape != wanted:
+                raise ValueError(
+                    f"log_prior has shape {shape}; it must be {wanted}, combinations by candidates"
+                )
+
+    @property
+    def size(self) -> int:
+        """Number of candidates of each combination."""
+        levels = self.schema.n_levels
+        if self.unknown is None:
+            return 1 + int((levels - 1).sum())
+        return int(np.prod(levels[self.unknown]))
+
+    def log_prior_of(self, some: slice) -> ArrayLike:
+        """Return the log prior of the candidates of some combinations."""
+        if self.log_prior is None:
+            return 0.0
+        if not callable(self.log_prior):
+            return np.asarray(self.log_prior, dtype=float)[some]
+        codes, levels = self.combinations[some], self.schema.n_levels
+        if self.unknown is None:
+            candidates = neighborhood(codes, levels)
+        else:
+            candidates = np.stack([subset_support(x, self.unknown, levels) for x in codes])
+        frame = self.schema.decode(candidates.reshape(-1, len(levels)))
+        values = np.asarray(self.log_prior(frame), dtype=float)
+        if values.shape != (len(frame),) or np.isnan(values).any():
+            raise ValueError(
+                f"log_prior returns shape {values.shape} for {len(frame)} candidates; it must be a "
+                "number for each, and none missing"
+            )
+        return values.reshape(len(codes), self.size)
+
+    def log_ratios(
+        self, draws: Draws, some: slice
+    ) -> tuple[NDArray[np.float64], NDArray[np.floating]]:
+        """Return ratios as `predictive_ratio` takes them, and log probabilities for Pareto k."""
+        codes = self.combinations[some]
+        if self.unknown is not None:
+            ratios = subset_log_means(draws, codes, self.unknown)
+        elif draws.allocations is not None:
+            return collapsed_log_ratios(draws, codes)
+        else:
+            ratios = neighborhood_log_ratios(draws, codes)[0]
+        return ratios, cell_log_prob(draws, codes)
+
+
+def _estimated(sets: DrawSets, support: _Support, repetitions: NDArray[np.int64]) -> PosteriorRisk:
+    """Return the risks, block of combinations by block of combinations."""
+    n = len(support.combinations)
+    step = max(1, _BLOCK // (support.size * int(sets.bounds[-1])))
+    r_hat = np.empty((len(sets.joined) + 1, n))
+    values: dict[str, list[NDArray]] = {"probability": [], "rank": [], "log_mcse": []}
+    pareto_k = []
+    with progress_bar(n, "risks") as bar:
+        for first in range(0, n, step):
+            some = slice(first, first + step)
+            codes = support.combinations[some]
+            log_ratios, log_prob = zip(
+                *(support.log_ratios(draws, some) for draws in sets), strict=True
+            )
+            risk = predictive_ratio(log_ratios, support.log_prior_of(some))
+            values["probability"].append(risk.probability)
+            values["rank"].append(risk.rank)
+            values["log_mcse"].append(risk.log_mcse[:, 0])
+            pareto_k.append(diagnostics.pareto_k(-log_prob[0].reshape(-1, len(codes)).T))
+            for row, draws in zip(r_hat, sets, strict=True):
+                row[some] = diagnostics.r_hat(cell_log_prob(draws, codes))
+            bar.update(len(codes))
+    return PosteriorRisk(
+        schema=support.schema,
+        combinations=support.combinations,
+        repetitions=repetitions,
+        support_size=support.size,
+        r_hat=r_hat.max(axis=0),
+        pareto_k=np.concatenate(pareto_k),
+        apart=np.mean(~(r_hat <= diagnostics.MAX_R_HAT), axis=1),
+        **{name: np.concatenate(blocks) for name, blocks in values.items()},
+    )
