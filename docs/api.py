@@ -45,7 +45,7 @@ def page(subject: str) -> str:
         if names or not parts:
             parts += [heading(module.__name__, "-" if parts else "=")]
             parts += [f".. automodule:: {module.__name__}\n   :no-members:\n"]
-            parts += [table(module, names)] if names else []
+            parts += [table(names)] if names else []
             parts += [entry(module, name) for name in names]
     return "\n".join(parts)
 
@@ -92,7 +92,7 @@ def public(module: ModuleType) -> list[str]:
     return [
         name
         for name, value in vars(module).items()
-        if callable(value) and hasattr(value, "__qualname__")
+        if inspect.isroutine(value) or inspect.isclass(value) or hasattr(value, "py_func")
         if (
             name in named
             if named is not None
@@ -101,9 +101,9 @@ def public(module: ModuleType) -> list[str]:
     ]
 
 
-def table(module: ModuleType, names: list[str]) -> str:
+def table(names: list[str]) -> str:
     """Return the table of names with the first lines of their docstrings."""
-    lines = "".join(f"   {module.__name__}.{name}\n" for name in names)
+    lines = "".join(f"   {name}\n" for name in names)
     return f".. autosummary::\n   :nosignatures:\n\n{lines}"
 
 
