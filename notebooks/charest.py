@@ -230,7 +230,10 @@ show(outputs.table("dirichlet_condition", grid))
 defined = {name: methods[name, "as defined"] for name in scores}
 drawn = pd.DataFrame({"score": scores.keys()})
 for method in ("inverse", "gumbel", "rejection"):
-    draws = (mechanism.sample(m, x, 20_000, stream(seed, method), method) for m in defined.values())
+    draws = (
+        mechanism.sample(m, x, 20_000, rng=stream(seed, method), method=method)
+        for m in defined.values()
+    )
     drawn[method] = [draw.mean() for draw in draws]
 probability = np.exp([m.row(x) for m in defined.values()])
 drawn["exact"] = probability @ counts
@@ -284,7 +287,7 @@ show(outputs.table("permute_and_flip", compared), digits=4)
 
 
 # %%
-bounds = {name: [audit.lower_bounds(table, size, 10, stream(seed, f"audit {name} {size}"))
+bounds = {name: [audit.lower_bounds(table, size, 10, rng=stream(seed, f"audit {name} {size}"))
                  for size in audit_sizes] for name, table in at_half.items()}  # fmt: skip
 seen = pd.DataFrame(bounds, pd.Index(audit_sizes, name="releases")).map(np.mean)
 errors = pd.DataFrame(bounds).map(lambda b: b.std(ddof=1) / np.sqrt(10))
@@ -435,7 +438,7 @@ def dirichlet(size: int, rng: np.random.Generator) -> np.ndarray:
 
 def log_linear(size: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Score from draws of a log-linear model's prior, common to all data sets, and its error."""
-    return contingency.score_by_prior(contingency.log_linear_draws((2, 2), size, rng), small)
+    return contingency.score_by_prior(contingency.log_linear_draws((2, 2), size, rng=rng), small)
 
 
 # %%

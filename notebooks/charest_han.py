@@ -260,7 +260,7 @@ outputs.figure("figure_2", charts.lines(middle, *titles, log_x=True, log_y=True,
 # rule, and two others, with four times the paper's replicates, so that the larger error is the paper's:
 
 # %%
-three = paper.table_3(4 * replicates, stream(seed, "table 3"))
+three = paper.table_3(4 * replicates, rng=stream(seed, "table 3"))
 outputs.table("table_3", three)
 biases = three.pivot(index=["draws", "bins"], columns="smoothing", values="relative_bias_percent")
 shown = biases.rename(columns="bias (%), {}".format).rename_axis(columns=None).reset_index()
@@ -299,7 +299,7 @@ show(
 # $n = 100$, one data set in the paper, `datasets` of our own here; 0.01 added.
 
 # %%
-four = paper.table_4(datasets, max(2, replicates // 10), stream(seed, "table 4"))
+four = paper.table_4(datasets, max(2, replicates // 10), rng=stream(seed, "table 4"))
 outputs.table("table_4", four)
 shown = four[four["bins"].isin([5, 50, 250])].sort_values(["bins", "draws"])
 show(shown[["bins", "draws", "relative_bias_percent", "bias_sd", "imprecision"]].head(12), digits=3)
@@ -321,7 +321,9 @@ outputs.figure("figure_4", figure_4)
 # rounded $\epsilon$ of Table 2)?
 
 # %%
-rounded = paper.table_3(4 * replicates, stream(seed, "table 3, rounded"), paper.ROUNDED_ALPHA)
+rounded = paper.table_3(
+    4 * replicates, rng=stream(seed, "table 3, rounded"), alpha=paper.ROUNDED_ALPHA
+)
 readings = {
     "as stated": (three, four),
     "with the conventions found": (rounded, four, True, True),
@@ -383,7 +385,7 @@ samples = [one_sample(i) for i in range(6)]
 # %% tags=["monte-carlo"]
 def refits(b: int) -> np.ndarray:
     """Fifty estimates, each from 10,000 draws for each of a hundred records."""
-    counts = edp.simulate_counts(post, others, b, 10_000, 50, stream(seed, f"refits {b}"))
+    counts = edp.simulate_counts(post, others, b, 10_000, 50, rng=stream(seed, f"refits {b}"))
     return edp.estimate_from_counts(counts)
 
 

@@ -68,8 +68,8 @@ def test_neighbors_of_the_normal_model_by_refitting() -> None:
 @pytest.fixture(scope="module")
 def estimated() -> dict[str, tuple[pd.DataFrame, pd.DataFrame, bool, bool]]:
     rng = np.random.default_rng(2)
-    stated, four = paper.table_3(400, rng), paper.table_4(10, 8, rng)
-    found = paper.table_3(400, rng, paper.ROUNDED_ALPHA)
+    stated, four = paper.table_3(400, rng=rng), paper.table_4(10, 8, rng=rng)
+    found = paper.table_3(400, rng=rng, alpha=paper.ROUNDED_ALPHA)
     return {"stated": (stated, four, False, False), "found": (found, four, True, True)}
 
 

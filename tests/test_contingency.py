@@ -63,7 +63,7 @@ def test_predictive_from_dirichlet_draws_is_the_dirichlet_multinomial() -> None:
 
 def test_log_linear_prior() -> None:
     rng = np.random.default_rng(3)
-    cells = contingency.log_linear_draws((2, 3), 50_000, rng, sd=0.7)
+    cells = contingency.log_linear_draws((2, 3), 50_000, rng=rng, sd=0.7)
     assert cells.shape == (50_000, 6)
     np.testing.assert_allclose(np.exp(cells).sum(axis=1), 1)
     # Level 0 of both is the reference: log p(1, 2) - log p(0, 0) has three effects.
@@ -179,7 +179,7 @@ ONE: dict = {"n_draws": 1, "thin": 1, "n_chains": 1}
         (lambda c, r: contingency.metropolis(c, -1, 5, **ONE, rng=r), "rate is -1"),
         (lambda c, r: contingency.metropolis(c, 1, 0, **ONE, rng=r), "n is 0"),
         (lambda c, r: contingency.metropolis(c - np.inf, 1, 5, **ONE, rng=r), "not finite"),
-        (lambda c, r: contingency.log_linear_draws((2, 2), 0, r), "n_draws is 0"),
+        (lambda c, r: contingency.log_linear_draws((2, 2), 0, rng=r), "n_draws is 0"),
     ],
 )
 def test_bad_input(call: Callable[..., object], message: str) -> None:

@@ -73,14 +73,22 @@ def test_where_the_density_ratio_is_bounded_it_is_the_limit() -> None:
     found = [edp.exact(here, [there], bins).value for bins in (10, 100, 1000)]
     assert found == sorted(found)
     assert found[-1] < limit < found[-1] + 0.01
-    assert here.sf(0.3) + here.cdf(0.3) == 1
+    assert here.sf(0.3) + here.cdf(0.3) == pytest.approx(1)
     assert here.isf(0.3) == pytest.approx(here.ppf(0.7))
+    assert here.pdf([0.1, 0.9]).tolist() == [0, 0]
+
+
+def test_the_upper_tail_of_a_truncated_distribution_keeps_its_digits() -> None:
+    share = 1e-20
+    tail = edp.Truncated(stats.norm(), 0.0, np.inf)
+    assert tail.isf(share) == pytest.approx(stats.norm.isf(share / 2))
+    assert tail.sf(tail.isf(share)) == pytest.approx(share)
 
 
 def test_simulated_counts_have_the_distribution_of_counted_draws() -> None:
     """Mean and spread of the estimate, by both routes."""
     rng, post, others = np.random.default_rng(5), beta(0, 5), [beta(1, 5), beta(0, 4)]
-    quick = edp.simulate_counts(post, others, 5, 200, 4_000, rng)
+    quick = edp.simulate_counts(post, others, 5, 200, 4_000, rng=rng)
     assert (quick.sum(axis=-1) == 200).all()
     plain = np.empty_like(quick)
     for replicate in range(len(plain)):
@@ -234,7 +242,7 @@ TREE = {"posterior": {"mu": GOOD}, "log_likelihood": {"y": WEIGHTS}}
             "name one of them",
         ),
         (lambda: edp.exact(stats.norm(), [], 5), "neighbors is empty"),
-        (lambda: edp.simulate_counts(stats.norm(), [], 3, 10, 1, RNG), "multiple of bins = 3"),
+        (lambda: edp.simulate_counts(stats.norm(), [], 3, 10, 1, rng=RNG), "multiple of bins = 3"),
         (lambda: edp.estimate_from_counts(np.ones((1, 1, 2), int), 0.0), "smoothing is 0.0"),
     ],
 )

@@ -296,6 +296,27 @@ def test_calibration() -> None:
         mechanism.calibrate(lambda a: mechanism.beta_binomial(5, 7, a), 1.5, 10, 20)
 
 
+@settings(max_examples=60)
+@given(st.integers(1, 9), st.integers(1, 9), st.floats(0.02, 20), st.sampled_from([1, -1]))
+def test_a_calibrated_family_spends_the_budget_and_no_more(
+    n: int, n_s: int, epsilon: float, power: int
+) -> None:
+    def family(parameter: float) -> Mechanism:  # falls or rises with its parameter
+        return mechanism.beta_binomial(n, n_s, parameter**power)
+
+    found = mechanism.calibrate(family, epsilon, 1e-10, 1e10)
+    spent = mechanism.exact_epsilon(family(found)).value
+    assert epsilon * (1 - 1e-9) <= spent <= epsilon
+
+
+@settings(max_examples=60)
+@given(random_tables(), st.floats(0.01, 0.5))
+def test_an_epsilon_for_a_delta_keeps_the_delta(p: NDArray, target: float) -> None:
+    table = from_probability(p)
+    epsilon = mechanism.epsilon_for_delta(table, target)
+    assert (mechanism.delta(table, epsilon) <= target) == np.isfinite(epsilon)
+
+
 def test_expected_increase_against_plain_loops() -> None:
     n, alpha, p0, w = 12, 0.8, 0.1, 0.3
     table = mechanism.bernoulli_plugin(n, n, alpha)
@@ -363,12 +384,15 @@ def test_unused_budget() -> None:
 @pytest.mark.parametrize("method", ["inverse", "gumbel"])
 def test_sampling(method: str) -> None:
     table = mechanism.bernoulli_plugin(6, 5, 0.9)
-    drawn = mechanism.sample(table, 2, 20_000, np.random.default_rng(1), method)
+    drawn = mechanism.sample(table, 2, 20_000, rng=np.random.default_rng(1), method=method)
     expected = 20_000 * np.exp(table.row(2))
     observed = np.bincount(drawn, minlength=6)
     assert ((observed - expected) ** 2 / expected).sum() < chi2.isf(1e-5, 5)
     impossible = from_probability(np.array([[0.5, 0.5, 0.0], [0.2, 0.3, 0.5]]))
-    assert mechanism.sample(impossible, 0, 1_000, np.random.default_rng(1), method).max() == 1
+    assert (
+        mechanism.sample(impossible, 0, 1_000, rng=np.random.default_rng(1), method=method).max()
+        == 1
+    )
 
 
 # -------------------------------------------------------------------------------- bad input
@@ -414,7 +438,7 @@ PAIR = [[0, 1]]
         (lambda: mechanism.compositions(100, 9), "are enumerated"),
         (
             lambda: mechanism.sample(
-                Mechanism.from_table(ROWS, PAIR), 0, 1, np.random.default_rng(0), "magic"
+                Mechanism.from_table(ROWS, PAIR), 0, 1, rng=np.random.default_rng(0), method="magic"
             ),
             "method is 'magic'",
         ),

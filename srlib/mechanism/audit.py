@@ -6,10 +6,10 @@ epsilon.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.stats import beta
+from numpy.typing import ArrayLike, NDArray
 
 from srlib import checks
 from srlib.mechanism.core import Mechanism, sample
@@ -35,22 +35,28 @@ class LowerBound:
     confidence: float
 
 
-def clopper_pearson(count: int, size: int, confidence: float) -> tuple[float, float]:
+def clopper_pearson(count: ArrayLike, size: int, confidence: float) -> tuple[Any, Any]:
     """One-sided lower and upper confidence limits of a probability, each at the confidence given.
 
     Parameters
     ----------
-    count, size : int
-        Times that the event occurred, and trials, 0 <= count <= size, size 1 or more.
+    count : int, or array of int
+        Times that the event occurred, 0 to `size`.
+    size : int
+        Trials, 1 or more.
     confidence : float
         In (0, 1).
+
+    Returns
+    -------
+    low, high : float, or arrays of float64
     """
-    if not 0 <= count <= size or size < 1:
-        raise ValueError(f"count is {count} and size is {size}; it must hold 0 <= count <= size")
+    from statsmodels.stats.proportion import proportion_confint
+
+    checks.at_least(1, size=size)
+    checks.within(0, size, count=count)
     checks.inner_probability(confidence=confidence)
-    low = beta.ppf(1 - confidence, count, size - count + 1) if count else 0.0
-    high = beta.ppf(confidence, count + 1, size - count) if count < size else 1.0
-    return float(low), float(high)
+    return proportion_confint(count, size, alpha=2 * (1 - confidence), method="beta")
 
 
 def epsilon_lower_bound(
@@ -59,7 +65,7 @@ def epsilon_lower_bound(
     n_outputs: int,
     confidence: float = 0.95,
 ) -> LowerBound:
-    """What two samples of releases prove about epsilon.
+    """Bound epsilon from below by two samples of releases.
 
     One half of each sample chooses the event: among the sets of the outputs with the largest
     estimated ratios, in both directions, the one with the largest bound. The other half gives
@@ -99,21 +105,22 @@ def epsilon_lower_bound(
         a, b = (halves[1][0], halves[0][0]) if flip else (halves[0][0], halves[1][0])
         order = np.argsort(-(np.log(a + 0.5) - np.log(b + 0.5)), kind="stable")
         upto_a, upto_b = np.cumsum(a[order]), np.cumsum(b[order])
-        low = beta.ppf(1 - each, np.maximum(upto_a, 1), a.sum() - np.maximum(upto_a, 1) + 1)
-        high = beta.ppf(each, upto_b + 1, np.maximum(b.sum() - upto_b, 1e-9))
-        bound = np.where(upto_a > 0, np.log(low) - np.log(high), -np.inf)
+        low, _ = clopper_pearson(upto_a, int(a.sum()), each)
+        _, high = clopper_pearson(upto_b, int(b.sum()), each)
+        with np.errstate(divide="ignore"):
+            bound = np.log(low) - np.log(high)
         if bound.max() > best:
             best, swap = float(bound.max()), flip
             event = np.isin(np.arange(n_outputs), order[: int(bound.argmax()) + 1])
     a, b = (halves[1][1], halves[0][1]) if swap else (halves[0][1], halves[1][1])
-    low_a, _ = clopper_pearson(int(a[event].sum()), int(a.sum()), each)
-    _, high_b = clopper_pearson(int(b[event].sum()), int(b.sum()), each)
+    low_a, _ = clopper_pearson(a[event].sum(), int(a.sum()), each)
+    _, high_b = clopper_pearson(b[event].sum(), int(b.sum()), each)
     value = max(0.0, float(np.log(low_a / high_b))) if low_a > 0 else 0.0
     return LowerBound(value, event, confidence)
 
 
 def lower_bounds(
-    mechanism: Mechanism, size: int, n_audits: int, rng: np.random.Generator
+    mechanism: Mechanism, size: int, n_audits: int, *, rng: np.random.Generator
 ) -> NDArray[np.float64]:
     """Lower bounds of independent audits, for an auditor who is told the worst pair of data sets.
 
@@ -136,6 +143,6 @@ def lower_bounds(
     worst = exact_epsilon(mechanism).pair
     bounds = []
     for _ in range(n_audits):
-        first, second = (sample(mechanism, row, size, rng) for row in worst)
+        first, second = (sample(mechanism, row, size, rng=rng) for row in worst)
         bounds.append(epsilon_lower_bound(first, second, mechanism.n_outputs).value)
     return np.array(bounds)

@@ -127,7 +127,7 @@ def log_predictive(
 
 @one_blas_thread
 def log_linear_draws(
-    shape: Sequence[int], n_draws: int, rng: np.random.Generator, sd: float = 1.0
+    shape: Sequence[int], n_draws: int, *, rng: np.random.Generator, sd: float = 1.0
 ) -> NDArray[np.float64]:
     """Cell probabilities from the prior of a log-linear model with main and pairwise effects.
 
@@ -352,7 +352,7 @@ def walk_matrix(log_weights: NDArray[np.float64], tables: Tables) -> NDArray[np.
     log_weights : (..., n_tables) float
         Log of the target, up to a constant.
     tables : (n_tables, K) int
-        All tables of n records, as `synthesizers.compositions` lists them.
+        All tables of n records, as `families.compositions` lists them.
 
     Returns
     -------

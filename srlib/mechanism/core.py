@@ -224,6 +224,7 @@ def sample(
     mechanism: Mechanism,
     row: int,
     size: int,
+    *,
     rng: np.random.Generator,
     method: str = "inverse",
 ) -> NDArray[np.int64]:

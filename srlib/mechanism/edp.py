@@ -18,18 +18,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
 from srlib import checks, diagnostics
-from srlib.mechanism.core import Mechanism
-from srlib.mechanism.privacy import conditional_epsilon, exact_epsilon
+from srlib.mechanism.core import Mechanism, log_difference
+from srlib.mechanism.privacy import conditional_epsilon
 
 RAW, SMOOTHED, REFIT = "raw", "Pareto-smoothed", "refit needed"
 BLOCK_ENTRIES = 1 << 23
 LOW_K, HIGH_K = 0.5, 0.7
 ENOUGH = 25
-
-
-def _bins(bins: int, most: float = np.inf) -> None:
-    if not 2 <= bins <= most:
-        raise ValueError(f"bins is {bins}; it must be 2 or more, and at most the draws ({most:g})")
 
 
 @dataclass(frozen=True)
@@ -73,9 +68,10 @@ def from_bins(log_prob: NDArray[np.float64]) -> EDP:
     log_prob : (1 + n_neighbors, n_bins) float
         As of `mechanism_of_bins`.
     """
-    mechanism = mechanism_of_bins(log_prob)
-    found, by_row = exact_epsilon(mechanism), conditional_epsilon(mechanism)
-    return EDP(by_row[0], max(found.pair) - 1, int(found.output), by_row[1:])  # type: ignore[call-overload]
+    by_neighbor = conditional_epsilon(mechanism_of_bins(log_prob))[1:]
+    neighbor = int(by_neighbor.argmax())
+    log_ratio = log_difference(log_prob[0], log_prob[1 + neighbor])
+    return EDP(by_neighbor[neighbor], neighbor, int(np.abs(log_ratio).argmax()), by_neighbor)
 
 
 # ------------------------------------------------------------------------------ known posteriors
@@ -91,7 +87,7 @@ def equal_bins(posterior: Any, bins: int) -> NDArray[np.float64]:
     bins : int
         2 or more.
     """
-    _bins(bins)
+    checks.at_least(2, bins=bins)
     share = np.arange(1, bins) / bins
     # From the nearer end: an upper quantile near 1 would lose its digits.
     return np.where(share < 0.5, posterior.ppf(share), posterior.isf(1 - share))
@@ -167,18 +163,15 @@ class Truncated:
     low: float
     high: float
 
-    def _share(self, x: ArrayLike) -> NDArray[np.float64]:
-        ends = self.whole.cdf([self.low, self.high])
-        inside = np.clip(x, self.low, self.high)
-        return (self.whole.cdf(inside) - ends[0]) / (ends[1] - ends[0])
-
     def cdf(self, x: ArrayLike) -> NDArray[np.float64]:
         """Distribution function."""
-        return self._share(x)
+        first, last = self.whole.cdf([self.low, self.high])
+        return (self.whole.cdf(np.clip(x, self.low, self.high)) - first) / (last - first)
 
     def sf(self, x: ArrayLike) -> NDArray[np.float64]:
-        """Survival function."""
-        return 1 - self._share(x)
+        """Survival function, from that of the whole: the upper tail keeps its digits."""
+        first, last = self.whole.sf([self.low, self.high])
+        return (self.whole.sf(np.clip(x, self.low, self.high)) - last) / (first - last)
 
     def ppf(self, share: ArrayLike) -> NDArray[np.float64]:
         """Quantiles."""
@@ -187,12 +180,14 @@ class Truncated:
 
     def isf(self, share: ArrayLike) -> NDArray[np.float64]:
         """Quantiles from above."""
-        return self.ppf(1 - np.asarray(share))
+        first, last = self.whole.sf([self.low, self.high])
+        return self.whole.isf(last + np.asarray(share) * (first - last))
 
     def pdf(self, x: ArrayLike) -> NDArray[np.float64]:
-        """Density."""
+        """Density, zero outside the interval."""
         first, last = self.whole.cdf([self.low, self.high])
-        return self.whole.pdf(x) / (last - first)
+        inside = (np.asarray(x) >= self.low) & (np.asarray(x) <= self.high)
+        return np.where(inside, self.whole.pdf(x) / (last - first), 0.0)
 
 
 # ----------------------------------------------------------------- the estimate from fresh draws
@@ -234,6 +229,7 @@ def simulate_counts(
     bins: int,
     draws: int,
     size: int,
+    *,
     rng: np.random.Generator,
 ) -> NDArray[np.int64]:
     """Counts that the paper's procedure sees, without drawing from any posterior.
@@ -259,7 +255,7 @@ def simulate_counts(
     -------
     (size, n_neighbors, bins) int64
     """
-    _bins(bins, draws)
+    checks.within(2, draws, bins=bins)
     if draws % bins:
         raise ValueError(f"draws is {draws}; it must be a multiple of bins = {bins}")
     spacing = np.full(bins, float(draws // bins))
@@ -369,7 +365,7 @@ def from_draws(
         raise ValueError("theta must be (n_chains, n_draws) and finite")
     if np.ptp(values) == 0:
         raise ValueError(f"theta is constant, {values[0]}; nothing can be told from its bins")
-    _bins(bins, len(values))
+    checks.within(2, len(values), bins=bins)
     total, block = _as_blocks(log_weights, len(values), n_neighbors)
     order = np.argsort(values, kind="stable")
     starts = np.round(np.linspace(0, len(values), bins + 1)[:-1]).astype(np.int64)

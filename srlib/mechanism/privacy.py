@@ -112,14 +112,17 @@ def delta(mechanism: Mechanism, epsilon: float) -> float:
     mechanism : Mechanism
         The table.
     epsilon : float
-        0 or more.
+        0 or more; at infinity only outputs count that are impossible from a neighbor.
     """
     checks.at_least(0, epsilon=epsilon)
     total = np.zeros((2, len(mechanism.neighbors)))
     for chosen, _, a, b in _pair_blocks(mechanism):
         for side, (log_p, log_q) in enumerate(((a, b), (b, a))):
             # p - exp(epsilon) q = p (1 - exp(epsilon + log q - log p))
-            excess = -np.expm1(np.minimum(epsilon - log_difference(log_p, log_q), 0.0))
+            difference = log_difference(log_p, log_q)
+            with np.errstate(invalid="ignore"):
+                excess = -np.expm1(np.minimum(epsilon - difference, 0.0))
+            excess[np.isposinf(difference)] = 1.0  # no epsilon covers the impossible
             total[side, chosen] += (np.exp(log_p) * excess).sum(axis=1)
     return float(total.max(initial=0.0))
 
@@ -144,12 +147,43 @@ def epsilon_for_delta(mechanism: Mechanism, target: float) -> float:
         return exact_epsilon(mechanism).value
     if delta(mechanism, 0.0) <= target:
         return 0.0
+
+    def excess(epsilon: float) -> float:
+        return delta(mechanism, epsilon) - target
+
     high = 1.0
-    while delta(mechanism, high) > target:
+    while excess(high) > 0:
         high *= 2.0
         if high > 1e6:
             return float("inf")
-    return float(brentq(lambda e: delta(mechanism, e) - target, 0.0, high, xtol=1e-12))
+    return on_the_safe_side(float(brentq(excess, 0.0, high, xtol=1e-12)), high, excess)
+
+
+def on_the_safe_side(root: float, safe: float, excess: Callable[[float], float]) -> float:
+    """Step from a root towards a value known to be safe until nothing exceeds its limit.
+
+    A root finder stops on either side of the root, by rounding. The steps begin with the spacing
+    of doubles, so that what is given away is of the order of the root finder's error.
+
+    Parameters
+    ----------
+    root : float
+        Where the excess is zero, up to rounding.
+    safe : float
+        A value without excess.
+    excess : callable
+        Positive where the limit is exceeded.
+
+    Returns
+    -------
+    float
+        Between the two; its excess is not positive.
+    """
+    value, step = root, np.spacing(root)
+    while value != safe and excess(value) > 0:
+        value = min(root + step, safe) if root < safe else max(root - step, safe)
+        step *= 4
+    return float(value)
 
 
 def renyi_divergence(mechanism: Mechanism, order: float) -> float:
@@ -179,7 +213,7 @@ def renyi_divergence(mechanism: Mechanism, order: float) -> float:
 def calibrate(
     family: Callable[[float], Mechanism], epsilon: float, low: float, high: float
 ) -> float:
-    """Parameter of the member of a family whose exact epsilon is the target.
+    """Parameter of the member of a family that spends a budget and no more.
 
     Parameters
     ----------
@@ -193,7 +227,8 @@ def calibrate(
     Returns
     -------
     float
-        The parameter, to a relative 1e-12.
+        The parameter at which the exact epsilon is the target, to a relative 1e-12 or so, on the
+        side where the exact epsilon does not exceed it.
 
     Raises
     ------
@@ -203,17 +238,22 @@ def calibrate(
     checks.positive(epsilon=epsilon)
     checks.positive_range(low, high)
 
-    def excess(log_parameter: float) -> float:
-        return exact_epsilon(family(float(np.exp(log_parameter)))).value - epsilon
+    def excess(parameter: float) -> float:
+        return exact_epsilon(family(parameter)).value - epsilon
 
-    ends = excess(np.log(low)), excess(np.log(high))
+    def of_log(log_parameter: float) -> float:
+        return excess(float(np.exp(log_parameter)))
+
+    bounds = np.log(low), np.log(high)
+    ends = of_log(bounds[0]), of_log(bounds[1])
     if ends[0] * ends[1] > 0:
         reached = sorted(end + epsilon for end in ends)
         raise ValueError(
             f"epsilon is {epsilon}; between low and high the family reaches {reached[0]:.6g} to "
             f"{reached[1]:.6g}"
         )
-    return float(np.exp(brentq(excess, np.log(low), np.log(high), xtol=1e-12, rtol=1e-14)))
+    root = float(np.exp(brentq(of_log, *bounds, xtol=1e-12, rtol=1e-14)))
+    return on_the_safe_side(root, float(np.exp(bounds[0 if ends[0] <= 0 else 1])), excess)
 
 
 def unused_budget(mechanism: Mechanism, bound: float) -> float:

@@ -10,7 +10,7 @@ from scipy.special import logsumexp
 
 from srlib import checks
 from srlib.mechanism.core import Mechanism
-from srlib.mechanism.privacy import exact_epsilon
+from srlib.mechanism.privacy import exact_epsilon, on_the_safe_side
 
 CONVENTIONS = {"definition": 2.0, "without 2": 1.0}
 
@@ -155,7 +155,7 @@ def exact_rate(
     *,
     base_measure: ArrayLike | None = None,
 ) -> float:
-    """The rate for which the exact epsilon of `gibbs` is the one given.
+    """The rate for which the exact epsilon of `gibbs` is the one given, and never above it.
 
     At the exponential mechanism's rate, epsilon / (2 sensitivity), the budget is never exceeded;
     from there on the rate is raised until the exact epsilon reaches it. Log probabilities of
@@ -179,15 +179,22 @@ def exact_rate(
     log_base = 0.0 if base_measure is None else np.log(np.asarray(base_measure, dtype=float))
     ends = np.array([[d.min(), d.max()] for a, b in pairs for d in (table[a] - table[b],)])
 
-    def excess(rate: float) -> float:
+    def estimated_excess(rate: float) -> float:
         log_total = logsumexp(rate * table + log_base, axis=1)
         of_total = log_total[pairs[:, 0]] - log_total[pairs[:, 1]]
         return float(np.abs(rate * ends - of_total[:, None]).max()) - epsilon
 
-    low = epsilon / (2 * np.abs(ends).max())
+    def excess(rate: float) -> float:
+        made = gibbs(score, rate, pairs, base_measure=base_measure)
+        return exact_epsilon(made).value - epsilon
+
+    low = float(epsilon / (2 * np.abs(ends).max()))
+    if estimated_excess(low) >= 0:  # what the exponential mechanism promises is attained
+        return on_the_safe_side(low, 0.0, excess)
     for _ in range(40):
-        if excess(2 * low) >= 0:
-            return float(brentq(excess, low, 2 * low, xtol=1e-13 * low, rtol=1e-13))
+        if estimated_excess(2 * low) >= 0:
+            root = float(brentq(estimated_excess, low, 2 * low, xtol=1e-13 * low, rtol=1e-13))
+            return on_the_safe_side(root, 0.0, excess)
         low *= 2
     raise ValueError(f"epsilon is {epsilon}; the score cannot be made to spend it")
 

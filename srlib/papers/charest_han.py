@@ -72,6 +72,7 @@ def bias_and_imprecision(
     draws: int,
     smoothings: Iterable[float | str],
     size: int,
+    *,
     rng: np.random.Generator,
 ) -> list[dict[str, Any]]:
     """One cell of Tables 3 and 4 under each treatment of empty bins, from the same replicates.
@@ -95,7 +96,7 @@ def bias_and_imprecision(
     """
     true = edp.exact(posterior, neighbors, bins).value
     counts, same = (
-        edp.simulate_counts(posterior, others, bins, draws, size, rng)
+        edp.simulate_counts(posterior, others, bins, draws, size, rng=rng)
         for others in (neighbors, [posterior])
     )
 
@@ -156,7 +157,7 @@ def exact_answers() -> dict[str, float]:
     }
 
 
-def table_3(size: int, rng: np.random.Generator, alpha: float = 0.5) -> pd.DataFrame:
+def table_3(size: int, *, rng: np.random.Generator, alpha: float = 0.5) -> pd.DataFrame:
     """Bias and imprecision for the beta-binomial model, n = 5 and x = 0, with changed neighbors.
 
     Parameters
@@ -180,11 +181,13 @@ def table_3(size: int, rng: np.random.Generator, alpha: float = 0.5) -> pd.DataF
         {"bins": bins, "draws": draws, "replicates": size} | cell
         for draws in SMOOTHING
         for bins in BINS
-        for cell in bias_and_imprecision(here, there, bins, draws, SMOOTHING.values(), size, rng)
+        for cell in bias_and_imprecision(
+            here, there, bins, draws, SMOOTHING.values(), size, rng=rng
+        )
     )
 
 
-def table_4(datasets: int, size: int, rng: np.random.Generator) -> pd.DataFrame:
+def table_4(datasets: int, size: int, *, rng: np.random.Generator) -> pd.DataFrame:
     """Bias and imprecision for the normal model, n = 100, averaged over data sets.
 
     Parameters
@@ -209,7 +212,7 @@ def table_4(datasets: int, size: int, rng: np.random.Generator) -> pd.DataFrame:
                 cell
                 for y in data
                 for cell in bias_and_imprecision(
-                    normal_posterior(y), normal_neighbors(y), bins, draws, [0.01], size, rng
+                    normal_posterior(y), normal_neighbors(y), bins, draws, [0.01], size, rng=rng
                 )
             ]
             bias = [cell["relative_bias_percent"] for cell in cells]

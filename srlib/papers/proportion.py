@@ -314,7 +314,7 @@ def draw_pairs(
     if size < 1:
         raise ValueError(f"size is {size}; it must be 1 or more")
     x = rng.binomial(mechanism.n_inputs - 1, p0, size)
-    x_star = np.array([sample(mechanism, int(k), 1, rng)[0] for k in x])
+    x_star = np.array([sample(mechanism, int(k), 1, rng=rng)[0] for k in x])
     log_ratio = np.array(
         [
             np.subtract(*mechanism.block(np.array([k, alternative[k]]), np.array([y])))[0]

@@ -52,7 +52,7 @@ def test_table_4_at_a_million_draws(benchmark: BenchmarkFixture) -> None:
 
     def column() -> None:
         for bins in charest_han.BINS:
-            counts = edp.simulate_counts(post, others, bins, 1_000_000, 100, RNG)
+            counts = edp.simulate_counts(post, others, bins, 1_000_000, 100, rng=RNG)
             edp.estimate_from_counts(counts)
 
     benchmark.pedantic(column, rounds=1)
