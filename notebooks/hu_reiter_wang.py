@@ -188,7 +188,7 @@ def smallest_example(d: int, n: int = 200) -> dict[str, float]:
     made_by, given_data = (
         dpmpm.sample_posterior(codes, yes_no, settings, rng=rng) for _ in range(2)
     )
-    release = dpmpm.synthesize(made_by.pi[0, 0], made_by.phi[0, 0], yes_no, n, rng)
+    release = dpmpm.synthesize(made_by.pi[0, 0], made_by.phi[0, 0], yes_no, n, rng=rng)
     given_both = dpmpm.sample_posterior(np.vstack([codes, release]), yes_no, settings, rng=rng)
     weights = disclosure.release_log_prob(given_data, [release])
     weighted = disclosure.neighborhood_log_ratios(given_data, codes[:1], weights)
@@ -247,7 +247,7 @@ all_draws = posterior_draws(
     table.codes, "data", n_chains=n_chains, burn_in=burn_in, n_draws=n_draws
 )
 step = -(-n_chains * n_draws // 5000)
-draws = all_draws.every(step)
+draws = all_draws.thin(step)
 
 # %% [markdown]
 # A release is a set of $m$ synthetic files. Each takes one draw of $(\pi, \phi)$, the draws far
@@ -256,12 +256,10 @@ draws = all_draws.every(step)
 # paper's estimator those of at most sixteen chains.
 
 # %%
-some = all_draws.every(1, 16)
-chain_of, draw_of = dpmpm.spread_positions(some, n_releases)
-releases = []
-for i, (c, d) in enumerate(zip(chain_of, draw_of, strict=True)):
-    rng, size = stream(seed, f"release {i}"), len(table.codes)
-    releases.append(dpmpm.synthesize(some.pi[c, d], some.phi[c, d], levels, size, rng))
+some = all_draws.thin(1, 16)
+chain_of, draw_of = some.spread(n_releases)
+streams = [stream(seed, f"release {i}") for i in range(n_releases)]
+releases = some.release(n_releases, len(table.codes), rng=streams)
 
 # %% [markdown]
 # ## Has the sampler converged?

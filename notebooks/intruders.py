@@ -155,10 +155,8 @@ def posterior_draws(codes: np.ndarray, purpose: str) -> dpmpm.Draws:
 
 # %%
 draws = posterior_draws(people, "data")
-releases = [
-    dpmpm.synthesize(draws.pi[c, d], draws.phi[c, d], levels, len(people), stream(seed, f"Z{i}"))
-    for i, (c, d) in enumerate(zip(*dpmpm.spread_positions(draws, 2), strict=True), start=1)
-]
+streams = [stream(seed, "Z1"), stream(seed, "Z2")]
+releases = draws.release(2, len(people), rng=streams)
 every_set = {"data": draws} | {
     f"data, release {i}": posterior_draws(np.vstack([people, release]), f"data, release {i}")
     for i, release in enumerate(releases, start=1)

@@ -58,11 +58,9 @@ output_dir: str = ""  # folder for tables and figures; empty: write none
 import numpy as np
 import pandas as pd
 
-from srlib import charts, diagnostics, mechanism
+from srlib import charts, diagnostics, dpmpm, mechanism
 from srlib import risk as disclosure
 from srlib.display import show
-from srlib.dpmpm import core as dpmpm
-from srlib.dpmpm import exact as enumerated
 from srlib.mechanism import acceptance, edp
 from srlib.papers import charest_han, proportion, readings
 from srlib.papers.charest import binary_scores
@@ -297,7 +295,7 @@ show(outputs.table("by_data_set", of_x))
 def mixture(concentration: float, size: int) -> mechanism.Mechanism:
     """The DPMPM on one binary variable, whole."""
     law = dpmpm.Prior(concentration=concentration)
-    return enumerated.dpmpm(size, size, (2,), n_classes, law)
+    return dpmpm.enumerate_mechanism(size, size, (2,), n_classes, law)
 
 
 def concentration_for(budget: float, size: int) -> float:
@@ -340,7 +338,7 @@ def apart(one: mechanism.Mechanism, another: mechanism.Mechanism) -> float:
 # %%
 first, *others = mechanisms(2.0, 1).values()
 at_rate_1 = mechanism.gibbs(binary_scores(n, 1.0)["log P"], 1.0, mechanism.change_one(n))
-one_class = enumerated.dpmpm(n, n, (2,), 1, dpmpm.Prior(concentration=0.7))
+one_class = dpmpm.enumerate_mechanism(n, n, (2,), 1, dpmpm.Prior(concentration=0.7))
 identities = {
     "one record, all five": max(apart(first, another) for another in others),
     "log P at rate 1, beta-binomial": apart(at_rate_1, mechanism.beta_binomial(n, n, 1.0)),

@@ -10,7 +10,7 @@ from scipy.integrate import quad
 from scipy.special import betaln, gammaln
 from scipy.stats import gamma
 
-from srlib.dpmpm.core import Prior
+from srlib.dpmpm import Prior
 
 
 def all_cells(n_levels: Iterable[int]) -> NDArray[np.uint8]:

@@ -6,8 +6,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from srlib import dpmpm
 from srlib.data.codes import Codes
-from srlib.dpmpm import core as dpmpm
 
 
 def copy(x: Codes, n_levels: NDArray[np.integer], rng: np.random.Generator) -> Codes:
@@ -36,7 +36,7 @@ def mixture(
     """A draw from the posterior predictive distribution of a DPMPM."""
     chains = dpmpm.Chains(n_classes=30, burn_in=n_iterations, n_draws=1, n_chains=1)
     draws = dpmpm.sample_posterior(x, n_levels, chains, rng=rng)
-    return dpmpm.synthesize(draws.pi[0, 0], draws.phi[0, 0], n_levels, len(x), rng)
+    return draws.release(1, len(x), rng=rng)[0]
 
 
 def trees(

@@ -12,12 +12,11 @@ import pytest
 from click.testing import CliRunner, Result
 from enumeration import log_marginal_likelihood
 
-from srlib import assessment, mechanism
+from srlib import assessment, dpmpm, mechanism
 from srlib.assessment import leakage, matching, verdict
 from srlib.assessment import submission as submissions
 from srlib.data.codes import distinct
 from srlib.data.schema import Schema
-from srlib.dpmpm import core as dpmpm
 from srlib.risk import DrawSets
 from srlib.runner.cli import main
 

@@ -9,7 +9,7 @@ from enumeration import exact_log_risk
 from numpy.typing import NDArray
 
 from srlib import risk as disclosure
-from srlib.dpmpm.core import Chains, Draws, Prior, cell_log_prob, sample_posterior
+from srlib.dpmpm import Chains, Draws, Prior, cell_log_prob, sample_posterior
 from srlib.mechanism.bayes import posterior, rank
 
 

@@ -1,5 +1,6 @@
 """The DPMPM: full conditionals, closed forms, recovery, synthesis, reproducibility."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,20 +10,23 @@ from numpy.typing import NDArray
 from scipy.special import betaln, logsumexp
 from scipy.stats import chi2
 
+from srlib import diagnostics
 from srlib.data.codes import distinct
-from srlib.dpmpm import core as dpmpm
-from srlib.dpmpm.core import (
+from srlib.dpmpm import (
     Chains,
+    Draws,
     Prior,
     Sampler,
     cell_log_prob,
-    group_variables,
+    gibbs,
+    kernels,
     left_out_log_ratios,
-    neighbour_log_ratios,
+    neighbor_log_ratios,
+    predict,
     sample_posterior,
-    spread_positions,
     synthesize,
 )
+from srlib.dpmpm.kernels import group_variables
 
 LEVELS = np.array([2, 3, 4])
 
@@ -41,7 +45,7 @@ def latent_class_data(
     return codes.astype(np.uint8), eta, pi, phi
 
 
-def small_draws(seed: int = 0, n_classes: int = 3, **settings: Any) -> dpmpm.Draws:
+def small_draws(seed: int = 0, n_classes: int = 3, **settings: Any) -> Draws:
     rng = np.random.default_rng(seed)
     codes = (rng.random((40, 3)) * LEVELS).astype(np.uint8)
     chosen: dict[str, Any] = {"burn_in": 20, "n_draws": 6, "n_chains": 2} | settings
@@ -145,7 +149,7 @@ def test_relabelling_by_swaps_has_the_prior_as_its_target() -> None:
     visits: dict[tuple[int, ...], int] = {}
     now = sizes.copy()
     for _ in range(30_000):
-        now = now[dpmpm._relabel(now, alpha, False, rng)]
+        now = now[kernels._relabel(now, alpha, False, rng)]
         visits[tuple(now)] = visits.get(tuple(now), 0) + 1
 
     def log_prior(n: tuple[int, ...]) -> float:
@@ -164,7 +168,7 @@ def test_relabelling_by_swaps_has_the_prior_as_its_target() -> None:
 # --------------------------------------------------------------------- probabilities of cells
 
 
-def direct_log_prob(draws: dpmpm.Draws, codes: NDArray) -> NDArray:
+def direct_log_prob(draws: Draws, codes: NDArray) -> NDArray:
     start = np.cumsum(draws.n_levels) - draws.n_levels
     with np.errstate(divide="ignore"):
         log_phi = np.log(draws.phi.astype(float))[:, :, start + codes]
@@ -176,11 +180,11 @@ def direct_log_prob(draws: dpmpm.Draws, codes: NDArray) -> NDArray:
 def test_cell_log_prob(monkeypatch: pytest.MonkeyPatch, n_classes: int, max_cells: int) -> None:
     draws = small_draws(n_classes=n_classes)
     cells = all_cells(LEVELS)
-    monkeypatch.setattr(dpmpm, "group_variables", lambda levels: group_variables(levels, max_cells))
+    monkeypatch.setattr(predict, "group_variables", partial(group_variables, max_cells=max_cells))
     log_prob = cell_log_prob(draws, cells)
     np.testing.assert_allclose(log_prob, direct_log_prob(draws, cells), rtol=1e-12)
     np.testing.assert_allclose(np.exp(log_prob).sum(axis=2), 1, rtol=1e-5)
-    ratios = neighbour_log_ratios(draws, cells)
+    ratios = neighbor_log_ratios(draws, cells)
     expected = np.zeros_like(ratios[0])
     start = np.cumsum(LEVELS) - LEVELS
     for k, levels in enumerate(LEVELS):
@@ -206,7 +210,7 @@ def test_many_variables_do_not_underflow() -> None:
     changed = codes.copy()
     changed[:, 7] = (changed[:, 7] + 1) % 10
     want = logsumexp(cell_log_prob(draws, changed) - log_prob, axis=1) - np.log(3)
-    got = neighbour_log_ratios(draws, codes)[0][:, np.arange(30), 70 + changed[:, 7]]
+    got = neighbor_log_ratios(draws, codes)[0][:, np.arange(30), 70 + changed[:, 7]]
     np.testing.assert_allclose(got, want, atol=1e-8)
 
 
@@ -227,7 +231,9 @@ def test_log_likelihood_is_that_of_the_data() -> None:
 
 def test_synthetic_records_follow_the_draw() -> None:
     draws = small_draws(seed=4, n_draws=1, n_chains=1)
-    codes = synthesize(draws.pi[0, 0], draws.phi[0, 0], LEVELS, 40_000, np.random.default_rng(0))
+    codes = synthesize(
+        draws.pi[0, 0], draws.phi[0, 0], LEVELS, 40_000, rng=np.random.default_rng(0)
+    )
     cells = all_cells(LEVELS)
     expected = 40_000 * np.exp(cell_log_prob(draws, cells)[0, 0])
     observed = np.bincount(np.ravel_multi_index(tuple(codes.T), tuple(LEVELS)), minlength=24)
@@ -241,7 +247,7 @@ def test_row_i_of_the_release_knows_nothing_of_row_i_of_the_data() -> None:
     n_levels = np.full(6, 3)
     chains = Chains(n_classes=6, burn_in=200, n_draws=1, n_chains=1)
     draws = sample_posterior(codes, n_levels, chains, rng=rng)
-    release = synthesize(draws.pi[0, 0], draws.phi[0, 0], n_levels, 4_000, rng)
+    release = synthesize(draws.pi[0, 0], draws.phi[0, 0], n_levels, 4_000, rng=rng)
 
     def likeness(z: NDArray) -> float:
         return float((z == codes).mean(axis=1).mean())
@@ -255,12 +261,27 @@ def test_row_i_of_the_release_knows_nothing_of_row_i_of_the_data() -> None:
     assert likeness(own_class) - permuted.mean() > 20 * permuted.std()
 
 
-def test_spread_positions_are_far_apart() -> None:
+def test_draws_behind_releases_are_far_apart() -> None:
     draws = small_draws(n_draws=6, n_chains=2)
-    chain, draw = spread_positions(draws, 4)
+    chain, draw = draws.spread(4)
     assert list(zip(chain, draw, strict=True)) == [(0, 2), (0, 5), (1, 2), (1, 5)]
     with pytest.raises(ValueError, match="n is 13; it must lie in 1 to 12"):
-        spread_positions(draws, 13)
+        draws.spread(13)
+    streams = [np.random.default_rng(seed) for seed in range(4)]
+    for own, one in enumerate(draws.release(4, 30, rng=streams)):
+        at = chain[own], draw[own]
+        rng = np.random.default_rng(own)
+        np.testing.assert_array_equal(
+            one, synthesize(draws.pi[at], draws.phi[at], LEVELS, 30, rng=rng)
+        )
+    first, second = draws.release(2, 30, rng=np.random.default_rng(0))
+    rng = np.random.default_rng(0)
+    for one, at in ((first, (0, 5)), (second, (1, 5))):
+        np.testing.assert_array_equal(
+            one, synthesize(draws.pi[at], draws.phi[at], LEVELS, 30, rng=rng)
+        )
+    with pytest.raises(ValueError, match="rng has 4 generators; it must be one, or 3, one each"):
+        draws.release(3, 30, rng=streams)
 
 
 # ------------------------------------------------------------------- reproducible, bad input
@@ -270,10 +291,11 @@ def test_draws_do_not_depend_on_the_number_of_threads(monkeypatch: pytest.Monkey
     cells = all_cells(LEVELS)
     drawn, cell_probs, ratios = [], [], []
     for threads in (1, 3):
-        monkeypatch.setattr(dpmpm, "THREADS", threads)
+        for module in (gibbs, predict):
+            monkeypatch.setattr(module, "THREADS", threads)
         drawn.append(small_draws(n_chains=3))
         cell_probs.append(cell_log_prob(drawn[0], cells))
-        ratios.append(neighbour_log_ratios(drawn[0], cells))
+        ratios.append(neighbor_log_ratios(drawn[0], cells))
     one, many = drawn
     for name in ("alpha", "pi", "phi", "class_sizes", "log_likelihood"):
         np.testing.assert_array_equal(getattr(one, name), getattr(many, name))
@@ -294,7 +316,7 @@ def test_order_of_records_does_not_matter() -> None:
 def test_groups_cover_every_cell_once() -> None:
     n_levels = np.array([2, 4, 6, 4, 5, 2, 7, 3, 3, 2, 2, 3, 3, 2])
     grouping = group_variables(n_levels)
-    assert np.diff(grouping.row_start).max() <= dpmpm.GROUP_CELLS
+    assert np.diff(grouping.row_start).max() <= kernels.GROUP_CELLS
     cells = all_cells(n_levels[:5])
     codes = np.hstack([cells, np.zeros((len(cells), 9), dtype=int)])
     assert len(distinct(grouping.rows(codes).astype(np.uint8))[0]) == len(cells)
@@ -413,10 +435,31 @@ def test_left_out_ratios_say_what_they_need() -> None:
         left_out_log_ratios(draws, np.array([[1, 1], [0, 1]]))
 
 
-def test_every_so_many_draws() -> None:
+def test_thinned_draws() -> None:
     codes = np.array([[0, 0], [1, 1]])
     chains = Chains(n_classes=2, burn_in=1, n_draws=8, n_chains=2)
     draws = sample_posterior(codes, np.array([2, 2]), chains, rng=np.random.default_rng(0))
-    np.testing.assert_array_equal(draws.every(3).alpha, draws.alpha[:, [1, 4, 7]])
-    np.testing.assert_array_equal(draws.every(3).phi, draws.phi[:, [1, 4, 7]])
-    np.testing.assert_array_equal(draws.every(1, 1).pi, draws.pi[:1])
+    np.testing.assert_array_equal(draws.thin(3).alpha, draws.alpha[:, [1, 4, 7]])
+    np.testing.assert_array_equal(draws.thin(3).phi, draws.phi[:, [1, 4, 7]])
+    np.testing.assert_array_equal(draws.thin(1, 1).pi, draws.pi[:1])
+
+
+def test_arviz_reads_the_draws() -> None:
+    """Its numbers of alpha and of the log likelihood are those of `diagnostics`."""
+    import arviz_stats
+
+    draws = small_draws(n_draws=200, n_chains=4)
+    tree = draws.to_datatree()
+    table = diagnostics.summary({"alpha": draws.alpha, "log likelihood": draws.log_likelihood})
+    for group, name, (_, row) in zip(
+        ("posterior", "sample_stats"), ("alpha", "log_likelihood"), table.iterrows(), strict=True
+    ):
+        told = arviz_stats.summary(tree, group=group, var_names=[name], round_to="none").loc[name]
+        for theirs, ours in (("mean", "mean"), ("r_hat", "r_hat"), ("ess_bulk", "ess_bulk")):
+            assert told[theirs] == pytest.approx(row[ours], rel=1e-12)
+        assert told["mcse_mean"] == pytest.approx(row["mcse"], rel=1e-12)
+    phi = tree["posterior/phi"]
+    np.testing.assert_allclose(phi.groupby("variable").sum(), 1, rtol=1e-6)
+    second = phi.isel(row=(phi["variable"] == 1) & (phi["level"] == 2)).squeeze("row")
+    np.testing.assert_array_equal(second, draws.phi[:, :, 4])
+    assert tree["sample_stats/n_occupied"].max() <= tree.sizes.get("class", 3)

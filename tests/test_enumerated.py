@@ -8,8 +8,8 @@ from enumeration import all_cells, exact_log_risk
 from enumeration import log_marginal_likelihood as by_allocations
 
 from srlib import mechanism
+from srlib.dpmpm import Prior
 from srlib.dpmpm import exact as enumerated
-from srlib.dpmpm.core import Prior
 
 
 @pytest.mark.parametrize(("n_levels", "n_classes"), [((2,), 1), ((2,), 3), ((3,), 2), ((2, 2), 2)])
@@ -35,7 +35,7 @@ def test_the_papers_prior_reaches_far_down():
 
 
 def test_one_class_is_the_dirichlet_multinomial():
-    table = enumerated.dpmpm(4, 3, (3,), 1, Prior(concentration=0.6))
+    table = enumerated.enumerate_mechanism(4, 3, (3,), 1, Prior(concentration=0.6))
     known = mechanism.dirichlet_multinomial(4, 3, [0.6] * 3)
     every = np.arange(table.n_inputs), np.arange(table.n_outputs)
     np.testing.assert_allclose(table.block(*every), known.block(*every), atol=1e-12)
@@ -49,7 +49,7 @@ def test_a_column_is_the_papers_posterior():
     prior, cells = Prior(), all_cells((2, 2))
     data, release = cells[[0, 0, 3]], cells[[0, 3, 3]]
     expected = exact_log_risk(data, 2, cells, [release], (2, 2), 2, prior)
-    table = enumerated.dpmpm(3, 3, (2, 2), 2, prior)
+    table = enumerated.enumerate_mechanism(3, 3, (2, 2), 2, prior)
 
     def cell_counts(codes):
         return tuple(int((codes == cell).all(axis=1).sum()) for cell in cells)
@@ -71,4 +71,4 @@ def test_a_column_is_the_papers_posterior():
 )
 def test_what_cannot_be_enumerated_is_refused(arguments, message):
     with pytest.raises(ValueError, match=re.escape(message)):
-        enumerated.dpmpm(*arguments)
+        enumerated.enumerate_mechanism(*arguments)

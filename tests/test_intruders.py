@@ -9,8 +9,8 @@ from enumeration import all_cells, exact_log_risk, log_marginal_likelihood
 from numpy.typing import NDArray
 from scipy.special import betaln, expit, gammaln, logit
 
+from srlib import dpmpm
 from srlib import risk as disclosure
-from srlib.dpmpm import core as dpmpm
 from srlib.mechanism.bayes import posterior
 from srlib.risk import partial as part_known
 

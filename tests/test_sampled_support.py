@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from srlib import dpmpm
 from srlib.data.codes import cell_numbers
-from srlib.dpmpm import core as dpmpm
 from srlib.risk import DrawSets, sampled, sampled_support, whole_support
 from srlib.risk.sampled import FOUND
 

@@ -20,11 +20,10 @@ import pytest
 import toy
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from srlib import mechanism
+from srlib import dpmpm, mechanism
 from srlib import risk as disclosure
 from srlib.assessment import inference, leakage, matching, utility
 from srlib.data.codes import distinct
-from srlib.dpmpm import core as dpmpm
 from srlib.mechanism import contingency
 from srlib.mechanism.families import beta_binomial, compositions
 from srlib.papers import charest_han, proportion
@@ -53,7 +52,7 @@ def computed() -> Iterator[tuple[str, Any]]:
     yield "draws", data
     yield "left out", disclosure.collapsed_log_ratios(data, distinct(few)[0])
     yield "release", disclosure.release_log_prob(data, [released[:, :6]])
-    yield "neighbours", dpmpm.neighbour_log_ratios(data, original[:1500, :6])
+    yield "neighbours", dpmpm.neighbor_log_ratios(data, original[:1500, :6])
     # One record, a few and many: they are divided into tiles of another shape each.
     for n in (1, 7, 60):
         risk = disclosure.whole_support(sets, some[:n], margins=[(0, 2), (1,)])
@@ -142,7 +141,8 @@ def test_blas_has_one_thread_during_a_call_and_as_many_as_before_after_it() -> N
 
 
 def test_kernels_have_one_blas_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    look = """from threadpoolctl import threadpool_info
+    look = """import numpy
+from threadpoolctl import threadpool_info
 outputs.result("threads", max(found["num_threads"] for found in threadpool_info()))
 """
     project = toy.make(tmp_path, toy.TEXT.replace('Path("started").touch()\n', look))

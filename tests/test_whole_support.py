@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from srlib import dpmpm
 from srlib import risk as disclosure
 from srlib.data.codes import cell_numbers
-from srlib.dpmpm import core as dpmpm
 from srlib.risk import DrawSets, WholeSupport, whole_support
 from srlib.risk import whole as module
 from srlib.risk.whole import BLOCK

@@ -7,8 +7,7 @@ import numpy as np
 
 from srlib.assessment.submission import Submission, roles
 from srlib.data.microdata import load
-from srlib.dpmpm import core as dpmpm
-from srlib.dpmpm.core import Draws
+from srlib.dpmpm.model import Draws
 
 EXAMPLE = """**The example** releases one simulated table of 500 records in three ways. *Independent
 margins* draws each column by itself. *DPMPM* draws records from a mixture that was fitted to the
@@ -30,10 +29,9 @@ def example(
 
 def with_releases(submission: Submission, draws: Draws, *, rng: np.random.Generator) -> Submission:
     """The example's releases: independent margins, a draw from the model, and half of it copied."""
-    records, levels, n = submission.original, submission.schema.n_levels, len(submission.original)
+    records, n = submission.original, len(submission.original)
     independent = np.column_stack([rng.choice(column, n) for column in records.T])
-    (chain,), (draw,) = dpmpm.spread_positions(draws, 1)
-    modeled = dpmpm.synthesize(draws.pi[chain, draw], draws.phi[chain, draw], levels, n, rng)
+    (modeled,) = draws.release(1, n, rng=rng)
     copied = np.where(rng.random((n, 1)) < 0.5, records, modeled)[rng.permutation(n)]
     names = ("independent margins", "DPMPM", "half copied")
     return replace(submission, released=(independent, modeled, copied), names=names)

@@ -12,7 +12,8 @@ from scipy.special import logsumexp
 from srlib.assessment.matching import over_releases
 from srlib.assessment.submission import Submission
 from srlib.data.codes import Codes, distinct
-from srlib.dpmpm.core import Draws, cell_log_prob
+from srlib.dpmpm.model import Draws
+from srlib.dpmpm.predict import cell_log_prob
 from srlib.mechanism.bayes import posterior
 from srlib.risk.agreement import APART, convergence
 from srlib.risk.errors import jackknife

@@ -1,45 +1,27 @@
-"""The Dirichlet process mixture of products of multinomials, a synthesizer of microdata."""
+"""The Dirichlet process mixture of products of multinomials (DPMPM), a synthesizer of microdata.
 
-from srlib.dpmpm.core import (
-    COMBINATIONS,
-    FIRST_POWER,
-    GROUP_CELLS,
-    LANES,
-    THREADS,
-    UNDERFLOW,
-    Allocations,
-    Chains,
-    Draws,
-    Grouping,
-    Prior,
-    Sampler,
-    cell_log_prob,
-    group_variables,
-    left_out_log_ratios,
-    neighbour_log_ratios,
-    sample_posterior,
-    spread_positions,
-    synthesize,
-)
+Hu, Reiter and Wang (2014), section 2: every record belongs to one of F latent classes, within
+a class the variables are independent multinomials, and the class probabilities follow a
+truncated stick-breaking prior.
+"""
+
+from srlib.dpmpm.exact import enumerate_mechanism, log_marginal_likelihood
+from srlib.dpmpm.gibbs import Sampler, sample_posterior
+from srlib.dpmpm.model import Allocations, Chains, Draws, Prior
+from srlib.dpmpm.predict import cell_log_prob, left_out_log_ratios, neighbor_log_ratios
+from srlib.dpmpm.release import synthesize
 
 __all__ = [
-    "COMBINATIONS",
-    "FIRST_POWER",
-    "GROUP_CELLS",
-    "LANES",
-    "THREADS",
-    "UNDERFLOW",
     "Allocations",
     "Chains",
     "Draws",
-    "Grouping",
     "Prior",
     "Sampler",
     "cell_log_prob",
-    "group_variables",
+    "enumerate_mechanism",
     "left_out_log_ratios",
-    "neighbour_log_ratios",
+    "log_marginal_likelihood",
+    "neighbor_log_ratios",
     "sample_posterior",
-    "spread_positions",
     "synthesize",
 ]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import betaln, gammaln, logsumexp
 from scipy.stats import gamma
 
-from srlib.dpmpm.core import Prior
+from srlib.dpmpm.model import Prior
 from srlib.mechanism.core import Mechanism, change_one_record
 from srlib.mechanism.families import compositions
 
@@ -102,7 +102,7 @@ def _log_allocation(sizes: NDArray[np.int64], prior: Prior) -> NDArray[np.float6
     return (logsumexp(sticks + log_weight, axis=1) - logsumexp(log_weight))[where.ravel()]
 
 
-def dpmpm(
+def enumerate_mechanism(
     n: int, n_s: int, n_levels: Sequence[int], n_classes: int, prior: Prior | None = None
 ) -> Mechanism:
     """Draws from the posterior predictive distribution of a DPMPM, as a table of counts.

@@ -7,7 +7,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from srlib import diagnostics
-from srlib.dpmpm.core import Chains, Draws, cell_log_prob, sample_posterior
+from srlib.dpmpm.gibbs import sample_posterior
+from srlib.dpmpm.model import Chains, Draws
+from srlib.dpmpm.predict import cell_log_prob
 
 # Chains agree where R-hat is good for all but this share of the combinations.
 APART = 0.05

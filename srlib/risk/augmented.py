@@ -24,16 +24,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
 from srlib.data.codes import distinct
-from srlib.dpmpm.core import (
-    FIRST_POWER,
-    THREADS,
-    Chains,
-    Sampler,
-    cell_log_prob,
-    group_variables,
-    sample_posterior,
-    synthesize,
-)
+from srlib.dpmpm.gibbs import FIRST_POWER, Sampler, sample_posterior
+from srlib.dpmpm.kernels import THREADS, group_variables
+from srlib.dpmpm.model import Chains
+from srlib.dpmpm.predict import cell_log_prob
+from srlib.dpmpm.release import synthesize
 from srlib.mechanism.bayes import posterior
 from srlib.progress import progress
 from srlib.risk.errors import jackknife
@@ -332,7 +327,7 @@ class _Chain:
         if not len(self.records):
             return
         made = self.of_releases[self.rng.integers(len(self.of_releases))]
-        proposed = synthesize(made.pi, made.phi, self.n_levels, len(self.records), self.rng)
+        proposed = synthesize(made.pi, made.phi, self.n_levels, len(self.records), rng=self.rng)
         rows, start = self.grouping.rows(proposed), self.level_start
         log_ratio = self.rng.standard_exponential(len(self.records))
         for sampler in self.of_releases:

@@ -17,7 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
 from srlib.data.codes import distinct
-from srlib.dpmpm.core import Draws, cell_log_prob, left_out_log_ratios, neighbour_log_ratios
+from srlib.dpmpm.model import Draws
+from srlib.dpmpm.predict import cell_log_prob, left_out_log_ratios, neighbor_log_ratios
 from srlib.mechanism.bayes import posterior, rank
 from srlib.risk.errors import jackknife, jackknife_variance, log_mean, log_means_left_out
 from srlib.risk.supports import neighborhood_positions
@@ -130,7 +131,7 @@ def neighborhood_log_ratios(
     (n_weights, n_chains, n_combinations, support_size) float64
         Logarithms of each chain's weighted sums, in the order of `neighborhood`.
     """
-    by_level = neighbour_log_ratios(draws, codes, log_weights)
+    by_level = neighbor_log_ratios(draws, codes, log_weights)
     return np.take_along_axis(by_level, _neighborhood_rows(draws, codes)[None, None], axis=3)
 
 

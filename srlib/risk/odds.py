@@ -20,7 +20,7 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from srlib.dpmpm.core import cell_log_prob
+from srlib.dpmpm.predict import cell_log_prob
 from srlib.risk.errors import infinitesimal_jackknife
 from srlib.risk.sets import DrawSets
 

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from srlib.data.codes import cell_numbers
-from srlib.dpmpm.core import THREADS, Draws
+from srlib.dpmpm.kernels import THREADS
+from srlib.dpmpm.model import Draws
 from srlib.threads import one_blas_thread
 
 # Numbers that one block of records times candidates or classes may have.

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from srlib import diagnostics
 from srlib.data.codes import distinct
 from srlib.data.schema import Microdata, Schema
-from srlib.dpmpm.core import Chains, Draws, cell_log_prob
+from srlib.dpmpm.model import Chains, Draws
+from srlib.dpmpm.predict import cell_log_prob
 from srlib.progress import progress as progress_bar
 from srlib.progress import silent
 from srlib.risk.agreement import APART, rounds

@@ -19,7 +19,11 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from srlib.data.codes import cell_numbers, distinct
-from srlib.dpmpm.core import THREADS, Chains, Draws, cell_log_prob, sample_posterior, synthesize
+from srlib.dpmpm.gibbs import sample_posterior
+from srlib.dpmpm.kernels import THREADS
+from srlib.dpmpm.model import Chains, Draws
+from srlib.dpmpm.predict import cell_log_prob
+from srlib.dpmpm.release import synthesize
 from srlib.progress import progress
 from srlib.risk.odds import (
     ABOVE,
@@ -223,7 +227,7 @@ def _propose(
     each = n // (2 * len(of_draws))
     for i, (c, d) in enumerate(of_draws):
         part = slice(i * each, (i + 1) * each)
-        cells[part] = synthesize(proposal.pi[c, d], proposal.phi[c, d], n_levels, each, rng)
+        cells[part] = synthesize(proposal.pi[c, d], proposal.phi[c, d], n_levels, each, rng=rng)
     share = each * len(of_draws) / n
     log_fitted = logsumexp(cell_log_prob(proposal, cells), axis=(0, 1)) - np.log(len(of_draws))
     return cells, np.logaddexp(np.log1p(-share) + log_uniform, np.log(share) + log_fitted)

@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from srlib.dpmpm.core import Chains, Draws
+from srlib.dpmpm.model import Chains, Draws
 from srlib.risk.agreement import agreeing_draws
 
 

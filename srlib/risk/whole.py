@@ -18,7 +18,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from srlib.data.codes import cell_numbers
-from srlib.dpmpm.core import THREADS
+from srlib.dpmpm.kernels import THREADS
 from srlib.progress import progress
 from srlib.risk.odds import (
     ABOVE,

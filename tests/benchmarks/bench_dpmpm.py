@@ -19,7 +19,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 from srlib.data.codes import distinct
 from srlib.data.microdata import ACS, embedded_population
-from srlib.dpmpm.core import Prior, Sampler, synthesize
+from srlib.dpmpm import Prior, Sampler, synthesize
 
 ITERATIONS = 200
 
@@ -54,7 +54,7 @@ def test_synthetic_data_set(benchmark: BenchmarkFixture) -> None:
     rng = np.random.default_rng(1)
     sampler = Sampler(combinations, counts, ACS.n_levels, 30, Prior(), rng)
     sampler.advance(50)
-    benchmark(synthesize, sampler.pi, sampler.phi, ACS.n_levels, 10_000, rng)
+    benchmark(synthesize, sampler.pi, sampler.phi, ACS.n_levels, 10_000, rng=rng)
 
 
 MILLION = """

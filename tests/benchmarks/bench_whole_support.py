@@ -18,7 +18,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 from srlib.data.codes import distinct
 from srlib.data.microdata import ACS, embedded_population
-from srlib.dpmpm.core import Draws
+from srlib.dpmpm import Draws
 from srlib.risk import DrawSets, sampled_support, whole_support
 
 N = [1, 200, *([3500] if os.environ.get("SRLIB_BENCH_FULL") else [])]

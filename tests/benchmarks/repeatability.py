@@ -19,10 +19,9 @@ import pandas as pd
 import yaml
 from numpy.typing import NDArray
 
-from srlib import diagnostics
+from srlib import diagnostics, dpmpm
 from srlib import risk as disclosure
 from srlib.data import distinct, microdata
-from srlib.dpmpm import core as dpmpm
 from srlib.risk.errors import jackknife
 from srlib.risk.estimators import log_likelihood
 from srlib.rng import stream
@@ -51,10 +50,7 @@ def main(data: str = "", n_runs: str = "2", other_burn_in: str = "") -> None:
         n_chains=chosen["n_releases"], burn_in=chosen["burn_in"], n_draws=1, **common
     )
     made_by = dpmpm.sample_posterior(table.codes, levels, chains, rng=release_rng, label="release")
-    releases = [
-        dpmpm.synthesize(pi[0], phi[0], levels, len(table.codes), release_rng)
-        for pi, phi in zip(made_by.pi, made_by.phi, strict=True)
-    ]
+    releases = made_by.release(chosen["n_releases"], len(table.codes), rng=release_rng)
     runs = []
     for seed in range(1, int(n_runs) + 1):
         if seed == int(n_runs) and other_burn_in:

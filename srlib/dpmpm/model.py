@@ -1,0 +1,294 @@
+"""The DPMPM: its prior distribution, the settings of its chains, and draws from its posterior."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from srlib.data.codes import Codes
+from srlib.dpmpm.release import synthesize
+
+
+@dataclass(frozen=True)
+class Prior:
+    """Prior distribution of the DPMPM; the defaults are the paper's (section 2).
+
+    Parameters
+    ----------
+    alpha_shape, alpha_rate : float
+        Gamma prior of alpha (equation 5), both positive.
+    concentration : float
+        Parameter of the symmetric Dirichlet prior of each class's level probabilities
+        (equation 6), positive.
+    """
+
+    alpha_shape: float = 0.25
+    alpha_rate: float = 0.25
+    concentration: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if not (np.isfinite(value) and value > 0):
+                raise ValueError(f"{name} is {value}; it must be a positive number")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chains:
+    """Settings of the chains of the Gibbs sampler, and the model that they sample.
+
+    Parameters
+    ----------
+    n_classes : int
+        Truncation level F of the mixture, 1 or more.
+    burn_in : int
+        Iterations dropped from each chain, 0 or more.
+    n_draws : int
+        Draws kept of each chain, 1 or more.
+    thin : int
+        Iterations for each draw kept, 1 or more.
+    n_chains : int
+        Number of chains, each from its own random start, 1 or more.
+    prior : Prior
+        Prior distribution; the paper's if not given.
+    """
+
+    n_classes: int
+    burn_in: int
+    n_draws: int
+    thin: int = 1
+    n_chains: int = 4
+    prior: Prior = field(default_factory=Prior)
+
+    def __post_init__(self) -> None:
+        for name in ("n_classes", "n_draws", "thin", "n_chains"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)}; it must be 1 or more")
+        if self.burn_in < 0:
+            raise ValueError(f"burn_in is {self.burn_in}; it must be 0 or more")
+
+    @property
+    def n_iterations(self) -> int:
+        """Iterations of one chain, those dropped among them."""
+        return self.burn_in + self.n_draws * self.thin
+
+
+@dataclass(frozen=True)
+class Allocations:
+    """Which class the records were in, draw by draw.
+
+    Attributes
+    ----------
+    combinations : (n_combinations, n_variables) int
+        Distinct combinations of the data.
+    class_of : (n_chains, n_draws, n_combinations) uint16
+        Class of one record of each combination, the same one in all draws.
+    level_counts : (n_chains, n_draws, sum(n_levels), n_classes) int32
+        Records of each class with each level.
+    concentration : float
+        Parameter of the Dirichlet prior of the level probabilities.
+    """
+
+    combinations: Codes
+    class_of: NDArray[np.uint16]
+    level_counts: NDArray[np.int32]
+    concentration: float
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Draws from the posterior of a DPMPM.
+
+    Attributes
+    ----------
+    alpha : (n_chains, n_draws) float64
+        Concentration of the stick-breaking prior.
+    pi : (n_chains, n_draws, n_classes) float64
+        Class probabilities; they sum to one over the last axis.
+    phi : (n_chains, n_draws, sum(n_levels), n_classes) float32
+        Level probabilities within each class, the levels of all variables one after the other.
+    class_sizes : (n_chains, n_draws, n_classes) int64
+        Number of records in each class.
+    log_likelihood : (n_chains, n_draws) float64
+        log p(data | pi, phi), the classes summed out.
+    n_levels : (n_variables,) int64
+        Number of levels of each variable.
+    allocations : Allocations or None
+        The classes behind the draws, where they were kept.
+    """
+
+    alpha: NDArray[np.float64]
+    pi: NDArray[np.float64]
+    phi: NDArray[np.float32]
+    class_sizes: NDArray[np.int64]
+    log_likelihood: NDArray[np.float64]
+    n_levels: NDArray[np.int64]
+    allocations: Allocations | None = None
+
+    @property
+    def n_chains(self) -> int:
+        """Number of chains."""
+        return self.alpha.shape[0]
+
+    @property
+    def n_draws(self) -> int:
+        """Number of draws kept from each chain."""
+        return self.alpha.shape[1]
+
+    @property
+    def n_classes(self) -> int:
+        """Truncation level F."""
+        return self.pi.shape[2]
+
+    @property
+    def n_occupied(self) -> NDArray[np.int64]:
+        """Number of classes with at least one record, (n_chains, n_draws)."""
+        return (self.class_sizes > 0).sum(axis=2)
+
+    def thin(self, step: int, n_chains: int | None = None) -> "Draws":
+        """Keep one draw in `step` of each chain, the last one among them, without allocations.
+
+        Parameters
+        ----------
+        step : int
+            1 or more.
+        n_chains : int, optional
+            Chains that are kept at most, the first ones; all if not given.
+        """
+        draws = slice(self.n_draws - 1 - (self.n_draws - 1) // step * step, None, step)
+        kept = slice(n_chains), draws
+        return Draws(
+            alpha=self.alpha[kept],
+            pi=self.pi[kept],
+            phi=self.phi[kept],
+            class_sizes=self.class_sizes[kept],
+            log_likelihood=self.log_likelihood[kept],
+            n_levels=self.n_levels,
+        )
+
+    def spread(self, n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Chain and place of n approximately independent draws, far apart in the chains.
+
+        They are taken evenly over all draws of all chains, the last of each stretch.
+
+        Parameters
+        ----------
+        n : int
+            From 1 to the number of draws.
+
+        Returns
+        -------
+        chain, draw : (n,) int64
+            Positions along the first two axes of the arrays.
+
+        Raises
+        ------
+        ValueError
+            If there are fewer than n draws.
+
+        References
+        ----------
+        Hu, Reiter and Wang (2014), section 2.
+        """
+        total = self.n_chains * self.n_draws
+        if not 1 <= n <= total:
+            raise ValueError(f"n is {n}; it must lie in 1 to {total}, the number of draws")
+        chain, draw = np.divmod((np.arange(1, n + 1) * total) // n - 1, self.n_draws)
+        return chain, draw
+
+    def release(
+        self, n: int, size: int, *, rng: np.random.Generator | Sequence[np.random.Generator]
+    ) -> list[NDArray[np.uint8]]:
+        """Fully synthetic data sets, each from a draw of its own, these far apart in the chains.
+
+        Parameters
+        ----------
+        n : int
+            Number of data sets, from 1 to the number of draws.
+        size : int
+            Records in each, 1 or more.
+        rng : numpy.random.Generator, or one for each data set
+            Source of chance. With a stream of its own no data set depends on the others.
+
+        Returns
+        -------
+        list of (size, n_variables) uint8
+            Levels coded from 0.
+
+        Raises
+        ------
+        ValueError
+            If there are fewer than n draws, `size` is not positive, or `rng` has another number
+            of generators than n.
+        """
+        each = [rng] * n if isinstance(rng, np.random.Generator) else rng
+        if len(each) != n:
+            raise ValueError(f"rng has {len(each)} generators; it must be one, or {n}, one each")
+        return [
+            synthesize(self.pi[chain, draw], self.phi[chain, draw], self.n_levels, size, rng=own)
+            for chain, draw, own in zip(*self.spread(n), each, strict=True)
+        ]
+
+    def to_datatree(self) -> Any:
+        """Return the draws as an ArviZ 1 DataTree, whose arrays are those of the draws.
+
+        Labels of classes mean nothing, so that R-hat of pi and phi does not either: diagnose
+        alpha and the group ``sample_stats``. Needs xarray, which ArviZ brings.
+
+        Returns
+        -------
+        xarray.DataTree
+            Group ``posterior`` has alpha, pi and phi, with dimensions chain, draw, class and row;
+            ``variable`` and ``level`` say what each row of phi stands for. Group ``sample_stats``
+            has log_likelihood, n_occupied and class_sizes.
+        """
+        import xarray as xr
+
+        sample, start = ("chain", "draw"), np.cumsum(self.n_levels) - self.n_levels
+        coords = {name: np.arange(n) for name, n in zip(sample, self.alpha.shape, strict=True)}
+        of_class = coords | {"class": np.arange(self.n_classes)}
+        of_row = {
+            "variable": ("row", np.repeat(np.arange(self.n_levels.size), self.n_levels)),
+            "level": ("row", np.arange(self.n_levels.sum()) - np.repeat(start, self.n_levels)),
+        }
+        parameters = {
+            "alpha": (sample, self.alpha),
+            "pi": ((*sample, "class"), self.pi),
+            "phi": ((*sample, "row", "class"), self.phi),
+        }
+        statistics = {
+            "log_likelihood": (sample, self.log_likelihood),
+            "n_occupied": (sample, self.n_occupied),
+            "class_sizes": ((*sample, "class"), self.class_sizes),
+        }
+        return xr.DataTree.from_dict(
+            {
+                "posterior": xr.Dataset(parameters, of_class | of_row),
+                "sample_stats": xr.Dataset(statistics, of_class),
+            }
+        )
+
+
+def checked_codes(
+    codes: Codes, n_levels: NDArray[np.integer]
+) -> tuple[NDArray[np.integer], NDArray[np.int64]]:
+    """Arrays of the right shape and range, or a ValueError that says what is wrong."""
+    codes = np.atleast_2d(np.asarray(codes))
+    levels_of = np.asarray(n_levels, dtype=np.int64)
+    if levels_of.ndim != 1 or levels_of.size == 0 or (levels_of < 2).any():
+        raise ValueError(f"n_levels is {levels_of}; each variable needs two levels or more")
+    if codes.ndim != 2 or codes.shape[1] != levels_of.size:
+        raise ValueError(
+            f"codes has shape {codes.shape}; it must be (n_records, {levels_of.size}), "
+            "one column for each entry of n_levels"
+        )
+    if not np.issubdtype(codes.dtype, np.integer):
+        raise ValueError(f"codes has type {codes.dtype}; it must be of integers from 0")
+    if codes.size and ((codes < 0).any() or (codes.max(axis=0) >= levels_of).any()):
+        column = int(np.argmax((codes < 0).any(axis=0) | (codes.max(axis=0) >= levels_of)))
+        raise ValueError(
+            f"codes, column {column}, runs from {codes[:, column].min()} to "
+            f"{codes[:, column].max()}; it must lie in 0 to {levels_of[column] - 1}"
+        )
+    return codes, levels_of

@@ -1,0 +1,192 @@
+"""Probabilities of cells under draws of the DPMPM, and their ratios to those of neighbors."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from numpy.typing import NDArray
+
+from srlib.data.codes import Codes
+from srlib.dpmpm.kernels import (
+    THREADS,
+    cell_log_probs,
+    empty_tables,
+    group_variables,
+    left_out_ratio_sums,
+    neighbor_ratio_sums,
+)
+from srlib.dpmpm.model import Draws, checked_codes
+
+# Combinations whose neighbors are taken at a time: a block makes the tables of all draws anew.
+COMBINATIONS = 1024
+
+
+def cell_log_prob(draws: Draws, codes: Codes) -> NDArray[np.float64]:
+    """Log probability of combinations under each draw, the classes summed out.
+
+    Parameters
+    ----------
+    draws : Draws
+        Posterior draws.
+    codes : (n_combinations, n_variables) int
+        Combinations, coded from 0; they need not occur in the data.
+
+    Returns
+    -------
+    (n_chains, n_draws, n_combinations) float64
+        log sum_f pi_f prod_k phi_fk(x_k), the inner sum of equation 13.
+    """
+    codes, n_levels = checked_codes(codes, draws.n_levels)
+    grouping = group_variables(n_levels)
+    rows = grouping.rows(codes)
+    log_prob = np.empty((draws.n_chains, draws.n_draws, codes.shape[0]))
+
+    def run(chain: int) -> None:
+        table, log_scale = empty_tables(grouping, draws.n_classes, np.float64)
+        cell_log_probs(
+            draws.pi[chain],
+            draws.phi[chain],
+            grouping,
+            table,
+            log_scale,
+            rows,
+            log_prob[chain],
+        )
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        list(pool.map(run, range(draws.n_chains)))
+    return log_prob
+
+
+def neighbor_log_ratios(
+    draws: Draws,
+    codes: Codes,
+    log_weights: NDArray[np.float64] | None = None,
+) -> NDArray[np.float64]:
+    """Log of weighted sums, over each chain's draws, of p(x' | draw) / p(x | draw).
+
+    x' runs over the combinations that differ from x in one variable (the space R_i of section
+    3.1); the ratio is the summand of equation 15.
+
+    Parameters
+    ----------
+    draws : Draws
+        Posterior draws.
+    codes : (n_combinations, n_variables) int
+        The combinations x, coded from 0.
+    log_weights : (n_weights, n_chains, n_draws) float, optional
+        Logarithms of weights of the draws; without them one set of equal weights that sum to
+        one within each chain, so that the result is the logarithm of each chain's mean.
+
+    Returns
+    -------
+    (n_weights, n_chains, n_combinations, sum(n_levels)) float64
+        Candidate (variable, level) stands where that level stands in ``phi``; where it is the
+        level of x itself, the value is that of x, the logarithm of the sum of the weights.
+    """
+    codes, n_levels = checked_codes(codes, draws.n_levels)
+    if log_weights is None:
+        log_weights = np.full((1, draws.n_chains, draws.n_draws), -np.log(draws.n_draws))
+    grouping = group_variables(n_levels)
+    rows = grouping.rows(codes)
+    n_candidates = int(n_levels.sum())
+    codes = codes.astype(np.int64)
+    sums = np.zeros((log_weights.shape[0], draws.n_chains, codes.shape[0], n_candidates))
+    # In each chain the largest weight is one; a chain may also have no weight at all.
+    largest = log_weights.max(axis=2, keepdims=True)
+    largest = np.where(np.isfinite(largest), largest, 0.0)
+    weights = np.exp(log_weights - largest)
+
+    def run(chain: int, start: int) -> None:
+        block = slice(start, start + COMBINATIONS)
+        table, log_scale = empty_tables(grouping, draws.n_classes, np.float64)
+        neighbor_ratio_sums(
+            draws.pi[chain],
+            draws.phi[chain],
+            grouping,
+            table,
+            log_scale,
+            rows[block],
+            codes[block],
+            weights[:, chain],
+            sums[:, chain, block],
+        )
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        blocks = [(c, s) for c in range(draws.n_chains) for s in range(0, len(codes), COMBINATIONS)]
+        list(pool.map(run, *zip(*blocks, strict=True)))
+    with np.errstate(divide="ignore"):
+        return np.log(sums) + largest[..., None]
+
+
+def left_out_log_ratios(
+    draws: Draws, codes: Codes
+) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
+    """Log means, over each chain's draws, of p(x' | others) / p(x | others) for records x left out.
+
+    The same limit as `neighbor_log_ratios` with less noise: ``p(x' | D_-i) / p(x_i | D_-i)`` is the
+    mean, over allocations of all records given D, of the ratio of predictive probabilities given
+    the allocations of the others. Those are sums over classes of posterior means, in which pi and
+    phi are integrated out (Rao-Blackwell).
+
+    Parameters
+    ----------
+    draws : Draws
+        Posterior draws with their allocations.
+    codes : (n_combinations, n_variables) int
+        Combinations that occur in the data of the draws, coded from 0.
+
+    Returns
+    -------
+    log_ratios : (n_chains, n_combinations, sum(n_levels)) float64
+        Candidate (variable, level) stands where that level stands in ``phi``; zero where it is the
+        level of x itself.
+    log_prob : (n_chains, n_draws, n_combinations) float32
+        log p(x | allocations of the others). Minus it is the log of the weight by which a draw
+        given D stands for one given ``D_-i``.
+
+    Raises
+    ------
+    ValueError
+        If the draws hold no allocations, or a combination is not among their data.
+    """
+    kept = draws.allocations
+    if kept is None:
+        raise ValueError("draws hold no allocations; sample with keep_allocations=True")
+    codes, n_levels = checked_codes(codes, draws.n_levels)
+    place = {row.tobytes(): i for i, row in enumerate(kept.combinations.astype(np.int64))}
+    codes = np.ascontiguousarray(codes, dtype=np.int64)
+    places = np.array([place.get(row.tobytes(), -1) for row in codes], dtype=np.int64)
+    if (places < 0).any():
+        raise ValueError(
+            f"codes, row {places.argmin()}, is {codes[places.argmin()].tolist()}, which does not "
+            "occur in the data of the draws; only a record of the data can be left out"
+        )
+    grouping = group_variables(n_levels)
+    rows = grouping.rows(codes)
+    sums = np.zeros((draws.n_chains, len(codes), int(n_levels.sum())))
+    log_prob = np.empty((draws.n_chains, draws.n_draws, len(codes)), dtype=np.float32)
+
+    def run(chain: int, start: int) -> None:
+        block = slice(start, start + COMBINATIONS)
+        table, log_scale = empty_tables(grouping, draws.n_classes, np.float64)
+        of_block = np.empty((draws.n_draws, len(codes[block])))
+        left_out_ratio_sums(
+            draws.alpha[chain],
+            draws.class_sizes[chain],
+            kept.level_counts[chain],
+            np.ascontiguousarray(kept.class_of[chain][:, places[block]]),
+            kept.concentration,
+            grouping,
+            table,
+            log_scale,
+            rows[block],
+            codes[block],
+            sums[chain, block],
+            of_block,
+        )
+        log_prob[chain, :, block] = of_block
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        blocks = [(c, s) for c in range(draws.n_chains) for s in range(0, len(codes), COMBINATIONS)]
+        list(pool.map(run, *zip(*blocks, strict=True)))
+    return np.log(sums / draws.n_draws), log_prob

@@ -1,0 +1,73 @@
+"""Fully synthetic records from a draw of the DPMPM's parameters."""
+
+import itertools
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+
+@njit(nogil=True, cache=True)
+def _synthesize(cumulative_pi, cumulative_phi, level_start, uniforms, codes):
+    """Class from pi, then each variable from the class, by inverting the distribution function."""
+    for i in range(codes.shape[0]):
+        f = np.searchsorted(cumulative_pi, uniforms[i, 0], side="right")
+        for variable in range(codes.shape[1]):
+            u = uniforms[i, variable + 1]
+            level = 0
+            while (
+                level_start[variable] + level + 1 < level_start[variable + 1]
+                and u >= cumulative_phi[level_start[variable] + level, f]
+            ):
+                level += 1
+            codes[i, variable] = level
+
+
+def synthesize(
+    pi: NDArray[np.floating],
+    phi: NDArray[np.floating],
+    n_levels: NDArray[np.integer],
+    n_records: int,
+    *,
+    rng: np.random.Generator,
+) -> NDArray[np.uint8]:
+    """One fully synthetic data set from one draw of the parameters.
+
+    Every record draws its class afresh from pi, never from the class of a confidential record:
+    with the record's own class, row i of the release would resemble row i of the data, and
+    equation 13 would not be its likelihood.
+
+    Parameters
+    ----------
+    pi : (n_classes,) float
+        Class probabilities.
+    phi : (sum(n_levels), n_classes) float
+        Level probabilities within each class.
+    n_levels : (n_variables,) int
+        Number of levels of each variable, at most 256.
+    n_records : int
+        Size n* of the release, 1 or more.
+    rng : numpy.random.Generator
+        Source of chance.
+
+    Returns
+    -------
+    (n_records, n_variables) uint8
+        Levels coded from 0.
+
+    References
+    ----------
+    Hu, Reiter and Wang (2014), section 2, last paragraph but one.
+    """
+    if n_records < 1:
+        raise ValueError(f"n_records is {n_records}; it must be 1 or more")
+    n_levels = np.asarray(n_levels, dtype=np.int64)
+    level_start = np.concatenate([[0], np.cumsum(n_levels)])
+    cumulative_pi = np.cumsum(pi)[:-1]
+    cumulative_phi = np.empty(phi.shape)
+    for start, stop in itertools.pairwise(level_start):
+        cumulative_phi[start:stop] = np.cumsum(phi[start:stop], axis=0, dtype=np.float64)
+    codes = np.empty((n_records, n_levels.size), dtype=np.uint8)
+    uniforms = rng.random((n_records, n_levels.size + 1))
+    _synthesize(cumulative_pi, cumulative_phi, level_start, uniforms, codes)
+    return codes
