@@ -1,0 +1,139 @@
+"""The guide: links lead somewhere, commands and names exist, and the floors are those that hold."""
+
+import ast
+import importlib
+import inspect
+import io
+import re
+import shlex
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import docutils.core
+import pytest
+from numpydoc.docscrape_sphinx import get_doc_object
+
+from srlib.runner.cli import main
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "docs"))
+api = importlib.import_module("api")
+
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("docs/guide/*.md")])
+every_page = pytest.mark.parametrize("page", PAGES, ids=lambda p: p.relative_to(ROOT).as_posix())
+
+
+def text(page: Path) -> str:
+    return page.read_text(encoding="utf-8")
+
+
+def blocks(page: Path, *languages: str) -> list[str]:
+    fenced = re.findall(r"^```(\w*)\n(.*?)^```", text(page), re.MULTILINE | re.DOTALL)
+    return [body for language, body in fenced if language in languages]
+
+
+def anchors(page: Path) -> set[str]:
+    headings = re.findall(r"^#+ (.+)$", text(page), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", h).strip().lower().replace(" ", "-") for h in headings}
+
+
+def test_readme_is_short() -> None:
+    assert len(text(ROOT / "README.md").splitlines()) <= 130
+
+
+@every_page
+def test_links_lead_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\((?!https?:)([^)\s]+)\)", text(page))
+    for link in links:
+        file, _, anchor = link.partition("#")
+        target = (page.parent / file).resolve() if file else page
+        assert target.is_file() or target.with_suffix(".rst").is_file(), link
+        assert not anchor or anchor in anchors(target), link
+
+
+def test_every_page_is_in_the_contents() -> None:
+    index = text(ROOT / "docs/index.md")
+    trees = re.findall(r"```\{toctree\}\n(.*?)```", index, re.DOTALL)
+    entries = {
+        re.sub(r".*<(.*)>", r"\1", line)
+        for tree in trees
+        for line in tree.splitlines()
+        if line and not line.startswith(":")
+    }
+    pages = {
+        p.relative_to(ROOT / "docs").with_suffix("").as_posix() for p in PAGES if "docs" in p.parts
+    }
+    assert entries == pages - {"index"} | {"api"}
+
+
+def commands(page: Path) -> Iterator[list[str]]:
+    """Go through the calls of srlib in a page's shell blocks, as lists of words."""
+    for block in blocks(page, "", "bash"):
+        for line in block.replace("\\\n", " ").splitlines():
+            found = re.match(r"(?:\.venv/bin/)?srlib (.*)", line)
+            if found:
+                yield shlex.split(found[1], comments=True)
+
+
+@every_page
+def test_commands_take_their_options(page: Path) -> None:
+    for name, *words in commands(page):
+        command = main.commands[name]
+        options = {o for p in command.params if isinstance(p, click.Option) for o in p.opts}
+        used = {word for word in words if re.match(r"--?[a-z]", word)}
+        assert used <= options, (name, used - options)
+
+
+@every_page
+def test_make_has_its_targets(page: Path) -> None:
+    used = set(re.findall(r"(?:^|`)make (\w+)", text(page), re.MULTILINE))
+    targets = set(re.findall(r"^(\w+):", text(ROOT / "Makefile"), re.MULTILINE))
+    assert used <= targets
+
+
+def test_floors_are_those_that_are_checked() -> None:
+    rows = re.findall(r"^\| (\d) \| `(\w+)` \|", text(ROOT / "docs/architecture.md"), re.MULTILINE)
+    told: dict[int, set[str]] = {}
+    for floor, package in rows:
+        told.setdefault(int(floor), set()).add(package)
+    project = tomllib.loads(text(ROOT / "pyproject.toml"))
+    contracts = project["tool"]["importlinter"]["contracts"]
+    layers = next(contract["layers"] for contract in contracts if contract["type"] == "layers")
+    held = dict(enumerate((set(re.findall(r"\w+", layer)) for layer in reversed(layers)), 1))
+    assert told == held
+
+
+def test_tables_have_every_notebook() -> None:
+    notebooks = {file.stem for file in ROOT.glob("notebooks/*.py")}
+    for page in ("README.md", "docs/notebooks.md"):
+        assert set(re.findall(r"^\| `(\w+)` \| ", text(ROOT / page), re.MULTILINE)) >= notebooks
+
+
+def documented(value: object) -> Iterator[object]:
+    """Go through what the reference shows of a function or class."""
+    yield value
+    if inspect.isclass(value):
+        members = vars(value).items()
+        yield from (m for name, m in members if inspect.isfunction(m) and not name.startswith("_"))
+
+
+@pytest.mark.parametrize("subject", api.SUBJECTS)
+def test_docstrings_are_there_and_read_as_they_are_meant(subject: str) -> None:
+    complaints, seen = io.StringIO(), set()
+    for module in api.modules(subject):
+        for name in api.public(module):
+            if getattr(module, name) in seen:
+                continue
+            seen.add(getattr(module, name))
+            for value in documented(getattr(module, name)):
+                assert inspect.getdoc(value), f"{module.__name__}.{name}"
+                shown = str(get_doc_object(value, config={"show_class_members": False}))
+                shown = shown.replace(".. only:: latex", "")  # a directive of Sphinx
+                settings = {"warning_stream": complaints, "report_level": 2}
+                docutils.core.publish_doctree(
+                    shown, f"{module.__name__}.{name}", settings_overrides=settings
+                )
+    assert complaints.getvalue() == ""
