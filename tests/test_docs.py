@@ -1,6 +1,5 @@
 """The guide: links lead somewhere, commands and names exist, and the floors are those that hold."""
 
-import ast
 import importlib
 import inspect
 import io
