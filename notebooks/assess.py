@@ -61,11 +61,13 @@ seed: int = 2026  # [0, inf) one seed for all streams of chance
 output_dir: str = ""  # folder for tables and figures; empty: write none
 
 # %%
+from functools import partial
+
 import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
-from srlib import assessment, charts, diagnostics, dpmpm
+from srlib import assessment, charts, diagnostics
 from srlib import risk as disclosure
 from srlib.assessment import matching, verdict
 from srlib.data import distinct
@@ -121,41 +123,30 @@ print(
     f"of {', '.join(f'{each.n_iterations:,}' for each in rounds)} iterations a chain."
 )
 
-
 # %% tags=["monte-carlo"]
-def posterior_draws(codes: np.ndarray, purpose: str) -> dpmpm.Draws:
-    """Draws from the posterior of the intruder's model given some records."""
-    return disclosure.agreeing_draws(
-        codes, levels, rounds, combinations=combinations, rng=stream(seed, purpose), label=purpose
+chances = partial(stream, seed)  # a source of chance for each purpose, by its name
+draws = None
+if not (quick and original):
+    draws = assessment.model_draws(
+        submission, records, rounds, rng=chances("original"), label="original"
     )
-
-
-draws = None if quick and original else posterior_draws(records, "original")
 if not original:
-    submission = assessment.with_releases(submission, draws, rng=stream(seed, "example"))
+    submission = assessment.with_releases(submission, draws, rng=chances("example"))
 
 # %% tags=["monte-carlo"]
-judged, findings = submission.judged(), {}
-for name, one in judged.items():
-    joined = [
-        posterior_draws(np.vstack([records, z]), f"{name} {i}")
-        for i, z in enumerate(() if quick else one.released, start=1)
-    ]
-    findings[name] = assessment.examine(one, None if quick else disclosure.DrawSets(draws, joined))
+found = assessment.assess_submission(submission, None if quick else rounds, chances, draws)
+for name, number in found.results().items():
+    outputs.result(name, number)
 
 # %% [markdown]
 # ## Verdict
 
 # %% tags=["monte-carlo"]
-judgments = [assessment.judge(name, judged[name], findings[name]) for name in judged]
-judgments = verdict.worst_first(judgments)
-findings = {judgment.release: findings[judgment.release] for judgment in judgments}
-outputs.table("verdict", verdict.table(judgments))
-outputs.result("first", judgments[0].first)
-Markdown(verdict.markdown(judgments))
+outputs.table("verdict", found.to_frame())
+Markdown(verdict.markdown(found.judgments))
 
 # %% tags=["monte-carlo"]
-lines = verdict.table(judgments).query("topic in ['copies', 'identity', 'attributes']")
+lines = found.to_frame().query("topic in ['copies', 'identity', 'attributes']")
 pictured = lines.assign(
     panel=lines["release"], label=lines["topic"], mean=lines["value"],
     se=(lines["high"] - lines["low"]) / 4,
@@ -174,8 +165,7 @@ outputs.figure("verdict", charts.against_baseline(pictured, "Share"))
 Markdown(verdict.stated())
 
 # %% tags=["monte-carlo"]
-limits = verdict.read_rules(rules) if rules else {}
-broken = pd.DataFrame(verdict.broken(judgments, limits), columns=["release", "topic", "reason"])
+broken = pd.DataFrame(found.broken_rules, columns=["release", "topic", "reason"])
 outputs.table("broken_rules", broken)
 show(broken) if len(broken) else callout(
     "Rules of your own", "none given" if not rules else "all kept"
@@ -186,7 +176,7 @@ show(broken) if len(broken) else callout(
 # follow from numbers over at least ten records. Releases are numbered, the worst first.
 
 # %% tags=["monte-carlo", "public"]
-show(outputs.table("in_public", assessment.in_public(judgments, findings), public=True))
+show(outputs.table("in_public", assessment.in_public(found.judgments, found.findings), public=True))
 
 # %% tags=["monte-carlo"]
 Markdown("" if original else assessment.EXAMPLE)
@@ -204,12 +194,10 @@ Markdown("" if original else assessment.EXAMPLE)
 # releases and all values.
 
 # %% tags=["confidential", "monte-carlo"]
-exposed = {name: assessment.exposed(judged[name], findings[name]) for name in judged}
-everything = pd.concat(frame.assign(release=name) for name, frame in exposed.items())
-outputs.table("records", everything)
-worst = exposed[judgments[0].release]
+exposed, first = outputs.table("records", found.records()), found.judgments[0].release
+worst = exposed[exposed["release"] == first]
 at = ["lines", "copied", "neighbors", "repU", "DiSCO"]
-values = [worst.columns[k - len(levels)] for k in (*submission.keys[:4], submission.target)]
+values = [worst.columns[k - len(levels) - 1] for k in (*submission.keys[:4], submission.target)]
 show(worst[[*at, *values]].head(8))
 
 # %% [markdown]
@@ -240,9 +228,9 @@ if not quick:
 # errors.
 
 # %% tags=["monte-carlo"]
-found = assessment.details(findings, "copies").drop(columns=["found", "neighbors"])
-outputs.table("copies", found)
-show(found[["release", "repeated", "repeated_error", "others", "others_error", "repeated_z"]])
+copies = found.table("copies").drop(columns=["found", "neighbors"])
+outputs.table("copies", copies)
+show(copies[["release", "repeated", "repeated_error", "others", "others_error", "repeated_z"]])
 
 # %% [markdown]
 # `handed_out` estimates the share of the people alone with their values who are in the release, beyond
@@ -253,7 +241,7 @@ show(found[["release", "repeated", "repeated_error", "others", "others_error", "
 
 # %% tags=["monte-carlo"]
 columns = ["alone", "met", "handed_out", "handed_out_error", "handed_out_z", "at_most", "near_z"]
-show(found[["release", *columns]])
+show(copies[["release", *columns]])
 
 # %% [markdown]
 # A copy is seen by its rows as well: the same records in another order, or values that agree row by
@@ -261,7 +249,7 @@ show(found[["release", *columns]])
 # files may be sorted or periodic.
 
 # %% tags=["monte-carlo"]
-show(found[["release", "same_table", "same_row", "same_row_others", "same_row_z"]])
+show(copies[["release", "same_table", "same_row", "same_row_others", "same_row_z"]])
 
 # %% [markdown]
 # **Identity and attributes.** Of the people alone with their keys, how many meet a released record
@@ -272,9 +260,9 @@ show(found[["release", "same_table", "same_row", "same_row_others", "same_row_z"
 # baseline, and `z` the difference to it in standard errors of the comparison.
 
 # %% tags=["monte-carlo"]
-beyond = [assessment.details(findings, name) for name in ("identity", "attributes")]
-beyond = pd.concat(beyond, keys=["identity", "attributes"], names=["risk"]).droplevel(1)
-show(outputs.table("beyond", beyond.reset_index()))
+beyond = {name: found.table(name) for name in ("identity", "attributes")}
+beyond = pd.concat(beyond, names=["risk"]).droplevel(1).reset_index()
+show(outputs.table("beyond", beyond))
 
 # %% [markdown]
 # **What this does not see.** Where the original repeats people, as households and weights do, other
@@ -309,19 +297,9 @@ show(outputs.table("beyond", beyond.reset_index()))
 
 
 # %% tags=["monte-carlo"]
-def every(attribute: str) -> pd.DataFrame:
-    """One table of the findings over all that was judged."""
-    frames = [getattr(f, attribute).assign(release=name) for name, f in findings.items()]
-    return pd.concat(frames, ignore_index=True)
-
-
-named = ["release"] if len(findings) > 1 else []
-prefix = {name: f"{verdict.slug(name)}_" if named else "" for name in findings}
-measures = outputs.table("measures", every("measures"))
-for row in measures.itertuples():
-    for column in ("mean", "se", "baseline"):
-        outputs.result(f"{prefix[row.release]}{row.measure}_{column}", getattr(row, column))
-of_interest = ["repU", "DiSCO", "TCAP"] if len(findings) > 1 else measures["measure"].unique()
+named = ["release"] if len(found.findings) > 1 else []
+measures = outputs.table("measures", found.table("measures"))
+of_interest = ["repU", "DiSCO", "TCAP"] if named else measures["measure"].unique()
 show(measures[measures["measure"].isin(of_interest)][[*named, *measures.columns[:-1]]])
 
 # %% [markdown]
@@ -344,8 +322,8 @@ outputs.figure("measures", charts.against_baseline(pictured[~describing], "Share
 # agree more rarely.
 
 # %% tags=["monte-carlo"]
-lacking = outputs.table("without_each_key", every("lacking"))
-lacking = lacking[lacking["release"] == judgments[0].release].replace({"": "(none)"})
+lacking = outputs.table("without_each_key", found.table("lacking"))
+lacking = lacking[lacking["release"] == first].replace({"": "(none)"})
 wide = lacking.pivot(index="left_out", columns="measure", values="mean")[["repU", "DiSCO", "TCAP"]]
 show(wide.sort_values("repU").rename_axis(columns=None).reset_index().head(12))
 
@@ -357,7 +335,7 @@ show(wide.sort_values("repU").rename_axis(columns=None).reset_index().head(12))
 
 # %%
 if submission.partially_synthetic:
-    display(show(outputs.table("match_risk", every("matches"))))
+    display(show(outputs.table("match_risk", found.table("matches"))))
 else:
     print("Not computed: the releases are not said to be partially synthetic.")
 
@@ -370,7 +348,7 @@ else:
 # within three errors of a fresh sample's. The verdict is that of the largest loss.
 
 # %% tags=["monte-carlo"]
-losses = outputs.table("losses", every("losses"))
+losses = outputs.table("losses", found.table("losses"))
 show(losses[[*named, *losses.columns[:-1]]])
 
 # %% [markdown]
@@ -381,7 +359,7 @@ show(losses[[*named, *losses.columns[:-1]]])
 # is what that alone would give, for draws from the original's own margin. On average over all margins:
 
 # %% tags=["monte-carlo"]
-margins = outputs.table("margins", every("margins"))
+margins = outputs.table("margins", found.table("margins"))
 pairs = margins["variable_b"] != ""
 margins["label"] = margins["variable_a"] + np.where(pairs, " × ", "") + margins["variable_b"]
 ways = margins.assign(way=np.where(pairs, "pairs of variables", "single variables"))
@@ -407,12 +385,10 @@ outputs.figure("margins", charts.against_baseline(worst, "Total variation distan
 # original number of records. A ratio near zero is no triumph: such a release *is* the original.
 
 # %% tags=["monte-carlo"]
-callout("The regression has", assessment.terms(findings[judgments[0].release], levels))
+callout("The regression has", assessment.terms(found.findings[first], levels))
 
 # %% tags=["monte-carlo"]
-pmse = outputs.table("pmse", every("pmse"))
-for row in pmse[pmse["measure"] == "ratio"].itertuples():
-    outputs.result(f"{prefix[row.release]}pmse_ratio", row.mean)
+pmse = outputs.table("pmse", found.table("pmse"))
 show(pmse[[*named, *pmse.columns[:-1]]])
 
 # %% [markdown]
@@ -424,7 +400,7 @@ show(pmse[[*named, *pmse.columns[:-1]]])
 # analyzed as if it were the original. The mean over all coefficients, and the worst of them:
 
 # %% tags=["monte-carlo"]
-overlap = outputs.table("overlap", every("overlap"))
+overlap = outputs.table("overlap", found.table("overlap"))
 of_all = overlap.groupby("release", sort=False)[["mean", "baseline"]].mean().reset_index()
 show(of_all[[*named, "mean", "baseline"]])
 
@@ -447,7 +423,7 @@ show(overlap.sort_values("mean")[shown].head(8))
 # variable, equally probable a priori.
 
 # %% tags=["monte-carlo"]
-risks = pd.DataFrame() if quick else assessment.of_model(findings, "risks")
+risks = pd.DataFrame() if quick else found.table("risks")
 if quick:
     print("Left out (quick).")
 else:
@@ -482,7 +458,7 @@ if not quick:
 
 # %% tags=["monte-carlo"]
 if not quick:
-    met = outputs.table("copies_by_model", assessment.of_model(findings, "copies"))
+    met = outputs.table("copies_by_model", found.table("copies_by_model"))
     display(show(met[[*named, *met.columns[1:-1]]]))
 
 # %% [markdown]
@@ -496,22 +472,19 @@ if not quick:
 
 # %% tags=["monte-carlo"]
 if not quick:
-    chains = outputs.table("convergence", assessment.of_model(findings, "chains"))
+    chains = outputs.table("convergence", found.table("chains"))
     shown = [*named, "draws_given", "chains", "draws", "r_hat_median", "r_hat_95", "apart"]
-    outputs.result("r_hat_95_largest", chains["r_hat_95"].max())
     display(show(chains[shown].head(12)))
 
 # %% tags=["monte-carlo"]
 if not quick:
-    quantities = {"alpha": draws.alpha, "log likelihood": draws.log_likelihood}
-    quantities["occupied classes"] = draws.n_occupied
-    summary = diagnostics.summary(quantities)
+    summary = diagnostics.summary(found.traces)
     print(diagnostics.verdict(summary))
     display(show(outputs.table("diagnostics", summary), digits=2))
 
 # %% tags=["monte-carlo"]
 if not quick:
-    display(outputs.figure("trace", charts.trace(diagnostics.long_format(quantities))))
+    display(outputs.figure("trace", charts.trace(diagnostics.long_format(found.traces))))
 
 # %% [markdown]
 # **The chains on the original.** Well mixed ones look like one band of noise. Where they do not, run

@@ -17,16 +17,16 @@ from srlib.assessment.model import (
     copies,
     model_risks,
 )
+from srlib.assessment.report import Assessment, assess, assess_submission, model_draws
 from srlib.assessment.submission import (
     Submission,
     roles,
     submit,
 )
 from srlib.assessment.tables import (
-    details,
+    every,
     exposed,
     in_public,
-    of_model,
     terms,
 )
 
@@ -34,18 +34,21 @@ __all__ = [
     "EXAMPLE",
     "MOST_PARAMETERS",
     "RECORDS_A_PARAMETER",
+    "Assessment",
     "Findings",
     "Model",
     "Submission",
+    "assess",
+    "assess_submission",
     "copies",
-    "details",
+    "every",
     "examine",
     "example",
     "exposed",
     "in_public",
     "judge",
+    "model_draws",
     "model_risks",
-    "of_model",
     "roles",
     "submit",
     "terms",

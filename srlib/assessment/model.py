@@ -29,7 +29,7 @@ class Model:
 
     Attributes
     ----------
-    risks, copies, chains : DataFrame
+    risks, copies_by_model, chains : DataFrame
         As `model_risks`, `copies` and `convergence` return.
     median : (value, low, high)
         Factor by which the release multiplies the probability of the true target for the median
@@ -39,7 +39,7 @@ class Model:
     """
 
     risks: pd.DataFrame
-    copies: pd.DataFrame
+    copies_by_model: pd.DataFrame
     chains: pd.DataFrame
     median: tuple[float, float, float]
     high: float
@@ -66,7 +66,7 @@ def believe(submission: Submission, sets: DrawSets) -> Model:
     (median, high), error = np.exp(logs), 1.96 * errors[0]
     return Model(
         risks=risks,
-        copies=copies(original, released, sets.data),
+        copies_by_model=copies(original, released, sets.data),
         chains=convergence(named, combinations),
         median=(float(median), float(median * np.exp(-error)), float(median * np.exp(error))),
         high=float(high),

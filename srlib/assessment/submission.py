@@ -1,6 +1,6 @@
 """An original table and its releases: what is read, what is checked, and what is known of it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -76,7 +76,7 @@ class Submission:
 
 def submit(
     original: Table,
-    released: Table | Sequence[Table],
+    released: Table | Sequence[Table] | Mapping[str, Table],
     keys: Sequence[str] | None = None,
     target: str | None = None,
     *,
@@ -95,7 +95,7 @@ def submit(
     ----------
     original : DataFrame, Microdata, str or Path
         Records of people; of a file, see `read_table`.
-    released : the same, or a sequence of them
+    released : the same, a sequence of them, or a mapping from names
         One table or more, with the variables and the levels of the original.
     keys, target
         As `roles`.
@@ -124,14 +124,10 @@ def submit(
         a partially synthetic release of another size than the original, or with dropped records;
         `keys` or `target` as `roles` says; a rule on the model, which is left out.
     """
-    releases = (
-        [released]
-        if isinstance(released, pd.DataFrame | Microdata | str | Path)
-        else list(released)
-    )
+    releases = _named(released)
     if not releases:
         raise ValueError("released is empty; it must have one table or more")
-    _check_files(original, *releases, holdout, rules, None if schema == "acs" else schema)
+    _check_files(original, *releases.values(), holdout, rules, None if schema == "acs" else schema)
     if partially_synthetic and drop_missing:
         raise ValueError(
             "drop_missing is set together with partially_synthetic; rows of tables of which "
@@ -140,16 +136,14 @@ def submit(
     limits = _limits(rules, quick)
     take = partial(_taken, drop_missing=drop_missing, ignore_columns=ignore_columns)
     first = take(original, "original", _declared(schema))
-    others = [take(z, f"release {i}", first.schema) for i, z in enumerate(releases, start=1)]
-    held_out = (
-        [] if holdout is None or _nothing(holdout) else [take(holdout, "holdout", first.schema)]
-    )
-    for i, (source, table) in enumerate(zip(releases, others, strict=True), start=1):
+    others = [take(z, name, first.schema) for name, z in releases.items()]
+    given = [] if holdout is None or _nothing(holdout) else [holdout]
+    held_out = [take(z, "holdout", first.schema) for z in given]
+    for (name, source), table in zip(releases.items(), others, strict=True):
         if partially_synthetic and len(table.codes) != len(first.codes):
             raise ValueError(
-                f"{_place(source, f'release {i}')}: the table has {len(table.codes):,} records; a "
-                "partially synthetic release has as many as the original, "
-                f"{len(first.codes):,}"
+                f"{_place(source, name)}: the table has {len(table.codes):,} records; a partially "
+                f"synthetic release has as many as the original, {len(first.codes):,}"
             )
     keys_at, target_at = roles(first.schema, keys or (), target or "")
     return Submission(
@@ -158,7 +152,7 @@ def submit(
         released=tuple(table.codes for table in others),
         keys=keys_at,
         target=target_at,
-        names=_apart([Path(_place(z, f"release {i}")) for i, z in enumerate(releases, start=1)]),
+        names=tuple(releases),
         lines=first.lines,
         held_out=held_out[0].codes if held_out else None,
         same_generator=same_generator,
@@ -169,6 +163,16 @@ def submit(
         ),
         rules=limits,
     )
+
+
+def _named(released: Table | Sequence[Table] | Mapping[str, Table]) -> dict[str, Table]:
+    """Return the releases by names that tell them apart: of files, as much as that takes."""
+    if isinstance(released, Mapping):
+        return dict(released)
+    if isinstance(released, pd.DataFrame | Microdata | str | Path):
+        released = [released]
+    paths = [Path(_place(z, f"release {i}")) for i, z in enumerate(released, start=1)]
+    return dict(zip(_apart(paths) if paths else (), released, strict=True))
 
 
 def _nothing(source: object) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -52,7 +53,7 @@ def exposed(submission: Submission, findings: Findings) -> pd.DataFrame:
     else:
         frame = pd.concat([frame, findings.model.risks], axis=1)
     values = submission.schema.decode(combinations).astype(str)
-    taken = set(frame.columns)
+    taken = {*frame.columns, "release"}  # the latter stands beside them where there are several
     values.columns = [f"{name} (value)" if name in taken else name for name in values]
     order = ["copied", "neighbors", "repU", "DiSCO"]
     sort = {"ascending": [False, True, False, False], "kind": "stable", "ignore_index": True}
@@ -73,24 +74,27 @@ def _lines(inverse: NDArray[np.int64], lines: NDArray[np.int64] | None) -> list[
     ]
 
 
-def details(findings: Mapping[str, Findings], name: str) -> pd.DataFrame:
-    """What a function of `leakage` found, a row a release: release, then its attributes."""
-    rows = [
-        {"release": release} | asdict(each)
-        for release, of_one in findings.items()
-        for each in getattr(of_one, name)
-    ]
-    return pd.DataFrame(rows)
+def every(findings: Mapping[str, Findings], name: str) -> pd.DataFrame:
+    """Return one table of the findings over all that was judged, with the column release.
 
-
-def of_model(findings: Mapping[str, Findings], name: str) -> pd.DataFrame:
-    """One table of `Model` over all that was judged, with the column release."""
-    frames = [
-        getattr(each.model, name).assign(release=release)
-        for release, each in findings.items()
-        if each.model
-    ]
+    Parameters
+    ----------
+    findings : dict of str to Findings
+        By name of the release.
+    name : str
+        An attribute of `Findings`, or of its `Model`. Of those that `leakage` returns, a row a
+        release: release, then their attributes.
+    """
+    found = {release: _attribute(each, name) for release, each in findings.items()}
+    if isinstance(next(iter(found.values())), tuple):
+        rows = [{"release": r} | asdict(each) for r, of_one in found.items() for each in of_one]
+        return pd.DataFrame(rows)
+    frames = [frame.assign(release=release) for release, frame in found.items()]
     return pd.concat(frames, ignore_index=True)
+
+
+def _attribute(findings: Findings, name: str) -> Any:
+    return getattr(findings if hasattr(findings, name) else findings.model, name)
 
 
 def in_public(

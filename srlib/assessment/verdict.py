@@ -450,6 +450,30 @@ def table(judgments: Sequence[Judgment]) -> pd.DataFrame:
     )
 
 
+def by_release(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows of `table` ready for JSON, a mapping a release, in their order.
+
+    Each has release, advice, first, and lines: by topic, level, value, low, high and baseline
+    (None where there is none) and text.
+    """
+    releases: dict[str, dict[str, Any]] = {}
+    for row in frame.to_dict("records"):
+        head = {name: row.pop(name) for name in ("release", "advice", "first")}
+        release = releases.setdefault(head["release"], head | {"lines": {}})
+        topic, level, text = (row.pop(name) for name in ("topic", "level", "text"))
+        numbers = {name: None if np.isnan(value) else value for name, value in row.items()}
+        release["lines"][topic] = {"level": level, **numbers, "text": text}
+    return list(releases.values())
+
+
+def text(releases: Sequence[Mapping[str, Any]]) -> str:
+    """Return the verdict in words from what `by_release` returns, an empty line between two."""
+    return "\n\n".join(
+        "\n".join([each["first"], *(f"{t}: {line['text']}" for t, line in each["lines"].items())])
+        for each in releases
+    )
+
+
 def markdown(judgments: Sequence[Judgment]) -> str:
     """The verdict as Markdown: what to do, then the lines of each release."""
     return "\n\n".join(

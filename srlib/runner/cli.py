@@ -1,6 +1,5 @@
 """The command line: run, assess, sweep, collect, build, course, new, report, site, parameters."""
 
-import csv
 import json
 import math
 import re
@@ -274,6 +273,7 @@ def assess(
     except ValueError as error:
         raise UsageError(_told(error, request.parameters, show_values)) from None
 
+    from srlib.assessment import verdict
     from srlib.runner.run import NotebookFailed
     from srlib.runner.run import run as run_paper
 
@@ -282,41 +282,38 @@ def assess(
     except NotebookFailed as error:
         click.echo(str(error), err=True)
         raise SystemExit(1) from None
-    results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
-    releases, broken = _verdict(folder / "tables")
+    document = _document(folder)
     report = folder / "report.html"
     if as_json:
-        document = {"report": str(report), "first": results.pop("first"), "releases": releases}
-        document |= {"broken_rules": broken, "results": results}
-        click.echo(json.dumps(document, indent=1, ensure_ascii=False))
+        told = json.dumps({"report": str(report)} | document, indent=1, ensure_ascii=False)
     else:
-        for release in releases:
-            click.echo(release["first"])
-            for topic, line in release["lines"].items():
-                click.echo(f"{topic}: {line['text']}")
-            click.echo()
-        click.echo(f"report: {shown(report)}")
-    for rule in broken:
+        told = f"{verdict.text(document['releases'])}\n\nreport: {shown(report)}"
+    click.echo(told)
+    for rule in document["broken_rules"]:
         click.echo(f"broken rule: {rule['release']}: {rule['topic']} {rule['reason']}", err=True)
-    if broken:
+    if document["broken_rules"]:
         raise SystemExit(BROKEN)
 
 
-def _verdict(tables: Path) -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
-    """Read the verdict on each release, and the rules that are broken, from a run's tables."""
+def _document(run: Path) -> dict[str, Any]:
+    """Read from a run's folder what `Assessment.to_dict` returns."""
+    import pandas as pd
 
-    def rows(name: str) -> list[dict[str, str]]:
-        with (tables / name).open(encoding="utf-8", newline="") as file:
-            return list(csv.DictReader(file))
+    from srlib.assessment import verdict
 
-    releases: dict[str, dict[str, Any]] = {}
-    for row in rows("verdict.csv"):
-        head = {name: row.pop(name) for name in ("release", "advice", "first")}
-        release = releases.setdefault(head["release"], head | {"lines": {}})
-        topic, level, text = (row.pop(name) for name in ("topic", "level", "text"))
-        numbers = {name: float(value) if value else None for name, value in row.items()}
-        release["lines"][topic] = {"level": level, **numbers, "text": text}
-    return list(releases.values()), rows("broken_rules.csv")
+    def table(name: str) -> pd.DataFrame:
+        numbers = {column: [""] for column in ("value", "low", "high", "baseline")}
+        return pd.read_csv(
+            run / "tables" / name, keep_default_na=False, na_values=numbers, dtype={"release": str}
+        )
+
+    results = json.loads((run / "results.json").read_text(encoding="utf-8"))
+    return {
+        "first": results.pop("first"),
+        "releases": verdict.by_release(table("verdict.csv")),
+        "broken_rules": table("broken_rules.csv").to_dict("records"),
+        "results": results,
+    }
 
 
 def _folder_name(root: Path, text: str) -> str:

@@ -1,0 +1,90 @@
+"""A self-contained HTML page of an assessment."""
+
+from html import escape
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from srlib.display import show
+
+if TYPE_CHECKING:
+    from srlib.assessment.report import Assessment
+
+_SHOWN = 8  # records to look at
+
+_STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
+.confidential { border: 2px solid; padding: .5rem 1rem; font-weight: bold }
+.wide { overflow-x: auto }
+table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums }
+th, td { border-bottom: 1px solid #bbb; padding: .2rem .6rem; text-align: right }
+@media (prefers-color-scheme: dark) { body { background: #111; color: #eee } }
+"""
+
+
+def page(found: "Assessment") -> str:
+    """Return the verdict and its main tables as one HTML document.
+
+    Parameters
+    ----------
+    found : Assessment
+        Everything in it that is text is escaped.
+
+    Returns
+    -------
+    str
+        A document without scripts, marked confidential: it names records of the original.
+    """
+    body = [
+        '<p class="confidential">Confidential: this page names records of the original.</p>',
+        "<h1>Assessment of synthetic data</h1>",
+        *_verdict(found),
+        "<h2>What was assessed</h2>",
+        _listed(found.submission.notes),
+        *(part for title, frame in _tables(found).items() for part in _table(title, frame)),
+    ]
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width">\n'
+        f"<title>Assessment of synthetic data</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
+        + "\n".join(body)
+        + "\n</body>\n</html>\n"
+    )
+
+
+def _verdict(found: "Assessment") -> list[str]:
+    parts = []
+    for judgment in found.judgments:
+        lines = [f"{line.topic}: {line.text}" for line in judgment.lines]
+        parts += [f"<h2>{escape(judgment.first)}</h2>", _listed(lines)]
+    if broken := found.broken_rules:
+        reasons = [f"{rule['release']}: {rule['topic']} {rule['reason']}" for rule in broken]
+        parts += ["<h2>Broken rules</h2>", _listed(reasons)]
+    return parts
+
+
+def _tables(found: "Assessment") -> dict[str, pd.DataFrame]:
+    """The main tables by their titles."""
+    lines = found.to_frame().drop(columns=["advice", "first", "text"])
+    risks = {name: found.table(name) for name in ("identity", "attributes")}
+    beyond = pd.concat(risks, names=["risk"]).droplevel(1).reset_index()
+    copies = ["release", "repeated", "others", "repeated_z", "handed_out", "at_most", "near_z"]
+    records = found.records()
+    worst = records[records["release"] == found.judgments[0].release].head(_SHOWN)
+    at = [*worst.columns[:5], *worst.columns[-1 - len(found.submission.schema.names) : -1]]
+    return {
+        "Numbers of the verdict": lines,
+        "Copies": found.table("copies")[copies],
+        "Identity and attributes": beyond,
+        "What matching finds": found.table("measures"),
+        "What is lost": found.table("losses"),
+        "Records to look at": worst[at],
+    }
+
+
+def _table(title: str, frame: pd.DataFrame) -> list[str]:
+    return [f"<h2>{escape(title)}</h2>", f'<div class="wide">{show(frame).html}</div>']
+
+
+def _listed(texts: "list[str] | tuple[str, ...]") -> str:
+    return "<ul>" + "".join(f"<li>{escape(text)}</li>" for text in texts) + "</ul>"

@@ -1,0 +1,288 @@
+"""An original and its releases assessed in one call."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from srlib.assessment import tables, verdict
+from srlib.assessment.findings import Findings, examine, judge
+from srlib.assessment.page import page
+from srlib.assessment.submission import Submission, Table, submit
+from srlib.assessment.verdict import Judgment, Rules
+from srlib.data.codes import distinct
+from srlib.data.schema import Schema
+from srlib.dpmpm.model import Chains, Draws
+from srlib.progress import silent
+from srlib.risk.agreement import agreeing_draws, rounds
+from srlib.risk.sets import DrawSets
+from srlib.rng import stream
+
+# Chains of the intruder's model, in two rounds.
+ROUNDS = rounds(4_000, n_classes=30, n_draws=250, n_chains=8)
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """All that was found of an original's releases.
+
+    Attributes
+    ----------
+    submission : Submission
+        The tables, what the intruder is taken to know, and notes on all that was chosen.
+    judgments : tuple of Judgment
+        The verdict on each release, or on all of one generator together; the worst first.
+    findings : dict of str to Findings
+        What the verdict rests on, by name of the release, in the same order.
+    traces : dict of str to (n_chains, n_draws) array
+        Quantities of the model's chains on the original; empty where the model was left out.
+    """
+
+    submission: Submission
+    judgments: tuple[Judgment, ...]
+    findings: Mapping[str, Findings]
+    traces: Mapping[str, NDArray[Any]]
+
+    @property
+    def broken_rules(self) -> list[dict[str, str]]:
+        """Rules that releases break: release, topic and reason of each."""
+        return verdict.broken(self.judgments, self.submission.rules)
+
+    def verdict(self) -> str:
+        """Return the verdict in words: what to do, then five lines, for each release."""
+        return verdict.text(verdict.by_release(self.to_frame()))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a row a release and topic: advice, level, value, low, high, baseline and text."""
+        return verdict.table(self.judgments)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what ``srlib assess --json`` prints but the report's place, ready for JSON.
+
+        That is `first`, what to do with the worst release; `releases`, the lines of each;
+        `broken_rules`; and `results`, as `results` returns.
+        """
+        found = {name: _plain(value) for name, value in self.results().items()}
+        return {
+            "first": found.pop("first"),
+            "releases": verdict.by_release(self.to_frame()),
+            "broken_rules": self.broken_rules,
+            "results": found,
+        }
+
+    def to_html(self) -> str:
+        """Return a self-contained page with the verdict and its main tables. Confidential."""
+        return page(self)
+
+    def table(self, name: str) -> pd.DataFrame:
+        """Return one of the tables behind the verdict, with the column release.
+
+        Parameters
+        ----------
+        name : str
+            ``"copies"``, ``"identity"`` or ``"attributes"``, a row a release; or the name of
+            another attribute of `Findings` or, where it was not left out, of its `Model`, that is
+            a table.
+        """
+        return tables.every(self.findings, name)
+
+    def records(self) -> pd.DataFrame:
+        """Return every original combination with what was found of it. Confidential.
+
+        Columns as `tables.exposed` returns, and release.
+        """
+        frames = [
+            tables.exposed(one, self.findings[name]).assign(release=name)
+            for name, one in self.submission.judged().items()
+        ]
+        return pd.concat(frames, ignore_index=True)
+
+    def results(self) -> dict[str, Any]:
+        """Return the numbers to compare, by name; of several releases, each after the release's."""
+        prefix = {name: f"{verdict.slug(name)}_" for name in self.findings}
+        if len(prefix) == 1:
+            prefix = dict.fromkeys(prefix, "")
+        found: dict[str, Any] = {"first": self.judgments[0].first}
+        for row in self.table("measures").itertuples():
+            for column in ("mean", "se", "baseline"):
+                found[f"{prefix[row.release]}{row.measure}_{column}"] = getattr(row, column)
+        for row in self.table("pmse").query("measure == 'ratio'").itertuples():
+            found[f"{prefix[row.release]}pmse_ratio"] = row.mean
+        if self.traces:
+            found["r_hat_95_largest"] = self.table("chains")["r_hat_95"].max()
+        return found
+
+
+def assess(
+    original: Table,
+    released: Table | Sequence[Table] | Mapping[str, Table],
+    keys: Sequence[str] | None = None,
+    target: str | None = None,
+    *,
+    schema: Schema | str | Path | None = None,
+    holdout: Table | None = None,
+    same_generator: bool = False,
+    partially_synthetic: bool = False,
+    drop_missing: bool = False,
+    ignore_columns: bool = False,
+    quick: bool = False,
+    rules: Rules | str | Path | None = None,
+    chains: Chains | Sequence[Chains] = ROUNDS,
+    rng: np.random.Generator,
+    progress: bool = True,
+) -> Assessment:
+    """Judge releases of an original table by what they tell and what they are good for.
+
+    Each release is judged by itself, the worst first. All that ``srlib assess`` computes.
+
+    Parameters
+    ----------
+    original : DataFrame, Microdata, str or Path
+        Records of people, in categorical, text or number columns; or a CSV file of them.
+    released : the same, a sequence of them, or a mapping from names
+        One table or more, whatever made them, with the variables and levels of the original.
+    keys : sequence of str, optional
+        Variables that the intruder knows; all but the target where not given.
+    target : str, optional
+        Variable that the intruder wants to know; the last that is no key where not given.
+    schema, holdout, same_generator, partially_synthetic, drop_missing, ignore_columns
+        As of `submission.submit`.
+    quick : bool
+        Whether the intruder who knows all other records is left out, who takes most of the time.
+    rules : mapping, str or Path, optional
+        Limits that each release is held to, as `verdict.read_rules` describes, or their file.
+    chains : Chains or sequence of Chains
+        Of that intruder's model, as of `risk.agreeing_draws`: two chains of four draws or more.
+    rng : numpy.random.Generator
+        Source of chance; none is used where `quick`.
+    progress : bool
+        Whether bars show how far the chains are.
+
+    Returns
+    -------
+    Assessment
+
+    Raises
+    ------
+    ValueError
+        As `submission.submit`, or if the chains are too few or too short. Nothing has been
+        sampled then.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> rng = np.random.default_rng(1)
+    >>> people = pd.DataFrame({"job": rng.choice(["clerk", "cook", "smith"], 300),
+    ...                        "town": rng.choice(["north", "south", "west"], 300),
+    ...                        "sick": rng.choice(["no", "yes"], 300)})
+    >>> shuffled = people.sample(frac=1, random_state=1)
+    >>> found = assess(people, {"shuffled": shuffled}, target="sick", quick=True, rng=rng)
+    >>> found.judgments[0].first
+    'Do not release shuffled: it is the original itself.'
+    >>> found.to_frame().loc[0, ["topic", "level"]].tolist()
+    ['copies', 'found']
+    """
+    if not isinstance(rng, np.random.Generator):
+        raise ValueError(f"rng is {rng!r}; it must be a Generator, as numpy.random.default_rng(1)")
+    each_round = (chains,) if isinstance(chains, Chains) else tuple(chains)
+    for each in each_round:
+        if each.n_chains < 2 or each.n_draws < 4:
+            raise ValueError(
+                f"chains are {each.n_chains} of {each.n_draws} draws; errors and R-hat need two "
+                "chains or more, of four draws or more"
+            )
+    submission = submit(
+        original, released, keys, target, schema=schema, holdout=holdout,
+        same_generator=same_generator, partially_synthetic=partially_synthetic,
+        drop_missing=drop_missing, ignore_columns=ignore_columns, quick=quick, rules=rules,
+    )  # fmt: skip
+    streams = partial(stream, int(rng.integers(2**63)))
+    with nullcontext() if progress else silent():
+        return assess_submission(submission, None if quick else each_round, streams)
+
+
+def assess_submission(
+    submission: Submission,
+    rounds: Sequence[Chains] | None,
+    streams: Callable[[str], np.random.Generator],
+    draws: Draws | None = None,
+) -> Assessment:
+    """Judge all releases of a submission.
+
+    Parameters
+    ----------
+    submission : Submission
+        With one release or more.
+    rounds : sequence of Chains, optional
+        Of the intruder's model, as of `risk.agreeing_draws`; left out where None.
+    streams : callable
+        From a purpose to its source of chance: the stream of the original's chains is called
+        ``"original"``, that of the i-th release that is judged by the name NAME ``"NAME i"``.
+    draws : Draws, optional
+        `model_draws` of the original's, where they were drawn already.
+    """
+    records, judged = submission.original, submission.judged()
+    if rounds is not None and draws is None:
+        draws = model_draws(submission, records, rounds, rng=streams("original"), label="original")
+    found = {}
+    for name, one in judged.items():
+        sets = None
+        if rounds is not None and draws is not None:
+            given = {f"{name} {i}": np.vstack([records, z]) for i, z in enumerate(one.released, 1)}
+            joined = [
+                model_draws(submission, codes, rounds, rng=streams(purpose), label=purpose)
+                for purpose, codes in given.items()
+            ]
+            sets = DrawSets(draws, joined)
+        found[name] = examine(one, sets)
+    judgments = verdict.worst_first([judge(name, judged[name], found[name]) for name in judged])
+    return Assessment(
+        submission=submission,
+        judgments=tuple(judgments),
+        findings={each.release: found[each.release] for each in judgments},
+        traces={}
+        if rounds is None or draws is None
+        else {
+            "alpha": draws.alpha,
+            "log likelihood": draws.log_likelihood,
+            "occupied classes": draws.n_occupied,
+        },
+    )
+
+
+def model_draws(
+    submission: Submission,
+    codes: NDArray[np.integer],
+    rounds: Sequence[Chains],
+    *,
+    rng: np.random.Generator,
+    label: str,
+) -> Draws:
+    """Draw from the posterior of the intruder's model given some records.
+
+    Parameters
+    ----------
+    submission : Submission
+        Chains agree on the probabilities of its original records.
+    codes : (n, p) int
+        The records, coded from 0.
+    rounds, rng, label
+        As of `risk.agreeing_draws`.
+    """
+    combinations, _, _ = distinct(submission.original)
+    levels = submission.schema.n_levels
+    return agreeing_draws(codes, levels, rounds, combinations=combinations, rng=rng, label=label)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON can hold it."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, float) and not np.isfinite(value):
+        return None if np.isnan(value) else str(value).replace("inf", "Infinity")
+    return value
