@@ -5,6 +5,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import jupytext
@@ -13,7 +14,9 @@ import pytest
 import toy
 from click.testing import CliRunner, Result
 
+from srlib.runner import run
 from srlib.runner.cli import main
+from srlib.runner.parameters import Request, resolve
 
 
 @pytest.fixture
@@ -35,6 +38,7 @@ def test_version() -> None:
 
 
 def test_run(project: Path) -> None:
+    (project / "notebooks/toy.py").write_text(toy.TEXT + toy.TABLE, encoding="utf-8")
     result = srlib("run", "toy", "--profile", "published", "-p", "names", "[x, y]")
     assert (result.exit_code, result.stdout) == (0, "toy: outputs/toy/published\n")
     folder = project / "outputs/toy/published"
@@ -64,16 +68,31 @@ def test_run(project: Path) -> None:
         assert str(project) not in (folder / name).read_text(encoding="utf-8")
 
 
-def test_runs_all_papers_when_none_is_named(project: Path) -> None:
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Papers and profiles that the command would run, where no kernel is started."""
+    requests: list[str] = []
+
+    def run_all(_: Path, asked: list[Request], outputs: Path, __: int) -> Iterator[Path]:
+        for request in asked:
+            requests.append(f"{request.paper} {request.profile}")
+            yield outputs / request.paper / request.profile
+
+    monkeypatch.setattr(run, "run_all", run_all)
+    return requests
+
+
+def test_runs_all_papers_when_none_is_named(project: Path, asked: list[str]) -> None:
     (project / "notebooks/other.py").write_text(toy.TEXT, encoding="utf-8")
     result = srlib("run", "--output", "elsewhere")
     assert result.stdout == "other: elsewhere/other/default\ntoy: elsewhere/toy/default\n"
+    assert asked == ["other default", "toy default"]
 
 
-def test_a_profile_runs_the_papers_that_have_it(project: Path) -> None:
+def test_a_profile_runs_the_papers_that_have_it(project: Path, asked: list[str]) -> None:
     (project / "notebooks/other.py").write_text(toy.TEXT, encoding="utf-8")
     result = srlib("run", "--profile", "published")
-    assert (result.exit_code, result.stdout) == (0, "toy: outputs/toy/published\n")
+    assert (result.exit_code, asked) == (0, ["toy published"])
     result = srlib("run", "other", "--profile", "published")
     assert result.exit_code == 2
     assert "other: unknown profile 'published'" in result.output
@@ -116,16 +135,10 @@ def stages(result: Result, paper: str) -> dict[str, float]:
 
 def test_each_section_is_told_with_its_time_where_there_is_no_terminal(project: Path) -> None:
     (project / "notebooks/other.py").write_text(toy.TEXT + SECTIONS, encoding="utf-8")
-    result = srlib("run", "other", "toy")
-    assert result.exit_code == 0, result.output
-    assert result.stdout == "other: outputs/other/default\ntoy: outputs/toy/default\n"
-    assert len(result.stderr.splitlines()) == 3
-    told = stages(result, "other")
-    assert list(told) == ["A first part", "a second part, $x$"]
-    assert told["A first part"] > 0.3  # with the kernel's start and the cells before
-    assert list(stages(result, "toy")) == ["A toy"]  # no sections: its title
     result = srlib("run", "other", "-p", "names", "[late]")
-    assert list(stages(result, "other")) == ["A first part"]
+    told = stages(result, "other")
+    assert list(told) == ["A first part"]
+    assert told["A first part"] > 0.3  # with the kernel's start and the cells before
     assert "other: code cell 6 (In [7], under 'a second part, $x$ ##')" in result.stderr
 
 
@@ -155,17 +168,21 @@ def test_papers_run_beside_each_other_and_one_fails(project: Path) -> None:
     (project / "notebooks/wrong.py").write_text(
         toy.TEXT.replace('names != ["fail"]', "n < 0"), encoding="utf-8"
     )
-    result = srlib("run", "one", "wrong", "two", "toy", "--jobs", "3", "-p", "method", "simulated")
+    result = srlib("run", "one", "wrong", "two", "--jobs", "3", "-p", "method", "simulated")
     assert result.exit_code == 1
-    done = ["one", "toy", "two"]
+    done = ["one", "two"]
     assert sorted(result.stdout.splitlines()) == [f"{p}: outputs/{p}/default" for p in done]
     assert "wrong: code cell 2" in result.stderr
     assert "AssertionError: asked to fail" in result.stderr
     assert (project / "outputs/wrong/default.failed/notebook.ipynb").exists()
 
 
-def test_a_failing_notebook_is_kept_and_the_whole_folder_stays(project: Path) -> None:
-    assert srlib("run", "toy").exit_code == 0
+def test_a_failing_notebook_is_kept_and_the_whole_folder_stays(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(run, "_execute_into", lambda *_: None)
+        run.run(project, resolve(project, "toy"), project / "outputs", with_report=False)
     before = (project / "outputs/toy/default/provenance.json").read_text()
     result = srlib("run", "toy", "-p", "names", "[fail]")
     assert result.exit_code == 1
@@ -296,10 +313,8 @@ def test_build_is_one_way_and_repeatable(project: Path) -> None:
 
 def test_public_report_leaves_out_what_is_confidential(project: Path) -> None:
     (project / "people.csv").write_text("a\n", encoding="utf-8")
-    given = ["-p", "names", "[secret-label]", "-p", "data", "people.csv"]
-    assert srlib("run", "toy", *given).exit_code == 0
-    result = srlib("report", "outputs/toy/default", "--public")
-    assert result.exit_code == 0
-    folder = project / "outputs/toy/default"
-    assert "<td>secret-label</td>" in (folder / "report.html").read_text(encoding="utf-8")
-    assert "<td>secret-label</td>" not in (folder / "report-public.html").read_text("utf-8")
+    folder = toy.finished(project / "outputs", "people.csv")
+    for options in ([], ["--public"]):
+        assert srlib("report", str(folder), *options).exit_code == 0
+    assert "record 12" in (folder / "report.html").read_text(encoding="utf-8")
+    assert "record 12" not in (folder / "report-public.html").read_text("utf-8")

@@ -12,6 +12,9 @@ import pandas as pd
 import pytest
 import toy
 
+from srlib.runner import workers
+from srlib.runner.parameters import UsageError
+
 distributed = pytest.importorskip("distributed")
 
 
@@ -67,8 +70,15 @@ def test_a_scheduler_that_goes_is_said_and_another_way_finishes_the_rest(
     assert process.returncode == 0, told
 
 
-def test_no_scheduler_at_the_address_is_bad_usage(project: Path) -> None:
-    process = start(project, "--scheduler", "tcp://127.0.0.1:1")
-    _, told = process.communicate(timeout=120)
-    assert process.returncode == 2
-    assert "no scheduler answers at" in told
+def test_no_scheduler_at_the_address_is_bad_usage(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = distributed.Client
+
+    def impatient(address: str, **settings: Any) -> Any:
+        return client(address, **settings | {"timeout": 0.1})
+
+    monkeypatch.setattr(distributed, "Client", impatient)
+    with (
+        pytest.raises(UsageError, match="no scheduler answers at"),
+        workers.cluster("tcp://127.0.0.1:1"),
+    ):
+        pass

@@ -109,7 +109,7 @@ def test_kernels_import_nothing_from_the_working_folder(
     tmp_path: Path,
 ) -> None:
     """They do not even where the launcher itself is shadowed."""
-    toy.make(tmp_path)
+    toy.make(tmp_path, toy.TEXT + toy.TABLE)
     work = tmp_path / "work"
     work.mkdir()
     for name in ("numpy", "pyarrow", "ipykernel_launcher", "ipykernel", "traitlets"):
@@ -123,8 +123,9 @@ def test_kernels_import_nothing_from_the_working_folder(
 def test_kernels_import_from_a_working_folder_that_is_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = toy.TEXT.replace("import pandas as pd", "import mine\nimport pandas as pd", 1)
-    project = toy.make(tmp_path, text)
+    project = toy.make(
+        tmp_path, toy.TEXT.replace('Path("started")', 'import mine\nPath("started")')
+    )
     (project / "mine.py").touch()
     monkeypatch.chdir(project)
     monkeypatch.setenv("PYTHONPATH", str(project))
@@ -217,6 +218,8 @@ def test_a_time_limit_that_ends_before_the_kernel_runs_counts(tmp_path: Path) ->
     with pytest.raises(run.NotebookFailed, match=r"toy: longer than 0\.001 s: before its first"):
         run.run(project, resolve(project, "toy"), project / "outputs", time_limit=0.001, bar=None)
     assert [p.name for p in (project / "outputs/toy").iterdir()] == ["default.failed"]
+    # The next run of the process is not cut off by it.
+    assert run.run(project, resolve(project, "toy"), project / "outputs", time_limit=300).is_dir()
 
 
 @toy.posix
@@ -324,15 +327,12 @@ def test_a_damaged_folder_is_no_run_and_parameters_are_read_as_they_were_written
         assert run._other_question(folder, request) == "is not the folder of a run"
 
 
-def test_a_kernel_that_dies_is_a_failed_run(
-    tmp_path: Path, start: Callable[..., subprocess.Popen[str]]
-) -> None:
+def test_a_kernel_that_dies_is_a_failed_run(tmp_path: Path) -> None:
     text = toy.TEXT.replace('Path("started").touch()', "import os; os._exit(9)")
-    toy.make(tmp_path, text)
-    process = start()
-    output = process.communicate(timeout=120)[0]
-    assert process.returncode == 1
-    assert "toy: code cell 2 (In [3], under 'A toy'): DeadKernelError" in output
+    project = toy.make(tmp_path, text)
+    where = r"toy: code cell 2 \(In \[3\], under 'A toy'\): DeadKernelError"
+    with pytest.raises(run.NotebookFailed, match=where):
+        run.run(project, resolve(project, "toy"), project / "outputs", cwd=project)
     provenance = json.loads((tmp_path / "outputs/toy/default.failed/provenance.json").read_text())
     assert provenance["status"] == "failed"
     assert "DeadKernelError" in provenance["error"]
@@ -436,3 +436,25 @@ def test_what_is_broken_off_complains_of_nothing(capfd: pytest.CaptureFixture[st
     finally:
         for name, level in levels.items():
             logging.getLogger(name).setLevel(level)
+
+
+def test_what_others_put_into_a_run_is_not_replaced(tmp_path: Path) -> None:
+    run_folder = tmp_path / "default"
+    run_folder.mkdir()
+    for name in ("provenance.json", "notebook.ipynb", "report-public.html"):
+        (run_folder / name).touch()
+    assert files.is_replaceable(run_folder)
+    (run_folder / "thesis.txt").touch()
+    assert not files.is_replaceable(run_folder)
+
+
+def test_a_runs_name_may_have_any_character(tmp_path: Path) -> None:
+    folder = tmp_path / '.tmp "a"\\'
+    folder.mkdir()
+    notebook = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_markdown_cell(f"in {folder}")], metadata={"papermill": {}}
+    )
+    saved = folder / "notebook.ipynb"
+    nbformat.write(notebook, saved)
+    run._tidy(saved, tmp_path / "toy.py", folder, 'q"r\n\\/toy/default')
+    assert nbformat.read(saved, as_version=4).cells[0].source == 'in q"r\n\\/toy/default'
