@@ -2,18 +2,21 @@
 
 import json
 import re
+import subprocess
+import sys
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 from typing import Any
 
+import altair as alt
 import nbformat
 import numpy as np
 import pandas as pd
 import pytest
 import vl_convert
 
-from srlib import diagnostics, mechanism
-from srlib.charts import core as charts
+from srlib import charts, diagnostics, mechanism
+from srlib.charts import risk, style
 from srlib.mechanism import acceptance
 from srlib.papers import readings
 
@@ -272,11 +275,20 @@ def test_identifiers_differ_between_drawings():
         assert set(re.findall(r"url\(#([^)]+)\)", svg)) <= known
 
 
-def test_renderer_gives_what_notebooks_and_jupyterlab_take():
-    # What altair's displays call once the module has registered its renderer.
-    assert charts.alt.renderers.active == "srlib"
+@pytest.fixture
+def in_use():
+    active = alt.theme.active, alt.renderers.active
+    charts.use()
+    yield
+    alt.theme.enable(active[0])
+    alt.renderers.enable(active[1])
+
+
+def test_renderer_gives_what_notebooks_and_jupyterlab_take(in_use):
+    assert alt.renderers.active == alt.theme.active == "srlib"
     chart: Any = EXAMPLES["ranks"]()
     bundle, metadata = chart._repr_mimebundle_()
+    assert bundle["application/vnd.vegalite.v5+json"] == charts.specification(chart)
     assert set(bundle) == {"application/vnd.vegalite.v5+json", "image/svg+xml", "text/plain"}
     assert bundle["application/vnd.vegalite.v5+json"]["$schema"].endswith("/vega-lite/v5.json")
     assert bundle["text/plain"].startswith("Chart: Histogram of the rank")
@@ -285,25 +297,50 @@ def test_renderer_gives_what_notebooks_and_jupyterlab_take():
     nbformat.validate(nbformat.v4.new_notebook(cells=[cell]))
 
 
-def test_theme_states_colours_that_a_dark_theme_would_replace():
+def test_importing_and_drawing_switch_nothing_on():
+    script = """
+import sys
+import altair as alt
+before = alt.theme.active, alt.renderers.active, alt.theme.names(), alt.renderers.names()
+from srlib import charts
+assert before == (alt.theme.active, alt.renderers.active, alt.theme.names(), alt.renderers.names())
+import pandas as pd
+made = charts.lines(pd.DataFrame({"a": [1.0, 2.0]}), "x", "y")
+assert charts.specification(made)["config"]["background"] == "white"
+assert before[:2] == (alt.theme.active, alt.renderers.active)
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_importing_takes_no_grammar_in_and_blocks_none():
+    script = """
+import sys
+import srlib.charts
+assert "rfc3987_syntax" not in sys.modules
+assert "altair" in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_theme_states_colors_that_a_dark_theme_would_replace():
     config = charts.specification(EXAMPLES["ranks"]())["config"]
     assert config["background"] == "white"
     for part in ("axis", "legend", "header"):
         assert {config[part]["labelColor"], config[part]["titleColor"]} == {charts.INK}
 
 
-def test_a_method_has_one_colour_everywhere():
+def test_a_method_has_one_color_everywhere():
     for name in ("ranks", "risk"):
         spec = json.dumps(charts.specification(EXAMPLES[name]()))
         for method in ("importance_sampling", "predictive_ratio"):
-            assert charts.COLOURS[method] in spec
+            assert charts.COLORS[method] in spec
     joint_spec = json.dumps(charts.specification(EXAMPLES["joint"]()))
-    wanted = [charts.COLOURS["original"], charts.COLOURS["synthetic"]]
+    wanted = [charts.COLORS["original"], charts.COLORS["synthetic"]]
     assert f'"range": {json.dumps(wanted)}' in joint_spec
     others = charts.rank_histogram(pd.DataFrame({"rank": [1, 2], "estimator": ["x", "y"]}), 2)
     used = {panel["layer"][0]["mark"]["color"] for panel in charts.specification(others)["vconcat"]}
     assert len(used) == 2
-    assert not used & set(charts.COLOURS.values())
+    assert not used & set(charts.COLORS.values())
 
 
 def test_joint_distribution_draws_each_proportion_and_interval():
@@ -363,7 +400,7 @@ def test_risk_histogram_counts_every_combination():
     [(1, [0, 1]), (30, [0, 1, 5, 10, 20]), (1000, [0, 20, 100, 200, 500, 1000])],
 )
 def test_square_root_ticks(largest, ticks):
-    assert charts._square_root_ticks(largest) == ticks
+    assert risk._square_root_ticks(largest) == ticks
 
 
 def test_agreement_counts_every_pair_and_refuses_what_has_no_logarithm():
@@ -422,12 +459,12 @@ def test_subset_risk_sorts_and_marks_one_truth():
 
 
 def test_long_labels_are_cut_unless_they_would_coincide():
-    short = charts._short([*LONG[:2], "brief"])
+    short = style.short([*LONG[:2], "brief"])
     assert [len(label) <= 36 for label in short] == [True] * 3
     assert short[0].startswith("level 0 of a variable")
     assert short[2] == "brief"
     alike = ["x" * 40 + "a", "x" * 40 + "b"]
-    assert charts._short(alike) == alike
+    assert style.short(alike) == alike
 
 
 def test_lines_leave_out_what_has_no_logarithm():
@@ -439,8 +476,8 @@ def test_lines_leave_out_what_has_no_logarithm():
 
 
 def _scale(*names: str) -> Any:
-    colour: Any = charts._ordered("x", names, None).to_dict()
-    return colour["scale"]
+    color: Any = style.ordered_color("x", names, None).to_dict()
+    return color["scale"]
 
 
 def test_sweep_has_the_mean_and_the_range_of_replicates():
@@ -454,20 +491,20 @@ def test_sweep_has_the_mean_and_the_range_of_replicates():
         charts.sweep(swept(), "m", "expected_increase", "p0")
     with pytest.raises(ValueError, match="no row has n = 3"):
         charts.sweep(swept(), "n", "expected_increase", "p0", where={"n": 3})
-    for x, y, colour in [
+    for x, y, color in [
         ("n", "text", "p0"),
         ("text", "p0", "n"),
         ("n", "n", "p0"),
         ("n", "p0", "n"),
     ]:
         with pytest.raises(ValueError, match=r"holds no numbers|must be three columns"):
-            charts.sweep(swept().assign(text="a"), x, y, colour, log_x=True)
+            charts.sweep(swept().assign(text="a"), x, y, color, log_x=True)
 
 
 def test_order_runs_from_dark_to_light():
     scale: Any = _scale("a", "b", "c")
     assert scale["domain"] == ["a", "b", "c"]
-    brightness = [sum(bytes.fromhex(colour[1:])) for colour in scale["range"]]
+    brightness = [sum(bytes.fromhex(color[1:])) for color in scale["range"]]
     assert brightness == sorted(brightness)
     assert _scale("a")["range"] == ["#440154"]
 

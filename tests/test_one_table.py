@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from srlib import mechanism
-from srlib.charts import core as charts
+from srlib import charts, mechanism
 from srlib.papers import readings
 from srlib.runner.parameters import Request, UsageError, resolve
 from srlib.runner.run import run

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from srlib.charts import core as charts
+from srlib import charts
 from srlib.display import callout, show
 from srlib.runner import confidential
 from srlib.runner.outputs import Outputs
@@ -92,7 +92,7 @@ def test_names_are_checked(tmp_path, name):
 
 
 def test_figure_writes_drawing_and_specification(tmp_path):
-    from srlib.charts import core as charts
+    from srlib import charts
 
     chart = charts.rank_histogram(pd.DataFrame({"rank": [1, 2, 2], "estimator": "a"}), 3)
     outputs = Outputs(tmp_path)

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from nbformat import NotebookNode
 
-from srlib.charts import core as charts
+from srlib import charts
 from srlib.display import show
 from srlib.runner.report import render
 

@@ -114,7 +114,7 @@ def finished(outputs: Path, data: str = "") -> Path:
     import nbformat
     import pandas as pd
 
-    from srlib.charts import core as charts
+    from srlib import charts
     from srlib.display import show
     from srlib.runner.outputs import Outputs
 

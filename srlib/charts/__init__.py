@@ -1,45 +1,51 @@
-"""Figures; the only part of the library that imports Altair."""
+"""Figures; the only part of the library that imports Altair.
 
-from srlib.charts.core import (
-    COLOURS,
+DataFrames in, Altair charts out. Importing it switches nothing on: `use` does.
+"""
+
+import srlib.charts.altair_quickly  # noqa: F401, before any module imports Altair itself
+from srlib.charts.chains import chain_against_exact, importance_weights, rank_plot, trace
+from srlib.charts.generic import (
+    against_baseline,
+    agreement,
+    coefficients,
+    joint_distribution,
+    lines,
+    sweep,
+)
+from srlib.charts.risk import (
+    acceptable_region,
+    frontier,
+    rank_histogram,
+    relative_risk,
+    risk_histogram,
+    risk_utility,
+    subset_risk,
+)
+from srlib.charts.style import (
+    COLORS,
     INK,
     MIME_TYPE,
     NEUTRAL,
-    OTHER_COLOURS,
+    OTHER_COLORS,
     PRINTED,
     REFERENCE,
     SCHEMA,
     TRUTH,
     VEGA_LITE,
     Chart,
-    acceptable_region,
-    against_baseline,
-    agreement,
-    chain_against_exact,
-    coefficients,
-    frontier,
-    importance_weights,
-    joint_distribution,
-    lines,
-    rank_histogram,
-    rank_plot,
-    relative_risk,
-    risk_histogram,
-    risk_utility,
     specification,
-    subset_risk,
     svg,
-    sweep,
-    trace,
-    two_readings,
+    use,
 )
+from srlib.charts.two_readings import two_readings
 
 __all__ = [
-    "COLOURS",
+    "COLORS",
     "INK",
     "MIME_TYPE",
     "NEUTRAL",
-    "OTHER_COLOURS",
+    "OTHER_COLORS",
     "PRINTED",
     "REFERENCE",
     "SCHEMA",
@@ -66,4 +72,5 @@ __all__ = [
     "sweep",
     "trace",
     "two_readings",
+    "use",
 ]

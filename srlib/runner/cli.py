@@ -417,7 +417,7 @@ def _gather(plan: "Sweep") -> None:
         for table in plan.collect:
             sweeps.gather(plan.folder, table)
         if plan.picture:
-            from srlib.charts import core as charts
+            from srlib import charts
             from srlib.runner.outputs import Outputs
 
             settings = dict(plan.picture)

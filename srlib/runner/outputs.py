@@ -63,6 +63,8 @@ class Outputs:
     ) -> Chart:
         """Write ``figures/<name>.svg`` and the chart's specification ``figures/<name>.vl.json``.
 
+        Charts are shown in the style of `charts.use` from then on.
+
         Parameters
         ----------
         name : str
@@ -77,9 +79,10 @@ class Outputs:
         altair chart
             `chart`.
         """
-        if path := self._path("figures", f"{_valid(name)}.svg"):
-            from srlib.charts import core as charts
+        from srlib import charts
 
+        charts.use()
+        if path := self._path("figures", f"{_valid(name)}.svg"):
             spec = charts.specification(chart)
             _write(path, charts.svg(spec))
             _write(path.with_suffix(".vl.json"), json.dumps(spec, indent=1, ensure_ascii=False))

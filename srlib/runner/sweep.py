@@ -53,7 +53,7 @@ if TYPE_CHECKING:  # a second of CPU, for each process that runs points
 KEYS = (
     "paper", "profile", "base", "grid", "zip", "points", "replicates", "seed", "collect", "picture",
 )  # fmt: skip
-PICTURE = ("table", "x", "y", "colour")
+PICTURE = ("table", "x", "y", "color")
 DONE, FAILED, OPEN = "done", "failed", "open"
 MOST_ATTEMPTS = 3
 CHANGED = "the notebook, the library or a file of data was changed after the start"
@@ -101,7 +101,7 @@ class Sweep:
     collect : tuple of str
         Tables to gather when the sweep is done.
     picture : mapping
-        Of what to draw a picture then: table, x, y and colour (columns), log_x and log_y, and
+        Of what to draw a picture then: table, x, y and color (columns), log_x and log_y, and
         where (values of columns that its rows have). Empty: none.
     source : str
         Hash of the notebook and the library that the points are for.
@@ -233,10 +233,12 @@ def _mapping(content: Mapping[str, Any], key: str, file: Path) -> dict[str, Any]
 
 def _picture(content: Mapping[str, Any], file: Path) -> dict[str, Any]:
     picture = _mapping(content, "picture", file)
+    if "colour" in picture:  # as it was written at first
+        picture["color"] = picture.pop("colour")
     known = (*PICTURE, "log_x", "log_y", "where")
     problems = [unknown("key", str(key), known) for key in picture if key not in known]
     problems += [f"lacks {key}" for key in PICTURE if picture and key not in picture]
-    for key, kind in [("x", str), ("y", str), ("colour", str), ("log_x", bool), ("log_y", bool)]:
+    for key, kind in [("x", str), ("y", str), ("color", str), ("log_x", bool), ("log_y", bool)]:
         if not isinstance(picture.get(key, kind()), kind):
             wanted = "the name of a column" if kind is str else "true or false"
             problems.append(f"{key} is {picture[key]!r}; it must be {wanted}")

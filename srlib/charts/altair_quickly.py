@@ -1,0 +1,17 @@
+"""Import Altair in a third of the time.
+
+jsonschema, which Altair imports, builds the grammar of international web addresses when it is
+imported: 2 s for a check that no chart asks for, and that jsonschema does without where the module
+`rfc3987_syntax` is not to be had. It is to be had again as soon as Altair is imported.
+"""
+
+import sys
+
+_hide = "rfc3987_syntax" not in sys.modules
+if _hide:
+    sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
+try:
+    import altair  # noqa: F401
+finally:
+    if _hide:
+        del sys.modules["rfc3987_syntax"]

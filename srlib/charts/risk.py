@@ -1,0 +1,466 @@
+"""Figures of disclosure risk, and of what it costs in usefulness."""
+
+import math
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from srlib.charts.style import (
+    INK,
+    NEUTRAL,
+    REFERENCE,
+    TRUTH,
+    WIDTH,
+    Chart,
+    colors,
+    compact,
+    in_order,
+    in_words,
+    listing,
+    number_axis,
+    ordered_color,
+    panels,
+    reference_rule,
+    short,
+    significant,
+    span_of,
+    width_beside,
+)
+
+
+def rank_histogram(frame: pd.DataFrame, n_candidates: int) -> Chart:
+    """How the true combination ranks among the candidates (Figure 3).
+
+    Parameters
+    ----------
+    frame : DataFrame
+        rank (1 is the most probable; halves where ties share a mean rank) and estimator.
+    n_candidates : int
+        Candidates in the support.
+
+    Returns
+    -------
+    altair chart
+        A panel for each estimator. The dotted rule is the count of each rank if the data told
+        nothing.
+    """
+    estimators = in_order(frame["estimator"])
+    sentences = []
+
+    def panel(estimator: str, rows: pd.DataFrame, last: bool) -> Chart:
+        # A mean rank of 2.5 counts as 2.
+        rank = np.ceil(rows["rank"] - 0.5).astype(int)
+        count = rank.value_counts().reindex(range(1, n_candidates + 1), fill_value=0)
+        bars = pd.DataFrame({"rank": count.index, "count": count.to_numpy()})
+        drawn = (
+            alt.Chart(bars)
+            .mark_bar(tooltip=True, color=colors(estimators)[estimator])
+            .encode(
+                x=alt.X(
+                    "rank:O",
+                    title="Rank of the true combination (1: most probable)" if last else None,
+                    axis=alt.Axis(labelAngle=0, labelOverlap=True, labelSeparation=6, grid=False),
+                ),
+                y=alt.Y("count:Q", title="Combinations"),
+            )
+        )
+        sentences.append(
+            f"{in_words(estimator)}: rank 1 for {count[1]} of {len(rows)}, ranks 1 to 3 for "
+            f"{count.loc[:3].sum()}, median rank {rows['rank'].median():g}."
+        )
+        return alt.layer(drawn, reference_rule(len(rows) / n_candidates)).properties(
+            title=in_words(estimator), width=WIDTH - 60, height=150
+        )
+
+    return panels(frame, "estimator", panel).properties(
+        description=(
+            f"Histogram of the rank of the true combination among {n_candidates} candidates. "
+            + " ".join(sentences)
+            + f" If the data told nothing, each rank would have 1 in {n_candidates}."
+        )
+    )
+
+
+def risk_histogram(frame: pd.DataFrame, prior: float) -> Chart:
+    """Posterior probabilities of the true combinations (Figure 4).
+
+    Parameters
+    ----------
+    frame : DataFrame
+        probability and estimator.
+    prior : float
+        The prior probability, drawn as a dotted rule.
+
+    Returns
+    -------
+    altair chart
+        A panel for each estimator on the same bins; counts on a square-root scale, so that
+        single combinations show.
+    """
+    estimators = in_order(frame["estimator"])
+    edges = np.linspace(0, max(frame["probability"].max(), prior) * 1.0001, 41)
+    sentences = []
+
+    def panel(estimator: str, rows: pd.DataFrame, last: bool) -> Chart:
+        count = np.histogram(rows["probability"], edges)[0]
+        bars = pd.DataFrame({"low": edges[:-1], "high": edges[1:], "count": count})
+        drawn = (
+            alt.Chart(compact(bars[count > 0]))
+            .mark_bar(tooltip=True, binSpacing=0.5, color=colors(estimators)[estimator])
+            .encode(
+                x=alt.X(
+                    "low:Q",
+                    bin="binned",
+                    title="Posterior probability of the true combination" if last else None,
+                    scale=alt.Scale(domain=[0, significant(edges[-1])]),
+                    axis=alt.Axis(grid=False, tickCount=8),
+                ),
+                x2="high:Q",
+                y=alt.Y(
+                    "count:Q",
+                    title="Combinations (√ scale)",
+                    scale=alt.Scale(type="sqrt"),
+                    axis=alt.Axis(values=_square_root_ticks(count.max())),
+                ),
+            )
+        )
+        rule = alt.Chart(pd.DataFrame({"prior": [significant(prior)]}))
+        sentences.append(
+            f"{in_words(estimator)}: median {rows['probability'].median():.2g}, largest "
+            f"{rows['probability'].max():.2g}."
+        )
+        return alt.layer(drawn, rule.mark_rule(**REFERENCE).encode(x="prior:Q")).properties(
+            title=in_words(estimator), width=WIDTH - 60, height=150
+        )
+
+    return panels(frame, "estimator", panel).properties(
+        description=(
+            "Histogram of the posterior probability of the true combination. "
+            + " ".join(sentences)
+            + f" A dotted rule marks the prior probability, {prior:.2g}."
+        )
+    )
+
+
+def subset_risk(frame: pd.DataFrame, prior: float) -> Chart:
+    """Posterior probability of each value of the unknown variables (equation 16).
+
+    Parameters
+    ----------
+    frame : DataFrame
+        value (text), probability and truth (bool).
+    prior : float
+        The prior probability, drawn as a dotted rule.
+
+    Returns
+    -------
+    altair chart
+        Bars from the most to the least probable value, the true one in another color.
+
+    Raises
+    ------
+    ValueError
+        Unless exactly one value is the true one.
+    """
+    if frame["truth"].sum() != 1:
+        raise ValueError(f"frame marks {frame['truth'].sum()} values as the truth; it must be one")
+    truth = float(frame.loc[frame["truth"].to_numpy(dtype=bool), "probability"].iloc[0])
+    data = frame.sort_values("probability", ascending=False, kind="stable")
+    values = short(data["value"])
+    data = data.assign(value=values, which=np.where(data["truth"], "true value", "other value"))
+    bars = (
+        alt.Chart(compact(data[["value", "probability", "which"]]))
+        .mark_bar(tooltip=True)
+        .encode(
+            x=alt.X("probability:Q", title="Posterior probability"),
+            y=alt.Y("value:N", sort=values, title=None),
+            color=alt.Color(
+                "which:N",
+                title=None,
+                scale=alt.Scale(domain=["true value", "other value"], range=[TRUTH, NEUTRAL]),
+            ),
+        )
+    )
+    rule = alt.Chart(pd.DataFrame({"prior": [significant(prior)]}))
+    position = int((data["probability"] > truth).sum()) + 1
+    return alt.layer(bars, rule.mark_rule(**REFERENCE).encode(x="prior:Q")).properties(
+        width=width_beside(values),
+        height=15 * len(values),
+        description=(
+            f"Bars of the posterior probability of {len(values)} values of the unknown variables. "
+            f"The true value has probability {truth:.2g}, number {position} from the top; "
+            f"a dotted rule marks the prior probability, {prior:.2g}."
+        ),
+    )
+
+
+def risk_utility(frame: pd.DataFrame) -> Chart:
+    """Risk of pairs of data and release against what the release costs in precision.
+
+    McClure and Reiter (2012), Figures 1 and 2.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        panel (text), epsilon, utility, risk, all_zeros (bool: D has no record with Y = 1).
+
+    Returns
+    -------
+    altair chart
+        A panel below the other on the same scales; circles, and squares where all of D are zeros.
+        A click in the legend leaves one epsilon.
+    """
+    names = ["D has ones", "D is all zeros"]
+    data = frame.assign(
+        epsilon=[f"{e:g}" for e in frame["epsilon"]],
+        data=np.where(frame["all_zeros"], names[1], names[0]),
+    )
+    epsilons = in_order(data["epsilon"])
+    pick = alt.selection_point(name="pick", fields=["epsilon"], bind="legend")
+    spans = [span_of(frame["utility"]), span_of(frame["risk"])]
+    sentences: list[str] = []
+
+    def panel(name: str, rows: pd.DataFrame, last: bool) -> Chart:
+        points = (
+            alt.Chart(compact(rows[["utility", "risk", "epsilon", "data"]]))
+            .mark_point(size=55, strokeWidth=1.6, tooltip=True)
+            .encode(
+                x=alt.X(
+                    "utility:Q",
+                    title="Loss of precision U (log10, larger is worse)" if last else None,
+                    scale=alt.Scale(domain=spans[0], nice=False),
+                ),
+                y=alt.Y("risk:Q", title="Risk R", scale=alt.Scale(domain=spans[1], nice=False)),
+                color=ordered_color("epsilon", epsilons, "ε"),
+                shape=alt.Shape(
+                    "data:N",
+                    title=None,
+                    scale=alt.Scale(domain=names, range=["circle", "square"]),
+                ),
+                opacity=alt.when(pick).then(alt.value(1)).otherwise(alt.value(0.1)),
+            )
+        )
+        # A selection belongs to one panel and holds in all.
+        points = points if sentences else points.add_params(pick).properties(name="first")
+        by_epsilon = rows.groupby("epsilon", sort=False)
+        ranges = "; ".join(
+            f"epsilon {e}: R {g['risk'].min():.3g} to {g['risk'].max():.3g}, U "
+            f"{g['utility'].min():.2f} to {g['utility'].max():.2f}"
+            for e, g in by_epsilon
+        )
+        sentences.append(f"{name}: {ranges}.")
+        return points.properties(title=str(name), width=WIDTH - 60, height=210)
+
+    return panels(data, "panel", panel).properties(
+        description="Scatter of risk R against loss of precision U. " + " ".join(sentences)
+    )
+
+
+def relative_risk(frame: pd.DataFrame) -> Chart:
+    """Relative risk against risk over all priors, a line for each release.
+
+    McClure and Reiter (2012), Figures 3 and 4.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        release (a name for each line), epsilon, all_zeros, risk, relative_risk: points along the
+        lines.
+
+    Returns
+    -------
+    altair chart
+        Dotted lines where all of D are zeros; a logarithmic scale where relative risks differ by
+        more than a factor of ten. A click in the legend leaves one epsilon.
+    """
+    names = ["D has ones", "D is all zeros"]
+    data = frame.assign(
+        epsilon=[f"{e:g}" for e in frame["epsilon"]],
+        data=np.where(frame["all_zeros"], names[1], names[0]),
+    )
+    pick = alt.selection_point(name="pick", fields=["epsilon"], bind="legend")
+    wide = data["relative_risk"].max() > 10 * data["relative_risk"].min()
+    title = "Relative risk RR (log scale)" if wide else "Relative risk RR"
+    marks = (
+        alt.Chart(compact(data[["release", "epsilon", "data", "risk", "relative_risk"]]))
+        .mark_line(strokeWidth=1.3)
+        .encode(
+            x=alt.X("risk:Q", title="Risk R", scale=alt.Scale(domain=[0, 1])),
+            y=number_axis("relative_risk", title, wide, zero=False, channel=alt.Y),
+            detail="release:N",
+            color=ordered_color("epsilon", in_order(data["epsilon"]), "ε"),
+            strokeDash=alt.StrokeDash(
+                "data:N", title=None, scale=alt.Scale(domain=names, range=[[1, 0], [2, 3]])
+            ),
+            opacity=alt.when(pick).then(alt.value(1)).otherwise(alt.value(0.08)),
+        )
+        .add_params(pick)
+    )
+    largest = "; ".join(
+        f"epsilon {e}: {rows['relative_risk'].max():.3g}"
+        for e, rows in data.groupby("epsilon", sort=False)
+    )
+    return alt.layer(reference_rule(1.0), marks).properties(
+        width=WIDTH - 60,
+        height=300,
+        description=(
+            f"Lines of relative risk against risk for {data['release'].nunique()} "
+            f"releases, all of which end at R = 1, RR = 1. Largest relative risk, {largest}."
+        ),
+    )
+
+
+def frontier(frame: pd.DataFrame) -> Chart:
+    """What a smaller epsilon buys in risk and costs in precision, for several proportions.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        p0, epsilon, and low, median and high of risk and utility: risk_low and so on. The
+        same epsilons for every p0, evenly spaced in their logarithm.
+
+    Returns
+    -------
+    altair chart
+        The upper end of the risk against the median loss of precision along epsilon. A slider
+        chooses an epsilon, at which bars show the ranges of both; a click in the legend leaves one
+        proportion.
+    """
+    values = [f"{p:g}" for p in frame["p0"]]
+    names, labels = in_order(values), [f"ε = {e:.3g}" for e in frame["epsilon"]]
+    data = compact(frame.assign(p0=values, step=np.log10(frame["epsilon"]), label=labels))
+    steps = np.unique(np.log10(frame["epsilon"]))
+    width = float(np.diff(steps).mean()) if len(steps) > 1 else 1.0
+    start = float(steps[np.abs(steps - math.log10(2)).argmin()])
+    slider = alt.param(
+        name="log_epsilon",
+        value=significant(start),
+        bind=alt.binding_range(
+            min=significant(steps[0]),
+            max=significant(steps[-1]),
+            step=significant(width),
+            name="log10 of epsilon ",
+        ),
+    )
+    pick = alt.selection_point(name="pick", fields=["p0"], bind="legend")
+    visible = alt.when(pick).then(alt.value(1)).otherwise(alt.value(0.08))
+    base = alt.Chart(data).encode(
+        # Fixed axes: what the slider leaves must not move what it does not.
+        x=alt.X(
+            "utility_median:Q",
+            title="Loss of precision U (log10): median and 90 % range",
+            scale=alt.Scale(domain=span_of(frame[["utility_low", "utility_high"]].stack())),
+        ),
+        y=alt.Y(
+            "risk_high:Q",
+            title="Risk R: 95 % quantile and 90 % range",
+            scale=alt.Scale(domain=span_of(frame[["risk_low", "risk_high"]].stack())),
+        ),
+        color=ordered_color("p0", names, "p0"),
+        opacity=visible,
+    )
+    path = base.mark_line(strokeWidth=1.5).encode(order="epsilon:Q")
+    dots = base.mark_point(filled=True, size=22, tooltip=alt.TooltipContent("data"))
+    chosen = base.transform_filter(f"abs(datum.step - log_epsilon) < {significant(width / 2)}")
+    bars = [
+        chosen.mark_rule(strokeWidth=2).encode(x="utility_low:Q", x2="utility_high:Q"),
+        chosen.mark_rule(strokeWidth=2).encode(y="risk_low:Q", y2="risk_high:Q"),
+        chosen.mark_point(filled=True, size=110),
+        chosen.transform_filter(alt.datum.p0 == names[0])
+        .mark_text(align="right", fontSize=13, fontWeight="bold")
+        .encode(
+            x=alt.value(WIDTH - 66),
+            y=alt.value(10),
+            text="label:N",
+            color=alt.value(INK),
+            opacity=alt.value(1),
+        ),
+    ]
+    sentences = "; ".join(
+        f"p0 = {name}: R {rows['risk_high'].iloc[0]:.3g} and "
+        f"U {rows['utility_median'].iloc[0]:.2f} at epsilon {rows['epsilon'].iloc[0]:.3g}, "
+        f"R {rows['risk_high'].iloc[-1]:.3g} and U {rows['utility_median'].iloc[-1]:.2f} at "
+        f"{rows['epsilon'].iloc[-1]:.3g}"
+        for name, rows in data.groupby("p0", sort=False)
+    )
+    return (
+        alt.layer(path, dots, *bars)
+        .add_params(slider, pick)
+        .properties(
+            width=WIDTH - 60,
+            height=320,
+            description=(
+                "Paths of the 95 % quantile of the risk against the median loss of precision as "
+                f"epsilon changes. {sentences}."
+            ),
+        )
+    )
+
+
+def acceptable_region(rules: pd.DataFrame, lines: pd.DataFrame) -> Chart:
+    """Which part of the plane of risk and relative risk is unacceptable, and where lines enter it.
+
+    Parameters
+    ----------
+    rules : DataFrame
+        rr_at_most, r_at_least, r_at_most, one row a rule.
+    lines : DataFrame
+        curve (text), stretch, risk, relative_risk, as `acceptance.offending_lines` returns.
+
+    Returns
+    -------
+    altair chart
+        Shaded where a rule is broken, the offending stretches drawn thick.
+    """
+    curves, stretches = lines[lines["stretch"] == 0], lines[lines["stretch"] > 0]
+    top = 1.3 * max(curves["relative_risk"].max(), 1.5 * rules["rr_at_most"].max())
+    low = min(0.9, curves["relative_risk"].min() / 1.1)
+    ends = [significant(low), significant(top)]
+    y = alt.Y(
+        "relative_risk:Q",
+        title="Relative risk RR (log scale)",
+        scale=alt.Scale(type="log", domain=ends, nice=False),
+        axis=alt.Axis(format="~g", tickCount=6),
+    )
+    x = alt.X("risk:Q", title="Risk R", scale=alt.Scale(domain=[0, 1]))
+    region = (
+        alt.Chart(compact(rules.assign(top=top)))
+        .mark_rect(color="#E8A598", opacity=0.45)
+        .encode(
+            x=alt.X("r_at_least:Q", title="Risk R"),
+            x2="r_at_most:Q",
+            y=alt.Y("rr_at_most:Q", title="Relative risk RR (log scale)"),
+            y2="top:Q",
+        )
+    )
+    names = in_order(curves["curve"])
+    thin = (
+        alt.Chart(compact(curves[["curve", "risk", "relative_risk"]]))
+        .mark_line(strokeWidth=1.6)
+        .encode(x=x, y=y, color=ordered_color("curve", names, None))
+    )
+    thick = (
+        alt.Chart(compact(stretches[["curve", "stretch", "risk", "relative_risk"]]))
+        .mark_line(strokeWidth=5, opacity=0.8)
+        .encode(x=x, y=y, detail="stretch:N", color=ordered_color("curve", names, None))
+    )
+    broken = in_order(stretches["curve"])
+    return alt.layer(region, thin, thick).properties(
+        width=WIDTH - 60,
+        height=320,
+        description=(
+            f"Relative risk against risk over all priors for {len(names)} releases: "
+            f"{listing(names)}. Shaded is what the rules do not accept. "
+            + (f"It is entered by: {listing(broken)}." if broken else "No curve enters it.")
+        ),
+    )
+
+
+def _square_root_ticks(largest: float) -> list[int]:
+    """Round counts, at least an eighth of the axis apart on a square-root scale."""
+    ticks = [0]
+    for count in (digit * 10**power for power in range(9) for digit in (1, 2, 5)):
+        if count <= largest and math.sqrt(count) - math.sqrt(ticks[-1]) > math.sqrt(largest) / 8:
+            ticks.append(count)
+    return ticks
