@@ -56,22 +56,23 @@ def front_door() -> str:
     parts = [heading("srlib", "="), ".. automodule:: srlib\n   :no-members:\n"]
     for name in sorted(getattr(package, "__all__", []), key=str.lower):
         value = getattr(package, name)
-        if callable(value) or inspect.ismodule(value):
-            first = (inspect.getdoc(value) or "").partition("\n\n")[0].replace("\n", " ")
-            link = f":py:obj:`{home(value, name)}`"
-            parts.append(f".. py:data:: srlib.{name}\n\n   {first} See {link}.\n")
+        first = (inspect.getdoc(value) or "").partition("\n\n")[0].replace("\n", " ")
+        if inspect.ismodule(value):
+            parts.append(f":py:obj:`{value.__name__}`\n   {first}\n")
+        elif not callable(value):
+            continue
+        elif place := home(value, name):
+            parts.append(f".. py:data:: srlib.{name}\n\n   {first} See :py:obj:`{place}`.\n")
+        else:
+            parts.append(entry(package, name))
     return "\n".join(parts)
 
 
 def home(value: object, name: str) -> str:
-    """Return the name under which a page documents an object."""
-    if inspect.ismodule(value):
-        return value.__name__
-    for subject in SUBJECTS:
-        for module in modules(subject):
-            if getattr(module, name, None) is value and name in public(module):
-                return f"{module.__name__}.{name}"
-    raise ValueError(f"srlib.{name} is on no page; its package must call it public")
+    """Return the name under which a package's page documents an object; empty if none does."""
+    of_packages = (module for subject in SUBJECTS for module in modules(subject))
+    found = (m for m in of_packages if getattr(m, name, None) is value and name in public(m))
+    return next((f"{module.__name__}.{name}" for module in found), "")
 
 
 def modules(subject: str) -> Iterator[ModuleType]:
