@@ -98,6 +98,7 @@ from scipy import stats
 from srlib import charts, diagnostics, dpmpm, mechanism
 from srlib import risk as disclosure
 from srlib.assessment import inference
+from srlib.assessment.regression import Regression, logistic_regression
 from srlib.data import distinct, microdata
 from srlib.display import show
 from srlib.papers import claims
@@ -155,9 +156,9 @@ show(outputs.table("data", counts))
 
 
 # %%
-def regression(codes: np.ndarray) -> inference.Regression:
+def regression(codes: np.ndarray) -> Regression:
     is_last = codes[:, outcome_at] == levels[outcome_at] - 1
-    return inference.logistic_regression(is_last, codes[:, predictors_at] + 1, predictors)
+    return logistic_regression(is_last, codes[:, predictors_at] + 1, predictors)
 
 
 original_fit = regression(table.codes)

@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from srlib import dpmpm, mechanism
 from srlib import risk as disclosure
-from srlib.assessment import inference, leakage, matching, utility
+from srlib.assessment import leakage, matching, regression, utility
 from srlib.data.codes import distinct
 from srlib.mechanism import contingency
 from srlib.mechanism.families import beta_binomial, compositions
@@ -81,7 +81,7 @@ def computed() -> Iterator[tuple[str, Any]]:
     weight = rng.random(20_000)
     yield "copies", leakage._bernoulli_z(rng.random(20_000) < weight**2 / 2, weight / 4, weight)
     outcome, predictors = original[:, 9] > 0, original[:, :8].astype(float)
-    yield "regression", inference.logistic_regression(outcome, predictors, names[:8])
+    yield "regression", regression.logistic_regression(outcome, predictors, names[:8])
     settings: dict[str, Any] = {"burn_in": 5, "n_draws": 5, "thin": 1, "n_chains": 4, "rng": rng}
     yield "sampler", charest_han.sample_logistic(outcome, predictors, prior_sd=2.0, **settings)
 

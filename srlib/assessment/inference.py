@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ive
 
-from srlib.assessment.regression import Regression, logistic_regression  # noqa: F401
+from srlib.assessment.regression import Regression
 from srlib.data.codes import Codes, cell_numbers
 
 Reference = Literal["normal", "t"]

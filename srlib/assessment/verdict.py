@@ -193,15 +193,7 @@ def _people(n: int, which: str) -> str:
 def of_identity(found: Sequence[Beyond]) -> Line:
     """People alone with their keys of whom a released record has the keys."""
     if not found[0].people:
-        return Line(
-            "identity",
-            "no more",
-            0.0,
-            0.0,
-            0.0,
-            0.0,
-            "nobody is alone with their keys.",
-        )
+        return Line("identity", "no more", 0.0, 0.0, 0.0, 0.0, "nobody is alone with their keys.")
     value, low, high, others, z, spread = _over(found)
     level = _level(value, found, z)
     text = (
@@ -243,9 +235,8 @@ def _over(found: Sequence[Beyond]) -> tuple[float, float, float, str, float, str
     several = f" ({len(found)} releases, {span(values.min(), values.max())})"
     spread = several if len(found) > 1 else ""
     people = found[0].people
-    in_words = (
-        f"{percent(others)} ({span(*_interval(others, _mean(found, 'others_error'), people))})"
-    )
+    of_others = span(*_interval(others, _mean(found, "others_error"), people))
+    in_words = f"{percent(others)} ({of_others})"
     return value, *_interval(value, error, people), in_words, _mean(found, "z"), spread
 
 
@@ -351,38 +342,39 @@ def judge(release: str, lines: Sequence[Line], copies: Sequence[Copies], target:
     decide, since it is an assumption; utility is named where nothing else is.
     """
     level = {line.topic: line.level for line in lines}
-    risks = [line for line in lines if line.topic in ("identity", "attributes")]
-    far = [line for line in risks if line.level == "far more"]
-    more = [line for line in risks if line.level == "more"]
     worst = _worst(copies)
-    about = {"identity": "people alone with their keys", "attributes": target}
     if level["copies"] == "found":
-        return Judgment(release, "withhold", _withhold(release, worst), tuple(lines))
-    if far:
-        text = (
-            f"Do not release {release}: it tells far more about {about[far[0].topic]} than other "
-            "people's records would."
-        )
-        return Judgment(release, "withhold", text, tuple(lines))
-    if level["copies"] == "signs":
-        text = f"Look before you release {release}: there are signs of copied records."
-        return Judgment(release, "look", text, tuple(lines))
-    if more:
-        text = (
-            f"Look before you release {release}: it tells more about {about[more[0].topic]} than "
-            "other people's records would."
-        )
-        return Judgment(release, "look", text, tuple(lines))
-    if level["copies"] == "undecided":
-        return Judgment(release, "undecided", _undecided(release, worst), tuple(lines))
-    use = {
-        "as fresh": "; it is as useful as a fresh sample",
-        "good": "; its utility is good",
-        "limited": "; its utility is limited",
-        "poor": ", but it is of little use",
-    }[level["utility"]]
-    text = f"Nothing found against releasing {release}{use}."
-    return Judgment(release, "nothing found", text, tuple(lines))
+        advice, first = "withhold", _withhold(release, worst)
+    elif found := _told_beyond(lines, "far more", target):
+        advice, first = "withhold", f"Do not release {release}: it {found}."
+    elif level["copies"] == "signs":
+        advice = "look"
+        first = f"Look before you release {release}: there are signs of copied records."
+    elif found := _told_beyond(lines, "more", target):
+        advice, first = "look", f"Look before you release {release}: it {found}."
+    elif level["copies"] == "undecided":
+        advice, first = "undecided", _undecided(release, worst)
+    else:
+        advice = "nothing found"
+        first = f"Nothing found against releasing {release}{_USE[level['utility']]}."
+    return Judgment(release, advice, first, tuple(lines))
+
+
+_USE = {
+    "as fresh": "; it is as useful as a fresh sample",
+    "good": "; its utility is good",
+    "limited": "; its utility is limited",
+    "poor": ", but it is of little use",
+}
+
+
+def _told_beyond(lines: Sequence[Line], level: str, target: str) -> str:
+    """Of which risk a release tells more, or far more, than others' records; of none, nothing."""
+    about = {"identity": "people alone with their keys", "attributes": target}
+    for line in lines:
+        if line.topic in about and line.level == level:
+            return f"tells {level} about {about[line.topic]} than other people's records would"
+    return ""
 
 
 def _withhold(release: str, found: Copies) -> str:
