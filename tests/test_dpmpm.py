@@ -463,3 +463,20 @@ def test_arviz_reads_the_draws() -> None:
     second = phi.isel(row=(phi["variable"] == 1) & (phi["level"] == 2)).squeeze("row")
     np.testing.assert_array_equal(second, draws.phi[:, :, 4])
     assert tree["sample_stats/n_occupied"].max() <= tree.sizes.get("class", 3)
+
+
+@pytest.mark.parametrize("n_classes", [1, 5, 7, 8, 9, 15, 17])
+def test_a_point_at_the_total_falls_into_a_class_with_weight(n_classes: int) -> None:
+    """Rounding to single precision carries one point in forty million up to the total."""
+    padded = -(-n_classes // kernels.LANES) * kernels.LANES
+    rng = np.random.default_rng(n_classes)
+    for _ in range(50):
+        weights, lanes = np.zeros(padded, np.float32), np.zeros(kernels.LANES + 1, np.float32)
+        weights[:n_classes] = rng.random(n_classes) * (rng.random(n_classes) < 0.7)
+        weights[rng.integers(n_classes)] = 0.5
+        cumulated = weights.copy()
+        total = np.float32(kernels._cumulate(cumulated, lanes))
+        for point in (total, np.nextafter(total, np.float32(0.0))):
+            drawn = kernels._draw_class(cumulated, lanes, point)
+            assert drawn < n_classes
+            assert weights[drawn] > 0

@@ -259,7 +259,11 @@ def _draw_class(cumulated, lanes, u):
         at += np.uint64(LANES)
     if within < cumulated[at]:
         return f
-    # Rounding carried u past the lane's end: its last class that has a weight.
+    # Rounding carried u past the lane's end, or up to the total, where lanes without a class may
+    # follow: the last class that has a weight.
+    while lane > np.uint64(0) and lanes[lane] == lanes[lane + np.uint64(1)]:
+        lane -= np.uint64(1)
+    f = last + lane
     while f >= np.uint64(LANES) and cumulated[f] == cumulated[f - np.uint64(LANES)]:
         f -= np.uint64(LANES)
     return f
@@ -517,8 +521,20 @@ def neighbor_ratio_sums(pi, phi, groups, table, log_scale, rows, codes, draw_wei
 
 
 @njit(nogil=True, cache=True)
+def _posterior_means(level_counts, sizes, concentration, level_start, weights, mean_phi):
+    """Fill the weight of each level, (classes, rows of phi), and the means of phi they make."""
+    for variable in range(level_start.shape[0] - 1):
+        start, stop = level_start[variable], level_start[variable + 1]
+        for f in range(sizes.shape[0]):
+            total = (stop - start) * concentration + sizes[f]
+            for level in range(start, stop):
+                weights[f, level] = concentration + level_counts[level, f]
+                mean_phi[level, f] = weights[f, level] / total
+
+
+@njit(nogil=True, cache=True)
 def _mean_sticks(sizes, alpha, mean):
-    """Fills the expectation of pi given the class sizes and alpha; its padding stays."""
+    """Fill the expectation of pi given the class sizes and alpha; its padding stays."""
     behind = sizes.sum()
     left = 1.0
     for f in range(sizes.shape[0] - 1):
@@ -526,6 +542,66 @@ def _mean_sticks(sizes, alpha, mean):
         mean[f] = left * (1.0 + sizes[f]) / (1.0 + sizes[f] + alpha + behind)
         left -= mean[f]
     mean[sizes.shape[0] - 1] = left
+
+
+@njit(nogil=True, cache=True)
+def _mean_sticks_without_one(sizes, alpha, means):
+    """Fill row f with the expectation of pi without one of the records of class f."""
+    without = sizes.copy()
+    for f in range(sizes.shape[0]):
+        if without[f] > 0:
+            without[f] -= 1
+            _mean_sticks(without, alpha, means[f])
+            without[f] += 1
+
+
+@njit(nogil=True, cache=True)
+def _log_own_class(log_pi, weight, size, concentration, codes, i, groups):
+    """Log of the summand of record i's own class, from the means without the record."""
+    _, _, _, level_start, first_of = groups
+    log_product = log_pi
+    for group in range(first_of.shape[0] - 1):
+        factor = 1.0
+        for variable in range(first_of[group], first_of[group + 1]):
+            start = level_start[variable]
+            levels = level_start[variable + 1] - start
+            factor *= (weight[start + codes[i, variable]] - 1.0) / (
+                levels * concentration + size - 1.0
+            )
+        log_product += np.log(factor)
+    return log_product
+
+
+@njit(nogil=True, cache=True)
+def _weigh_other_classes(products, pi, own):
+    """Multiply the classes' products by pi, and leave out a record's own class."""
+    for f in range(products.shape[0]):
+        products[f] *= pi[f]
+    products[own] = 0.0
+
+
+@njit(nogil=True, cache=True)
+def _add_ratios(
+    table, scale, groups, group, row, others, own_value, of_own, weight, codes, i, sums
+):  # fmt: skip
+    """Add p(x') / p(x) for the candidates x' that differ from x in a variable of one group.
+
+    Those of the other classes come from ``others``; in the own class, whose part of ``own_value``
+    is ``of_own``, they are in proportion to the weights of the levels.
+    """
+    _, stride, _, level_start, first_of = groups
+    of_others = 1.0 / (own_value * scale[row])
+    for variable in range(first_of[group], first_of[group + 1]):
+        start = level_start[variable]
+        own_level = codes[i, variable]
+        of_own_class = of_own / (own_value * (weight[start + own_level] - 1.0))
+        for level in range(level_start[variable + 1] - start):
+            if level == own_level:
+                sums[i, start + level] += 1.0
+            else:
+                candidate = row + (level - own_level) * stride[variable]
+                value = _dot(others, table[candidate]) * scale[candidate]
+                sums[i, start + level] += value * of_others + weight[start + level] * of_own_class
 
 
 @njit(nogil=True, cache=True)
@@ -539,79 +615,43 @@ def left_out_ratio_sums(
     products of posterior means are those of the table. ``log_prob`` takes log p(x | classes of
     the others).
     """
-    group_of, stride, _, level_start, first_of = groups
     n_classes = sizes.shape[1]
-    n_variables = group_of.shape[0]
-    n_groups = rows.shape[1]
     others = np.zeros(table.shape[1], table.dtype)
     mean_phi = np.empty(level_counts.shape[1:])
-    weight_of = np.empty((n_classes, level_counts.shape[1]))
+    weights = np.empty((n_classes, level_counts.shape[1]))
     no_weights = np.ones(n_classes)
     mean_pi = np.zeros((n_classes, table.shape[1]))
     for draw in range(sizes.shape[0]):
-        for variable in range(n_variables):
-            start, stop = level_start[variable], level_start[variable + 1]
-            for f in range(n_classes):
-                total = (stop - start) * concentration + sizes[draw, f]
-                for level in range(start, stop):
-                    weight_of[f, level] = concentration + level_counts[draw, level, f]
-                    mean_phi[level, f] = weight_of[f, level] / total
+        _posterior_means(
+            level_counts[draw], sizes[draw], concentration, groups.level_start, weights, mean_phi
+        )
         fill_tables(no_weights, mean_phi, groups, table, log_scale)
         scale = np.exp(log_scale)
-        without = sizes[draw].copy()
-        for f in range(n_classes):
-            if without[f] > 0:
-                without[f] -= 1
-                _mean_sticks(without, alpha[draw], mean_pi[f])
-                without[f] += 1
+        _mean_sticks_without_one(sizes[draw], alpha[draw], mean_pi)
         for i in range(rows.shape[0]):
             own = np.int64(class_of[draw, i])
-            pi_without = mean_pi[own]
-            weight = weight_of[own]
-            # The own class's product without the record, relative to the scales of its rows.
-            log_of_own = np.log(pi_without[own])
+            pi, weight = mean_pi[own], weights[own]
+            log_of_own = _log_own_class(
+                np.log(pi[own]), weight, sizes[draw, own], concentration, codes, i, groups
+            )
             log_scales = 0.0
-            for group in range(n_groups):
+            for group in range(rows.shape[1]):
                 log_scales += log_scale[rows[i, group]]
-                factor = 1.0
-                for variable in range(first_of[group], first_of[group + 1]):
-                    start = level_start[variable]
-                    levels = level_start[variable + 1] - start
-                    factor *= (weight[start + codes[i, variable]] - 1.0) / (
-                        levels * concentration + sizes[draw, own] - 1.0
-                    )
-                log_of_own += np.log(factor)
-            log_of_own -= log_scales
+            log_of_own -= log_scales  # relative to the scales of its rows
             of_own_scaled = np.exp(log_of_own)
-            for group in range(n_groups):
-                row = rows[i, group]
-                of_own = of_own_scaled
+            for group in range(rows.shape[1]):
+                row, of_own, log_largest = rows[i, group], of_own_scaled, 0.0
                 _other_groups(table, rows, i, group, others)
-                for f in range(n_classes):
-                    others[f] *= pi_without[f]
-                others[own] = 0.0
+                _weigh_other_classes(others, pi, own)
                 own_value = _dot(others, table[row]) + of_own
-                log_largest = 0.0
                 if own_value < 1e-200:
                     log_largest = _other_groups_in_logs(table, rows, i, group, others)
-                    for f in range(n_classes):
-                        others[f] *= pi_without[f]
-                    others[own] = 0.0
+                    _weigh_other_classes(others, pi, own)
                     of_own = np.exp(log_of_own - log_largest)
                     own_value = _dot(others, table[row]) + of_own
                 if group == 0:
                     log_prob[draw, i] = np.log(own_value) + log_largest + log_scales
-                of_others = 1.0 / (own_value * scale[row])
-                for variable in range(first_of[group], first_of[group + 1]):
-                    start = level_start[variable]
-                    own_level = codes[i, variable]
-                    of_own_class = of_own / (own_value * (weight[start + own_level] - 1.0))
-                    for level in range(level_start[variable + 1] - start):
-                        if level == own_level:
-                            sums[i, start + level] += 1.0
-                        else:
-                            candidate = row + (level - own_level) * stride[variable]
-                            value = _dot(others, table[candidate]) * scale[candidate]
-                            sums[i, start + level] += (
-                                value * of_others + weight[start + level] * of_own_class
-                            )
+                _add_ratios(
+                    table, scale, groups, group, row, others, own_value, of_own, weight, codes, i,
+                    sums,
+                )  # fmt: skip
