@@ -28,7 +28,7 @@ RULE = (
 )
 PUBLIC_FILES, CONFIDENTIAL_FILES = "PUBLIC.txt", "CONFIDENTIAL.txt"
 
-_FILES = ("data", "original", "released", "schema", "holdout")
+FILES = ("data", "original", "released", "schema", "holdout")
 _EMBEDDED: tuple[Any, ...] = (
     "",
     [],
@@ -51,7 +51,7 @@ def of_users_file(parameters: Mapping[str, Any], provenance: Mapping[str, Any]) 
 
     Public-use files that are downloaded are a user's choice as well.
     """
-    named = any(parameters.get(name, "") not in _EMBEDDED for name in _FILES)
+    named = any(parameters.get(name, "") not in _EMBEDDED for name in FILES)
     return named or bool(provenance.get("inputs")) or not (parameters and provenance)
 
 

@@ -211,6 +211,7 @@ def _chains(
 
 def _hu_reiter_wang(
     *,
+    data: str,
     n_records: int,
     n_releases: int,
     n_classes: int,
@@ -222,7 +223,9 @@ def _hu_reiter_wang(
     burn_in_joined: int,
     n_draws_joined: int,
 ) -> Cost:
-    combinations = _combinations(n_records)
+    # Of a file's combinations nothing is known before it is read: there may be one for each line.
+    lines = _lines(data) if data and not data.startswith("acs:") else _combinations(n_records)
+    combinations = min(n_records, lines)
     of_data = _chains(
         1, n_records, n_chains=n_chains, iterations=burn_in + thin * n_draws, n_draws=n_draws,
         n_classes=n_classes, combinations=combinations,
@@ -234,7 +237,7 @@ def _hu_reiter_wang(
     )  # fmt: skip
     return Cost(
         40 + 5e-5 * n_records + of_data.seconds + of_joined.seconds,
-        600 + 1e-3 * n_records + of_data.megabytes + of_joined.megabytes,
+        600 + 1e-3 * n_records + 0.015 * combinations + of_data.megabytes + of_joined.megabytes,
     )
 
 

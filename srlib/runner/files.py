@@ -20,6 +20,8 @@ if sys.platform != "win32":
 
 _TEMPORARY = re.compile(r"\.tmp-(.+)-(\w+)-(\d+)-[0-9a-f]{8}(-older)?")
 _ATTEMPTS = 5  # to take a lock
+_OF_RUNS = {"notebook.ipynb", "parameters.yaml", "provenance.json", "results.json", "tables"}
+_OF_RUNS |= {"figures", "report.html", "report-public.html", "CONFIDENTIAL.txt", "PUBLIC.txt"}
 _REPLACEMENTS = 100  # by others, while one waits for its turn
 
 
@@ -187,7 +189,8 @@ def is_replaceable(folder: Path) -> bool:
     Parameters
     ----------
     folder : Path
-        A run's folder has ``provenance.json`` in it; a sweep's has folders that do.
+        A run's folder has ``provenance.json`` in it and, beside what runs write, nothing; a
+        sweep's has folders that do.
     """
     if not folder.exists():  # also where there can be none
         return True
@@ -197,9 +200,8 @@ def is_replaceable(folder: Path) -> bool:
         return True
     except NotADirectoryError:
         return False
-    is_run = "provenance.json" in [path.name for path in content]
-    has_points = any((path / "provenance.json").is_file() for path in content)
-    return not content or (is_run and not has_points)
+    found = {path.name for path in content}
+    return not content or ("provenance.json" in found and found <= _OF_RUNS)
 
 
 def replace_folder(

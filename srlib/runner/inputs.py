@@ -62,7 +62,9 @@ def _hu_reiter_wang(
     read.positions([outcome], "outcome")
     read.positions(predictors, "predictors")
     read.positions(unknown, "unknown")
-    for pair in pairs:
+    # Without pairs the notebook pictures the outcome with the first predictors.
+    of_outcome = [[outcome, predictor] for predictor in predictors[:2]]
+    for pair in pairs or ([] if read == microdata.ACS else of_outcome):
         read.positions(pair, "pairs", exactly=2)
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from srlib import yamls
+from srlib.runner.confidential import FILES
 from srlib.yamls import brief
 
 SET_BY_RUNNER = "output_dir"
@@ -362,14 +363,18 @@ class Request:
 
 
 def file_parameters(declared: Mapping[str, Parameter]) -> list[str]:
-    """Return the parameters that hold paths of files: those whose comments name a CSV or YAML file.
+    """Return the parameters that hold paths of files.
+
+    Those are they whose comments name a CSV or YAML file, and whose names say so
+    (`confidential.FILES`).
 
     Parameters
     ----------
     declared : mapping
         As `read_parameters` returns.
     """
-    return [p.name for p in declared.values() if re.search(r"\b(CSV|YAML) files?\b", p.help)]
+    of_file = re.compile(r"\b(CSV|YAML) files?\b")
+    return [p.name for p in declared.values() if p.name in FILES or of_file.search(p.help)]
 
 
 def hash_inputs(

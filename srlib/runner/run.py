@@ -676,7 +676,8 @@ def _execute_into(
 def _tidy(saved: Path, source: Path, folder: Path, name: str) -> None:
     """Put a run's name for the temporary folder's, and join pieces of one stream."""
     text = saved.read_text(encoding="utf-8")
-    text = text.replace(json.dumps(str(folder), ensure_ascii=False)[1:-1], name)
+    old, new = (json.dumps(path, ensure_ascii=False)[1:-1] for path in (str(folder), name))
+    text = text.replace(old, new)
     notebook = nbformat.reads(text, as_version=4)
     notebook.metadata.papermill["input_path"] = f"notebooks/{source.name}"
     for cell in notebook.cells:
