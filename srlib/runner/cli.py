@@ -14,6 +14,7 @@ from srlib.runner.confidential import of_users_file, texts, without_values
 from srlib.runner.parameters import (
     LARGEST,
     SHIPPED,
+    Request,
     UsageError,
     file_parameters,
     find_outputs,
@@ -244,26 +245,20 @@ def assess(
     with the same parameters; any other goes to NAME-2, NAME-3 and so on.
     """
     root = find_root(Path.cwd(), "assess")
-    given: dict[str, object] = {"original": str(original), "released": [str(z) for z in released]}
-    given |= {"schema": schema} if schema else {}
-    given |= {"keys": [key.strip() for key in keys.split(",")]} if keys else {}
-    chosen: dict[str, object] = {"target": target, "holdout": holdout, "rules": rules}
-    chosen |= {"same_generator": same_generator, "quick": quick}
-    given |= {name: value for name, value in chosen.items() if value}
-    if twice := [name for name, _ in overrides if name in given]:
-        raise UsageError(
-            f"-p {twice[0]}: the command's own arguments say it; leave one of them out"
-        )
-    request = resolve(root, "assess", overrides=overrides)
-    of_files = file_parameters(read_parameters(root / "notebooks" / "assess.py"))
-    request = replace(
-        request,
-        profile=_folder_name(root, plain_name("--name", name) if name else released[0].name),
-        parameters={**request.parameters, **given},
-        changed={**request.changed, **given},
-        inputs=hash_inputs({**request.parameters, **given}, of_files),
-        keep_others=True,
-    )
+    arguments = {
+        "original": str(original),
+        "released": [str(path) for path in released],
+        "schema": schema,
+        "keys": [key.strip() for key in keys.split(",")] if keys else [],
+        "target": target,
+        "holdout": holdout,
+        "rules": rules,
+        "same_generator": same_generator,
+        "quick": quick,
+    }
+    given = {argument: value for argument, value in arguments.items() if value}
+    profile = _folder_name(root, plain_name("--name", name) if name else released[0].name)
+    request = _assessing(root, given, overrides, profile)
 
     from srlib.runner.inputs import check
 
@@ -273,7 +268,6 @@ def assess(
     except ValueError as error:
         raise UsageError(_told(error, request.parameters, show_values)) from None
 
-    from srlib.assessment import verdict
     from srlib.runner.run import NotebookFailed
     from srlib.runner.run import run as run_paper
 
@@ -282,8 +276,35 @@ def assess(
     except NotebookFailed as error:
         click.echo(str(error), err=True)
         raise SystemExit(1) from None
-    document = _document(folder)
-    report = folder / "report.html"
+    _say_found(folder, as_json)
+
+
+def _assessing(
+    root: Path, given: Mapping[str, Any], overrides: tuple[tuple[str, str], ...], profile: str
+) -> Request:
+    """Return the request for an assessment with the parameters that the arguments give."""
+    if twice := [name for name, _ in overrides if name in given]:
+        raise UsageError(
+            f"-p {twice[0]}: the command's own arguments say it; leave one of them out"
+        )
+    request = resolve(root, "assess", overrides=overrides)
+    parameters = {**request.parameters, **given}
+    of_files = file_parameters(read_parameters(root / "notebooks" / "assess.py"))
+    return replace(
+        request,
+        profile=profile,
+        parameters=parameters,
+        changed={**request.changed, **given},
+        inputs=hash_inputs(parameters, of_files),
+        keep_others=True,
+    )
+
+
+def _say_found(folder: Path, as_json: bool) -> None:
+    """Print what an assessment found; exit with a status of its own where it breaks a rule."""
+    from srlib.assessment import verdict
+
+    document, report = _document(folder), folder / "report.html"
     if as_json:
         told = json.dumps({"report": str(report)} | document, indent=1, ensure_ascii=False)
     else:
