@@ -91,9 +91,10 @@ from scipy.stats import binom
 from srlib import charts, diagnostics, mechanism
 from srlib.display import show
 from srlib.mechanism import acceptance
-from srlib.papers import proportion
+from srlib.papers import proportion_chain
 from srlib.papers.ledger import ledger, printed
 from srlib.papers.mcclure_reiter import NOTES, answers, worked_example
+from srlib.papers.proportion import Study
 from srlib.progress import tracked
 from srlib.rng import stream
 from srlib.runner.outputs import Outputs
@@ -212,7 +213,7 @@ show(pd.DataFrame([example]))
 cases, ones = list(itertools.product(p0, epsilon)), np.arange(n + 1)
 alternative = np.where(ones > 0, ones - 1, 1)
 at_risk = {"alternative": alternative, "intruder_prior": prior}
-exact = {(p, e): proportion.all_pairs(tables[e], p, **at_risk) for p, e in cases}
+exact = {(p, e): Study(tables[e], p).all_pairs(**at_risk) for p, e in cases}
 
 # %%
 increase = [np.maximum(pairs.risk - prior, 0) @ pairs.probability for pairs in exact.values()]
@@ -243,9 +244,7 @@ wide.rename(columns="{:g}".format).map("{:.3g}".format)
 def draw(p: float, e: float) -> pd.DataFrame:
     """Pairs (D, D*) of one case, with the risk of a record and the exact utility."""
     rng = stream(seed, f"pairs, p0 = {p:g}, epsilon = {e:g}")
-    drawn = pd.DataFrame(
-        vars(proportion.draw_pairs(tables[e], p, size=n_pairs, rng=rng, **at_risk))
-    )
+    drawn = pd.DataFrame(vars(Study(tables[e], p).draw_pairs(size=n_pairs, rng=rng, **at_risk)))
     named = {"p0": p, "epsilon": e, "replicate": np.arange(1, n_pairs + 1)}
     return drawn.assign(**named, all_zeros=drawn["x"] == 0).drop(columns="probability")
 
@@ -280,7 +279,7 @@ show(shown.head(12), digits=2, settings=["p0", "epsilon"])
 # %%
 budgets = np.unique(np.geomspace(min(epsilon), max(epsilon), 21))
 grid = list(itertools.product(budgets, p0))
-every = (proportion.all_pairs(plugin(e), p, **at_risk) for e, p in tracked(grid, "frontier"))
+every = (Study(plugin(e), p).all_pairs(**at_risk) for e, p in tracked(grid, "frontier"))
 path = pd.DataFrame(grid, columns=["epsilon", "p0"]).join(pd.DataFrame(q.ranges() for q in every))
 outputs.figure("frontier", charts.frontier(outputs.table("frontier", path)))
 
@@ -397,8 +396,8 @@ show(outputs.table("relative_risk_limits", carried)[shown], digits=4, settings=[
 # %% tags=["monte-carlo"]
 chain = {"burn_in": burn_in, "n_steps": n_steps}
 told = [
-    proportion.utility_by_chain(
-        tables[q.epsilon], q.x, q.x_star, q.p0, **chain, n_chains=n_chains,
+    proportion_chain.utility_by_chain(
+        Study(tables[q.epsilon], q.p0), q.x, q.x_star, **chain, n_chains=n_chains,
         rng=stream(seed, f"chains, p0 = {q.p0:g}, epsilon = {q.epsilon:g}, replicate {q.replicate}"),
     )
     for q in tracked(list(pairs.itertuples()), "chains")
@@ -432,7 +431,7 @@ def walks(p: float, e: float, steps: int = burn_in + n_steps) -> np.ndarray:
     """X along chains given the release that typical data make most probable, from the start."""
     x_star, rng = int(tables[e].row(round(n * p)).argmax()), stream(seed, f"walks {p:g} {e:g}")
     settings = {"n_steps": steps, "n_chains": n_chains, "rng": rng}
-    return proportion.sample_proportion(tables[e], x_star, **settings)[1]
+    return proportion_chain.sample_proportion(Study(tables[e], p), x_star, **settings)[1]
 
 
 later = min(3 * burn_in, burn_in + n_steps // 2)
@@ -463,11 +462,12 @@ outputs.figure("ranks", charts.rank_plot(diagnostics.long_format(two)))
 def anatomy(p: float, e: float) -> dict[str, float]:
     """What the paper's chain reports: exactly, in expectation, and in these runs."""
     x, x_star = round(n * p), int(tables[e].row(round(n * p)).argmax())
-    case, rng = (tables[e], x, x_star, p), stream(seed, f"anatomy {p:g} {e:g}")
-    relaxation = proportion.relaxation_time(proportion.walk(tables[e], x_star))
-    exactly = float(proportion.utility(*case))
-    expected = proportion.expected_utility_by_chain(*case, **chain)
-    told = proportion.utility_by_chain(*case, n_chains=n_chains, rng=rng, **chain)
+    study, rng = Study(tables[e], p), stream(seed, f"anatomy {p:g} {e:g}")
+    relaxation = proportion_chain.relaxation_time(proportion_chain.walk(study, x_star))
+    exactly = float(study.utility(x, x_star))
+    expected = proportion_chain.expected_utility_by_chain(study, x, x_star, **chain)
+    settings = {"n_chains": n_chains, "rng": rng, **chain}
+    told = proportion_chain.utility_by_chain(study, x, x_star, **settings)
     told = [told[name] for name in ("utility_lowest", "utility_highest", "r_hat")]
     names = ["p0", "epsilon", "relaxation", "U exact", "U expected", "lowest", "highest", "R-hat"]
     return dict(zip(names, [p, e, relaxation, exactly, expected, *told], strict=True))
@@ -494,11 +494,11 @@ outputs.figure("transient", charts.trace(diagnostics.long_format(start)))
 # of the paper's kind for each pair, at the most common $p_0$ and the smallest $\epsilon$:
 
 # %% tags=["monte-carlo"]
-tight, rng = tables[min(epsilon)], stream(seed, "studies")
-studied = proportion.draw_pairs(tight, common, size=300, rng=rng, **at_risk)
-known = proportion.squared_error_given_count(n, common)[studied.x]
+tight, rng = Study(tables[min(epsilon)], common), stream(seed, "studies")
+studied = tight.draw_pairs(size=300, rng=rng, **at_risk)
+known = tight.squared_error_given_count()[studied.x]
 one = {"rng": rng, "n_chains": 1, **chain}
-errors = [proportion.chain_squared_errors(tight, y, common, **one).mean() for y in studied.x_star]
+errors = [proportion_chain.chain_squared_errors(tight, y, **one).mean() for y in studied.x_star]
 studies = pd.DataFrame({"chain": np.log10(errors / known), "exact": studied.utility})
 studies = studies.groupby(np.repeat(np.arange(30), 10)).agg(["min", "max"])
 studies.quantile([0.05, 0.5, 0.95]).round(2)
@@ -529,9 +529,9 @@ for number, p in ((1, common), (2, rare)):
 # to $U$, exactly:
 
 # %%
-loose, error = tables[max(epsilon)], proportion.squared_error_given_count(n, rare)
-x_star = int(loose.row(round(n * rare)).argmax())
-log_weights = loose.column(x_star) + proportion.log_count_prior(n)
+loose = Study(tables[max(epsilon)], rare)
+x_star = int(loose.mechanism.row(round(n * rare)).argmax())
+log_weights = loose.mechanism.column(x_star) + loose.log_count_prior()
 at_ends = np.isin(ones, [0, n])
 readings = {
     "one half for 1 ≤ X ≤ n - 1 (used here)": log_weights,
@@ -540,14 +540,15 @@ readings = {
 }
 weights = np.exp(mechanism.posterior(np.array(list(readings.values()))))
 small_print = pd.DataFrame({"reading": readings.keys(), "P(X < 2)": weights[:, :2].sum(axis=1)})
+error = loose.squared_error_given_count()
 small_print["U"] = np.log10(weights @ error / error[round(n * rare)])
 show(outputs.table("small_print", small_print))
 
 # %%
-literal = proportion.one_step_proposal(n)
+literal = proportion_chain.one_step_proposal(n)
 literal[min(1, n - 1)] = 0
-moves = proportion.walk(loose, x_star, proposal=literal)
-print(f"relaxation time of the literal chain: {proportion.relaxation_time(moves)} steps")
+moves = proportion_chain.walk(loose, x_star, proposal=literal)
+print(f"relaxation time of the literal chain: {proportion_chain.relaxation_time(moves)} steps")
 print(f"T - (B + 1) for T - B: U larger by {np.log10(n_steps / (n_steps - 1)):.1e}")
 
 # %% [markdown]
@@ -619,7 +620,7 @@ by_size = pd.DataFrame(index=pd.Index(factors, name="size"), dtype=float)
 for e, f in itertools.product(epsilon, factors):
     if e / (f * n) < 700:  # beyond, alpha is smaller than any number that the machine has
         table = mechanism.private_plugin(e, n, round(f * n))
-        by_size.loc[f, f"ε = {e:g}"] = proportion.expected_utility(table, typical, common)
+        by_size.loc[f, f"ε = {e:g}"] = Study(table, common).expected_utility(typical)
 outputs.table("release_size", by_size.reset_index())
 titles = "Released records over records, m n_s / n (log scale)", "Loss of precision (log10)"
 outputs.figure("release_size", charts.lines(by_size, *titles, log_x=True, ordered=True))
@@ -647,7 +648,7 @@ others["exact"] = [mechanism.exact_epsilon(table).value for table in drawn_first
 others["composed"] = [mechanism.bernoulli_plugin_epsilon(n_s, a, a) for a in alphas]
 others["unused"] = list(map(mechanism.unused_budget, drawn_first, others["composed"]))
 for name, kind in (("beta-binomial", drawn_first), ("plug-in", [tables[e] for e in moderate])):
-    others[f"loss, {name}"] = [proportion.expected_utility(t, typical, common) for t in kind]
+    others[f"loss, {name}"] = [Study(t, common).expected_utility(typical) for t in kind]
 show(outputs.table("beta_binomial", others), settings=["epsilon"])
 
 # %% [markdown]
@@ -808,14 +809,14 @@ assert corner == 0
 #
 # Two records, two synthetic ones, $\epsilon = 2$, and a release with $X^* = 1$. The chain of Appendix B is
 # at $X = 0$; it draws $p$ from Beta(1, 3) and proposes $X = 1$. With which probability is the proposal
-# accepted? Integrate (`accepted`, four digits behind the point), and compare with `proportion.walk`.
+# accepted? Integrate (`accepted`, four digits behind the point), and compare with `proportion_chain.walk`.
 
 # %% tags=["solution"]
 two_records = mechanism.private_plugin(2.0, n=2, n_s=2)
 gain = 2 * np.exp(two_records.row(1)[1] - two_records.row(0)[1]) / 2  # back: one half; orders: 2
 middles = (np.arange(100_000) + 0.5) / 100_000
 accepted = np.mean(np.minimum(1, gain * middles / (1 - middles)) * 3 * (1 - middles) ** 2)
-assert np.isclose(accepted, proportion.walk(two_records, 1)[0, 1])
+assert np.isclose(accepted, proportion_chain.walk(Study(two_records, 0.5), 1)[0, 1])
 assert round(accepted, 4) == 0.5076
 
 # %% [markdown] tags=["solution"]
@@ -836,7 +837,7 @@ of_one = {"alternative": np.where(thousand > 0, thousand - 1, 1), "intruder_prio
 entries = printed("mcclure_reiter").set_index("id")["printed"].astype(float)
 cut = []
 for budget in (1000, 100, 10, 2, 0.2, 0.01):
-    at_half = proportion.all_pairs(mechanism.private_plugin(budget, 1000, 1000), 0.5, **of_one)
+    at_half = Study(mechanism.private_plugin(budget, 1000, 1000), 0.5).all_pairs(**of_one)
     rise = np.maximum(at_half.risk - 0.5, 0) @ at_half.probability
     if not np.isclose(float(f"{rise:.2e}"), entries[f"table1_5_{budget:g}"], rtol=1e-9):
         cut.append(budget)
@@ -851,10 +852,10 @@ assert cut == [10, 2, 0.2, 0.01]
 # `largest_ratio`, rounded to a whole number? Could the 500 have come `out_of_the_model`?
 
 # %% tags=["solution"]
-strict = mechanism.private_plugin(0.01, 1000, 1000)
-may_happen = np.flatnonzero(strict.row(500) > np.log(1e-6))
-given_release = proportion.squared_error_given_release(strict, may_happen, 0.5)
-given_data = proportion.squared_error_given_count(1000, 0.5)
+strict = Study(mechanism.private_plugin(0.01, 1000, 1000), 0.5)
+may_happen = np.flatnonzero(strict.mechanism.row(500) > np.log(1e-6))
+given_release = strict.squared_error_given_release(may_happen)
+given_data = strict.squared_error_given_count()
 largest_ratio = round(given_release.max() / given_data[500])
 out_of_the_model = largest_ratio >= 450
 assert given_data.argmin() == 500
@@ -875,7 +876,7 @@ assert not out_of_the_model
 
 # %% tags=["solution"]
 half_ones = {
-    size: proportion.expected_utility(mechanism.private_plugin(4.0, 100, size), 50, 0.5)
+    size: Study(mechanism.private_plugin(4.0, 100, size), 0.5).expected_utility(50)
     for size in (25, 50, 100, 200, 400, 800)
 }
 best_size = min(half_ones, key=half_ones.get)

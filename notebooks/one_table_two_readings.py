@@ -62,9 +62,10 @@ from srlib import charts, diagnostics, dpmpm, mechanism
 from srlib import risk as disclosure
 from srlib.display import show
 from srlib.mechanism import acceptance, edp
-from srlib.papers import charest_han, proportion, readings
+from srlib.papers import charest_han, one_table
 from srlib.papers.charest import binary_scores
 from srlib.papers.ledger import printed
+from srlib.papers.proportion import Study
 from srlib.rng import stream
 from srlib.runner.outputs import Outputs
 
@@ -125,7 +126,7 @@ show(outputs.table("priors", priors), settings=["prior"])
 # %%
 def plugin_entries(budget: float, size: int) -> pd.DataFrame:
     """The table of McClure and Reiter's synthesizer at an exact epsilon, entry by entry."""
-    return readings.entries(mechanism.private_plugin(budget, size, size)).assign(epsilon=budget)
+    return one_table.entries(mechanism.private_plugin(budget, size, size)).assign(epsilon=budget)
 
 
 two_by_two = pd.concat([plugin_entries(e, 1) for e in np.arange(1, 17) / 4])
@@ -252,7 +253,7 @@ print("\n".join(f"prior {w:g}: expected posterior {r:.5f}" for w, r in expected.
 # mechanism:
 
 # %%
-other = int(readings.changed_count(n)[x])
+other = int(one_table.changed_count(n)[x])
 releases = pd.DataFrame({"release": range(n + 1), "probability": np.exp(five.row(x))})
 releases["posterior"] = mechanism.risk(five, x, other, prior)
 releases["in 1000 towns"] = -np.expm1(1000 * np.log1p(-releases["probability"]))
@@ -264,7 +265,7 @@ show(outputs.table("releases", releases), digits=4)
 # what both readings say:
 
 # %%
-of_x = pd.DataFrame([{"X": k} | readings.both(five, k, prior) for k in range(n + 1)])
+of_x = pd.DataFrame([{"X": k} | one_table.both(five, k, prior) for k in range(n + 1)])
 show(outputs.table("by_data_set", of_x))
 
 # %% [markdown]
@@ -358,8 +359,8 @@ print("\n".join(f"{name}: {'none' if d < 1e-9 else f'{d:.3g}'}" for name, d in i
 def numbers(table: mechanism.Mechanism) -> dict[str, float]:
     """One row: both readings, and what the release is worth to an analyst."""
     moved = float(np.exp(table.row(x)) @ np.abs(np.arange(n + 1) - x))
-    loss = proportion.expected_utility(table, x, p0)
-    return readings.both(table, x, prior) | {"records_moved": moved, "loss_of_precision": loss}
+    loss = Study(table, p0).expected_utility(x)
+    return one_table.both(table, x, prior) | {"records_moved": moved, "loss_of_precision": loss}
 
 
 # %%
@@ -411,7 +412,7 @@ outputs.figure("moved", charts.lines(wide["records_moved"][[*made]], *titles, ze
 # All tables behind these lines, to be read both ways:
 
 # %%
-entries = [readings.entries(m).assign(epsilon=e, mechanism=name) for e, name, m in grid]
+entries = [one_table.entries(m).assign(epsilon=e, mechanism=name) for e, name, m in grid]
 outputs.figure("mechanisms", charts.two_readings(pd.concat(entries), **start))
 
 # %% [markdown]

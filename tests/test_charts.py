@@ -18,7 +18,7 @@ import vl_convert
 from srlib import charts, diagnostics, mechanism
 from srlib.charts import risk, style
 from srlib.mechanism import acceptance
-from srlib.papers import readings
+from srlib.papers import one_table
 
 HOSTILE = "<script>alert('&')</script>"
 TERMS = ["Intercept", "SEX", HOSTILE]
@@ -141,7 +141,7 @@ def offending(*log_ratios):
 def tables(n, *names):
     """Tables of counts at three epsilons, of one mechanism or of several names for it."""
     made = [
-        readings.entries(mechanism.private_plugin(e, n, n)).assign(epsilon=e, mechanism=name)
+        one_table.entries(mechanism.private_plugin(e, n, n)).assign(epsilon=e, mechanism=name)
         for name in names
         for e in (1.0, 2.0, 3.0)
     ]

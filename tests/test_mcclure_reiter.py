@@ -10,7 +10,7 @@ import yaml
 from scipy.stats import binom
 
 from srlib import mechanism
-from srlib.papers import mcclure_reiter, proportion
+from srlib.papers import mcclure_reiter, proportion, proportion_chain
 from srlib.papers.ledger import ledger, printed
 from srlib.runner.parameters import Request, UsageError, read_parameters, resolve
 from srlib.runner.run import run
@@ -60,7 +60,7 @@ def exact() -> dict[tuple[float, float], proportion.Pairs]:
     changed = np.where(ones > 0, ones - 1, 1)
     tables = {e: mechanism.private_plugin(e, N, N) for e in (1000, 100, 10, 2, 0.2, 0.01)}
     return {
-        (p0, e): proportion.all_pairs(table, p0, changed, 0.5)
+        (p0, e): proportion.Study(table, p0).all_pairs(changed, 0.5)
         for p0 in (0.001, 0.3, 0.5, 0.999)
         for e, table in tables.items()
     }
@@ -92,13 +92,16 @@ def test_one_chain_for_each_pair_explains_the_largest_utility(
     """At p0 = .5 and epsilon = .01 no release costs 2.7; estimates of unconverged chains do."""
     pairs = exact[0.5, 0.01]
     assert pairs.utility[pairs.probability > 1e-9].max() < 2.65
-    table, rng = mechanism.private_plugin(0.01, N, N), np.random.default_rng(1)
+    study, rng = (
+        proportion.Study(mechanism.private_plugin(0.01, N, N), 0.5),
+        np.random.default_rng(1),
+    )
     changed = np.maximum(np.arange(N + 1) - 1, 0)
-    drawn = proportion.draw_pairs(table, 0.5, changed, 0.5, 60, rng)
-    known = proportion.squared_error_given_count(N, 0.5)[drawn.x]
+    drawn = study.draw_pairs(changed, 0.5, 60, rng=rng)
+    known = study.squared_error_given_count()[drawn.x]
     settings: dict = {"burn_in": 1_000, "n_steps": 99_000, "n_chains": 1, "rng": rng}
     reported = [
-        np.log10(proportion.chain_squared_errors(table, y, 0.5, **settings).mean() / k)
+        np.log10(proportion_chain.chain_squared_errors(study, y, **settings).mean() / k)
         for y, k in zip(drawn.x_star, known, strict=True)
     ]
     largest = np.reshape(reported, (6, 10)).max(axis=1)
@@ -108,7 +111,7 @@ def test_one_chain_for_each_pair_explains_the_largest_utility(
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("epsilon", "[2, 0]", "(0, inf)"),
+        ("epsilon", "[2, 0]", "[0.001, 10000]"),
         ("epsilon", "[]", "is empty"),
         ("n", "0", "[1, 100000]"),
         ("n_s", "-1", "[1, 100000]"),

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from srlib import charts, mechanism
-from srlib.papers import readings
+from srlib.papers import one_table
 from srlib.runner.parameters import Request, UsageError, resolve
 from srlib.runner.run import run
 
@@ -18,7 +18,7 @@ NOTEBOOK = "one_table_two_readings"
 
 def test_entries_are_the_table_and_both_readings_of_it():
     table = mechanism.beta_binomial(4, 3, 0.7, 1.3)
-    frame = readings.entries(table)
+    frame = one_table.entries(table)
     assert len(frame) == 5 * 4
     for row in frame.itertuples():
         log_prob = table.row(row.x)[row.release]
@@ -36,32 +36,32 @@ def test_entries_are_the_table_and_both_readings_of_it():
 
 
 def test_all_places_that_attain_epsilon_are_marked():
-    marked = readings.entries(mechanism.private_plugin(2.0, 5, 5)).query("attains")
+    marked = one_table.entries(mechanism.private_plugin(2.0, 5, 5)).query("attains")
     assert list(zip(marked["x"], marked["release"], strict=True)) == [(0, 5), (4, 0)]
 
 
 def test_both_readings_with_a_pencil():
     """Randomised response that tells the truth with probability 3/4."""
     table = mechanism.private_plugin(np.log(3), 1, 1)
-    found = readings.both(table, 1, 0.1)
+    found = one_table.both(table, 1, 0.1)
     assert found["exact_epsilon"] == pytest.approx(np.log(3))
     assert found["conditional_epsilon"] == pytest.approx(np.log(3))
     assert found["largest_posterior"] == pytest.approx(1 / 4)
     # 3/4 of the time 1/4, else 1/28.
     assert found["expected_posterior"] == pytest.approx(3 / 16 + 1 / 112)
     assert found["expected_increase"] == pytest.approx(3 / 4 * 3 / 20)
-    assert readings.both(table, 0, 0.1) == pytest.approx(found)
+    assert one_table.both(table, 0, 0.1) == pytest.approx(found)
 
 
 @pytest.mark.parametrize(("x", "prior", "message"), [(4, 0.5, "x is 4"), (1, 1.5, "prior is 1.5")])
 def test_there_is_no_such_reading(x, prior, message):
     with pytest.raises(ValueError, match=re.escape(message)):
-        readings.both(mechanism.private_plugin(1.0, 3, 3), x, prior)
+        one_table.both(mechanism.private_plugin(1.0, 3, 3), x, prior)
 
 
 def frame(n=3, budgets=(1.0, 2.0, 3.0)):
     return pd.concat(
-        readings.entries(mechanism.private_plugin(e, n, n)).assign(epsilon=e) for e in budgets
+        one_table.entries(mechanism.private_plugin(e, n, n)).assign(epsilon=e) for e in budgets
     )
 
 
@@ -100,7 +100,7 @@ def test_sliders_cover_the_tables_and_one_mechanism_has_no_menu():
 
 def test_the_menu_chooses_one_of_several_mechanisms():
     other = pd.concat(
-        readings.entries(
+        one_table.entries(
             mechanism.beta_binomial(3, 3, mechanism.dirichlet_multinomial_alpha(e, 3))
         ).assign(epsilon=e, mechanism="other")
         for e in (1.0, 2.0, 3.0)

@@ -10,19 +10,26 @@ from scipy.stats import beta, betabinom, binom, chi2
 from srlib.mechanism.bayes import expected_increase, posterior, risk
 from srlib.mechanism.core import Mechanism
 from srlib.mechanism.families import bernoulli_plugin, beta_binomial
-from srlib.papers import proportion
+from srlib.papers import proportion, proportion_chain
+from srlib.papers.proportion import Study
 
 
 def test_count_prior_is_the_beta_binomial() -> None:
     expected = betabinom.logpmf(np.arange(8), 7, 2.0, 0.5)
-    np.testing.assert_allclose(proportion.log_count_prior(7, (2.0, 0.5)), expected)
-    np.testing.assert_allclose(np.exp(proportion.log_count_prior(9)), 0.1)
+    np.testing.assert_allclose(
+        Study(bernoulli_plugin(7, 1, 1.0), 0.5, (2.0, 0.5)).log_count_prior(), expected
+    )
+    np.testing.assert_allclose(
+        np.exp(Study(bernoulli_plugin(9, 1, 1.0), 0.5).log_count_prior()), 0.1
+    )
 
 
 def test_known_count_is_a_beta_posterior() -> None:
     given = beta(1 + 3, 1 + 7)
     expected = given.var() + (given.mean() - 0.4) ** 2
-    assert proportion.squared_error_given_count(10, 0.4)[3] == pytest.approx(expected)
+    assert Study(bernoulli_plugin(10, 1, 1.0), 0.4).squared_error_given_count()[3] == pytest.approx(
+        expected
+    )
 
 
 @pytest.mark.parametrize("prior", [(1.0, 1.0), (0.5, 2.0)])
@@ -41,24 +48,24 @@ def test_utility_against_quadrature(family: type, prior: tuple[float, float]) ->
     released = quad(lambda p: density(p) * (p - p0) ** 2, 0, 1, limit=200)[0] / total
     given = beta(prior[0] + x, prior[1] + n - x)
     expected = np.log10(released / (given.var() + (given.mean() - p0) ** 2))
-    assert proportion.utility(table, x, x_star, p0, prior) == pytest.approx(expected, abs=1e-6)
+    assert Study(table, p0, prior).utility(x, x_star) == pytest.approx(expected, abs=1e-6)
 
 
 def test_utility_of_many_pairs_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = bernoulli_plugin(7, 5, 0.8)
+    study = Study(bernoulli_plugin(7, 5, 0.8), 0.3)
     x, x_star = np.arange(8)[:, None], np.arange(6)
-    whole = proportion.utility(table, x, x_star, 0.3)
+    whole = study.utility(x, x_star)
     monkeypatch.setattr(proportion, "BLOCK_ENTRIES", 17)
-    in_blocks = proportion.utility(table, x, x_star, 0.3)
+    in_blocks = study.utility(x, x_star)
     np.testing.assert_allclose(in_blocks, whole, rtol=1e-12)
-    assert whole[2, 4] == pytest.approx(proportion.utility(table, 2, 4, 0.3))
+    assert whole[2, 4] == pytest.approx(study.utility(2, 4))
 
 
 def test_all_pairs_are_the_enumerated_ones() -> None:
     n, n_s, p0, prior = 6, 5, 0.3, 0.2
     table = bernoulli_plugin(n, n_s, 0.8)
     alternative = np.where(np.arange(n + 1) > 0, np.arange(n + 1) - 1, 1)
-    found = proportion.all_pairs(table, p0, alternative, prior)
+    found = Study(table, p0).all_pairs(alternative, prior)
     weight = binom.pmf(np.arange(n + 1), n, p0)[:, None] * np.exp(
         [table.row(x) for x in range(n + 1)]
     )
@@ -86,11 +93,10 @@ def test_all_pairs_are_the_enumerated_ones() -> None:
 
 
 def test_drawn_pairs_come_from_all_pairs() -> None:
-    table = bernoulli_plugin(6, 5, 0.8)
+    study = Study(bernoulli_plugin(6, 5, 0.8), 0.3)
     alternative = np.where(np.arange(7) > 0, np.arange(7) - 1, 1)
-    every = proportion.all_pairs(table, 0.3, alternative, 0.2)
-    rng = np.random.default_rng(8)
-    drawn = proportion.draw_pairs(table, 0.3, alternative, 0.2, 4_000, rng)
+    every = study.all_pairs(alternative, 0.2)
+    drawn = study.draw_pairs(alternative, 0.2, 4_000, rng=np.random.default_rng(8))
     at = drawn.x * 6 + drawn.x_star
     for name in ("log_ratio", "risk", "utility"):
         np.testing.assert_allclose(getattr(drawn, name), getattr(every, name)[at])
@@ -103,54 +109,54 @@ def test_drawn_pairs_come_from_all_pairs() -> None:
 
 def test_expected_utility_is_the_mean_over_releases() -> None:
     table = bernoulli_plugin(6, 5, 0.8)
-    by_release = 10 ** proportion.utility(table, 2, np.arange(6), 0.3)
+    by_release = 10 ** Study(table, 0.3).utility(2, np.arange(6))
     expected = np.log10(np.exp(table.row(2)) @ by_release)
-    assert proportion.expected_utility(table, 2, 0.3) == pytest.approx(expected)
+    assert Study(table, 0.3).expected_utility(2) == pytest.approx(expected)
 
 
 def test_squared_errors_along_the_chain() -> None:
-    table = bernoulli_plugin(10, 10, 1.0)
-    p, _ = proportion.sample_proportion(
-        table, 3, n_steps=50, n_chains=2, rng=np.random.default_rng(1)
+    study = Study(bernoulli_plugin(10, 10, 1.0), 0.3)
+    p, _ = proportion_chain.sample_proportion(
+        study, 3, n_steps=50, n_chains=2, rng=np.random.default_rng(1)
     )
-    kept = proportion.chain_squared_errors(
-        table, 3, 0.3, burn_in=20, n_steps=30, n_chains=2, rng=np.random.default_rng(1)
+    kept = proportion_chain.chain_squared_errors(
+        study, 3, burn_in=20, n_steps=30, n_chains=2, rng=np.random.default_rng(1)
     )
     np.testing.assert_array_equal(kept, (p[:, 20:] - 0.3) ** 2)
 
 
 def test_utility_by_chain_agrees_with_the_sum_where_the_chain_is_quick() -> None:
-    table = bernoulli_plugin(10, 10, 1.0)
+    study = Study(bernoulli_plugin(10, 10, 1.0), 0.3)
     settings: dict = {"burn_in": 1_000, "n_steps": 40_000}
     rng = np.random.default_rng(3)
-    told = proportion.utility_by_chain(table, 2, 3, 0.3, n_chains=4, rng=rng, **settings)
-    exact = float(proportion.utility(table, 2, 3, 0.3))
+    told = proportion_chain.utility_by_chain(study, 2, 3, n_chains=4, rng=rng, **settings)
+    exact = float(study.utility(2, 3))
     assert told["verdict"] == "converged"
     assert abs(told["utility_mcmc"] - exact) < 5 * told["mcse"]
     assert told["utility_lowest"] <= told["utility_one_chain"] <= told["utility_highest"]
-    expected = proportion.expected_utility_by_chain(table, 2, 3, 0.3, **settings)
+    expected = proportion_chain.expected_utility_by_chain(study, 2, 3, **settings)
     assert expected == pytest.approx(exact, abs=1e-6)
 
 
 def test_a_start_far_away_is_in_the_expectation_and_in_the_chains() -> None:
     """Ten steps of burn-in for a walk of hundreds."""
-    table = bernoulli_plugin(300, 300, 0.5)
+    study = Study(bernoulli_plugin(300, 300, 0.5), 0.003)
     settings: dict = {"burn_in": 10, "n_steps": 3_000}
     rng = np.random.default_rng(4)
-    errors = proportion.chain_squared_errors(table, 1, 0.003, n_chains=400, rng=rng, **settings)
-    ratio = errors.mean(axis=1) / proportion.squared_error_given_count(300, 0.003)[1]
-    expected = 10 ** proportion.expected_utility_by_chain(table, 1, 1, 0.003, **settings)
+    errors = proportion_chain.chain_squared_errors(study, 1, n_chains=400, rng=rng, **settings)
+    ratio = errors.mean(axis=1) / study.squared_error_given_count()[1]
+    expected = 10 ** proportion_chain.expected_utility_by_chain(study, 1, 1, **settings)
     error = ratio.std(ddof=1) / np.sqrt(len(ratio))
     assert abs(ratio.mean() - expected) < 4.5 * error
-    assert expected > 10 * 10 ** float(proportion.utility(table, 1, 1, 0.003))
+    assert expected > 10 * 10 ** float(study.utility(1, 1))
 
 
 @pytest.mark.parametrize("n", [1, 2, 12])
 def test_walk_leaves_the_exact_posterior_unchanged(n: int) -> None:
     """Detailed balance, move by move."""
-    table, prior = bernoulli_plugin(n, 8, 0.7), (0.8, 1.5)
-    exact = np.exp(posterior(table.column(3) + proportion.log_count_prior(n, prior)))
-    moves = proportion.walk(table, 3, prior)
+    study = Study(bernoulli_plugin(n, 8, 0.7), 0.5, (0.8, 1.5))
+    exact = np.exp(posterior(study.mechanism.column(3) + study.log_count_prior()))
+    moves = proportion_chain.walk(study, 3)
     np.testing.assert_allclose(exact[:-1] * moves[:-1, 1], exact[1:] * moves[1:, 0], rtol=1e-9)
     assert moves[0, 0] == moves[-1, 1] == 0
     assert ((moves.sum(axis=1) > 0) & (moves.sum(axis=1) <= 1)).all()
@@ -159,7 +165,7 @@ def test_walk_leaves_the_exact_posterior_unchanged(n: int) -> None:
 def test_walk_against_quadrature() -> None:
     n, a, b = 9, 0.8, 1.5
     table = bernoulli_plugin(n, 8, 0.7)
-    moves = proportion.walk(table, 3, (a, b))
+    moves = proportion_chain.walk(Study(table, 0.5, (a, b)), 3)
     log_likelihood, log_choose = table.column(3), np.log([comb(n, x) for x in range(n + 1)])
     for x in range(n):
         inwards = 1.0 if x == 0 else 0.5
@@ -176,13 +182,11 @@ def test_walk_against_quadrature() -> None:
 
 
 def test_walk_is_what_the_simulated_chain_does() -> None:
-    n, prior = 12, (0.8, 1.5)
-    table = bernoulli_plugin(n, 8, 0.7)
-    moves = proportion.walk(table, 3, prior)
+    n = 12
+    study = Study(bernoulli_plugin(n, 8, 0.7), 0.5, (0.8, 1.5))
+    moves = proportion_chain.walk(study, 3)
     rng = np.random.default_rng(2)
-    _, (x,) = proportion.sample_proportion(
-        table, 3, n_steps=200_000, n_chains=1, rng=rng, prior=prior
-    )
+    _, (x,) = proportion_chain.sample_proportion(study, 3, n_steps=200_000, n_chains=1, rng=rng)
     for count in range(n + 1):
         at = np.flatnonzero(x[:-1] == count)
         for side, step in enumerate((-1, 1)):
@@ -192,35 +196,34 @@ def test_walk_is_what_the_simulated_chain_does() -> None:
 
 def test_relaxation_and_transient_against_the_matrix() -> None:
     n = 7
-    moves = proportion.walk(bernoulli_plugin(n, 8, 0.7), 3)
+    moves = proportion_chain.walk(Study(bernoulli_plugin(n, 8, 0.7), 0.5), 3)
     matrix = np.diag(1 - moves.sum(axis=1)) + np.diag(moves[:-1, 1], 1) + np.diag(moves[1:, 0], -1)
     second = np.sort(np.linalg.eigvals(matrix).real)[-2]
-    assert proportion.relaxation_time(moves) == pytest.approx(1 / (1 - second))
+    assert proportion_chain.relaxation_time(moves) == pytest.approx(1 / (1 - second))
     values = np.linspace(0, 1, n + 1) ** 2
     distribution, kept = np.full(n + 1, 1 / (n + 1)), []
     for step in range(30):
         distribution = distribution @ matrix
         kept += [distribution @ values] * (step >= 10)
-    assert proportion.expected_average(moves, values, 10, 30) == pytest.approx(np.mean(kept))
+    assert proportion_chain.expected_average(moves, values, 10, 30) == pytest.approx(np.mean(kept))
 
 
 def test_a_proposal_that_cannot_return_is_never_accepted() -> None:
     """Read literally, Appendix B proposes nothing from X = 1: the counts fall apart."""
-    proposal = proportion.one_step_proposal(10)
+    proposal = proportion_chain.one_step_proposal(10)
     proposal[1] = 0
-    moves = proportion.walk(bernoulli_plugin(10, 8, 0.7), 3, proposal=proposal)
+    moves = proportion_chain.walk(Study(bernoulli_plugin(10, 8, 0.7), 0.5), 3, proposal=proposal)
     assert moves[0, 1] == moves[1].sum() == moves[2, 0] == 0
-    assert proportion.relaxation_time(moves) == np.inf
+    assert proportion_chain.relaxation_time(moves) == np.inf
 
 
 @pytest.mark.parametrize("n", [1, 2, 12])
 def test_the_chain_has_the_exact_posterior(n: int) -> None:
     """Ends included: n = 1 steps from end to end, n = 2 has a single inner count."""
-    table = bernoulli_plugin(n, 8, 0.7)
     prior = (0.8, 1.5)
-    rng = np.random.default_rng(5)
-    p, x = proportion.sample_proportion(table, 3, n_steps=60_000, n_chains=4, rng=rng, prior=prior)
-    exact = np.exp(posterior(table.column(3) + proportion.log_count_prior(n, prior)))
+    study, rng = Study(bernoulli_plugin(n, 8, 0.7), 0.5, prior), np.random.default_rng(5)
+    p, x = proportion_chain.sample_proportion(study, 3, n_steps=60_000, n_chains=4, rng=rng)
+    exact = np.exp(posterior(study.mechanism.column(3) + study.log_count_prior()))
     # Every 60th step is close to independent at these sizes.
     kept = x[:, 1_000::60].ravel()
     observed = np.bincount(kept, minlength=n + 1)
@@ -235,12 +238,12 @@ def test_the_chain_has_the_exact_posterior(n: int) -> None:
 
 
 def test_chains_are_reproducible_and_different() -> None:
-    table = bernoulli_plugin(10, 10, 1.0)
-    one, _ = proportion.sample_proportion(
-        table, 3, n_steps=50, n_chains=3, rng=np.random.default_rng(1)
+    study = Study(bernoulli_plugin(10, 10, 1.0), 0.5)
+    one, _ = proportion_chain.sample_proportion(
+        study, 3, n_steps=50, n_chains=3, rng=np.random.default_rng(1)
     )
-    two, _ = proportion.sample_proportion(
-        table, 3, n_steps=50, n_chains=3, rng=np.random.default_rng(1)
+    two, _ = proportion_chain.sample_proportion(
+        study, 3, n_steps=50, n_chains=3, rng=np.random.default_rng(1)
     )
     np.testing.assert_array_equal(one, two)
     assert len(np.unique(one[:, -1])) == 3
@@ -248,20 +251,20 @@ def test_chains_are_reproducible_and_different() -> None:
 
 def test_bad_input() -> None:
     table = bernoulli_plugin(10, 10, 1.0)
-    rng = np.random.default_rng(1)
+    study, rng = Study(table, 0.5), np.random.default_rng(1)
     with pytest.raises(ValueError, match=r"p0 is 1\.5; it must lie in"):
-        proportion.utility(table, 3, 3, 1.5)
+        Study(table, 1.5)
     with pytest.raises(ValueError, match="n_steps is 0"):
-        proportion.sample_proportion(table, 3, n_steps=0, n_chains=1, rng=rng)
+        proportion_chain.sample_proportion(study, 3, n_steps=0, n_chains=1, rng=rng)
     with pytest.raises(ValueError, match="x_star is 11; it must lie in 0 to 10"):
-        proportion.sample_proportion(table, 11, n_steps=1, n_chains=1, rng=rng)
+        proportion_chain.sample_proportion(study, 11, n_steps=1, n_chains=1, rng=rng)
     with pytest.raises(ValueError, match="x_star is 11; it must lie in 0 to 10"):
-        proportion.utility(table, 3, [2, 11], 0.5)
-    with pytest.raises(ValueError, match=r"prior is \(0, 1\); both numbers must be positive"):
-        proportion.utility(table, 3, 3, 0.5, prior=(0, 1))
+        study.utility(3, [2, 11])
+    with pytest.raises(ValueError, match=r"prior is \(0, 1\); it must be positive"):
+        Study(table, 0.5, prior=(0, 1))
     with pytest.raises(ValueError, match="size is 0"):
-        proportion.draw_pairs(table, 0.5, np.arange(11), 0.5, 0, rng)
+        study.draw_pairs(np.arange(11), 0.5, 0, rng=rng)
     with pytest.raises(ValueError, match=r"prior is 1\.5"):
-        proportion.all_pairs(table, 0.5, np.arange(11), 1.5)
+        study.all_pairs(np.arange(11), 1.5)
     with pytest.raises(ValueError, match="burn_in is 5 and n_steps is 5"):
-        proportion.expected_average(proportion.walk(table, 3), np.ones(11), 5, 5)
+        proportion_chain.expected_average(proportion_chain.walk(study, 3), np.ones(11), 5, 5)

@@ -87,8 +87,8 @@ def computed() -> Iterator[tuple[str, Any]]:
 
     table = beta_binomial(300, 300, 1.0)
     changed = np.maximum(np.arange(301) - 1, 0)
-    found = proportion.all_pairs(table, 0.3, changed, 0.5)
-    yield "all pairs", (found, proportion.expected_utility(table, 90, 0.3))
+    study = proportion.Study(table, 0.3)
+    yield "all pairs", (study.all_pairs(changed, 0.5), study.expected_utility(90))
     weights = np.full(301, 1 / 301)
     yield "increase", mechanism.expected_increase(table, range(301), changed, 0.5, weights)
     tables = compositions(8, 4)

@@ -8,7 +8,8 @@ from scipy.stats import binom
 from srlib.mechanism.bayes import risk, update
 from srlib.mechanism.families import bernoulli_plugin_alpha, private_plugin
 from srlib.papers.ledger import printed
-from srlib.papers.proportion import Pairs, one_step_proposal
+from srlib.papers.proportion import Pairs
+from srlib.papers.proportion_chain import one_step_proposal
 
 PAIRS, N = 10, 1000
 NOTES = {

@@ -7,16 +7,17 @@ import numpy as np
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from srlib.mechanism.families import private_plugin
-from srlib.papers import proportion
+from srlib.papers.proportion import Study
+from srlib.papers.proportion_chain import sample_proportion
 
 EPSILONS = (1000, 100, 10, 2, 0.2, 0.01)
-TABLES = {e: private_plugin(e, 1000, 1000) for e in EPSILONS}
+STUDIES = [Study(private_plugin(e, 1000, 1000), 0.5) for e in EPSILONS]
 
 
 def chains(n_chains: int) -> None:
     rng = np.random.default_rng(1)
-    for table in TABLES.values():
-        proportion.sample_proportion(table, 500, n_steps=100_000, n_chains=n_chains, rng=rng)
+    for study in STUDIES:
+        sample_proportion(study, 500, n_steps=100_000, n_chains=n_chains, rng=rng)
 
 
 def test_240_chains(benchmark: BenchmarkFixture) -> None:
@@ -28,7 +29,7 @@ def test_exact_utility_of_240_pairs(benchmark: BenchmarkFixture) -> None:
     x, x_star = np.full(40, 500), np.arange(480, 520)
 
     def exact() -> None:
-        for table in TABLES.values():
-            proportion.utility(table, x, x_star, 0.5)
+        for study in STUDIES:
+            study.utility(x, x_star)
 
     benchmark.pedantic(exact, rounds=3)

@@ -29,7 +29,7 @@ def changed_count(n: int) -> NDArray[np.int64]:
 
 
 def entries(table: Mechanism) -> pd.DataFrame:
-    """All entries of a table of counts, with what both readings make of each.
+    """All entries of a table of counts, with both readings of each.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def entries(table: Mechanism) -> pd.DataFrame:
 
 
 def both(table: Mechanism, x: int, prior: float) -> dict[str, float]:
-    """What both readings say of one data set.
+    """Read one data set both ways.
 
     Parameters
     ----------
