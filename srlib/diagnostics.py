@@ -23,7 +23,7 @@ UNKNOWN = "R-hat unknown (one chain or values that are not finite)"
 
 
 def r_hat(draws: ArrayLike) -> NDArray[np.float64]:
-    """Rank-normalised split R-hat of each quantity (Vehtari and others 2021).
+    """Rank-normalized split R-hat of each quantity (Vehtari and others 2021).
 
     Parameters
     ----------
@@ -226,7 +226,7 @@ def importance_ess(log_weights: ArrayLike, axis: int = -1) -> NDArray[np.float64
 
 
 def pareto_k(log_weights: ArrayLike) -> NDArray[np.float64]:
-    """Shape of the generalised Pareto tail of importance weights (Vehtari and others 2024).
+    """Shape of the generalized Pareto tail of importance weights (Vehtari and others 2024).
 
     Above 0.7 the estimator is unreliable with any practicable number of draws; from 1 on its
     weights have no mean.

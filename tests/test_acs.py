@@ -125,7 +125,7 @@ def test_codes_that_no_person_file_has():
         recode_acs(frame.drop(columns="HICOV"), 2012)
 
 
-def test_a_raw_file_with_padded_codes_is_recognised(tmp_path):
+def test_a_raw_file_with_padded_codes_is_recognized(tmp_path):
     path = tmp_path / "persons.csv"
     frame = persons(SCHL=["01", "16"], HISP=["01", "02"]).assign(PUMA=100)
     pd.concat([frame, persons(AGEP=[5]).assign(PUMA=100)]).to_csv(path, index=False)
@@ -148,13 +148,13 @@ def test_errors_of_a_raw_file_name_its_lines(tmp_path):
         read_table(tmp_path / "a.csv", ACS, vintage=2013)
 
 
-def test_a_recoded_file_is_recognised(tmp_path):
+def test_a_recoded_file_is_recognized(tmp_path):
     table = embedded_population(50, rng=np.random.default_rng(0))
     path = tmp_path / "recoded.csv"
     ACS.decode(table.codes, labels=False).to_csv(path, index=False)
     read = read_table(path)
     assert read.schema is ACS
-    assert read.notes == ("Recognised by its columns as American Community Survey data, recoded.",)
+    assert read.notes == ("Recognized by its columns as American Community Survey data, recoded.",)
     np.testing.assert_array_equal(read.codes, table.codes)
 
 

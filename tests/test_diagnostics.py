@@ -77,7 +77,7 @@ def split_r_hat(draws):
     return max(classic(z) for z in scores)
 
 
-def test_r_hat_is_the_rank_normalised_split_one():
+def test_r_hat_is_the_rank_normalized_split_one():
     draws = np.stack([chains(), chains(1.0), chains() ** 3, autoregressive(0.9, 1000)], axis=2)
     expected = [split_r_hat(draws[:, :, j]) for j in range(4)]
     assert diagnostics.r_hat(draws) == pytest.approx(expected)

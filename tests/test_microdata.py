@@ -20,7 +20,7 @@ from srlib.data.microdata import ACS, Microdata, Schema, Variable, load, read_ta
 
 SMALL = Schema(
     (
-        Variable("colour", ("red", "green", "blue")),
+        Variable("color", ("red", "green", "blue")),
         Variable("size", ("1", "2"), ("small", "large"), "size of the thing"),
     )
 )
@@ -151,7 +151,7 @@ def test_row_numbers_are_alike_for_equal_rows_only(table):
 
 
 def test_schema_has_the_size_of_its_table():
-    assert SMALL.names == ("colour", "size")
+    assert SMALL.names == ("color", "size")
     assert SMALL.n_levels.tolist() == [3, 2]
     assert SMALL.n_cells == 6
     huge = Schema(tuple(Variable(f"v{i}", tuple("0123456789")) for i in range(30)))
@@ -160,7 +160,7 @@ def test_schema_has_the_size_of_its_table():
 
 def test_labels_and_title_default_to_levels_and_name():
     assert SMALL.variables[0].labels == ("red", "green", "blue")
-    assert SMALL.variables[0].title == "colour"
+    assert SMALL.variables[0].title == "color"
 
 
 def test_codes_of_wide_variables_have_a_wider_type():
@@ -273,19 +273,17 @@ def test_inferred_levels_are_in_numeric_or_alphabetic_order():
 
 
 def test_encode_names_rows_by_the_index():
-    frame = pd.DataFrame({"colour": ["red", "pink"], "size": [3, 1]}, index=["first", "second"])
-    with pytest.raises(
-        ValueError, match=r"colour has 'pink' \(row second\).*size has '3' \(row fi"
-    ):
+    frame = pd.DataFrame({"color": ["red", "pink"], "size": [3, 1]}, index=["first", "second"])
+    with pytest.raises(ValueError, match=r"color has 'pink' \(row second\).*size has '3' \(row fi"):
         SMALL.encode(frame)
     with pytest.raises(ValueError, match="duplicate column names 'size'"):
         SMALL.encode(pd.concat([frame, frame[["size"]]], axis=1))
 
 
 def test_encode_codes_missing_values_where_they_are_allowed():
-    frame = pd.DataFrame({"colour": ["red", None], "size": [np.nan, 2.0]})
+    frame = pd.DataFrame({"color": ["red", None], "size": [np.nan, 2.0]})
     assert SMALL.encode(frame, allow_missing=True).tolist() == [[0, -1], [-1, 1]]
-    with pytest.raises(ValueError, match=r"missing values: colour 1, size 1 \(rows 0, 1\)"):
+    with pytest.raises(ValueError, match=r"missing values: color 1, size 1 \(rows 0, 1\)"):
         SMALL.encode(frame)
 
 
@@ -299,19 +297,19 @@ def test_decode_refuses_codes_of_another_schema(codes):
 
 
 def test_values_are_text_without_spaces(tmp_path):
-    path = write(tmp_path / "a.csv", '\ufeffcolour , size\r\n red,1\r\n "blue", 2 \r\n')
+    path = write(tmp_path / "a.csv", '\ufeffcolor , size\r\n red,1\r\n "blue", 2 \r\n')
     assert read_table(path, SMALL).codes.tolist() == [[0, 0], [2, 1]]
 
 
 def test_integers_written_with_decimals_are_read_and_noted(tmp_path):
-    path = write(tmp_path / "a.csv", "size,colour\n1.0,red\n2,green\n2.0,blue\n")
+    path = write(tmp_path / "a.csv", "size,color\n1.0,red\n2,green\n2.0,blue\n")
     table = read_table(path, SMALL)
     assert table.codes.tolist() == [[0, 0], [1, 1], [2, 1]]
     assert table.notes == ("Whole numbers written with decimals read as integers: 'size 1.0'.",)
 
 
 def test_leading_zeros_are_another_value(tmp_path):
-    path = write(tmp_path / "a.csv", "colour,size\nred,01\n")
+    path = write(tmp_path / "a.csv", "color,size\nred,01\n")
     assert "size has '01' (line 2), allowed are 1, 2" in refusal(path)
 
 
@@ -323,9 +321,9 @@ def test_missing_text_that_is_a_level_is_that_level(tmp_path):
 
 def test_values_outside_the_levels_name_columns_lines_and_values(tmp_path):
     lines = ["red,1", "pink,1", "red,5", *["red,7"] * 7]
-    path = write(tmp_path / "a.csv", "\n".join(["colour,size", *lines]))
+    path = write(tmp_path / "a.csv", "\n".join(["color,size", *lines]))
     assert refusal(path) == (
-        "values outside the levels: colour has 'pink' (line 3), allowed are red, green, blue; "
+        "values outside the levels: color has 'pink' (line 3), allowed are red, green, blue; "
         "size has '5', '7' (lines 4, 5, 6, 7, 8 and 3 more), allowed are 1, 2"
     )
 
@@ -340,29 +338,29 @@ def test_lines_are_those_of_the_file(tmp_path):
 
 @pytest.mark.parametrize("blank", ["", " ", "NA", "NaN", "nan", "null"])
 def test_missing_values_are_counted_or_dropped(tmp_path, blank):
-    path = write(tmp_path / "a.csv", f"colour,size\nred,{blank}\n{blank},{blank}\nblue,2\n")
-    assert "missing values: colour 1, size 2 (lines 2, 3)" in refusal(path)
+    path = write(tmp_path / "a.csv", f"color,size\nred,{blank}\n{blank},{blank}\nblue,2\n")
+    assert "missing values: color 1, size 2 (lines 2, 3)" in refusal(path)
     table = read_table(path, SMALL, drop_missing=True)
     assert table.codes.tolist() == [[2, 1]]
     assert table.notes == ("Records with missing values dropped: 2 of 3.",)
 
 
 def test_dropping_every_record_is_an_error(tmp_path):
-    path = write(tmp_path / "a.csv", "colour,size\nred,\n")
+    path = write(tmp_path / "a.csv", "color,size\nred,\n")
     assert "no record is left. Records with missing" in refusal(path, drop_missing=True)
 
 
 def test_columns_that_lack_or_are_unknown(tmp_path):
-    path = write(tmp_path / "a.csv", "colour,weight,id\nred,1,7\n")
+    path = write(tmp_path / "a.csv", "color,weight,id\nred,1,7\n")
     assert refusal(path) == (
         "missing columns size; unknown columns 'weight', 'id' (ignore_columns leaves them out); "
-        "the schema has colour, size"
+        "the schema has color, size"
     )
     assert "missing columns size; the schema" in refusal(path, ignore_columns=True)
 
 
 def test_other_columns_are_left_out_on_request(tmp_path):
-    path = write(tmp_path / "a.csv", "id,size,colour\n7,2,blue\n8,1,red\n")
+    path = write(tmp_path / "a.csv", "id,size,color\n7,2,blue\n8,1,red\n")
     table = read_table(path, SMALL, ignore_columns=True)
     assert table.codes.tolist() == [[2, 1], [0, 0]]
     assert table.notes == ("Columns left out: 'id'.",)
@@ -373,16 +371,16 @@ def test_other_columns_are_left_out_on_request(tmp_path):
     [
         ("", "the file is empty"),
         ("\n", "the file is empty"),
-        ("colour,size\n", "a header and no records"),
-        ("colour,size\n\n", "a header and no records"),
-        ("colour,size,size\nred,1,1\n", "duplicate column names 'size'"),
-        ("colour;size\nred;1\n", "separated by ';'"),
+        ("color,size\n", "a header and no records"),
+        ("color,size\n\n", "a header and no records"),
+        ("color,size,size\nred,1,1\n", "duplicate column names 'size'"),
+        ("color;size\nred;1\n", "separated by ';'"),
         (
-            "colour,size\nred\nred,1\nred,1,2\n",
+            "color,size\nred\nred,1\nred,1,2\n",
             "2 fields like the header: line 2 has 1; line 4",
         ),
-        ('colour,size\nred,1\n"red"x,1\n', "record at line 3 is not CSV"),
-        ('colour,size\n"red,1\n', "record at line 2 is not CSV"),
+        ('color,size\nred,1\n"red"x,1\n', "record at line 3 is not CSV"),
+        ('color,size\n"red,1\n', "record at line 2 is not CSV"),
     ],
 )
 def test_broken_files_are_refused(tmp_path, text, message):
@@ -411,17 +409,17 @@ def test_seventy_columns_are_read_and_counted(tmp_path):
 
 def test_text_that_is_not_utf8_names_the_line(tmp_path):
     path = tmp_path / "a.csv"
-    path.write_bytes("colour,size\nred,1\ngrün,1\n".encode("latin-1"))
+    path.write_bytes("color,size\nred,1\ngrün,1\n".encode("latin-1"))
     assert refusal(path) == "line 3 is not UTF-8 text"
 
 
 def test_damaged_compressed_files(tmp_path):
-    whole = gzip.compress(b"colour,size\n" + b"red,1\n" * 1000)
+    whole = gzip.compress(b"color,size\n" + b"red,1\n" * 1000)
     (tmp_path / "a.csv.gz").write_bytes(whole[:-12])
     assert "damaged" in refusal(tmp_path / "a.csv.gz")
-    (tmp_path / "b.csv.gz").write_bytes(b"colour,size\n")
+    (tmp_path / "b.csv.gz").write_bytes(b"color,size\n")
     assert "damaged" in refusal(tmp_path / "b.csv.gz")
-    (tmp_path / "c.zip").write_bytes(b"colour,size\n")
+    (tmp_path / "c.zip").write_bytes(b"color,size\n")
     assert "damaged" in refusal(tmp_path / "c.zip")
 
 
@@ -430,21 +428,21 @@ def test_a_small_file_that_stands_for_a_large_one_is_refused(tmp_path, monkeypat
     monkeypatch.setattr(microdata, "MAX_LINES", 500)
     path = tmp_path / "a.csv.gz"
     for text, message in (
-        (b"colour,size\n" + b"r" * 10_000_000, "line 2 is longer than 1,000 characters"),
+        (b"color,size\n" + b"r" * 10_000_000, "line 2 is longer than 1,000 characters"),
         (b"c" * 10_000_000, "line 1 is longer than 1,000 characters"),
-        (b"colour,size\n" + b"red,1\n" * 500, "the file has more than 500 lines"),
-        (b"colour,size\n" + b"\n" * 500, "the file has more than 500 lines"),
+        (b"color,size\n" + b"red,1\n" * 500, "the file has more than 500 lines"),
+        (b"color,size\n" + b"\n" * 500, "the file has more than 500 lines"),
     ):
         path.write_bytes(gzip.compress(text))
         assert refusal(path) == message
     monkeypatch.setattr(microdata, "MAX_CHARACTERS", 2000)
-    path.write_bytes(gzip.compress(b"colour,size\n" + b"red,1\n" * 400))
+    path.write_bytes(gzip.compress(b"color,size\n" + b"red,1\n" * 400))
     assert refusal(path) == "the file has more than 2,000 characters"
 
 
 def test_no_table_compresses_like_a_bomb(tmp_path, monkeypatch):
     monkeypatch.setattr(microdata, "_PLAUSIBLE", 5000)
-    records = b"colour,size\n" + b"red,1\nblue,2\n" * 200_000
+    records = b"color,size\n" + b"red,1\nblue,2\n" * 200_000
     (tmp_path / "a.csv").write_bytes(records)
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(records))
     with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
@@ -457,7 +455,7 @@ def test_no_table_compresses_like_a_bomb(tmp_path, monkeypatch):
         )
     assert len(read_table(tmp_path / "a.csv", SMALL).codes) == 400_000
     values = np.random.default_rng(1).integers(0, 2, 50_000)  # it takes few bits, and is read
-    few = b"colour,size\n" + b"".join((b"red,1\n", b"blue,2\n")[value] for value in values)
+    few = b"color,size\n" + b"".join((b"red,1\n", b"blue,2\n")[value] for value in values)
     (tmp_path / "b.csv.gz").write_bytes(gzip.compress(few))
     assert len(read_table(tmp_path / "b.csv.gz", SMALL).codes) == 50_000
 
@@ -465,7 +463,7 @@ def test_no_table_compresses_like_a_bomb(tmp_path, monkeypatch):
 def test_lines_as_long_as_allowed_are_read(tmp_path, monkeypatch):
     monkeypatch.setattr(microdata, "MAX_LINE", 12)
     monkeypatch.setattr(microdata, "MAX_LINES", 4)
-    path = write(tmp_path / "a.csv", "colour,size\nred,1\nblue,2\nred,2")
+    path = write(tmp_path / "a.csv", "color,size\nred,1\nblue,2\nred,2")
     assert len(read_table(path, SMALL).codes) == 3
 
 
@@ -484,7 +482,7 @@ def test_a_pipe_is_refused_at_once(tmp_path):
 def test_a_zip_must_have_one_csv_file(tmp_path):
     path = tmp_path / "a.zip"
     with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("a.csv", "colour,size\nred,1\n")
+        archive.writestr("a.csv", "color,size\nred,1\n")
         archive.writestr("readme.txt", "")
     assert read_table(path, SMALL).codes.tolist() == [[0, 0]]
     with zipfile.ZipFile(path, "a") as archive:
@@ -548,7 +546,7 @@ def test_frames_give_back_the_records_they_were_made_from(table, with_schema):
 
 
 def test_frames_are_shown_with_labels():
-    found = Microdata.from_frame(pd.DataFrame({"size": [2, 1], "colour": ["green", "red"]}), SMALL)
+    found = Microdata.from_frame(pd.DataFrame({"size": [2, 1], "color": ["green", "red"]}), SMALL)
     assert found.codes.tolist() == [[1, 1], [0, 0]]
     assert found.to_frame()["size"].tolist() == ["large", "small"]
     assert found.to_frame(labels=False)["size"].tolist() == ["2", "1"]

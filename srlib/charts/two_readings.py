@@ -38,7 +38,7 @@ def two_readings(frame: pd.DataFrame, *, epsilon: float, prior: float, x: int) -
     Returns
     -------
     altair chart
-        Above, the table: black frames around the neighbours and columns that attain the exact
+        Above, the table: black frames around the neighbors and columns that attain the exact
         epsilon, orange frames around the two entries that the intruder compares in the column of
         the release. In the middle the posterior probability of the truth for each release, with
         the prior as a dotted rule and what epsilon allows as dashed ones. Below, the probability

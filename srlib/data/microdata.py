@@ -254,7 +254,7 @@ def _read(
     else:
         if schema is None and set(ACS.names) <= set(header):
             schema = ACS
-            notes.append("Recognised by its columns as American Community Survey data, recoded.")
+            notes.append("Recognized by its columns as American Community Survey data, recoded.")
         if schema is not None:
             schema.check_columns(header, ignore_unknown=ignore_columns)
             columns = schema.names
@@ -268,7 +268,7 @@ def _read(
         n_persons = len(frame)
         frame, schema = recode_acs(frame, vintage), ACS
         notes.append(
-            f"Recognised as an American Community Survey person file and recoded to Table 1 of "
+            f"Recognized as an American Community Survey person file and recoded to Table 1 of "
             f"Hu, Reiter and Wang (2014) by the codes of vintage {vintage}; records of persons "
             f"below 18 left out: {n_persons - len(frame):,} of {n_persons:,}."
         )

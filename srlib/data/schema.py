@@ -431,7 +431,7 @@ class Microdata:
     schema : Schema
         What they stand for.
     notes : tuple of str
-        One sentence for everything that was recognised, recoded, dropped or sampled.
+        One sentence for everything that was recognized, recoded, dropped or sampled.
     lines : (n,) int, optional
         Line of the file that each record begins at; the header is line 1.
     n_dropped : int
