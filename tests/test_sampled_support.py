@@ -120,7 +120,7 @@ def test_closed_form_at_ten_to_the_thirteen() -> None:
     ("levels", "settings", "message"),
     [
         (LEVELS, {"n_cells": 10}, "n_cells is 10; it must be 1000 or more"),
-        (LEVELS, {"n_top": 0}, "n_top is 0; it must be from 1 to 600"),
+        (LEVELS, {"n_top": 0}, "n_top is 0; it must lie in 1 to 600"),
         (np.full(20, 10), {"n_top": FOUND + 1}, "must be fewer than 2"),
         (np.full(18, 10), {"n_top": FOUND + 1}, f"n_top is {FOUND + 1}"),
     ],

@@ -255,10 +255,13 @@ def test_above_what_fits_the_cells_are_sampled() -> None:
             lambda: whole_support(SETS, CELLS, most_cells=47),
             "the space has 48 cells, more than most_cells",
         ),
-        (lambda: whole_support(SETS, CELLS, n_top=0), "n_top is 0; it must be from 1 to"),
+        (lambda: whole_support(SETS, CELLS, n_top=0), "n_top is 0; it must lie in 1 to 48"),
         (lambda: whole_support(SETS, CELLS, n_top=49), "n_top is 49"),
-        (lambda: whole_support(SETS, CELLS, margins=[(0, 0)]), "names distinct"),
-        (lambda: whole_support(SETS, CELLS, margins=[(4,)]), "variables are 0 to 3"),
+        (lambda: whole_support(SETS, CELLS, margins=[(0, 0)]), "must name distinct"),
+        (
+            lambda: whole_support(SETS, CELLS, margins=[(4,)]),
+            r"margin is \[4\]; the variables are 0 to 3",
+        ),
         (
             lambda: DrawSets(DATA, [draws_of(1, np.array([2, 3]))]),
             r"must be those of data, \[",

@@ -23,6 +23,7 @@ from numba import njit
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
+from srlib import checks
 from srlib.data.codes import distinct
 from srlib.dpmpm.gibbs import FIRST_POWER, Sampler, sample_posterior
 from srlib.dpmpm.kernels import THREADS, group_variables
@@ -156,8 +157,7 @@ def partial_knowledge(
     """
     if not released:
         raise ValueError("released is empty; the intruder sees one release or more")
-    if n_unknown < 0:
-        raise ValueError(f"n_unknown is {n_unknown}; it must be 0 or more")
+    checks.at_least(0, n_unknown=n_unknown)
     levels_of = np.asarray(n_levels, dtype=np.int64)
     candidates = candidates_of(codes, unknown, levels_of, left_out)
     if candidates.left_out.any() and len(known) == 0:

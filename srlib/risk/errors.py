@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from srlib.risk.sets import DrawSets
+
 
 def jackknife(
     statistic: Callable[..., NDArray[np.float64]], sets: Sequence[NDArray[np.float64]]
@@ -84,20 +86,16 @@ def jackknife_variance(left_out: Iterable[NDArray[np.float64]]) -> NDArray[np.fl
     return squares * (count - 1) / count
 
 
-def infinitesimal_jackknife(
-    moves: NDArray[np.float64], bounds: NDArray[np.int64], powers: NDArray[np.float32]
-) -> NDArray[np.float64]:
+def infinitesimal_jackknife(sets: DrawSets, moves: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the standard error of an estimate from its derivatives by the weights of chains.
 
     Parameters
     ----------
+    sets : DrawSets
+        Sets of chains whose means make posterior odds.
     moves : (chains of all sets, ...) float
         Derivatives with respect to the log weight of a chain in the mean of its set, as if that
-        mean stood in the estimate to the power of one; zero on average over a set.
-    bounds : (n_sets + 1,) int
-        Where the chains of each set begin and end.
-    powers : (n_sets,) float
-        Power of each set's mean in the estimate.
+        mean stood in the odds to the power of one; zero on average over a set.
 
     Returns
     -------
@@ -108,7 +106,7 @@ def infinitesimal_jackknife(
     Jaeckel (1972), The infinitesimal jackknife.
     """
     variance = np.zeros(moves.shape[1:])
-    for (first, last), power in zip(pairwise(bounds), powers, strict=True):
+    for (first, last), power in zip(pairwise(sets.bounds), sets.powers, strict=True):
         chains = last - first
         variance += power**2 * (moves[first:last] ** 2).sum(axis=0) / (chains * (chains - 1))
     return np.sqrt(variance)

@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from srlib.dpmpm.predict import cell_log_prob
-from srlib.risk.errors import infinitesimal_jackknife
 from srlib.risk.sets import DrawSets
 
 # Factor of all cell probabilities: float32 reaches from 1e-38 to 1e38.
@@ -86,11 +85,6 @@ def number_of_cells(sets: DrawSets, codes: NDArray[np.integer]) -> int:
     if len(codes) == 0:
         raise ValueError("codes is empty; it must have one combination or more")
     return math.prod(sets.n_levels.tolist())
-
-
-def between_chains(sets: DrawSets, moves: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the standard error of a logarithm from what each chain adds to it."""
-    return infinitesimal_jackknife(moves, sets.bounds, sets.powers)
 
 
 def record_weights(sets: DrawSets, codes: NDArray[np.integer]) -> list[NDArray[np.float32]]:

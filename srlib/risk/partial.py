@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from srlib.data.codes import cell_numbers
 from srlib.dpmpm.kernels import THREADS
 from srlib.dpmpm.model import Draws
+from srlib.risk.supports import check_variables
 from srlib.threads import one_blas_thread
 
 # Numbers that one block of records times candidates or classes may have.
@@ -67,11 +68,7 @@ def candidates_of(
 ) -> Candidates:
     """Validate the arguments and compute each candidate's rows in ``phi``."""
     codes, hidden = np.asarray(codes, dtype=np.int64), list(unknown)
-    n_variables = len(n_levels)
-    if not hidden or len(set(hidden)) != len(hidden):
-        raise ValueError(f"unknown is {hidden}; it must name distinct variables, one or more")
-    if not set(hidden) <= set(range(n_variables)):
-        raise ValueError(f"unknown is {hidden}; the variables are 0 to {n_variables - 1}")
+    check_variables(len(n_levels), unknown=hidden)
     size = int(np.prod([int(n_levels[k]) for k in hidden], dtype=object))
     if size > BLOCK:
         raise ValueError(

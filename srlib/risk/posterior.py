@@ -63,6 +63,17 @@ class PosteriorRisk:
     apart : (n_sets,) float64
         For the chains given the data, and for those given the data joined with each release:
         share of the combinations whose R-hat is above `diagnostics.MAX_R_HAT`.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> people = pd.DataFrame({"job": ["cook", "smith"] * 20, "sick": rng.integers(0, 2, 40)})
+    >>> few = Chains(n_classes=2, burn_in=20, n_draws=50)
+    >>> risk = posterior_risk(people, people.sample(frac=1, random_state=1), chains=few, rng=rng)
+    >>> risk.to_frame().columns[:4].tolist()
+    ['job', 'sick', 'repetitions', 'probability']
+    >>> risk.summary().split(", ")[0]
+    '4 combinations of 40 records'
     """
 
     schema: Schema

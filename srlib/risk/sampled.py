@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from srlib import checks
 from srlib.data.codes import cell_numbers, distinct
 from srlib.dpmpm.gibbs import sample_posterior
 from srlib.dpmpm.kernels import THREADS
@@ -25,6 +26,7 @@ from srlib.dpmpm.model import Chains, Draws
 from srlib.dpmpm.predict import cell_log_prob
 from srlib.dpmpm.release import synthesize
 from srlib.progress import progress
+from srlib.risk.errors import infinitesimal_jackknife
 from srlib.risk.odds import (
     ABOVE,
     LOST,
@@ -34,7 +36,6 @@ from srlib.risk.odds import (
     TINY,
     UNSURE,
     WholeSupport,
-    between_chains,
     chain_means,
     deviations,
     keep_largest,
@@ -123,10 +124,8 @@ def sampled_support(
     size = number_of_cells(sets, codes)
     if size >= 1 << 62:
         raise ValueError(f"the space has {size:.3g} cells; they must be fewer than 2^62")
-    if n_cells < 1000:
-        raise ValueError(f"n_cells is {n_cells}; it must be 1000 or more")
-    if not 1 <= n_top <= min(FOUND, size):
-        raise ValueError(f"n_top is {n_top}; it must be from 1 to {min(FOUND, size)}")
+    checks.at_least(1000, n_cells=n_cells)
+    checks.within(1, min(FOUND, size), n_top=n_top)
     proposal, found = _explore(sets, rng)
     found = distinct(np.concatenate([found, codes]).astype(np.uint8))[0]
     drawn, log_density = _propose(proposal, n_levels, n_cells, rng)
@@ -154,14 +153,14 @@ def sampled_support(
     unseen = 6 * unit if new.any() else 0.0
     return SampledSupport(
         log_normalizer=np.log(total),
-        log_mcse=between_chains(sets, moves),
+        log_mcse=infinitesimal_jackknife(sets, moves),
         rank=1 + above @ [1, unit, 0] + (tied @ [1, unit, 0] - 1) / 2,
         rank_range=np.stack(
             [1 + np.maximum(lowest, surely[:, 0]), np.minimum(highest + unseen, size)], axis=1
         ),
         top_cells=cell_numbers(cells, n_levels)[sums.places],
         top_log_prob=np.log(sums.top) - np.log(total)[:, None],
-        top_log_mcse=between_chains(
+        top_log_mcse=infinitesimal_jackknife(
             sets, deviations(sets, codes, cells[sums.places]) - moves[..., None]
         ),
         margins=(),

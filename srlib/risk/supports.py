@@ -70,18 +70,26 @@ def subset_support(
     Raises
     ------
     ValueError
-        If `unknown` is empty or repeats a variable.
+        If `unknown` is empty, repeats a variable or names none.
     """
-    if not unknown or len(set(unknown)) != len(unknown):
-        raise ValueError(
-            f"unknown is {list(unknown)}; it must name distinct variables, one or more"
-        )
+    check_variables(len(n_levels), unknown=unknown)
     truth = np.asarray(x, dtype=np.uint8)
     levels = np.indices([n_levels[k] for k in unknown]).reshape(len(unknown), -1).T
     support = np.repeat(truth[None], len(levels), axis=0)
     support[:, list(unknown)] = levels
     is_truth = (support == truth).all(axis=1)
     return np.concatenate([support[is_truth], support[~is_truth]])
+
+
+def check_variables(n_variables: int, **subsets: Sequence[int]) -> None:
+    """Raise a ValueError unless each subset has distinct positions of variables, one or more."""
+    for name, subset in subsets.items():
+        if not len(subset) or len(set(subset)) != len(subset):
+            raise ValueError(
+                f"{name} is {list(subset)}; it must name distinct variables, one or more"
+            )
+        if not set(subset) <= set(range(n_variables)):
+            raise ValueError(f"{name} is {list(subset)}; the variables are 0 to {n_variables - 1}")
 
 
 def changed_support(x: ArrayLike, changes: int, n_levels: NDArray[np.integer]) -> NDArray[np.uint8]:

@@ -17,9 +17,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from srlib import checks
 from srlib.data.codes import cell_numbers
 from srlib.dpmpm.kernels import THREADS
 from srlib.progress import progress
+from srlib.risk.errors import infinitesimal_jackknife
 from srlib.risk.odds import (
     ABOVE,
     LOST,
@@ -29,7 +31,6 @@ from srlib.risk.odds import (
     TINY,
     UNSURE,
     WholeSupport,
-    between_chains,
     chain_means,
     deviations,
     keep_largest,
@@ -38,6 +39,7 @@ from srlib.risk.odds import (
 )
 from srlib.risk.sampled import sampled_support
 from srlib.risk.sets import DrawSets
+from srlib.risk.supports import check_variables
 from srlib.threads import one_blas_thread
 
 # Cells visited at most by default: those of 200 records take about three hours on two cores.
@@ -143,14 +145,9 @@ def _check(
 ) -> None:
     if n_levels.max() > BLOCK:
         raise ValueError(f"a variable has {n_levels.max()} levels; they must be {BLOCK} at most")
-    if not 1 <= n_top <= n_cells:
-        raise ValueError(f"n_top is {n_top}; it must be from 1 to {n_cells}, the number of cells")
+    checks.within(1, n_cells, n_top=n_top)
     for subset in margins:
-        positions = list(subset)
-        if not positions or sorted(set(positions)) != sorted(positions):
-            raise ValueError(f"margins has {positions}; a subset names distinct variables")
-        if not all(0 <= k < len(n_levels) for k in positions):
-            raise ValueError(f"margins has {positions}; variables are 0 to {len(n_levels) - 1}")
+        check_variables(len(n_levels), margin=subset)
 
 
 @dataclass(frozen=True)
@@ -406,7 +403,7 @@ def _summary(
     shares = totals.sums / total[:, None]
     moves = shares[:, :, 0]
     mean = shares[of_data].mean(axis=0)
-    margin_errors = between_chains(sets, shares - mean * moves[..., None])
+    margin_errors = infinitesimal_jackknife(sets, shares - mean * moves[..., None])
     ends = np.cumsum([1, *(np.prod(n_levels[list(subset)], dtype=int) for subset in margins)])
     parts = [slice(*pair) for pair in pairwise(ends)]
     with np.errstate(divide="ignore"):  # where fewer cells have any probability than are asked for
@@ -415,13 +412,13 @@ def _summary(
     apart = deviations(sets, codes, top_codes)
     return WholeSupport(
         log_normalizer=np.log(total),
-        log_mcse=between_chains(sets, moves - 1),
+        log_mcse=infinitesimal_jackknife(sets, moves - 1),
         rank=1 + counts[:, ABOVE] + (counts[:, TIED] - 1) / 2,
         rank_range=np.stack([1 + counts[:, SURELY], counts[:, SURELY] + counts[:, UNSURE]], axis=1)
         + 0.0,
         top_cells=totals.cells,
         top_log_prob=top_log_prob,
-        top_log_mcse=between_chains(sets, apart - (moves - 1)[..., None]),
+        top_log_mcse=infinitesimal_jackknife(sets, apart - (moves - 1)[..., None]),
         margins=tuple(mean[:, part] for part in parts),
         margins_mcse=tuple(margin_errors[:, part] for part in parts),
         lost=counts[:, LOST],
