@@ -1,1 +1,84 @@
-"""Disclosure risk of synthetic data: the shared library behind four executable papers."""
+"""Disclosure risk of synthetic data: the shared library behind four executable papers.
+
+The names here are found in the packages when they are first asked for, so that importing srlib
+itself imports nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from srlib import charts as charts
+    from srlib.assessment.report import Assessment as Assessment
+    from srlib.assessment.report import assess as assess
+    from srlib.data.microdata import read_table as read_table
+    from srlib.data.schema import Microdata as Microdata
+    from srlib.data.schema import Schema as Schema
+    from srlib.dpmpm.fit import fit_dpmpm as fit_dpmpm
+    from srlib.dpmpm.model import Chains as Chains
+    from srlib.dpmpm.model import Draws as Draws
+    from srlib.dpmpm.model import Prior as Prior
+    from srlib.mechanism import acceptance as acceptance
+    from srlib.mechanism import edp as edp
+    from srlib.mechanism.bayes import posterior as posterior
+    from srlib.mechanism.core import Mechanism as Mechanism
+    from srlib.mechanism.families import bernoulli_plugin as bernoulli_plugin
+    from srlib.mechanism.families import beta_binomial as beta_binomial
+    from srlib.mechanism.families import dirichlet_multinomial as dirichlet_multinomial
+    from srlib.mechanism.privacy import calibrate as calibrate
+    from srlib.mechanism.privacy import conditional_epsilon as conditional_epsilon
+    from srlib.mechanism.privacy import delta as delta
+    from srlib.mechanism.privacy import exact_epsilon as exact_epsilon
+    from srlib.mechanism.scores import exponential as exponential
+    from srlib.risk.posterior import PosteriorRisk as PosteriorRisk
+    from srlib.risk.posterior import posterior_risk as posterior_risk
+
+_HOME = {
+    # two tables, one call
+    "assess": "assessment.report",
+    "Assessment": "assessment.report",
+    "posterior_risk": "risk.posterior",
+    "PosteriorRisk": "risk.posterior",
+    # tables, and a synthesizer for them
+    "read_table": "data.microdata",
+    "Microdata": "data.schema",
+    "Schema": "data.schema",
+    "fit_dpmpm": "dpmpm.fit",
+    "Chains": "dpmpm.model",
+    "Draws": "dpmpm.model",
+    "Prior": "dpmpm.model",
+    # the table of log p(release | data set) and its readings
+    "Mechanism": "mechanism.core",
+    "bernoulli_plugin": "mechanism.families",
+    "beta_binomial": "mechanism.families",
+    "dirichlet_multinomial": "mechanism.families",
+    "exponential": "mechanism.scores",
+    "exact_epsilon": "mechanism.privacy",
+    "conditional_epsilon": "mechanism.privacy",
+    "delta": "mechanism.privacy",
+    "calibrate": "mechanism.privacy",
+    "posterior": "mechanism.bayes",
+    "edp": "mechanism",
+    "acceptance": "mechanism",
+    "charts": "",
+}
+
+__all__ = ["__version__", *sorted(_HOME)]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("srlib")
+    if name not in _HOME:
+        raise AttributeError(f"module 'srlib' has no attribute {name!r}")
+    home = f"srlib.{_HOME[name]}".rstrip(".")
+    is_module = name.islower() and _HOME[name] in ("", "mechanism")
+    value = import_module(f"{home}.{name}") if is_module else getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -42,6 +42,14 @@ class Assessment:
         What the verdict rests on, by name of the release, in the same order.
     traces : dict of str to (n_chains, n_draws) array
         Quantities of the model's chains on the original; empty where the model was left out.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> people = pd.DataFrame({"job": ["cook", "smith"] * 30, "sick": rng.integers(0, 2, 60)})
+    >>> found = assess(people, [people], quick=True, rng=rng)
+    >>> found.to_frame()["topic"].tolist()
+    ['copies', 'identity', 'attributes', 'utility', 'model']
     """
 
     submission: Submission

@@ -169,6 +169,17 @@ def read_table(
         unknown columns; records with too few or too many fields; values outside the levels;
         missing values; columns that do not look categorical. The message names the file, the
         columns, the first lines (the header is line 1) and the values.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import pandas as pd
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "people.csv"
+    ...     pd.DataFrame({"job": ["cook", "smith"], "sick": [0, 1]}).to_csv(file, index=False)
+    ...     people = read_table(file)
+    >>> len(people), people.schema.names, people.lines.tolist()
+    (2, ('job', 'sick'), [2, 3])
     """
     path, schema = Path(path), _schema(schema)
     if path.exists() and not path.is_file():

@@ -117,6 +117,13 @@ class Schema:
     ----------
     variables : tuple of Variable
         At least one; their names differ.
+
+    Examples
+    --------
+    >>> job = Variable("job", ("cook", "smith", "miller"))
+    >>> schema = Schema((job, Variable("sick", ("0", "1"), labels=("no", "yes"))))
+    >>> schema.names, schema.n_levels.tolist(), schema.n_cells
+    (('job', 'sick'), [3, 2], 6)
     """
 
     variables: tuple[Variable, ...]

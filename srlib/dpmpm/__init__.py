@@ -6,6 +6,7 @@ truncated stick-breaking prior.
 """
 
 from srlib.dpmpm.exact import enumerate_mechanism, log_marginal_likelihood
+from srlib.dpmpm.fit import Fitted, fit_dpmpm
 from srlib.dpmpm.gibbs import Sampler, sample_posterior
 from srlib.dpmpm.model import Allocations, Chains, Draws, Prior
 from srlib.dpmpm.predict import cell_log_prob, left_out_log_ratios, neighbor_log_ratios
@@ -15,10 +16,12 @@ __all__ = [
     "Allocations",
     "Chains",
     "Draws",
+    "Fitted",
     "Prior",
     "Sampler",
     "cell_log_prob",
     "enumerate_mechanism",
+    "fit_dpmpm",
     "left_out_log_ratios",
     "log_marginal_likelihood",
     "neighbor_log_ratios",

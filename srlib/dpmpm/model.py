@@ -22,6 +22,11 @@ class Prior:
     concentration : float
         Parameter of the symmetric Dirichlet prior of each class's level probabilities
         (equation 6), positive.
+
+    Examples
+    --------
+    >>> Prior()
+    Prior(alpha_shape=0.25, alpha_rate=0.25, concentration=1.0)
     """
 
     alpha_shape: float = 0.25
@@ -52,6 +57,12 @@ class Chains:
         Number of chains, each from its own random start, 1 or more.
     prior : Prior
         Prior distribution; the paper's if not given.
+
+    Examples
+    --------
+    >>> chains = Chains(n_classes=40, burn_in=1000, n_draws=100, thin=5)
+    >>> chains.n_chains, chains.n_iterations
+    (4, 1500)
     """
 
     n_classes: int
@@ -116,6 +127,17 @@ class Draws:
         Number of levels of each variable.
     allocations : Allocations or None
         The classes behind the draws, where they were kept.
+
+    Examples
+    --------
+    >>> from srlib.dpmpm import sample_posterior
+    >>> rng = np.random.default_rng(1)
+    >>> codes, few = rng.integers(0, 2, (30, 3)), Chains(n_classes=2, burn_in=10, n_draws=50)
+    >>> draws = sample_posterior(codes, np.array([2, 2, 2]), few, rng=rng)
+    >>> draws.n_chains, draws.n_draws, draws.thin(5).n_draws
+    (4, 50, 10)
+    >>> draws.release(1, 30, rng=rng)[0].shape
+    (30, 3)
     """
 
     alpha: NDArray[np.float64]

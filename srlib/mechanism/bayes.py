@@ -34,6 +34,12 @@ def posterior(
     References
     ----------
     McClure and Reiter (2012), equation 2; Hu, Reiter and Wang (2014), equation 9.
+
+    Examples
+    --------
+    >>> log_likelihood = np.log([[0.9, 0.1]])  # of one release, given two data sets
+    >>> np.exp(posterior(log_likelihood, np.log([0.1, 0.9]))).round(2)
+    array([[0.5, 0.5]])
     """
     joint = np.asarray(log_likelihood) + np.asarray(log_prior)
     evidence = logsumexp(joint, axis=-1, keepdims=True)

@@ -45,6 +45,14 @@ class Mechanism:
     ValueError
         If there is no row or no column, if names are too few or too many, or if a pair names no
         row or one row twice.
+
+    Examples
+    --------
+    >>> from srlib.mechanism import exact_epsilon
+    >>> keep = np.array([[0.75, 0.25], [0.25, 0.75]])  # randomized response on one bit
+    >>> response = Mechanism.from_table(np.log(keep), [(0, 1)])
+    >>> round(exact_epsilon(response).value, 4)  # log 3
+    1.0986
     """
 
     block: Block

@@ -58,6 +58,12 @@ def bernoulli_plugin(n: int, n_s: int, alpha: float, beta: float | None = None) 
     -------
     Mechanism
         Rows X = 0 to n, neighbors when one record changes; columns X* = 0 to n_s.
+
+    Examples
+    --------
+    >>> table = bernoulli_plugin(n=10, n_s=10, alpha=1.0)
+    >>> table.n_inputs, round(float(np.exp(table.row(3)).sum()), 12)
+    (11, 1.0)
     """
     beta = alpha if beta is None else beta
     checks.at_least(1, n=n, n_s=n_s)
@@ -115,6 +121,12 @@ def beta_binomial(n: int, n_s: int, alpha: float, beta: float | None = None) -> 
     -------
     Mechanism
         Rows X = 0 to n, neighbors when one record changes; columns X* = 0 to n_s.
+
+    Examples
+    --------
+    >>> from srlib.mechanism import exact_epsilon
+    >>> round(exact_epsilon(beta_binomial(n=20, n_s=20, alpha=1.0)).value, 4)  # log 21
+    3.0445
     """
     beta = alpha if beta is None else beta
     checks.at_least(1, n=n, n_s=n_s)
@@ -209,6 +221,12 @@ def dirichlet_multinomial(n: int, n_s: int, alpha: ArrayLike) -> Mechanism:
     Mechanism
         Rows are all tables of n records on K cells, neighbors when one record changes its cell;
         columns all tables of n_s records.
+
+    Examples
+    --------
+    >>> table = dirichlet_multinomial(n=2, n_s=2, alpha=[1.0, 1.0, 1.0])
+    >>> table.n_inputs, table.n_outputs  # ways to put two records into three cells
+    (6, 6)
     """
     prior = np.asarray(alpha, dtype=float)
     checks.at_least(1, n=n, n_s=n_s)

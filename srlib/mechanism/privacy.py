@@ -63,6 +63,13 @@ def exact_epsilon(mechanism: Mechanism) -> Epsilon:
     References
     ----------
     McClure and Reiter (2012), equation 1.
+
+    Examples
+    --------
+    >>> from srlib.mechanism import beta_binomial
+    >>> found = exact_epsilon(beta_binomial(n=20, n_s=20, alpha=1.0))
+    >>> round(found.value, 4), found.output
+    (3.0445, 20)
     """
     if len(mechanism.neighbors) == 0:
         raise ValueError("mechanism has no neighbors; epsilon compares at least one pair of rows")
@@ -91,6 +98,12 @@ def conditional_epsilon(mechanism: Mechanism) -> NDArray[np.float64]:
     References
     ----------
     Charest and Han, section 3.
+
+    Examples
+    --------
+    >>> from srlib.mechanism import beta_binomial
+    >>> conditional_epsilon(beta_binomial(n=4, n_s=4, alpha=1.0)).round(2)
+    array([1.61, 1.61, 1.1 , 1.61, 1.61])
     """
     of_pair = np.zeros(len(mechanism.neighbors))
     for chosen, _, a, b in _pair_blocks(mechanism):
@@ -113,6 +126,13 @@ def delta(mechanism: Mechanism, epsilon: float) -> float:
         The table.
     epsilon : float
         0 or more; at infinity only outputs count that are impossible from a neighbor.
+
+    Examples
+    --------
+    >>> from srlib.mechanism import beta_binomial
+    >>> table = beta_binomial(n=20, n_s=20, alpha=1.0)
+    >>> round(delta(table, 1.0), 4), delta(table, 3.05)
+    (0.0264, 0.0)
     """
     checks.at_least(0, epsilon=epsilon)
     total = np.zeros((2, len(mechanism.neighbors)))
@@ -234,6 +254,13 @@ def calibrate(
     ------
     ValueError
         If the target is not positive or does not lie between the exact epsilons at the ends.
+
+    Examples
+    --------
+    >>> from srlib.mechanism import beta_binomial
+    >>> alpha = calibrate(lambda a: beta_binomial(20, 20, a), epsilon=1.0, low=1.0, high=100.0)
+    >>> bool(exact_epsilon(beta_binomial(20, 20, alpha)).value <= 1.0)
+    True
     """
     checks.positive(epsilon=epsilon)
     checks.positive_range(low, high)

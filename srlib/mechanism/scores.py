@@ -123,6 +123,14 @@ def exponential(
     References
     ----------
     Charest (2013), section 3; McSherry and Talwar (2007).
+
+    Examples
+    --------
+    >>> from srlib.mechanism import exact_epsilon
+    >>> nearness = -np.abs(np.subtract.outer(range(4), range(4)))
+    >>> table = exponential(nearness, epsilon=1.0, neighbors=[(0, 1), (1, 2), (2, 3)])
+    >>> bool(exact_epsilon(table).value <= 1.0)
+    True
     """
     checks.positive(epsilon=epsilon)
     if convention not in CONVENTIONS:
