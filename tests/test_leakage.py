@@ -240,7 +240,7 @@ def test_margins_of_a_larger_release_by_simulation() -> None:
 def test_errors_name_what_is_wrong() -> None:
     one = np.zeros((3, 2), int)
     calls: list[tuple[Any, tuple[Any, ...], str]] = [
-        (leakage.copies, (one, one[:, :1], [2, 2]), r"synthetic\[0\] has shape \(3, 1\)"),
+        (leakage.copies, (one, one[:, :1], [2, 2]), r"released\[0\] has shape \(3, 1\)"),
         (leakage.identity, (one, one, [2, 2], []), "keys is empty"),
         (leakage.attributes, (one, one, [2, 2], [0], 0), "they must differ"),
         (leakage.copies, (one, one[:1], [2, 2]), r"tables have \[3, 1\] records; each needs two"),

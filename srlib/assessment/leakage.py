@@ -209,30 +209,22 @@ def copies(
     ValueError
         If a table has another number of columns, fewer than two records, or codes out of range.
     """
-    columns = range(len(n_levels))
     given = [released] if held_out is None else [released, held_out]
-    tables, levels = _two_or_more(*checked(original, given, n_levels, columns))
+    tables, levels = _two_or_more(*checked(original, given, n_levels, range(len(n_levels))))
     n, m = len(tables[0]), len(tables[1])
     both = np.concatenate(tables[:2])
     cell = row_numbers(both, levels)
     o, s = _counts(cell, n)
-    alone, met = o == 1, (o == 1) & (s > 0)
     neighbors = _neighbors(both, levels, cell)
     premise = _premise(tables[0], levels, o, neighbors)
     told = premise != "removed"
-
     repeated = float(s[o > 0].sum() / m)
     others, others_error, a, b = _repeating(tables[0], levels, *tables[2:])
-    weight = np.log1p(COPIED / (neighbors + ITSELF))
-    pure, p = _divided(o, s, every=True)
-    beyond = weight * np.where(met, 1.0, np.where(pure, -p / (1 - p), 0.0))
-    everyone = weight[alone].sum()
-    share = beyond.sum() / everyone if everyone else np.nan
-    # Of a sure thing there is no error: with all handed out, none is left to chance.
-    variance = (beyond[met] ** 2).sum() * (1 - np.clip(share, 0, 1)) + (beyond[~met] ** 2).sum()
-    row = _same_row(tables[0], tables[1])
+    same_row, same_row_others, same_row_z = _same_row(tables[0], tables[1])
     in_order = n == m and bool((tables[0] == tables[1]).all())
-    chance = _chance_of(o, in_order)
+    weight = np.log1p(COPIED / (neighbors + ITSELF))
+    handed_out, handed_out_error, handed_out_z, at_most = _handed_out(o, s, weight)
+    met = (o == 1) & (s > 0)
     return Copies(
         repeated=repeated,
         repeated_error=float(np.sqrt(repeated * (1 - repeated) / m)),
@@ -241,25 +233,44 @@ def copies(
         repeated_z=_beta_binomial_z(round(repeated * m), m, a, b)
         if told or held_out is not None
         else np.nan,
-        alone=int(alone.sum()),
+        alone=int((o == 1).sum()),
         met=int(met.sum()),
-        handed_out=float(share),
-        handed_out_error=float(np.sqrt(variance) / everyone) if everyone else np.nan,
-        handed_out_z=max(_across_z(o, s, weight, every) for every in (True, False))
-        if told and everyone
-        else np.nan,
-        at_most=_upper_limit(weight[met], weight[alone]) if everyone else np.nan,
+        handed_out=handed_out,
+        handed_out_error=handed_out_error,
+        handed_out_z=handed_out_z if told else np.nan,
+        at_most=at_most,
         near_z=_near_z(both, levels, n) if told else np.nan,
-        same_table=bool((o == s).all()) and chance < COINCIDENCE,
+        same_table=bool((o == s).all()) and _chance_of(o, in_order) < COINCIDENCE,
         in_order=in_order,
-        same_row=row[0],
-        same_row_others=row[1],
-        same_row_z=row[2],
+        same_row=same_row,
+        same_row_others=same_row_others,
+        same_row_z=same_row_z,
         premise=premise if held_out is None else "",
         found=met[cell[:n]],
         neighbors=neighbors[cell[:n]],
         released=m,
     )
+
+
+def _handed_out(
+    o: NDArray[np.intp], s: NDArray[np.intp], weight: NDArray[np.float64]
+) -> tuple[float, float, float, float]:
+    """Share of people alone who were handed out, its error, its excess, and its upper limit.
+
+    NaN where nobody is alone.
+    """
+    alone, met = o == 1, (o == 1) & (s > 0)
+    everyone = weight[alone].sum()
+    if not everyone:
+        return np.nan, np.nan, np.nan, np.nan
+    pure, p = _divided(o, s, every=True)
+    beyond = weight * np.where(met, 1.0, np.where(pure, -p / (1 - p), 0.0))
+    share = beyond.sum() / everyone
+    # Of a sure thing there is no error: with all handed out, none is left to chance.
+    variance = (beyond[met] ** 2).sum() * (1 - np.clip(share, 0, 1)) + (beyond[~met] ** 2).sum()
+    excess = max(_across_z(o, s, weight, every) for every in (True, False))
+    at_most = _upper_limit(weight[met], weight[alone])
+    return float(share), float(np.sqrt(variance) / everyone), excess, at_most
 
 
 def identity(
