@@ -8,6 +8,12 @@ The pages open from disk without a network: the theme brings its own files, and 
 import sys
 from pathlib import Path
 
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.util.nodes import make_refnode
+
 sys.path.insert(0, str(Path(__file__).parent))
 
 import api
@@ -48,3 +54,28 @@ html_math_renderer = "mathml"
 viewcode_line_numbers = False
 
 api.write(Path(__file__).parent / "api")
+
+
+def by_last_words(
+    app: Sphinx, env: BuildEnvironment, node: addnodes.pending_xref, text: nodes.Element
+) -> nodes.reference | None:
+    """Link `module.name` of a docstring to the one object whose full name ends so.
+
+    The name is enough where it is the package that has the object, and not its module.
+    """
+    target = node.get("reftarget", "")
+    if node.get("refdomain") != "py" or "." not in target:
+        return None
+    objects = env.domains.python_domain.objects.items()
+    of_packages = [(n, o) for n, o in objects if o.objtype in ("class", "function")]
+    for words, among in ((target, objects), (target.rpartition(".")[2], of_packages)):
+        found = {(o.docname, o.node_id) for name, o in among if name.endswith(f".{words}")}
+        if len(found) == 1:
+            [(page, anchor)] = found
+            return make_refnode(app.builder, node["refdoc"], page, anchor, text, target)
+    return None
+
+
+def setup(app: Sphinx) -> None:
+    """Resolve what Sphinx leaves unresolved."""
+    app.connect("missing-reference", by_last_words)
