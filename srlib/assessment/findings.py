@@ -4,7 +4,6 @@ The measures themselves are in `leakage`, `matching`, `utility` and `model`; `ve
 into words.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,7 +12,7 @@ import pandas as pd
 from srlib.assessment import leakage, matching, utility, verdict
 from srlib.assessment.model import Model, believe
 from srlib.assessment.submission import Submission
-from srlib.data.codes import Codes
+from srlib.data.codes import Codes, Levels
 from srlib.risk.sets import DrawSets
 
 # The regression behind pMSE has products of variables while there are this many records for each
@@ -94,7 +93,7 @@ def examine(submission: Submission, sets: DrawSets | None = None) -> Findings:
     )
 
 
-def _copies(submission: Submission, released: Codes, n_levels: Sequence[int]) -> leakage.Copies:
+def _copies(submission: Submission, released: Codes, n_levels: Levels) -> leakage.Copies:
     """Copies in one release; where its rows are the original's by design, whole records only."""
     found = leakage.copies(submission.original, released, n_levels, submission.held_out)
     if not submission.partially_synthetic:

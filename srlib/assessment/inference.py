@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ive
 
 from srlib.assessment.regression import Regression
-from srlib.data.codes import Codes, cell_numbers
+from srlib.data.codes import Codes, Levels, cell_numbers
 
 Reference = Literal["normal", "t"]
 
@@ -225,9 +225,7 @@ def coefficients(
     )
 
 
-def joint_distribution(
-    codes: Codes, n_levels: Sequence[int], k1: int, k2: int
-) -> NDArray[np.float64]:
+def joint_distribution(codes: Codes, n_levels: Levels, k1: int, k2: int) -> NDArray[np.float64]:
     """Proportions of the records in each cell of two variables.
 
     Parameters
@@ -302,7 +300,7 @@ def compare_joint(
 def pairwise_differences(
     original: Codes,
     released: Sequence[Codes],
-    n_levels: Sequence[int],
+    n_levels: Levels,
     names: Sequence[str],
 ) -> pd.DataFrame:
     """How far the joint distribution of each pair of variables is from the original one.
@@ -375,7 +373,7 @@ class AgainstSampling:
 def against_sampling(
     original: Codes,
     released: Sequence[Codes],
-    n_levels: Sequence[int],
+    n_levels: Levels,
 ) -> AgainstSampling:
     r"""Compare the pairwise differences of releases with those of another sample.
 

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from scipy import optimize, special, stats
 
 from srlib.assessment.matching import checked, share_alike
-from srlib.data.codes import Codes, row_numbers
+from srlib.data.codes import Codes, Levels, row_numbers
 from srlib.threads import one_blas_thread
 
 # Weight of a pair with k neighbors, log(1 + COPIED / (k + ITSELF)): the logarithm of how much more
@@ -171,7 +171,7 @@ def share_of_rest(value: float, baseline: float) -> float:
 def copies(
     original: Codes,
     released: Codes,
-    n_levels: Sequence[int],
+    n_levels: Levels,
     held_out: Codes | None = None,
 ) -> Copies:
     r"""How many released records repeat an original one, and how many would by coincidence.
@@ -273,9 +273,7 @@ def _handed_out(
     return float(share), float(np.sqrt(variance) / everyone), excess, at_most
 
 
-def identity(
-    original: Codes, released: Codes, n_levels: Sequence[int], keys: Sequence[int]
-) -> Beyond:
+def identity(original: Codes, released: Codes, n_levels: Levels, keys: Sequence[int]) -> Beyond:
     r"""Of people alone with their keys, the share that a released record has the keys of.
 
     Were the released records other people's, n* / n = r of them for each original one, keys with
@@ -332,7 +330,7 @@ def identity(
 
 
 def attributes(
-    original: Codes, released: Codes, n_levels: Sequence[int], keys: Sequence[int], target: int
+    original: Codes, released: Codes, n_levels: Levels, keys: Sequence[int], target: int
 ) -> Beyond:
     r"""Share of people whose target is disclosed, rightly, by the records with their keys.
 

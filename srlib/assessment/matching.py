@@ -39,7 +39,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from srlib.data.codes import Codes, row_numbers
+from srlib.data.codes import Codes, Levels, row_numbers
 from srlib.threads import one_blas_thread
 
 
@@ -65,7 +65,7 @@ class Comparison:
 
 
 def compare(
-    original: Codes, released: Codes, n_levels: Sequence[int], keys: Sequence[int], target: int
+    original: Codes, released: Codes, n_levels: Levels, keys: Sequence[int], target: int
 ) -> Comparison:
     """Which original records one released table singles out or discloses, and how many.
 
@@ -99,7 +99,7 @@ def compare(
 def measures(
     original: Codes,
     released: Sequence[Codes],
-    n_levels: Sequence[int],
+    n_levels: Levels,
     keys: Sequence[int],
     target: int,
 ) -> pd.DataFrame:
@@ -130,7 +130,7 @@ def measures(
 def without_each_key(
     original: Codes,
     released: Sequence[Codes],
-    n_levels: Sequence[int],
+    n_levels: Levels,
     keys: Sequence[int],
     target: int,
     names: Sequence[str],
@@ -170,7 +170,7 @@ def without_each_key(
 
 
 def match_risk(
-    original: Codes, released: Sequence[Codes], n_levels: Sequence[int], keys: Sequence[int]
+    original: Codes, released: Sequence[Codes], n_levels: Levels, keys: Sequence[int]
 ) -> pd.DataFrame:
     """How many records a partially synthetic release lets an intruder match, rightly or wrongly.
 
@@ -250,7 +250,7 @@ def over_releases(values: pd.DataFrame, baselines: pd.DataFrame) -> pd.DataFrame
 def checked(
     original: Codes,
     released: Sequence[Codes],
-    n_levels: Sequence[int],
+    n_levels: Levels,
     keys: Sequence[int],
     target: int | None = None,
 ) -> tuple[list[Codes], list[int]]:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 from scipy.optimize import linprog
 
-from srlib.data.codes import Codes
+from srlib.data.codes import Codes, Levels
 from srlib.threads import one_blas_thread
 
 INTERCEPT = "Intercept"
@@ -258,7 +258,7 @@ def least_squares(
     )
 
 
-def indicators(n_levels: Sequence[int], interactions: bool) -> NDArray[np.int64]:
+def indicators(n_levels: Levels, interactions: bool) -> NDArray[np.int64]:
     """Indicators of the levels but each variable's first, and products of two of them.
 
     (n_terms, 2, 2): a record has a term if both (variable, level) pairs are its own; those of a

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from srlib.assessment import matching, utility, verdict
 from srlib.assessment.findings import MOST_PARAMETERS, RECORDS_A_PARAMETER, Findings
 from srlib.assessment.submission import Submission
-from srlib.data.codes import distinct
+from srlib.data.codes import Levels, distinct
 from srlib.display import MIN_RECORDS, NOT_SHOWN
 
 _LINES = 5  # lines of the file that are named for a combination
@@ -133,7 +133,7 @@ def in_public(
     return pd.DataFrame(rows)
 
 
-def terms(findings: Findings, n_levels: Sequence[int]) -> str:
+def terms(findings: Findings, n_levels: Levels) -> str:
     """What the regression behind pMSE contains, and why no more."""
     with_pairs, single = (utility.n_parameters(n_levels, pairs) for pairs in (True, False))
     if findings.interactions:

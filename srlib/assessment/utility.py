@@ -29,14 +29,14 @@ from scipy import special
 
 from srlib.assessment.matching import over_releases
 from srlib.assessment.regression import Regression, indicators, least_squares, propensity_scores
-from srlib.data.codes import Codes, distinct
+from srlib.data.codes import Codes, Levels, distinct
 from srlib.threads import one_blas_thread
 
 TIE = 3.0  # a difference of fewer of its errors is none
 
 
 def margins(
-    original: Codes, released: Sequence[Codes], n_levels: Sequence[int], names: Sequence[str]
+    original: Codes, released: Sequence[Codes], n_levels: Levels, names: Sequence[str]
 ) -> pd.DataFrame:
     """Total variation distance of all one- and two-way margins, original against released.
 
@@ -111,7 +111,7 @@ def _binomial_deviation(n: int | NDArray[np.int64], p: NDArray[np.float64]) -> N
 def propensity(
     original: Codes,
     released: Sequence[Codes],
-    n_levels: Sequence[int],
+    n_levels: Levels,
     *,
     interactions: bool = False,
 ) -> pd.DataFrame:
@@ -237,7 +237,7 @@ def losses(
     return frame.assign(loss=beyond.mask(tie, 0.0))
 
 
-def n_parameters(n_levels: Sequence[int], interactions: bool = False) -> int:
+def n_parameters(n_levels: Levels, interactions: bool = False) -> int:
     """Parameters of the regression behind `propensity`, were all levels to occur together."""
     free = np.asarray(n_levels) - 1
     pairs = (free.sum() ** 2 - (free**2).sum()) // 2

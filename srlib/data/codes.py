@@ -12,7 +12,11 @@ Codes = NDArray[np.integer]
 """Categorical records, (n, n_variables): the levels of variable k are 0 to n_levels[k] - 1."""
 
 
-def cell_numbers(codes: Codes, n_levels: Sequence[int] | Codes) -> NDArray[np.int64]:
+Levels = Sequence[int] | NDArray[np.integer]
+"""Number of levels of each variable, (n_variables,)."""
+
+
+def cell_numbers(codes: Codes, n_levels: Levels) -> NDArray[np.int64]:
     """Return the lexicographic position of each row among all combinations of levels.
 
     Parameters
@@ -46,7 +50,7 @@ def cell_numbers(codes: Codes, n_levels: Sequence[int] | Codes) -> NDArray[np.in
     return position
 
 
-def row_numbers(codes: Codes, n_levels: Sequence[int]) -> NDArray[np.intp]:
+def row_numbers(codes: Codes, n_levels: Levels) -> NDArray[np.intp]:
     """Number the rows in the order in which they first occur, equal rows alike.
 
     A row is one integer in mixed radix. Where that would leave int64, the columns joined until
@@ -65,7 +69,7 @@ def row_numbers(codes: Codes, n_levels: Sequence[int]) -> NDArray[np.intp]:
         From 0 to the number of distinct rows - 1.
     """
     joined, size = np.zeros(len(codes), np.int64), 1
-    for column, n in zip(codes.T, n_levels, strict=True):
+    for column, n in zip(codes.T, map(int, n_levels), strict=True):
         if size * n >= 2**63:
             (joined, before), (column, values) = pd.factorize(joined), pd.factorize(column)
             size, n = len(before), len(values)
