@@ -1,5 +1,6 @@
 """The guide: links lead somewhere, commands and names exist, and the floors are those that hold."""
 
+import ast
 import importlib
 import inspect
 import io
@@ -91,6 +92,32 @@ def test_make_has_its_targets(page: Path) -> None:
     used = set(re.findall(r"(?:^|`)make (\w+)", text(page), re.MULTILINE))
     targets = set(re.findall(r"^(\w+):", text(ROOT / "Makefile"), re.MULTILINE))
     assert used <= targets
+
+
+def resolve(name: str) -> object:
+    """Return what a dotted name stands for."""
+    first, *rest = name.split(".")
+    value, path = importlib.import_module(first), first
+    for part in rest:
+        path = f"{path}.{part}"
+        if not hasattr(value, part):
+            importlib.import_module(path)
+        value = getattr(value, part)
+    return value
+
+
+@every_page
+def test_code_and_text_name_what_the_library_has(page: Path) -> None:
+    names = set(re.findall(r"\{py:obj\}`(?:[^`]*<)?([\w.]+)>?`", text(page)))
+    for block in blocks(page, "python"):
+        for node in ast.walk(ast.parse(block)):
+            if isinstance(node, ast.ImportFrom) and str(node.module).startswith("srlib"):
+                names |= {f"{node.module}.{alias.name}" for alias in node.names}
+            elif isinstance(node, ast.Attribute) and ast.unparse(node).startswith("srlib."):
+                names.add(ast.unparse(node))
+    names = {name for name in names if re.fullmatch(r"[\w.]+", name)}
+    for name in names:
+        resolve(name)
 
 
 def test_floors_are_those_that_are_checked() -> None:
