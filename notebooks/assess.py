@@ -235,7 +235,7 @@ show(copies[["release", "repeated", "repeated_error", "others", "others_error", 
 # %% [markdown]
 # `handed_out` estimates the share of the people alone with their values who are in the release, beyond
 # those whom it met by chance, and `handed_out_z` says how improbable it is that a random division would
-# leave so many across the files. `at_most` is the upper limit of that share if copies are spread over
+# leave as many across the files. `at_most` is the upper limit of that share if copies are spread over
 # all of them and nobody was met by chance. `near_z` is the same improbability with blocks of the variables
 # left out: it finds records that were copied but for a few values.
 
@@ -518,8 +518,8 @@ assert np.isclose(DiSCO, 4 / 5)
 # ### Exercise 2: uniques by chance
 #
 # Ten yes/no keys, independent and even. A thousand people, and a thousand released records that are
-# drawn like them and know nothing of them. What is the expected repU (`by_chance`), three digits behind the
-# point? And with twenty such keys (`with_twenty`, four digits)?
+# drawn like them and know nothing of them. What is the expected repU (`by_chance`), to three decimal
+# places? And with twenty such keys (`with_twenty`, four places)?
 
 # %% tags=["solution", "teaching"]
 by_chance, with_twenty = (1000 * q * (1 - q) ** 1998 for q in (1 / 2**10, 1 / 2**20))

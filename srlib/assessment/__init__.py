@@ -1,4 +1,4 @@
-"""Two tables held against each other: what agencies report, utility, and the verdict."""
+"""Two tables held against each other: the measures of agencies, utility, and the verdict."""
 
 from srlib.assessment.example import (
     EXAMPLE,

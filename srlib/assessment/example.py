@@ -18,7 +18,7 @@ _EXAMPLE_KEYS, _EXAMPLE_TARGET = ("SEX", "AGEP", "RACE1P", "MAR", "SCHL"), "HICO
 def example(
     n_records: int, keys: Sequence[str], target: str, *, rng: np.random.Generator
 ) -> Submission:
-    """Simulated records of the survey, and no release yet."""
+    """Simulate records of the survey, with no release yet."""
     population = load("", n_records=n_records, rng=rng)
     notes = (f"No files were given: an example, {n_records} simulated records.",)
     wanted = target or _EXAMPLE_TARGET
@@ -28,7 +28,7 @@ def example(
 
 
 def with_releases(submission: Submission, draws: Draws, *, rng: np.random.Generator) -> Submission:
-    """The example's releases: independent margins, a draw from the model, and half of it copied."""
+    """Release the example by independent margins, by the model, and by the model half copied."""
     records, n = submission.original, len(submission.original)
     independent = np.column_stack([rng.choice(column, n) for column in records.T])
     (modeled,) = draws.release(1, n, rng=rng)

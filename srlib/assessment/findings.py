@@ -1,4 +1,4 @@
-"""All that is computed of what is judged together, and the verdict on it.
+"""Findings on releases that are judged together, and the verdict on them.
 
 The measures themselves are in `leakage`, `matching`, `utility` and `model`; `verdict` puts them
 into words.
@@ -22,7 +22,7 @@ RECORDS_A_PARAMETER, MOST_PARAMETERS = 5, 1_000
 
 @dataclass(frozen=True)
 class Findings:
-    """All that was computed of one release, or of several of one generator.
+    """Everything computed of one release, or of several of one generator.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class Findings:
 
 
 def examine(submission: Submission, sets: DrawSets | None = None) -> Findings:
-    """Compute everything that the report says of what is judged together.
+    """Compute everything that the report says of releases that are judged together.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def examine(submission: Submission, sets: DrawSets | None = None) -> Findings:
 
 
 def _copies(submission: Submission, released: Codes, n_levels: Levels) -> leakage.Copies:
-    """Copies in one release; where its rows are the original's by design, whole records only."""
+    """Find copies in a release; where its rows are the original's by design, whole ones only."""
     found = leakage.copies(submission.original, released, n_levels, submission.held_out)
     if not submission.partially_synthetic:
         return found
@@ -102,7 +102,7 @@ def _copies(submission: Submission, released: Codes, n_levels: Levels) -> leakag
 
 
 def judge(name: str, submission: Submission, findings: Findings) -> verdict.Judgment:
-    """The verdict on what `examine` computed."""
+    """Judge the findings that `examine` returns."""
     target, model = submission.schema.names[submission.target], findings.model
     lines = (
         verdict.of_copies(findings.copies),

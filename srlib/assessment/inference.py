@@ -1,4 +1,4 @@
-"""What an analyst does with released data: combining rules, regressions and marginals.
+"""Analysis of released data: combining rules, coefficients and marginals.
 
 The release is m fully synthetic data sets. An analyst computes the same estimate in each and
 combines them with the rules of Raghunathan, Reiter and Rubin (2003); nothing here looks at the
@@ -161,7 +161,7 @@ def coefficients(
     level: float = 0.95,
     reference: Reference = "normal",
 ) -> pd.DataFrame:
-    """One regression on the confidential and on the synthetic data (Table 2).
+    """Compare one regression on the confidential and on the synthetic data (Table 2).
 
     Parameters
     ----------
@@ -254,7 +254,7 @@ def compare_joint(
     k1: int,
     k2: int,
 ) -> pd.DataFrame:
-    """Joint distribution of two variables in the confidential and the synthetic data.
+    """Compare the joint distribution of two variables in confidential and synthetic data.
 
     The numbers behind Figures 1 and 2 of Hu, Reiter and Wang (2014), who average the
     proportions over the m synthetic data sets.
@@ -303,7 +303,7 @@ def pairwise_differences(
     n_levels: Levels,
     names: Sequence[str],
 ) -> pd.DataFrame:
-    """How far the joint distribution of each pair of variables is from the original one.
+    """Measure how far the joint distribution of each pair of variables is from the original one.
 
     Parameters
     ----------
@@ -343,7 +343,7 @@ def pairwise_differences(
 
 @dataclass(frozen=True)
 class AgainstSampling:
-    """How far the cells of all pairs of variables are off, and how far sampling takes them.
+    """Differences of the cells of all pairs of variables, beside those that sampling makes.
 
     Absolute differences of proportions, averaged over the cells of a pair, then over the pairs.
 

@@ -1,4 +1,4 @@
-r"""What a release tells of the people in the file beyond what other people's records would tell.
+r"""Leakage: a release tells more of the people in the file than other people's records would.
 
 A release that knows the population, and nobody's record in particular, is at best as good as a
 fresh sample of that population. Were it one, the records of both files would be exchangeable, and
@@ -42,7 +42,8 @@ FEWEST = 3  # fewer coincidences than these are no sign of anything
 LEFT_OUT, PLACES = (0.3, 0.5), 10
 ROWS = 20_000  # rows whose order is compared
 
-# Of the people without neighbors, more than this share would not be twins, of so many pairs.
+# Repeated people without neighbors are twins from this share of all without neighbors on, and
+# from this number of pairs.
 TWINS, FEWEST_TWINS = 0.25, 10
 # Pairs of equal records that are to be expected where there is none, before it is taken for design.
 REMOVED = 10.0
@@ -79,8 +80,8 @@ class Copies:
     in_order : bool
         Whether the tables are equal row by row.
     same_row, same_row_others, same_row_z : float
-        Share of values that agree with those of the original's row of the same number, or so many
-        rows before or behind, where that is largest; the share at the second best distance; their
+        Share of values that agree with those of the original's row at one distance, 0 or more rows
+        before or behind, where that is largest; the share at the second best distance; their
         difference in standard errors.
     premise : str
         ``""``, or why the original does not tell what other people's records would repeat:
@@ -159,7 +160,7 @@ class Beyond:
 
 
 def share_of_rest(value: float, baseline: float) -> float:
-    """How much of what a baseline leaves open a value takes, (value - baseline) / (1 - baseline).
+    """Share of what a baseline leaves open that a value takes, (value - baseline) / (1 - baseline).
 
     The same scale for all baselines: 0 at the baseline, 1 where the value is 1.
     """
@@ -174,7 +175,7 @@ def copies(
     n_levels: Levels,
     held_out: Codes | None = None,
 ) -> Copies:
-    r"""How many released records repeat an original one, and how many would by coincidence.
+    r"""Count released records that repeat an original one, and those expected by coincidence.
 
     With o and s counting the original and the released records of a combination, of f_1
     combinations with o = 1 and n records, other people's records repeat an original one with
@@ -274,7 +275,7 @@ def _handed_out(
 
 
 def identity(original: Codes, released: Codes, n_levels: Levels, keys: Sequence[int]) -> Beyond:
-    r"""Of people alone with their keys, the share that a released record has the keys of.
+    r"""Share of the people alone with their keys who meet a released record with them.
 
     Were the released records other people's, n* / n = r of them for each original one, keys with
     one original and s released records would be (s + 1) r^s times as many, on average, as keys
@@ -412,7 +413,7 @@ def _ratio(difference: float, error: float) -> float:
 
 
 def _two_or_more(tables: list[Codes], levels: list[int]) -> tuple[list[Codes], list[int]]:
-    """The tables, where each has two records or more."""
+    """Return the tables and levels if each table has two records or more."""
     if min(len(table) for table in tables) < 2:
         raise ValueError(f"tables have {[len(t) for t in tables]} records; each needs two or more")
     return tables, levels
@@ -461,7 +462,7 @@ def _beta_binomial_z(k: int, m: int, a: float, b: float) -> float:
 def _divided(
     o: NDArray[np.intp], s: NDArray[np.intp], every: bool
 ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-    """Which groups of two or more lie in one file alone, and the others' odds as a probability.
+    """Find groups of two or more in one file alone, and the odds of the others as a probability.
 
     The probability that a random division leaves one of the records in the original, given that it
     does so or leaves all in the original or, where `every`, all in the release.
@@ -553,7 +554,7 @@ def _near_z(codes: Codes, levels: Sequence[int], n: int) -> float:
 def _premise(
     original: Codes, levels: Sequence[int], o: NDArray[np.intp], neighbors: NDArray[np.intp]
 ) -> str:
-    """Why the original does not tell what strangers repeat, if it does not."""
+    """Reason that the original does not tell how often strangers repeat it, if there is one."""
     lonely = (neighbors == 0) & (o > 0)
     twins = lonely & (o > 1)
     if twins.sum() >= FEWEST_TWINS and o[twins].sum() > TWINS * o[lonely].sum():

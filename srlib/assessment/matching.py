@@ -1,4 +1,4 @@
-"""What agencies report of a synthetic release from the original and the released table alone.
+"""Measures that agencies report of a release from the original and the released table alone.
 
 An intruder knows the keys q of records of the original table, looks them up in the released one,
 and takes what is found there for the truth. Let d_q and s_q count the records with the keys q in
@@ -67,7 +67,7 @@ class Comparison:
 def compare(
     original: Codes, released: Codes, n_levels: Levels, keys: Sequence[int], target: int
 ) -> Comparison:
-    """Which original records one released table singles out or discloses, and how many.
+    """Find and count the original records that one released table singles out or discloses.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def measures(
     keys: Sequence[int],
     target: int,
 ) -> pd.DataFrame:
-    """Identity and attribute disclosure over several releases of the same original.
+    """Measure identity and attribute disclosure over several releases of the same original.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def without_each_key(
     target: int,
     names: Sequence[str],
 ) -> pd.DataFrame:
-    """The measures for an intruder who lacks one key, for each key in turn.
+    """Repeat the measures for an intruder who lacks one key, for each key in turn.
 
     The key without which a measure falls most drives it.
 
@@ -172,7 +172,7 @@ def without_each_key(
 def match_risk(
     original: Codes, released: Sequence[Codes], n_levels: Levels, keys: Sequence[int]
 ) -> pd.DataFrame:
-    """How many records a partially synthetic release lets an intruder match, rightly or wrongly.
+    """Count the records that a partially synthetic release lets an intruder match, rightly or not.
 
     For record i, c_i released records have its original keys; T_i says whether its own row is
     among them, K_i = [c_i T_i = 1] that it is the only one, F_i = [c_i (1 - T_i) = 1] that the
@@ -254,7 +254,7 @@ def checked(
     keys: Sequence[int],
     target: int | None = None,
 ) -> tuple[list[Codes], list[int]]:
-    """The keys and then the target of the original and of each release, and their levels."""
+    """Return the keys and then the target of each table, the original first, and their levels."""
     p, columns = len(n_levels), [int(key) for key in keys]
     if not columns:
         raise ValueError("keys is empty; it must have one column or more")

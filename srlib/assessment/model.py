@@ -1,4 +1,4 @@
-"""What an intruder learns who knows all other records and takes the DPMPM for the generator."""
+"""An intruder who knows all other records and takes the DPMPM for the generator."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ _BLOCK = 20_000  # combinations whose candidates are held at once
 
 @dataclass(frozen=True)
 class Model:
-    """What the intruder's model says.
+    """Findings under the intruder's model.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Model:
 
 
 def believe(submission: Submission, sets: DrawSets) -> Model:
-    """Compute what the intruder learns from the releases, taken together.
+    """Update the intruder's beliefs by the releases, taken together.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def _gain(
 
 
 def copies(original: Codes, released: Sequence[Codes], draws: Draws) -> pd.DataFrame:
-    """How many of the records that are alone with all their values occur unchanged in a release.
+    """Share of the records alone with all their values that occur unchanged in a release.
 
     An honest release has some by chance. The baseline is what a release of the same size would
     have whose records come from the model fitted without the record: the mean, over these records,

@@ -30,7 +30,7 @@ ROUNDS = rounds(4_000, n_classes=30, n_draws=250, n_chains=8)
 
 @dataclass(frozen=True)
 class Assessment:
-    """All that was found of an original's releases.
+    """Everything found of an original's releases.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""An original table and its releases: what is read, what is checked, and what is known of it."""
+"""An original table and its releases, taken in and checked."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,7 +22,7 @@ type Table = pd.DataFrame | Microdata | str | Path
 
 @dataclass(frozen=True)
 class Submission:
-    """An original table, what was released of it, and what the intruder is taken to know.
+    """An original table, its releases, and the variables that the intruder is taken to know.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class Submission:
     rules: Rules = field(default_factory=dict)
 
     def judged(self) -> "dict[str, Submission]":
-        """What is judged by itself, by name: each release, or all of one generator together."""
+        """Return the parts that are judged apart, by name: each release, or all together."""
         names = self.names or tuple(f"release {i + 1}" for i in range(len(self.released)))
         if self.same_generator and len(names) > 1:
             return {f"{names[0]} and {len(names) - 1} more": self}
@@ -181,7 +181,7 @@ def _nothing(source: object) -> bool:
 
 
 def _place(source: object, name: str) -> str:
-    """Where a table is, for errors: its path, or its name."""
+    """Return the place of a table, for errors: its path, or its name."""
     return str(source) if isinstance(source, str | Path) else name
 
 
@@ -276,7 +276,7 @@ def _apart(paths: Sequence[Path]) -> tuple[str, ...]:
 
 
 def roles(schema: Schema, keys: Sequence[str], target: str) -> tuple[tuple[int, ...], int]:
-    """Columns of the keys and of the target.
+    """Find the columns of the keys and of the target.
 
     Parameters
     ----------

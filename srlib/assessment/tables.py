@@ -18,7 +18,7 @@ _LINES = 5  # lines of the file that are named for a combination
 
 
 def exposed(submission: Submission, findings: Findings) -> pd.DataFrame:
-    """Every original combination with what the report found of it. Confidential.
+    """List every original combination with the findings on it. Confidential.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def in_public(
 
 
 def terms(findings: Findings, n_levels: Levels) -> str:
-    """What the regression behind pMSE contains, and why no more."""
+    """Say which terms the regression behind pMSE has, and why no more."""
     with_pairs, single = (utility.n_parameters(n_levels, pairs) for pairs in (True, False))
     if findings.interactions:
         return f"{with_pairs:,} parameters: all levels and all pairs of levels."

@@ -1,4 +1,4 @@
-"""How useful a release is: what an analyst finds in it beside what the original would have given.
+"""Utility: results of an analyst of a release beside those that the original would have given.
 
 Three looks at original and released tables, one definition each, averaged over the releases of
 one original in the columns of `matching.measures`:
@@ -115,7 +115,7 @@ def propensity(
     *,
     interactions: bool = False,
 ) -> pd.DataFrame:
-    r"""How well a logistic regression tells the original from the released records.
+    r"""Measure how well a logistic regression tells the original from the released records.
 
     With p_i the fitted probability that record i of all N = n + n* is a released one, c = n* / N
     and k estimable parameters, pMSE is the mean of (p_i - c)^2. Snoke and others (2018, section
@@ -173,7 +173,7 @@ def losses(
     n_original: int,
     n_released: int,
 ) -> pd.DataFrame:
-    r"""What a release loses beyond what a fresh sample of the population would, on one scale.
+    r"""Loss of a release beyond that of a fresh sample of the population, on one scale.
 
     Parameters
     ----------
@@ -255,7 +255,7 @@ def interval_overlap(
     *,
     level: float = 0.95,
 ) -> pd.DataFrame:
-    """One regression, fitted to the original and to each release: what the intervals share.
+    """Fit one regression to the original and to each release, and compare the intervals.
 
     The most frequent level of the outcome (1, others 0) is regressed on indicators of the levels
     of the predictors by least squares, each variable's most frequent level in the original being

@@ -1,4 +1,4 @@
-"""What to do with a release: one sentence by stated rules, and five lines of numbers behind it.
+"""The verdict on a release: one sentence by stated rules, and five lines of numbers behind it.
 
 A line has a level, a number with its interval, the baseline that the number is held against, and
 one clause. Levels follow from the thresholds below and from nothing else; the first sentence
@@ -305,7 +305,7 @@ NOT_COMPUTED = Line(
 def of_model(
     median: tuple[float, float, float], high: float, r_hat: float, converged: bool, target: str
 ) -> Line:
-    """What an intruder who knows all other records and believes in the DPMPM learns.
+    """Gain of an intruder who knows all other records and believes in the DPMPM.
 
     Parameters
     ----------
@@ -335,7 +335,7 @@ def of_model(
 
 
 def judge(release: str, lines: Sequence[Line], copies: Sequence[Copies], target: str) -> Judgment:
-    """What to do with a release: the worst of copies, identity and attributes decides.
+    """Decide on a release by the worst of copies, identity and attributes.
 
     Withhold: copies found, or a risk far above what other people's records would give. Look:
     signs of copies, or a risk above. Undecided: coincidences could hide copies. The model does not
@@ -369,7 +369,7 @@ _USE = {
 
 
 def _told_beyond(lines: Sequence[Line], level: str, target: str) -> str:
-    """Of which risk a release tells more, or far more, than others' records; of none, nothing."""
+    """Name the risk of which a release tells more, or far more, than others' records, if any."""
     about = {"identity": "people alone with their keys", "attributes": target}
     for line in lines:
         if line.topic in about and line.level == level:
@@ -431,7 +431,7 @@ def worst_first(judgments: Sequence[Judgment]) -> list[Judgment]:
 
 
 def table(judgments: Sequence[Judgment]) -> pd.DataFrame:
-    """All lines as a table: release, advice, first, and the attributes of `Line`."""
+    """Tabulate all lines: release, advice, first, and the attributes of `Line`."""
     return pd.DataFrame(
         [
             {"release": j.release, "advice": j.advice, "first": j.first}
@@ -467,7 +467,7 @@ def text(releases: Sequence[Mapping[str, Any]]) -> str:
 
 
 def markdown(judgments: Sequence[Judgment]) -> str:
-    """The verdict as Markdown: what to do, then the lines of each release."""
+    """Write the verdict as Markdown: the first sentence, then the lines of each release."""
     return "\n\n".join(
         f"### {judgment.first}\n\n"
         + "\n".join(f"- **{line.topic}:** {line.text}" for line in judgment.lines)
