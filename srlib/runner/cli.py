@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -28,10 +28,6 @@ from srlib.runner.parameters import (
     shown,
     unknown,
 )
-
-if TYPE_CHECKING:
-    from srlib.runner.sweep import Sweep
-
 
 BROKEN = 3  # exit status of a release that breaks a rule
 
@@ -423,34 +419,15 @@ def sweep(
         click.echo(f"{error}; the same command finishes what is left", err=True)
         raise SystemExit(1) from None
     if all(plan.status(point) == sweeps.DONE for point in plan.points):
-        _gather(plan)
+        try:
+            sweeps.gather_asked(plan)
+        except ValueError as error:
+            click.echo(f"{plan.name}: {error}", err=True)
+            raise SystemExit(1) from None
     click.echo(f"{plan.name}: {len(points) - left} of {len(points)} points in {plan.folder}")
     if left:
         click.echo(f"{left} points are not done; index.csv says why", err=True)
         raise SystemExit(1)
-
-
-def _gather(plan: "Sweep") -> None:
-    """Write the tables and the picture that a sweep's file asks for."""
-    from srlib.runner import sweep as sweeps
-
-    try:
-        for table in plan.collect:
-            sweeps.gather(plan.folder, table)
-        if plan.picture:
-            from srlib import charts
-            from srlib.runner.outputs import Outputs
-
-            settings = dict(plan.picture)
-            frame = sweeps.load(plan.folder, settings.pop("table"))
-            chart = charts.sweep(frame, **settings)
-            Outputs(plan.folder).figure(plan.name, chart)
-            for ending in ("svg", "vl.json"):
-                made = f"figures/{plan.name}.{ending}"
-                sweeps.mark_confidential(plan.folder, made, f"tables/{plan.picture['table']}.csv")
-    except ValueError as error:
-        click.echo(f"{plan.name}: {error}", err=True)
-        raise SystemExit(1) from None
 
 
 @main.command()

@@ -718,11 +718,36 @@ def gather(folder: Path, table: str | None = None) -> "pd.DataFrame":
     if not _written_here(path, ("point", "git_commit")):
         raise ValueError(f"{path} is there already and was not gathered from points; move it away")
     write_whole(path, frame.to_csv(index=False))
-    mark_confidential(folder, path.name, f"tables/{table}.csv" if table else "results.json")
+    _mark_confidential(folder, path.name, f"tables/{table}.csv" if table else "results.json")
     return frame
 
 
-def mark_confidential(folder: Path, name: str, made_of: str) -> None:
+def gather_asked(sweep: Sweep) -> None:
+    """Write the tables and the picture that a sweep's file asks for, of its finished points.
+
+    Raises
+    ------
+    ValueError
+        As `gather`, and if the table has no column that the picture shows.
+    """
+    for table in sweep.collect:
+        gather(sweep.folder, table)
+    if sweep.picture:
+        from srlib import charts
+        from srlib.runner.outputs import Outputs
+
+        settings = dict(sweep.picture)
+        table = settings.pop("table")
+        Outputs(sweep.folder).figure(
+            sweep.name, charts.sweep(load(sweep.folder, table), **settings)
+        )
+        for ending in ("svg", "vl.json"):
+            _mark_confidential(
+                sweep.folder, f"figures/{sweep.name}.{ending}", f"tables/{table}.csv"
+            )
+
+
+def _mark_confidential(folder: Path, name: str, made_of: str) -> None:
     """Name a file in a sweep's ``CONFIDENTIAL.txt`` if what it is made of is in a point's."""
     listed = (confidential.names(p / confidential.CONFIDENTIAL_FILES) for p in finished(folder))
     if any(made_of in names for names in listed):
