@@ -56,7 +56,7 @@ TILE = (16, 8192)
 
 @dataclass(frozen=True)
 class SampledSupport(WholeSupport):
-    """What an intruder believes who holds every cell possible, from a sample of the cells.
+    """Beliefs of an intruder who holds every cell possible, from a sample of the cells.
 
     As `WholeSupport`, but ``rank_range`` allows for the sample too, ``top_cells`` are the most
     probable cells found (there may be more probable ones), ``lost`` is among the cells looked at,
@@ -86,7 +86,7 @@ def sampled_support(
     n_top: int = 10,
     label: str = "sampled cells",
 ) -> SampledSupport:
-    """Risk of records over all combinations of levels, with a uniform prior, from sampled cells.
+    """Estimate the risk over all combinations of levels, with a uniform prior, from some of them.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def sampled_support(
     Rubinstein and Kroese (2004), The Cross-Entropy Method; Owen and Zhou (2000), Safe and effective
     importance sampling, for the uniform half.
     """
-    n_levels, data = sets.n_levels, sets.data
+    n_levels = sets.n_levels
     size = number_of_cells(sets, codes)
     if size >= 1 << 62:
         raise ValueError(f"the space has {size:.3g} cells; they must be fewer than 2^62")
@@ -131,26 +131,47 @@ def sampled_support(
     drawn, log_density = _propose(proposal, n_levels, n_cells, rng)
     new = ~np.isin(cell_numbers(drawn, n_levels), cell_numbers(found, n_levels))
     cells = np.concatenate([found, drawn[new]])
-    # How many cells each stands for: itself, or in the sample a multiple, two at most, of `unit`.
-    unit, multiples = size / n_cells, np.exp(-log_density[new]) / size
+    # Cells that each stands for: itself, or in the sample a multiple, two at most, of the cells
+    # for each one drawn.
+    multiples = np.exp(-log_density[new]) / size
     stands_for = np.zeros((len(cells), 3), np.float32)
     stands_for[: len(found), 0] = 1
     stands_for[len(found) :, 1:] = np.stack([multiples, multiples**2], axis=1)
     truth = np.searchsorted(cell_numbers(found, n_levels), cell_numbers(codes, n_levels))
     sums = _sum_over(sets, codes, truth, cells, stands_for, n_top, label)
+    return _summary(sets, codes, cells, sums, size, n_cells, everything=not new.any())
+
+
+def _summary(
+    sets: DrawSets,
+    codes: NDArray[np.integer],
+    cells: NDArray[np.uint8],
+    sums: "_Sums",
+    size: int,
+    n_cells: int,
+    *,
+    everything: bool,
+) -> SampledSupport:
+    """Return probabilities and their errors from sums over the cells found and those drawn.
+
+    ``size`` is the number of all cells, ``n_cells`` the size of the sample, and ``everything``
+    says that it has no cell that was not found before.
+    """
+    unit, of_data = size / n_cells, slice(sets.data.n_chains)
 
     def error(once: NDArray[np.float64], squared: NDArray[np.float64]) -> NDArray[np.float64]:
         variance = (squared - once**2 / n_cells) * n_cells / (n_cells - 1)
         return unit * np.sqrt(np.maximum(variance, 0))
 
     by_chain = sums.odds @ [1, unit]
-    total = by_chain[: data.n_chains].mean(axis=0)
+    total = by_chain[of_data].mean(axis=0)
     moves = by_chain / total - 1
     above, surely, tied, near = (sums.counts[k] for k in (ABOVE, SURELY, TIED, UNSURE))
     lowest = surely @ [1, unit, 0] - 2 * error(*surely.T[1:])
     highest = (surely + near) @ [1, unit, 0] + 2 * error(*(surely + near).T[1:])
     # Nothing may have been drawn of cells that make up less than 3 / n_cells of the proposal.
-    unseen = 6 * unit if new.any() else 0.0
+    unseen = 0.0 if everything else 6 * unit
+    sampling_error = error(sums.odds[of_data, :, 1].mean(axis=0), sums.squares)
     return SampledSupport(
         log_normalizer=np.log(total),
         log_mcse=infinitesimal_jackknife(sets, moves),
@@ -158,7 +179,7 @@ def sampled_support(
         rank_range=np.stack(
             [1 + np.maximum(lowest, surely[:, 0]), np.minimum(highest + unseen, size)], axis=1
         ),
-        top_cells=cell_numbers(cells, n_levels)[sums.places],
+        top_cells=cell_numbers(cells, sets.n_levels)[sums.places],
         top_log_prob=np.log(sums.top) - np.log(total)[:, None],
         top_log_mcse=infinitesimal_jackknife(
             sets, deviations(sets, codes, cells[sums.places]) - moves[..., None]
@@ -166,14 +187,13 @@ def sampled_support(
         margins=(),
         margins_mcse=(),
         lost=sums.counts[LOST].sum(axis=1).astype(np.int64),
-        log_sampling_error=error(sums.odds[: data.n_chains, :, 1].mean(axis=0), sums.squares)
-        / total,
+        log_sampling_error=sampling_error / total,
         largest_share=unit * sums.largest / total,
     )
 
 
 def _explore(sets: DrawSets, rng: np.random.Generator) -> tuple[Draws, NDArray[np.uint8]]:
-    """A proposal fitted to where odds are large, and the cells of largest odds that were seen."""
+    """Fit a proposal to where odds are large; return it and the cells of largest odds seen."""
     n_levels = sets.n_levels
     proposal: Draws | None = None
     chains = Chains(n_classes=20, burn_in=200, n_draws=5, thin=5)
@@ -217,7 +237,7 @@ def _largest(
 def _propose(
     proposal: Draws | None, n_levels: NDArray[np.int64], n: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.uint8], NDArray[np.float64]]:
-    """Cells, one half of them (or a few more, or all) uniform, and the log of their density."""
+    """Draw cells, half of them or more uniform, and return the log of their density."""
     cells = (rng.random((n, len(n_levels))) * n_levels).astype(np.uint8)
     log_uniform = -np.log(n_levels).sum()
     if proposal is None:
