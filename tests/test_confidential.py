@@ -12,10 +12,10 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
-from srlib.runner import confidential, site
+from srlib.runner import confidential, run, site
 from srlib.runner import sweep as sweeps
 from srlib.runner.cli import main
-from srlib.runner.parameters import find_root
+from srlib.runner.parameters import Request, find_root
 
 # A rare level each, the outcome of the record that has it, and names of folder and files.
 JOB, TOWN, SICK = "CANARYJOB7Q", "CANARYTOWN8X", "CANARYSICK4V"
@@ -227,6 +227,7 @@ def test_wrong_files_are_told_by_column_and_line(lacking: Path) -> None:
         ("keys names 'jobb'; they are job, town", "keys names 'jobb'; they are job, town"),
         ("unknown columns 'ill', 'b'; 'x'", "unknown columns 'ill', 'b'; '...'"),
         ("line 3:\n    secret", "line 3:"),
+        ("the file must have one key, 'variables'", "the file must have one key, 'variables'"),
         ("", ""),
     ],
 )  # fmt: skip
@@ -237,3 +238,21 @@ def test_values_are_cut_from_messages(message: str, told: str) -> None:
 def test_messages_that_nobody_wrote_for_readers_are_cut_altogether() -> None:
     assert confidential.error_without_values("TypeError", "secret") == "TypeError"
     assert confidential.error_without_values("KeyError", "'secret'") == "KeyError"
+
+
+@pytest.mark.parametrize(
+    ("last_frame", "told"),
+    [
+        ("File \x1b[32m/any/srlib/data/schema.py:300\x1b[39m, in encode", "ValueError: job is x"),
+        ("File /any/site-packages/pandas/core.py:3, in astype", "ValueError"),
+        ("Cell \x1b[32mIn[3]\x1b[39m, line 1", "ValueError"),
+    ],
+)
+def test_messages_of_other_code_are_cut_where_the_file_is_a_users(
+    last_frame: str, told: str
+) -> None:
+    frames = ["-----", "Cell In[2], line 1", last_frame, "ValueError: job is x"]
+    mine = Request("toy", "default", {"data": "mine.csv"}, {})
+    assert run._told(mine, "ValueError", "job is x", frames) == told
+    nobodys = Request("toy", "default", {"data": ""}, {})
+    assert run._told(nobodys, "ValueError", "job is x", frames) == "ValueError: job is x"

@@ -38,6 +38,8 @@ _PROVENANCE = ("status", "paper", "seconds", "git_commit", "git_dirty", "source_
 _METADATA = ("jupytext", "kernelspec", "language_info")
 # Errors whose messages name places; what others say is anybody's guess.
 _TELLING = ("ValueError", "FileNotFoundError", "ConnectionError", "AssertionError")
+# Words that messages of ours quote: keys of a schema's file, and values of parameters.
+_OURS = ("variables", "name", "levels", "labels", "", "acs")
 _TEXT = r"""(?<!\w)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?!\w)"""
 _QUOTED = re.compile(rf"((?:columns|column names|called) {_TEXT}(?:, {_TEXT})*)|{_TEXT}")
 _PARAMETERS = {"parameters", "injected-parameters"}  # tags of cells that have values of them
@@ -132,7 +134,7 @@ def without_values(message: str, typed: Iterable[str] = ()) -> str:
     typed : iterable of str
         Texts that the user typed, such as names of variables; they stay.
     """
-    known = {repr(text) for text in typed}
+    known = {repr(text) for text in (*typed, *_OURS)}
     first = _ALLOWED.sub("", next(iter(message.splitlines()), ""))
     return _QUOTED.sub(lambda found: found[0] if found[1] or found[0] in known else "'...'", first)
 

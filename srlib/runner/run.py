@@ -268,12 +268,24 @@ def _described(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def _told(request: Request | None, kind: str, message: str) -> str:
-    """Return an error as it may be told of a run; without values of a user's file."""
+def _told(request: Request | None, kind: str, message: str, frames: Sequence[str] = ()) -> str:
+    """Return an error as it may be told of a run; without values of a user's file.
+
+    What other code than ours says of values is anybody's guess: of its errors the type remains.
+    """
     if request and confidential.of_users_file(request.parameters, {"inputs": request.inputs}):
+        if frames and not _is_ours(frames):
+            return kind
         typed = confidential.texts(request.parameters)
         return confidential.error_without_values(kind, message, typed)
     return f"{kind}: {message}"
+
+
+def _is_ours(frames: Sequence[str]) -> bool:
+    """Say whether an error was raised in the library, from the frames that a kernel shows."""
+    plain = re.sub(r"\x1b\[[\d;]*m", "", "\n".join(frames))
+    raised_in = re.findall(r"^(?:File (\S.*?):\d+|Cell In)", plain, re.MULTILINE)
+    return bool(raised_in) and "srlib" in re.split(r"[/\\]", raised_in[-1])
 
 
 def _failure(notebook: NotebookNode, error: Exception, request: Request | None = None) -> str:
@@ -290,7 +302,8 @@ def _failure(notebook: NotebookNode, error: Exception, request: Request | None =
             where = f"code cell {number}" + (f" ({', '.join(told)})" if told else "")
             for output in cell.outputs:
                 if output.output_type == "error":
-                    return f"{where}: {_told(request, output.ename, output.evalue)}"
+                    why = _told(request, output.ename, output.evalue, output.traceback)
+                    return f"{where}: {why}"
     return f"{where}: {_told(request, type(error).__name__, str(error))}"
 
 
