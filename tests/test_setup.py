@@ -32,6 +32,21 @@ for found in pkgutil.walk_packages(srlib.__path__, "srlib."):
         importlib.import_module(found.name)
         print(found.name)
 """
+CALLS = """
+import numpy as np
+import pandas as pd
+
+rng = np.random.default_rng(1)
+people, made = (
+    pd.DataFrame({name: rng.choice(["a", "b"], 60) for name in ("job", "town", "sick")})
+    for _ in range(2)
+)
+chains = srlib.Chains(n_classes=2, burn_in=20, n_draws=20)
+risk = srlib.posterior_risk(people, made, chains=chains, rng=rng, progress=False)
+print(len(risk.to_frame()), risk.probability.min() > 0)
+found = srlib.assess(people, made, target="sick", chains=chains, rng=rng, progress=False)
+print(len(found.verdict()) > 0, "<table" in found.to_html())
+"""
 
 
 def name(requirement: str) -> str:
@@ -89,6 +104,12 @@ def test_the_core_alone_has_every_method(project: dict[str, Any], root: Path) ->
     here = {path.stem for path in (root / "srlib").iterdir() if path.suffix in ("", ".py")}
     above = {"__init__", "__main__", "__pycache__", "runner", "charts"}
     assert {floor.removeprefix("srlib.") for floor in floors} == here - above
+
+
+def test_the_core_alone_runs_the_two_calls(project: dict[str, Any]) -> None:
+    done = with_the_core(project, CALLS)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["8 True", "True True"]
 
 
 def test_the_command_says_which_extra_it_needs(project: dict[str, Any]) -> None:
