@@ -12,7 +12,8 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
-from srlib.runner import confidential, run, site
+from srlib.runner import confidential, site
+from srlib.runner import run as executing
 from srlib.runner import sweep as sweeps
 from srlib.runner.cli import main
 from srlib.runner.parameters import Request, find_root
@@ -253,6 +254,6 @@ def test_messages_of_other_code_are_cut_where_the_file_is_a_users(
 ) -> None:
     frames = ["-----", "Cell In[2], line 1", last_frame, "ValueError: job is x"]
     mine = Request("toy", "default", {"data": "mine.csv"}, {})
-    assert run._told(mine, "ValueError", "job is x", frames) == told
+    assert executing._told(mine, "ValueError", "job is x", frames) == told
     nobodys = Request("toy", "default", {"data": ""}, {})
-    assert run._told(nobodys, "ValueError", "job is x", frames) == "ValueError: job is x"
+    assert executing._told(nobodys, "ValueError", "job is x", frames) == "ValueError: job is x"
