@@ -59,10 +59,10 @@ def project(root: Path) -> dict[str, Any]:
 
 
 def direct(project: dict[str, Any]) -> set[str]:
-    """Names of requirements, but for what only machines with a CUDA device can use."""
+    """Names of all requirements, whatever brings them."""
     extras = chain.from_iterable(project["optional-dependencies"].values())
     listed = {name(requirement) for requirement in [*project["dependencies"], *extras]}
-    return listed - {"srlib", "cupy-cuda12x"}
+    return listed - {"srlib"}
 
 
 def modules(names: set[str]) -> set[str]:
