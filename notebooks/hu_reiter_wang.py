@@ -102,6 +102,7 @@ from srlib.assessment.regression import Regression, logistic_regression
 from srlib.data import distinct, microdata
 from srlib.display import show
 from srlib.papers import claims
+from srlib.papers import hu_reiter_wang as paper
 from srlib.papers.ledger import ledger, printed
 from srlib.rng import stream
 from srlib.runner.outputs import Outputs
@@ -332,7 +333,7 @@ differences = inference.pairwise_differences(table.codes, releases, levels, name
 outputs.result("pairwise_difference_median", differences["mean_absolute_difference"].median())
 display(show(outputs.table("pairwise_differences", differences).head(), digits=4))
 off = inference.against_sampling(table.codes, releases, levels)
-verdicts.say("C1", claims.keeps_pairs(off))
+verdicts.say("C1", paper.keeps_pairs(off))
 
 # %% [markdown]
 # Now Table 2, a logistic regression with the codes as numbers, fitted to the confidential file and
@@ -353,7 +354,7 @@ coefficients = inference.coefficients(original_fit, [regression(z) for z in rele
 shown = ["term", "original", "original_se", "synthetic", "low", "high", "adjusted", "overlap"]
 display(show(outputs.table("coefficients", coefficients)[shown]))
 display(outputs.figure("table_2", charts.coefficients(coefficients)))
-verdicts.say("C2", claims.agrees_on_coefficients(coefficients))
+verdicts.say("C2", paper.agrees_on_coefficients(coefficients))
 
 # %% [markdown]
 # An estimate can lie outside for two reasons besides chance. A latent class model pulls associations
@@ -401,7 +402,7 @@ weights = pd.concat(
 display(show(outputs.table("importance_weights", weights), digits=2))
 outputs.result("importance_ess_largest", weights["ess"].max())
 display(outputs.figure("importance_weights", charts.importance_weights(weights)))
-verdicts.say("C6", claims.weights_suffice(weights[weights["case"] == "generating draws left out"]))
+verdicts.say("C6", paper.weights_suffice(weights[weights["case"] == "generating draws left out"]))
 
 # %% [markdown]
 # Where one or two draws carry the weight, the average over the posterior has become an evaluation at
@@ -543,8 +544,8 @@ summary.round(3)
 # paper's largest probability, near 0.2, is seven times its prior.
 
 # %% tags=["monte-carlo"]
-display(verdicts.say("C3", claims.rarely_first(log_ratios)))
-verdicts.say("C4", claims.near_prior(predictive))
+display(verdicts.say("C3", paper.rarely_first(log_ratios)))
+verdicts.say("C4", paper.near_prior(predictive))
 
 # %% [markdown]
 # Which candidates move? In quarters, by their predictive probability given the data. If improbable
@@ -621,7 +622,7 @@ ratio = {name: t["probability"] * t["support_size"] for name, t in ratio.items()
 show(outputs.table("subset_risk", subset_table).assign(**ratio))
 
 # %% tags=["monte-carlo"]
-verdicts.say("C5", claims.more_from_part(subset_table, whole))
+verdicts.say("C5", paper.more_from_part(subset_table, whole))
 
 # %% tags=["monte-carlo", "confidential"]
 support, risk = max(subsets.values(), key=lambda of_record: of_record[1].probability[0])

@@ -106,6 +106,7 @@ from srlib.mechanism import acceptance
 from srlib.mechanism.bayes import posterior
 from srlib.mechanism.families import beta_binomial
 from srlib.papers import claims
+from srlib.papers import intruders as paper
 from srlib.rng import stream
 from srlib.runner.outputs import Outputs
 
@@ -289,7 +290,7 @@ compared.to_frame().round(3)
 pictured = pd.DataFrame({"x": ratio_one, "y": ratio_all})
 titles = [f"posterior over prior, {support}" for support in ("one change", "every cell")]
 display(outputs.figure("one_change_every_cell", charts.agreement(pictured, *titles)))
-verdicts.say("C1", claims.conservative(np.log(ratio_one), np.log(ratio_all), error))
+verdicts.say("C1", paper.conservative(np.log(ratio_one), np.log(ratio_all), error))
 
 # %% [markdown]
 # **What the release multiplies the prior probability of the truth by, over one change and over every
@@ -321,7 +322,7 @@ margins["error, every cell"] = whole.margins_mcse[0][each, truth_at]
 margins = margins.quantile([0.05, 0.5, 0.95]).rename_axis("quantile").reset_index()
 display(show(outputs.table("margins", margins), settings=["quantile"]))
 gain = disclosure.margin_gain(log_ratios, agree)
-verdicts.say("C2", claims.says_little(*gain, prior=agree[0].mean()))
+verdicts.say("C2", paper.says_little(*gain, prior=agree[0].mean()))
 
 # %% [markdown]
 # Over every cell the prior is one over the number of values. How far the posterior moves from there
@@ -351,7 +352,7 @@ columns = {"probability": "probability", "log_gain_mcse": "error of log"}
 overview = pd.concat({k: v[list(columns)].quantile([0.5, 0.95, 1]) for k, v in part_known.items()})
 overview = overview.rename(columns=columns).rename_axis(["unknown", "quantile"]).reset_index()
 display(show(outputs.table("part_known", overview), settings=["quantile"]))
-verdicts.say("C3", claims.can_guess(part_known[main]))
+verdicts.say("C3", paper.can_guess(part_known[main]))
 
 # %% [markdown]
 # **Posterior over uniform prior of the true values, a curve for each set of unknown variables.**
@@ -397,7 +398,7 @@ moved = {k: np.abs(v["log_gain"]) - 2 * v["log_gain_mcse"] > limit for k, v in i
 moved = pd.Series(moved, name="moved by a factor of 1.5 beyond error").map(np.mean)
 outputs.result("moved_largest_share", moved.max())
 display(moved.rename_axis("unknown").to_frame().round(3))
-verdicts.say("C4", claims.adds_little(informed))
+verdicts.say("C4", paper.adds_little(informed))
 
 # %% [markdown]
 # ## Only some of the other records are known (C5, C6)
@@ -572,7 +573,7 @@ higher = pd.DataFrame(higher).T.rename_axis(["prior", "share known"]).reset_inde
 outputs.result("higher_knowing_least_uniform", higher["higher"].iloc[0])
 display(show(outputs.table("higher_than_under_everything", higher), settings=["share known"]))
 least = min(fractions)
-verdicts.say("C5", claims.safe_knowing_less(*(pairs[k, least] for k in own), least, most))
+verdicts.say("C5", paper.safe_knowing_less(*(pairs[k, least] for k in own), least, most))
 
 # %% [markdown]
 # A higher probability of the truth is not always the same kind of risk. The gain, the log of what the
@@ -582,7 +583,7 @@ verdicts.say("C5", claims.safe_knowing_less(*(pairs[k, least] for k in own), lea
 lines = averages.pivot(index="share_known", columns="group", values="gain")[np.unique(group)[::-1]]
 titles = "Share of the other records known", "Mean log of posterior over prior"
 display(outputs.figure("gain", charts.lines(lines, *titles, reference=0.0)))
-claims.participants_beyond(averages)
+paper.participants_beyond(averages)
 
 # %% [markdown]
 # **What the release adds, for people in the data and for people outside.** What an intruder who knows
@@ -649,7 +650,7 @@ for fraction, k in both_seen.items():
         rows.append(row | {"median distance": np.median(apart), "largest": apart.max()})
 ways = outputs.table("two_releases", pd.DataFrame(rows))
 display(show(ways, settings=["share known"]))
-verdicts.say("C6", claims.needs_sampling(ways))
+verdicts.say("C6", paper.needs_sampling(ways))
 
 # %% [markdown]
 # **Log probability of the truth by four ways to treat two releases.** Distances are from the chains

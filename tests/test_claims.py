@@ -11,7 +11,7 @@ import pytest
 
 from srlib.assessment import inference
 from srlib.assessment.inference import AgainstSampling
-from srlib.papers import claims
+from srlib.papers import claims, hu_reiter_wang, intruders
 from srlib.papers.claims import FAILS, HOLDS, UNDECIDED
 from srlib.risk import estimators as disclosure
 from srlib.risk.estimators import Risk
@@ -102,32 +102,32 @@ def weights(*rows: tuple[float, float], draws: int = 1200) -> pd.DataFrame:
     ],
 )
 def test_the_worst_release_decides_on_importance_sampling(table, word):
-    assert claims.weights_suffice(table).word == word
+    assert hu_reiter_wang.weights_suffice(table).word == word
 
 
 def test_what_is_said_of_weights():
-    said = claims.weights_suffice(weights((260.04, 0.2), (1380, -0.4), draws=5000)).because
+    said = hu_reiter_wang.weights_suffice(weights((260.04, 0.2), (1380, -0.4), draws=5000)).because
     assert said == (
         "In the worst release 260.0 of 5,000 draws are effective, and 100 are needed. The largest "
         "Pareto $k$ is 0.20 ± 0.08, and the limit is 0.7."
     )
-    assert "$k$ is infinite," in claims.weights_suffice(weights((1, np.inf))).because
-    assert "$k$ is not defined," in claims.weights_suffice(weights((300, np.nan))).because
+    assert "$k$ is infinite," in hu_reiter_wang.weights_suffice(weights((1, np.inf))).because
+    assert "$k$ is not defined," in hu_reiter_wang.weights_suffice(weights((300, np.nan))).because
 
 
 def test_pairs_are_kept_within_what_sampling_gives():
     off = AgainstSampling(difference=0.004, single=0.006, expected=0.005, error=0.05)
-    verdict = claims.keeps_pairs(off)
+    verdict = hu_reiter_wang.keeps_pairs(off)
     assert verdict.word == HOLDS
     assert "0.40 percentage" in verdict.because
     assert "1.20 ± 0.05 times" in verdict.because
-    assert claims.keeps_pairs(AgainstSampling(0.004, 0.0075, 0.005, 0.05)).word == UNDECIDED
-    assert claims.keeps_pairs(AgainstSampling(0.004, 0.01, 0.005, 0.05)).word == FAILS
+    assert hu_reiter_wang.keeps_pairs(AgainstSampling(0.004, 0.0075, 0.005, 0.05)).word == UNDECIDED
+    assert hu_reiter_wang.keeps_pairs(AgainstSampling(0.004, 0.01, 0.005, 0.05)).word == FAILS
 
 
 def test_coefficients_are_counted():
     table = pd.DataFrame({"original": [1.0, 2.0, 3.0], "low": 0.0, "high": 2.5, "overlap": 0.6})
-    verdict = claims.agrees_on_coefficients(table)
+    verdict = hu_reiter_wang.agrees_on_coefficients(table)
     assert verdict.word == UNDECIDED
     assert verdict.because.startswith("2 of 3 original estimates")
     assert "is 0.60." in verdict.because
@@ -140,13 +140,15 @@ def risk(probability: list[float], size: int, error: float = 0.01) -> Risk:
 
 
 def test_probabilities_near_the_prior():
-    near = claims.near_prior(risk([0.1] * 8 + [0.3, 0.101], 10))
+    near = hu_reiter_wang.near_prior(risk([0.1] * 8 + [0.3, 0.101], 10))
     assert near.word == HOLDS
     assert near.because.startswith("90.0% of the probabilities are within a factor of 2")
     assert "The largest is 0.300 ± 0.003, 3.0 times the prior." in near.because
-    assert claims.near_prior(risk([0.1] * 4 + [0.3] * 6, 10)).word == "depends on the record"
-    assert claims.near_prior(risk([0.3] * 10, 10)).word == FAILS
-    unsure = claims.near_prior(risk([0.1] * 4 + [0.19] * 6, 10, error=0.1))
+    assert (
+        hu_reiter_wang.near_prior(risk([0.1] * 4 + [0.3] * 6, 10)).word == "depends on the record"
+    )
+    assert hu_reiter_wang.near_prior(risk([0.3] * 10, 10)).word == FAILS
+    unsure = hu_reiter_wang.near_prior(risk([0.1] * 4 + [0.19] * 6, 10, error=0.1))
     assert unsure.word == UNDECIDED
     assert unsure.because.startswith("40.0% to 100.0%")
 
@@ -161,18 +163,18 @@ def test_truth_among_the_first_less_often_than_by_chance():
     rng = np.random.default_rng(2)
     seen = rng.normal(size=(400, 10))
     data = log_ratios(np.zeros((400, 10)), 4, 0.0)
-    by_chance = claims.rarely_first([data, log_ratios(seen, 4, 0.0)])
+    by_chance = hu_reiter_wang.rarely_first([data, log_ratios(seen, 4, 0.0)])
     assert by_chance.word == UNDECIDED
     assert "30.0% ± 2.3%" in by_chance.because
     hidden = seen - 3.0 * (np.arange(10) == 0)
-    assert claims.rarely_first([data, log_ratios(hidden, 4, 0.0)]).word == HOLDS
+    assert hu_reiter_wang.rarely_first([data, log_ratios(hidden, 4, 0.0)]).word == HOLDS
     shown = seen + 3.0 * (np.arange(10) == 0)
-    assert claims.rarely_first([data, log_ratios(shown, 4, 0.0)]).word == FAILS
+    assert hu_reiter_wang.rarely_first([data, log_ratios(shown, 4, 0.0)]).word == FAILS
 
 
 def test_three_candidates_are_always_the_first_three():
     data = log_ratios(np.zeros((5, 3)), 4, 0.0)
-    verdict = claims.rarely_first([data, data])
+    verdict = hu_reiter_wang.rarely_first([data, data])
     assert verdict.word == UNDECIDED
     assert "100.0% ± 0.0%" in verdict.because
 
@@ -180,7 +182,7 @@ def test_three_candidates_are_always_the_first_three():
 def test_a_part_of_a_record_against_the_whole():
     whole = pd.DataFrame({"probability": [0.1, 0.1, 0.1], "log_mcse": 0.05, "support_size": 10})
     part = pd.DataFrame({"probability": [0.4, 0.2, 0.1], "log_mcse": 0.05, "support_size": 5})
-    verdict = claims.more_from_part(part, whole)
+    verdict = hu_reiter_wang.more_from_part(part, whole)
     assert verdict.word == "depends on the record"
     assert "by more for 1 of 3 records and by less for 1, beyond two" in verdict.because
     assert "largest factor is 2.0, against 1.0" in verdict.because
@@ -188,9 +190,9 @@ def test_a_part_of_a_record_against_the_whole():
 
 def test_a_small_support_is_conservative_where_a_larger_one_shows_less():
     one, error = np.zeros(4), np.full(4, 0.1)
-    assert claims.conservative(one, one - 1, error).word == HOLDS
-    assert claims.conservative(one, one + 1, error).word == FAILS
-    verdict = claims.conservative(one, np.array([1, -1, -1, 0.1]), error)
+    assert intruders.conservative(one, one - 1, error).word == HOLDS
+    assert intruders.conservative(one, one + 1, error).word == FAILS
+    verdict = intruders.conservative(one, np.array([1, -1, -1, 0.1]), error)
     assert verdict.word == "depends on the record"
     assert "higher over every cell for 25.0%" in verdict.because
     assert "lower for 50.0%" in verdict.because
@@ -198,11 +200,11 @@ def test_a_small_support_is_conservative_where_a_larger_one_shows_less():
 
 
 def test_margins_that_cannot_move_say_little():
-    verdict = claims.says_little(np.log([0.9, 1.1, 1.2]), np.full(3, 0.01), 0.8)
+    verdict = intruders.says_little(np.log([0.9, 1.1, 1.2]), np.full(3, 0.01), 0.8)
     assert verdict.word == HOLDS
     assert "by 1.25 at most" in verdict.because
     assert "0.90 to 1.20" in verdict.because
-    moved = claims.says_little(np.log([0.5, 2.0, 2.0]), np.full(3, 0.01), 0.4)
+    moved = intruders.says_little(np.log([0.5, 2.0, 2.0]), np.full(3, 0.01), 0.4)
     assert moved.word == FAILS
 
 
@@ -211,23 +213,23 @@ def told(gains: list[float]) -> pd.DataFrame:
 
 
 def test_guesses_and_what_is_added_to_a_prior():
-    verdict = claims.can_guess(told([0.8, 1.0, 1.2, 2.0]))
+    verdict = intruders.can_guess(told([0.8, 1.0, 1.2, 2.0]))
     assert verdict.word == "depends on the record"
     assert "more than 1.5 for 25.0% of the combinations" in verdict.because
     assert "For 25.0% it makes the truth less probable" in verdict.because
     assert "largest factor is 2.00 ± 0.02" in verdict.because
-    assert claims.can_guess(told([1.0, 1.1])).word == FAILS
-    assert claims.adds_little({"a": told([1.0, 1.1]), "b": told([0.9, 1.2])}).word == HOLDS
-    some = claims.adds_little({"a": told([1.0, 1.1]), "b": told([0.9, 2.0])})
+    assert intruders.can_guess(told([1.0, 1.1])).word == FAILS
+    assert intruders.adds_little({"a": told([1.0, 1.1]), "b": told([0.9, 1.2])}).word == HOLDS
+    some = intruders.adds_little({"a": told([1.0, 1.1]), "b": told([0.9, 2.0])})
     assert some.word == "depends on the record"
     assert "for 50.0% of the combinations" in some.because
 
 
 def test_an_intruder_who_knows_less():
     lower, higher, same = (risk([p] * 50, 10) for p in (0.1, 0.3, 0.2))
-    assert claims.safe_knowing_less((lower, same), (lower, same), 0, 1).word == HOLDS
-    assert claims.safe_knowing_less((higher, same), (same, same), 0, 1).word == FAILS
-    opposed = claims.safe_knowing_less((higher, same), (lower, same), 0, 0.5)
+    assert intruders.safe_knowing_less((lower, same), (lower, same), 0, 1).word == HOLDS
+    assert intruders.safe_knowing_less((higher, same), (same, same), 0, 1).word == FAILS
+    opposed = intruders.safe_knowing_less((higher, same), (lower, same), 0, 0.5)
     assert opposed.word == "depends on the prior"
     assert "a share of 0 of the other records instead of 0.5" in opposed.because
     assert "+0.405 ± 0.014" in opposed.because
@@ -244,11 +246,11 @@ def test_a_shortcut_is_as_good_as_where_it_is_worst():
             "error of log p": 0.01,
         }
     )
-    verdict = claims.needs_sampling(table)
+    verdict = intruders.needs_sampling(table)
     assert verdict.word == "depends on the number of releases"
     assert "*pooled*, is off by a median of 0.040" in verdict.because
     assert "an error of 0.014, where a share of 0 " in verdict.because
-    assert claims.needs_sampling(table.assign(**{"error of log p": 0.02})).word == UNDECIDED
+    assert intruders.needs_sampling(table.assign(**{"error of log p": 0.02})).word == UNDECIDED
 
 
 def test_what_participants_have_beyond_outsiders():
@@ -261,7 +263,7 @@ def test_what_participants_have_beyond_outsiders():
             "gain_se": [0.3, 0.4, 0.01, 0.01],
         }
     )
-    said = repr(claims.participants_beyond(averages))
+    said = repr(intruders.participants_beyond(averages))
     assert "adds 0.800 ± 0.300" in said
     assert "and 0.300 ± 0.500 more" in said
     assert "and 0.030 ± 0.014 more" in said

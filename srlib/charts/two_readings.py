@@ -26,7 +26,7 @@ def two_readings(frame: pd.DataFrame, *, epsilon: float, prior: float, x: int) -
     Parameters
     ----------
     frame : DataFrame
-        Tables of counts as `readings.entries` returns them, with a column epsilon, evenly spaced,
+        Tables of counts as `one_table.entries` returns them, with a column epsilon, evenly spaced,
         and, for more than one mechanism, a column mechanism (text) with the same epsilons for each.
     epsilon, prior : float
         Where the first two sliders start: the budget, at the nearest one that there is, and the
