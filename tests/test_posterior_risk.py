@@ -189,6 +189,7 @@ def test_chains_that_disagree_are_told_of() -> None:
     assert healthy.converged
     assert healthy.apart.shape == (3,)
     assert "have not converged" not in healthy.summary()
+    assert repr(healthy) == f"<PosteriorRisk: {healthy.summary()}>"
 
 
 def test_rounds_end_where_the_chains_agree(monkeypatch: pytest.MonkeyPatch) -> None:

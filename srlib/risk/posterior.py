@@ -36,7 +36,7 @@ type LogPrior = ArrayLike | Callable[[pd.DataFrame], ArrayLike]
 """Logarithms of prior probabilities, or a function from candidates to these."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PosteriorRisk:
     """Risk of each combination of a table, and how far it can be trusted.
 
@@ -87,6 +87,9 @@ class PosteriorRisk:
     r_hat: NDArray[np.float64]
     pareto_k: NDArray[np.float64]
     apart: NDArray[np.float64]
+
+    def __repr__(self) -> str:
+        return f"<PosteriorRisk: {self.summary()}>"
 
     @property
     def converged(self) -> bool:
