@@ -70,25 +70,27 @@ def _best_split(
     x: Codes, y: Codes, n_levels: NDArray[np.integer], min_leaf: int
 ) -> tuple[int, int] | None:
     """The cut between two codes that makes the target's Gini index least, if any may be made."""
-    n, best, found = len(y), 1e-12, None
+    n, n_targets = len(y), int(n_levels[-1])
     if n < 2 * min_leaf or (y == y[0]).all():
         return None
-    total = np.bincount(y, minlength=n_levels[-1])
+    # All variables' levels one after the other: counts of the targets at each, then up to each.
+    starts = np.concatenate([[0], np.cumsum(n_levels[:-1])])
+    cells = (x.astype(np.int64) + starts[:-1]) * n_targets + y[:, None]
+    table = np.bincount(cells.ravel(), minlength=starts[-1] * n_targets).reshape(-1, n_targets)
+    total = np.bincount(y, minlength=n_targets)
+    before = np.repeat(np.arange(x.shape[1]), n_levels[:-1])  # each variable has all records
+    left = table.cumsum(axis=0) - before[:, None] * total
+    sizes = left.sum(axis=1)
+    allowed = np.flatnonzero((sizes >= min_leaf) & (n - sizes >= min_leaf))
+    if not len(allowed):
+        return None
+    left, sizes = left[allowed].astype(float), sizes[allowed]
     impurity = n - (total.astype(float) ** 2).sum() / n
-    for variable in range(x.shape[1]):
-        size = int(n_levels[variable]) * int(n_levels[-1])
-        table = np.bincount(x[:, variable].astype(np.int64) * n_levels[-1] + y, minlength=size)
-        left = table.reshape(int(n_levels[variable]), -1).cumsum(axis=0)[:-1]
-        sizes = left.sum(axis=1)
-        allowed = (sizes >= min_leaf) & (n - sizes >= min_leaf)
-        if not allowed.any():
-            continue
-        left, sizes = left[allowed].astype(float), sizes[allowed]
-        purity = (left**2).sum(axis=1) / sizes + ((total - left) ** 2).sum(axis=1) / (n - sizes)
-        gain = impurity - (n - purity)
-        if gain.max() > best:
-            best, found = gain.max(), (variable, int(np.flatnonzero(allowed)[gain.argmax()]))
-    return found
+    purity = (left**2).sum(axis=1) / sizes + ((total - left) ** 2).sum(axis=1) / (n - sizes)
+    gain = impurity - (n - purity)
+    at = allowed[gain.argmax()]
+    variable = int(before[at])
+    return (variable, int(at - starts[variable])) if gain.max() > 1e-12 else None
 
 
 def noisy_margins(

@@ -56,11 +56,12 @@ def questions() -> list[tuple[tuple[int, ...], int]]:
     return found
 
 
-def judge(name: str, original: Codes, released: Codes) -> list[verdict.Judgment]:
+def judge(
+    name: str, original: Codes, released: Codes, copies: leakage.Copies
+) -> list[verdict.Judgment]:
     """The verdict on one release for each question; what does not depend on it is computed once."""
     levels, names = SCHEMA.n_levels.tolist(), SCHEMA.names
     labels = [variable.labels for variable in SCHEMA.variables]
-    copies = leakage.copies(original, released, levels)
     margins = utility.margins(original, [released], levels, names)
     pmse = utility.propensity(original, [released], levels)
     judgments = []
@@ -98,9 +99,10 @@ def numbers(name: str, copies: leakage.Copies) -> None:
 def test_the_first_line_is_right_on_every_rung(n: int, seeds: Sequence[int]) -> None:
     for seed in seeds:
         for name, original, released in releases(n, seed):
-            numbers(name, leakage.copies(original, released, SCHEMA.n_levels.tolist()))
+            copies = leakage.copies(original, released, SCHEMA.n_levels.tolist())
+            numbers(name, copies)
             allowed = EXPECTED[name] | (UNSEEN_AT_500.get(name, set()) if n == 500 else set())
-            for judgment in judge(name, original, released):
+            for judgment in judge(name, original, released, copies):
                 assert judgment.advice in allowed, (n, seed, judgment.first)
                 assert len(judgment.first.split()) <= 25
                 useless = name in ("independent margins", "noisy margins")
@@ -114,7 +116,8 @@ def test_independent_margins_are_never_as_good_as_a_mixture() -> None:
         losses = {}
         for name, original, released in releases(2_000, seed):
             if name in ("mixture", "independent margins"):
-                (judgment, *_) = judge(name, original, released)
+                copies = leakage.copies(original, released, SCHEMA.n_levels.tolist())
+                (judgment, *_) = judge(name, original, released, copies)
                 losses[name] = judgment.lines[3].value
         assert losses["independent margins"] > 2 * losses["mixture"]
 
