@@ -46,7 +46,6 @@ COMPUTING = (
     "numpy",
     "pandas",
     "scipy",
-    "statsmodels",
     "xarray",
 )
 
