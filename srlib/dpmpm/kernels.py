@@ -266,12 +266,15 @@ def _draw_class(cumulated, lanes, u):
 
 
 @njit(nogil=True, cache=True)
-def _last_class(lanes):
-    """Last class that has a weight, of fewer classes than there are lanes."""
-    f = np.uint64(LANES - 1)
-    while f > np.uint64(0) and lanes[f] == lanes[f + np.uint64(1)]:
-        f -= np.uint64(1)
-    return f
+def _last_class(cumulated, lanes):
+    """Last class that has a weight, in the last lane that has one."""
+    lane = LANES - 1
+    while lane > 0 and lanes[lane] == lanes[lane + 1]:
+        lane -= 1
+    f = cumulated.shape[0] - LANES + lane
+    while f >= LANES and cumulated[f] == cumulated[f - LANES]:
+        f -= LANES
+    return np.uint64(f)
 
 
 @njit(nogil=True, cache=True)
@@ -300,9 +303,9 @@ def _allocate(table, rows, counts, n_classes, cell_counts, class_of, rng):
         if left > 2 * n_classes:
             left -= _allocate_many(weights, left - 1, n_classes, starts, cells, rng)
         for _ in range(left):
-            f = _draw_class(weights, lanes, table.dtype.type(rng.random() * total))
-            if f >= n_classes:  # u was rounded up to the total, and the last lanes have no class
-                f = _last_class(lanes)
+            u = table.dtype.type(rng.random() * total)
+            # Rounding may carry u up to the total, where lanes without a class may follow.
+            f = _draw_class(weights, lanes, u) if u < total else _last_class(weights, lanes)
             for group in range(n_groups):
                 cells[starts[group] + f] += 1
         class_of[i] = f
