@@ -108,7 +108,7 @@ display(show(pd.DataFrame(rows, columns=["r = 0", "r = 1", "r = 2"]).assign(data
 print(mechanism.exact_epsilon(tiny))
 
 # %% [markdown]
-# The budget was 1 and the exact epsilon is less. The 2 in the definition pays for the normalising
+# The budget was 1 and the exact epsilon is less. The 2 in the definition pays for the normalizing
 # constants, which move against the score; how much of it is needed depends on the score. That gap
 # is one half of this notebook's story. The other half is what happens when the 2 is left out.
 
@@ -223,7 +223,7 @@ show(outputs.table("dirichlet_condition", grid))
 # ## Drawing from the mechanism
 #
 # Three exact samplers: inversion of the distribution function; the maximum of scores with Gumbel noise,
-# which needs no normalising constant; and the rejection sampler that the paper names. Their means
+# which needs no normalizing constant; and the rejection sampler that the paper names. Their means
 # agree; how many proposals rejection needs depends on how peaked the mechanism is.
 
 # %%
@@ -279,7 +279,7 @@ show(outputs.table("permute_and_flip", compared), digits=4)
 # %% [markdown]
 # ## What an audit from outside would find
 #
-# Someone who can only run the mechanism draws releases from two neighbouring data sets and looks for an
+# Someone who can only run the mechanism draws releases from two neighboring data sets and looks for an
 # event that is too much more frequent in one of them. Half of the releases choose the event, the other
 # half gives Clopper-Pearson limits for its probabilities, hence a lower bound for epsilon at 95 %
 # confidence. The auditor is even told the worst pair of data sets. Exact epsilon is
@@ -314,7 +314,7 @@ show(outputs.table("audit_corners", corners))
 # %% [markdown]
 # ## Contingency tables (C4)
 #
-# Now the outputs are all $2 \times 2$ tables with $n$ records, and neighbours differ in the cell of one
+# Now the outputs are all $2 \times 2$ tables with $n$ records, and neighbors differ in the cell of one
 # record. The scores: $\log P$ from the Dirichlet-multinomial model; minus the number of records that
 # lie in another cell, the analogue of $-|d - r|$; minus Euclidean distance. All three, and the
 # Dirichlet-multinomial synthesizer itself, at the *same exact epsilon*.
@@ -328,7 +328,7 @@ table_scores = {
     "records moved": -np.array([contingency.records_moved(tables, d) for d in tables]),
     "Euclidean": -np.array([contingency.euclidean(tables, d) for d in tables]),
 }
-print(f"{len(tables):,} tables, {len(moves):,} pairs of neighbours")
+print(f"{len(tables):,} tables, {len(moves):,} pairs of neighbors")
 {name: round(mechanism.sensitivity(score, moves), 4) for name, score in table_scores.items()}
 
 
@@ -417,7 +417,7 @@ show(outputs.table("priors", priors), digits=2)
 # For the models that one would want, $\log P$ must be estimated, from draws of the model's parameters
 # given the data. Two ways to get the draws look alike and are not:
 #
-# - **fresh draws for each data set**, as a chain for each data set gives. Then neighbours differ not only
+# - **fresh draws for each data set**, as a chain for each data set gives. Then neighbors differ not only
 #   by a record but by Monte Carlo error, and the true sensitivity no longer bounds the difference.
 # - **common draws**: parameters drawn once from the prior and weighted by the likelihood of each data
 #   set. The estimate is then the exact predictive probability under a discrete prior, a score like any
@@ -484,7 +484,7 @@ outputs.figure("small_chains", charts.trace(diagnostics.long_format({w: chains[w
 
 
 # %% tags=["monte-carlo"]
-def realised(model: str, size: int, two: list[tuple[np.ndarray, np.ndarray]]) -> dict[str, float]:
+def realized(model: str, size: int, two: list[tuple[np.ndarray, np.ndarray]]) -> dict[str, float]:
     """What two runs of an estimated score, each with its error, amount to."""
     (score, mcse), (again, mcse_again) = two
     found = mechanism.sensitivity(score, steps)
@@ -502,7 +502,7 @@ def realised(model: str, size: int, two: list[tuple[np.ndarray, np.ndarray]]) ->
 # %% tags=["monte-carlo"]
 told_columns = ["model", "draws", "mcse", "mcse_max", "within"]
 told_columns += ["sensitivity", "declared", "epsilon", "seed_unknown"]
-told = pd.DataFrame(realised(*case, two) for case, two in runs.items())
+told = pd.DataFrame(realized(*case, two) for case, two in runs.items())
 told = told.sort_values(["model", "draws"], ascending=[False, True])
 show(outputs.table("monte_carlo_scores", told), digits=2)
 
@@ -656,7 +656,7 @@ titles = "Epsilon", "Delta, over all data sets (log scale)"
 outputs.figure("delta", charts.lines(shown, *titles, log_y=True))
 
 # %% [markdown]
-# **Delta as a function of epsilon**, the worst over all neighbours, down to $10^{-12}$. **C6 gets its
+# **Delta as a function of epsilon**, the worst over all neighbors, down to $10^{-12}$. **C6 gets its
 # numbers here.** Calibrated among likely data the mechanism is more accurate, and what it gives up
 # elsewhere is small: the data sets that break the budget do so by little and in improbable outputs. But
 # delta is not the probability that the data are unlikely. That one is the agency's belief, delta a
@@ -727,7 +727,7 @@ assert round(shared, 3) == 3.258
 assert outcome == 50
 
 # %% [markdown] tags=["solution"]
-# Both are the largest $|\log p(r \mid d) - \log p(r \mid d')|$ over neighbours and releases. All
+# Both are the largest $|\log p(r \mid d) - \log p(r \mid d')|$ over neighbors and releases. All
 # released records ones has probability proportional to the rising factorial of the number of ones in
 # the data plus $\gamma$: from 0 to 1 the ratio is $(\gamma + 50)/\gamma$.
 
@@ -787,7 +787,7 @@ assert without_2 == [0.714, 0.491, 0.336]
 assert above == 1
 
 # %% [markdown] tags=["solution"]
-# The 2 is needed where the normalising constant moves against the score, as it does for distance. For
+# The 2 is needed where the normalizing constant moves against the score, as it does for distance. For
 # $P$ and $\log P$ it moves with the scores of the worst releases, and takes back a part of the change.
 
 # %% [markdown]
@@ -816,7 +816,7 @@ assert round(new_distance, 2) == 3.79
 assert min(strong, key=strong.get) == "-|d - r|"
 
 # %% [markdown] tags=["solution"]
-# A strong prior makes neighbours' predictive distributions alike, so that both sensitivities fall. $P$
+# A strong prior makes neighbors' predictive distributions alike, so that both sensitivities fall. $P$
 # gains more because it was nearly flat before. The plain distance needs no prior and stays best.
 
 # %% [markdown]
@@ -843,7 +843,7 @@ assert enough == 32
 
 # %% [markdown] tags=["solution"]
 # Nobody waits for ever: what is released is the table after finitely many steps, and until all tables can
-# be reached from all data sets, some release is impossible under one of two neighbours, which is an
+# be reached from all data sets, some release is impossible under one of two neighbors, which is an
 # infinite epsilon. A start that does not look at the data errs towards too little information.
 
 # %% [markdown]

@@ -45,7 +45,7 @@
 # ## What you will learn
 #
 # - to tell three numbers apart that are read off the same table: epsilon (all rows), conditional
-#   epsilon (one row and its neighbours) and EDP (one row of a posterior, seen through bins);
+#   epsilon (one row and its neighbors) and EDP (one row of a posterior, seen through bins);
 # - to compute EDP exactly where the posterior is known, and to say why it grows with the bins;
 # - to see when an estimate from counts of draws is worthless, although it looks precise;
 # - to get EDP of any model from one posterior sample, with its error and Pareto's $k$;
@@ -100,7 +100,7 @@ print(mechanism.exact_epsilon(table))
 # %% [markdown]
 # With $\epsilon = \log 11$. (The formula printed for it, $\alpha = (e^\epsilon - 1)/n$, is upside down:
 # it is $n/(e^\epsilon - 1)$, which for $\log 11$ is 1/2 and for the printed one 2.) Read row by row, the
-# largest log ratio to a neighbouring row is the *conditional* epsilon of a data set:
+# largest log ratio to a neighboring row is the *conditional* epsilon of a data set:
 
 # %%
 conditional = pd.DataFrame({"x": range(n + 1), "epsilon": paper.conditional_epsilons(n, alpha)})
@@ -139,9 +139,9 @@ outputs.figure("figure_1", charts.lines(wide, *titles, reference=5, zero=True, o
 # ## EDP, exactly (C2, Table 2)
 #
 # EDP looks at a posterior instead of a synthesizer: $B$ bins of equal posterior probability, and their
-# probabilities under the posteriors of neighbouring data sets. In the words of the mechanism core it is
+# probabilities under the posteriors of neighboring data sets. In the words of the mechanism core it is
 # **the conditional epsilon of releasing the bin of one posterior draw**, and it is computed by the same
-# code. What is a neighbour? The definition *deletes* a record; differential privacy *changes* one.
+# code. What is a neighbor? The definition *deletes* a record; differential privacy *changes* one.
 
 # %%
 kinds = ("changed", "deleted", "added")
@@ -225,7 +225,7 @@ show(outputs.table("priors", priors), settings=["alpha"])
 #
 # ## The normal model (Figure 2)
 #
-# A normal mean with known variance 5 and prior $N(10, 3)$. All neighbours' posteriors have one variance and
+# A normal mean with known variance 5 and prior $N(10, 3)$. All neighbors' posteriors have one variance and
 # means in between those without the smallest and without the largest record, so that one of these two
 # attains EDP, whatever the number of records.
 
@@ -250,7 +250,7 @@ outputs.figure("figure_2", charts.lines(middle, *titles, log_x=True, log_y=True,
 # ## Estimates from draws (C4, C5)
 #
 # The usual procedure draws $M$ values given the data, takes their quantiles as bins, draws $M$ values
-# again for every neighbour, and counts. None of these draws is needed to study it: the quantiles are
+# again for every neighbor, and counts. None of these draws is needed to study it: the quantiles are
 # order statistics, whose uniform spacings are Dirichlet, and given the bins the counts are multinomial. A
 # replicate costs the number of bins, not $M$.
 #
@@ -358,7 +358,7 @@ estimates = outputs.table("edp_estimates", estimates[columns])
 # %% [markdown]
 # ## From one posterior sample (C6)
 #
-# No neighbour needs draws of its own. The posterior without record $i$ is the full one reweighted:
+# No neighbor needs draws of its own. The posterior without record $i$ is the full one reweighted:
 #
 # $$p(\theta \mid D^{-i}) \propto \frac{p(\theta \mid D)}{p(y_i \mid \theta)},$$
 #
@@ -626,7 +626,7 @@ assert round(slope_2, 2) == 0.50
 # %% [markdown]
 # ### Exercise 5: how many draws see that bin?
 #
-# Same case, $\alpha = 1/2$ and 20 bins. A neighbour's $M = 10{,}000$ draws are counted. With which
+# Same case, $\alpha = 1/2$ and 20 bins. A neighbor's $M = 10{,}000$ draws are counted. With which
 # probability is the bin that attains EDP `empty`, so that the estimate would be infinite (three digits
 # behind the point)? How many `thousands` of draws, rounded up, make that happen at most once in a
 # hundred times?

@@ -67,7 +67,7 @@
 
 # %% tags=["parameters"]
 data: str = ""  # CSV file of categorical columns; acs:2012:nc to download; empty: embedded
-schema: str = ""  # YAML file that declares the variables; empty: recognised or inferred
+schema: str = ""  # YAML file that declares the variables; empty: recognized or inferred
 drop_missing: bool = False  # drop records with missing values (and say how many)
 ignore_columns: bool = False  # leave out columns that the schema does not declare
 vintage: int = 2012  # [2008, 2100] year of a raw ACS person file that is given by its path
@@ -177,7 +177,7 @@ original_fit = regression(table.codes)
 # and weights each by $p(Z \mid \theta_j)$, the probability of the *whole release*. A release is as
 # large as the data, so that its likelihood is as narrow as the posterior the draws came from, in
 # every direction. In one direction, in the limit of many records, two normal densities of equal
-# width whose centres lie apart by chance leave an effective share of $e^{-0.477} \approx 0.62$ of
+# width whose centers lie apart by chance leave an effective share of $e^{-0.477} \approx 0.62$ of
 # the draws (the geometric mean over releases). Directions multiply: $d$ of them leave $0.62^d$.
 
 
@@ -858,7 +858,7 @@ assert round(posterior, 3) == 0.525
 # ### Exercise 3: where the 0.477 comes from
 #
 # Take the posterior of one direction as standard normal, and the release's likelihood as normal with
-# the same variance and a centre $c \sim N(0, 2)$. The effective share of the draws is
+# the same variance and a center $c \sim N(0, 2)$. The effective share of the draws is
 # $E(w)^2 / E(w^2)$, with weights $w = e^{-(\theta - c)^2/2}$. What is the mean of its logarithm over $c$
 # (`log_share`, three digits behind the point)? How many `thousands` of draws, rounded up, would leave a
 # hundred effective ones in 14 directions?
@@ -866,7 +866,7 @@ assert round(posterior, 3) == 0.525
 # %% tags=["solution"]
 nodes, node_weights = np.polynomial.hermite_e.hermegauss(80)
 node_weights /= node_weights.sum()  # expectations under the standard normal
-weight = np.exp(-((nodes[:, None] - np.sqrt(2) * nodes) ** 2) / 2)  # theta by centre
+weight = np.exp(-((nodes[:, None] - np.sqrt(2) * nodes) ** 2) / 2)  # theta by center
 share = (node_weights @ weight) ** 2 / (node_weights @ weight**2)
 log_share = node_weights @ np.log(share)
 thousands = int(np.ceil(100 * np.exp(-14 * log_share) / 1000))

@@ -67,7 +67,7 @@
 
 # %% tags=["parameters"]
 data: str = ""  # CSV file of categorical columns; acs:2012:nc to download; empty: embedded
-schema: str = ""  # YAML file that declares the variables; empty: recognised or inferred
+schema: str = ""  # YAML file that declares the variables; empty: recognized or inferred
 drop_missing: bool = False  # drop records with missing values (and say how many)
 ignore_columns: bool = False  # leave out columns that the schema does not declare
 vintage: int = 2012  # [2000, 2100] year of a raw ACS person file that is given by its path
@@ -309,8 +309,8 @@ verdicts.say("C1", paper.conservative(np.log(ratio_one), np.log(ratio_all), erro
 # values within a factor of 1.5 of it.
 
 # %% tags=["monte-carlo"]
-neighbours = disclosure.neighborhood(combinations, levels)
-agree = (neighbours[..., unknown_at] == combinations[:, None, unknown_at]).all(axis=2)
+neighbors = disclosure.neighborhood(combinations, levels)
+agree = (neighbors[..., unknown_at] == combinations[:, None, unknown_at]).all(axis=2)
 n_values = np.prod(levels[unknown_at])
 truth_at = np.ravel_multi_index(tuple(combinations[:, unknown_at].T), tuple(levels[unknown_at]))
 each = np.arange(len(truth_at))

@@ -52,7 +52,7 @@
 #   why the same epsilon means different risks for common and for rare values;
 # - to replace a simulation by a sum, and to get the distribution of what ten pairs would show;
 # - to judge a release by risk and relative risk over all priors at once;
-# - to recognise two ways in which a Markov chain misleads, only one of which R-hat sees;
+# - to recognize two ways in which a Markov chain misleads, only one of which R-hat sees;
 # - to find out which printed numbers cannot have come out of the model.
 
 # %% [markdown]
@@ -117,8 +117,8 @@ display(show(table.assign(X=range(4))))
 print(mechanism.exact_epsilon(tiny))
 
 # %% [markdown]
-# *Down the rows.* Changing one record moves $X$ by one, to a neighbouring row. The largest ratio
-# of two neighbouring entries, over all columns, is $e^\epsilon$; the line below the table says where.
+# *Down the rows.* Changing one record moves $X$ by one, to a neighboring row. The largest ratio
+# of two neighboring entries, over all columns, is $e^\epsilon$; the line below the table says where.
 #
 # *Within a column.* Suppose the others are both 0 and our record is 1, so that $X = 1$. An
 # intruder who knows the others compares rows 1 and 0 in the column of the release that
@@ -135,7 +135,7 @@ show(pd.DataFrame([mechanism.risk(tiny, truth=1, alternative=0, prior=0.5)], col
 # %% [markdown]
 # ## Theorem 1 over the whole table (C1)
 #
-# The paper proves its $\alpha$ at the corners of the table. Here all pairs of neighbouring rows
+# The paper proves its $\alpha$ at the corners of the table. Here all pairs of neighboring rows
 # and all releases are compared.
 
 # %%
@@ -150,7 +150,7 @@ show(outputs.table("theorem_1", theorem), digits=9, settings=["epsilon"])
 # **C1 holds, exactly.** The budget is spent at one corner, though: where nobody has a one, one
 # person gets one, and *all* synthetic records come out as ones. What do other data sets spend?
 # Charest and Han's conditional epsilon is the largest log ratio between one data set and its
-# neighbours:
+# neighbors:
 
 # %%
 spent = {f"ε = {e:g}": mechanism.conditional_epsilon(t) / e for e, t in tables.items()}
@@ -179,8 +179,8 @@ both["exact"] = [mechanism.exact_epsilon(table).value for table in skewed.values
 show(outputs.table("unequal_alpha_beta", both))
 
 # %% [markdown]
-# Some define neighbours by adding or removing a record. Then two tables, for $n$ and for $n + 1$
-# records, are stacked, and rows are neighbours if one has a single record more:
+# Some define neighbors by adding or removing a record. Then two tables, for $n$ and for $n + 1$
+# records, are stacked, and rows are neighbors if one has a single record more:
 
 # %%
 sizes = (n, n + 1)

@@ -78,7 +78,7 @@ if x > n:
 #
 # One person has a secret, no or yes. The release is one word. The person throws a coin. Heads: the true
 # answer is released. Tails: the coin is thrown again, and decides between no and yes. So the truth is
-# released with probability $1/2 + 1/4 = 3/4$. This is *randomised response*, and here is its whole table,
+# released with probability $1/2 + 1/4 = 3/4$. This is *randomized response*, and here is its whole table,
 # one row a data set, one column a release:
 
 # %%
@@ -89,9 +89,9 @@ shown = pd.DataFrame(np.exp([coin.row(0), coin.row(1)]), columns=["says no", "sa
 show(shown.assign(data=coin.inputs), digits=2)
 
 # %% [markdown]
-# **First reading: down a pair of neighbouring rows, over all columns.** Two data sets are neighbours if
-# they differ in one record, and with one record the two rows are neighbours. In each column one entry is
-# three times the other. The largest such ratio, over all neighbours and all columns, is $e^\epsilon$:
+# **First reading: down a pair of neighboring rows, over all columns.** Two data sets are neighbors if
+# they differ in one record, and with one record the two rows are neighbors. In each column one entry is
+# three times the other. The largest such ratio, over all neighbors and all columns, is $e^\epsilon$:
 # differential privacy bounds it, and the smallest bound is the *exact epsilon*, here $\log 3$.
 
 # %%
@@ -135,7 +135,7 @@ start = {"epsilon": 1.0, "prior": prior, "x": 1}
 outputs.figure("two_by_two", charts.two_readings(two_by_two, **start))
 
 # %% [markdown]
-# **One record, both readings.** Black frames: neighbours and columns that attain the exact epsilon. Orange:
+# **One record, both readings.** Black frames: neighbors and columns that attain the exact epsilon. Orange:
 # the two entries that the intruder compares. Bars: the posterior probability of the truth for each release,
 # with the prior (dotted) and the least and the most that epsilon allows (dashed); below, how probable each
 # release is. Drag the prior: the table does not change. Drag the release: epsilon does not change. Drag
@@ -178,12 +178,12 @@ outputs.figure("larger", charts.two_readings(larger, **start))
 # %% [markdown]
 # ## The inequality that links the two readings
 #
-# For an intruder who is left with two neighbouring data sets, Bayes' rule in odds says
+# For an intruder who is left with two neighboring data sets, Bayes' rule in odds says
 #
 # $$\frac{\text{posterior odds}}{\text{prior odds}} = \frac{p(X^* \mid \text{truth})}
 #   {p(X^* \mid \text{other})} \le e^{\epsilon}.$$
 #
-# The left side is the second reading, the bound is the first. Over all neighbours in both directions, all
+# The left side is the second reading, the bound is the first. Over all neighbors in both directions, all
 # releases, and 99 priors:
 
 
@@ -208,9 +208,9 @@ print(f"largest factor {max(factors):.6f}, exp(epsilon) {np.exp(epsilon):.6f}")
 #
 # ### Epsilon does not see beliefs that span several records
 #
-# The inequality is about neighbours. Suppose the five are a family with a hereditary disease: the intruder
+# The inequality is about neighbors. Suppose the five are a family with a hereditary disease: the intruder
 # is nearly sure that nobody has it, and otherwise all have it, with prior probability 0.01. The two data
-# sets held possible are rows 0 and 5, and they are no neighbours. At a small $\epsilon = 0.5$:
+# sets held possible are rows 0 and 5, and they are no neighbors. At a small $\epsilon = 0.5$:
 
 # %%
 half = mechanism.private_plugin(0.5, n, n)
@@ -269,7 +269,7 @@ of_x = pd.DataFrame([{"X": k} | one_table.both(five, k, prior) for k in range(n 
 show(outputs.table("by_data_set", of_x))
 
 # %% [markdown]
-# `conditional_epsilon` is Charest and Han's: the largest difference between one row and its neighbours. It
+# `conditional_epsilon` is Charest and Han's: the largest difference between one row and its neighbors. It
 # reads down the rows, but from one data set only, and already sees less than epsilon. The expected posterior
 # hardly depends on the data here, and is nowhere near the largest.
 
@@ -323,7 +323,7 @@ def mechanisms(budget: float, size: int) -> dict[str, mechanism.Mechanism]:
 # %% [markdown]
 # ### Where they agree
 #
-# With a single record all five are one and the same table, randomised response: a symmetric 2 x 2 table has one
+# With a single record all five are one and the same table, randomized response: a symmetric 2 x 2 table has one
 # number in it, and epsilon fixes it. Larger tables share less. The posterior predictive synthesizers are
 # still cousins: the exponential mechanism with $\log P$ at rate 1 *is* the beta-binomial, and so is a DPMPM
 # with a single class. The largest difference between log probabilities:
@@ -423,7 +423,7 @@ outputs.figure("mechanisms", charts.two_readings(pd.concat(entries), **start))
 #
 # EDP, the fourth number, looks at neither the release nor its table. It takes the model's posterior of the
 # parameter (here the share of ones), cuts it into bins of equal probability, and compares bins between
-# neighbouring data: the conditional epsilon of releasing *the bin of one posterior draw*. Three of the
+# neighboring data: the conditional epsilon of releasing *the bin of one posterior draw*. Three of the
 # mechanisms have a beta posterior behind them, and EDP is exact. The DPMPM's needs draws, hence a standard
 # error. The mechanism with distance has no model, and no EDP.
 
@@ -585,7 +585,7 @@ assert np.isclose(largest_rise, np.tanh(2 / 4), atol=1e-6)
 # Charest and Han's Table 2 prints the EDP of five records, $x$ of them ones, with the same parameter for ones and
 # zeros. One of its 36 entries cannot be right, and no EDP has to be computed to see that. Find the two
 # entries of which one is wrong, as a set of pairs of $x$ and the number of bins (`suspects`). Then compute what
-# both should be, to two digits (`both_should_be`): the prior is $\alpha = 1/2$, and a neighbour has one record
+# both should be, to two digits (`both_should_be`): the prior is $\alpha = 1/2$, and a neighbor has one record
 # changed. The printed values are `printed("charest_han").set_index("id")["printed"]`, where `table2_3_50` is
 # $x = 3$ with 50 bins.
 

@@ -172,8 +172,8 @@ def test_the_notebook_bears_two_records_and_one_constant_release(
 
     Path("original.csv").write_text("a,b\nx,u\ny,v\n")
     Path("made.csv").write_text("a,b\nx,u\nx,u\n")
-    given = {"original": "original.csv", "released": ["made.csv"], "output_dir": "run"}
-    given |= SMALL | {"partially_synthetic": True}
+    given: dict[str, Any] = {"original": "original.csv", "released": ["made.csv"]}
+    given |= {"output_dir": "run"} | SMALL | {"partially_synthetic": True}
     names: dict[str, Any] = {"display": lambda shown: shown}
     for cell in jupytext.read(root / "notebooks/assess.py").cells:
         if cell.cell_type == "code":

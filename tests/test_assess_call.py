@@ -34,7 +34,8 @@ def rng() -> np.random.Generator:
 
 
 def quickly(original: Any, released: Any, **settings: Any) -> Assessment:
-    return assess(original, released, **({"quick": True, "rng": rng()} | settings))
+    usual: dict[str, Any] = {"quick": True, "rng": rng()}
+    return assess(original, released, **(usual | settings))
 
 
 def test_frames_and_files_tell_the_same(tmp_path: Path) -> None:

@@ -120,7 +120,7 @@ def enumerate_mechanism(
     Returns
     -------
     Mechanism
-        Rows are all tables of n records on the K cells, neighbours when one record changes its
+        Rows are all tables of n records on the K cells, neighbors when one record changes its
         cell; columns all tables of n_s records.
     """
     for name, value in (("n", n), ("n_s", n_s)):

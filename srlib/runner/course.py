@@ -234,7 +234,7 @@ def student_copy(notebook: "NotebookNode") -> "NotebookNode":
     """
     from nbformat.v4 import new_code_cell
 
-    from srlib.runner.run import normalised
+    from srlib.runner.run import normalized
 
     found, stubs = exercises(notebook), {}
     if not found:
@@ -252,7 +252,7 @@ def student_copy(notebook: "NotebookNode") -> "NotebookNode":
     cells = []
     for at, cell in enumerate(notebook.cells):
         cells += stubs.get(at, [] if _is_solution(cell) else [cell])
-    copy = normalised(type(notebook)({**notebook, "cells": cells}))
+    copy = normalized(type(notebook)({**notebook, "cells": cells}))
     for cell in copy.cells:
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None

@@ -308,7 +308,7 @@ def _failure(notebook: NotebookNode, error: Exception, request: Request | None =
 
 
 def _join_streams(outputs: list[NotebookNode]) -> list[NotebookNode]:
-    """Join neighbouring pieces of one stream: where a kernel cuts it depends on the time."""
+    """Join neighboring pieces of one stream: where a kernel cuts it depends on the time."""
     joined: list[NotebookNode] = []
     for output in outputs:
         last = joined[-1] if joined else None
@@ -737,14 +737,14 @@ def build(root: Path, paper: str) -> Path:
                 raise NotebookFailed(f"{paper}: {_described(error)}") from error
             where = _failure(nbformat.read(saved, as_version=4), error)
             raise NotebookFailed(f"{paper}: {where}") from None
-        nbformat.write(normalised(nbformat.read(saved, as_version=4)), saved)
+        nbformat.write(normalized(nbformat.read(saved, as_version=4)), saved)
         saved.replace(final)
     finally:
         saved.unlink(missing_ok=True)
     return final
 
 
-def normalised(notebook: NotebookNode) -> NotebookNode:
+def normalized(notebook: NotebookNode) -> NotebookNode:
     """Return an executed notebook without times, paths and random names.
 
     Parameters
