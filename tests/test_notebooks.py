@@ -74,7 +74,7 @@ def test_a_paper_has_exercises_with_asserted_answers(text: Path) -> None:
 
     notebook = executed(text)
     found = course.exercises(notebook)
-    paper = (text.parents[1] / "srlib/published" / f"{text.stem}.csv").exists()
+    paper = (text.parents[1] / "srlib/papers" / f"{text.stem}.csv").exists()
     assert (3 if paper else 0) <= len(found) <= 6
     for exercise in found:
         cells = [notebook.cells[at] for at in exercise.cells]

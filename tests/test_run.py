@@ -330,7 +330,7 @@ def test_a_damaged_folder_is_no_run_and_parameters_are_read_as_they_were_written
 def test_a_kernel_that_dies_is_a_failed_run(tmp_path: Path) -> None:
     text = toy.TEXT.replace('Path("started").touch()', "import os; os._exit(9)")
     project = toy.make(tmp_path, text)
-    where = r"toy: code cell 2 \(In \[3\], under 'A toy'\): DeadKernelError"
+    where = r"toy: code cell 2 \((In \[3\], )?under 'A toy'\): DeadKernelError"
     with pytest.raises(run.NotebookFailed, match=where):
         run.run(project, resolve(project, "toy"), project / "outputs", cwd=project)
     provenance = json.loads((tmp_path / "outputs/toy/default.failed/provenance.json").read_text())
