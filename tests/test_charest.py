@@ -64,10 +64,10 @@ def test_calibrated_distances() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("epsilon", "0", "(0, inf)"),
-        ("gamma", "-1", "(0, inf)"),
+        ("epsilon", "0", "[0.001, 100]"),
+        ("gamma", "-1", "[0.001, 1000]"),
         ("n_table", "100", "[1, 24]"),
-        ("budgets", "[1, 0]", "(0, inf)"),
+        ("budgets", "[1, 0]", "[0.001, 100]"),
         ("likely", "1.5", "(0, 1]"),
     ],
 )

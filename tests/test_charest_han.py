@@ -114,7 +114,7 @@ def test_logistic_sampler_against_importance_sampling() -> None:
     ("name", "value", "message"),
     [
         ("bins", "[1]", "[2, 2500]"),
-        ("alpha", "0", "(0, inf)"),
+        ("alpha", "0", "[0.05, 1000]"),
         ("n", "1", "[2, 500]"),
         ("replicates", "1", "[2, inf)"),
     ],
