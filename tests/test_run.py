@@ -199,7 +199,10 @@ def test_runs_on_files_are_for_their_owner(tmp_path: Path, monkeypatch: pytest.M
 
 
 @toy.posix
-def test_a_paper_that_ends_its_process_fails_alone(tmp_path: Path) -> None:
+def test_a_paper_that_ends_its_process_fails_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     ends = "import os, signal, time; os.kill(os.getppid(), signal.SIGKILL); time.sleep(60)"
     project = toy.make(tmp_path, toy.TEXT.replace('Path("started").touch()', ends))
     (project / "notebooks/other.py").write_text(toy.TEXT, encoding="utf-8")
@@ -213,7 +216,10 @@ def test_a_paper_that_ends_its_process_fails_alone(tmp_path: Path) -> None:
     assert list((project / "out/toy").iterdir()) == []
 
 
-def test_a_time_limit_that_ends_before_the_kernel_runs_counts(tmp_path: Path) -> None:
+def test_a_time_limit_that_ends_before_the_kernel_runs_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     project = toy.make(tmp_path)
     with pytest.raises(run.NotebookFailed, match=r"toy: longer than 0\.001 s: before its first"):
         run.run(project, resolve(project, "toy"), project / "outputs", time_limit=0.001, bar=None)
