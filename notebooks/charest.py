@@ -303,10 +303,9 @@ print(f"largest standard error of a mean: {errors.max(axis=None):.3f}")
 # releases it takes to see it once in a while:
 
 # %%
-corners = pd.DataFrame({"score": at_half.keys()})
-worst = [(table, mechanism.exact_epsilon(table)) for table in at_half.values()]
-seldom = [-table.row(found.pair[0])[found.output] for table, found in worst]
-corners["releases to see it once"] = [f"{np.exp(log_releases):.3g}" for log_releases in seldom]
+worst = {name: mechanism.exact_epsilon(table) for name, table in at_half.items()}
+once = [f"{np.exp(-at_half[s].row(w.pair[0])[w.output]):.3g}" for s, w in worst.items()]
+corners = pd.DataFrame({"score": worst.keys(), "releases to see it once": once})
 half = [seen.index[seen[name] >= epsilon / 2] for name in at_half]
 corners["releases that prove half of epsilon"] = [f"{h[0]:,}" if len(h) else "more" for h in half]
 show(outputs.table("audit_corners", corners))

@@ -91,7 +91,7 @@ from scipy.stats import binom
 from srlib import charts, diagnostics, mechanism
 from srlib.display import show
 from srlib.mechanism import acceptance
-from srlib.papers import proportion_chain
+from srlib.papers import proportion_chain as by_chain
 from srlib.papers.ledger import ledger, printed
 from srlib.papers.mcclure_reiter import NOTES, answers, worked_example
 from srlib.papers.proportion import Study
@@ -396,7 +396,7 @@ show(outputs.table("relative_risk_limits", carried)[shown], digits=4, settings=[
 # %% tags=["monte-carlo"]
 chain = {"burn_in": burn_in, "n_steps": n_steps}
 told = [
-    proportion_chain.utility_by_chain(
+    by_chain.utility_by_chain(
         Study(tables[q.epsilon], q.p0), q.x, q.x_star, **chain, n_chains=n_chains,
         rng=stream(seed, f"chains, p0 = {q.p0:g}, epsilon = {q.epsilon:g}, replicate {q.replicate}"),
     )
@@ -431,7 +431,7 @@ def walks(p: float, e: float, steps: int = burn_in + n_steps) -> np.ndarray:
     """X along chains given the release that typical data make most probable, from the start."""
     x_star, rng = int(tables[e].row(round(n * p)).argmax()), stream(seed, f"walks {p:g} {e:g}")
     settings = {"n_steps": steps, "n_chains": n_chains, "rng": rng}
-    return proportion_chain.sample_proportion(Study(tables[e], p), x_star, **settings)[1]
+    return by_chain.sample_proportion(Study(tables[e], p), x_star, **settings)[1]
 
 
 later = min(3 * burn_in, burn_in + n_steps // 2)
@@ -463,11 +463,10 @@ def anatomy(p: float, e: float) -> dict[str, float]:
     """What the paper's chain reports: exactly, in expectation, and in these runs."""
     x, x_star = round(n * p), int(tables[e].row(round(n * p)).argmax())
     study, rng = Study(tables[e], p), stream(seed, f"anatomy {p:g} {e:g}")
-    relaxation = proportion_chain.relaxation_time(proportion_chain.walk(study, x_star))
+    relaxation = by_chain.relaxation_time(by_chain.walk(study, x_star))
     exactly = float(study.utility(x, x_star))
-    expected = proportion_chain.expected_utility_by_chain(study, x, x_star, **chain)
-    settings = {"n_chains": n_chains, "rng": rng, **chain}
-    told = proportion_chain.utility_by_chain(study, x, x_star, **settings)
+    expected = by_chain.expected_utility_by_chain(study, x, x_star, **chain)
+    told = by_chain.utility_by_chain(study, x, x_star, n_chains=n_chains, rng=rng, **chain)
     told = [told[name] for name in ("utility_lowest", "utility_highest", "r_hat")]
     names = ["p0", "epsilon", "relaxation", "U exact", "U expected", "lowest", "highest", "R-hat"]
     return dict(zip(names, [p, e, relaxation, exactly, expected, *told], strict=True))
@@ -498,7 +497,7 @@ tight, rng = Study(tables[min(epsilon)], common), stream(seed, "studies")
 studied = tight.draw_pairs(size=300, rng=rng, **at_risk)
 known = tight.squared_error_given_count()[studied.x]
 one = {"rng": rng, "n_chains": 1, **chain}
-errors = [proportion_chain.chain_squared_errors(tight, y, **one).mean() for y in studied.x_star]
+errors = [by_chain.chain_squared_errors(tight, y, **one).mean() for y in studied.x_star]
 studies = pd.DataFrame({"chain": np.log10(errors / known), "exact": studied.utility})
 studies = studies.groupby(np.repeat(np.arange(30), 10)).agg(["min", "max"])
 studies.quantile([0.05, 0.5, 0.95]).round(2)
@@ -545,10 +544,10 @@ small_print["U"] = np.log10(weights @ error / error[round(n * rare)])
 show(outputs.table("small_print", small_print))
 
 # %%
-literal = proportion_chain.one_step_proposal(n)
+literal = by_chain.one_step_proposal(n)
 literal[min(1, n - 1)] = 0
-moves = proportion_chain.walk(loose, x_star, proposal=literal)
-print(f"relaxation time of the literal chain: {proportion_chain.relaxation_time(moves)} steps")
+moves = by_chain.walk(loose, x_star, proposal=literal)
+print(f"relaxation time of the literal chain: {by_chain.relaxation_time(moves)} steps")
 print(f"T - (B + 1) for T - B: U larger by {np.log10(n_steps / (n_steps - 1)):.1e}")
 
 # %% [markdown]
@@ -672,13 +671,10 @@ as_published = all(design.get(number) == value for number, value in core.items()
 
 
 # %%
+small = [2, 0.2, 0.01]
 of_ten_pairs = {
     "p0 = .5: R below .55 at ε = 1000": (0.5, [1000], lambda q: q.risk >= 0.55),
-    "p0 = .001: R = .5 ± .05 at ε < 10": (
-        0.001,
-        [2, 0.2, 0.01],
-        lambda q: abs(q.risk - 0.5) > 0.05,
-    ),
+    "p0 = .001: R = .5 ± .05 at ε < 10": (0.001, small, lambda q: abs(q.risk - 0.5) > 0.05),
     "p0 = .5: U from 2 to 2.7 at ε = .01": (0.5, [0.01], lambda q: q.outside(1.95, 2.75)),
     "p0 = .001: U from 2 to 2.7 at ε = .01": (0.001, [0.01], lambda q: q.outside(1.95, 2.75)),
     "p0 = .5: U from .25 to 1.1 at ε = 2": (0.5, [2], lambda q: q.outside(0.2, 1.15)),
@@ -809,14 +805,14 @@ assert corner == 0
 #
 # Two records, two synthetic ones, $\epsilon = 2$, and a release with $X^* = 1$. The chain of Appendix B is
 # at $X = 0$; it draws $p$ from Beta(1, 3) and proposes $X = 1$. With which probability is the proposal
-# accepted? Integrate (`accepted`, four digits behind the point), and compare with `proportion_chain.walk`.
+# accepted? Integrate (`accepted`, four digits behind the point), and compare with `by_chain.walk`.
 
 # %% tags=["solution"]
 two_records = mechanism.private_plugin(2.0, n=2, n_s=2)
 gain = 2 * np.exp(two_records.row(1)[1] - two_records.row(0)[1]) / 2  # back: one half; orders: 2
 middles = (np.arange(100_000) + 0.5) / 100_000
 accepted = np.mean(np.minimum(1, gain * middles / (1 - middles)) * 3 * (1 - middles) ** 2)
-assert np.isclose(accepted, proportion_chain.walk(Study(two_records, 0.5), 1)[0, 1])
+assert np.isclose(accepted, by_chain.walk(Study(two_records, 0.5), 1)[0, 1])
 assert round(accepted, 4) == 0.5076
 
 # %% [markdown] tags=["solution"]

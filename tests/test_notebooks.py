@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from nbformat import NotebookNode
 
 NOTEBOOKS = sorted(Path(__file__).parents[1].glob("notebooks/*.py"))
 pytestmark = pytest.mark.parametrize("text", NOTEBOOKS, ids=lambda path: path.stem)
@@ -51,20 +50,13 @@ def test_no_error_and_no_warning_is_stored(text: Path) -> None:
     assert [o for o in outputs if o.output_type == "error" or o.get("name") == "stderr"] == []
 
 
-def declares(cell: NotebookNode) -> bool:
-    """Say whether a cell holds the parameters or the imports."""
-    tags = cell.metadata.get("tags", [])
-    return "parameters" in tags or cell.source.startswith(("import ", "from "))
-
-
 def test_cells_are_few_and_short(text: Path) -> None:
-    """Solutions, parameters and imports are counted apart: they are not read in passing."""
+    """Solutions are counted apart: they are not read in passing."""
     cells = code_cells(text)
     assert all(len(cell.source.splitlines()) <= 30 for cell in cells)
     argument = [cell for cell in cells if "solution" not in cell.metadata.get("tags", [])]
     assert len(argument) <= 40
-    lines = [len(cell.source.splitlines()) for cell in argument if not declares(cell)]
-    assert len(lines) == len(argument) - 2
+    lines = [len(cell.source.splitlines()) for cell in argument]
     assert statistics.median(lines) <= 6
     assert sum(n <= 15 for n in lines) >= 0.9 * len(lines)
 
