@@ -1,6 +1,7 @@
 """What a run will take, said before it starts."""
 
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,7 @@ def test_million_records() -> None:
     assert 2524 / 3 < found.megabytes < 2524 * 3
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
 def test_how_a_kernel_died() -> None:
     """A process that was killed may have been too large; one that aborted hardly was."""
     killed = costs.died("hu_reiter_wang", DEFAULTS["hu_reiter_wang"], 500.0, -9)

@@ -135,12 +135,13 @@ def died(paper: str, parameters: Mapping[str, Any], free: float, status: int) ->
         Exit status of the process; a signal's number below 0.
     """
     try:
-        ended = f"its process ended by {signal.Signals(-status).name}"
-    except ValueError:
-        ended = f"its process ended with status {status}"
+        name = signal.Signals(-status).name
+    except ValueError:  # it ended by itself, or under a system without signals
+        name = ""
+    ended = f"its process ended by {name}" if name else f"its process ended with status {status}"
     cost = estimate(paper, parameters)
     estimated = f" and about {_size(cost.megabytes)} were estimated" if cost else ""
-    killed = "; the system does so where memory runs out" if status == -signal.SIGKILL else ""
+    killed = "; the system does so where memory runs out" if name == "SIGKILL" else ""
     return f"{ended}{killed}: {_size(free)} were free at the start{estimated}"
 
 

@@ -54,6 +54,7 @@ from srlib.runner.parameters import (
 from srlib.runner.workers import Workers, lost_process, persevering, processes
 
 KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
+_LIBRARY = Path(__file__).resolve().parents[1]
 PAIRING = {"formats": "ipynb,py:percent"}
 # Of a notebook's own sums, so that their last digits do not depend on the processors or --jobs.
 ONE_BLAS_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OPENBLAS", "MKL", "OMP")}
@@ -285,7 +286,10 @@ def _is_ours(frames: Sequence[str]) -> bool:
     """Say whether an error was raised in the library, from the frames that a kernel shows."""
     plain = re.sub(r"\x1b\[[\d;]*m", "", "\n".join(frames))
     raised_in = re.findall(r"^(?:File (\S.*?):\d+|Cell In)", plain, re.MULTILINE)
-    return bool(raised_in) and "srlib" in re.split(r"[/\\]", raised_in[-1])
+    if not raised_in or not raised_in[-1]:  # in a cell
+        return False
+    # Not every file below a folder of our name: a checkout holds other packages as well.
+    return Path(raised_in[-1]).expanduser().resolve().is_relative_to(_LIBRARY)
 
 
 def _failure(notebook: NotebookNode, error: Exception, request: Request | None = None) -> str:
@@ -425,18 +429,17 @@ def source_hash(text: bytes) -> str:
     What executes notebooks and draws charts is not among them: a changed template, style sheet or
     command moves no number.
     """
-    library = Path(__file__).parents[1]
     elsewhere = {"__main__.py", "__pycache__", "charts", "runner", SHIPPED.name}
     files = [
         file
-        for file in library.rglob("*")
+        for file in _LIBRARY.rglob("*")
         if file.is_file()
-        and not elsewhere & set(file.relative_to(library).parts)
+        and not elsewhere & set(file.relative_to(_LIBRARY).parts)
         and not file.name.startswith(".")  # editors keep such files of what is open
     ]
     digest = hashlib.sha256(text)
     for file in sorted(files):
-        digest.update(f"\0{file.relative_to(library).as_posix()}\0".encode())
+        digest.update(f"\0{file.relative_to(_LIBRARY).as_posix()}\0".encode())
         digest.update(file.read_bytes())
     return digest.hexdigest()
 
