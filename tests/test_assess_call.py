@@ -160,6 +160,8 @@ def test_rules_are_held_to_from_a_mapping_or_a_file(tmp_path: Path) -> None:
     path = tmp_path / "rules.yaml"
     path.write_text("copies: {worst_level: none}\nidentity: {value_at_most: 1}\n")
     assert quickly(original, original, target="sick", rules=path).to_dict() == found.to_dict()
+    kept = {"copies": {"worst_level": "found"}}
+    assert quickly(original, original, target="sick", rules=kept).broken_rules == []
 
 
 def test_the_page_is_confidential_and_all_text_in_it_escaped() -> None:
