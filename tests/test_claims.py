@@ -3,6 +3,7 @@
 import itertools
 import re
 from pathlib import Path
+from urllib.parse import unquote
 
 import jupytext
 import numpy as np
@@ -79,6 +80,45 @@ def test_more_than_half_is_most():
 )
 def test_intervals_may_miss_as_often_as_their_level_says(inside, total, word):
     assert claims.of_intervals(inside, total) == word
+
+
+# ------------------------------------------------------------------------------- the claims' table
+
+
+def test_a_claim_links_to_its_section():
+    said = claims.Claims({"C1": "Theorem 1, exactly (C1)", "C2": "Risk"})
+    said.say("C1", claims.Verdict(claims.PROVED, "By counting."))
+    with pytest.raises(ValueError, match="no verdict was said on C2"):
+        _ = said.table
+    with pytest.raises(ValueError, match="claim is 'C3'; it must be one of C1, C2"):
+        said.say("C3", claims.Verdict(FAILS, ""))
+    said.say("C2", claims.Verdict(HOLDS, "1 is below 2."))
+    shown = said._repr_markdown_()
+    assert "| **[C1](#Theorem-1%2C-exactly-%28C1%29)** | proved | By counting. |" in shown
+
+
+COMMITTED = sorted(Path(__file__).parents[1].glob("notebooks/*.ipynb"))
+
+
+@pytest.mark.parametrize("notebook", COMMITTED, ids=lambda path: path.stem)
+def test_links_within_a_notebook_lead_to_headings(notebook: Path) -> None:
+    import nbformat
+
+    cells = nbformat.read(notebook, as_version=4).cells
+    texts = [cell.source for cell in cells if cell.cell_type == "markdown"]
+    headings = {
+        heading.replace(" ", "-")
+        for text in texts
+        for heading in re.findall(r"^#+ (.+?)\s*$", text, re.MULTILINE)
+    }
+    shown = [
+        output.data.get("text/markdown", "")
+        for cell in cells
+        for output in cell.get("outputs", [])
+        if "data" in output
+    ]
+    links = [unquote(link) for text in texts + shown for link in re.findall(r"\]\(#(\S+)\)", text)]
+    assert [link for link in links if link not in headings] == []
 
 
 # ----------------------------------------------------------------------------------------- claims

@@ -54,6 +54,12 @@ assert name == "Beta Binomial"
 assert not private
 
 # %% [markdown]
+# ### Open question: what would you do?
+
+# %% [markdown] tags=["solution"]
+# A good answer is secret.
+
+# %% [markdown]
 # ## Afterwards
 
 # %%
@@ -197,6 +203,7 @@ def test_order_of_a_list_counts() -> None:
         ("# ### Exercise 1: half", "# ### A half", "follows no exercise"),
         ("# ### Exercise", "# Exercise", "no cell is headed '### Exercise 1'"),
         ('tags=["solution"]', "", "Exercise 1 has no answer"),
+        ("# ### Open question", "# ### Exercise 3", "Exercise 3 has no answer"),
     ],
 )
 def test_exercises_that_make_no_copy(
@@ -206,6 +213,7 @@ def test_exercises_that_make_no_copy(
 
     text = TEXT.replace(old, new)
     if message.startswith("no cell"):
+        text = text.replace("# ### Open question", "# Open question")
         text = text.replace(', tags=["solution"]', "").replace(' tags=["solution"]', "")
     monkeypatch.chdir(toy.make(tmp_path, text))
     jupytext.write(jupytext.reads(text, "py:percent"), tmp_path / "notebooks/toy.ipynb")

@@ -142,15 +142,40 @@ def test_ledger_skips_other_settings_and_what_a_run_does_not_compute():
         settings={"n_records": 10_000, "n_synthetic_sets": 3},
         missing="needs the paper's data",
     ).set_index("id")
-    assert rows.loc["n_records", "verdict"] == "match"
+    assert rows.loc["n_records", ["verdict", "note"]].tolist() == ["setting", ""]
     assert rows.loc["n_synthetic_sets", ["computed", "verdict", "note"]].tolist() == [
-        3, "skipped", "another setting than the paper's",
+        3, "setting", "another setting than the paper's",
     ]  # fmt: skip
     assert rows.loc["n_cells", ["verdict", "note"]].tolist() == [
         "skipped",
         "needs the paper's data",
     ]
-    assert rows["verdict"].value_counts().to_dict() == {"skipped": 143, "match": 2}
+    assert rows["verdict"].value_counts().to_dict() == {"skipped": 142, "setting": 2, "match": 1}
+    with pytest.raises(ValueError, match="compared with nothing; computed has, too: n_records"):
+        published.ledger(PAPER, {"n_records": 10_000}, settings={"n_records": 10_000}, missing="-")
+
+
+def test_what_cannot_be_recomputed_is_held_against_the_paper_itself():
+    ranked = {"figure3_rank_1": (2, "rows of rank 1 in Table 3"), "subset_size": (1, "wrong")}
+    judged = published.ledger(
+        PAPER, {"subset_size": 36}, consistent=ranked, missing="needs the paper's data"
+    ).set_index("id")
+    assert judged.loc["figure3_rank_1", ["computed", "verdict", "note"]].tolist() == [
+        2, "consistent", "rows of rank 1 in Table 3",
+    ]  # fmt: skip
+    assert judged.loc["subset_size", "verdict"] == "match"  # the run's own number decides
+    ranked["figure3_rank_1"] = (3, "rows of rank 1 in Table 3")
+    judged = published.ledger(PAPER, {}, consistent=ranked, missing="-", notes={"subset_size": "x"})
+    assert judged.set_index("id").loc["figure3_rank_1", "verdict"] == "differs"
+
+
+def test_summary_counts_by_source_and_tells_what_differs():
+    notes = {"subset_size": "see section 6"}
+    book = published.ledger(PAPER, {"subset_size": 35}, missing="other data", notes=notes)
+    shown = published.summary(book)
+    assert shown.html.count("<table") == 2
+    assert "see section 6" in shown.html
+    assert repr(shown).split("\n\n")[0].split()[-3:] == ["all", "1", "144"]
 
 
 def test_ledger_wants_a_note_for_a_difference():

@@ -1,13 +1,15 @@
 """Verdicts on claims, each decided by a number, its error and a limit.
 
-A claim that depends on data gets one of four words: it *holds here*, it *depends on* something, it
-*fails*, or it is *not decided*. The functions find the word from numbers; the modules of single
-papers do so for their claims and say the number that decided. A number is above or below its limit
-where two standard errors do not reach from one to the other.
+A claim gets one of four words: it is *proved*, by a derivation or by enumeration of all cases, it
+*holds here*, it *depends on* something, or it *fails*; *not decided* stands where the errors of a
+run are too large to tell. The functions find the word from numbers; the modules of single papers do
+so for their claims and say the number that decided. A number is above or below its limit where two
+standard errors do not reach from one to the other.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from urllib.parse import quote
 
 import numpy as np
 import pandas as pd
@@ -15,7 +17,8 @@ from numpy.typing import ArrayLike
 
 from srlib.display import MIN_RECORDS, NOT_SHOWN, Callout, callout
 
-HOLDS, FAILS, UNDECIDED = "holds here", "fails", "not decided"
+PROVED, HOLDS, FAILS = "proved", "holds here", "fails"
+UNDECIDED = "not decided"
 
 # Standard errors between a number and its limit from which on the two are apart.
 ERRORS = 2.0
@@ -31,7 +34,7 @@ class Verdict:
     Attributes
     ----------
     word : str
-        `HOLDS`, `FAILS`, `UNDECIDED`, or ``"depends on ..."``.
+        `PROVED`, `HOLDS`, `FAILS`, ``"depends on ..."``, or `UNDECIDED`.
     because : str
         The number that decides, with its error and what it is held against; Markdown.
     """
@@ -41,19 +44,49 @@ class Verdict:
 
 
 class Claims:
-    """The claims of a notebook, said where they are decided and collected at the end."""
+    """The claims of a notebook, said where they are decided and collected at the end.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    sections : mapping of str to str
+        For each claim, such as ``"C1"``, the heading of the section that shows it.
+    """
+
+    def __init__(self, sections: Mapping[str, str] | None = None) -> None:
+        self.sections = dict(sections or {})
         self._said: dict[str, Verdict] = {}
 
     def say(self, claim: str, verdict: Verdict) -> Callout:
-        """Return the callout of a claim, such as ``"C1"``, and keep it for the table."""
+        """Return the callout of a claim and keep it for the table.
+
+        Parameters
+        ----------
+        claim : str
+            One that has a section, where sections were given.
+        verdict : Verdict
+            What is said of it; a second verdict replaces the first.
+
+        Raises
+        ------
+        ValueError
+            If the claim has no section and others have.
+        """
+        if self.sections and claim not in self.sections:
+            raise ValueError(f"claim is {claim!r}; it must be one of {', '.join(self.sections)}")
         self._said[claim] = verdict
         return callout(f"{claim} {verdict.word}", verdict.because)
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row a claim: claim, verdict and because, in the order of the claims' names."""
+        """One row a claim: claim, verdict and because, in the order of the claims' names.
+
+        Raises
+        ------
+        ValueError
+            If a claim that has a section was not said.
+        """
+        if unsaid := [claim for claim in self.sections if claim not in self._said]:
+            raise ValueError(f"no verdict was said on {', '.join(unsaid)}")
         rows = [(claim, said.word, said.because) for claim, said in sorted(self._said.items())]
         return pd.DataFrame(rows, columns=["claim", "verdict", "because"])
 
@@ -77,7 +110,14 @@ class Claims:
 
     def _repr_markdown_(self) -> str:
         lines = ["| claim | verdict | because |", "|---|---|---|"]
-        return "\n".join([*lines, *map(_row, self.table.to_numpy().tolist())])
+        rows = [(self._link(claim), *said) for claim, *said in self.table.to_numpy().tolist()]
+        return "\n".join([*lines, *map(_row, rows)])
+
+    def _link(self, claim: str) -> str:
+        """Return a claim's name, linked to the heading of its section as Jupyter names it."""
+        if claim not in self.sections:
+            return claim
+        return f"[{claim}](#{quote(self.sections[claim].replace(' ', '-'), safe='')})"
 
     def __repr__(self) -> str:
         said = sorted(self._said.items())

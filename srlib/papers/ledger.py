@@ -12,7 +12,13 @@ from importlib import resources
 
 import pandas as pd
 
-MATCH, DIFFERS, SKIPPED = "match", "differs", "skipped"
+from srlib.display import Shown, show
+
+MATCH, DIFFERS = "match", "differs"
+CONSISTENT = "consistent"  # with other numbers that the paper prints
+SETTING = "setting"  # an input of the design, compared with nothing
+SKIPPED = "skipped"
+VERDICTS = (MATCH, DIFFERS, CONSISTENT, SETTING, SKIPPED)
 
 
 def printed(paper: str) -> pd.DataFrame:
@@ -70,6 +76,7 @@ def ledger(
     *,
     skip: Callable[[str], str | None] = lambda number: None,
     settings: Mapping[str, float] | None = None,
+    consistent: Mapping[str, tuple[float, str]] | None = None,
     missing: str | None = None,
     notes: Mapping[str, str] | None = None,
     tolerances: Mapping[str, float] | None = None,
@@ -87,8 +94,11 @@ def ledger(
         the paper, or does not compute the number), or None to judge it. The ``get`` of a
         dictionary serves. A skipped number may have a computed value, which is shown.
     settings : mapping of str to float
-        For ids of what a run chooses, such as a sample size: this run's choice. One that is not
-        the paper's is shown and skipped.
+        For ids of what a run chooses, such as a sample size: this run's choice. It is shown and
+        compared with nothing; a note says so where it is not the paper's.
+    consistent : mapping of str to (float, str)
+        For ids whose recomputation needs the paper's own data: what other numbers of the paper
+        say of this one, and the check in words. It is used where an id is not judged otherwise.
     missing : str
         Reason to skip numbers that are in neither mapping; not given, they are an error.
     notes : mapping of str to str
@@ -101,8 +111,9 @@ def ledger(
     -------
     DataFrame
         One row a printed number, in the paper's order: id, source, quantity, relation, printed,
-        computed (NaN where there is none), tolerance, verdict (``"match"``, ``"differs"`` or
-        ``"skipped"``) and note.
+        computed (NaN where there is none; for ``"consistent"`` the value of the check), tolerance,
+        verdict (``"match"``, ``"differs"``, ``"consistent"``, ``"setting"`` or ``"skipped"``) and
+        note.
 
     Raises
     ------
@@ -111,39 +122,72 @@ def ledger(
         skipped; if one differs without a note.
     """
     notes, tolerances, settings = notes or {}, tolerances or {}, settings or {}
-    computed = {**computed, **settings}
+    consistent = consistent or {}
     table = printed(paper)
-    for argument, given in (("computed", computed), ("notes", notes), ("tolerances", tolerances)):
+    given_ids = {"computed": computed, "settings": settings, "consistent": consistent}
+    for argument, given in (given_ids | {"notes": notes, "tolerances": tolerances}).items():
         if unknown := [key for key in given if key not in set(table["id"])]:
             raise ValueError(f"{argument} has ids that {paper} does not print: {_list(unknown)}")
+    if twice := [key for key in settings if key in computed]:
+        raise ValueError(f"settings are compared with nothing; computed has, too: {_list(twice)}")
 
     def judge(row: pd.Series) -> tuple[float, float, str, str]:
-        value = float(computed.get(row["id"], math.nan))
-        tolerance = tolerances.get(row["id"], row["tolerance"])
-        note = notes.get(row["id"], "")
-        reason = skip(row["id"])
-        if not reason and row["id"] in settings and value != float(row["printed"]):
-            reason = "another setting than the paper's"
-        if not reason and row["id"] not in computed:
-            reason = missing
+        key, value = row["id"], float(computed.get(row["id"], math.nan))
+        tolerance, note = tolerances.get(key, row["tolerance"]), notes.get(key, "")
+        if key in settings:
+            value = float(settings[key])
+            other = "" if value == float(row["printed"]) else "another setting than the paper's"
+            return value, tolerance, SETTING, "; ".join(filter(None, (other, note)))
+        reason = skip(key) or (missing if key not in computed else None)
+        agreed = MATCH
+        if reason and key in consistent:
+            value, check = consistent[key]
+            agreed, reason, note = CONSISTENT, None, "; ".join(filter(None, (check, note)))
         if reason:
             return value, tolerance, SKIPPED, "; ".join(filter(None, (reason, note)))
         # The slack lets a difference of exactly one unit pass in binary arithmetic.
         slack = tolerance + 1e-9 * max(1.0, abs(value))
         above = value - float(row["printed"])
         holds = {"=": abs(above) <= slack, "<=": above <= slack, ">=": above >= -slack}
-        matches = holds[row["relation"]]
-        return value, tolerance, MATCH if matches else DIFFERS, note
+        return value, tolerance, agreed if holds[row["relation"]] else DIFFERS, note
 
     judged = [judge(row) for _, row in table.iterrows()]
     table[["computed", "tolerance", "verdict", "note"]] = pd.DataFrame(judged, index=table.index)
-    open_ids = table["verdict"] != SKIPPED
-    if missing := table["id"][open_ids & ~table["id"].isin(list(computed))].tolist():
-        raise ValueError(f"printed, but neither computed nor skipped: {_list(missing)}")
+    judged_ids = table["verdict"].isin([MATCH, DIFFERS])
+    known = table["id"].isin([*computed, *consistent])
+    if unsaid := table["id"][judged_ids & ~known].tolist():
+        raise ValueError(f"printed, but neither computed nor skipped: {_list(unsaid)}")
     if silent := table["id"][(table["verdict"] == DIFFERS) & (table["note"] == "")].tolist():
         raise ValueError(f"differs from the printed number without a note: {_list(silent)}")
     columns = ["id", "source", "quantity", "relation", "printed"]
     return table[[*columns, "computed", "tolerance", "verdict", "note"]]
+
+
+def summary(book: pd.DataFrame, digits: int = 3) -> Shown:
+    """Show how a run's numbers compare with the printed ones, and those that differ.
+
+    Parameters
+    ----------
+    book : DataFrame
+        As `ledger` returns.
+    digits : int
+        Digits after the decimal point of the computed values.
+
+    Returns
+    -------
+    Shown
+        Printed numbers by source and verdict, and one row for each that differs, with its note.
+    """
+    words = [word for word in VERDICTS if (book["verdict"] == word).any()]
+    counts = pd.crosstab(book["source"], book["verdict"])[words]
+    counts = counts.loc[book["source"].unique()]
+    counts.loc["all"] = counts.sum()
+    differs = book[book["verdict"] == DIFFERS]
+    parts = [show(counts.rename_axis("printed in").reset_index())]
+    if len(differs):
+        columns = ["source", "quantity", "printed", "computed", "tolerance", "note"]
+        parts.append(show(differs[columns], digits))
+    return Shown("\n".join(part.html for part in parts), "\n\n".join(map(repr, parts)))
 
 
 def _list(ids: list[str]) -> str:

@@ -9,6 +9,9 @@ a closed form, which the executed notebook has found to be true:
     assert releases == [2, 5]              # whole numbers, texts, lists: exactly
     assert private                         # or: assert not private
 
+An open question, headed ``### Open question: ...``, has no answer to check: the cells behind it say
+what a good one contains.
+
 A copy holds hashes of the answers only. They keep an answer from being read, not from being
 searched for.
 """
@@ -33,7 +36,7 @@ if TYPE_CHECKING:
 
 SOLUTION = "solution"
 RIGHT, WRONG, OPEN = "right", "wrong", "not answered yet"
-_HEADING = re.compile(r"### (Exercise (\d+))\b")
+_HEADING = re.compile(r"### (Exercise (\d+)|Open question)\b")
 _ROUNDS = 20_000  # of the key derivation: some ten milliseconds for each answer that is tried
 
 
@@ -44,11 +47,11 @@ class Exercise:
     Attributes
     ----------
     label : str
-        ``"Exercise 1"``.
+        ``"Exercise 1"``, or ``"Open question"``.
     cells : range
         Positions of the solution's cells.
     answers : dict of str to str
-        The seal of each answer by its name, as `seal` returns it.
+        The seal of each answer by its name, as `seal` returns it; none for an open question.
     """
 
     label: str
@@ -75,19 +78,21 @@ def exercises(notebook: "NotebookNode") -> list[Exercise]:
         if not heading:
             continue
         label, first = heading[1], at
-        if int(heading[2]) != len(found) + 1:
-            raise ValueError(f"{label} must be number {len(found) + 1}")
+        numbered = sum(bool(exercise.answers) for exercise in found)
+        if heading[2] and int(heading[2]) != numbered + 1:
+            raise ValueError(f"{label} must be number {numbered + 1}")
         while at < len(cells) and _is_solution(cells[at]):
             at += 1
         code = [cell.source for cell in cells[first:at] if cell.cell_type == "code"]
         answers = {
             name: seal(f"{label} {name}", values) for name, values in _asserted(code).items()
         }
-        if not answers:
+        if at == first or (heading[2] and not answers):
             raise ValueError(
                 f"{label} has no answer to check: a code cell tagged {SOLUTION!r} behind it must "
                 "assign one and assert it, as in 'assert round(answer, 3) == 0.714' or "
-                "'assert np.isclose(answer, np.log(2))'"
+                "'assert np.isclose(answer, np.log(2))'; behind an open question a Markdown cell "
+                f"tagged {SOLUTION!r} says what a good answer contains"
             )
         found.append(Exercise(label, range(first, at), answers))
     return found
@@ -232,7 +237,7 @@ def student_copy(notebook: "NotebookNode") -> "NotebookNode":
     ValueError
         As `exercises`, and if there is none.
     """
-    from nbformat.v4 import new_code_cell
+    from nbformat.v4 import new_code_cell, new_markdown_cell
 
     from srlib.runner.run import normalized
 
@@ -240,6 +245,9 @@ def student_copy(notebook: "NotebookNode") -> "NotebookNode":
     if not found:
         raise ValueError("no cell is headed '### Exercise 1'")
     for exercise in found:
+        if not exercise.answers:
+            stubs[exercise.cells[0]] = [new_markdown_cell("*Your answer.*")]
+            continue
         stub = "\n".join(f"{name} = ..." for name in exercise.answers)
         given = "".join(
             f'    {name}=({name}, "{sealed}"),\n' for name, sealed in exercise.answers.items()

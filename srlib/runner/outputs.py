@@ -14,13 +14,15 @@ if TYPE_CHECKING:
     import altair as alt
     import pandas as pd
 
+    from srlib.display import Shown
+
 Scalar = str | bool | int | float | None
 
 
 class Outputs:
     """The files of one run; with an empty folder name nothing is written.
 
-    Every method gives back what it was given, so that a cell can record and show it at once.
+    Methods give back what there is to show, so that a cell can record and show it at once.
 
     Parameters
     ----------
@@ -114,6 +116,28 @@ class Outputs:
         if path := self._path("results.json"):
             _write(path, json.dumps(self._results, indent=1, ensure_ascii=False, allow_nan=False))
         return value
+
+    def ledger(self, book: "pd.DataFrame", digits: int = 3) -> "Shown":
+        """Write ``tables/ledger.csv`` and the counts of its verdicts, and show them.
+
+        Parameters
+        ----------
+        book : DataFrame
+            As `papers.ledger.ledger` returns.
+        digits : int
+            Digits after the decimal point of the computed values shown.
+
+        Returns
+        -------
+        Shown
+            As `papers.ledger.summary` returns.
+        """
+        from srlib.papers.ledger import VERDICTS, summary
+
+        self.table("ledger", book)
+        for verdict in VERDICTS:
+            self.result(f"ledger_{verdict}", (book["verdict"] == verdict).sum())
+        return summary(book, digits)
 
     def _list(self, public: Sequence[Path]) -> None:
         """Name files in the list of public ones."""

@@ -63,8 +63,8 @@ class Entry:
 
     @property
     def checked(self) -> int:
-        """How many printed numbers the run had the data and settings to judge."""
-        return self.ledger["match"] + self.ledger["differs"]
+        """How many printed numbers the run judged."""
+        return self.ledger["match"] + self.ledger["differs"] + self.ledger["consistent"]
 
 
 def write(root: Path, outputs: Path, repository: str = "") -> tuple[Path, list[str]]:
