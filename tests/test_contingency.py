@@ -4,6 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.special import logsumexp
 from scipy.stats import chi2, multinomial
 
@@ -126,6 +128,91 @@ def test_scores_of_all_data_sets() -> None:
     for i in (0, 17):
         expected, _ = contingency.log_predictive(draws[i].reshape(-1, 4), TABLES)
         np.testing.assert_allclose(fresh[i], expected)
+
+
+def test_common_score_is_that_of_a_discrete_prior() -> None:
+    cells, _ = enumerated(1.0)
+    expected, _ = contingency.score_by_prior(cells, TABLES)
+    np.testing.assert_allclose(contingency.common_score(cells, TABLES), expected, atol=1e-12)
+    half = contingency.common_score(cells, TABLES, power=0.5)
+    likely = contingency.log_likelihood(cells, TABLES[9]) / 2
+    np.testing.assert_allclose(half[9], contingency.log_predictive(cells, TABLES, likely)[0])
+    with pytest.raises(ValueError, match="below the smallest double"):
+        contingency.common_score(np.log([[0.999, 0.001], [0.001, 0.999]]), np.eye(2) * 500)
+
+
+# --------------------------------------------------------- the sensitivity of scores from draws
+
+
+def drawn_cells(seed: int, n_draws: int, cells: int) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    return np.log(rng.dirichlet(np.full(cells, rng.uniform(0.3, 3)), n_draws) + 1e-4)
+
+
+@given(st.integers(0, 10**6), st.integers(1, 12), st.integers(2, 4), st.integers(1, 6))
+@settings(max_examples=60, deadline=None)
+def test_no_sensitivity_exceeds_its_bound(seed: int, n_draws: int, cells: int, n: int) -> None:
+    """Enumerated over all data sets and releases, for the model and for a tempered likelihood."""
+    draws, tables = drawn_cells(seed, n_draws, cells), mechanism.compositions(n, cells)
+    bound, pairs = contingency.sensitivity_bound(draws), change_one_record(tables)
+    score = contingency.common_score(draws, tables)
+    assert mechanism.sensitivity(score, pairs) <= bound + 1e-9
+    tempered = contingency.common_score(draws, tables, power=0.4)
+    assert mechanism.sensitivity(tempered, pairs) <= 0.4 * bound + 1e-9
+    limited = contingency.limit_log_ratios(draws, 1.5)
+    assert contingency.sensitivity_bound(limited) <= 1.5 + 1e-12
+
+
+def test_bound_is_approached_by_many_records() -> None:
+    """Two draws: the data point to one of them, the release turns the odds to the other."""
+    draws = np.log([[0.5, 0.5], [0.8, 0.2]])
+    assert contingency.sensitivity_bound(draws) == pytest.approx(np.log(4))
+    found = []
+    for n in (1, 10, 100):
+        tables = mechanism.compositions(n, 2)
+        score = contingency.common_score(draws, tables)
+        found.append(mechanism.sensitivity(score, change_one_record(tables)))
+    assert found[0] < found[1] < found[2]
+    assert found[-1] == pytest.approx(np.log(4))
+
+
+def test_bound_of_one_draw_and_of_impossible_cells() -> None:
+    assert contingency.sensitivity_bound(np.log([[0.3, 0.7]])) == 0
+    with np.errstate(divide="ignore"):
+        impossible = np.log([[0.5, 0.5, 0.0], [0.2, 0.3, 0.5]])
+    assert contingency.sensitivity_bound(impossible) == np.inf
+    limited = contingency.limit_log_ratios(impossible, 2.0)
+    np.testing.assert_allclose(np.exp(limited).sum(axis=1), 1)
+    np.testing.assert_allclose(np.exp(limited[0]), np.array([1, 1, np.exp(-1)]) / (2 + np.exp(-1)))
+    unchanged = contingency.limit_log_ratios(impossible[1:], 2.0)
+    np.testing.assert_allclose(unchanged, impossible[1:])
+
+
+def test_a_draw_chosen_by_its_likelihood_keeps_its_budget() -> None:
+    """The exponential mechanism over the draws, with the log likelihood as its score."""
+    limited = contingency.limit_log_ratios(drawn_cells(3, 9, 3), 2.0)
+    tables = mechanism.compositions(6, 3)
+    pairs = change_one_record(tables)
+    score = tables @ limited.T
+    assert mechanism.sensitivity(score, pairs) <= 1.0 + 1e-12
+    chosen = mechanism.gibbs(score, 0.7 / 2.0, pairs)
+    assert mechanism.exact_epsilon(chosen).value <= 0.7
+
+
+def test_expected_records_moved_against_all_tables() -> None:
+    data = np.array([3, 0, 1, 1])
+    for rate in (0.0, 0.4, 3.0):
+        moved = contingency.records_moved(TABLES, data)
+        weight = np.exp(-rate * moved)
+        expected = weight @ moved / weight.sum()
+        assert contingency.expected_records_moved(data, rate) == pytest.approx(expected)
+    assert contingency.expected_records_moved(np.array([5000, 5000]), 1.0) < 2
+
+
+def test_variables_are_independent_without_pairwise_effects() -> None:
+    rng = np.random.default_rng(2)
+    draws = contingency.log_linear_draws((2, 2), 5, rng=rng, pairwise=False)
+    np.testing.assert_allclose(draws[:, 0] + draws[:, 3], draws[:, 1] + draws[:, 2])
 
 
 def test_error_of_an_estimated_score_is_the_spread_of_its_estimates() -> None:

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from enumeration import all_cells, exact_log_risk
 from enumeration import log_marginal_likelihood as by_allocations
+from scipy.stats import multinomial
 
 from srlib import mechanism
-from srlib.dpmpm import Prior
+from srlib.dpmpm import Prior, prior_cell_log_prob
 from srlib.dpmpm import exact as enumerated
+from srlib.mechanism import contingency
 
 
 @pytest.mark.parametrize(("n_levels", "n_classes"), [((2,), 1), ((2,), 3), ((3,), 2), ((2, 2), 2)])
@@ -21,6 +23,18 @@ def test_marginal_likelihood_by_all_allocations(n_levels, n_classes):
         by_allocations(np.repeat(cells, t, axis=0), n_levels, n_classes, prior) for t in tables
     ]
     np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+def test_draws_from_the_prior_have_its_marginal_likelihood():
+    """Three records on 2 x 2 cells: the mean over draws against the sum over allocations."""
+    prior, cells, rng = Prior(0.7, 0.4, 1.3), all_cells((2, 2)), np.random.default_rng(5)
+    draws = prior_cell_log_prob(cells, np.array([2, 2]), 3, 40_000, rng=rng, prior=prior)
+    np.testing.assert_allclose(np.exp(draws).sum(axis=1), 1)
+    tables = mechanism.compositions(3, 4)
+    found, mcse = contingency.log_predictive(draws, tables)
+    orders = multinomial.pmf(tables, 3, np.full(4, 0.25)) * 4.0**3
+    exact = enumerated.log_marginal_likelihood(3, (2, 2), 3, prior) + np.log(orders)
+    assert (np.abs(found - exact) < 5 * mcse).all()
 
 
 def test_the_papers_prior_reaches_far_down():

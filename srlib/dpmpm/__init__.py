@@ -9,7 +9,12 @@ from srlib.dpmpm.exact import enumerate_mechanism, log_marginal_likelihood
 from srlib.dpmpm.fit import Fitted, fit_dpmpm
 from srlib.dpmpm.gibbs import Sampler, sample_posterior
 from srlib.dpmpm.model import Allocations, Chains, Draws, Prior
-from srlib.dpmpm.predict import cell_log_prob, left_out_log_ratios, neighbor_log_ratios
+from srlib.dpmpm.predict import (
+    cell_log_prob,
+    left_out_log_ratios,
+    neighbor_log_ratios,
+    prior_cell_log_prob,
+)
 from srlib.dpmpm.release import synthesize
 
 __all__ = [
@@ -25,6 +30,7 @@ __all__ = [
     "left_out_log_ratios",
     "log_marginal_likelihood",
     "neighbor_log_ratios",
+    "prior_cell_log_prob",
     "sample_posterior",
     "synthesize",
 ]

@@ -4,7 +4,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logsumexp
 
+from srlib import checks
 from srlib.data.codes import Codes
 from srlib.dpmpm.kernels import (
     THREADS,
@@ -14,7 +16,7 @@ from srlib.dpmpm.kernels import (
     left_out_ratio_sums,
     neighbor_ratio_sums,
 )
-from srlib.dpmpm.model import Draws, checked_codes
+from srlib.dpmpm.model import Draws, Prior, checked_codes
 
 # Combinations whose neighbors are taken at a time: a block makes the tables of all draws anew.
 COMBINATIONS = 1024
@@ -55,6 +57,57 @@ def cell_log_prob(draws: Draws, codes: Codes) -> NDArray[np.float64]:
     with ThreadPoolExecutor(THREADS) as pool:
         list(pool.map(run, range(draws.n_chains)))
     return log_prob
+
+
+def prior_cell_log_prob(
+    codes: Codes,
+    n_levels: NDArray[np.int64],
+    n_classes: int,
+    n_draws: int,
+    *,
+    rng: np.random.Generator,
+    prior: Prior | None = None,
+) -> NDArray[np.float64]:
+    """Log probability of combinations under draws from the prior distribution.
+
+    Parameters
+    ----------
+    codes : (n_combinations, n_variables) int
+        Combinations, coded from 0.
+    n_levels : (n_variables,) int
+        Number of levels of each variable.
+    n_classes : int
+        Truncation level F, 1 or more.
+    n_draws : int
+        Draws, 1 or more.
+    rng : numpy.random.Generator
+        Source of chance.
+    prior : Prior, optional
+        Prior distribution; the paper's if not given.
+
+    Returns
+    -------
+    (n_draws, n_combinations) float64
+        They do not depend on any data. Probabilities below the smallest double are `-inf`.
+    """
+    checks.at_least(1, n_classes=n_classes, n_draws=n_draws)
+    codes, n_levels = checked_codes(codes, n_levels)
+    prior = prior or Prior()
+    alpha = rng.gamma(prior.alpha_shape, 1 / prior.alpha_rate, (n_draws, 1))
+    # log(1 - V) = log(U) / alpha for a stick V of Beta(1, alpha): no digits are lost near one.
+    with np.errstate(divide="ignore", over="ignore"):
+        log_left = -rng.exponential(size=(n_draws, n_classes - 1)) / alpha
+        log_stick = np.log(-np.expm1(log_left))
+    log_pi = np.zeros((n_draws, n_classes))
+    log_pi[:, :-1] = log_stick
+    log_pi[:, 1:] += np.cumsum(log_left, axis=1)
+    log_prob = np.repeat(log_pi[:, None], len(codes), axis=1)
+    for variable, levels in enumerate(n_levels):
+        weights = rng.gamma(prior.concentration, size=(n_draws, levels, n_classes))
+        with np.errstate(divide="ignore"):
+            log_phi = np.log(weights) - np.log(weights.sum(axis=1, keepdims=True))
+        log_prob += log_phi[:, codes[:, variable]]
+    return logsumexp(log_prob, axis=2)
 
 
 def neighbor_log_ratios(

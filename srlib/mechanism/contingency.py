@@ -31,6 +31,45 @@ def euclidean(tables: Tables, data: Tables) -> NDArray[np.float64]:
     return np.sqrt(((tables - data) ** 2).sum(axis=-1))
 
 
+def expected_records_moved(data: Tables, rate: float) -> float:
+    """Expected records in another cell than in the data, when they are the score of a release.
+
+    A table is released with probability proportional to exp(-rate * `records_moved`). The weights
+    are products over the cells, so that sums over all tables of n records are convolutions.
+
+    Parameters
+    ----------
+    data : (K,) int
+        Counts of n records.
+    rate : float
+        0 or more; epsilon / 2 makes it an exponential mechanism, since the sensitivity is 1.
+    """
+    checks.at_least(0, rate=rate)
+    size = int(np.sum(data)) + 1
+    total, moment = np.zeros((2, size))
+    total[0] = 1.0
+    for count in np.asarray(data):
+        away = np.abs(np.arange(size) - count) / 2
+        weight = np.exp(-rate * away)
+        # What lies below the rounding of the sums is left out, which keeps long sums cheap.
+        kept = np.flatnonzero(weight > 1e-20)
+        first, away, weight = kept[0], away[kept], weight[kept]
+        moment = _convolved(moment, weight, first) + _convolved(total, weight * away, first)
+        total = _convolved(total, weight, first)
+        scale = total.max()
+        total, moment = total / scale, moment / scale
+    return float(moment[-1] / total[-1])
+
+
+def _convolved(
+    values: NDArray[np.float64], kernel: NDArray[np.float64], first: int
+) -> NDArray[np.float64]:
+    """Convolve with a kernel whose entries begin at `first`, to the length of the values."""
+    result = np.zeros_like(values)
+    result[first:] = np.convolve(values, kernel)[: len(values) - first]
+    return result
+
+
 def margin_error(tables: Tables, data: Tables, shape: Sequence[int]) -> NDArray[np.float64]:
     """Mean over the variables of the records moved in the variable's margin, (n_tables,).
 
@@ -84,6 +123,15 @@ def losses(tables: Tables, data: Tables) -> dict[str, NDArray[np.float64]]:
 # ------------------------------------------------------------------- predictive scores from draws
 
 
+def _finite(log_cell_prob: ArrayLike) -> NDArray[np.float64]:
+    cells = np.asarray(log_cell_prob, dtype=float)
+    if not np.isfinite(cells).all():
+        raise ValueError(
+            "log_cell_prob has values that are not finite; each cell needs some chance"
+        )
+    return cells
+
+
 def _log_coefficient(tables: Tables) -> NDArray[np.float64]:
     return gammaln(tables.sum(axis=-1) + 1) - gammaln(tables + 1.0).sum(axis=-1)
 
@@ -127,7 +175,12 @@ def log_predictive(
 
 @one_blas_thread
 def log_linear_draws(
-    shape: Sequence[int], n_draws: int, *, rng: np.random.Generator, sd: float = 1.0
+    shape: Sequence[int],
+    n_draws: int,
+    *,
+    rng: np.random.Generator,
+    sd: float = 1.0,
+    pairwise: bool = True,
 ) -> NDArray[np.float64]:
     """Cell probabilities from the prior of a log-linear model with main and pairwise effects.
 
@@ -141,6 +194,8 @@ def log_linear_draws(
         Source of chance.
     sd : float
         Standard deviation of the independent normal priors of all effects, positive.
+    pairwise : bool
+        Whether the model has pairwise effects; without them the variables are independent.
 
     Returns
     -------
@@ -157,7 +212,7 @@ def log_linear_draws(
         columns[i] & columns[j]
         for i in range(len(columns))
         for j in range(i + 1, len(columns))
-        if owners[i] != owners[j]
+        if pairwise and owners[i] != owners[j]
     ]
     design = np.array([*columns, *pairs], dtype=float)
     effects = rng.normal(0.0, sd, (n_draws, len(design)))
@@ -228,6 +283,110 @@ def score_by_prior(
     weights = (log_likelihood(log_cell_prob, data) for data in tables)
     log_prob, mcse = zip(*(log_predictive(log_cell_prob, tables, w) for w in weights), strict=True)
     return np.array(log_prob), np.array(mcse)
+
+
+def common_score(
+    log_cell_prob: ArrayLike, tables: Tables, *, power: float = 1.0
+) -> NDArray[np.float64]:
+    """Log predictive probabilities of all tables given each, from draws common to all data sets.
+
+    The scores of `score_by_prior` without their errors, by one matrix product.
+
+    Parameters
+    ----------
+    log_cell_prob : (n_draws, K) float
+        Log cell probabilities, finite, each with the same prior probability.
+    tables : (n_tables, K) int
+        Data sets, and releases.
+    power : float
+        The power to which the likelihood of the data is raised, 0 or more; 1 is the model's own.
+
+    Returns
+    -------
+    (n_tables, n_tables) float64
+        Rows are data sets.
+
+    Raises
+    ------
+    ValueError
+        If a probability is zero, the power is negative, or a likelihood is too small for a double.
+    """
+    cells = _finite(log_cell_prob)
+    checks.at_least(0, power=power)
+    log_prob = tables @ cells.T
+    weights = power * log_prob - logsumexp(power * log_prob, axis=1, keepdims=True)
+    largest = log_prob.max(axis=1, keepdims=True)
+    with np.errstate(divide="ignore", under="ignore"):
+        score = np.log(np.exp(weights) @ np.exp(log_prob - largest).T)
+    if not np.isfinite(score).all():
+        raise ValueError(
+            "log_cell_prob and tables give likelihoods below the smallest double; "
+            "`score_by_prior` computes in logs"
+        )
+    return score + largest[:, 0] + _log_coefficient(tables)
+
+
+def sensitivity_bound(log_cell_prob: ArrayLike) -> float:
+    """Bound the sensitivity of the log predictive score of draws common to all data sets.
+
+    Moving a record from cell i to cell j multiplies the weight of draw s by
+    ``c_s = theta_sj / theta_si``. The predictive probability of a table is a ratio of two sums over
+    the draws, and each is multiplied by a weighted mean of the c_s. The logarithm of their ratio is
+    thus at most the range of log c_s over the draws, whatever the data, the number of their
+    records, and the released table. The largest range over pairs of cells is the bound.
+
+    Parameters
+    ----------
+    log_cell_prob : (n_draws, K) float
+        Log cell probabilities in draws of a model that do not depend on the data.
+
+    Returns
+    -------
+    float
+        0 or more; infinite where a draw gives a cell no probability, because a record can then
+        exclude the draw.
+
+    Examples
+    --------
+    >>> draws = np.log([[0.5, 0.5], [0.8, 0.2]])
+    >>> round(sensitivity_bound(draws), 4)  # log 4: the odds are 1 in one draw and 4 in the other
+    1.3863
+    """
+    cells = np.asarray(log_cell_prob, dtype=float)
+    if not np.isfinite(cells).all():
+        return float("inf")
+    return max(float(np.ptp(cells - cells[:, [i]], axis=0).max()) for i in range(cells.shape[1]))
+
+
+def limit_log_ratios(log_cell_prob: ArrayLike, bound: float) -> NDArray[np.float64]:
+    """Truncate cell probabilities so that `sensitivity_bound` is at most the number given.
+
+    In each draw a cell gets at least exp(-bound / 2) times the probability of the most probable
+    one, and all are divided by their sum. The log of the ratio of two cells then lies within half
+    the bound of 0, whatever the model.
+
+    Parameters
+    ----------
+    log_cell_prob : (n_draws, K) float
+        Log cell probabilities; cells of probability zero are allowed.
+    bound : float
+        The bound that is wanted, positive.
+
+    Returns
+    -------
+    (n_draws, K) float64
+        Log cell probabilities; their exponentials sum to one over the cells.
+
+    Examples
+    --------
+    >>> limited = limit_log_ratios(np.log([[0.5, 0.5], [0.99, 0.01], [0.01, 0.99]]), bound=2.0)
+    >>> round(sensitivity_bound(limited), 4)
+    2.0
+    """
+    checks.positive(bound=bound)
+    cells = np.asarray(log_cell_prob, dtype=float)
+    raised = np.maximum(cells, cells.max(axis=1, keepdims=True) - bound / 2)
+    return raised - logsumexp(raised, axis=1, keepdims=True)
 
 
 # ------------------------------------------------------------------------ Metropolis over tables
@@ -322,11 +481,7 @@ def metropolis(
     acceptance : float
         Share of steps that moved records.
     """
-    cells = np.ascontiguousarray(log_cell_prob, dtype=float)
-    if not np.isfinite(cells).all():
-        raise ValueError(
-            "log_cell_prob has values that are not finite; each cell needs some chance"
-        )
+    cells = np.ascontiguousarray(_finite(log_cell_prob))
     checks.at_least(0, rate=rate)
     checks.finite(rate=rate)
     checks.at_least(1, n=n, n_draws=n_draws, thin=thin, n_chains=n_chains, most=most)
@@ -376,7 +531,7 @@ def walk_matrix(log_weights: NDArray[np.float64], tables: Tables) -> NDArray[np.
 def epsilon_by_step(
     log_weights: NDArray[np.float64], tables: Tables, doublings: int
 ) -> dict[int, dict[str, float]]:
-    """Exact epsilon of releasing the walk's table after so many steps.
+    """Exact epsilon of releasing the walk's table after 1, 2, 4, ... steps.
 
     Parameters
     ----------
