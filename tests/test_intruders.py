@@ -12,6 +12,7 @@ from scipy.special import betaln, expit, gammaln, logit
 from srlib import dpmpm
 from srlib import risk as disclosure
 from srlib.mechanism.bayes import posterior
+from srlib.papers import intruders as paper
 from srlib.risk import partial as part_known
 
 LEVELS = np.array([2, 3, 4])
@@ -307,6 +308,104 @@ def test_averages_over_groups(n_sets: int) -> None:
         assert np.log(found["after_uniform"][i]) == pytest.approx(flat.mean())
     gain, stated = (np.array([each[c] for each in z]) for c in ("gain", "gain_mcse"))
     assert np.abs(np.sqrt((stated**2).mean(axis=0)) / gain.std(axis=0) - 1).max() < 0.25
+
+
+# ------------------------------------------------------------------------- participants, outsiders
+
+
+def divided(**changed: object) -> disclosure.Participation:
+    arguments: dict = {
+        "codes": (np.arange(13) % 3 == 0).astype(np.uint8)[:, None], "n_levels": [2],
+        "unknown": [0], "shares": [1, 0, 0.5], "n_pairs": 3, "rng": np.random.default_rng(3),
+        "chains": dpmpm.Chains(n_classes=1, burn_in=5, n_draws=400, n_chains=2),
+    }  # fmt: skip
+    return disclosure.participation(**(arguments | changed))
+
+
+def test_everybody_is_a_participant_once_and_an_outsider_once() -> None:
+    found = divided()
+    table = found.table.set_index(["share_known", "pair", "swapped", "group"])
+    assert len(table) == 3 * 3 * 2 * 2
+    assert found.of_person.shape == (3, 12)  # of thirteen people the last is left out
+    beyond = found.beyond()
+    np.testing.assert_allclose(beyond["difference"], found.of_person.mean(axis=1))
+    each = table["gain"].unstack("group")
+    each = each["participants"] - each["outsiders"]
+    assert beyond["single"][0] == pytest.approx(each.loc[0].std())
+    of_pair = each.loc[0].groupby("pair").mean()
+    assert beyond["se"][0] == pytest.approx(of_pair.std() / 3**0.5)
+    assert beyond["se_people"][0] == pytest.approx(found.of_person[0].std(ddof=1) / 12**0.5)
+    # The same people hold both roles: before the release they differ by the records known alone.
+    np.testing.assert_allclose(table["before"].loc[0], np.log(0.5))
+
+
+def test_beliefs_before_a_release_have_their_closed_form() -> None:
+    """One class and one variable: the others' share of ones, with one of each kind added."""
+    codes = (np.arange(12) % 3 == 0).astype(np.int64)
+    found = divided(codes=codes[:, None]).table.set_index(["share_known", "pair", "swapped"])
+    for pair, rng in enumerate(np.random.default_rng(3).spawn(3)):
+        order = rng.permutation(12)
+        for swapped, inside in enumerate((order[:6], order[6:])):
+            rows = found.loc[(1.0, pair, bool(swapped))].set_index("group")
+            ones = codes[inside].sum()
+            for group, left_out in (("participants", 1), ("outsiders", 0)):
+                sought = inside if left_out else np.setdiff1d(order, inside)
+                x = codes[sought]
+                same = np.where(x == 1, ones - left_out * x, 6 - ones - left_out * (1 - x))
+                exact = np.log((1 + same) / (8 - left_out)).mean()
+                assert rows.loc[group, "before"] == pytest.approx(exact, abs=0.03)
+
+
+def test_an_intruder_who_knows_most_is_ahead_of_nobody() -> None:
+    found = divided()
+    most = found.table[found.table["share_known"] == 1]
+    np.testing.assert_allclose(most["divergence"], 0, atol=1e-12)
+    assert (found.table["divergence"] >= -1e-12).all()
+    less = found.knowing_less("outsiders")
+    assert less["share_known"].tolist() == [0, 0.5]
+    every = found.averages().set_index(["group", "share_known"])["after"]["outsiders"]
+    np.testing.assert_allclose(less["own"], every[[0, 0.5]] - every[1.0])
+    assert (less["calibrated"] < 0).all()
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"shares": [0, 0.5]}, r"shares is \[0, 0.5\]; they must be in \[0, 1\], the largest 1"),
+        ({"shares": [-0.5, 1]}, "shares is"),
+        ({"n_pairs": 1}, "n_pairs is 1; it must be 2 or more"),
+        ({"codes": np.zeros((3, 1), np.uint8)}, "codes has 3 records; four or more"),
+        ({"unknown": [1]}, r"unknown is \[1\]"),
+    ],
+)
+def test_divisions_that_cannot_be(changed: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        divided(**changed)
+
+
+def test_more_knowledge_helps_on_average_by_enumeration() -> None:
+    """Every data set, record and release one by one; and what is proved of the averages."""
+    table = paper.knowing_more(4, 2).set_index("known")
+    for known in range(4):
+        own = uniform = lower = 0.0
+        for values in product((0, 1), repeat=6):
+            prob = np.exp(betaln(1 + sum(values), 7 - sum(values)))
+            x, released = values[3], sum(values[4:])
+
+            def told(k: int) -> tuple[float, float]:
+                ones = sum(values[:k])  # noqa: B023
+                before = (1 + ones) / (2 + k)
+                after = (1 + ones + released) / (4 + k)  # noqa: B023
+                flat = expit(logit(after) - logit(before))
+                return tuple(p if x else 1 - p for p in (after, flat))  # noqa: B023
+
+            own += prob * np.log(told(known)[0])
+            uniform += prob * np.log(told(known)[1])
+            lower += prob * (told(3)[0] < told(known)[0] - 1e-12)
+        found = table.loc[known, ["own", "uniform", "lower_own"]]
+        np.testing.assert_allclose(found, [own, uniform, lower])
+    assert (table["own"].diff()[1:] > 0).all()
+    assert (table["uniform"].diff()[1:] < 0).all()
 
 
 def partial(**changed: object) -> disclosure.PartialKnowledge:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import betaln, gammaln
 
 from srlib.display import Callout, callout
 from srlib.papers.claims import (
@@ -196,3 +197,54 @@ def participants_beyond(averages: pd.DataFrame) -> Callout:
             "for participants."
         )
     return callout("What the release adds", " ".join(said))
+
+
+# ------------------------------------------------------------------------- what more knowledge does
+
+
+def knowing_more(n: int, n_released: int) -> pd.DataFrame:
+    """Average over all cases what an intruder believes of the truth, by the records known.
+
+    One yes/no variable whose proportion has a uniform prior, one release from the model. All
+    data sets, sought records and releases are enumerated with their probabilities.
+
+    Parameters
+    ----------
+    n, n_released : int
+        Records of the data and of the release, at least 1.
+
+    Returns
+    -------
+    DataFrame
+        One row a number of other records known, 0 to n - 1: known; own and uniform, expected log
+        posterior probabilities of the truth under the model's own and under a uniform prior; and
+        lower_own and lower_uniform, the probability that the truth is less probable to the
+        intruder who knows all the others.
+    """
+
+    def ways(size: int, of: NDArray[np.int64]) -> NDArray[np.float64]:
+        return gammaln(size + 1) - gammaln(of + 1) - gammaln(size - of + 1)
+
+    def beliefs(
+        known: int, ones: NDArray[np.int64], released: NDArray[np.int64], truth: NDArray[np.int64]
+    ) -> list[NDArray[np.float64]]:
+        """Log probabilities of the truth under either prior."""
+        before = (1 + ones) / (2 + known)
+        after = (1 + ones + released) / (2 + known + n_released)
+        odds = after / (1 - after) * (1 - before) / before
+        return [np.log(np.where(truth, p, 1 - p)) for p in (after, odds / (1 + odds))]
+
+    rows = []
+    for known in range(n):
+        others = n - 1 - known
+        c, u, x, z = np.indices((known + 1, others + 1, 2, n_released + 1))
+        ones, total = c + u + x + z, n + n_released
+        log_prob = ways(known, c) + ways(others, u) + ways(n_released, z)
+        prob = np.exp(log_prob + betaln(1 + ones, 1 + total - ones))
+        row: dict[str, float] = {"known": known}
+        every = zip(beliefs(known, c, z, x), beliefs(n - 1, c + u, z, x), strict=True)
+        for name, (less, more) in zip(("own", "uniform"), every, strict=True):
+            row[name] = float((prob * less).sum())
+            row[f"lower_{name}"] = float(prob[more < less - 1e-12].sum())
+        rows.append(row)
+    return pd.DataFrame(rows)[["known", "own", "uniform", "lower_own", "lower_uniform"]]

@@ -20,6 +20,7 @@ from srlib.risk.estimators import (
 )
 from srlib.risk.odds import WholeSupport
 from srlib.risk.partial import subset_log_means
+from srlib.risk.participation import Participation, participation
 from srlib.risk.posterior import PosteriorRisk, posterior_risk
 from srlib.risk.sampled import SampledSupport, sampled_support
 from srlib.risk.sets import DrawSets
@@ -30,6 +31,7 @@ __all__ = [
     "Augmented",
     "DrawSets",
     "PartialKnowledge",
+    "Participation",
     "PosteriorRisk",
     "Risk",
     "SampledSupport",
@@ -49,6 +51,7 @@ __all__ = [
     "neighborhood",
     "neighborhood_log_ratios",
     "partial_knowledge",
+    "participation",
     "posterior_risk",
     "predictive_ratio",
     "release_log_prob",
