@@ -13,8 +13,9 @@ from click.testing import CliRunner, Result
 from enumeration import log_marginal_likelihood
 
 from srlib import assessment, dpmpm, mechanism
-from srlib.assessment import leakage, matching, verdict
+from srlib.assessment import leakage, matching, model, verdict
 from srlib.assessment import submission as submissions
+from srlib.assessment.findings import most_parameters
 from srlib.data.codes import distinct
 from srlib.data.schema import Schema
 from srlib.risk import DrawSets
@@ -94,7 +95,9 @@ def test_the_report_of_two_releases(folder: Path) -> None:
     assert list(judged["lines"]["copies"]) == ["level", "value", "low", "high", "baseline", "text"]
     assert document["broken_rules"] == []
     notebook = (run / "notebook.ipynb").read_text(encoding="utf-8")
-    assert "2 of 3 variables are known: town, job (keys). Wanted is sick (target)." in notebook
+    assert (
+        "2 of 3 variables are known, the keys: town, job. The target, sick, is wanted." in notebook
+    )
 
     tables = [pd.read_csv(folder / name) for name in ("original.csv", "made.csv", "again.csv")]
     columns = [["town", "job", "sick"].index(name) for name in tables[0]]
@@ -412,8 +415,73 @@ def test_risks_of_target_and_record_by_enumeration() -> None:
     assert (risks["log_gain_mcse"] < 0.05).all()
     assert (risks["support_size"] == 4).all()
     of_records = np.repeat(risks["log_gain"], repetitions)
-    assert logs.tolist() == pytest.approx(np.quantile(of_records, [0.5, 0.95]).tolist())
+    assert logs[:2].tolist() == pytest.approx(np.quantile(of_records, [0.5, 0.95]).tolist())
+    assert logs[2] == pytest.approx(np.exp(-of_records).mean())
     assert ((errors > 0) & (errors < 0.05)).all()
+
+
+def test_gains_under_independent_margins_by_enumeration() -> None:
+    """One class is independent margins: its marginal likelihood is known, and so are the gains."""
+    levels, target = [2, 3], 1
+    data = np.array([(0, 0), (0, 1), (1, 2), (1, 2)], np.uint8)
+    releases = [np.array([(0, 0), (1, 2), (0, 1)], np.uint8), np.array([(0, 2)], np.uint8)]
+    gains = model.log_gains_by_margins(data, releases, levels, target)
+
+    def log_marginal(codes: np.ndarray) -> float:
+        return log_marginal_likelihood(codes, levels, 1, dpmpm.Prior())
+
+    for i, x in enumerate(data):
+        values = [int(x[1]), *(t for t in range(3) if t != x[1])]
+        candidates = [np.vstack([np.delete(data, i, axis=0), [x[0], t]]) for t in values]
+        alone = np.array([log_marginal(codes) for codes in candidates])
+        told = sum(
+            np.array([log_marginal(np.vstack([codes, z])) for codes in candidates]) - alone
+            for z in releases
+        )
+        exact = mechanism.posterior(alone + told)[0] - mechanism.posterior(alone)[0]
+        assert gains[i] == pytest.approx(exact)
+
+
+def test_prior_over_posterior_averages_one_where_the_model_is_right() -> None:
+    """Over all data and releases of a model, by enumeration; a rougher release misleads."""
+    prior, likelihood = np.array([0.2, 0.3, 0.5]), np.array([[0.7, 0.3], [0.4, 0.6], [0.1, 0.9]])
+    joint = prior[:, None] * likelihood
+    inverse = prior[:, None] / (joint / joint.sum(axis=0))
+    assert (joint * inverse).sum() == pytest.approx(1)
+    assert (joint * inverse).sum(axis=0) / joint.sum(axis=0) == pytest.approx(np.ones(2))
+    told_nothing = prior[:, None] * np.full((3, 2), 0.5)
+    assert (told_nothing * inverse).sum() > 1
+
+
+@pytest.mark.parametrize(
+    ("inverse", "error", "word"),
+    [
+        (1.0, 0.01, "not refuted"),
+        (1.0257, 0.01, "not refuted"),
+        (1.0259, 0.01, "misleads"),
+        (0.9743, 0.01, "not refuted"),
+        (0.9741, 0.01, "falls short"),
+        (2.0, np.nan, "not refuted"),
+    ],
+)
+def test_what_is_said_of_the_intruders_model(inverse: float, error: float, word: str) -> None:
+    assert model.belief(inverse, error) == word
+
+
+def test_what_releases_share_is_computed_once() -> None:
+    submission = submitted([records(60, 6)], 60)
+    codes, levels = submission.original, submission.schema.n_levels.tolist()
+    settings = {"n_draws": 20, "n_chains": 2}
+    sets = DrawSets(
+        draws_of(codes, levels, **settings),
+        [draws_of(np.vstack([codes, submission.released[0]]), levels, **settings)],
+    )
+    known = model.of_original(codes, sets.data)
+    anew, again = model.believe(submission, sets), model.believe(submission, sets, known)
+    for name in ("risks", "copies_by_model", "chains", "gains"):
+        pd.testing.assert_frame_equal(getattr(anew, name), getattr(again, name))
+    assert anew.chains["draws_given"].tolist() == [*("the original", "the original and release 1")]
+    assert anew.gains["believes_in"].tolist() == ["a DPMPM", "independent margins"]
 
 
 def submitted(released: list[pd.DataFrame], n: int = 120) -> assessment.Submission:
@@ -488,6 +556,7 @@ def test_what_the_regression_contains_is_said() -> None:
     submission = submitted([records(120, 6)])
     findings = assessment.examine(submission)
     assert assessment.terms(findings, [3, 4, 2]).startswith("18 parameters: all levels and all")
+    assert [most_parameters(n) for n in (1_000, 20_000, 10**9)] == [99, 736, 1_000]
     levels_alone = replace(findings, interactions=False)
     assert "7 parameters, of levels alone" in assessment.terms(levels_alone, [3, 4, 2])
 

@@ -1,6 +1,6 @@
 """What is beyond other people's records: by hand, by brute force, and by random divisions."""
 
-from itertools import product
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -438,3 +438,48 @@ def test_a_handful_of_people_held_out_makes_no_copies(
         x, released, held_out = np.split(codes[rows], [300, 1_300])
         alarms += leakage.copies(x, released, levels, held_out).repeated_z >= verdict.SURE
     assert alarms <= 3
+
+
+# -------------------------------------------------------------------------------------- nearest
+
+
+def test_nearest_people_by_all_divisions() -> None:
+    rng, levels = np.random.default_rng(5), [2, 3, 4]
+    people, released = rng.integers(0, levels, (7, 3)), rng.integers(0, levels, (5, 3))
+    shares = []
+    for chosen in combinations(range(7), 3):
+        in_file = np.isin(np.arange(7), chosen)
+        found = leakage.nearest(people[in_file], released, people[~in_file], levels)
+        agree = (released[:, None] == people[None]).sum(axis=2)
+        closest = agree == agree.max(axis=1, keepdims=True)
+        share = ((closest & in_file).sum(axis=1) / closest.sum(axis=1)).mean()
+        assert found.share == pytest.approx(share)
+        assert (found.records, found.held_out) == (5, 4)
+        assert found.by_chance == pytest.approx(3 / 7)
+        shares.append(found.share)
+    assert np.mean(shares) == pytest.approx(3 / 7)
+    assert found.error == pytest.approx(np.std(shares))
+
+
+def test_copies_are_nearest_to_those_they_were_made_of() -> None:
+    rng, levels = np.random.default_rng(6), [4, 5, 6, 7, 8]
+    original, held_out, fresh = rng.integers(0, levels, (3, 300, 5))
+    half = np.where(rng.random((300, 1)) < 0.5, original, fresh)
+    assert leakage.nearest(original, half, held_out, levels).z > 8
+    changed = half.copy()
+    changed[:, 0] = fresh[:, 0]  # no test for equal records finds all of these
+    assert leakage.nearest(original, changed, held_out, levels).z > 5
+    assert abs(leakage.nearest(original, fresh, held_out, levels).z) < 3
+
+
+def test_nearest_people_of_many_are_those_of_evenly_spaced_records(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rng, levels = np.random.default_rng(7), [3, 4, 5]
+    original, held_out, released = rng.integers(0, levels, (3, 60, 3))
+    every = leakage.nearest(original, released, held_out, levels)
+    some = leakage.nearest(original, released[np.linspace(0, 59, 4).astype(int)], held_out, levels)
+    people = len(np.unique(np.concatenate([original, held_out]), axis=0))
+    monkeypatch.setattr(leakage, "PAIRS", 4 * people)
+    assert leakage.nearest(original, released, held_out, levels) == some
+    assert every.records == 60

@@ -1,6 +1,6 @@
 """Utility: by hand, against statsmodels, and the references by enumeration and simulation."""
 
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
@@ -52,6 +52,21 @@ def test_margins_by_sampling_alone_by_enumeration() -> None:
         expected += frame["mean"] / 6**3
     assert frame["baseline"].tolist() == pytest.approx(expected.tolist())
     assert (expected > 0).all()
+
+
+def test_distances_of_records_divided_at_random_by_enumeration() -> None:
+    """All ways to choose the original's four of seven records, of two cells and of three."""
+    for records in ([0, 0, 0, 0, 0, 1, 1], [0, 0, 0, 1, 1, 2, 2]):
+        distances = []
+        for chosen in combinations(range(7), 4):
+            at = np.isin(np.arange(7), chosen)
+            original, released = (np.array(records)[part][:, None] for part in (at, ~at))
+            frame = utility.margins(original, [released], [3], ["a"])
+            distances.append(frame["mean"][0])
+        assert frame["fresh"][0] == pytest.approx(np.mean(distances))
+        # With three cells the distances in them are not one another's; their spread is near.
+        near = 1e-9 if len(set(records)) == 2 else 0.2
+        assert frame["fresh_sd"][0] == pytest.approx(np.std(distances), rel=near)
 
 
 # --------------------------------------------------------------------------------- propensity
@@ -213,3 +228,41 @@ def test_what_a_table_does_not_determine_has_no_overlap() -> None:
     frame = utility.interval_overlap(original, [constant], LABELS, NAMES, [1, 2], 0)
     assert (frame["releases"] == 0).all()
     assert frame["mean"].isna().all()
+
+
+# ------------------------------------------------------------------------ against a fresh sample
+
+
+def looks(original: NDArray[np.int64], released: NDArray[np.int64]) -> pd.DataFrame:
+    margins = utility.margins(original, [released], LEVELS, NAMES)
+    pmse = utility.propensity(original, [released], LEVELS, interactions=True)
+    overlap = utility.interval_overlap(original, [released], LABELS, NAMES, [1, 2], 0)
+    losses = utility.losses(margins, overlap, pmse, len(original), len(released))
+    return utility.against_fresh(pmse, overlap).assign(worst=losses["loss"].max())
+
+
+@pytest.mark.parametrize(("n", "n_released"), [(800, 800), (500, 1_000)])
+def test_fresh_samples_lie_where_they_are_expected(n: int, n_released: int) -> None:
+    """So that the words of the verdict are held against what fresh samples have."""
+    rng, repetitions = np.random.default_rng(8), 80
+    frames = [looks(population(n, rng), population(n_released, rng)) for _ in range(repetitions)]
+    worse = np.array([frame["worse"] for frame in frames])
+    error = 5 / np.sqrt(repetitions)
+    assert (np.abs(worse[:, :2].mean(axis=0)) < error).all()
+    assert worse[:, :2].std(axis=0) == pytest.approx(np.ones(2), abs=error)
+    # The error of the overlap is a bound: coefficients are taken to move together.
+    assert abs(worse[:, 2].mean()) < error
+    assert worse[:, 2].std() < 1 + error
+    assert sum(frame["worst"][0] > 0 for frame in frames) <= 0.1 * repetitions
+
+
+def test_customary_numbers_beside_a_fresh_samples() -> None:
+    rng = np.random.default_rng(9)
+    original = population(800, rng)
+    apart = np.column_stack([rng.permutation(column) for column in original.T])
+    frame = looks(original, apart).set_index("measure")
+    assert frame.loc["pMSE ratio", "fresh"] == 2
+    assert (frame["worse"] > 3).all()
+    same = looks(original, original).set_index("measure")
+    assert same.loc["overlap", "value"] == 1
+    assert (same["worse"] < 0).all()

@@ -152,10 +152,10 @@ def test_several_draws_of_one_generator_show_their_spread() -> None:
 @pytest.mark.parametrize(
     ("loss", "level", "words"),
     [
-        (0.0, "as fresh", "no loss beyond a fresh sample's"),
-        (0.05, "good", "a small loss"),
-        (0.051, "limited", "look before you use it"),
-        (0.151, "poor", "associations or margins are lost"),
+        (0.0, "as fresh", "no loss beyond a fresh sample's error"),
+        (0.05, "good", "worse than a fresh sample, by little"),
+        (0.051, "limited", "worse than a fresh sample; look before you use it"),
+        (0.151, "poor", "far worse than a fresh sample; associations or margins are lost"),
     ],
 )
 def test_utility_is_that_of_the_worst_loss(loss: float, level: str, words: str) -> None:
@@ -166,6 +166,37 @@ def test_utility_is_that_of_the_worst_loss(loss: float, level: str, words: str) 
         assert words in line.text
     nothing = losses(pairs=np.nan)
     assert verdict.of_utility(nothing).text == "nothing can be compared."
+
+
+@pytest.mark.parametrize("loss", [0.001, 0.05, 0.1, 0.5])
+def test_what_is_beyond_a_fresh_samples_error_is_never_called_as_good(loss: float) -> None:
+    judgment = lines(loss=loss)
+    assert "worse than a fresh sample" in judgment.lines[3].text
+    assert "less useful than a fresh sample" in judgment.first or "little use" in judgment.first
+    for word in ("good", "close"):
+        assert word not in judgment.first + judgment.lines[3].text
+
+
+def test_customary_numbers_stand_beside_a_fresh_samples() -> None:
+    columns = ["measure", "value", "fresh", "error", "worse"]
+    rows = [("pMSE ratio", 4.33, 2.0, 0.49, 4.8), ("standardized pMSE", 13.7, 4.1, 2.0, 4.8)]
+    rows.append(("overlap", np.nan, np.nan, np.nan, np.nan))
+    text = verdict.of_utility(losses(pMSE=0.04), pd.DataFrame(rows, columns=columns)).text
+    assert "by little; pMSE ratio 4.33 (a fresh sample's 2.00 ± 0.49)." in text
+    assert "overlap" not in text  # where no coefficient is known
+
+
+@pytest.mark.parametrize(
+    ("belief", "words"),
+    [
+        ("not refuted", "(R-hat 1.01)."),
+        ("misleads", "the model is wrong for this release and misleads that intruder."),
+        ("falls short", "the release tells more than the model can explain."),
+    ],
+)
+def test_gains_of_a_wrong_model_are_named_so(belief: str, words: str) -> None:
+    line = verdict.of_model((0.97, 0.97, 0.97), 1.2, 1.01, True, "sick", belief)
+    assert line.text.endswith(words)
 
 
 def test_the_model_is_named_an_assumption_with_its_interval() -> None:
@@ -324,3 +355,32 @@ def test_rules_that_cannot_be_read(tmp_path: Path, text: str, message: str) -> N
 
 def test_a_rest_that_no_baseline_leaves() -> None:
     assert Line("copies", "none", 1.0, 1.0, 1.0, 1.0, "").rest == 0
+
+
+# ------------------------------------------------------------------------- words of the report
+
+
+def test_the_driver_is_named_with_its_errors() -> None:
+    columns = ["left_out", "fall", "fall_error", "ahead", "ahead_error"]
+    rows = [("age", 0.266, 0.03, 0.038, 0.041), ("school", 0.228, 0.03, np.nan, np.nan)]
+    falls = pd.DataFrame(rows, columns=columns)
+    assert verdict.of_driver(falls, "") == (
+        "No key stands out: without age DiSCO falls by 26.6 ± 3.0 points, 3.8 ± 4.1 points more "
+        "than without school, the next."
+    )
+    assert verdict.of_driver(falls[:1], "age").startswith("age stands out: without age DiSCO falls")
+    assert verdict.of_driver(falls[:1], "age").endswith("by 26.6 ± 3.0 points.")
+
+
+@pytest.mark.parametrize(
+    ("z", "words"),
+    [
+        (2.57, "made: no nearer to people in the file than to others (60.0\xa0% where 50.0\xa0% ±"),
+        (2.58, "made: nearer to people in the file, though not beyond doubt (60"),
+        (3.3, "made: nearer to people in the file than to others (60"),
+    ],
+)
+def test_nearness_is_said_by_its_error(z: float, words: str) -> None:
+    row = {"release": "made", "share": 0.6, "by_chance": 0.5, "error": 0.02, "z": z}
+    assert words in verdict.of_nearest(pd.DataFrame([row]))
+    assert "nobody was held out" in verdict.of_nearest(pd.DataFrame())

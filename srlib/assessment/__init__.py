@@ -7,7 +7,6 @@ from srlib.assessment.example import (
 )
 from srlib.assessment.findings import (
     MOST_PARAMETERS,
-    RECORDS_A_PARAMETER,
     Findings,
     examine,
     judge,
@@ -27,13 +26,14 @@ from srlib.assessment.tables import (
     every,
     exposed,
     in_public,
+    in_words,
+    nearest,
     terms,
 )
 
 __all__ = [
     "EXAMPLE",
     "MOST_PARAMETERS",
-    "RECORDS_A_PARAMETER",
     "Assessment",
     "Findings",
     "Model",
@@ -46,9 +46,11 @@ __all__ = [
     "example",
     "exposed",
     "in_public",
+    "in_words",
     "judge",
     "model_draws",
     "model_risks",
+    "nearest",
     "roles",
     "submit",
     "terms",

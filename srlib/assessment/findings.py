@@ -10,14 +10,23 @@ import numpy as np
 import pandas as pd
 
 from srlib.assessment import leakage, matching, utility, verdict
-from srlib.assessment.model import Model, believe
+from srlib.assessment.model import Model, OfOriginal, believe
 from srlib.assessment.submission import Submission
 from srlib.data.codes import Codes, Levels
 from srlib.risk.sets import DrawSets
 
-# The regression behind pMSE has products of variables while there are this many records for each
-# of its parameters, and no more than these; with fewer records its reference is too low.
-RECORDS_A_PARAMETER, MOST_PARAMETERS = 5, 1_000
+# Parameters of the regression behind pMSE, at most.
+MOST_PARAMETERS = 1_000
+
+
+def most_parameters(n_records: int) -> int:
+    """Parameters up to which the regression behind pMSE has products of variables.
+
+    The reference of pMSE holds for many records. By simulation, of k parameters and N records in
+    both tables, a fresh sample lies 0.4 k^1.5 / N of its standard deviations above it: 1.4 at 555
+    parameters and 4,000 records. The two thirds power of N keeps that below a half.
+    """
+    return int(min(n_records ** (2 / 3), MOST_PARAMETERS))
 
 
 @dataclass(frozen=True)
@@ -28,14 +37,16 @@ class Findings:
     ----------
     copies, identity, attributes : tuple
         Of each release, as the functions of `leakage` return.
-    measures, lacking, matches : DataFrame
-        As `matching.measures`, `matching.without_each_key` and `matching.match_risk` return; the
-        last is None unless the releases are partially synthetic.
-    margins, pmse, overlap, losses : DataFrame
-        As `utility.margins`, `utility.propensity`, `utility.interval_overlap` and
-        `utility.losses` return.
+    measures, lacking, falls, matches : DataFrame
+        As `matching.measures`, `matching.lacking_each_key` (two) and `matching.match_risk`
+        return; the last is None unless the releases are partially synthetic.
+    margins, pmse, overlap, losses, customary : DataFrame
+        As `utility.margins`, `utility.propensity`, `utility.interval_overlap`, `utility.losses`
+        and `utility.against_fresh` return.
     interactions : bool
         Whether the regression behind pMSE has products of variables.
+    nearest : tuple
+        Of each release, as `leakage.nearest` returns; empty where nobody was held out.
     model : Model, optional
         None where the intruder's model was left out.
     """
@@ -45,16 +56,21 @@ class Findings:
     attributes: tuple[leakage.Beyond, ...]
     measures: pd.DataFrame
     lacking: pd.DataFrame
+    falls: pd.DataFrame
     matches: pd.DataFrame | None
     margins: pd.DataFrame
     pmse: pd.DataFrame
     overlap: pd.DataFrame
     losses: pd.DataFrame
+    customary: pd.DataFrame
     interactions: bool
+    nearest: tuple[leakage.Nearest, ...] = ()
     model: Model | None = None
 
 
-def examine(submission: Submission, sets: DrawSets | None = None) -> Findings:
+def examine(
+    submission: Submission, sets: DrawSets | None = None, known: OfOriginal | None = None
+) -> Findings:
     """Compute everything that the report says of releases that are judged together.
 
     Parameters
@@ -64,23 +80,28 @@ def examine(submission: Submission, sets: DrawSets | None = None) -> Findings:
     sets : DrawSets, optional
         Draws of the DPMPM given the original records, and given these joined with each release,
         with their allocations. Where not given, the intruder's model is left out.
+    known : OfOriginal, optional
+        As `model.of_original` returns, where it was computed for other releases already.
     """
     schema, original, released = submission.schema, submission.original, submission.released
     levels, names = schema.n_levels.tolist(), schema.names
     keys, target = submission.keys, submission.target
     labels = [variable.labels for variable in schema.variables]
     smallest = min(len(z) for z in released)
-    most = min((len(original) + smallest) / RECORDS_A_PARAMETER, MOST_PARAMETERS)
+    most = most_parameters(len(original) + smallest)
     interactions = utility.n_parameters(levels, True) <= most
     margins = utility.margins(original, released, levels, names)
     pmse = utility.propensity(original, released, levels, interactions=interactions)
     overlap = utility.interval_overlap(original, released, labels, names, keys, target)
+    lacking, falls = matching.lacking_each_key(original, released, levels, keys, target, names)
+    held_out = submission.held_out
     return Findings(
         copies=tuple(_copies(submission, z, levels) for z in released),
         identity=tuple(leakage.identity(original, z, levels, keys) for z in released),
         attributes=tuple(leakage.attributes(original, z, levels, keys, target) for z in released),
         measures=matching.measures(original, released, levels, keys, target),
-        lacking=matching.without_each_key(original, released, levels, keys, target, names),
+        lacking=lacking,
+        falls=falls,
         matches=matching.match_risk(original, released, levels, keys)
         if submission.partially_synthetic
         else None,
@@ -88,8 +109,12 @@ def examine(submission: Submission, sets: DrawSets | None = None) -> Findings:
         pmse=pmse,
         overlap=overlap,
         losses=utility.losses(margins, overlap, pmse, len(original), smallest),
+        customary=utility.against_fresh(pmse, overlap),
         interactions=interactions,
-        model=None if sets is None else believe(submission, sets),
+        nearest=()
+        if held_out is None
+        else tuple(leakage.nearest(original, z, held_out, levels) for z in released),
+        model=None if sets is None else believe(submission, sets, known),
     )
 
 
@@ -108,11 +133,16 @@ def judge(name: str, submission: Submission, findings: Findings) -> verdict.Judg
         verdict.of_copies(findings.copies),
         verdict.of_identity(findings.identity),
         verdict.of_attributes(findings.attributes, target),
-        verdict.of_utility(findings.losses),
+        verdict.of_utility(findings.losses, findings.customary),
         verdict.NOT_COMPUTED
         if model is None
         else verdict.of_model(
-            model.median, model.high, model.chains["r_hat_95"].max(), model.converged, target
+            model.median,
+            model.high,
+            model.chains["r_hat_95"].max(),
+            model.converged,
+            target,
+            model.belief,
         ),
     )
     return verdict.judge(name, lines, findings.copies, target)

@@ -137,7 +137,7 @@ def without_each_key(
 ) -> pd.DataFrame:
     """Repeat the measures for an intruder who lacks one key, for each key in turn.
 
-    The key without which a measure falls most drives it.
+    `lacking_each_key` says whether one of them stands out.
 
     Parameters
     ----------
@@ -158,15 +158,116 @@ def without_each_key(
     ValueError
         As `measures`, or if there is not one name for each variable.
     """
+    return lacking_each_key(original, released, n_levels, keys, target, names)[0]
+
+
+def lacking_each_key(
+    original: Codes,
+    released: Sequence[Codes],
+    n_levels: Levels,
+    keys: Sequence[int],
+    target: int,
+    names: Sequence[str],
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Repeat the measures without each key, and compare by how much DiSCO falls.
+
+    Parameters
+    ----------
+    original, released, n_levels, keys, target, names
+        As `without_each_key`.
+
+    Returns
+    -------
+    measures : DataFrame
+        As `without_each_key`.
+    falls : DataFrame
+        One row a key, the largest fall first: left_out; fall, by how much DiSCO falls on average
+        over the releases, in [-1, 1]; fall_error; ahead, the fall less that of the next key, and
+        ahead_error. Both errors are of paired differences, person by person, in groups of people
+        who share keys, or over the releases where that is larger. NaN for the last key's lead.
+
+    Raises
+    ------
+    ValueError
+        As `without_each_key`.
+    """
     if len(names) != len(n_levels):
         raise ValueError(f"names has {len(names)} entries; n_levels has {len(n_levels)}")
     tables, levels = checked(original, released, n_levels, keys, target)
-    frames = [_measures(tables, levels)]
-    for i in range(len(keys)):
-        fewer = [np.delete(codes, i, axis=1) for codes in tables]
-        frames.append(_measures(fewer, levels[:i] + levels[i + 1 :]))
-    left_out = ["", *(names[key] for key in keys)]
-    return pd.concat(frames, keys=left_out, names=["left_out"]).droplevel(1).reset_index()
+    frames, disclosed, groups = [], [], []
+    for i in (None, *range(len(keys))):
+        kept = [k for k in range(len(levels)) if k != i]
+        fewer = [np.ascontiguousarray(codes[:, kept]) for codes in tables]
+        found = [_compare(fewer[0], z, [levels[k] for k in kept]) for z in fewer[1:]]
+        frames.append(_averaged(found))
+        disclosed.append([each.flags["DiSCO"].to_numpy() for each in found])
+        groups.append(row_numbers(fewer[0][:, :-1], [levels[k] for k in kept[:-1]]))
+    left_out = [names[key] for key in keys]
+    by_key = pd.concat(frames, keys=["", *left_out], names=["left_out"]).droplevel(1).reset_index()
+    return by_key, _falls(left_out, np.array(disclosed), groups)
+
+
+def _falls(
+    left_out: Sequence[str], disclosed: NDArray[np.bool_], groups: Sequence[NDArray[np.intp]]
+) -> pd.DataFrame:
+    """Compare the falls; disclosed is (1 + n_keys, m, n), with all keys and without each."""
+    falls = disclosed[0].astype(np.int8) - disclosed[1:].astype(np.int8)
+    order = np.argsort(-falls.mean(axis=(1, 2)), kind="stable")
+    rows = []
+    for place, i in enumerate(order):
+        fall = [falls[i].mean(), _paired_error(falls[i], [groups[1 + i]], groups[0])]
+        ahead = [np.nan, np.nan]
+        if place + 1 < len(order):
+            j = order[place + 1]
+            difference = falls[i] - falls[j]
+            ahead = [
+                difference.mean(),
+                _paired_error(difference, [groups[1 + i], groups[1 + j]], groups[0]),
+            ]
+        rows.append([left_out[i], *fall, *ahead])
+    return pd.DataFrame(rows, columns=["left_out", "fall", "fall_error", "ahead", "ahead_error"])
+
+
+def _paired_error(
+    difference: NDArray[np.int8],
+    ways: Sequence[NDArray[np.intp]],
+    together: NDArray[np.intp],
+) -> float:
+    """Standard error of the mean of a difference (m, n), clustered in one way or two.
+
+    Who shares the groups of both ways shares all keys, so that these pairs are counted twice.
+    """
+    m, n = difference.shape
+    centered = difference.mean(axis=0) - difference.mean()
+
+    def variance(group: NDArray[np.intp]) -> float:
+        return float((np.bincount(group, centered) ** 2).sum()) / n**2
+
+    least = variance(together)
+    of_people = max(sum(map(variance, ways)) - (len(ways) - 1) * least, least)
+    between = difference.mean(axis=1).var(ddof=1) / m if m > 1 else 0.0
+    return float(np.sqrt(max(of_people, between)))
+
+
+def driving_key(falls: pd.DataFrame, sure: float) -> str:
+    """Name the key that drives DiSCO, if there is one.
+
+    Parameters
+    ----------
+    falls : DataFrame
+        As `lacking_each_key` returns.
+    sure : float
+        Standard errors by which its fall is to lie above 0, and ahead of the next key's.
+
+    Returns
+    -------
+    str
+        Its name, or ``""`` where no key stands out.
+    """
+    first = falls.iloc[0]
+    above = first["fall"] > sure * first["fall_error"]
+    alone = len(falls) == 1 or first["ahead"] > sure * first["ahead_error"]
+    return str(first["left_out"]) if above and alone else ""
 
 
 def match_risk(
@@ -363,7 +464,11 @@ def share_alike(column: Codes) -> NDArray[np.float64]:
 
 def _measures(tables: Sequence[Codes], levels: Sequence[int]) -> pd.DataFrame:
     """As `measures`, for tables of the keys and, in the last column, the target."""
-    found = [_compare(tables[0], released, levels) for released in tables[1:]]
+    return _averaged([_compare(tables[0], released, levels) for released in tables[1:]])
+
+
+def _averaged(found: Sequence[Comparison]) -> pd.DataFrame:
+    """Average comparisons over the releases."""
     return over_releases(
         pd.DataFrame([each.measures for each in found]),
         pd.DataFrame([each.baselines for each in found]),

@@ -11,7 +11,8 @@ from scipy.special import logsumexp
 
 from srlib.assessment.matching import over_releases
 from srlib.assessment.submission import Submission
-from srlib.data.codes import Codes, distinct
+from srlib.assessment.verdict import SURE
+from srlib.data.codes import Codes, Levels, distinct
 from srlib.dpmpm.model import Draws
 from srlib.dpmpm.predict import cell_log_prob
 from srlib.mechanism.bayes import posterior
@@ -31,6 +32,13 @@ class Model:
     ----------
     risks, copies_by_model, chains : DataFrame
         As `model_risks`, `copies` and `convergence` return.
+    gains : DataFrame
+        A row for each model that an intruder may believe in, ``"a DPMPM"`` and ``"independent
+        margins"``: low, median, high and largest, the factors by which the release multiplies the
+        probability of the true target, at the 5th, 50th, 95th and 100th percentile of the records;
+        misled, the share of records with a factor below 1; and, for the DPMPM, inverse and
+        inverse_error, the mean of prior over posterior and its standard error, and belief, what
+        follows from these by `belief`.
     median : (value, low, high)
         Factor by which the release multiplies the probability of the true target for the median
         record, and its 95 % interval between chains.
@@ -41,6 +49,7 @@ class Model:
     risks: pd.DataFrame
     copies_by_model: pd.DataFrame
     chains: pd.DataFrame
+    gains: pd.DataFrame
     median: tuple[float, float, float]
     high: float
 
@@ -49,28 +58,147 @@ class Model:
         """Whether all sets of chains agree."""
         return bool((self.chains["apart"] <= APART).all())
 
+    @property
+    def belief(self) -> str:
+        """What the release says of the model, as `belief` returns."""
+        return str(self.gains.loc[0, "belief"])
 
-def believe(submission: Submission, sets: DrawSets) -> Model:
+
+def belief(inverse: float, error: float) -> str:
+    r"""Say whether the gains refute the model behind them.
+
+    Where the model is right, the truth is a draw from the posterior. Prior over posterior of the
+    truth then averages :math:`\sum_x p(x \mid Z) \, p(x) / p(x \mid Z) = 1`, whatever the
+    release. An average above 1 says that the model misleads the intruder, one below 1 that the
+    release tells more than it can explain.
+
+    Parameters
+    ----------
+    inverse, error : float
+        Mean over the records of prior over posterior of the truth, and its standard error.
+
+    Returns
+    -------
+    str
+        ``"misleads"`` or ``"falls short"`` where the mean is more than 2.58 errors above or below
+        1, else ``"not refuted"``.
+    """
+    if abs(inverse - 1) <= SURE * error or not np.isfinite(error):
+        return "not refuted"
+    return "misleads" if inverse > 1 else "falls short"
+
+
+@dataclass(frozen=True)
+class OfOriginal:
+    """What follows from the original's draws alone, whatever is released.
+
+    Attributes
+    ----------
+    chains : DataFrame
+        As `convergence` returns, one row.
+    log_ratios : (n_chains, n_combinations, support_size) float, optional
+        As `risk.collapsed_log_ratios` returns; None where there are too many to be kept.
+    log_inverse_prob : (n_chains, n_alone) float
+        Log of the sum over a chain's draws of 1 / p(x), for records alone with all their values.
+    """
+
+    chains: pd.DataFrame
+    log_ratios: NDArray[np.float64] | None
+    log_inverse_prob: NDArray[np.float64]
+
+
+def of_original(original: Codes, draws: Draws) -> OfOriginal:
+    """Compute what several releases of an original share.
+
+    Parameters
+    ----------
+    original : (n, p) int
+        Codes from 0.
+    draws : Draws
+        Given these records, with their allocations.
+    """
+    combinations, _, _ = distinct(original)
+    few = len(combinations) <= _BLOCK
+    return OfOriginal(
+        convergence({"the original": draws}, combinations),
+        collapsed_log_ratios(draws, combinations)[0] if few else None,
+        _log_inverse_prob(original, draws),
+    )
+
+
+def believe(submission: Submission, sets: DrawSets, known: OfOriginal | None = None) -> Model:
     """Update the intruder's beliefs by the releases, taken together.
 
     Parameters
     ----------
-    submission, sets
+    submission, sets, known
         As `findings.examine`.
     """
-    original, released = submission.original, submission.released
+    original, released, target = submission.original, submission.released, submission.target
+    known = known or of_original(original, sets.data)
     combinations, repetitions, _ = distinct(original)
-    named = {"the original": sets.data}
-    named |= {f"the original and release {i}": d for i, d in enumerate(sets.joined, start=1)}
-    risks, (logs, errors) = model_risks(sets, combinations, repetitions, submission.target)
-    (median, high), error = np.exp(logs), 1.96 * errors[0]
+    named = {f"the original and release {i}": d for i, d in enumerate(sets.joined, start=1)}
+    risks, (values, errors) = model_risks(
+        sets, combinations, repetitions, target, log_ratios=known.log_ratios
+    )
+    (median, high), error = np.exp(values[:2]), 1.96 * errors[0]
+    log_gains = np.repeat(risks["log_gain"].to_numpy(), repetitions)
+    inverse = repetitions * (np.exp(-risks["log_gain"]) - values[2])
+    spread = np.hypot(np.sqrt((inverse**2).sum()) / len(original), errors[2])
+    by_margins = log_gains_by_margins(original, released, submission.schema.n_levels, target)
+    gains = pd.DataFrame([_spread_of_gains(each) for each in (log_gains, by_margins)])
+    gains.insert(0, "believes_in", ["a DPMPM", "independent margins"])
+    gains["inverse"], gains["inverse_error"] = [values[2], np.nan], [spread, np.nan]
+    gains["belief"] = [belief(values[2], spread), ""]
     return Model(
         risks=risks,
-        copies_by_model=copies(original, released, sets.data),
-        chains=convergence(named, combinations),
+        copies_by_model=_copies(original, released, known.log_inverse_prob, sets.data.n_draws),
+        chains=pd.concat([known.chains, convergence(named, combinations)], ignore_index=True),
+        gains=gains,
         median=(float(median), float(median * np.exp(-error)), float(median * np.exp(error))),
         high=float(high),
     )
+
+
+def _spread_of_gains(log_gains: NDArray[np.float64]) -> dict[str, float]:
+    values = np.exp(np.quantile(log_gains, [0.05, 0.5, 0.95, 1])).tolist()
+    found = dict(zip(("low", "median", "high", "largest"), values, strict=True))
+    return found | {"misled": float((log_gains < 0).mean())}
+
+
+def log_gains_by_margins(
+    original: Codes, released: Sequence[Codes], n_levels: Levels, target: int
+) -> NDArray[np.float64]:
+    r"""Gains of an intruder who believes that the variables are independent, exactly.
+
+    With c and z counting the other original and the released records that have a level of the
+    target, and a uniform prior on its margin, the prior of a level is proportional to
+    :math:`c + 1`, and m releases multiply it by :math:`\prod_l (c + 1 + z_l) / (c + 1)`.
+
+    Parameters
+    ----------
+    original, released
+        As `copies`.
+    n_levels : (p,) int
+        Number of levels of each variable.
+    target : int
+        Column of the target.
+
+    Returns
+    -------
+    (n,) float
+        Logarithm of posterior over prior of each record's true target.
+    """
+    size = int(n_levels[target])
+    of_original = np.bincount(original[:, target], minlength=size)
+    of_released = [np.bincount(z[:, target], minlength=size) for z in released]
+    gains = np.zeros(size)
+    for level in np.flatnonzero(of_original):
+        prior = of_original + 1.0
+        prior[level] -= 1
+        weight = prior * np.prod([1 + z / prior for z in of_released], axis=0)
+        gains[level] = np.log(weight[level] / weight.sum()) - np.log(prior[level] / prior.sum())
+    return gains[original[:, target]]
 
 
 def model_risks(
@@ -78,6 +206,8 @@ def model_risks(
     combinations: Codes,
     repetitions: NDArray[np.integer],
     target: int,
+    *,
+    log_ratios: NDArray[np.float64] | None = None,
 ) -> tuple[pd.DataFrame, tuple[NDArray[np.float64], NDArray[np.float64]]]:
     """Risks under an intruder who knows all other records and takes the DPMPM for the generator.
 
@@ -98,6 +228,8 @@ def model_risks(
         Records that have each.
     target : int
         Column of the target.
+    log_ratios : (n_chains, n_combinations, support_size) float, optional
+        As `risk.collapsed_log_ratios` returns for the original's draws, if computed already.
 
     Returns
     -------
@@ -106,17 +238,23 @@ def model_risks(
         rank among support_size candidates; target_prior and target_probability (of the true
         target), log_gain, the logarithm of their ratio, and log_gain_mcse. Errors come from
         between chains.
-    quantiles : ((2,) float, (2,) float)
-        Median and 95th percentile of log_gain over the records, and their errors between chains.
+    quantiles : ((3,) float, (3,) float)
+        Median and 95th percentile of log_gain over the records and the mean of exp(-log_gain),
+        prior over posterior, and their errors between chains.
     """
     start = 1 + int((sets.n_levels[:target] - 1).sum())
     of_target = [0, *range(start, start + int(sets.n_levels[target]) - 1)]
     frames, targets = [], []
     for first in range(0, len(combinations), _BLOCK):
         some = combinations[first : first + _BLOCK]
-        log_ratios = [collapsed_log_ratios(draws, some)[0] for draws in sets]
-        risk = predictive_ratio(log_ratios)
-        targets.append([z[..., of_target] for z in log_ratios])
+        each = [
+            log_ratios[:, first : first + _BLOCK]
+            if draws is sets.data and log_ratios is not None
+            else collapsed_log_ratios(draws, some)[0]
+            for draws in sets
+        ]
+        risk = predictive_ratio(each)
+        targets.append([z[..., of_target] for z in each])
         before, gain, error = _gain(targets[-1])
         frames.append(
             pd.DataFrame(
@@ -137,7 +275,8 @@ def model_risks(
     order = np.repeat(np.arange(len(combinations)), repetitions)
 
     def quantiles(*log_means: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.quantile(_told(*log_means)[order], [0.5, 0.95])
+        told = _told(*log_means)[order]
+        return np.append(np.quantile(told, [0.5, 0.95]), np.exp(-told).mean())
 
     return pd.concat(frames, ignore_index=True), jackknife(quantiles, of_all)
 
@@ -183,19 +322,40 @@ def copies(original: Codes, released: Sequence[Codes], draws: Draws) -> pd.DataF
         baseline_mcse, from between chains; and baseline_sd, the standard deviation of the mean for
         releases from that model. NaN if no record is alone.
     """
+    return _copies(original, released, _log_inverse_prob(original, draws), draws.n_draws)
+
+
+def _alone(original: Codes) -> Codes:
     combinations, repetitions, _ = distinct(original)
-    alone = combinations[repetitions == 1]
+    return combinations[repetitions == 1]
+
+
+def _log_inverse_prob(original: Codes, draws: Draws) -> NDArray[np.float64]:
+    alone = _alone(original)
+    return np.concatenate(
+        [
+            logsumexp(-cell_log_prob(draws, alone[first : first + _BLOCK]), axis=1)
+            for first in range(0, max(len(alone), 1), _BLOCK)
+        ],
+        axis=1,
+    )
+
+
+def _copies(
+    original: Codes,
+    released: Sequence[Codes],
+    log_inverse_prob: NDArray[np.float64],
+    n_draws: int,
+) -> pd.DataFrame:
+    """As `copies`, from what `OfOriginal` has."""
+    alone = _alone(original)
     shares, sizes = [], np.array([len(z) for z in released])
     for z in released:
         _, counts, inverse = distinct(np.vstack([alone, distinct(z)[0]]))
         shares.append(np.mean(counts[inverse[: len(alone)]] > 1) if len(alone) else np.nan)
-    log_inverse_prob = [
-        logsumexp(-cell_log_prob(draws, alone[first : first + _BLOCK]), axis=1)
-        for first in range(0, len(alone), _BLOCK)
-    ]
 
     def met(log_inverse: NDArray[np.float64]) -> NDArray[np.float64]:
-        prob = np.exp(np.log(draws.n_draws) - log_inverse)
+        prob = np.exp(np.log(n_draws) - log_inverse)
         return -np.expm1(sizes[:, None] * np.log1p(-prob))
 
     def expected(log_inverse: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -203,9 +363,8 @@ def copies(original: Codes, released: Sequence[Codes], draws: Draws) -> pd.DataF
 
     baseline = mcse = spread = np.nan
     if len(alone):
-        chains = np.concatenate(log_inverse_prob, axis=1)
-        value, error = jackknife(expected, [chains])
-        of_each = met(logsumexp(chains, axis=0) - np.log(len(chains)))
+        value, error = jackknife(expected, [log_inverse_prob])
+        of_each = met(logsumexp(log_inverse_prob, axis=0) - np.log(len(log_inverse_prob)))
         baseline, mcse = float(value), float(error)
         spread = float(np.sqrt((of_each * (1 - of_each)).sum()) / of_each.size)
     values = pd.DataFrame({"copies": shares})

@@ -8,11 +8,67 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from srlib.assessment import matching, utility, verdict
-from srlib.assessment.findings import MOST_PARAMETERS, RECORDS_A_PARAMETER, Findings
+from srlib.assessment import leakage, matching, utility, verdict
+from srlib.assessment.findings import Findings
 from srlib.assessment.submission import Submission
-from srlib.data.codes import Levels, distinct
+from srlib.data.codes import Codes, Levels, distinct
 from srlib.display import MIN_RECORDS, NOT_SHOWN
+
+# Columns of the tables, as readers see them.
+_WORDS = {
+    "repeated": "repeat an original record",
+    "repeated_error": "error",
+    "others": "other people's would",
+    "others_error": "its error",
+    "repeated_z": "difference in errors",
+    "alone": "people alone",
+    "met": "of these in the release",
+    "handed_out": "estimated handed out",
+    "handed_out_error": "error",
+    "handed_out_z": "excess in errors",
+    "at_most": "upper limit",
+    "near_z": "near copies, in errors",
+    "same_table": "same records",
+    "same_row": "values equal, row by row",
+    "same_row_others": "at other distances",
+    "same_row_z": "difference in errors",
+    "margins": "margins would",
+    "z": "difference in errors",
+    "by_chance": "by chance",
+    "held_out": "people held out",
+    "records": "released records",
+    "left_out": "key left out",
+    "fall": "fall of DiSCO",
+    "fall_error": "error",
+    "ahead": "ahead of the next",
+    "ahead_error": "its error",
+    "sd": "spread",
+    "se": "standard error",
+    "fresh": "fresh sample's",
+    "worse": "worse, in errors",
+    "which": "where",
+    "way": "margins of",
+    "original_se": "standard error",
+    "synthetic": "released",
+    "believes_in": "the intruder believes in",
+    "low": "gain, 5 %",
+    "median": "median",
+    "high": "95 %",
+    "misled": "share misled",
+    "inverse": "prior over posterior",
+    "inverse_error": "error",
+    "belief": "the model is",
+    "baseline_sd": "spread by chance",
+    "baseline_mcse": "Monte Carlo error",
+    "draws_given": "draws given",
+    "r_hat_median": "R-hat, median",
+    "r_hat_95": "R-hat, 95 %",
+    "apart": "share above 1.01",
+    "copied": "in the release",
+    "neighbors": "near neighbors",
+    "probability": "posterior probability",
+    "log_mcse": "error of its logarithm",
+}
 
 _LINES = 5  # lines of the file that are named for a combination
 
@@ -72,6 +128,36 @@ def _lines(inverse: NDArray[np.int64], lines: NDArray[np.int64] | None) -> list[
         ", ".join(map(str, part[:_LINES])) + (", ..." if len(part) > _LINES else "")
         for part in parts
     ]
+
+
+def in_words(frame: pd.DataFrame, *columns: str) -> pd.DataFrame:
+    """Return some columns of a table of the report, or all, named in words."""
+    return frame[list(columns) if columns else list(frame)].rename(columns=_WORDS)
+
+
+def nearest(submission: Submission, held_out: Codes) -> pd.DataFrame:
+    """Compare each release with people held out that the verdict did without.
+
+    Parameters
+    ----------
+    submission : Submission
+        With one release or more.
+    held_out : (m, p) int
+        Codes from 0 of people of the same population who are not in the original.
+
+    Returns
+    -------
+    DataFrame
+        A row a release: release, then the attributes of `leakage.Nearest`.
+    """
+    levels = submission.schema.n_levels
+    return pd.DataFrame(
+        [
+            {"release": name} | asdict(leakage.nearest(one.original, z, held_out, levels))
+            for name, one in submission.judged().items()
+            for z in one.released
+        ]
+    )
 
 
 def every(findings: Mapping[str, Findings], name: str) -> pd.DataFrame:
@@ -140,6 +226,6 @@ def terms(findings: Findings, n_levels: Levels) -> str:
         return f"{with_pairs:,} parameters: all levels and all pairs of levels."
     return (
         f"{single:,} parameters, of levels alone: with pairs of levels they would be "
-        f"{with_pairs:,}, more than {MOST_PARAMETERS:,} or than one for {RECORDS_A_PARAMETER} "
-        "records. It sees no lost association; the distances of pairs do."
+        f"{with_pairs:,}, too many for the reference to hold. It cannot see a lost association; "
+        "the distances of pairs can."
     )

@@ -87,14 +87,30 @@ def _divided_at_random(
     counts: NDArray[np.int64], released: NDArray[np.int64]
 ) -> tuple[float, float]:
     """Mean and standard deviation of the distance, were all records divided at random."""
-    n, m, cells = counts.sum(), released.sum(), counts + released
-    cells, share = cells[cells > 0], np.array(n / (n + m))
-    deviation = _binomial_deviation(cells, np.broadcast_to(share, cells.shape))
-    variance = (cells * share * (1 - share) - deviation**2).sum()
+    n, m, cells = int(counts.sum()), int(released.sum()), counts + released
+    cells, total = cells[cells > 0], n + m
+    deviation = _hypergeometric_deviation(total, cells, n)
+    variances = n * m * cells * (total - cells) / (total**2 * (total - 1))
     # All sum to nothing: with two cells, both distances are one.
-    variance *= len(cells) / max(len(cells) - 1, 1)
+    variance = (variances - deviation**2).sum() * len(cells) / max(len(cells) - 1, 1)
     scale = (1 / n + 1 / m) / 2
-    return float(scale * deviation.sum()), float(scale * np.sqrt(variance))
+    return float(scale * deviation.sum()), float(scale * np.sqrt(max(variance, 0.0)))
+
+
+def _hypergeometric_deviation(total: int, cells: NDArray[np.int64], n: int) -> NDArray[np.float64]:
+    """E |X - n c / N| of the records of each cell among n of N, in closed form as de Moivre's."""
+    above = n * cells // total + 1
+    log_prob = _log_choose(cells, above) + _log_choose(total - cells, n - above)
+    log_prob -= _log_choose(np.array(total), np.array(n))
+    possible = (above <= cells) & (above <= n) & (n - above <= total - cells)
+    tail = above * (total - cells - n + above) / total
+    return np.where(possible, 2 * tail * np.exp(log_prob), 0.0)
+
+
+def _log_choose(n: NDArray[np.int64], k: NDArray[np.int64]) -> NDArray[np.float64]:
+    inside = (k >= 0) & (k <= n)
+    k = np.where(inside, k, 0)
+    return -special.betaln(n - k + 1, k + 1) - np.log(n + 1)
 
 
 def _binomial_deviation(n: int | NDArray[np.int64], p: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -138,11 +154,12 @@ def propensity(
     Returns
     -------
     DataFrame
-        Columns as `matching.measures`; rows pMSE, in [0, 1), with the expectation as baseline;
+        Columns as `matching.measures`, with fresh and fresh_sd, the mean and standard deviation for
+        a fresh sample of the population; rows pMSE, in [0, 1), with the expectation as baseline;
         ratio, pMSE / E, with the baseline 1; standardized, (pMSE - E) / SD, with the baseline 0.
         The latter two are NaN where the tables have one and the same constant record.
     """
-    rows, baselines = [], []
+    rows, baselines, fresh, deviations = [], [], [], []
     for table in released:
         combination, _, inverse = distinct(np.concatenate([original, table]))
         counts = np.bincount(inverse[: len(original)], minlength=len(combination))
@@ -163,7 +180,11 @@ def propensity(
             }
         )
         baselines.append({"pMSE": df * scale, "ratio": 1.0, "standardized": 0.0})
-    return over_releases(pd.DataFrame(rows), pd.DataFrame(baselines))
+        wider, spread = 1 / (1 - share), np.sqrt(2 / df) if known else np.nan
+        fresh.append([df * scale * wider, wider, (wider - 1) * np.sqrt(df / 2)])
+        deviations.append([np.sqrt(2 * df) * scale * wider, spread * wider, wider])
+    frame = over_releases(pd.DataFrame(rows), pd.DataFrame(baselines))
+    return frame.assign(fresh=np.mean(fresh, axis=0), fresh_sd=np.mean(deviations, axis=0))
 
 
 def losses(
@@ -187,8 +208,9 @@ def losses(
     DataFrame
         Four rows, each a share in [0, 1]: measure; which, the margin or the coefficient that is
         worst; value; fresh, what a fresh sample is expected to have; error, its standard deviation;
-        loss, value - fresh where that is more than 3 errors (of the largest of many, where it
-        is as improbable as that), and 0 otherwise.
+        loss, value - fresh where that is more than 3 errors, and 0 otherwise. Distances have longer
+        tails than normal ones: gamma distributions with their mean and standard deviation stand
+        for them, and the largest of many is to be as improbable as 3 errors are.
 
         - margins, pairs: the largest distance beyond a fresh sample's, of single variables and of
           pairs of them.
@@ -199,42 +221,77 @@ def losses(
 
         NaN where there is nothing to compare.
     """
-    wider = np.sqrt(1 + n_original / n_released)
     rows: list[tuple[Any, ...]] = []
     single = margins["variable_b"] == ""
     for measure, some in (("margins", margins[single]), ("pairs", margins[~single])):
         beyond = some["mean"] - some["fresh"]
-        # The largest of many is beyond its limit as rarely as one of the others.
-        limit = -special.ndtri_exp(special.log_ndtr(-TIE) - np.log(max(len(some), 1)))
-        certain = beyond.where(beyond > limit * some["fresh_sd"], 0.0)
+        sure = _log_tail(some) < special.log_ndtr(-TIE) - np.log(max(len(some), 1))
+        certain = beyond.where(sure, 0.0)
         at = certain.idxmax() if certain.max() > 0 else beyond.idxmax()
         row = some.loc[at]
         which = " × ".join(filter(None, (row["variable_a"], row["variable_b"])))
-        rows.append((measure, which, row["mean"], row["fresh"], row["fresh_sd"], limit))
+        rows.append((measure, which, row["mean"], row["fresh"], row["fresh_sd"], sure[at]))
     known = overlap[overlap["mean"].notna()]
     if known.empty:
-        rows.append(("intervals", "", *[np.nan] * 3, TIE))
+        rows.append(("intervals", "", *[np.nan] * 3, True))
     else:
         apart = (known["synthetic"] - known["original"]).abs()
-        se = known["original_se"] * wider
+        se = np.hypot(known["original_se"], known["synthetic_se"])
         expected, deviation = np.sqrt(2 / np.pi) * se, np.sqrt(1 - 2 / np.pi) * se
         worst = known.loc[(apart - expected).idxmax(), "term"]
-        # Coefficients of one variable move together: no more than half of them count.
-        error = np.sqrt((deviation**2).mean() / max(len(known) / 2, 1))
-        rows.append(("intervals", worst, apart.mean(), expected.mean(), error, TIE))
+        error = np.sqrt((deviation**2).mean() / _independent(len(known)))
+        value, fresh = apart.mean(), expected.mean()
+        rows.append(("intervals", worst, value, fresh, error, value - fresh > TIE * error))
     of = pmse.set_index("measure")
     c = n_released / (n_original + n_released)
-    value, expected = of.loc["pMSE", ["mean", "baseline"]] / (c * (1 - c))
-    larger = 1 + n_released / n_original
-    ratio, standardized = of.loc["ratio", "mean"], of.loc["standardized", "mean"]
-    # The standard deviation of `propensity`: (pMSE - E) / standardized.
-    known_error = np.isfinite(standardized) and standardized != 0
-    error = (ratio - 1) * expected / standardized if known_error else np.nan
-    rows.append(("pMSE", "", value, expected * larger, error * larger, TIE))
-    frame = pd.DataFrame(rows, columns=["measure", "which", "value", "fresh", "error", "limit"])
-    beyond = frame["value"] - frame["fresh"]
-    tie = beyond <= frame.pop("limit") * frame["error"].fillna(0.0)
-    return frame.assign(loss=beyond.mask(tie, 0.0))
+    value, fresh, error = of.loc["pMSE", ["mean", "fresh", "fresh_sd"]] / (c * (1 - c))
+    sure = not value - fresh <= TIE * np.nan_to_num(error)
+    rows.append(("pMSE", "", value, fresh, error, sure))
+    frame = pd.DataFrame(rows, columns=["measure", "which", "value", "fresh", "error", "sure"])
+    return frame.assign(loss=(frame["value"] - frame["fresh"]).where(frame.pop("sure"), 0.0))
+
+
+def _log_tail(margins: pd.DataFrame) -> pd.Series:
+    """Logarithm of the probability that a fresh sample lies further away."""
+    mean, variance = margins["fresh"], margins["fresh_sd"] ** 2
+    varies = variance > 0
+    shape, rate = (mean**2 / variance)[varies], (mean / variance)[varies]
+    tail = pd.Series(np.where(margins["mean"] > mean + 1e-12, 0.0, 1.0), margins.index)
+    tail[varies] = special.gammaincc(shape, rate * margins["mean"][varies])
+    return np.log(tail.clip(lower=np.finfo(float).tiny))
+
+
+def against_fresh(pmse: pd.DataFrame, overlap: pd.DataFrame) -> pd.DataFrame:
+    """Set the customary numbers of utility beside those of a fresh sample of the population.
+
+    Parameters
+    ----------
+    pmse, overlap : DataFrame
+        As `propensity` and `interval_overlap` return.
+
+    Returns
+    -------
+    DataFrame
+        Rows ``"pMSE ratio"``, ``"standardized pMSE"`` and ``"overlap"``, the mean over the
+        coefficients: measure; value; fresh and error, mean and standard deviation of a fresh
+        sample's; worse, by how many of these errors the release is worse, NaN where there is none.
+    """
+    of = pmse.set_index("measure")
+    rows = [
+        (name, *of.loc[row, ["mean", "fresh", "fresh_sd"]], 1)
+        for name, row in (("pMSE ratio", "ratio"), ("standardized pMSE", "standardized"))
+    ]
+    known = overlap[overlap["mean"].notna()]
+    error = np.sqrt((known["fresh_sd"] ** 2).mean() / _independent(len(known)))
+    rows.append(("overlap", known["mean"].mean(), known["fresh"].mean(), error, -1))
+    frame = pd.DataFrame(rows, columns=["measure", "value", "fresh", "error", "worse"])
+    frame["worse"] *= (frame["value"] - frame["fresh"]) / frame["error"]
+    return frame
+
+
+def _independent(coefficients: int) -> float:
+    """Coefficients that count: those of one variable move together, so no more than half."""
+    return max(coefficients / 2, 1.0)
 
 
 def n_parameters(n_levels: Levels, interactions: bool = False) -> int:
@@ -283,10 +340,12 @@ def interval_overlap(
     -------
     DataFrame
         One row a coefficient but the intercept: term, ``"name: label"``; original, original_se;
-        synthetic, the mean estimate; and releases, mean, sd, se and baseline of the overlap as
-        `matching.measures`. Releases in which a coefficient cannot be estimated do not count; one
-        that the original cannot estimate is NaN. The baseline is the expected overlap of n*
-        records drawn from a correct model fitted to the original.
+        synthetic, the mean estimate, and synthetic_se, the root of the mean squared error; and
+        releases, mean, sd, se and baseline of the overlap as `matching.measures`. Releases in
+        which a coefficient cannot be estimated do not count; one that the original cannot estimate
+        is NaN. The baseline is the expected overlap of n* records drawn from a correct model
+        fitted to the original; fresh is that of n* records of a fresh sample, and fresh_sd an
+        upper bound of its standard deviation.
     """
     usual = [np.bincount(column).argmax() for column in original.T]
     chosen = [(k, code) for k in predictors for code in range(len(labels[k])) if code != usual[k]]
@@ -298,17 +357,32 @@ def interval_overlap(
     first, *others = fits
     quantile = special.ndtri((1 + level) / 2)
     overlaps = pd.DataFrame([_overlap(first, fit, quantile) for fit in others])
-    expected = [_expected_overlap(np.sqrt(len(original) / len(z)), quantile) for z in released]
     estimates = pd.DataFrame([fit.estimate[1:] for fit in others])
+    squares = pd.DataFrame([fit.standard_error[1:] ** 2 for fit in others])
     known = overlaps.notna()
-    baselines = pd.DataFrame(dict.fromkeys(overlaps, expected)).where(known)
-    frame = over_releases(overlaps, baselines).drop(columns="measure")
+
+    def over(values: list[float]) -> pd.DataFrame:
+        """One value a release, where the coefficient is known in it."""
+        return pd.DataFrame(dict.fromkeys(overlaps, values)).where(known)
+
+    ratios = [np.sqrt(len(original) / len(z)) for z in released]
+    baselines = over([_expected_overlap(ratio, ratio, quantile) for ratio in ratios])
+    apart = [np.hypot(1, ratio) for ratio in ratios]
+    fresh = [_expected_overlap(*pair, quantile) for pair in zip(ratios, apart, strict=True)]
+    # The overlap falls no faster with |d| than as common / width and common / other do.
+    spread = [
+        np.sqrt(1 - 2 / np.pi) * d * (1 + 1 / ratio) / (4 * quantile)
+        for ratio, d in zip(ratios, apart, strict=True)
+    ]
     heads = {
         "term": terms,
         "original": first.estimate[1:],
         "original_se": first.standard_error[1:],
         "synthetic": estimates.where(known).mean(),
+        "synthetic_se": np.sqrt(squares.where(known).mean()),
     }
+    frame = over_releases(overlaps, baselines).drop(columns="measure")
+    frame = frame.assign(fresh=over(fresh).mean(), fresh_sd=over(spread).mean())
     return pd.concat([pd.DataFrame(heads), frame], axis=1)
 
 
@@ -320,16 +394,16 @@ def _overlap(one: Regression, other: Regression, quantile: float) -> NDArray[np.
     return (common / width + common / other_width) / 2
 
 
-def _expected_overlap(ratio: float, quantile: float) -> float:
-    """Mean of the overlap where other widths are `ratio` and estimates N(0, ratio^2) apart.
+def _expected_overlap(ratio: float, apart: float, quantile: float) -> float:
+    """Mean of the overlap where other widths are `ratio` and estimates N(0, apart^2) apart.
 
     In units of the first standard error: E min(a, b - |d|) = b - E|d| - E (t - |d|)+ with a the
     shorter width, b the mean width and t = b - a.
     """
     width, other = 2 * quantile, 2 * quantile * ratio
     spare = abs(width - other) / 2
-    z = spare / ratio
+    z = spare / apart
     density = (1 - np.exp(-(z**2) / 2)) / np.sqrt(2 * np.pi)
-    beyond = spare * (2 * special.ndtr(z) - 1) - 2 * ratio * density
-    common = (width + other) / 2 - ratio * np.sqrt(2 / np.pi) - beyond
+    beyond = spare * (2 * special.ndtr(z) - 1) - 2 * apart * density
+    common = (width + other) / 2 - apart * np.sqrt(2 / np.pi) - beyond
     return float((common / width + common / other) / 2)

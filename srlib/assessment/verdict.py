@@ -28,7 +28,7 @@ MORE = 0.05
 # all people in the file, could hide among those that chance meets.
 UNSEEN, UNSEEN_OF_ALL = 0.10, 0.02
 FEWEST = 20  # records of a file, below which nothing is judged but an outright copy
-# Utility is good if no loss exceeds the first, and limited if none exceeds the second.
+# A loss beyond a fresh sample's is small up to the first, and limits use up to the second.
 GOOD, LIMITED = 0.05, 0.15
 
 # Levels of each line, the best first.
@@ -181,8 +181,8 @@ def _copied_in_words(found: Copies) -> str:
     if level:
         return f"no sign of copies, but up to {share} could be copies that pass for chance."
     return (
-        f"no sign of copies: {found.met:,} of {people} are in it, as chance has it; copies spread "
-        f"over all of them would be {percent(found.at_most)} at most."
+        f"no sign of copies: {found.met:,} of {people} are in it, no more than by chance; copies "
+        f"spread over all of them would be {percent(found.at_most)} at most."
     )
 
 
@@ -197,10 +197,10 @@ def of_identity(found: Sequence[Beyond]) -> Line:
     value, low, high, others, z, spread = _over(found)
     level = _level(value, found, z)
     text = (
-        f"of {_people(found[0].people, 'alone with their keys')} {percent(value)} "
-        f"({span(low, high)}) meet a released record with them{_thinned(found)}; with other "
-        f"people's records {others} would, with margins {percent(_mean(found, 'margins'))}: "
-        f"{_tells(level)}{spread}."
+        f"of {_people(found[0].people, 'alone with their keys')}, {percent(value)} "
+        f"({span(low, high)}) meet a released record with the same keys{_thinned(found)}; with "
+        f"other people's records {others} would, with margins "
+        f"{percent(_mean(found, 'margins'))}: {_tells(level)}{spread}."
     )
     return Line("identity", level, value, low, high, _mean(found, "baseline"), text)
 
@@ -210,9 +210,9 @@ def of_attributes(found: Sequence[Beyond], target: str) -> Line:
     value, low, high, others, z, spread = _over(found)
     level = _level(value, found, z)
     text = (
-        f"{target} of {percent(value)} ({span(low, high)}) of the people is told rightly by all "
-        f"released records with their keys{_thinned(found)}; other people's records tell it of "
-        f"{others}, margins of {percent(_mean(found, 'margins'))}: {_tells(level)}{spread}."
+        f"for {percent(value)} ({span(low, high)}) of the people, all released records with their "
+        f"keys{_thinned(found)} agree on the true {target}; other people's records would for "
+        f"{others}, margins for {percent(_mean(found, 'margins'))}: {_tells(level)}{spread}."
     )
     return Line("attributes", level, value, low, high, _mean(found, "baseline"), text)
 
@@ -262,8 +262,16 @@ def _tells(level: str) -> str:
     return f"it tells {level} than they would"
 
 
-def of_utility(losses: pd.DataFrame) -> Line:
-    """The largest of the four losses that `utility.losses` returns."""
+def of_utility(losses: pd.DataFrame, customary: pd.DataFrame | None = None) -> Line:
+    """The largest of the four losses that `utility.losses` returns.
+
+    Parameters
+    ----------
+    losses : DataFrame
+        As `utility.losses` returns.
+    customary : DataFrame, optional
+        As `utility.against_fresh` returns, to be named beside the loss.
+    """
     known = losses[losses["loss"].notna()]
     if known.empty:
         return Line("utility", "poor", _NAN, _NAN, _NAN, _NAN, "nothing can be compared.")
@@ -283,18 +291,41 @@ def of_utility(losses: pd.DataFrame) -> Line:
         "pMSE": f"a regression tells the tables apart {number}",
     }[worst["measure"]]
     clause = {
-        "as fresh": "no loss beyond a fresh sample's",
-        "good": "a small loss",
-        "limited": "look before you use it",
-        "poor": "associations or margins are lost",
+        "as fresh": "no loss beyond a fresh sample's error",
+        "good": "worse than a fresh sample, by little",
+        "limited": "worse than a fresh sample; look before you use it",
+        "poor": "far worse than a fresh sample; associations or margins are lost",
     }[level]
     low, high = max(value - fresh - error, 0.0), value - fresh + error
-    return Line("utility", level, loss, low, high, 0.0, f"{what}: {clause}.")
+    text = f"{what}: {clause}{_customary(customary)}."
+    return Line("utility", level, loss, low, high, 0.0, text)
+
+
+def _customary(found: pd.DataFrame | None) -> str:
+    """The pMSE ratio and the overlap of intervals, with a fresh sample's and its error."""
+    if found is None:
+        return ""
+    of = found.set_index("measure")
+    names = {"pMSE ratio": "pMSE ratio", "overlap": "overlap of intervals"}
+    said = [
+        f"{name} {row['value']:.2f} (a fresh sample's {row['fresh']:.2f} ± {row['error']:.2f})"
+        for measure, name in names.items()
+        if np.isfinite(row := of.loc[measure]).all()
+    ]
+    return "".join(f"; {each}" for each in said)
 
 
 def _utility_level(loss: float) -> str:
     return "good" if loss <= GOOD else "limited" if loss <= LIMITED else "poor"
 
+
+# What is added where the model is refuted.
+_BELIEFS = {
+    "": "",
+    "not refuted": "",
+    "misleads": "; the model is wrong for this release and misleads that intruder",
+    "falls short": "; the release tells more than the model can explain",
+}
 
 _NAN = float("nan")
 NOT_COMPUTED = Line(
@@ -303,7 +334,12 @@ NOT_COMPUTED = Line(
 
 
 def of_model(
-    median: tuple[float, float, float], high: float, r_hat: float, converged: bool, target: str
+    median: tuple[float, float, float],
+    high: float,
+    r_hat: float,
+    converged: bool,
+    target: str,
+    belief: str = "",
 ) -> Line:
     """Gain of an intruder who knows all other records and believes in the DPMPM.
 
@@ -320,13 +356,16 @@ def of_model(
         Whether R-hat is good.
     target : str
         Name of the target.
+    belief : str
+        What the release says of the intruder's model, as `model.belief` returns.
     """
     value, low, upper = median
     chains = "chains agree" if converged else "chains disagree, so that it is rough"
     text = (
         f"an intruder who knows all other records and believes in a DPMPM finds the true {target} "
         f"{value:.2f} ({low:.2f} to {upper:.2f}) times as probable as before, {high:.2f} times at "
-        f"the 95th percentile; 1 tells nothing: {chains} (R-hat {r_hat:.2f})."
+        f"the 95th percentile; 1 tells nothing: {chains} (R-hat {r_hat:.2f})"
+        f"{_BELIEFS[belief]}."
     )
     return Line("model", "converged" if converged else "rough", value, low, upper, 1.0, text)
 
@@ -362,8 +401,8 @@ def judge(release: str, lines: Sequence[Line], copies: Sequence[Copies], target:
 
 _USE = {
     "as fresh": "; it is as useful as a fresh sample",
-    "good": "; its utility is good",
-    "limited": "; its utility is limited",
+    "good": "; it is a little less useful than a fresh sample",
+    "limited": "; it is clearly less useful than a fresh sample",
     "poor": ", but it is of little use",
 }
 
@@ -479,31 +518,86 @@ def stated() -> str:
     """The rules behind the first sentence, with their thresholds, as Markdown."""
     rules = {
         "Do not release": (
-            f"the table is the original itself; or copies are found, which is to say that more "
-            f"records repeat original ones, or nearly do, or more of the people alone were handed "
-            f"out, than other people's records explain, by {CERTAIN:g} standard errors, or that "
-            f"rows follow the original's, by {2 * CERTAIN:g}; or identity or attributes are *far* "
-            f"above their baseline, by {SURE:g} standard errors and by {percent(FAR)} of what the "
-            f"baseline leaves to disclose."
+            f"the table is the original itself; or copies are found: more records repeat original "
+            f"ones (or nearly do), or more of the people alone were handed out, than other "
+            f"people's records explain, by {CERTAIN:g} standard errors, or rows follow the "
+            f"original's, by {2 * CERTAIN:g}; or identity or attributes are *far* above their "
+            f"baseline, by {SURE:g} standard errors and by {percent(FAR)} of what the baseline "
+            f"leaves to disclose."
         ),
         "Look before you release": (
-            f"signs of copies, by {SURE:g} standard errors, or identity or attributes above their "
-            f"baseline, by as much and by {percent(MORE)} of what it leaves to disclose."
+            f"there are signs of copies, by {SURE:g} standard errors; or identity or attributes "
+            f"are above their baseline, by {SURE:g} standard errors and by {percent(MORE)} of what "
+            f"it leaves to disclose."
         ),
         "Undecided": (
-            f"no sign of copies, but more than {percent(UNSEEN)} of the people alone with all "
-            f"their values, and {percent(UNSEEN_OF_ALL)} of all people, could be copies that pass "
-            f"for chance; or the original repeats people, or was rid of equal records, so that it "
-            f"does not tell what other people's records repeat; or a file has fewer than {FEWEST} "
-            f"records."
+            f"there is no sign of copies, but more than {percent(UNSEEN)} of the people alone with "
+            f"all their values, and {percent(UNSEEN_OF_ALL)} of all people, could be copies that "
+            f"pass for chance; or the original repeats people, or equal records were removed from "
+            f"it, so that it cannot tell how often other people's records would repeat it; or a "
+            f"file has fewer than {FEWEST} records."
         ),
         "Nothing found": (
-            f"all else. Utility is that of a fresh sample where no loss is beyond its error, good "
-            f"up to a loss of {percent(GOOD)}, limited up to {percent(LIMITED)}, and little "
-            f"beyond."
+            f"none of these. A release is as useful as a fresh sample where no loss is beyond its "
+            f"error, a little less useful up to a loss of {percent(GOOD)} (level *good*), clearly "
+            f"less up to {percent(LIMITED)} (level *limited*), and of little use beyond (level "
+            f"*poor*)."
         ),
     }
     return "\n".join(f"- *{advice}*: {rule}" for advice, rule in rules.items())
+
+
+def of_driver(falls: pd.DataFrame, key: str) -> str:
+    """Say which key drives DiSCO, with the numbers that decide.
+
+    Parameters
+    ----------
+    falls : DataFrame
+        As `matching.lacking_each_key` returns.
+    key : str
+        As `matching.driving_key` returns.
+    """
+    first = falls.iloc[0]
+    fall = f"{100 * first['fall']:.1f} ± {100 * first['fall_error']:.1f} points"
+    ahead = ""
+    if len(falls) > 1:
+        lead = f"{100 * first['ahead']:.1f} ± {100 * first['ahead_error']:.1f} points"
+        ahead = f", {lead} more than without {falls['left_out'].iloc[1]}, the next"
+    says = f"{key} stands out" if key else "No key stands out"
+    return f"{says}: without {first['left_out']} DiSCO falls by {fall}{ahead}."
+
+
+def of_nearest(found: pd.DataFrame) -> str:
+    """Say of each release whether it lies nearer to the people in the file.
+
+    Parameters
+    ----------
+    found : DataFrame
+        A row a release: release and the attributes of `leakage.Nearest`.
+    """
+    if found.empty:
+        return (
+            "Not computed: nobody was held out (`--holdout`). An original cannot be divided "
+            "afterwards, since the release was made from all of it."
+        )
+
+    def words(z: float) -> str:
+        if z >= CERTAIN:
+            return "nearer to people in the file than to others"
+        return (
+            "nearer to people in the file, though not beyond doubt"
+            if z >= SURE
+            else ("no nearer to people in the file than to others")
+        )
+
+    return (
+        "; ".join(
+            f"{row.release}: {words(row.z)} ({percent(row.share)} where {percent(row.by_chance)} ± "
+            f"{_digits(row.error)} is chance)"
+            for row in found.itertuples()
+        )
+        + "."
+    )
 
 
 def slug(name: str) -> str:

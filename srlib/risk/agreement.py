@@ -48,12 +48,14 @@ def agreeing_draws(
     Draws
         Of the last round that ran, with their allocations.
     """
-    drawn = None
-    for chains in [rounds] if isinstance(rounds, Chains) else rounds:
+    drawn, each_round = None, [rounds] if isinstance(rounds, Chains) else list(rounds)
+    for chains in each_round:
         drawn = sample_posterior(
             codes, n_levels, chains, rng=rng, keep_allocations=True,
             label=f"{label}, {chains.n_iterations:,} iterations",
         )  # fmt: skip
+        if chains is each_round[-1]:  # nothing follows, whether they agree or not
+            break
         if convergence({label: drawn}, combinations)["apart"].iloc[0] <= APART:
             break
     if drawn is None:
