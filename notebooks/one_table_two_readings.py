@@ -18,21 +18,38 @@
 #
 # An agency publishes synthetic data instead of confidential records. One expert says: "the mechanism
 # has $\epsilon = 2$". Another says: "after this release an intruder's probability rose from 10 to
-# 45 percent". Both numbers can be right, and neither follows from the other. They are two ways of reading
-# one table, that of the probability of every possible release given every possible data set.
+# 45 percent". Both numbers can be right, and neither follows from the other. Both are read from the
+# same table, which holds the probability of every possible release given every possible data set.
 #
-# This is the first hour of a course. It needs a pencil, then five people, then the synthesizers of the
-# four papers that the other notebooks study, all at a size at which the whole table fits on a page.
+# **Part one** is the first hour of a course. It needs a pencil, then five people, and ends with one
+# picture that links four papers. **Part two**, another hour, fills the table with the synthesizers
+# of these papers, which the other notebooks study one by one. The exercises take about 40 minutes for
+# the first three, which belong to part one, and 90 minutes for the others.
 #
-# **After this hour you can**
+# **Afterwards you can**
 #
 # 1. write down the table of a small mechanism, and read its exact $\epsilon$ and an intruder's posterior
-#    probability out of it;
+#    probability from it;
 # 2. state the inequality that links the two, and say where it is attained;
-# 3. give an example of what each reading does not see;
-# 4. compare synthesizers at the same exact $\epsilon$ by conditional epsilon, empirical differential
-#    privacy, posterior risk and utility;
-# 5. find an error in a printed paper by filling in a table.
+# 3. name the random variable that both readings summarize, the privacy loss;
+# 4. give an example of what each reading does not see.
+# 5. (part two) compare synthesizers at the same exact $\epsilon$ by conditional epsilon, empirical
+#    differential privacy, posterior risk and utility;
+# 6. (part two) find an error in a printed paper by filling in a table.
+#
+# Eight claims are put to the test on the way. Each gets its verdict where it is decided, from the
+# numbers of this run, and a table collects them at the end.
+#
+# | claim | |
+# |---|---|
+# | **C1** | With one record in doubt, exact epsilon is the largest change of log odds. |
+# | **C2** | The numbers of the four papers are summaries of one random variable, the privacy loss. |
+# | **C3** | The odds of any belief change by a factor of $e^{\epsilon}$ at most. |
+# | **C4** | Equal exact epsilon means equal risk from an intruder. |
+# | **C5** | A mechanism that tells the intruder more tells the analyst more. |
+# | **C6** | Empirical differential privacy is at least as large as exact epsilon. |
+# | **C7** | Empirical differential privacy ranks mechanisms as the intruder's expected posterior does. |
+# | **C8** | Monte Carlo fills a column of the table within its own errors. |
 #
 # Before reading on: which of the two experts would you ask before a release, and which after it?
 
@@ -50,7 +67,7 @@ prior: float = 0.1  # [0.01, 0.99] the intruder's prior probability of the recor
 p0: float = 0.2  # [0, 1] true proportion of ones, which an analyst wants to know
 n_classes: int = 2  # [1, 2] latent classes of the DPMPM, F
 bins: int = 20  # [2, 100] bins for empirical differential privacy
-n_draws: int = 2500  # [250, inf) draws kept from each of four chains
+n_draws: int = 2000  # [250, inf) draws kept from each of four chains
 seed: int = 2026  # [0, inf) one seed for all streams of chance
 output_dir: str = ""  # folder for tables and figures; empty: write none
 
@@ -62,42 +79,52 @@ from srlib import charts, diagnostics, dpmpm, mechanism
 from srlib import risk as disclosure
 from srlib.display import show
 from srlib.mechanism import acceptance, edp
-from srlib.papers import charest_han, one_table
+from srlib.papers import charest_han, claims, one_table
 from srlib.papers.charest import binary_scores
 from srlib.papers.ledger import printed
-from srlib.papers.proportion import Study
 from srlib.rng import stream
 from srlib.runner.outputs import Outputs
 
 outputs = Outputs(output_dir)
 if x > n:
     raise ValueError(f"x is {x}; it must be 0 to n = {n}")
+verdicts = claims.Claims(
+    {
+        "C1": "The inequality that links the two readings",
+        "C2": "One picture for four papers",
+        "C3": "Epsilon does not see beliefs that span several records",
+        "C4": "Where they differ",
+        "C5": "What the analyst gets",
+        "C6": "Empirical differential privacy",
+        "C7": "Empirical differential privacy",
+        "C8": "One column by Monte Carlo",
+    }
+)
 
 # %% [markdown]
+# # Part one: two readings of one table (one hour)
+#
 # ## By hand: one person and a coin
 #
 # One person has a secret, no or yes. The release is one word. The person throws a coin. Heads: the true
 # answer is released. Tails: the coin is thrown again, and decides between no and yes. So the truth is
-# released with probability $1/2 + 1/4 = 3/4$. This is *randomized response*, and here is its whole table,
-# one row a data set, one column a release:
+# released with probability $1/2 + 1/4 = 3/4$. This is *randomized response* (Warner 1965), and here is
+# its whole table. Each row is a data set, each column a release:
 
 # %%
 coin = mechanism.Mechanism.from_table(
     np.log([[3 / 4, 1 / 4], [1 / 4, 3 / 4]]), [[0, 1]], ["no", "yes"], ["no", "yes"]
 )
 shown = pd.DataFrame(np.exp([coin.row(0), coin.row(1)]), columns=["says no", "says yes"])
-show(shown.assign(data=coin.inputs), digits=2)
+display(show(shown.assign(data=coin.inputs), digits=2))
+print(mechanism.exact_epsilon(coin))
 
 # %% [markdown]
 # **First reading: down a pair of neighboring rows, over all columns.** Two data sets are neighbors if
 # they differ in one record, and with one record the two rows are neighbors. In each column one entry is
-# three times the other. The largest such ratio, over all neighbors and all columns, is $e^\epsilon$:
-# differential privacy bounds it, and the smallest bound is the *exact epsilon*, here $\log 3$.
-
-# %%
-print(mechanism.exact_epsilon(coin))
-
-# %% [markdown]
+# three times the other. The largest such ratio, over all neighbors and all columns, is $e^\epsilon$.
+# Differential privacy bounds it. The smallest bound is the *exact epsilon*, here $\log 3$.
+#
 # **Second reading: one column, by Bayes' rule.** The release says yes. An intruder believed in yes with
 # probability 1/10. Only the second column counts:
 #
@@ -115,67 +142,46 @@ priors["odds after / odds before"] = odds["posterior"] / odds["prior"]
 show(outputs.table("priors", priors), settings=["prior"])
 
 # %% [markdown]
-# One mechanism, one release, one $\epsilon$; and the answer to "what does the intruder believe now?" runs
-# from 0.003 to 0.96. What stays the same is the factor of the odds, and that is the ratio of two entries.
+# The mechanism, the release and $\epsilon$ are the same in each row, and the intruder's posterior runs
+# from 0.003 to 0.96. The factor of the odds does not change. It is the ratio of two entries of the table.
 #
-# ### Move it
-#
-# The same table for any $\epsilon$, entries as logarithms, so that a ratio is a difference.
-
-
-# %%
-def plugin_entries(budget: float, size: int) -> pd.DataFrame:
-    """The table of McClure and Reiter's synthesizer at an exact epsilon, entry by entry."""
-    return one_table.entries(mechanism.private_plugin(budget, size, size)).assign(epsilon=budget)
-
-
-two_by_two = pd.concat([plugin_entries(e, 1) for e in np.arange(1, 17) / 4])
-# %%
-start = {"epsilon": 1.0, "prior": prior, "x": 1}
-outputs.figure("two_by_two", charts.two_readings(two_by_two, **start))
-
-# %% [markdown]
-# **One record, both readings.** Black frames: neighbors and columns that attain the exact epsilon. Orange:
-# the two entries that the intruder compares. Bars: the posterior probability of the truth for each release,
-# with the prior (dotted) and the least and the most that epsilon allows (dashed); below, how probable each
-# release is. Drag the prior: the table does not change. Drag the release: epsilon does not change. Drag
-# epsilon: everything does. (Sliders work in JupyterLab and in the HTML report.)
-
-# %% [markdown]
 # ## Five people
 #
 # Now five people, $X$ of whom have a one. McClure and Reiter's synthesizer draws five artificial values,
-# each a one with probability $(X + \alpha)/(5 + 2\alpha)$, and releases their sum $X^*$. Six possible data
-# sets, six possible releases; $\alpha$ is chosen for $\epsilon = 2$. The table of $\log p(X^* \mid X)$:
+# each a one with probability $(X + \alpha)/(5 + 2\alpha)$, and releases their sum $X^*$. There are six
+# possible data sets and six possible releases; $\alpha$ is chosen for $\epsilon = 2$. The table of
+# $\log p(X^* \mid X)$:
 
 # %%
 five = mechanism.private_plugin(epsilon, n, n)
 names = [f"X* = {y}" for y in range(n + 1)]
 table = pd.DataFrame([five.row(k) for k in range(n + 1)], columns=names)
 table.insert(0, "X", range(n + 1))
-show(outputs.table("log_probabilities", table))
-
-# %%
+display(show(outputs.table("log_probabilities", table)))
 print(mechanism.exact_epsilon(five))
 
 # %% [markdown]
 # Check it with a pencil: in the last column, $-5.475 - (-7.475) = 2$. The intruder now knows four of the
 # five records, and wonders about the last. If the data are $X = 1$ and the record at risk has the one,
-# rows 1 and 0 are all that is left to decide between. (For $X = 0$ the record has a zero, and the rows are
-# 0 and 1.)
+# only rows 1 and 0 remain possible. (For $X = 0$ the record has a zero, and the rows are 0 and 1.)
 
 # %%
-larger = pd.concat([plugin_entries(e, n) for e in np.arange(1, 21) / 4])
+budgets = np.arange(1, 21) / 4
+larger = [one_table.entries(mechanism.private_plugin(e, n, n)).assign(epsilon=e) for e in budgets]
 start = {"epsilon": epsilon, "prior": prior, "x": x}
-outputs.figure("larger", charts.two_readings(larger, **start))
+outputs.figure("larger", charts.two_readings(pd.concat(larger), **start))
 
 # %% [markdown]
-# **Five records, both readings.** It starts at the release that is worst for these data: all five synthetic
-# values are ones. That is where epsilon is attained, where the intruder's bar touches the dashed rule, and
-# it happens four times in a thousand. Drag the data set to 2 or 3: from there no release reaches
-# the rule.
-
-# %% [markdown]
+# **Five records, both readings.** Black frames: neighbors and columns that attain the exact epsilon. Orange:
+# the two entries that the intruder compares. Bars: the posterior probability of the truth for each release,
+# with the prior (dotted) and the least and the most that epsilon allows (dashed). The lowest panel shows how
+# probable each release is. Drag the prior: the table does not change. Drag the release: epsilon does not
+# change. Drag epsilon: everything does. (Sliders work in JupyterLab and in the HTML report.)
+#
+# The chart starts at the worst release for these data: all five synthetic values are ones. There epsilon
+# is attained and the intruder's bar touches the dashed rule. It happens four times in a thousand. Drag the
+# data set to 2 or 3: from there no release reaches the rule.
+#
 # ## The inequality that links the two readings
 #
 # For an intruder who is left with two neighboring data sets, Bayes' rule in odds says
@@ -183,68 +189,108 @@ outputs.figure("larger", charts.two_readings(larger, **start))
 # $$\frac{\text{posterior odds}}{\text{prior odds}} = \frac{p(X^* \mid \text{truth})}
 #   {p(X^* \mid \text{other})} \le e^{\epsilon}.$$
 #
-# The left side is the second reading, the bound is the first. Over all neighbors in both directions, all
-# releases, and 99 priors:
-
+# The left side is the second reading, the bound is the first. Exact epsilon is *defined* as the largest log
+# ratio on the right, so that some intruder attains it. Over all neighbors in both directions, all releases,
+# and 99 priors:
 
 # %%
-def odds_factor(a: int, b: int, w: float) -> float:
-    """Largest posterior odds over prior odds of row a against row b, over all releases."""
-    risk = mechanism.risk(five, a, b, w)
-    return float((risk / (1 - risk)).max() * (1 - w) / w)
-
-
 both_ways = [*five.neighbors, *five.neighbors[:, ::-1]]
-factors = [odds_factor(a, b, w) for a, b in both_ways for w in np.linspace(0.01, 0.99, 99)]
-print(f"largest factor {max(factors):.6f}, exp(epsilon) {np.exp(epsilon):.6f}")
+hundredths = np.linspace(0.01, 0.99, 99)
+factors = [one_table.odds_factor(five, a, b, w) for a, b in both_ways for w in hundredths]
+verdicts.say("C1", one_table.attains(factors, epsilon))
 
 # %% [markdown]
-# It is never exceeded, and it is attained: exact epsilon *is* the largest change of log odds, over all
-# intruders who doubt one record, all data sets and all releases. The words after "over" are what one intruder
-# with one release does not care about.
+# "Largest" runs over all intruders who doubt one record, all data sets and all releases. An intruder who
+# holds one release cares about a single entry of that list.
+#
+# ## One picture for four papers
+#
+# Both readings compare two rows. The log of the ratio in a column is the **privacy loss** of that release,
+#
+# $$\ell(Z) = \log p(Z \mid D) - \log p(Z \mid D'), \qquad Z \sim p(\cdot \mid D),$$
+#
+# a random variable, since the release is drawn. The four papers report different summaries of it:
+#
+# | number | as a summary of the loss | paper |
+# |---|---|---|
+# | exact $\epsilon$ | the largest $\lvert\ell\rvert$ over all neighbors $D, D'$ | all |
+# | conditional epsilon | the largest $\lvert\ell\rvert$ from one data set $D$ | Charest and Han |
+# | factor of the odds $L$ | $e^{\ell}$ of the release that happened | McClure and Reiter |
+# | posterior $R$ of the truth, prior $w$ | $\operatorname{logit} R = \operatorname{logit} w + \ell$ | McClure and Reiter; Hu, Reiter and Wang |
+# | $\delta$ at $\epsilon$ | $E \max(0, 1 - e^{\epsilon - \ell})$ | Charest |
+# | information | the mean $E\,\ell$ | |
+# | EDP | the largest $\lvert\ell\rvert$ if the release is the bin of one posterior draw | Charest and Han |
+#
+# The relative risk $R/w$ lies between 1 and $L$, and tends to $L$ as the prior vanishes. Delta needs a line.
+# It is the largest excess $P(S) - e^{\epsilon} P'(S)$ over all sets $S$ of releases. A release adds
+# $p - e^{\epsilon} p'$ to it, which is positive exactly where $\ell > \epsilon$. So the best $S$ collects
+# those releases, and its excess is $\sum p \, (1 - e^{\epsilon - \ell})$ over them. This is less than their
+# probability $P(\ell > \epsilon)$: delta is not the probability that the bound $\epsilon$ is broken.
+#
+# For $X = 1$, each number as a summary of the loss and computed by other means: $\delta$ from all 64 sets of
+# releases, the others from posteriors of intruders or from the library's functions for each.
+
+# %%
+models = one_table.models(epsilon, n, n_classes)
+plug_in = models["Bernoulli plug-in"]
+linked = one_table.summaries(five, plug_in, x, prior, 1.0, bins)
+show(one_table.in_words(outputs.table("summaries", linked)), digits=6)
+
+# %%
+verdicts.say("C2", one_table.is_summary(linked))
+
+# %%
+loss = outputs.table("privacy_loss", one_table.losses(five, x))
+of_bins = one_table.bin_losses(plug_in, x, n, bins)
+outputs.figure("privacy_loss", charts.privacy_loss(loss, of_bins, epsilon=epsilon, prior=prior))
 
 # %% [markdown]
+# **One data set, one random variable, four papers.** The five people with $X = 1$ against both neighbors.
+# Top, for each neighbor: the probability of each release (numbered) at its privacy loss. Dashed: exact
+# $\pm\epsilon$, which only the improbable release 5 attains, against $X = 0$. Triangles: mean losses, the
+# information that a release gives on average. Below them: the posterior that each release leads to. It is always
+# the same S-shaped curve, and the prior (dotted) shifts it. Then $\delta$, which falls to zero where the losses
+# end. Bottom: the loss if the release is one of 20 bins of a posterior draw. The farthest tick is EDP.
+#
 # ## What each reading does not see
 #
 # ### Epsilon does not see beliefs that span several records
 #
 # The inequality is about neighbors. Suppose the five are a family with a hereditary disease: the intruder
 # is nearly sure that nobody has it, and otherwise all have it, with prior probability 0.01. The two data
-# sets held possible are rows 0 and 5, and they are no neighbors. At a small $\epsilon = 0.5$:
+# sets held possible are rows 0 and 5, which are not neighbors. At a small $\epsilon = 0.5$:
 
 # %%
 half = mechanism.private_plugin(0.5, n, n)
 family = np.log([1 - 0.01, 0.01])
 after = np.exp([mechanism.posterior(half.column(y)[[0, n]], family)[1] for y in range(n + 1)])
 display(show(pd.DataFrame([after], columns=names)))
-factor = after.max() / (1 - after.max()) * 0.99 / 0.01
-print(
-    f"odds × {factor:.2f}; exp(epsilon) is {np.exp(0.5):.2f}, exp({n} epsilon) {np.exp(n / 2):.2f}"
-)
+factor = one_table.odds_factor(half, n, 0, 0.01)
+verdicts.say("C3", one_table.bounds_odds(factor, 0.5, n))
 
 # %% [markdown]
-# **A small epsilon, and a posterior that moves a lot**: the unlikely belief gains more than a factor of eight,
-# five times what $e^{\epsilon}$ seems to allow. What holds is $e^{5\epsilon}$, one $\epsilon$ for each record
-# that changes.
+# **A small epsilon, and a belief that moves a lot.** The odds of the unlikely belief grow more than eightfold,
+# five times what $e^{\epsilon}$ seems to allow; its probability goes from 0.010 to 0.077. The bound that does
+# apply is $e^{5\epsilon}$, with one $\epsilon$ for each record that changes.
 #
 # ### Epsilon does not see how probable a column is
 #
-# The other way round. A mechanism releases "nothing", but in one case of a thousand the true value:
+# Now the reverse. A mechanism releases "nothing", but in one case of a thousand the true value:
 
 # %%
 shares = [[0.999, 0.001, 0.0], [0.999, 0.0, 0.001]]
 with np.errstate(divide="ignore"):
     leak = mechanism.Mechanism.from_table(np.log(shares), [[0, 1]], outputs=["nothing", 0, 1])
+expected = {w: np.exp(leak.row(1)) @ mechanism.risk(leak, 1, 0, w) for w in (0.01, 0.1, 0.5)}
 print(
     mechanism.exact_epsilon(leak), f"Delta at epsilon 0: {mechanism.delta(leak, 0.0):g}", sep="\n"
 )
-# %%
-expected = {w: np.exp(leak.row(1)) @ mechanism.risk(leak, 1, 0, w) for w in (0.01, 0.1, 0.5)}
 print("\n".join(f"prior {w:g}: expected posterior {r:.5f}" for w, r in expected.items()))
 
 # %% [markdown]
-# **An infinite epsilon, and an intruder who on average learns next to nothing.** ($\delta$, the part of the
-# probability that a bound may leave out, is the usual remedy: $\epsilon = 0$ holds but for $\delta = 0.001$.)
+# **An infinite epsilon, and an intruder who on average learns next to nothing.** The usual remedy is
+# $\delta$: the mechanism is $(0, 0.001)$-differentially private. Here the excess happens to equal the
+# probability of the bad releases, because they are impossible under the neighbor.
 #
 # ### The posterior does not see the columns that did not happen
 #
@@ -262,19 +308,21 @@ show(outputs.table("releases", releases), digits=4)
 # %% [markdown]
 # A town that draws $X^* = 1$ may report a posterior of 0.08, below the prior. That is true, and says
 # nothing about the town that draws $X^* = 5$. Nor does the posterior see other data sets. All six, with
-# what both readings say:
+# both readings:
 
 # %%
 of_x = pd.DataFrame([{"X": k} | one_table.both(five, k, prior) for k in range(n + 1)])
-show(outputs.table("by_data_set", of_x))
+show(one_table.in_words(outputs.table("by_data_set", of_x)))
 
 # %% [markdown]
-# `conditional_epsilon` is Charest and Han's: the largest difference between one row and its neighbors. It
-# reads down the rows, but from one data set only, and already sees less than epsilon. The expected posterior
-# hardly depends on the data here, and is nowhere near the largest.
+# Conditional epsilon is Charest and Han's: the largest difference between one row and its neighbors. It
+# is 1.42 for $X = 2$ and 3, where no release reaches epsilon. The expected posterior hardly depends on
+# the data here, and is far below the largest one.
+#
+# This is the end of part one. Exercises 1 to 3 belong to it.
 
 # %% [markdown]
-# ## Four papers, five ways to fill the table
+# # Part two: four papers, five ways to fill the table (one hour)
 #
 # Each of the four papers has a synthesizer, and each can be written down for $n$ binary records:
 #
@@ -286,60 +334,23 @@ show(outputs.table("by_data_set", of_x))
 # | beta-binomial | Charest and Han | draws from the posterior predictive distribution |
 # | DPMPM | Hu, Reiter and Wang (2014) | the same, from a mixture of $F = 2$ latent classes |
 #
-# The last one is usually far too large to write down. For one binary variable and five records the counts
-# split between two classes in few ways, so that its table is a sum over them, with class
-# and level probabilities integrated out. Every one has a parameter by which its exact epsilon can be set: a
-# prior parameter, a rate, or the concentration of the level probabilities.
-
-
-# %%
-def mixture(concentration: float, size: int) -> mechanism.Mechanism:
-    """The DPMPM on one binary variable, whole."""
-    law = dpmpm.Prior(concentration=concentration)
-    return dpmpm.enumerate_mechanism(size, size, (2,), n_classes, law)
-
-
-def concentration_for(budget: float, size: int) -> float:
-    """The DPMPM's concentration at which its exact epsilon is the budget."""
-    return mechanism.calibrate(lambda c: mixture(c, size), budget, 1e-6, 1e4)
-
-
-# %%
-def mechanisms(budget: float, size: int) -> dict[str, mechanism.Mechanism]:
-    """Five ways to fill the table, each with this exact epsilon."""
-    pairs, scores = mechanism.change_one(size), binary_scores(size, 1.0)
-    rate = {name: mechanism.exact_rate(score, budget, pairs) for name, score in scores.items()}
-    by_score = {name: mechanism.gibbs(scores[name], rate[name], pairs) for name in scores}
-    alpha = mechanism.dirichlet_multinomial_alpha(budget, size)
-    return {
-        "Bernoulli plug-in": mechanism.private_plugin(budget, size, size),
-        "exponential, log P": by_score["log P"],
-        "exponential, distance": by_score["-|d - r|"],
-        "beta-binomial": mechanism.beta_binomial(size, size, alpha),
-        "DPMPM": mixture(concentration_for(budget, size), size),
-    }
-
-
-# %% [markdown]
-# ### Where they agree
+# The last table is usually far too large to write down. For one binary variable and five records the counts
+# can be split between two classes in few ways. The table is a sum over these splits, with class and level
+# probabilities integrated out. Each mechanism has a parameter that sets its exact epsilon: a prior parameter,
+# a rate, or the concentration of the level probabilities.
 #
-# With a single record all five are one and the same table, randomized response: a symmetric 2 x 2 table has one
+# ## Where they agree
+#
+# With a single record all five are the same table, randomized response: a symmetric 2 x 2 table has one
 # number in it, and epsilon fixes it. Larger tables share less. The posterior predictive synthesizers are
-# still cousins: the exponential mechanism with $\log P$ at rate 1 *is* the beta-binomial, and so is a DPMPM
+# still related: the exponential mechanism with $\log P$ at rate 1 *is* the beta-binomial, and so is a DPMPM
 # with a single class. The largest difference between log probabilities:
 
-
 # %%
-def apart(one: mechanism.Mechanism, another: mechanism.Mechanism) -> float:
-    """Largest difference of two tables, entry by entry."""
-    rows, columns = np.arange(one.n_inputs), np.arange(one.n_outputs)
-    return float(abs(one.block(rows, columns) - another.block(rows, columns)).max())
-
-
-# %%
-first, *others = mechanisms(2.0, 1).values()
+first, *others = one_table.mechanisms(2.0, 1, n_classes).values()
 at_rate_1 = mechanism.gibbs(binary_scores(n, 1.0)["log P"], 1.0, mechanism.change_one(n))
 one_class = dpmpm.enumerate_mechanism(n, n, (2,), 1, dpmpm.Prior(concentration=0.7))
+apart = one_table.apart
 identities = {
     "one record, all five": max(apart(first, another) for another in others),
     "log P at rate 1, beta-binomial": apart(at_rate_1, mechanism.beta_binomial(n, n, 1.0)),
@@ -348,32 +359,26 @@ identities = {
 print("\n".join(f"{name}: {'none' if d < 1e-9 else f'{d:.3g}'}" for name, d in identities.items()))
 
 # %% [markdown]
-# ### Where they do not
+# ## Where they differ
 #
-# Five records, all at the same exact epsilon. The columns are those of the four papers: `loss_of_precision` is
-# McClure and Reiter's $U$ ($\log_{10}$ of the expected squared error about $p_0$, release over data),
-# `records_moved` the expected $\lvert X - X^* \rvert$.
-
-
-# %%
-def numbers(table: mechanism.Mechanism) -> dict[str, float]:
-    """One row: both readings, and what the release is worth to an analyst."""
-    moved = float(np.exp(table.row(x)) @ np.abs(np.arange(n + 1) - x))
-    loss = Study(table, p0).expected_utility(x)
-    return one_table.both(table, x, prior) | {"records_moved": moved, "loss_of_precision": loss}
-
+# Five records, all at the same exact epsilon. The columns are those of the four papers. Records moved is the
+# expected $\lvert X - X^* \rvert$. Loss of precision is McClure and Reiter's $U$: the $\log_{10}$ of the
+# expected squared error about $p_0$ given the release, over that given the data.
 
 # %%
-made = mechanisms(epsilon, n)
-columns = pd.DataFrame([{"mechanism": name} | numbers(m) for name, m in made.items()])
-show(outputs.table("columns", columns))
+made = one_table.mechanisms(epsilon, n, n_classes)
+columns = outputs.table("columns", one_table.columns(made, x, prior, p0))
+show(one_table.in_words(columns.drop(columns="expected_increase")))
+
+# %%
+verdicts.say("C4", one_table.equal_risk(columns, prior))
 
 # %% [markdown]
-# Epsilon calls all five the same, and so does conditional epsilon at $X = 1$. The largest posterior is the same
-# for four of them. The *expected* posterior sees a gap: 0.13 to 0.15 for those four, 0.35 for the
-# exponential mechanism with distance. That one spends its budget on releases that happen, and has the best
-# utility by far. The others set their budget aside for a column that comes up less than once in eighty
-# releases (the last figure of this section has its probability for each).
+# Exact epsilon is the same for all five, and so is conditional epsilon at $X = 1$. The largest posterior is
+# the same for four of them. The *expected* posterior shows a gap: 0.13 to 0.15 for those four, 0.35 for the
+# exponential mechanism with distance. That mechanism spends its budget on releases that happen, and has the
+# best utility by far. The others need theirs for a column that comes up less than once in eighty releases
+# (the last figure of this section has its probability for each).
 
 # %%
 conditional = pd.DataFrame({name: mechanism.conditional_epsilon(m) for name, m in made.items()})
@@ -381,192 +386,264 @@ titles = "Ones in the data, X", "Conditional epsilon"
 outputs.figure("conditional", charts.lines(conditional, *titles, reference=epsilon))
 
 # %% [markdown]
-# **Conditional epsilon of every data set at exact epsilon 2 (dotted).** All reach it at the ends. In the
-# middle the plug-in and the predictive synthesizers need much less; distance treats all data nearly alike.
+# **Conditional epsilon of every data set at exact epsilon 2 (dotted).** All mechanisms reach it at the ends.
+# In the middle the plug-in and the predictive synthesizers need much less. Distance treats all data nearly
+# alike.
 
 # %%
-grid = [(e, name, m) for e in np.arange(1, 8) / 2 for name, m in mechanisms(e, n).items()]
-over = pd.DataFrame([{"epsilon": e, "mechanism": name} | numbers(m) for e, name, m in grid])
-wide = outputs.table("over_budgets", over).pivot(index="epsilon", columns="mechanism")
-
-# %%
+budgets = np.arange(1, 8) / 2
+at = {e: one_table.mechanisms(e, n, n_classes) for e in budgets}
+over = [one_table.columns(at[e], x, prior, p0).assign(epsilon=e) for e in budgets]
+over = outputs.table("over_budgets", pd.concat(over))
+wide = over.pivot(index="epsilon", columns="mechanism")
 shown = wide["expected_posterior"][[*made]]
 shown = shown.assign(**{"bound from ε": mechanism.posterior_bound(shown.index, prior)})
 titles = "Exact epsilon", "Expected posterior of the truth"
 outputs.figure("expected_posterior", charts.lines(shown, *titles, reference=prior))
 
 # %% [markdown]
-# **What the intruder should expect to believe, by exact epsilon; dotted: the prior.** With large budgets distance
-# comes close to what epsilon allows, while the others stay far below. At small ones nobody learns much from
-# any of them. And the price:
+# **The intruder's expected posterior, by exact epsilon; dotted: the prior.** With large budgets distance
+# comes close to what epsilon allows, while the others stay far below. With small budgets the intruder learns
+# little from any of them.
+#
+# ## What the analyst gets
 
 # %%
 titles = "Exact epsilon", "Records moved, expected"
 outputs.figure("moved", charts.lines(wide["records_moved"][[*made]], *titles, zero=True))
 
-# %% [markdown]
-# **Distance of the release from the data, by exact epsilon.** The mechanism with distance tells both the
-# intruder and the analyst most. But there is no rule that who tells one more tells the other more: the
-# beta-binomial and the DPMPM give more away than the plug-in at every budget here, and from epsilon 2 on
-# lie further from the data. By $U$ they are the better ones throughout: utility is not one number either.
-# All tables behind these lines, to be read both ways:
+# %%
+titles = "Exact epsilon", "Loss of precision, U"
+outputs.figure("loss", charts.lines(wide["loss_of_precision"][[*made]], *titles, zero=True))
 
 # %%
-entries = [one_table.entries(m).assign(epsilon=e, mechanism=name) for e, name, m in grid]
+worth = {"loss_of_precision": "the loss of precision", "records_moved": "the records moved"}
+verdicts.say("C5", one_table.tells_both(over, worth))
+
+# %% [markdown]
+# **What a release costs, by exact epsilon.** Above: how far it lies from the data. Below: $U$. The mechanism
+# with distance tells both the intruder and the analyst most from epsilon 1 on. But a mechanism that tells the
+# intruder more need not tell the analyst more. The beta-binomial gives more away than the plug-in at every
+# budget here; it has the smaller $U$ throughout, and from epsilon 2 on it moves more records. Utility is not
+# one number either. All tables behind these lines, to be read both ways:
+
+# %%
+entries = [
+    one_table.entries(m).assign(epsilon=e, mechanism=name)
+    for e in budgets
+    for name, m in at[e].items()
+]
 outputs.figure("mechanisms", charts.two_readings(pd.concat(entries), **start))
 
 # %% [markdown]
 # **Any of the five mechanisms, both readings.** Choose a mechanism and keep epsilon where it is. The bars that
 # matter are those above a release that is probable, in the lowest panel.
 #
-# ### Empirical differential privacy
+# ## Empirical differential privacy
 #
-# EDP, the fourth number, looks at neither the release nor its table. It takes the model's posterior of the
-# parameter (here the share of ones), cuts it into bins of equal probability, and compares bins between
-# neighboring data: the conditional epsilon of releasing *the bin of one posterior draw*. Three of the
-# mechanisms have a beta posterior behind them, and EDP is exact. The DPMPM's needs draws, hence a standard
-# error. The mechanism with distance has no model, and no EDP.
+# EDP looks at neither the release nor its table. It takes the model's posterior of the parameter, here the
+# share of ones, cuts it into bins of equal probability, and compares these bins between neighboring data. It
+# is the conditional epsilon of releasing *the bin of one posterior draw*. Three of the mechanisms have a beta
+# posterior behind them. The DPMPM's posterior is its prior times $\theta^X (1 - \theta)^{n - X}$, and the prior
+# of the share $\theta = V \phi_1 + (1 - V) \phi_2$ is a double integral. So every EDP here is exact. The
+# mechanism with distance has no model, and no EDP.
+#
+# In this notebook neighbors differ by one *changed* record, for the table's sake. Charest and Han *delete*
+# one, so both are shown.
+
+# %%
+counts = (2, 5, 10, 20, 50, 100)
+levels = outputs.table("edp", one_table.edp_by_bins(models, x, n, counts))
+show(one_table.in_words(levels))
+
+# %%
+at_bins = {name: one_table.exact_edp(model, x, n, bins) for name, model in models.items()}
+verdicts.say("C6", one_table.bounds_epsilon(at_bins, epsilon))
+
+# %% [markdown]
+# At 20 bins EDP is below epsilon for one mechanism and above it for the others: it is a bound in neither
+# direction. It grows with the number of bins, without end: the ratio of the densities is unbounded where the
+# share tends to 0 or 1. For the exponential mechanism it is the same at every budget, because the model behind the score does not know the
+# budget. EDP is a sensitivity of the posterior. An agency that releases five records and not the posterior
+# should read the table of the release.
+#
+# Does EDP rank the four as the expected posterior does?
+
+# %%
+believed = columns.set_index("mechanism")["expected_posterior"].to_dict()
+verdicts.say("C7", one_table.ranks_alike(levels, believed))
+
+# %% [markdown]
+# The beta-binomial and the DPMPM change places, and their difference at 20 bins is 0.004. Draws could not have
+# told them apart. Eight thousand of them, from four chains, give the DPMPM's EDP with this error:
 
 # %% tags=["monte-carlo"]
-chains = {"n_classes": n_classes, "burn_in": 500, "n_draws": n_draws, "thin": 5}
+law = dpmpm.Prior(concentration=one_table.concentration(epsilon, n, n_classes))
+chains = {"n_classes": n_classes, "burn_in": 500, "n_draws": n_draws, "thin": 3, "prior": law}
 values = np.array([[0], [1]])  # the level that is a one, and the other
 
 
 def draws(ones: int, zeros: int, purpose: str) -> dpmpm.Draws:
     """Draws of the DPMPM given so many records of each kind."""
-    people, law = np.repeat(values, [ones, zeros], axis=0), dpmpm.Prior(concentration=weight)
-    settings = dpmpm.Chains(**chains, prior=law)
-    return dpmpm.sample_posterior(
-        people, np.array([2]), settings, rng=stream(seed, purpose), label=purpose
-    )
+    people, settings = np.repeat(values, [ones, zeros], axis=0), dpmpm.Chains(**chains)
+    chance = stream(seed, purpose)
+    return dpmpm.sample_posterior(people, np.array([2]), settings, rng=chance, label=purpose)
 
+
+of_data = draws(x, n - x, "data")
 
 # %% tags=["monte-carlo"]
-weight = concentration_for(epsilon, n)
-of_data = draws(x, n - x, "data")
 log_p = dpmpm.cell_log_prob(of_data, values)
 print(diagnostics.verdict(diagnostics.summary({"share of ones": np.exp(log_p[..., 0])})))
+odds_of_zero = log_p[..., 1] - log_p[..., 0]
+changes = np.stack([odds_of_zero] * (x > 0) + [-odds_of_zero] * (x < n), axis=-1)
+sampled = edp.from_draws(np.exp(log_p[..., 0]), changes, bins)
+print(f"EDP of the DPMPM from draws: {sampled.value:.3f} ± {sampled.mcse:.3f}")
 
+# %% [markdown]
+# Column by column, the ranks (1 for the least risk or the least loss; numbers that are equal share a rank):
 
 # %%
-def beta_edp(alpha: float) -> float:
-    """EDP of a share with a beta prior, one record changed."""
-    model = (x, n, alpha)
-    neighbors = charest_han.beta_neighbors(*model, "changed")
-    return edp.exact(charest_han.beta_posterior(*model), neighbors, bins).value
-
-
-behind = [
-    mechanism.bernoulli_plugin_alpha(epsilon, n),
-    1.0,
-    mechanism.dirichlet_multinomial_alpha(epsilon, n),
-]
-levels = pd.DataFrame({"mechanism": ["Bernoulli plug-in", "exponential, log P", "beta-binomial"]})
-levels = levels.assign(edp=[beta_edp(a) for a in behind], mcse=0.0)
-
-# %% tags=["monte-carlo"]
-from_one, from_zero = log_p[..., 1] - log_p[..., 0], log_p[..., 0] - log_p[..., 1]
-changes = np.stack([from_one] * (x > 0) + [from_zero] * (x < n), axis=-1)
-sampled = edp.from_draws(np.exp(log_p[..., 0]), changes, bins)
-levels.loc[3] = ["DPMPM", sampled.value, sampled.mcse]
-show(outputs.table("edp", levels))
-
-# %% [markdown]
-# EDP is below epsilon for one mechanism and above it for the others: it is no bound in either direction. The
-# stronger the model's prior, the smaller it is here. That of the exponential mechanism is the same whatever
-# the budget, because the model behind the score does not know the budget. EDP is a sensitivity of a
-# posterior; whoever releases five records and not the posterior should read the table of the release.
-#
-# Column by column, the ranks (1 for the least risk or the least loss):
-
-# %% tags=["monte-carlo"]
-judged = columns.merge(levels[["mechanism", "edp"]], how="left").set_index("mechanism")
-judged = judged.drop(columns=["exact_epsilon", "expected_increase"]).round(6)
+judged = columns.set_index("mechanism").assign(edp=pd.Series(at_bins))
+judged = judged.drop(columns=["exact_epsilon", "expected_increase"]).round(9)
 ranks = judged.rank(method="min").convert_dtypes().reset_index()
-show(outputs.table("ranks", ranks))
+show(one_table.in_words(outputs.table("ranks", ranks)))
 
 # %% [markdown]
-# No two columns rank alike. Expected posterior and EDP agree that the plug-in gives least away, and one of the
-# utilities puts it last. Conditional epsilon sees no difference at all.
+# Conditional epsilon sees no difference at all, and the largest posterior singles out distance. Expected
+# posterior and EDP agree that the plug-in gives least away. One of the two utilities puts the plug-in last.
 #
-# ### One column by Monte Carlo
+# ## One column by Monte Carlo
 #
 # Hu, Reiter and Wang's table cannot be written down at its real size, with thousands of records and millions
 # of cells. They fill one column of it, the release that happened, by Monte Carlo. Here every column can be
-# filled both ways. The estimate is a ratio of predictive probabilities, from draws given the data and given the data joined
-# with the release:
+# filled both ways. The privacy loss of a release is a difference of two log ratios of predictive
+# probabilities (Exercise 6), one given the release and one without it. They can be averaged over draws given
+# all five records, as this project does where there are many records to judge, or over draws given the other
+# four:
 
 # %% tags=["monte-carlo"]
 support, log_prior = values[[int(x == 0), int(x > 0)]], np.log([[prior, 1 - prior]])
+ones, zeros = x - int(x > 0), n - x - int(x == 0)  # among the other records
 plain = disclosure.support_log_ratios(of_data, support)[0]
+without = one_table.log_predictive(draws(ones, zeros, "others"), support)
 
 
 def by_monte_carlo(y: int) -> dict[str, float]:
-    """Posterior probability of the truth after one release, estimated."""
+    """Posterior probability of the truth after one release, estimated in two ways."""
     joined = draws(x + y, 2 * n - x - y, f"data and release {y}")
-    ratios = disclosure.support_log_ratios(joined, support)[0]
-    found = disclosure.predictive_ratio([plain, ratios], log_prior)
-    return {"estimate": float(found.probability[0]), "log_mcse": float(found.log_mcse[0, 0])}
+    others = draws(ones + y, zeros + n - y, f"others and release {y}")
+    sets = [plain, disclosure.support_log_ratios(joined, support)[0]]
+    of_all = disclosure.predictive_ratio(sets, log_prior)
+    sets = [without, one_table.log_predictive(others, support)]
+    of_others = disclosure.predictive_ratio(sets, log_prior)
+    found = {"all": of_all, "others": of_others}
+    values = {f"given_{k}": float(risk.probability[0]) for k, risk in found.items()}
+    return values | {f"error_{k}": float(risk.log_mcse[0, 0]) for k, risk in found.items()}
 
 
 # %% tags=["monte-carlo"]
 column = pd.DataFrame([{"release": y} | by_monte_carlo(y) for y in range(n + 1)])
 column.insert(1, "exact", mechanism.risk(made["DPMPM"], x, other, prior))
-show(outputs.table("by_monte_carlo", column), digits=4)
+show(one_table.in_words(outputs.table("by_monte_carlo", column)), digits=4)
+
+# %% tags=["monte-carlo"]
+off = np.log(column["given_others"] / column["exact"])
+verdicts.say("C8", one_table.by_simulation(off, column["error_others"], of_data.n_chains))
 
 # %% [markdown]
-# The estimates are the exact posteriors, within their errors (`log_mcse` is the standard error of the logarithm). What
-# Monte Carlo cannot give is the first reading: for epsilon one would need *every* column, the improbable ones
-# above all.
+# The errors are standard errors of the logarithm, from four chains. The verdict is on the draws given the
+# other records; their six estimates share the draws without a release, so they are less than six
+# separate trials. Draws given all records use ratios with an infinite variance in this small example (Exercise
+# 6): their estimates look right too, but their errors cannot be relied on.
 #
+# What Monte Carlo cannot give is the first reading: for epsilon one would need *every* column, the improbable
+# ones above all.
+#
+# ## Since these papers
+#
+# The privacy loss has become the object of study itself. Per-instance differential privacy (Wang 2019) bounds
+# it for one data set and one record, as conditional epsilon does. Wasserman and Zhou (2010) read it as the
+# likelihood ratio of a test of $D$ against $D'$: the best membership attack rejects where $\ell$ is large, and
+# $\epsilon$ limits its power. Kairouz, Oh and Viswanath (2017) derive the exact composition of several
+# releases from that view. The $f$-differential privacy of Dong, Roth and Su (2022) keeps the whole trade-off
+# between the two errors of the test, which is another way to write the distribution in the top panel of the
+# picture above.
+
+# %% [markdown]
 # ## What to take home
 #
 # - Fill the table, and both experts' numbers can be read from it. For one record in doubt, epsilon is the largest
-#   change of log odds that any of them could ever report.
-# - Epsilon does not see the prior, the data, or how probable a column is. That is its strength, as a promise made
-#   before the data are seen, and the reason why equal epsilons hide unequal risks.
-# - The posterior sees one column, one data set, one prior. That is its strength after the release, and the reason why it
-#   promises nothing.
+#   change of log odds that any intruder could report.
+# - Both readings summarize the privacy loss: epsilon by its largest value, the posterior by the value that
+#   happened.
+# - Epsilon does not see the prior, the data, or how probable a column is. This makes it a promise that can be
+#   given before the data are seen. It is also why equal epsilons can hide unequal risks.
+# - The posterior sees one column, one data set, one prior. It describes the release that happened, and
+#   promises nothing about others.
 # - Ask before the release for epsilon *and* for the expected posterior under priors that you would have to
 #   answer for; ask after it for the column that happened.
+
+# %%
+_ = outputs.table("claims", verdicts.table)
+verdicts
 
 # %% [markdown]
 # ## Exercises
 #
-# Each can be solved with what is defined above; the first three also with a pencil.
+# 1 to 3 belong to part one (about 40 minutes), the others to part two (about 90 minutes). The first two
+# need a pencil, or numpy and nothing else.
 
 # %% [markdown]
-# ### Exercise 1
+# ### Exercise 1: a secret with three values
 #
 # A person's secret is one of three values. The truth is released with probability 1/2, each of the other two
 # with probability 1/4. What is the exact epsilon (`die_epsilon`)? An intruder holds all three equally
 # probable and sees the first value. What is the probability that it is the truth (`die_posterior`)?
 
 # %% tags=["solution"]
-die = mechanism.Mechanism.from_table(np.log((1 + np.eye(3)) / 4), [[0, 1], [0, 2], [1, 2]])
-die_epsilon = mechanism.exact_epsilon(die).value
-die_posterior = np.exp(mechanism.posterior(die.column(0)))[0]
+die = (1 + np.eye(3)) / 4
+die_epsilon = np.log(die[:, None] / die).max()
+die_posterior = die[0, 0] / die[:, 0].sum()
 assert np.isclose(die_epsilon, np.log(2))
 assert np.isclose(die_posterior, 1 / 2)
 
+# %% [markdown] tags=["solution"]
+# Every column has one entry 1/2 and two entries 1/4. The largest ratio of two rows is 2, and epsilon is
+# $\log 2$. With a uniform prior the posterior is proportional to the column, $2 : 1 : 1$, so that the truth
+# gets one half. The odds were 1 to 2 and are now 1 to 1: they too change by a factor of 2.
+
 # %% [markdown]
-# ### Exercise 2
+# ### Exercise 2: the coin used twice
 #
 # The coin of the first section is used twice, and both answers are released. Write down the 2 x 4 table. What is
 # its exact epsilon (`twice_epsilon`)? What becomes of a prior of 1/10 after yes and yes (`yes_yes`), and after
-# yes and no (`yes_no`)?
+# yes and no (`yes_no`)? The truth is yes: what is the mean of the privacy loss (`mean_loss`), and what is
+# delta at $\epsilon = \log 3$ (`twice_delta`)?
 
 # %% tags=["solution"]
-pairs_of_answers = [np.add.outer(coin.row(k), coin.row(k)).ravel() for k in range(2)]
-twice = mechanism.Mechanism.from_table(pairs_of_answers, [[0, 1]])
-twice_epsilon = mechanism.exact_epsilon(twice).value
-_, _, yes_no, yes_yes = mechanism.risk(twice, 1, 0, 1 / 10)
+truth_yes = np.outer([1 / 4, 3 / 4], [1 / 4, 3 / 4]).ravel()  # no no, no yes, yes no, yes yes
+truth_no = truth_yes[::-1]
+twice_loss = np.log(truth_yes / truth_no)
+twice_epsilon, mean_loss = np.abs(twice_loss).max(), truth_yes @ twice_loss
+_, _, yes_no, yes_yes = truth_yes / (truth_yes + 9 * truth_no)
+twice_delta = np.maximum(truth_yes - 3 * truth_no, 0).sum()
 assert np.isclose(twice_epsilon, 2 * np.log(3))
 assert np.isclose(yes_yes, 1 / 2)
 assert np.isclose(yes_no, 1 / 10)
+assert np.isclose(mean_loss, np.log(3))
+assert np.isclose(twice_delta, 3 / 8)
+
+# %% [markdown] tags=["solution"]
+# If the truth is yes, the four releases have probabilities 1/16, 3/16, 3/16 and 9/16; if it is no, the
+# same in reverse. Ratios multiply, so the losses are $-2 \log 3$, 0, 0 and $2 \log 3$, and epsilon doubles. Yes
+# and yes multiplies the odds of 1 to 9 by nine. Yes and no multiplies them by one: the answers cancel. The
+# mean loss is $(9/16 - 1/16) \cdot 2 \log 3 = \log 3$. For delta only yes and yes has a loss above
+# $\log 3$, and its excess is $9/16 - 3 \cdot 1/16 = 3/8$. It happens with probability 9/16, which is more than
+# delta.
 
 # %% [markdown]
-# ### Exercise 3
+# ### Exercise 3: the prior that has most to gain
 #
 # A mechanism has $\epsilon = 2$. For which prior probability (`worst_prior`) can a release raise the intruder's
 # probability of the truth by most, and by how much (`largest_rise`)? Use `mechanism.posterior_bound`, then
@@ -579,68 +656,177 @@ worst_prior, largest_rise = w[rise.argmax()], rise.max()
 assert np.isclose(worst_prior, 1 / (1 + np.exp(2 / 2)), atol=1e-4)
 assert np.isclose(largest_rise, np.tanh(2 / 4), atol=1e-6)
 
+# %% [markdown] tags=["solution"]
+# In log odds the release adds $\epsilon$. The probability rises most where the S-shaped curve is steepest, so the
+# step from $-\epsilon/2$ to $+\epsilon/2$ around even odds is the best one. The prior is
+# $1/(1 + e^{\epsilon/2}) = 0.27$, the posterior is one minus that, and the rise is
+# $1 - 2/(1 + e^{\epsilon/2}) = \tanh(\epsilon/4) = 0.46$.
+
 # %% [markdown]
-# ### Exercise 4
+# ### Exercise 4: which sentences does the table not support?
+#
+# Three mechanisms release five synthetic records made from the same five records. The intruder knows four of
+# them and gives the truth about the fifth a prior probability of 0.1.
+#
+# | mechanism | exact epsilon | largest posterior | expected posterior | loss of precision |
+# |---|---|---|---|---|
+# | A | 2 | 0.451 | 0.129 | 0.535 |
+# | B | 2 | 0.392 | 0.348 | 0.153 |
+# | C | 2 | 0.451 | 0.151 | 0.489 |
+#
+# A report says:
+#
+# - (a) "With A and C some release raises the posterior as far as an epsilon of 2 allows at this prior."
+# - (b) "The expected rise of the probability is more than eight times as large with B as with A."
+# - (c) "B is the mechanism from which an intruder learns most, whatever the data."
+# - (d) "By the loss of precision B serves an analyst of these data best."
+# - (e) "The worst release of C is more probable than the worst release of A."
+#
+# List the letters of those that the table does not support (`unsupported`).
+
+# %% tags=["solution"]
+allowed = mechanism.posterior_bound(2.0, 0.1)
+rises = np.array([0.129, 0.348, 0.151]) - 0.1
+supported = {"a": bool(np.isclose(allowed, 0.451, atol=5e-4)), "b": bool(rises[1] > 8 * rises[0])}
+unsupported = [letter for letter in "abcde" if letter not in supported and letter != "d"]
+assert all(supported.values())
+assert unsupported == ["c", "e"]
+
+# %% [markdown] tags=["solution"]
+# (a) is supported: $0.1\,e^2 / (0.9 + 0.1\,e^2) = 0.451$. (b) is supported: 0.248 is 8.6 times 0.029, and more
+# than eight times after any rounding. (d) compares three numbers of one column. (c) is about all data sets, and the
+# table is about one; conditional epsilon for every data set would be a beginning. (e) may well be
+# true, but the table has no probabilities of releases. The larger expected posterior of C could as well come from
+# its other releases.
+
+# %% [markdown]
+# ### Exercise 5: an error in a printed table
 #
 # Charest and Han's Table 2 prints the EDP of five records, $x$ of them ones, with the same parameter for ones and
 # zeros. One of its 36 entries cannot be right, and no EDP has to be computed to see that. Find the two
-# entries of which one is wrong, as a set of pairs of $x$ and the number of bins (`suspects`). Then compute what
-# both should be, to two digits (`both_should_be`): the prior is $\alpha = 1/2$, and a neighbor has one record
-# changed. The printed values are `printed("charest_han").set_index("id")["printed"]`, where `table2_3_50` is
-# $x = 3$ with 50 bins.
+# entries of which one is wrong: their $x$ (`suspect_x`, in order) and their number of bins (`suspect_bins`). Then
+# compute what both should be, to two digits (`both_should_be`): the prior is $\alpha = 1/2$, and a neighbor has
+# one record changed. The printed values are `printed("charest_han").set_index("id")["printed"]`, where
+# `table2_3_50` is $x = 3$ with 50 bins.
 
 # %% tags=["solution"]
 told = printed("charest_han").set_index("id")["printed"]
 cells = [(k, b) for k in range(6) for b in charest_han.BINS]
-suspects = {(k, b) for k, b in cells if told[f"table2_{k}_{b}"] != told[f"table2_{5 - k}_{b}"]}
-model = 2, 5, 1 / 2
-neighbors = charest_han.beta_neighbors(*model, "changed")
-exactly = edp.exact(charest_han.beta_posterior(*model), neighbors, 100).value
+suspects = [(k, b) for k, b in cells if told[f"table2_{k}_{b}"] != told[f"table2_{5 - k}_{b}"]]
+suspect_x, (suspect_bins,) = [k for k, _ in suspects], {b for _, b in suspects}
+neighbors = charest_han.beta_neighbors(2, 5, 1 / 2, "changed")
+exactly = edp.exact(charest_han.beta_posterior(2, 5, 1 / 2), neighbors, 100).value
 both_should_be = round(float(exactly), 2)
-assert suspects == {(2, 100), (3, 100)}
+assert suspect_x == [2, 3]
+assert suspect_bins == 100
 assert both_should_be == 3.05
 
+# %% [markdown] tags=["solution"]
+# Ones and zeros have the same parameter. Exchanging their names turns $x$ into $5 - x$ and changes no EDP, so the
+# table must be symmetric. It is, but for $x = 2$ and $x = 3$ with 100 bins. The exact value settles which of
+# the two is wrong.
+
 # %% [markdown]
-# ### Exercise 5
+# ### Exercise 6: a loss from predictive probabilities
 #
-# For the beta-binomial synthesizer to have a given $\epsilon$, Charest and Han's section 3 prints
-# $\alpha = (e^\epsilon - 1)/n$. Fill the table for $n = 5$ and $\epsilon = \log 11$ with that $\alpha$, and read its exact
-# epsilon (`as_printed`). Which $\alpha$ does give $\log 11$ (`right_alpha`)?
+# Let $r(\theta) = p(t' \mid \theta) / p(t \mid \theta)$ be the ratio of a record's other value to its true
+# value. Show that
+#
+# $$\frac{p(Z \mid D')}{p(Z \mid D)} = \frac{E(r \mid D, Z)}{E(r \mid D)},$$
+#
+# which is how this project estimates a column where the table is too large. Take the beta-binomial with
+# $\alpha = 5/(e^2 - 1)$, $X = 1$ of five records, the record at risk a one, and a release of five ones. Compute
+# the privacy loss from two such expectations (`by_predictive`); a Beta(a, b) share has $E(1 - \theta)/\theta =
+# b/(a - 1)$ for $a > 1$. Does $r$ have a finite variance given the data (`finite_given_data`), and given data and
+# release (`finite_given_both`)?
 
 # %% tags=["solution"]
-as_printed = mechanism.exact_epsilon(mechanism.beta_binomial(5, 5, (11 - 1) / 5)).value
-right_alpha = 5 / (11 - 1)
-of_right_alpha = mechanism.exact_epsilon(mechanism.beta_binomial(5, 5, right_alpha)).value
-assert np.isclose(of_right_alpha, np.log(11))
-assert np.isclose(as_printed, np.log(1 + 5 / 2))
-assert np.isclose(right_alpha, 1 / 2)
+a_data, b_data = 5 / np.expm1(2) + 1, 5 / np.expm1(2) + 4
+a_both, b_both = a_data + 5, b_data
+by_predictive = np.log(b_data / (a_data - 1)) - np.log(b_both / (a_both - 1))
+finite_given_data, finite_given_both = a_data > 2, a_both > 2
+assert np.isclose(by_predictive, 2)
+assert not finite_given_data
+assert finite_given_both
+
+# %% [markdown] tags=["solution"]
+# Replacing $t$ by $t'$ multiplies the likelihood of the data by $r(\theta)$. So $p(D') = p(D)\,E(r \mid D)$ and
+# $p(D', Z) = p(D, Z)\,E(r \mid D, Z)$; divide. With $r = (1 - \theta)/\theta$ the loss is
+# $\log \frac{\alpha + 4}{\alpha} - \log \frac{\alpha + 4}{\alpha + 5} = \log(1 + 5/\alpha) = 2$, the exact
+# epsilon. The square of $r$ has the expectation of $\theta^{-2}$ in it, which exists for $a > 2$ only, and
+# given the data $a = \alpha + 1 = 1.78$. An average of draws still converges, but slowly, and its estimated standard
+# error is itself unreliable. Starting from the other four records, with the ratio of the two values'
+# predictive probabilities, avoids this.
 
 # %% [markdown]
-# ### Exercise 6
+# ### Exercise 7: an epsilon chosen from the data
 #
 # An agency with five records will not accept that any release more than doubles an intruder's probability of the truth,
 # whatever the prior: `acceptance.read_rules([{"rr_at_most": 2}])`. Up to which epsilon does the plug-in synthesizer
-# keep to that if the data hold a single one (`for_one`), and if they hold three (`for_three`)? The record at risk
-# has a one. Use
-# `acceptance.largest_epsilon`. Which epsilon would one have to ask for without looking at the data
-# (`for_any`), and why may the agency not announce that it took `for_three`?
+# keep to that for a record with a one if the data hold a single one (`for_one`), and if they hold three
+# (`for_three`)? Use `acceptance.largest_epsilon`. Which epsilon would one have to ask for without looking at the
+# data (`for_any`)?
+#
+# The agency announces `for_three`, rounded to two digits, and its rule. Which $X$ are possible (`possible`)? A
+# more careful agency protects records of both kinds and announces the smaller epsilon. Which $X$ are possible now
+# if the data have three ones (`still_possible`)? Is the exact epsilon of this announcement finite (`bounded`)?
 
 # %% tags=["solution"]
 rules = acceptance.read_rules([{"rr_at_most": 2}])
-for_one, for_three = (
-    acceptance.largest_epsilon(
-        lambda e: mechanism.private_plugin(e, 5, 5), k, k - 1, rules, 0.01, 20.0
-    )
-    for k in (1, 3)
-)
-for_any = np.log(2)  # RR tends to the factor of the odds where the prior vanishes
-# Announcing for_three would tell everybody that the data do not hold a single one.
-alpha = 1 / (2 ** (1 / 5) - 1) - 2  # five ones have doubled from X = 2 to X = 3
-assert np.isclose(for_one, for_any)
-assert np.isclose(for_three, mechanism.bernoulli_plugin_epsilon(5, alpha, alpha))
+
+
+def kept(ones: int, otherwise: int) -> float:
+    """Largest epsilon at which no release from these data breaks the rule."""
+    family = lambda e: mechanism.private_plugin(e, 5, 5)  # noqa: E731
+    return acceptance.largest_epsilon(family, ones, otherwise, rules, 0.01, 20.0)
+
+
+for_ones = np.array([kept(k, k - 1) for k in range(1, 6)])
+for_one, for_three, for_any = for_ones[0], for_ones[2], np.log(2)
+possible = [int(k) for k in 1 + np.flatnonzero(for_ones.round(2) == for_three.round(2))]
+told_all = np.round([min(kept(k, j) for j in one_table.neighbors(k, 5)) for k in range(6)], 2)
+still_possible = [int(k) for k in np.flatnonzero(told_all == told_all[3])]
+with np.errstate(divide="ignore"):
+    announced = np.log(told_all[:, None] == np.unique(told_all))
+announcement = mechanism.Mechanism.from_table(announced, mechanism.change_one(5))
+bounded = bool(np.isfinite(mechanism.exact_epsilon(announcement).value))
+
+# %% tags=["solution"]
+doubled = 1 / (2 ** (1 / 5) - 1) - 2  # alpha at which five ones are twice as probable from X = 3
+assert np.isclose(for_three, mechanism.bernoulli_plugin_epsilon(5, doubled, doubled))
 assert round(for_one, 2) == 0.69
 assert round(for_three, 2) == 0.96
 assert round(for_any, 2) == 0.69
+assert possible == [3]
+assert still_possible == [2, 3]
+assert not bounded
+
+# %% [markdown] tags=["solution"]
+# The relative risk tends to the factor of the odds as the prior vanishes, so the rule asks that no loss exceeds
+# $\log 2$. Without looking at the data that means $\epsilon = \log 2$, and a single one needs as much. With three
+# ones the worst release, five ones, is twice as probable as from $X = 2$ at an epsilon of 0.96 already.
+#
+# Anybody who knows the rule can repeat the computation for each $X$, and 0.96 is the answer for $X = 3$ only. The
+# announcement gives away the count before anything is released. Protecting records of both kinds makes the
+# announcement symmetric: 0.80 leaves $X = 2$ and $X = 3$. An intruder who knows four records and doubts between these two
+# learns nothing from it. But one who doubts between $X = 3$ and $X = 4$ reads the answer from it. An announcement
+# that is a function of the data and differs between two neighbors has an infinite epsilon, and so has
+# everything that is published together with it. To publish an epsilon one must choose it without the data,
+# or draw it with a mechanism that has a budget of its own.
+
+# %% [markdown]
+# ### Open question: one number for the data sheet
+#
+# An agency wants to print one privacy number beside a file of synthetic records. Which one would you print,
+# computed from what, and what should the sentence around it say?
+
+# %% [markdown] tags=["solution"]
+# A good answer names its reader and the decision that the number serves. It says over what the number is a maximum
+# or an average: releases, data sets, records, priors. It says whether the number is a promise made before the
+# release (epsilon, with the neighbors that it is about) or a description of the file that was released (a posterior, with
+# the intruder's knowledge and prior). It notices that a number computed from the confidential data is itself a
+# release, as in Exercise 7. And it names something that the number does not see: several records at once,
+# the probability of the worst release, or an intruder with another model.
 
 # %% [markdown]
 # ## References
@@ -649,10 +835,21 @@ assert round(for_any, 2) == 0.69
 #   guarantees when sampling from posterior distributions. *Joint UNECE/Eurostat work session on
 #   statistical data confidentiality*, Ottawa.
 # - Charest, A.-S. and Han, Y. On the meaning and limits of empirical differential privacy.
-# - Dwork, C. (2006). Differential privacy. *ICALP*, 1–12.
+# - Dong, J., Roth, A. and Su, W. J. (2022). Gaussian differential privacy. *Journal of the Royal
+#   Statistical Society B* 84, 3–37. <https://doi.org/10.1111/rssb.12454>
+# - Dwork, C. (2006). Differential privacy. *ICALP*, 1–12. <https://doi.org/10.1007/11787006_1>
 # - Hu, J., Reiter, J. P. and Wang, Q. (2014). Disclosure risk evaluation for fully synthetic
 #   categorical data. In *Privacy in Statistical Databases*, 185–199. Springer.
+#   <https://doi.org/10.1007/978-3-319-11257-2_15>
+# - Kairouz, P., Oh, S. and Viswanath, P. (2017). The composition theorem for differential privacy.
+#   *IEEE Transactions on Information Theory* 63, 4037–4049; first at ICML 2015.
+#   <https://doi.org/10.1109/TIT.2017.2685505>
 # - McClure, D. and Reiter, J. P. (2012). Differential privacy and statistical disclosure risk
 #   measures: an investigation with binary synthetic data. *Transactions on Data Privacy* 5, 535–552.
+# - Wang, Y.-X. (2019). Per-instance differential privacy. *Journal of Privacy and Confidentiality* 9(1).
+#   <https://doi.org/10.29012/jpc.662>
 # - Warner, S. L. (1965). Randomized response: a survey technique for eliminating evasive answer bias.
 #   *Journal of the American Statistical Association* 60, 63–69.
+#   <https://doi.org/10.1080/01621459.1965.10480775>
+# - Wasserman, L. and Zhou, S. (2010). A statistical framework for differential privacy. *Journal of the
+#   American Statistical Association* 105, 375–389. <https://doi.org/10.1198/jasa.2009.tm08651>

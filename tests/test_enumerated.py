@@ -86,3 +86,50 @@ def test_a_column_is_the_papers_posterior():
 def test_what_cannot_be_enumerated_is_refused(arguments, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         enumerated.enumerate_mechanism(*arguments)
+
+
+# ------------------------------------------------------------------ posterior of the share of ones
+
+
+@pytest.mark.parametrize("concentration", [0.3, 0.59, 3.0, 20.0])
+def test_share_has_the_enumerated_moments(concentration):
+    """Its mass is the probability of the data, which the enumeration sums over all splits."""
+    prior = Prior(0.25, 0.25, concentration)
+    for n in (1, 6):
+        known = enumerated.log_marginal_likelihood(n, (2,), 2, prior)
+        masses = [enumerated.share_posterior(x, n, 2, prior).log_mass for x in range(n + 1)]
+        np.testing.assert_allclose(masses, known, atol=1e-9)
+
+
+def test_share_is_a_distribution():
+    share = enumerated.share_posterior(1, 5, 2, Prior(concentration=0.59))
+    p = np.array([1e-4, 0.05, 0.5, 0.95, 1 - 1e-4])
+    np.testing.assert_allclose(share.cdf(share.ppf(p)), p, rtol=1e-7)
+    np.testing.assert_allclose(share.sf(share.isf(p)), p, rtol=1e-7)
+    np.testing.assert_allclose(share.cdf(share.ppf(p)) + share.sf(share.ppf(p)), 1, atol=1e-7)
+    np.testing.assert_allclose(share.cdf([0.0, 1.0]), [0, 1], atol=1e-9)
+
+
+def test_share_of_two_classes_by_simulation():
+    rng, prior = np.random.default_rng(3), Prior(1.5, 0.8, 0.6)
+    stick = rng.beta(1, rng.gamma(1.5, 1 / 0.8, 200_000))
+    first, second = rng.beta(0.6, 0.6, (2, 200_000))
+    theta = stick * first + (1 - stick) * second
+    weight = theta * (1 - theta) ** 3
+    for at in (0.05, 0.3, 0.7):
+        below = weight * (theta <= at)
+        found = float(enumerated.share_posterior(1, 4, 2, prior).cdf(at))
+        error = (below - found * weight).std() / weight.mean() / np.sqrt(theta.size)
+        assert abs(below.sum() / weight.sum() - found) < 5 * error
+
+
+def test_what_has_no_share():
+    one = enumerated.share_posterior(1, 5, 1, Prior(concentration=0.7))
+    assert one.mean() == pytest.approx(1.7 / 6.4)
+    for arguments, message in [
+        ((6, 5, 2), "x is 6"),
+        ((1, 5, 3), "n_classes is 3"),
+        ((1, 5, 2, Prior(concentration=0.01)), "concentration is 0.01"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            enumerated.share_posterior(*arguments)

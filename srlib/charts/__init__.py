@@ -13,6 +13,7 @@ from srlib.charts.generic import (
     lines,
     sweep,
 )
+from srlib.charts.privacy_loss import privacy_loss
 from srlib.charts.risk import (
     acceptable_region,
     frontier,
@@ -61,6 +62,7 @@ __all__ = [
     "importance_weights",
     "joint_distribution",
     "lines",
+    "privacy_loss",
     "rank_histogram",
     "rank_plot",
     "relative_risk",

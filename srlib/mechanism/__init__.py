@@ -40,6 +40,7 @@ from srlib.mechanism.privacy import (
     delta,
     epsilon_for_delta,
     exact_epsilon,
+    privacy_loss,
     renyi_divergence,
     unused_budget,
 )
@@ -83,6 +84,7 @@ __all__ = [
     "permute_and_flip",
     "posterior",
     "posterior_bound",
+    "privacy_loss",
     "private_plugin",
     "rank",
     "renyi_divergence",

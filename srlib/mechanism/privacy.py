@@ -114,6 +114,38 @@ def conditional_epsilon(mechanism: Mechanism) -> NDArray[np.float64]:
     return result
 
 
+def privacy_loss(mechanism: Mechanism, truth: int, alternative: int) -> NDArray[np.float64]:
+    """Log of each output's probability under one data set over that under another.
+
+    With outputs drawn from the row of the truth it is a random variable: exact epsilon is its
+    largest absolute value over all neighbors, delta the excess of its tail, the intruder's
+    posterior log odds are the prior ones plus the loss, and its mean is an information.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        The table.
+    truth, alternative : int
+        Rows of the two data sets.
+
+    Returns
+    -------
+    (n_outputs,) float64
+        Zero where both are impossible, infinite where one of them is.
+
+    References
+    ----------
+    McClure and Reiter (2012), equations 1 and 5; Charest and Han, equation 2.
+
+    Examples
+    --------
+    >>> from srlib.mechanism import beta_binomial
+    >>> privacy_loss(beta_binomial(n=2, n_s=2, alpha=1.0), 2, 1).round(3)
+    array([-1.099, -0.288,  0.693])
+    """
+    return log_difference(mechanism.row(truth), mechanism.row(alternative))
+
+
 def delta(mechanism: Mechanism, epsilon: float) -> float:
     """The smallest delta for which the mechanism is (epsilon, delta)-differentially private.
 

@@ -1,0 +1,118 @@
+"""The privacy loss of one data set, and what four papers read out of it."""
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from srlib.charts.style import INK, PRINTED, REFERENCE, WIDTH, Chart, compact, in_order, significant
+
+NEIGHBOR_COLORS = ("#0072B2", "#E69F00")
+
+
+def privacy_loss(
+    releases: pd.DataFrame, bins: pd.DataFrame, *, epsilon: float, prior: float
+) -> Chart:
+    """Draw the privacy loss of one data set against its neighbors, and its summaries.
+
+    Parameters
+    ----------
+    releases : DataFrame
+        One row for each neighbor and release: neighbor (text), release (a short name), loss and
+        probability, of the release given the data.
+    bins : DataFrame
+        One row for each neighbor and bin of a posterior draw: neighbor and loss.
+    epsilon : float
+        Exact epsilon of the whole table, drawn as dashed rules.
+    prior : float
+        The intruder's prior probability of the truth, in (0, 1).
+
+    Returns
+    -------
+    altair chart
+        Panels over the same axis, the loss: for each neighbor the probability of each release, with
+        the mean loss as a triangle; the posterior probability of the truth that it leads to; delta
+        for each epsilon; and the losses of the bins, the largest of which is EDP.
+    """
+    names = in_order(releases["neighbor"])
+    drawn = releases[releases["probability"] > 0]
+    largest, edp = drawn["loss"].abs().max(), bins["loss"].abs().max()
+    end = significant(1.08 * max(epsilon, largest, edp))
+    scale = alt.Scale(domain=names, range=list(NEIGHBOR_COLORS[: len(names)]))
+    color = alt.Color("neighbor:N", title="Against", scale=scale)
+
+    def loss(title: str | None = None) -> alt.X:
+        axis = alt.Axis(tickCount=7, grid=False, labels=title is not None)
+        return alt.X("loss:Q", title=title, scale=alt.Scale(domain=[-end, end]), axis=axis)
+
+    def y(field: str, title: str, top: float | None = None) -> alt.Y:
+        domain = alt.Undefined if top is None else [0, top]
+        return alt.Y(field, title=title, scale=alt.Scale(domain=domain), axis=alt.Axis(tickCount=3))
+
+    def limits(title: str | None = None) -> alt.Chart:
+        """Rules at plus and minus epsilon."""
+        at = pd.DataFrame({"loss": [-significant(epsilon), significant(epsilon)]})
+        return alt.Chart(at).mark_rule(**PRINTED, color=INK).encode(x=loss(title))
+
+    def spread(name: str) -> Chart:
+        """Probability of each release at its loss, and the mean."""
+        rows = drawn[drawn["neighbor"] == name][["neighbor", "release", "loss", "probability"]]
+        top = significant(1.3 * drawn["probability"].max())
+        height = y("probability:Q", "Probability", top)
+        mass = alt.Chart(compact(rows)).encode(x=loss(), y=height, color=color)
+        mean = pd.DataFrame({"neighbor": [name], "probability": 0.0})
+        mean["loss"] = rows["loss"] @ rows["probability"]
+        triangle = alt.Chart(compact(mean)).mark_point(shape="triangle-up", filled=True, size=110)
+        return alt.layer(
+            limits(),
+            mass.mark_rule(strokeWidth=2).encode(y2=alt.datum(0)),
+            mass.mark_point(filled=True, size=30),
+            mass.mark_text(dx=-5, dy=-5, align="right").encode(text="release:N"),
+            triangle.encode(x=loss(), y=height, color=color),
+        )
+
+    grid = np.linspace(-end, end, 81)
+    curve = pd.DataFrame({"loss": grid, "posterior": _posterior(grid, prior)})
+    told = drawn.assign(posterior=_posterior(drawn["loss"].to_numpy(), prior))
+    height = y("posterior:Q", "Posterior of truth", 1.0)
+    start = alt.Chart(pd.DataFrame({"posterior": [significant(prior)]}))
+    line = alt.Chart(compact(curve)).mark_line(color=INK, strokeWidth=1)
+    dots = alt.Chart(compact(told[["neighbor", "loss", "posterior"]]))
+    believed = alt.layer(
+        limits(),
+        start.mark_rule(**REFERENCE).encode(y=height),
+        line.encode(x=loss(), y=height),
+        dots.mark_point(filled=True, size=40).encode(x=loss(), y=height, color=color),
+    )
+    tails = pd.concat([_tail(drawn[drawn["neighbor"] == name], end) for name in names])
+    excess = alt.Chart(compact(tails)).mark_line(strokeWidth=2)
+    tail = alt.layer(limits(), excess.encode(x=loss(), y=y("delta:Q", "Delta"), color=color))
+    ticks = alt.Chart(compact(bins[["neighbor", "loss"]])).mark_tick(thickness=2, size=16)
+    row = alt.Y("neighbor:N", title="Bins", sort=names)
+    last = "Privacy loss (in the panel of delta: epsilon)"
+    binned = alt.layer(limits(last), ticks.encode(x=loss(last), y=row, color=color))
+    sized = [*((spread(name), 90) for name in names), (believed, 130), (tail, 80), (binned, 60)]
+    return alt.vconcat(
+        *(panel.properties(width=WIDTH - 80, height=size) for panel, size in sized)
+    ).properties(
+        description=(
+            f"Panels over the privacy loss of one data set against {' and '.join(names)}. "
+            f"Above, the probability of each release; the largest absolute loss is {largest:.3g} "
+            f"and exact epsilon, dashed, {epsilon:.3g}. Then the posterior probability of the "
+            f"truth, an S-shaped curve through the prior {prior:g} at no loss, up to "
+            f"{told['posterior'].max():.2g}. Then delta, which falls to zero. Below, the losses of "
+            f"the bins of a posterior draw, the largest {edp:.3g} in absolute value."
+        )
+    )
+
+
+def _posterior(loss: np.ndarray, prior: float) -> np.ndarray:
+    """Posterior probability of the truth after a loss."""
+    return 1 / (1 + np.exp(-loss) * (1 - prior) / prior)
+
+
+def _tail(rows: pd.DataFrame, end: float) -> pd.DataFrame:
+    """Delta of one pair of rows for each epsilon from 0 on."""
+    grid = np.linspace(0, end, 61)
+    excess = np.maximum(-np.expm1(grid[:, None] - rows["loss"].to_numpy()), 0)
+    delta = excess @ rows["probability"].to_numpy()
+    return pd.DataFrame({"neighbor": rows["neighbor"].iloc[0], "loss": grid, "delta": delta})
