@@ -241,7 +241,7 @@ def test_the_menu_chooses_one_of_several_mechanisms():
 
 @pytest.mark.parametrize(
     ("name", "value", "message"),
-    [("n", "2", "[3, 8]"), ("epsilon", "4", "[0.1, 3.5]"), ("prior", "0", "[0.01, 0.99]")],
+    [("n", "3", "[4, 8]"), ("epsilon", "4", "[0.1, 3.0]"), ("prior", "0", "[0.01, 0.99]")],
 )
 def test_bad_parameters_are_found_before_a_kernel_starts(root, name, value, message):
     with pytest.raises(UsageError, match=re.escape(message)):
@@ -260,7 +260,7 @@ def test_exercises_are_followed_by_their_solutions(root: Path) -> None:
 
 def test_notebook_runs_at_other_settings(root: Path, tmp_path: Path) -> None:
     parameters = resolve(root, NOTEBOOK).parameters
-    settings = {"n": 3, "x": 0, "epsilon": 3.0, "n_draws": 250}
+    settings = {"n": 4, "x": 0, "epsilon": 3.0, "n_draws": 250}
     folder = run(root, Request(NOTEBOOK, "other", {**parameters, **settings}, {}), tmp_path)
     columns = pd.read_csv(folder / "tables/columns.csv")
     np.testing.assert_allclose(columns["exact_epsilon"], 3.0, rtol=1e-9)
