@@ -1,0 +1,12 @@
+"""Sequential trees: a synthesizer of categorical microdata whose density is known.
+
+Variables are drawn one after the other, each from a classification tree on those before it, as
+agencies do it (Reiter 2005). Given the data the trees are fixed, so that log p(release | data) is a
+sum over leaves, and a record's candidates are other data: `log_likelihoods` has the column of the
+table exactly, for any record and any candidates.
+"""
+
+from srlib.trees.changes import Work, log_likelihoods
+from srlib.trees.model import Growth, Trees, fit_trees
+
+__all__ = ["Growth", "Trees", "Work", "fit_trees", "log_likelihoods"]
