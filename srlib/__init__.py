@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from srlib.mechanism.scores import exponential as exponential
     from srlib.risk.posterior import PosteriorRisk as PosteriorRisk
     from srlib.risk.posterior import posterior_risk as posterior_risk
+    from srlib.trees.model import fit_trees as fit_trees
 
 _HOME = {
     # two tables, one call
@@ -39,11 +40,12 @@ _HOME = {
     "Assessment": "assessment.report",
     "posterior_risk": "risk.posterior",
     "PosteriorRisk": "risk.posterior",
-    # tables, and a synthesizer for them
+    # tables, and synthesizers for them
     "read_table": "data.microdata",
     "Microdata": "data.schema",
     "Schema": "data.schema",
     "fit_dpmpm": "dpmpm.fit",
+    "fit_trees": "trees.model",
     "Chains": "dpmpm.model",
     "Draws": "dpmpm.model",
     "Prior": "dpmpm.model",

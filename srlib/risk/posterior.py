@@ -13,6 +13,7 @@ from srlib.data.codes import distinct
 from srlib.data.schema import Microdata, Schema
 from srlib.dpmpm.model import Chains, Draws
 from srlib.dpmpm.predict import cell_log_prob
+from srlib.mechanism.bayes import posterior, rank
 from srlib.progress import progress as progress_bar
 from srlib.progress import silent
 from srlib.risk.agreement import APART, rounds
@@ -20,6 +21,7 @@ from srlib.risk.estimators import collapsed_log_ratios, neighborhood_log_ratios,
 from srlib.risk.partial import candidates_of, subset_log_means
 from srlib.risk.sets import DrawSets
 from srlib.risk.supports import neighborhood, subset_support
+from srlib.trees import Trees, log_likelihoods
 
 # Rounds of 1,000, 4,000 and 16,000 iterations: at 10,000 records all three take some two minutes
 # of one processor given the data, and twice that given the data and a release.
@@ -27,8 +29,10 @@ ROUNDS = rounds(16_000, n_classes=40, n_draws=500, n_chains=8)
 # Above this Pareto k, draws given the data cannot stand for draws given all other records.
 MAX_PARETO_K = 0.7
 
-_BLOCK = 1 << 24  # numbers of all chains for one block of combinations
-_COLUMNS = ("repetitions", "probability", "rank", "log_mcse", "r_hat", "pareto_k", "reliable")
+_BLOCK = 1 << 24  # numbers of all chains, or of all candidates, for one block of combinations
+_COLUMNS = (
+    "repetitions", "probability", "rank", "excluded", "log_mcse", "r_hat", "pareto_k", "reliable",
+)  # fmt: skip
 
 type Data = pd.DataFrame | Microdata
 """A table as `posterior_risk` takes it."""
@@ -52,18 +56,23 @@ class PosteriorRisk:
         Posterior probability of the true combination among its candidates.
     rank : (n,) float64
         Its rank, 1 for the most probable; ties share their mean rank.
+    excluded : (n,) int64
+        Candidates that could not have led to the releases: their likelihood is zero.
     support_size : int
         Number of candidates, the truth among them.
     log_mcse : (n,) float64
-        Monte Carlo standard error of the log of the probability, from between chains.
+        Monte Carlo standard error of the log of the probability, from between chains; 0 where it
+        is exact.
     r_hat : (n,) float64
-        Largest R-hat of the log probability of the combination over all sets of chains.
+        Largest R-hat of the log probability of the combination over all sets of chains; NaN where
+        there are none.
     pareto_k : (n,) float64
         Pareto k of the weights that leave the record out of the draws given the data; NaN where
         there are fewer than 30 draws.
     apart : (n_sets,) float64
         For the chains given the data, and for those given the data joined with each release:
-        share of the combinations whose R-hat is above `diagnostics.MAX_R_HAT`.
+        share of the combinations whose R-hat is above `diagnostics.MAX_R_HAT`. Empty where the
+        risks are exact.
 
     Examples
     --------
@@ -82,6 +91,7 @@ class PosteriorRisk:
     repetitions: NDArray[np.int64]
     probability: NDArray[np.float64]
     rank: NDArray[np.float64]
+    excluded: NDArray[np.int64]
     support_size: int
     log_mcse: NDArray[np.float64]
     r_hat: NDArray[np.float64]
@@ -92,6 +102,11 @@ class PosteriorRisk:
         return f"<PosteriorRisk: {self.summary()}>"
 
     @property
+    def exact(self) -> bool:
+        """Whether the risks are computed from a density, without chains."""
+        return not len(self.apart)
+
+    @property
     def converged(self) -> bool:
         """Whether all sets of chains agree for 95 % of the combinations."""
         return bool((self.apart <= APART).all())
@@ -99,7 +114,7 @@ class PosteriorRisk:
     @property
     def reliable(self) -> NDArray[np.bool_]:
         """Whether R-hat and Pareto k of a combination are within their limits, (n,)."""
-        agree = self.r_hat <= diagnostics.MAX_R_HAT
+        agree = self.exact | (self.r_hat <= diagnostics.MAX_R_HAT)
         return agree & ~(self.pareto_k > MAX_PARETO_K)
 
     def to_frame(self) -> pd.DataFrame:
@@ -108,8 +123,8 @@ class PosteriorRisk:
         Returns
         -------
         DataFrame
-            The variables, with their labels as values; repetitions, probability, rank, log_mcse,
-            r_hat, pareto_k and reliable.
+            The variables, with their labels as values; repetitions, probability, rank, excluded,
+            log_mcse, r_hat, pareto_k and reliable.
         """
         frame = self.schema.decode(self.combinations)
         return frame.assign(**{name: getattr(self, name) for name in _COLUMNS})
@@ -125,8 +140,18 @@ class PosteriorRisk:
             f"combination and at most {self.probability.max():.2g}; it is above {10 * prior:.2g}, "
             f"ten times an equal share, for {above:,}.",
             f"The truth is the most probable candidate for {(self.rank == 1).sum():,}.",
-            f"The median Monte Carlo error of a log probability is {np.median(self.log_mcse):.2g}.",
         ]
+        if self.exact:
+            only = (self.excluded == self.support_size - 1).sum()
+            sentences.append(
+                f"Of the {self.support_size - 1:,} alternatives a median of "
+                f"{np.median(self.excluded):g} could not have led to the releases; for {only:,} "
+                "combinations none could. The probabilities are exact."
+            )
+            return " ".join(sentences)
+        sentences.append(
+            f"The median Monte Carlo error of a log probability is {np.median(self.log_mcse):.2g}."
+        )
         share = np.mean(~self.reliable)
         if not self.converged:
             sentences.append(
@@ -151,17 +176,18 @@ def posterior_risk(
     schema: Schema | None = None,
     unknown: Sequence[str] | None = None,
     log_prior: LogPrior | None = None,
+    synthesizer: Trees | None = None,
     draws: DrawSets | None = None,
     chains: Chains | Sequence[Chains] | None = None,
-    rng: np.random.Generator,
+    rng: np.random.Generator | None = None,
     progress: bool = True,
 ) -> PosteriorRisk:
     """Compute the posterior probability of each true record, given the releases and all others.
 
-    The intruder knows all records but one, takes the Dirichlet process mixture of products of
-    multinomials (DPMPM) for the generator of the releases, and weighs the values that the last
-    record may have (Hu, Reiter and Wang 2014). The model is fitted to the original and to the
-    original joined with each release.
+    The intruder knows all records but one and the synthesizer, and weighs the values that the last
+    record may have (Hu, Reiter and Wang 2014). The synthesizer is the Dirichlet process mixture of
+    products of multinomials (DPMPM), which is fitted to the original and to the original joined
+    with each release; or it is one whose density is known, and then the risks are exact.
 
     Parameters
     ----------
@@ -181,14 +207,16 @@ def posterior_risk(
         Log prior of the candidates up to a constant, (n_combinations, support_size) with the
         truth first; or a function from a DataFrame of candidates, one a row with labels as
         values, to their logs. Uniform where not given.
+    synthesizer : Trees, optional
+        Trees grown on the original, as `fit_trees` returns; the DPMPM if not given.
     draws : DrawSets, optional
-        Draws to use instead of fitting the model.
+        Draws to use instead of fitting the DPMPM.
     chains : Chains or sequence of Chains, optional
         Settings of the chains, or of several rounds of chains that run until they agree;
         `ROUNDS` where not given, which takes two or three minutes for each release of a table of
         10,000 records on two cores.
-    rng : numpy.random.Generator
-        Source of the chains.
+    rng : numpy.random.Generator, optional
+        Source of the chains; needed where these are run.
     progress : bool
         Whether bars are drawn, where there is a terminal.
 
@@ -199,8 +227,9 @@ def posterior_risk(
     Raises
     ------
     ValueError
-        If the tables, `unknown`, `log_prior`, `draws` or `chains` do not fit together. This is
-        found before anything is sampled.
+        If the tables, `unknown`, `log_prior`, `synthesizer`, `draws`, `chains` or `rng` do not fit
+        together, which is found before anything is sampled; if the synthesizer cannot have drawn
+        the releases from the original.
 
     Examples
     --------
@@ -217,24 +246,57 @@ def posterior_risk(
     several = [released] if isinstance(released, pd.DataFrame | Microdata) else released
     tables = _coded([original, *several], schema)
     schema, codes = tables[0].schema, [table.codes for table in tables]
-    combinations, repetitions, _ = distinct(codes[0])
-    levels = schema.n_levels
+    combinations, repetitions, inverse = distinct(codes[0])
     schema.check_apart(_COLUMNS)
     at = None if unknown is None else schema.positions(unknown, "unknown")
     support = _Support(schema, combinations, at, log_prior)
     support.log_prior_of(slice(1))
+    if synthesizer is not None:
+        if draws is not None or chains is not None:
+            raise ValueError("draws and chains belong to the DPMPM; synthesizer is another one")
+        _check_grown(synthesizer, tables[0])
+        rows = np.empty(len(combinations), dtype=np.intp)
+        rows[inverse[::-1]] = np.arange(len(inverse))[::-1]
+        with nullcontext() if progress else silent():
+            return _exact(synthesizer, codes[1:], rows, support, repetitions)
+    settings = _settings(draws, chains, schema, len(codes) - 1)
+    if draws is None and rng is None:
+        raise ValueError("rng is not given; it is the source of the chains that are run")
+    with nullcontext() if progress else silent():
+        if draws is None:
+            assert rng is not None
+            draws = DrawSets.fit(codes[0], codes[1:], schema.n_levels, settings, rng=rng)
+        return _estimated(draws, support, repetitions)
+
+
+def _settings(
+    draws: DrawSets | None,
+    chains: Chains | Sequence[Chains] | None,
+    schema: Schema,
+    n_releases: int,
+) -> Sequence[Chains]:
+    """Return the rounds of chains; raise where draws or chains do not fit the tables."""
     if draws is None:
-        settings = _checked(ROUNDS if chains is None else chains)
-    elif chains is not None:
+        return _checked(ROUNDS if chains is None else chains)
+    if chains is not None:
         raise ValueError("draws and chains are both given; chains are run where there are no draws")
-    elif not np.array_equal(draws.n_levels, levels) or len(draws.joined) != len(codes) - 1:
+    levels = schema.n_levels
+    if not np.array_equal(draws.n_levels, levels) or len(draws.joined) != n_releases:
         raise ValueError(
             f"draws are of variables with levels {draws.n_levels.tolist()} and {len(draws.joined)} "
-            f"releases; the tables have {levels.tolist()} and {len(codes) - 1}"
+            f"releases; the tables have {levels.tolist()} and {n_releases}"
         )
-    with nullcontext() if progress else silent():
-        sets = draws or DrawSets.fit(codes[0], codes[1:], levels, settings, rng=rng)
-        return _estimated(sets, support, repetitions)
+    return []
+
+
+def _check_grown(trees: Trees, original: Microdata) -> None:
+    """Raise a ValueError unless trees were grown on the original."""
+    same_schema = trees.schema == original.schema
+    if not same_schema or not np.array_equal(trees.codes, original.codes):
+        raise ValueError(
+            "synthesizer was grown on another table than the original, or on other levels; "
+            "grow it on the same Microdata"
+        )
 
 
 def _coded(tables: Sequence[Data], schema: Schema | None) -> list[Microdata]:
@@ -303,18 +365,21 @@ class _Support:
             return 1 + int((levels - 1).sum())
         return int(np.prod(levels[self.unknown]))
 
+    def candidates(self, some: slice) -> NDArray[np.uint8]:
+        """Return the candidates of some combinations, (n, size, n_variables)."""
+        codes, levels = self.combinations[some], self.schema.n_levels
+        if self.unknown is None:
+            return neighborhood(codes, levels)
+        return np.stack([subset_support(x, self.unknown, levels) for x in codes])
+
     def log_prior_of(self, some: slice) -> ArrayLike:
         """Return the log prior of the candidates of some combinations."""
         if self.log_prior is None:
             return 0.0
         if not callable(self.log_prior):
             return np.asarray(self.log_prior, dtype=float)[some]
-        codes, levels = self.combinations[some], self.schema.n_levels
-        if self.unknown is None:
-            candidates = neighborhood(codes, levels)
-        else:
-            candidates = np.stack([subset_support(x, self.unknown, levels) for x in codes])
-        frame = self.schema.decode(candidates.reshape(-1, len(levels)))
+        codes, candidates = self.combinations[some], self.candidates(some)
+        frame = self.schema.decode(candidates.reshape(-1, candidates.shape[2]))
         values = np.asarray(self.log_prior(frame), dtype=float)
         if values.shape != (len(frame),) or np.isnan(values).any():
             raise ValueError(
@@ -363,9 +428,47 @@ def _estimated(sets: DrawSets, support: _Support, repetitions: NDArray[np.int64]
         schema=support.schema,
         combinations=support.combinations,
         repetitions=repetitions,
+        excluded=np.zeros(n, dtype=np.int64),
         support_size=support.size,
         r_hat=r_hat.max(axis=0),
         pareto_k=np.concatenate(pareto_k),
         apart=np.mean(~(r_hat <= diagnostics.MAX_R_HAT), axis=1),
         **{name: np.concatenate(blocks) for name, blocks in values.items()},
+    )
+
+
+def _exact(
+    trees: Trees,
+    released: Sequence[NDArray[np.integer]],
+    rows: NDArray[np.intp],
+    support: _Support,
+    repetitions: NDArray[np.int64],
+) -> PosteriorRisk:
+    """Return the risks of the trees' releases, block of combinations by block of combinations."""
+    n, n_variables = support.combinations.shape
+    probability, ranks, excluded = np.empty(n), np.empty(n), np.empty(n, dtype=np.int64)
+    step = max(1, _BLOCK // (support.size * n_variables))
+    for first in range(0, n, step):
+        some = slice(first, first + step)
+        log_prob, _ = log_likelihoods(trees, released, rows[some], support.candidates(some))
+        if np.isneginf(log_prob[:, 0]).any():
+            raise ValueError(
+                "the releases have probability zero given the original: trees grown on it like "
+                "these cannot have drawn them"
+            )
+        excluded[some] = np.isneginf(log_prob).sum(axis=1)
+        log_posterior = posterior(log_prob, support.log_prior_of(some))
+        probability[some], ranks[some] = np.exp(log_posterior[:, 0]), rank(log_posterior)
+    return PosteriorRisk(
+        schema=support.schema,
+        combinations=support.combinations,
+        repetitions=repetitions,
+        probability=probability,
+        rank=ranks,
+        excluded=excluded,
+        support_size=support.size,
+        log_mcse=np.zeros(n),
+        r_hat=np.full(n, np.nan),
+        pareto_k=np.full(n, np.nan),
+        apart=np.empty(0),
     )

@@ -87,7 +87,9 @@ def log_likelihoods(
         )
     if len(rows) and (rows.min() < 0 or rows.max() >= len(trees.codes)):
         raise ValueError(f"rows must lie in 0 to {len(trees.codes) - 1}")
-    if (np.asarray(candidates) >= trees.schema.n_levels).any() or (np.asarray(candidates) < 0).any():
+    if (np.asarray(candidates) >= trees.schema.n_levels).any() or (
+        np.asarray(candidates) < 0
+    ).any():
         raise ValueError("candidates have codes out of range; they must be from 0 to levels - 1")
     out = np.zeros(supports.shape[:2])
     done = np.zeros(3, np.int64)
@@ -99,7 +101,9 @@ def log_likelihoods(
         for at, tree in enumerate(trees.trees):
             seen = kernels.see(trees.task(at, shown), tree)
 
-            def work(some: slice, at: int = at, tree=tree, seen=seen) -> NDArray[np.int64]:
+            def work(
+                some: slice, at: int = at, tree: kernels.Tree = tree, seen: kernels.Seen = seen
+            ) -> NDArray[np.int64]:
                 # Each task has codes of its own, whose spare row it writes to.
                 task = trees.task(at, shown)
                 return kernels.changed(task, tree, seen, rows[some], supports[some], out[some])

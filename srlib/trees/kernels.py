@@ -227,7 +227,11 @@ def grow(task, n):
     most = max(1, 2 * (n // task.min_leaf) - 1)
     variable, mask = np.full(most, LEAF), np.zeros(most, np.uint64)
     left, right = np.full(most, LEAF), np.full(most, LEAF)
-    first, last, depth = np.zeros(most, np.int64), np.zeros(most, np.int64), np.zeros(most, np.int64)
+    first, last, depth = (
+        np.zeros(most, np.int64),
+        np.zeros(most, np.int64),
+        np.zeros(most, np.int64),
+    )
     space = scratch(task)
     last[0], n_nodes, node = n, 1, 0
     while node < n_nodes:
@@ -263,7 +267,7 @@ def leaf_counts(task, tree):
 
 @njit(nogil=True, cache=True)
 def synthesize(tree, response, distribution, uniforms, codes):
-    """Draw one variable of all records; `distribution` has a distribution function for each node."""
+    """Draw one variable of all records from the distribution functions of the nodes."""
     for i in range(len(codes)):
         node = 0
         while tree.variable[node] != LEAF:
@@ -327,77 +331,129 @@ def see(task, tree):
 
 @njit(nogil=True, cache=True)
 def _regrown(task, records, routed, depth, space):
-    """Return the log probability of the released records of a node that is grown anew."""
-    if len(routed) == 0:
-        return 0.0
-    space.done[2] += 1
-    _count(task, records, space.counts, space.total)
-    variable, mask = LEAF, np.uint64(0)
-    if depth < task.max_depth:
-        variable, mask = best_split(task, space.counts, space.total)
-    if variable == LEAF:
-        return _leaf_log_prob(task, routed, space)
-    at = _partition(task.codes, records, variable, mask)
-    of = _partition(task.released, routed, variable, mask)
-    log_prob = _regrown(task, records[:at], routed[:of], depth + 1, space)
-    if log_prob == -np.inf:
-        return log_prob
-    return log_prob + _regrown(task, records[at:], routed[of:], depth + 1, space)
+    """Return the log probability of the released records of a node that is grown anew.
+
+    Both arrays of records are permuted. Sums are formed as `see` forms them: the left part and the
+    right part of each split. (Frames are kept here because compiled functions that call
+    themselves cannot be cached.)
+    """
+    # Of each frame: ranges of records and of routed ones, where they were cut, and the stage.
+    frames, left_sum = np.empty((16, 7), np.int64), np.empty(16)
+    frames[0] = (0, len(records), 0, len(routed), 0, 0, 0)
+    top, result = 0, 0.0
+    while top >= 0:
+        first, last, routed_first, routed_last, cut, routed_cut, stage = frames[top]
+        if stage == 0:
+            if routed_first == routed_last:
+                result, top = 0.0, top - 1
+                continue
+            space.done[2] += 1
+            own, some = records[first:last], routed[routed_first:routed_last]
+            _count(task, own, space.counts, space.total)
+            variable, mask = LEAF, np.uint64(0)
+            if depth + top < task.max_depth:
+                variable, mask = best_split(task, space.counts, space.total)
+            if variable == LEAF:
+                result, top = _leaf_log_prob(task, some, space), top - 1
+                continue
+            cut = first + _partition(task.codes, own, variable, mask)
+            routed_cut = routed_first + _partition(task.released, some, variable, mask)
+            frames[top, 4:] = (cut, routed_cut, 1)
+            if top + 1 == len(frames):
+                frames = np.concatenate((frames, np.empty_like(frames)))
+                left_sum = np.concatenate((left_sum, np.empty_like(left_sum)))
+            top += 1
+            frames[top] = (first, cut, routed_first, routed_cut, 0, 0, 0)
+        elif stage == 1 and result > -np.inf:
+            left_sum[top], frames[top, 6] = result, 2
+            top += 1
+            frames[top] = (cut, last, routed_cut, routed_last, 0, 0, 0)
+        else:
+            result = left_sum[top] + result if stage == 2 else result
+            top -= 1
+    return result
 
 
 @njit(nogil=True, cache=True)
-def _changed(task, tree, seen, space, node, truth, loses, gains):
-    """Return the log probability of a node's released records with one record changed.
-
-    The node loses the record `truth`, gains the one in the spare row, or both.
-    """
-    if seen.first[node] == seen.last[node] or not (loses or gains):
-        return seen.log_prob[node]
-    space.done[0] += 1
-    codes, counts, total = task.codes, space.counts, space.total
-    own = tree.records[tree.first[node] : tree.last[node]]
-    spare = len(codes) - 1
+def _count_changed(task, tree, seen, space, node, truth, loses, gains):
+    """Fill `space` with a node's counts after the change."""
+    counts, total = space.counts, space.total
     if seen.table_of[node] >= 0 and len(task.predictors):
         counts[:] = seen.tables[seen.table_of[node]]
-        one = task.predictors[0]
-        total[:] = counts[task.start[one] : task.start[one + 1]].sum(axis=0)
+        first = task.start[task.predictors[0]]
+        total[:] = counts[first : task.start[task.predictors[0] + 1]].sum(axis=0)
     else:
-        _count(task, own, counts, total)
-    for row, by in ((truth, -1 if loses else 0), (spare, 1 if gains else 0)):
+        _count(task, tree.records[tree.first[node] : tree.last[node]], counts, total)
+    for row, by in ((truth, -1 if loses else 0), (len(task.codes) - 1, 1 if gains else 0)):
         if by != 0:
-            c = codes[row, task.response]
+            c = task.codes[row, task.response]
             total[c] += by
             for j in task.predictors:
-                counts[task.start[j] + codes[row, j], c] += by
-    variable, mask = LEAF, np.uint64(0)
-    if tree.depth[node] < task.max_depth:
-        variable, mask = best_split(task, counts, total)
-    routed = seen.records[seen.first[node] : seen.last[node]]
-    if variable != tree.variable[node] or mask != tree.mask[node]:
-        space.done[1] += 1
-        anew = np.empty(len(own) + gains, np.int32)
-        n = 0
-        for i in own:
-            if not (loses and i == truth):
-                anew[n] = i
-                n += 1
-        if gains:
-            anew[n] = spare
+                counts[task.start[j] + task.codes[row, j], c] += by
+
+
+@njit(nogil=True, cache=True)
+def _records_changed(task, tree, node, truth, loses, gains):
+    """Return a node's records after the change."""
+    own = tree.records[tree.first[node] : tree.last[node]]
+    anew, n = np.empty(len(own) + 1, np.int32), 0
+    for i in own:
+        if not (loses and i == truth):
+            anew[n] = i
             n += 1
-        return _regrown(task, anew[:n], routed.copy(), tree.depth[node], space)
-    if variable == LEAF:
-        return _leaf_log_prob(task, routed, space)
-    one = np.uint64(1)
-    a_left = (mask >> np.uint64(codes[truth, variable])) & one == one
-    b_left = (mask >> np.uint64(codes[spare, variable])) & one == one
-    log_prob = _changed(
-        task, tree, seen, space, tree.left[node], truth, loses and a_left, gains and b_left
-    )
-    if log_prob == -np.inf:
-        return log_prob
-    return log_prob + _changed(
-        task, tree, seen, space, tree.right[node], truth, loses and not a_left, gains and not b_left
-    )
+    if gains:
+        anew[n] = len(task.codes) - 1
+        n += 1
+    return anew[:n]
+
+
+@njit(nogil=True, cache=True)
+def _changed(task, tree, seen, space, frames, left_sum, truth):
+    """Return the log probability of the released values with one record changed.
+
+    A node loses the record `truth`, gains the one in the spare row, or both.
+    """
+    codes, spare, one = task.codes, len(task.codes) - 1, np.uint64(1)
+    # Of each frame: the node, whether it loses and gains, and the stage.
+    frames[0] = (0, 1, 1, 0)
+    top, result = 0, 0.0
+    while top >= 0:
+        node, stage = frames[top, 0], frames[top, 3]
+        loses, gains = frames[top, 1] == 1, frames[top, 2] == 1
+        if stage == 0:
+            if seen.first[node] == seen.last[node] or not (loses or gains):
+                result, top = seen.log_prob[node], top - 1
+                continue
+            space.done[0] += 1
+            _count_changed(task, tree, seen, space, node, truth, loses, gains)
+            variable, mask = LEAF, np.uint64(0)
+            if tree.depth[node] < task.max_depth:
+                variable, mask = best_split(task, space.counts, space.total)
+            routed = seen.records[seen.first[node] : seen.last[node]]
+            if variable != tree.variable[node] or mask != tree.mask[node]:
+                space.done[1] += 1
+                anew = _records_changed(task, tree, node, truth, loses, gains)
+                result = _regrown(task, anew, routed.copy(), tree.depth[node], space)
+                top -= 1
+                continue
+            if variable == LEAF:
+                result, top = _leaf_log_prob(task, routed, space), top - 1
+                continue
+        if stage == 2 or (stage == 1 and result == -np.inf):
+            result = left_sum[top] + result if stage == 2 else result
+            top -= 1
+            continue
+        if stage == 1:
+            left_sum[top] = result
+        frames[top, 3] = stage + 1
+        variable, mask = tree.variable[node], tree.mask[node]
+        here = one if stage == 0 else np.uint64(0)
+        a = loses and (mask >> np.uint64(codes[truth, variable])) & one == here
+        b = gains and (mask >> np.uint64(codes[spare, variable])) & one == here
+        top += 1
+        frames[top, 0] = tree.left[node] if stage == 0 else tree.right[node]
+        frames[top, 1], frames[top, 2], frames[top, 3] = a, b, 0
+    return result
 
 
 @njit(nogil=True, cache=True)
@@ -420,6 +476,8 @@ def changed(task, tree, seen, rows, candidates, out):
     """
     space = scratch(task)
     spare = len(task.codes) - 1
+    frames = np.empty((tree.depth.max() + 2, 4), np.int64)
+    left_sum = np.empty(len(frames))
     for r in range(len(rows)):
         truth = rows[r]
         for s in range(candidates.shape[1]):
@@ -430,5 +488,5 @@ def changed(task, tree, seen, rows, candidates, out):
                 out[r, s] += seen.log_prob[0]
             elif out[r, s] > -np.inf:
                 task.codes[spare] = candidates[r, s]
-                out[r, s] += _changed(task, tree, seen, space, 0, truth, True, True)
+                out[r, s] += _changed(task, tree, seen, space, frames, left_sum, truth)
     return space.done

@@ -58,7 +58,7 @@ class Growth:
 
 @dataclass(frozen=True, eq=False)
 class Trees:
-    """Sequential trees grown on a table.
+    """Sequential trees grown on a table; see `fit_trees`.
 
     Attributes
     ----------
@@ -174,9 +174,7 @@ class Trees:
         return float(sum(seen))
 
 
-def checked_release(
-    released: NDArray[np.integer] | Microdata, schema: Schema
-) -> NDArray[np.uint8]:
+def checked_release(released: NDArray[np.integer] | Microdata, schema: Schema) -> NDArray[np.uint8]:
     """Return the codes of a release.
 
     Raises

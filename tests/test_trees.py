@@ -1,0 +1,342 @@
+"""Sequential trees: how they are grown, what they release, and one record changed."""
+
+import itertools
+from collections import Counter
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import settings as examples
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from srlib.data.schema import Microdata, Schema, Variable
+from srlib.risk import neighborhood, posterior_risk, subset_support
+from srlib.trees import Growth, Trees, fit_trees, kernels, log_likelihoods
+
+
+def schema(*n_levels: int) -> Schema:
+    return Schema(
+        tuple(
+            Variable(f"v{k}", tuple(f"level {i}" for i in range(n))) for k, n in enumerate(n_levels)
+        )
+    )
+
+
+def people(n: int, n_levels: tuple[int, ...], seed: int) -> Microdata:
+    """Variables that go together."""
+    rng = np.random.default_rng(seed)
+    group = rng.integers(0, 3, n)
+    noise = [rng.integers(0, levels, n) * (rng.random(n) < 0.5) for levels in n_levels]
+    codes = np.stack([(x + group) % k for x, k in zip(noise, n_levels, strict=True)], axis=1)
+    return Microdata(codes.astype(np.uint8), schema(*n_levels))
+
+
+def grown(data: Microdata, growth: Growth, order: Any = None, ordered: Any = ()) -> Trees:
+    return fit_trees(data, order, growth, ordered=ordered)
+
+
+# ---------------------------------------------------------------------------- a second way to grow
+
+
+def exact_log_prob(
+    codes: NDArray, released: NDArray, levels: list[int], ordered: set[int], min_leaf: int
+) -> float:
+    """log p(released | data) with Gini's impurity in fractions, by recursion over lists.
+
+    Splits that tie exactly are resolved by the rule of `Growth`.
+    """
+
+    def purity(rows: list[Any], k: int) -> Fraction:
+        counts = Counter(row[k] for row in rows)
+        return sum((Fraction(c * c, len(rows)) for c in counts.values()), Fraction(0))
+
+    def sides(rows: list[Any], j: int) -> Any:
+        present = sorted({row[j] for row in rows})
+        if j in ordered:
+            for low, high in itertools.pairwise(present):
+                yield (
+                    {level for level in present if level <= low},
+                    set(range((low + high) // 2 + 1)),
+                )
+            return
+        for size in range(len(present) - 1):
+            for others in itertools.combinations(present[1:], size):
+                left = {present[0], *others}
+                n_left = sum(row[j] in left for row in rows)
+                absent = set(range(levels[j])) - set(present)
+                yield left, left | absent if 2 * n_left >= len(rows) else left
+
+    def log_prob(rows: list[Any], shown: list[Any], k: int) -> float:
+        best: tuple[Any, ...] = (Fraction(0), 0, 0)
+        chosen: Any = None
+        for j in range(k):
+            for left, whole in sides(rows, j):
+                parts = [
+                    [row for row in rows if (row[j] in left) == side] for side in (True, False)
+                ]
+                if min(map(len, parts)) < min_leaf:
+                    continue
+                gain = sum((purity(part, k) for part in parts), -purity(rows, k))
+                place = (gain, -j, -sum(1 << level for level in left))
+                if gain > 0 and place > best:
+                    best, chosen = place, (j, whole)
+        if chosen is None:
+            counts = Counter(row[k] for row in rows)
+            return float(sum(np.log(counts[row[k]] / len(rows)) for row in shown))
+        j, whole = chosen
+        return sum(
+            log_prob(
+                [row for row in rows if (row[j] in whole) == side],
+                [row for row in shown if (row[j] in whole) == side],
+                k,
+            )
+            for side in (True, False)
+        )
+
+    with np.errstate(divide="ignore"):
+        return sum(log_prob(codes.tolist(), released.tolist(), k) for k in range(codes.shape[1]))
+
+
+@examples(max_examples=25)
+@given(
+    levels=st.lists(st.integers(2, 4), min_size=2, max_size=4),
+    n=st.integers(2, 40),
+    min_leaf=st.integers(1, 6),
+    which=st.integers(0, 15),
+    seed=st.integers(0, 10_000),
+)
+def test_as_grown_in_fractions(
+    levels: list[int], n: int, min_leaf: int, which: int, seed: int
+) -> None:
+    data = people(n, tuple(levels), seed)
+    ordered = {k for k in range(len(levels)) if which >> k & 1}
+    trees = grown(data, Growth(min_leaf), ordered=[f"v{k}" for k in sorted(ordered)])
+    (released,) = trees.release(1, 30, rng=np.random.default_rng(seed))
+    any_values = people(30, tuple(levels), seed + 1)
+    for table in (released, any_values):
+        expected = exact_log_prob(data.codes, table.codes, levels, ordered, min_leaf)
+        assert trees.log_prob(table) == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_leaf_of_five_by_hand() -> None:
+    """Ten cooks, one of them sick, and five smiths of whom three are."""
+    job, sick = [0] * 10 + [1] * 5, [0] * 9 + [1] + [1] * 3 + [0] * 2
+    data = Microdata(np.array([job, sick], dtype=np.uint8).T, schema(2, 2))
+    trees = grown(data, Growth(min_leaf=5))
+    assert trees.n_leaves == [1, 2]
+    expected = np.log([[10 / 15 * 9 / 10, 10 / 15 / 10], [5 / 15 * 2 / 5, 5 / 15 * 3 / 5]])
+    for x in itertools.product((0, 1), repeat=2):
+        assert trees.log_prob(np.array([x])) == pytest.approx(expected[x])
+    # With six records a leaf the smiths are too few.
+    assert grown(data, Growth(min_leaf=6)).n_leaves == [1, 1]
+    # Had the sick cook been well, no release could show one.
+    sick_cook = np.array([[0, 1]], dtype=np.uint8)
+    (log_prob,), work = log_likelihoods(
+        trees, sick_cook, np.array([9]), np.array([[[0, 1], [0, 0]]])
+    )
+    assert log_prob[0] == trees.log_prob(sick_cook)
+    assert np.isneginf(log_prob[1])
+    assert work.nodes > 0
+
+
+def test_probabilities_of_all_releases_sum_to_one() -> None:
+    data = people(30, (2, 3, 2), 1)
+    for growth in (Growth(3), Growth(3, smoothing=2.0), Growth(2, criterion="entropy")):
+        trees = grown(data, growth, order=["v2", "v0", "v1"])
+        cells = np.array(list(itertools.product(range(2), range(3), range(2))))
+        single = np.exp([trees.log_prob(cell[None]) for cell in cells])
+        assert single.sum() == pytest.approx(1)
+        pairs = [trees.log_prob(np.stack(pair)) for pair in itertools.product(cells, repeat=2)]
+        assert np.exp(pairs).sum() == pytest.approx(1)
+
+
+def test_releases_are_drawn_with_their_probabilities() -> None:
+    trees = grown(people(60, (2, 3, 2), 2), Growth(5, smoothing=1.0), order=["v1", "v2", "v0"])
+    (released,) = trees.release(1, 40_000, rng=np.random.default_rng(3))
+    cells, counts = np.unique(released.codes, axis=0, return_counts=True)
+    expected = 40_000 * np.exp([trees.log_prob(cell[None]) for cell in cells])
+    assert len(cells) == 12
+    assert (np.abs(counts - expected) < 4.5 * np.sqrt(expected)).all()
+
+
+def test_many_nominal_levels_are_cut_in_the_order_of_their_shares() -> None:
+    """Thirteen levels, more than are split in all ways: the six with the higher share go apart."""
+    high = np.arange(13) % 2 == 1
+    x = np.repeat(np.arange(13), 10)
+    y = np.concatenate([[1] * 8 + [0] * 2 if h else [1] * 2 + [0] * 8 for h in high])
+    data = Microdata(np.stack([x, y], axis=1).astype(np.uint8), schema(13, 2))
+    tree = grown(data, Growth(5)).trees[1]
+    bits = (int(tree.mask[0]) >> np.arange(13)) & 1 == 1
+    assert (bits == high).all() or (bits == ~high).all()
+
+
+# ------------------------------------------------------------------------------ one record changed
+
+
+def refitted(trees: Trees, row: int, candidate: NDArray, shown: NDArray) -> float:
+    codes = trees.codes.copy()
+    codes[row] = candidate
+    names = trees.schema.names
+    data = Microdata(codes, trees.schema)
+    order = [names[k] for k in trees.order]
+    ordered = [name for name, is_ordered in zip(names, trees.ordered, strict=True) if is_ordered]
+    return grown(data, trees.growth, order, ordered).log_prob(shown)
+
+
+@examples(max_examples=30)
+@given(
+    levels=st.lists(st.integers(2, 5), min_size=2, max_size=5),
+    n=st.integers(5, 150),
+    growth=st.builds(
+        Growth,
+        min_leaf=st.integers(1, 8),
+        max_depth=st.sampled_from([100, 2]),
+        criterion=st.sampled_from(["gini", "entropy"]),
+        smoothing=st.sampled_from([0.0, 1.0]),
+    ),
+    which=st.integers(0, 31),
+    seed=st.integers(0, 10_000),
+)
+def test_a_changed_record_is_as_if_all_were_grown_anew(
+    levels: list[int], n: int, growth: Growth, which: int, seed: int
+) -> None:
+    """To the last digit."""
+    rng = np.random.default_rng(seed)
+    data = people(n, tuple(levels), seed)
+    ordered = [f"v{k}" for k in range(len(levels)) if which >> k & 1]
+    order = [f"v{k}" for k in rng.permutation(len(levels))]
+    trees = grown(data, growth, order, ordered)
+    released = trees.release(2, rng=rng)
+    rows = rng.integers(0, n, 3)
+    anywhere = np.stack([rng.integers(0, k, (3, 4)) for k in levels], axis=-1)
+    near = neighborhood(data.codes[rows], data.schema.n_levels)
+    candidates = np.concatenate([near, anywhere], axis=1)
+    found, _ = log_likelihoods(trees, released, rows, candidates)
+    shown = np.concatenate([table.codes for table in released])
+    expected = [
+        [refitted(trees, row, x, shown) for x in some]
+        for row, some in zip(rows, candidates, strict=True)
+    ]
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_threads_change_nothing_and_regrowing_is_counted() -> None:
+    data = people(400, (3, 4, 2, 5), 5)
+    trees = grown(data, Growth(5))
+    released = trees.release(1, rng=np.random.default_rng(6))
+    rows = np.arange(200)
+    candidates = neighborhood(data.codes[rows], data.schema.n_levels)
+    one, work = log_likelihoods(trees, released, rows, candidates, n_threads=1)
+    two, again = log_likelihoods(trees, released, rows, candidates, n_threads=3)
+    np.testing.assert_array_equal(one, two)
+    assert work == again
+    assert 0 < work.regrown < work.nodes
+    assert work.regrown <= work.below
+
+
+# ----------------------------------------------------------------------------------- posterior risk
+
+
+def test_posterior_risk_is_that_of_growing_anew() -> None:
+    data = people(80, (2, 3, 4), 7)
+    trees = grown(data, Growth(4))
+    released = trees.release(2, rng=np.random.default_rng(8))
+    shown = np.concatenate([table.codes for table in released])
+    prior = np.random.default_rng(9)
+    for unknown in (None, ["v0", "v2"]):
+        size = 8 if unknown else 1 + 1 + 2 + 3
+        n = len(np.unique(data.codes, axis=0))
+        log_prior = prior.normal(size=(n, size))
+        risk = posterior_risk(
+            data, released, synthesizer=trees, unknown=unknown, log_prior=log_prior, progress=False
+        )
+        assert risk.exact
+        assert risk.converged
+        assert risk.reliable.all()
+        for i, x in enumerate(risk.combinations):
+            row = int(np.flatnonzero((data.codes == x).all(axis=1))[0])
+            levels = data.schema.n_levels
+            some = neighborhood(x[None], levels)[0] if unknown is None else None
+            support = subset_support(x, [0, 2], levels) if some is None else some
+            log_prob = np.array([refitted(trees, row, y, shown) for y in support])
+            assert risk.excluded[i] == np.isneginf(log_prob).sum()
+            joint = np.exp(log_prob - log_prob.max() + log_prior[i])
+            assert risk.probability[i] == pytest.approx(joint[0] / joint.sum(), rel=1e-9)
+    assert "could not have led to the releases" in risk.summary()
+    assert risk.to_frame()["excluded"].tolist() == risk.excluded.tolist()
+
+
+def test_a_probability_comes_true() -> None:
+    """The last of eight records is one of six values with equal chances; the others are known."""
+    rng = np.random.default_rng(10)
+    others, support = people(24, (2, 3), 11), np.array(list(itertools.product(range(2), range(3))))
+    sums = Counter[int]()
+    truth = Counter[int]()
+    for _ in range(400):
+        x = int(rng.integers(6))
+        codes = np.concatenate([others.codes, support[x : x + 1]]).astype(np.uint8)
+        trees = grown(Microdata(codes, others.schema), Growth(2))
+        released = trees.release(1, rng=rng)
+        (found,), _ = log_likelihoods(trees, released, np.array([24]), support[None])
+        probability = np.exp(found - np.logaddexp.reduce(found))
+        for y in range(6):
+            sums[y] += probability[y]
+        truth[x] += 1
+        assert np.isfinite(found[x])
+        sums[100] += probability[x] - (probability**2).sum()
+    # Of candidates given probability p a share p is true: for each value, and weighed by p.
+    for y in range(6):
+        assert abs(sums[y] - truth[y]) < 4.5 * np.sqrt(400 / 6)
+    assert abs(sums[100]) < 4.5 * np.sqrt(400) / 2
+
+
+def test_a_release_of_something_else_is_refused() -> None:
+    data = people(40, (2, 3), 12)
+    trees = grown(data, Growth(5))
+    lacking = Microdata(data.codes[data.codes[:, 1] != 2], data.schema)
+    trees_without = grown(lacking, Growth(5))
+    with pytest.raises(ValueError, match="probability zero given the original"):
+        posterior_risk(lacking, data, synthesizer=trees_without, progress=False)
+    with pytest.raises(ValueError, match="grown on another table"):
+        posterior_risk(lacking, data, synthesizer=trees, progress=False)
+    with pytest.raises(ValueError, match="rng is not given"):
+        posterior_risk(data, data)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (
+            lambda data: fit_trees(data, ["v0"]),
+            r"order is \['v0'\]; it must have each of v0, v1 once",
+        ),
+        (lambda data: fit_trees(data, ["v0", "v0"]), "each of v0, v1 once"),
+        (lambda data: fit_trees(data, ordered=["v7"]), "v7"),
+        (lambda _: Growth(0), "min_leaf is 0; it must be 1 or more"),
+        (lambda _: Growth(smoothing=-1.0), "smoothing is -1.0; it must be 0 or more"),
+        (lambda _: Growth(criterion="error"), "must be 'gini' or 'entropy'"),
+        (lambda data: fit_trees(data.to_frame()[:0]), "record"),
+        (lambda data: fit_trees(data, schema=data.schema), "schema is given beside Microdata"),
+        (lambda _: fit_trees(people(9, (2, 70), 1)), "v1 has 70 levels; trees take 64 at most"),
+        (lambda data: fit_trees(data).release(0, rng=np.random.default_rng()), "n is 0"),
+        (lambda data: fit_trees(data).log_prob(np.array([[0, 3]])), "out of range"),
+        (lambda data: fit_trees(data).log_prob(np.array([[0]])), "must have 2 columns"),
+    ],
+)
+def test_wrong_input_is_named(wrong: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        wrong(people(20, (2, 3), 1))
+
+
+def test_trees_of_frames() -> None:
+    frame = pd.DataFrame({"job": ["cook", "smith"] * 20, "sick": ["no"] * 30 + ["yes"] * 10})
+    trees = fit_trees(frame, ["sick", "job"], Growth(10))
+    assert trees.order == (1, 0)
+    (released,) = trees.release(rng=np.random.default_rng(1))
+    risk = posterior_risk(Microdata.from_frame(frame), released, synthesizer=trees, progress=False)
+    assert risk.support_size == 3
+    assert kernels.LEAF == -1
