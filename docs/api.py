@@ -15,6 +15,7 @@ SUBJECTS = (
     "assessment",
     "risk",
     "dpmpm",
+    "trees",
     "mechanism",
     "papers",
     "data",
