@@ -151,3 +151,30 @@ def test_share_of_records_outside_and_how_sure_it_is() -> None:
     # RR = L / (1 + w (L - 1)) > 2 at w = 0.1 from L = 2.25 on.
     at_tenth = acceptance.share_outside(log_ratio, mcse, rules, np.full(4, 0.1))
     assert at_tenth == {"outside": 0.25, "undecided": 0.5}
+
+
+def test_the_corner_of_each_rule_binds() -> None:
+    rules = [Rule(10, 0.0, 0.1), Rule(2, 0.2, 0.9), Rule(1.05, 0.9, 1.0)]
+    most = acceptance.largest_log_ratio(rules)
+    assert most == pytest.approx(np.log(1.5))
+    assert not acceptance.unacceptable(most - 1e-9, rules)
+    assert acceptance.unacceptable(most + 1e-9, rules)
+    assert acceptance.largest_log_ratio([Rule(0.5, 0.6, 1.0)]) == -np.inf
+
+
+def test_the_first_acceptable_release_is_published() -> None:
+    tables = [mechanism.private_plugin(e, 4, 3) for e in (6.0, 1.0)]
+    # Where everything is acceptable the first mechanism is published as it is.
+    free = acceptance.publish_first_acceptable(tables, [Rule(1e9)])
+    for x in range(5):
+        np.testing.assert_allclose(np.exp(free.row(x)[:4]), np.exp(tables[0].row(x)))
+        assert np.exp(free.row(x)[4:]).sum() == pytest.approx(0)
+    strict = acceptance.publish_first_acceptable(tables, [Rule(1.0)], ["loose", "tight"])
+    assert np.exp(strict.row(2)[-1]) == pytest.approx(1)
+    assert strict.outputs[0] == ("loose", 0)
+    assert strict.outputs[-1] is None
+    # A test that is passed or not for sure makes outputs impossible: no epsilon is finite.
+    some = acceptance.publish_first_acceptable(tables, [Rule(2.0)])
+    assert np.isinf(mechanism.exact_epsilon(some).value)
+    with pytest.raises(ValueError, match="rows or neighbors"):
+        acceptance.publish_first_acceptable([tables[0], mechanism.private_plugin(1.0, 5, 3)], [])

@@ -1,5 +1,6 @@
 """Printed numbers of McClure and Reiter (2012) that the mechanism's readings give exactly."""
 
+import itertools
 import re
 from pathlib import Path
 
@@ -10,8 +11,12 @@ import yaml
 from scipy.stats import binom
 
 from srlib import mechanism
-from srlib.papers import mcclure_reiter, proportion, proportion_chain
-from srlib.papers.ledger import ledger, printed
+from srlib.mechanism import acceptance
+from srlib.papers import binary_design as design
+from srlib.papers import mcclure_reiter as paper
+from srlib.papers import proportion
+from srlib.papers.claims import FAILS, HOLDS, PROVED, UNDECIDED
+from srlib.papers.ledger import printed
 from srlib.runner.parameters import Request, UsageError, read_parameters, resolve
 from srlib.runner.run import run
 
@@ -42,7 +47,7 @@ def test_table_1(number: str) -> None:
 
 
 def test_worked_example() -> None:
-    example = mcclure_reiter.worked_example()
+    example = paper.worked_example()
     assert len(example) == 6
     assert [number for number, value in example.items() if not matches(number, value)] == []
 
@@ -66,46 +71,186 @@ def exact() -> dict[tuple[float, float], proportion.Pairs]:
     }
 
 
+RULES = acceptance.read_rules(
+    [{"rr_at_most": 10, "r_at_most": 0.1}, {"rr_at_most": 1.05, "r_at_least": 0.9}]
+)
+RUN = {
+    "n": N, "n_s": N, "p0": [0.001, 0.3, 0.5, 0.999], "epsilon": [1000, 100, 10, 2, 0.2, 0.01],
+    "prior": 0.5, "n_pairs": 10, "n_priors": 1000, "burn_in": 1000, "n_steps": 99_000,
+    "rules": RULES,
+}  # fmt: skip
+
+
 def test_every_printed_number_is_answered(
     exact: dict[tuple[float, float], proportion.Pairs],
 ) -> None:
-    """What is left are settings, and numbers that differ, each with its explanation."""
-    computed, tolerances = mcclure_reiter.answers(exact)
-    book = ledger(
-        "mcclure_reiter",
-        computed,
-        missing="a setting",
-        tolerances=tolerances,
-        notes=mcclure_reiter.NOTES,
-    ).set_index("id")
-    settings = book.index[book["verdict"] == "skipped"]
-    assert all(PRINTED.loc[settings, "tolerance"] == 0)
-    assert set(book.index[book["verdict"] == "differs"]) == set(mcclure_reiter.NOTES)
-    assert (book["verdict"] == "match").sum() == len(computed) - len(mcclure_reiter.NOTES)
-    # The tolerance comes from ten pairs, not from the digits.
-    assert tolerances["utility_0.01_largest"] < 0.12
+    """Settings are compared with nothing, and each number that differs has its explanation."""
+    book = paper.book(exact, RUN).set_index("id")
+    assert set(book["verdict"]) == {"match", "differs", "consistent", "setting"}
+    assert set(book.index[book["verdict"] == "differs"]) == set(paper.NOTES)
+    assert (book["verdict"] == "setting").sum() == 26
+    assert (book["verdict"][book.index.str.startswith("table1")] == "match").all()
+    # Extremes of ten pairs and numbers that follow from others are not recomputed ones.
+    for number in ("utility_0.01_largest", "ratio_0.01_largest", "increase_001"):
+        assert book.loc[number, "verdict"] == "consistent"
+    assert "0.201 at p0 = 0.3, 0.000 at p0 = 0.5" in book.loc["utility_0.01_largest", "note"]
 
 
-def test_one_chain_for_each_pair_explains_the_largest_utility(
+def test_other_settings_are_not_held_against_the_papers(
     exact: dict[tuple[float, float], proportion.Pairs],
 ) -> None:
-    """At p0 = .5 and epsilon = .01 no release costs 2.7; estimates of unconverged chains do."""
-    pairs = exact[0.5, 0.01]
-    assert pairs.utility[pairs.probability > 1e-9].max() < 2.65
-    study, rng = (
-        proportion.Study(mechanism.private_plugin(0.01, N, N), 0.5),
-        np.random.default_rng(1),
-    )
-    changed = np.maximum(np.arange(N + 1) - 1, 0)
-    drawn = study.draw_pairs(changed, 0.5, 60, rng=rng)
-    known = study.squared_error_given_count()[drawn.x]
-    settings: dict = {"burn_in": 1_000, "n_steps": 99_000, "n_chains": 1, "rng": rng}
-    reported = [
-        np.log10(proportion_chain.chain_squared_errors(study, y, **settings).mean() / k)
-        for y, k in zip(drawn.x_star, known, strict=True)
-    ]
-    largest = np.reshape(reported, (6, 10)).max(axis=1)
-    assert (largest > 2.6).sum() >= 3
+    book = paper.book(exact, RUN | {"prior": 0.4}).set_index("id")
+    assert set(book["verdict"]) == {"match", "setting", "skipped"}
+    assert (book["verdict"] == "match").sum() == len(paper.worked_example())
+    assert book.loc["prior", "note"] == "another setting than the paper's"
+
+
+# ------------------------------------------------------------------ how a range came to be printed
+
+
+def test_cells_of_both_conventions() -> None:
+    values = np.array([1.94, 1.96, 2.04, 2.06, 2.66, 2.7, 2.76, 2.9])
+    weights = np.arange(1.0, 9.0)
+    rounded = paper.cells(values, weights, 0.01, paper.ROUNDED)
+    np.testing.assert_allclose(rounded * 36, [1, 2 + 3, 4, 5 + 6, 7 + 8])
+    cut = paper.cells(values, weights, 0.01, paper.CUT)
+    np.testing.assert_allclose(cut * 36, [1 + 2, 3 + 4, 5, 6 + 7, 8])
+
+
+def test_chances_of_a_range_against_enumeration() -> None:
+    shares = np.array([[0.1, 0.2, 0.3, 0.25, 0.15], [0.0, 0.5, 0.1, 0.3, 0.1]])
+    smallest = largest = both = 0.0
+    for drawn in itertools.product(range(5), repeat=4):  # two pairs of each of two cases
+        chance = np.prod([shares[i // 2, k] for i, k in enumerate(drawn)])
+        smallest += chance * (min(drawn) == 1)
+        largest += chance * (max(drawn) == 3)
+        both += chance * (min(drawn) == 1 and max(drawn) == 3)
+    np.testing.assert_allclose(paper.range_chances(shares, 2), (smallest, largest, both))
+
+
+def test_explanations_of_the_printed_range(
+    exact: dict[tuple[float, float], proportion.Pairs],
+) -> None:
+    """The 2.7 is out of reach at p0 = .5 and ordinary at .3, if utilities are exact."""
+    rng = np.random.default_rng(1)
+    chains = {(p, e): rng.normal(1.5, 0.5, 400) for p in (0.3, 0.5) for e in paper.RANGES}
+    table = paper.explanations(exact, chains, rng=rng)
+    assert len(table) == 2 * 3 * 2 * 2
+    found = table[table["convention"] == paper.ROUNDED].set_index(["utility", "p0", "epsilon"])
+    found = found.sort_index()
+    assert found.loc[("exact", "0.5", 0.01), "largest"] < 1e-12
+    assert found.loc[("exact", "0.3", 0.01), "both"] == pytest.approx(0.0376, abs=5e-4)
+    assert (found.loc["exact", "error"] == 0).all()
+    assert (found.loc["one chain", "error"] > 0).all()
+    q = exact[0.3, 0.01]
+    drawn = rng.choice(q.utility, p=q.probability / q.probability.sum(), size=(20_000, 10))
+    low, high = drawn.min(axis=1).round(1) == 2.0, drawn.max(axis=1).round(1) == 2.7
+    assert (low & high).mean() == pytest.approx(found.loc[("exact", "0.3", 0.01), "both"], abs=6e-3)
+    assert len(paper.explanations_in_words(table)) == 12
+    said = paper.how_the_range_came_about(table)
+    assert said.index("0.038 (exact, 0.3)") < said.index("0.000 (exact, 0.5)")
+    assert paper.explanations({}, {}, rng=rng).empty
+    assert "no case" in paper.how_the_range_came_about(paper.explanations({}, {}, rng=rng))
+
+
+# ---------------------------------------------------------------------------------------- verdicts
+
+
+def of_priors(rare: tuple[float, float], common: tuple[float, float]) -> pd.DataFrame:
+    names = ["p0", "epsilon", "expected_increase", "expected_increase_calibrated"]
+    rows = [(0.001, 10.0, *rare), (0.5, 10.0, *common), (0.001, 1.0, 0, 0), (0.5, 1.0, 0, 0)]
+    return pd.DataFrame(rows, columns=names).assign(log_gain_of_one=np.log(1.5))
+
+
+def test_words_on_budget_and_rarity() -> None:
+    assert paper.keeps_its_budget([1.0, 2.0], [1.0, 2.0]).word == PROVED
+    assert paper.keeps_its_budget([1.0, 2.0], [1.0, 2.1]).word == FAILS
+    for rare, common, word in (
+        ((0.2, 0.02), (0.1, 0.01), HOLDS),
+        ((0.2, 0.02), (0.1, 0.03), "depends on the intruder's prior"),
+        ((0.1, 0.01), (0.1, 0.01), FAILS),
+    ):
+        assert paper.depends_on_rarity(of_priors(rare, common), 0.001, 0.5).word == word
+    assert paper.depends_on_rarity(of_priors((1, 1), (1, 1)), 0.5, 0.5).word == UNDECIDED
+
+
+@pytest.mark.parametrize(
+    ("chances", "word"),
+    [([0.01, 0.5], HOLDS), ([0.0099, 0.5], "depends on $p_0$"), ([0.0, 0.0], FAILS)],
+)
+def test_words_on_ranges(chances: list[float], word: str) -> None:
+    table = pd.DataFrame({"p0": [0.3, 0.5], "epsilon": 2.0, "all ten inside": chances})
+    assert paper.ranges_by_proportion(table).word == word
+    assert paper.ranges_by_proportion(table[:0]).word == UNDECIDED
+
+
+def test_words_on_limits_of_relative_risk(
+    exact: dict[tuple[float, float], proportion.Pairs],
+) -> None:
+    assert paper.limits_of_relative_risk(exact).word == HOLDS
+    without = {case: q for case, q in exact.items() if case != (0.001, 1000)}
+    assert paper.limits_of_relative_risk(without).word == "depends on the draw"
+    assert paper.limits_of_relative_risk({}).word == UNDECIDED
+
+
+def test_words_on_chains_releases_and_the_attack() -> None:
+    table = pd.DataFrame({"p0": [0.5] * 20, "epsilon": [2.0] * 20, "utility": 1.0})
+    for off, word in (([0.05] * 20, HOLDS), ([0.2] * 20, FAILS)):
+        assert paper.chain_suffices(table.assign(utility_one_chain=1 + np.array(off))).word == word
+    some = table.assign(utility_one_chain=1 + np.arange(20) / 100)
+    assert paper.chain_suffices(some).word == "depends on epsilon and $p_0$"
+    sizes = pd.DataFrame({"p0": 0.5, "epsilon": [1, 1, 9, 9], "size": [1.0, 2.0] * 2})
+    for loss, word in (([1, 2, 1, 2], HOLDS), ([2, 1, 2, 1], FAILS), ([1, 2, 2, 1], "depends")):
+        assert paper.several_releases(sizes.assign(loss=loss)).word.startswith(word)
+    for beyond, word in (([0.05, 0], HOLDS), ([0.06, 1], FAILS), ([0.05, 0.06], "depends")):
+        attack = pd.DataFrame({"certain": 0.0, "beyond the region": beyond})
+        assert paper.attack_is_hard(attack).word.startswith(word)
+    assert paper.judged_over_all_priors(0.0, 3).word == PROVED
+    assert paper.judged_over_all_priors(0.001, 3).word == FAILS
+
+
+# --------------------------------------------------------------------------------------- the tables
+
+
+def test_a_published_choice_is_read_by_bayes_rule() -> None:
+    """Against simulated choices: how often each is published, and what a column says."""
+    tables = {e: mechanism.private_plugin(e, 6, 6) for e in (8.0, 2.0)}
+    found = design.attack_on_choice(tables, RULES, (0, 2)).set_index("ones in the data")
+    chosen, rng = design.choice(tables, RULES), np.random.default_rng(5)
+    names = list(chosen.outputs)
+    log_l = {
+        (x, e): [tables[e].row(x) - tables[e].row(y) for y in (x - 1, x + 1) if y >= 0]
+        for x in (1, 2)
+        for e in tables
+    }
+    counts = {x: np.zeros(len(names)) for x in (1, 2)}
+    for x, _ in itertools.product(counts, range(20_000)):
+        at = None
+        for e in tables:
+            y = int(rng.binomial(6, np.exp(tables[e].row(x)) @ np.arange(7) / 6))
+            if max(ratio[y] for ratio in log_l[x, e]) <= np.log(1.5) and at is None:
+                at = (e, y)
+        counts[x][names.index(at)] += 1 / 20_000
+    for x, share in counts.items():
+        np.testing.assert_allclose(np.exp(chosen.row(x)), share, atol=0.015)
+    p, q = np.exp(chosen.row(2)), np.exp(chosen.row(1))
+    with np.errstate(invalid="ignore"):
+        risk = np.where(p > 0, p / (p + q), 0.0)
+    assert found.loc[2, "R, knowing the rule"] == pytest.approx(p @ risk)
+    assert found.loc[2, "certain"] == pytest.approx(p[(q == 0)].sum())
+    totals = np.exp(design.announced(chosen).row(2))
+    assert totals == pytest.approx([p[:7].sum(), p[7:14].sum(), p[14]])
+
+
+def test_budgets_beyond_the_grid_are_said_to_be_so() -> None:
+    path = pd.DataFrame({"p0": 0.5, "epsilon": [1.0, 10.0], "risk_99": [0.52, 0.58]})
+    needed = design.budgets_for_risk(path, 0.5, (0.51, 0.55, 0.6))
+    assert needed["ε, 99 % of releases, p0 = 0.5"].tolist() == ["none", "1", "≥ 10"]
+    assert needed["ε, any release"].tolist() == pytest.approx([0.04, 0.2007, 0.4055], abs=1e-4)
+
+
+def test_priors_are_solved_as_the_region_is_defined() -> None:
+    assert design.priors_that_disagree(np.linspace(-2, 5, 50), RULES, 500) == 0
 
 
 @pytest.mark.parametrize(
@@ -139,14 +284,14 @@ def test_bad_parameters_are_found_before_a_kernel_starts(
     ],
 )  # fmt: skip
 def test_notebook_runs_at_other_settings(root: Path, tmp_path: Path, settings: dict) -> None:
-    quick = {"n_steps": 1000, "burn_in": 10, "n_chains": 2}
+    quick = {"n_steps": 1000, "burn_in": 10, "n_chains": 2, "n_single": 10}
     request = resolve(root, "mcclure_reiter")
     request = Request("mcclure_reiter", "other", {**request.parameters, **quick, **settings}, {})
     folder = run(root, request, tmp_path)
     book = pd.read_csv(folder / "tables/ledger.csv")
     assert not (book["verdict"] == "differs").any() or set(
         book.loc[book["verdict"] == "differs", "id"]
-    ) <= set(mcclure_reiter.NOTES)
+    ) <= set(paper.NOTES)
     replicates = pd.read_csv(folder / "tables/replicates.csv")
     cases = len(settings["p0"]) * len(settings["epsilon"])
     assert len(replicates) == cases * settings["n_pairs"]

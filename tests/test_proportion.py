@@ -92,6 +92,51 @@ def test_all_pairs_are_the_enumerated_ones() -> None:
     assert found.ranges()["utility_median"] == found.quantile("utility", 0.5)
 
 
+def test_another_prior_is_bayes_rule_again() -> None:
+    table, alternative = bernoulli_plugin(6, 5, 0.8), np.array([1, 0, 1, 2, 3, 4, 5])
+    pairs = Study(table, 0.3).all_pairs(alternative, 0.5)
+    prior = np.linspace(0, 1, 7)
+    at = Study(table, 0.3).all_pairs(alternative, prior[2])
+    keep = pairs.x == 2
+    np.testing.assert_allclose(pairs.with_prior(prior).risk[keep], at.risk[keep])
+    np.testing.assert_allclose(pairs.with_prior(prior[2]).risk, at.risk)
+    assert (pairs.with_prior(prior).risk[pairs.x == 0] == 0).all()
+    gained = np.maximum(at.risk - prior[2], 0) @ at.probability
+    assert pairs.expected_increase(prior[2]) == pytest.approx(gained)
+
+
+def test_expected_log_gain_against_the_joint_distribution() -> None:
+    n, p0, table = 4, 0.3, bernoulli_plugin(4, 3, 0.5)
+    of_one = average = 0.0
+    for others in range(n):
+        given = np.exp([table.row(others), table.row(others + 1)])
+        marginal = (1 - p0) * given[0] + p0 * given[1]
+        gain = (given * np.log(given / marginal)).sum(axis=1)
+        of_one += binom.pmf(others, n - 1, p0) * gain[1]
+        average += binom.pmf(others, n - 1, p0) * ((1 - p0) * gain[0] + p0 * gain[1])
+    assert Study(table, p0).expected_log_gain() == pytest.approx((of_one, average))
+    assert average > 0
+    assert Study(table, 1.0).expected_log_gain() == (0.0, 0.0)
+
+
+def test_averages_along_the_walk_have_the_chains_expectation() -> None:
+    study, rng = Study(bernoulli_plugin(30, 20, 0.5), 0.2), np.random.default_rng(8)
+    settings: dict = {"burn_in": 20, "n_steps": 500, "rng": rng}
+    average, draws = proportion_chain.walk_squared_errors(study, 3, **settings, n_chains=2000)
+    by_draws = proportion_chain.chain_squared_errors(study, 3, **settings, n_chains=500).mean(
+        axis=1
+    )
+    moves = proportion_chain.walk(study, 3)
+    expected = proportion_chain.expected_average(moves, study.squared_error_given_count(), 20, 520)
+    assert draws.shape == (2000, 10)
+    assert abs(average.mean() - expected) < 5 * average.std() / np.sqrt(2000)
+    assert abs(by_draws.mean() - expected) < 5 * by_draws.std() / np.sqrt(500)
+    # What is left out is the noise of p given X.
+    assert average.std() < by_draws.std() < 1.5 * average.std()
+    one = proportion_chain.one_chain_utilities(study, np.full(4, 6), np.full(4, 3), **settings)
+    assert len(set(one)) == 4
+
+
 def test_drawn_pairs_come_from_all_pairs() -> None:
     study = Study(bernoulli_plugin(6, 5, 0.8), 0.3)
     alternative = np.where(np.arange(7) > 0, np.arange(7) - 1, 1)

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit
 
 from srlib import checks
-from srlib.mechanism.core import Mechanism
+from srlib.mechanism.core import Mechanism, log_difference
 
 
 @dataclass(frozen=True)
@@ -212,6 +212,20 @@ def unacceptable(log_ratio: ArrayLike, rules: Sequence[Rule]) -> NDArray[np.bool
     return broken
 
 
+def largest_log_ratio(rules: Sequence[Rule]) -> float:
+    """The largest log L that is acceptable whatever the prior.
+
+    Each rule binds at its corner, the smallest R to which it applies.
+
+    Parameters
+    ----------
+    rules : sequence of Rule
+        What is acceptable.
+    """
+    most = [(r.rr_at_most - r.r_at_least) / (1 - r.r_at_least) for r in rules]
+    return float(np.log(min(most))) if min(most) > 0 else float("-inf")
+
+
 def breaks_a_rule(
     risk: ArrayLike, relative_risk: ArrayLike, rules: Sequence[Rule]
 ) -> NDArray[np.bool_]:
@@ -291,6 +305,63 @@ def _broken(
     log_p, log_q = mechanism.row(truth), mechanism.row(alternative)
     possible = np.isfinite(log_p)
     return unacceptable(log_p[possible] - log_q[possible], rules), log_p[possible]
+
+
+def publish_first_acceptable(
+    mechanisms: Sequence[Mechanism], rules: Sequence[Rule], names: Sequence = ()
+) -> Mechanism:
+    """Draw from each mechanism, and publish the first release that breaks no rule.
+
+    What section 4 of McClure and Reiter (2012) proposes, with mechanisms in the order of their
+    utility: of the releases that qualify the one of greatest utility is published, together with
+    the mechanism that it came from. A release qualifies where it breaks no rule for any prior and
+    any record of the data. That is looked up in the confidential data, so that the choice is a
+    mechanism itself, with an epsilon of its own.
+
+    Parameters
+    ----------
+    mechanisms : sequence of Mechanism
+        With the same rows and neighbors, the most useful first.
+    rules : sequence of Rule
+        What is acceptable.
+    names : sequence, optional
+        Names of the mechanisms, such as their epsilons; their positions if not given.
+
+    Returns
+    -------
+    Mechanism
+        The same rows. Columns are named (name, release), in the order of the mechanisms; the last
+        one, ``None``, is that nothing qualifies and nothing is published. The whole table is
+        computed.
+
+    Raises
+    ------
+    ValueError
+        If rows or neighbors differ.
+    """
+    first = mechanisms[0]
+    if any(
+        m.n_inputs != first.n_inputs or not np.array_equal(m.neighbors, first.neighbors)
+        for m in mechanisms
+    ):
+        raise ValueError("mechanisms have different rows or neighbors; they must have the same")
+    rows, log_rejected = np.arange(first.n_inputs), np.zeros(first.n_inputs)
+    parts, outputs = [], []
+    for name, mechanism in zip(names or range(len(mechanisms)), mechanisms, strict=True):
+        table = mechanism.block(rows, np.arange(mechanism.n_outputs))
+        broken = np.zeros(table.shape, dtype=bool)
+        for one, other in mechanism.neighbors:
+            difference = log_difference(table[one], table[other])
+            broken[one] |= unacceptable(difference, rules)
+            broken[other] |= unacceptable(-difference, rules)
+        parts.append(log_rejected[:, None] + np.where(broken, -np.inf, table))
+        outputs += [(name, released) for released in mechanism.outputs]
+        with np.errstate(divide="ignore"):
+            log_rejected = log_rejected + np.log((np.exp(table) * broken).sum(axis=1))
+    log_prob = np.hstack([*parts, log_rejected[:, None]])
+    return Mechanism.from_table(
+        log_prob, first.neighbors, inputs=first.inputs, outputs=[*outputs, None]
+    )
 
 
 def largest_epsilon(

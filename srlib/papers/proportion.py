@@ -5,16 +5,16 @@ synthetic records, made from the count X of ones in the data. The posterior of t
 a release is a finite mixture; `proportion_chain` has the Markov chain that the paper runs instead.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betaln
+from scipy.special import betaln, expit, logit
 from scipy.stats import binom
 
 from srlib import checks
 from srlib.mechanism.bayes import posterior, update
-from srlib.mechanism.core import BLOCK_ENTRIES, Mechanism, sample
+from srlib.mechanism.core import BLOCK_ENTRIES, Mechanism, log_difference, sample
 from srlib.mechanism.families import log_binomial
 from srlib.threads import one_blas_thread
 
@@ -77,6 +77,39 @@ class Pairs:
         of = {"smallest": self.smallest, "largest": self.largest}[end]
         low, middle, high = (of(name, size, q) for q in (0.005, 0.5, 0.995))
         return middle, max(middle - low, high - middle)
+
+    def with_prior(self, prior: ArrayLike) -> "Pairs":
+        """Replace the intruder's prior probability of the record's true value.
+
+        Parameters
+        ----------
+        prior : float or (n + 1,) float
+            For all data sets, or one for each count X; in [0, 1].
+
+        Returns
+        -------
+        Pairs
+            With another risk.
+        """
+        checks.probability(prior=prior)
+        at = np.asarray(prior, dtype=float)
+        of_pair = np.full(len(self.x), at) if at.ndim == 0 else at[self.x]
+        certain = (of_pair == 0) | (of_pair == 1)
+        with np.errstate(invalid="ignore"):
+            risk = np.where(certain, of_pair, expit(logit(of_pair) + self.log_ratio))
+        return replace(self, risk=risk)
+
+    def expected_increase(self, prior: ArrayLike) -> float:
+        """Expected increase of the probability of the truth over a prior (equation 6).
+
+        Parameters
+        ----------
+        prior : float or (n + 1,) float
+            As of `with_prior`.
+        """
+        at = np.asarray(prior, dtype=float)
+        before = at if at.ndim == 0 else at[self.x]
+        return float(np.maximum(self.with_prior(prior).risk - before, 0) @ self.probability)
 
     def outside(self, low: float, high: float) -> NDArray[np.bool_]:
         """Whether each pair has a utility outside a range, (k,)."""
@@ -221,6 +254,30 @@ class Study:
         released = self.squared_error_given_release(kept)
         known = self.squared_error_given_count()[x]
         return float(np.log10(probability[kept] @ released / known))
+
+    def expected_log_gain(self) -> tuple[float, float]:
+        """Expected log of the relative risk for an intruder whose prior is the proportion p0.
+
+        The intruder knows the other n - 1 records, and that a record is one with probability p0.
+
+        Returns
+        -------
+        of_one, average : float
+            Expectation of log RR over data and releases for a record with a one, and over all
+            records. The average is the mutual information of a record and the release given the
+            other records, in nats: it is not negative.
+        """
+        if self.p0 in (0.0, 1.0):
+            return 0.0, 0.0
+        weight = binom.pmf(np.arange(self.n), self.n - 1, self.p0)
+        kept = np.flatnonzero(weight > 1e-15)
+        gains = np.zeros((len(kept), 2))
+        for at, x in enumerate(map(int, kept)):
+            log_prob = np.stack([self.mechanism.row(x), self.mechanism.row(x + 1)])
+            marginal = np.logaddexp(log_prob[0] + np.log1p(-self.p0), log_prob[1] + np.log(self.p0))
+            gains[at] = (np.exp(log_prob) * log_difference(log_prob, marginal)).sum(axis=1)
+        zero, one = map(float, weight[kept] @ gains)
+        return one, self.p0 * one + (1 - self.p0) * zero
 
     def all_pairs(self, alternative: NDArray[np.int64], intruder_prior: float) -> Pairs:
         """Every pair of data set and release with its probability.

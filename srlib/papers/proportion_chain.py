@@ -19,6 +19,8 @@ from srlib.papers.proportion import Study
 from srlib.threads import one_blas_thread
 
 LOG_2 = np.log(2.0)
+EVERY = 50  # steps from one draw that is kept to the next, of those along a walk
+SETTLED = 1e-15  # change of a distribution in one step below which the rest is left out
 
 
 @njit(nogil=True, cache=True)
@@ -122,6 +124,98 @@ def chain_squared_errors(
     return (p[:, burn_in:] - study.p0) ** 2
 
 
+@njit(nogil=True, cache=True)
+def _average_along_walk(moves, values, x, burn_in, every, rng, kept):
+    """Average a function of X along one walk, and keep its value every so many steps, in place."""
+    total, n_steps = 0.0, kept.shape[0] * every
+    for step in range(burn_in + n_steps):
+        chance = rng.random()
+        if chance < moves[x, 0]:
+            x -= 1
+        elif chance < moves[x, 0] + moves[x, 1]:
+            x += 1
+        if step >= burn_in:
+            total += values[x]
+            if (step - burn_in) % every == 0:
+                kept[(step - burn_in) // every] = values[x]
+    return total / n_steps
+
+
+def walk_squared_errors(
+    study: Study,
+    x_star: int,
+    *,
+    burn_in: int,
+    n_steps: int,
+    n_chains: int,
+    rng: np.random.Generator,
+    moves: NDArray[np.float64] | None = None,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Average squared errors along the paper's chains with p integrated out.
+
+    X moves as it does in `sample_proportion`; where that averages (p - p0)^2 over draws of p, here
+    its expectation given X is averaged. That has the same expectation and leaves out the noise of
+    p given X, which is small beside what the walk of X contributes; and a step is many times
+    cheaper.
+
+    Parameters
+    ----------
+    study, x_star, burn_in, n_steps, n_chains, rng
+        As of `chain_squared_errors`; of the steps, a multiple of `EVERY` is kept.
+    moves : (n + 1, 2) float, optional
+        As `walk` returns, where it is known.
+
+    Returns
+    -------
+    average : (n_chains,) float64
+        Over all steps that are kept.
+    draws : (n_chains, n_steps // EVERY) float64
+        One in `EVERY` of what is averaged, for diagnostics.
+    """
+    checks.at_least(1, n_chains=n_chains)
+    checks.at_least(EVERY, n_steps=n_steps)
+    checks.within(0, study.mechanism.n_outputs - 1, x_star=x_star)
+    steps = np.ascontiguousarray(walk(study, x_star) if moves is None else moves)
+    error, draws = study.squared_error_given_count(), np.empty((n_chains, n_steps // EVERY))
+    average = np.empty(n_chains)
+    for chain, stream in enumerate(rng.spawn(n_chains)):
+        start = int(stream.integers(0, study.n + 1))
+        average[chain] = _average_along_walk(
+            steps, error, start, burn_in, EVERY, stream, draws[chain]
+        )
+    return average, draws
+
+
+def one_chain_utilities(
+    study: Study,
+    x: NDArray[np.int64],
+    x_star: NDArray[np.int64],
+    *,
+    burn_in: int,
+    n_steps: int,
+    rng: np.random.Generator,
+) -> NDArray[np.float64]:
+    """Utilities of many pairs, each by a single chain as in the paper.
+
+    Parameters
+    ----------
+    x, x_star : (k,) int
+        Counts of ones in the data and in the releases.
+    study, burn_in, n_steps, rng
+        As of `walk_squared_errors`.
+
+    Returns
+    -------
+    (k,) float64
+    """
+    moves = {y: walk(study, y) for y in set(map(int, x_star))}
+    settings: dict[str, Any] = {"burn_in": burn_in, "n_steps": n_steps, "n_chains": 1, "rng": rng}
+    average = [
+        walk_squared_errors(study, y, **settings, moves=moves[y])[0][0] for y in map(int, x_star)
+    ]
+    return np.log10(np.array(average) / study.squared_error_given_count()[x])
+
+
 def utility_by_chain(
     study: Study,
     x: int,
@@ -139,27 +233,27 @@ def utility_by_chain(
     x, x_star : int
         As of `Study.utility`.
     study, burn_in, n_steps, n_chains, rng
-        As of `chain_squared_errors`.
+        As of `walk_squared_errors`, by which the chains run.
 
     Returns
     -------
     dict
         utility_one_chain (the first, as in the paper), utility_lowest and utility_highest (of the
         single chains), utility_mcmc (all together), and of the mean of the squared errors,
-        carried over to U, mcse, ess_bulk, r_hat and verdict. For these one draw in ten is looked
-        at: the walk moves by one, so that the others have little to add.
+        carried over to U, mcse, ess_bulk, r_hat and verdict. For these one draw in `EVERY` is
+        looked at: the walk moves by one, so that the others have little to add.
     """
-    errors = chain_squared_errors(
+    average, draws = walk_squared_errors(
         study, x_star, burn_in=burn_in, n_steps=n_steps, n_chains=n_chains, rng=rng
     )
     known = study.squared_error_given_count()[x]
-    chains = np.log10(errors.mean(axis=1) / known)
-    told = diagnostics.summary({"squared error": errors[:, ::10]}).iloc[0]
+    chains = np.log10(average / known)
+    told = diagnostics.summary({"squared error": draws}).iloc[0]
     return {
         "utility_one_chain": float(chains[0]),
         "utility_lowest": float(chains.min()),
         "utility_highest": float(chains.max()),
-        "utility_mcmc": float(np.log10(errors.mean() / known)),
+        "utility_mcmc": float(np.log10(average.mean() / known)),
         "mcse": float(told["mcse"] / told["mean"] / np.log(10)),
         **told[["ess_bulk", "r_hat", "verdict"]],
     }
@@ -301,7 +395,11 @@ def _average_over_steps(moves, values, probability, burn_in, n_steps):
             from_below = probability[x - 1] * moves[x - 1, 1] if x > 0 else 0.0
             from_above = probability[x + 1] * moves[x + 1, 0] if x < size - 1 else 0.0
             following[x] = stays + from_below + from_above
+        change = np.abs(following - probability).sum() if step % 1000 == 999 else 1.0
         probability, following = following, probability
         if step >= burn_in:
             total += np.dot(probability, values)
+            if change < SETTLED:
+                total += (n_steps - step - 1) * np.dot(probability, values)
+                break
     return total / (n_steps - burn_in)

@@ -305,11 +305,14 @@ def _mcclure_reiter(
     burn_in: int,
     n_steps: int,
     n_chains: int,
+    n_single: int,
 ) -> Cost:
     cases = len(p0) * len(epsilon)
-    steps = cases * n_pairs * n_chains * (burn_in + n_steps)
+    chains = cases * n_pairs * n_chains + 4 * n_single
+    steps = chains * (burn_in + n_steps)
     tables = 4e-8 * cases * n * n_s + 1e-7 * cases * n_priors
-    return Cost(24 + tables + 3e-7 * steps, 500 + 0.03 * max(n, n_s))
+    seconds = 24 + tables + 1.5e-8 * steps + 5e-3 * cases * n_pairs
+    return Cost(seconds, 500 + 0.03 * max(n, n_s))
 
 
 def _charest(*, model_draws: Sequence[int], audit_sizes: Sequence[int], n_large: int) -> Cost:
