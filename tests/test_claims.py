@@ -13,7 +13,8 @@ import pytest
 from srlib.assessment import inference
 from srlib.assessment.inference import AgainstSampling
 from srlib.papers import claims, hu_reiter_wang, intruders
-from srlib.papers.claims import FAILS, HOLDS, UNDECIDED
+from srlib.papers.claims import FAILS, HOLDS, PROVED, UNDECIDED
+from srlib.risk import Participation
 from srlib.risk import estimators as disclosure
 from srlib.risk.estimators import Risk
 
@@ -228,12 +229,14 @@ def test_a_part_of_a_record_against_the_whole():
     assert "largest factor is 2.0, against 1.0" in verdict.because
 
 
-def test_a_small_support_is_conservative_where_a_larger_one_shows_less():
+def test_a_small_support_is_conservative_by_proof_and_not_against_a_guess():
     one, error = np.zeros(4), np.full(4, 0.1)
-    assert intruders.conservative(one, one - 1, error).word == HOLDS
-    assert intruders.conservative(one, one + 1, error).word == FAILS
+    for every, word in ((one - 1, HOLDS), (one + 1, FAILS)):
+        verdict = intruders.conservative(one, every, error)
+        assert verdict.word == PROVED
+        assert f"to the prior it *{word}*" in verdict.because
     verdict = intruders.conservative(one, np.array([1, -1, -1, 0.1]), error)
-    assert verdict.word == "depends on the record"
+    assert "*depends on the record*" in verdict.because
     assert "higher over every cell for 25.0%" in verdict.because
     assert "lower for 50.0%" in verdict.because
     assert "1.0 over one change and 2.7 over every cell" in verdict.because
@@ -252,61 +255,110 @@ def told(gains: list[float]) -> pd.DataFrame:
     return pd.DataFrame({"log_gain": np.log(gains), "log_gain_mcse": 0.01})
 
 
-def test_guesses_and_what_is_added_to_a_prior():
-    verdict = intruders.can_guess(told([0.8, 1.0, 1.2, 2.0]))
-    assert verdict.word == "depends on the record"
-    assert "more than 1.5 for 25.0% of the combinations" in verdict.because
-    assert "For 25.0% it makes the truth less probable" in verdict.because
-    assert "largest factor is 2.00 ± 0.02" in verdict.because
-    assert intruders.can_guess(told([1.0, 1.1])).word == FAILS
+def test_what_is_added_to_a_prior():
     assert intruders.adds_little({"a": told([1.0, 1.1]), "b": told([0.9, 1.2])}).word == HOLDS
     some = intruders.adds_little({"a": told([1.0, 1.1]), "b": told([0.9, 2.0])})
     assert some.word == "depends on the record"
     assert "for 50.0% of the combinations" in some.because
+    assert intruders.most_moved({"a": told([1.0, 1.1]), "b": told([0.9, 2.0])}) == 0.5
+    assert intruders.most_moved({"a": told([1.0, 1.48])}) == 0
 
 
-def test_an_intruder_who_knows_less():
-    lower, higher, same = (risk([p] * 50, 10) for p in (0.1, 0.3, 0.2))
-    assert intruders.safe_knowing_less((lower, same), (lower, same), 0, 1).word == HOLDS
-    assert intruders.safe_knowing_less((higher, same), (same, same), 0, 1).word == FAILS
-    opposed = intruders.safe_knowing_less((higher, same), (lower, same), 0, 0.5)
-    assert opposed.word == "depends on the prior"
-    assert "a share of 0 of the other records instead of 0.5" in opposed.because
-    assert "+0.405 ± 0.014" in opposed.because
-    assert "-0.693 ± 0.014 with the model's own (*holds here*)" in opposed.because
-    assert "100.0% and 0.0% of the participants" in opposed.because
+def test_priors_side_by_side():
+    table = told([0.5, 1.0, 1.2, 2.0]).assign(prior=0.2, probability=0.3)
+    found = intruders.compare_priors({"uniform": {"a": table}}).iloc[0]
+    assert found["raised"] == 0.5
+    assert found["lowered"] == 0.25
+    assert found["beyond 1.5"] == 0.5
+    assert found["largest ratio"] == pytest.approx(2)
+
+
+def divisions(own: float, uniform: float, beyond: float = 0.05, spread: float = 0.01):
+    """Four pairs of divisions, knowing half and all; participants are ahead by `beyond`."""
+    rows = []
+    for pair in range(4):
+        off = spread * (-1) ** pair
+        for swapped in (False, True):
+            side = 0.3 if swapped else -0.3
+            for share in (0.5, 1.0):
+                for group, more in (("participants", beyond + off + side), ("outsiders", 0.0)):
+                    less = share < 1
+                    row = {"pair": pair, "swapped": swapped, "share_known": share, "group": group}
+                    row |= {"before": -2.0, "after": -1.5 + less * (own + off)}
+                    row |= {"after_uniform": -2.5 + less * (uniform + off), "gain": more}
+                    rows.append(row | {"divergence": 0.02 * less, "r_hat": 1.0})
+    return Participation(pd.DataFrame(rows), np.array([[0.1, 0.0], [0.1, 0.2]]))
+
+
+@pytest.mark.parametrize(
+    ("own", "uniform", "word"),
+    [
+        (-0.1, -0.1, HOLDS),
+        (0.1, 0.1, FAILS),
+        (-0.1, 0.1, "depends on the prior"),
+        (0.1, -0.1, "depends on the prior"),
+        (0.0, 0.1, "depends on the prior"),  # where it is proved for the model's own on average
+        (0.0, -0.1, UNDECIDED),
+        (0.0, 0.0, UNDECIDED),
+    ],
+)
+def test_an_intruder_who_knows_less(own, uniform, word):
+    single = pd.DataFrame({"higher beyond error": [0.75, 0.25]})
+    verdict = intruders.safe_knowing_less(divisions(own, uniform), single)
+    assert verdict.word == word
+    assert "a share of 0.5 of the other records instead of all" in verdict.because
+    assert f"{own:+.3f} ± 0.006 with the model's own" in verdict.because
+    assert "-0.020 is what a calibrated model leads to" in verdict.because
+    assert "75.0% and 25.0% of the participants" in verdict.because
+
+
+def test_single_records_have_a_yardstick():
+    """The stronger intruder expects 0.3 of the truths to be more probable to the weaker one."""
+    more = np.log(np.tile([0.7, 0.3], (10, 1)))
+    more[7:] = more[7:, ::-1]  # as calibrated as can be: seven truths in ten
+    less = np.log(np.full((10, 2), 0.5))
+    pair = Risk(less, np.full((10, 2), 0.01)), Risk(more, np.full((10, 2), 0.01))
+    found = intruders.single_records({"own": pair}).iloc[0]
+    assert found["higher"] == found["higher beyond error"] == pytest.approx(0.3)
+    assert found["higher if calibrated"] == pytest.approx(0.3)
+
+
+def two_releases(distance: float, error: float, iterations: float, r_hat: float) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "share known": [0.0, 0.0, 0.0, 0.5, 0.5, 0.5],
+            "way": [intruders.SAMPLED, "independent", "pooled"] * 2,
+            "median distance": [0.0, 0.5, distance, 0.0, 0.01, 0.02],
+            "error of log p": error,
+            "largest R-hat": [1.0, 1.0, 1.0, r_hat, 1.0, 1.0],
+            "iterations for an effective draw": [iterations, 30.0, 10.0] * 2,
+        }
+    )
 
 
 def test_a_shortcut_is_as_good_as_where_it_is_worst():
-    table = pd.DataFrame(
-        {
-            "share known": [0.0, 0.0, 0.0, 0.5, 0.5, 0.5],
-            "way": ["sampled", "independent", "pooled"] * 2,
-            "median distance": [0.0, 0.5, 0.04, 0.0, 0.01, 0.02],
-            "error of log p": 0.01,
-        }
-    )
-    verdict = intruders.needs_sampling(table)
+    verdict = intruders.needs_sampling(two_releases(0.04, 0.01, 50, 1.04))
     assert verdict.word == "depends on the number of releases"
     assert "*pooled*, is off by a median of 0.040" in verdict.because
     assert "an error of 0.014, where a share of 0 " in verdict.because
-    assert intruders.needs_sampling(table.assign(**{"error of log p": 0.02})).word == UNDECIDED
+    assert "5.0 times as many iterations" in verdict.because
+    assert "R-hat is 1.04" in verdict.because
+
+
+@pytest.mark.parametrize("rough", [(0.04, 0.02, 50, 1.04), (0.04, 0.01, 15, 1), (0.04, 0, 50, 1.1)])
+def test_rough_chains_decide_nothing(rough):
+    assert intruders.needs_sampling(two_releases(*rough)).word == UNDECIDED
 
 
 def test_what_participants_have_beyond_outsiders():
-    averages = pd.DataFrame(
-        {
-            "share_known": [0.0, 0.0, 1.0, 1.0],
-            "group": ["outsiders", "participants"] * 2,
-            "gain": [0.8, 1.1, 0.0, 0.03],
-            "gain_mcse": 0.0,
-            "gain_se": [0.3, 0.4, 0.01, 0.01],
-        }
-    )
-    said = repr(intruders.participants_beyond(averages))
-    assert "adds 0.800 ± 0.300" in said
-    assert "and 0.300 ± 0.500 more" in said
-    assert "and 0.030 ± 0.014 more" in said
+    said = repr(intruders.participants_beyond(divisions(0, 0)))
+    assert "8 divisions and releases" in said
+    assert "adds +0.000 to the log probability of the truth for outsiders" in said
+    assert "and 0.050 ± 0.006 more for participants: above zero by two" in said
+    assert "the error would be 0.050" in said  # half of 0.1, of two people
+    assert "the groups differ by +0.000 ± 0.000" in said
+    said = repr(intruders.participants_beyond(divisions(0, 0, beyond=0.01)))
+    assert "0.010 ± 0.006 more for participants: not above zero" in said
 
 
 # ------------------------------------------------------------------------------- said and collected

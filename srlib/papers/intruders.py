@@ -3,18 +3,24 @@
 Why this number and this limit is for the notebook to argue.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaln, gammaln
+from scipy.stats import betabinom
 
+from srlib.diagnostics import over_many
 from srlib.display import Callout, callout
+from srlib.dpmpm import Chains, cell_log_prob, sample_posterior
+from srlib.mechanism.bayes import posterior
+from srlib.mechanism.families import beta_binomial
 from srlib.papers.claims import (
     ERRORS,
     FAILS,
     HOLDS,
+    PROVED,
     UNDECIDED,
     Verdict,
     at_most,
@@ -22,11 +28,25 @@ from srlib.papers.claims import (
     share_above,
     span,
 )
-from srlib.risk.estimators import Risk, exceeds, mean_difference
+from srlib.risk import (
+    DrawSets,
+    Participation,
+    Risk,
+    WholeSupport,
+    changed_support,
+    exceeds,
+    partial_knowledge,
+    predictive_ratio,
+    subset_log_means,
+    support_log_ratios,
+)
+from srlib.risk.augmented import EXCHANGE
+
+SAMPLED = "unknown records sampled"
 
 
 def conservative(log_ratio_one: ArrayLike, log_ratio_all: ArrayLike, error: ArrayLike) -> Verdict:
-    """Say whether a small support is conservative against a guess.
+    """Say what of a small support is conservative: the probability and the rank, by their proofs.
 
     Parameters
     ----------
@@ -38,11 +58,12 @@ def conservative(log_ratio_one: ArrayLike, log_ratio_all: ArrayLike, error: Arra
     one, every = np.asarray(log_ratio_one), np.asarray(log_ratio_all)
     higher, possibly = share_above(every - one, error)
     return Verdict(
-        of_share(1 - possibly, 1 - higher),
-        "For the probability and the rank it is proved. Against a guess: the ratio to the prior is "
-        f"higher over every cell for {higher:.1%} of the combinations and lower for "
-        f"{1 - possibly:.1%}, beyond two standard errors. The largest ratio is "
-        f"{np.exp(one.max()):.1f} over one change and {np.exp(every.max()):.1f} over every cell.",
+        PROVED,
+        "So it is for the probability and the rank of the truth. For the ratio to the prior it "
+        f"*{of_share(1 - possibly, 1 - higher)}*: it is higher over every cell for {higher:.1%} of "
+        f"the combinations and lower for {1 - possibly:.1%}, beyond two standard errors. The "
+        f"largest ratio is {np.exp(one.max()):.1f} over one change and {np.exp(every.max()):.1f} "
+        "over every cell.",
     )
 
 
@@ -71,29 +92,6 @@ def says_little(
     )
 
 
-def can_guess(told: pd.DataFrame, factor: float = 1.5) -> Verdict:
-    """Say whether a release raises the probability of the truth by a factor.
-
-    Parameters
-    ----------
-    told : DataFrame
-        As `risk.evidence` returns.
-    factor : float
-        Above 1.
-    """
-    low, high = share_above(told["log_gain"], told["log_gain_mcse"], np.log(factor))
-    below, _ = share_above(-told["log_gain"], told["log_gain_mcse"])
-    top = told["log_gain"].argmax()
-    largest, error = np.exp(told["log_gain"].iloc[top]), told["log_gain_mcse"].iloc[top]
-    return Verdict(
-        of_share(low, high),
-        f"The release multiplies the prior of the truth by more than {factor:g} for "
-        f"{span(low, high)} of the combinations, give or take two standard errors. For "
-        f"{below:.1%} it makes the truth less probable, beyond two standard errors. The largest "
-        f"factor is {largest:.2f} ± {largest * error:.2f}.",
-    )
-
-
 def adds_little(told: Mapping[str, pd.DataFrame], factor: float = 1.5) -> Verdict:
     """Say whether posterior and informative prior of the truth are within a factor.
 
@@ -118,85 +116,402 @@ def adds_little(told: Mapping[str, pd.DataFrame], factor: float = 1.5) -> Verdic
     )
 
 
-def safe_knowing_less(
-    paper: tuple[Risk, Risk], own: tuple[Risk, Risk], least: float, most: float
-) -> Verdict:
+def safe_knowing_less(found: Participation, single: pd.DataFrame) -> Verdict:
     """Say whether the truth is less probable, on average, to an intruder who knows less.
 
     Parameters
     ----------
-    paper, own : tuple of two Risk
-        Under the uniform prior of the paper and under the model's own: risks of the same records
-        for the intruder who knows less, and for the one who knows more.
-    least, most : float
-        Shares of the other records that the two know.
+    found : Participation
+        Beliefs of intruders; the one who knows least is held against the one who knows most.
+    single : DataFrame
+        As `single_records` returns, for the uniform prior and then the model's own.
 
     Returns
     -------
     Verdict
-        Its word is that of the paper's prior, or ``"depends on the prior"`` where the model's own
-        has the opposite one.
+        ``"depends on the prior"`` where it is more probable under one prior and not under the
+        other, the paper's uniform one or the model's own; the word of both where they agree.
     """
-    found = [mean_difference(*risks) for risks in (paper, own)]
-    words = [at_most(*of_prior, 0.0) for of_prior in found]
-    texts = [f"{mean:+.3f} ± {error:.3f}" for mean, error in found]
-    single = [exceeds(*risks)["beyond error"] for risks in (paper, own)]
+    least = found.knowing_less().iloc[0]
+    uniform, own = (
+        at_most(least[prior], least[f"{prior}_se"], 0.0) for prior in ("uniform", "own")
+    )
+    word = "depends on the prior" if FAILS in (uniform, own) else UNDECIDED
+    word = uniform if uniform == own else word
+    higher = single["higher beyond error"]
     return Verdict(
-        "depends on the prior" if {*words} == {HOLDS, FAILS} else words[0],
-        f"If the intruder knows a share of {least:g} of the other records instead of {most:g}, the "
-        f"log probability of the truth changes by {texts[0]} on average with the uniform prior and "
-        f"by {texts[1]} with the model's own (*{words[1]}*). It is higher beyond two standard "
-        f"errors for {single[0]:.1%} and {single[1]:.1%} of the participants.",
+        word,
+        f"If the intruder knows a share of {least['share_known']:g} of the other records instead "
+        "of all, the log probability of the truth changes by "
+        f"{least['uniform']:+.3f} ± {least['uniform_se']:.3f} on average with the uniform prior "
+        f"(*{uniform}*) and by {least['own']:+.3f} ± {least['own_se']:.3f} with the model's own "
+        f"(*{own}*), where {least['calibrated']:+.3f} is what a calibrated model leads to. In one "
+        f"release it is higher beyond two standard errors for {higher.iloc[0]:.1%} and "
+        f"{higher.iloc[1]:.1%} of the participants.",
     )
 
 
-def needs_sampling(table: pd.DataFrame) -> Verdict:
-    """Say whether two releases ask for the unknown records to be sampled, or a shortcut would do.
+def single_records(pairs: Mapping[str, tuple[Risk, Risk]]) -> pd.DataFrame:
+    """Count the records whose truth is more probable to the intruder who knows less.
 
     Parameters
     ----------
-    table : DataFrame
-        A row for each share known and way, one of which is ``"sampled"``: share known, way,
-        median distance from that one, and error of log p. A shortcut is as good as where it is
-        worst, and the best of them decides.
+    pairs : mapping of str to (Risk, Risk)
+        By the name of a prior: risks of the same records and candidates for the intruder who
+        knows less, and for the one who knows more.
+
+    Returns
+    -------
+    DataFrame
+        One row a prior: prior; higher, the share of records; higher beyond error, that by more
+        than two standard errors; higher if calibrated, the share to expect if the truth of each
+        record is drawn from the belief of the intruder who knows more.
     """
-    own = table[table["way"] == "sampled"].set_index("share known")["error of log p"]
-    short = table[table["way"] != "sampled"]
-    worst = short.loc[short.groupby("way")["median distance"].idxmax()]
-    best = worst.loc[worst["median distance"].idxmin()]
-    distance = best["median distance"]
-    error = float(np.hypot(best["error of log p"], own[best["share known"]]))
-    apart = distance > ERRORS * error
-    return Verdict(
-        "depends on the number of releases" if apart else UNDECIDED,
-        "For one release it is proved that nothing has to be sampled. For two, the best shortcut, "
-        f"*{best['way']}*, is off by a median of {distance:.3f} in the log probability, with an "
-        f"error of {error:.3f}, where a share of {best['share known']:g} of the other records is "
-        "known.",
-    )
+    rows = []
+    for prior, (less, more) in pairs.items():
+        counted = exceeds(less, more)
+        above = less.log_prob > more.log_prob
+        expected = float((np.exp(more.log_prob) * above).sum(axis=1).mean())
+        row = {"prior": prior, "higher": counted["higher"]}
+        row |= {"higher beyond error": counted["beyond error"], "higher if calibrated": expected}
+        rows.append(row)
+    return pd.DataFrame(rows)
 
 
-def participants_beyond(averages: pd.DataFrame) -> Callout:
+def participants_beyond(found: Participation) -> Callout:
     """Say how much more a release adds for participants than for outsiders.
 
     Parameters
     ----------
-    averages : DataFrame
-        As `risk.PartialKnowledge.averages` returns, with a column share_known: groups
-        ``"participants"`` and ``"outsiders"`` for the intruders who know least and most.
+    found : Participation
+        Beliefs of intruders who know the least and the largest share of the other records.
     """
-    rows = averages.set_index(["share_known", "group"])
+    gain = found.beyond().assign(
+        of_outsiders=found.averages().query("group == 'outsiders'")["gain"].to_numpy()
+    )
+    before = found.beyond("before").iloc[-1]
     said = []
-    for known in (averages["share_known"].min(), averages["share_known"].max()):
-        outside, inside = (rows.loc[(known, group)] for group in ("outsiders", "participants"))
-        errors = [np.hypot(row["gain_se"], row["gain_mcse"]) for row in (outside, inside)]
+    for row in gain.iloc[[0, -1]].to_dict("records"):
+        is_above = at_most(-row["difference"], row["se"], 0.0) == HOLDS
         said.append(
-            f"To an intruder who knows a share of {known:g} of the other records the release adds "
-            f"{outside['gain']:.3f} ± {errors[0]:.3f} to the log probability of the truth for "
-            f"outsiders, and {inside['gain'] - outside['gain']:.3f} ± {np.hypot(*errors):.3f} more "
-            "for participants."
+            f"To an intruder who knows a share of {row['share_known']:g} of the other records the "
+            f"release adds {row['of_outsiders']:+.3f} to the log probability of the truth for "
+            f"outsiders, and {row['difference']:.3f} ± {row['se']:.3f} more for participants: "
+            f"{'above' if is_above else 'not above'} zero by two standard errors. With other "
+            f"people of the same population the error would be {row['se_people']:.3f}."
         )
-    return callout("What the release adds", " ".join(said))
+    n_divisions = found.table[["pair", "swapped"]].drop_duplicates().shape[0]
+    return callout(
+        f"Participants beyond outsiders, {n_divisions} divisions and releases",
+        " ".join(said) + " Before the release, with all other records known, the groups differ by "
+        f"{before['difference']:+.3f} ± {before['se']:.3f}; in one division that is used once, by "
+        f"a standard deviation of {before['single']:.3f}.",
+    )
+
+
+# ------------------------------------------------------------------- supports, parts of a record
+
+
+def over_changes(sets: DrawSets, codes: NDArray[np.integer], changes: int) -> Risk:
+    """Return risks over all candidates that differ from the truth in few variables.
+
+    Parameters
+    ----------
+    sets : DrawSets
+        Draws given the data, and given the data joined with each release.
+    codes : (n, n_variables) int
+        The true combinations.
+    changes : int
+        Variables that may differ, at least 1.
+    """
+
+    def one(x: NDArray[np.integer]) -> Risk:
+        support = changed_support(x, changes, sets.n_levels)
+        return predictive_ratio([support_log_ratios(d, support)[0] for d in sets])
+
+    each = [one(x) for x in codes]
+    return Risk(np.vstack([r.log_prob for r in each]), np.vstack([r.log_mcse for r in each]))
+
+
+def compare_supports(one: Risk, two: Risk, whole: WholeSupport, n_cells: int) -> pd.DataFrame:
+    """Tabulate what three supports say of the same combinations.
+
+    Parameters
+    ----------
+    one, two : Risk
+        Over one change and over one or two.
+    whole : WholeSupport
+        Over every cell.
+    n_cells : int
+        Number of cells.
+
+    Returns
+    -------
+    DataFrame
+        One row a support: support; candidates; medians of the truth's log probability, of its
+        error, of the ratio to the prior and of the share of candidates above the truth; and the
+        largest ratio to the prior.
+    """
+    rows = []
+    for name, size, log_p, rank, error in (
+        ("one change", one.support_size, one.log_prob[:, 0], one.rank, one.log_mcse[:, 0]),
+        ("two changes", two.support_size, two.log_prob[:, 0], two.rank, two.log_mcse[:, 0]),
+        ("every cell", n_cells, np.log(whole.probability), whole.rank, whole.log_mcse),
+    ):
+        row = {"support": name, "candidates": size, "log probability": np.median(log_p)}
+        row |= {"error of log": np.median(error), "over prior": np.median(np.exp(log_p) * size)}
+        row |= {"largest over prior": (np.exp(log_p) * size).max()}
+        rows.append(row | {"share above the truth": np.median((rank - 0.5) / size)})
+    return pd.DataFrame(rows)
+
+
+def compare_margins(
+    one: Risk,
+    agree: NDArray[np.bool_],
+    whole: WholeSupport,
+    values: NDArray[np.integer],
+    n_levels: NDArray[np.integer],
+) -> pd.DataFrame:
+    """Tabulate the probability of a part of each record, over one change and over every cell.
+
+    Parameters
+    ----------
+    one : Risk
+        Over one change.
+    agree : (n, support_size) bool
+        Which candidates have the true values of the part.
+    whole : WholeSupport
+        Over every cell, its first margin that of the part.
+    values : (n, n_unknown) int
+        The true values.
+    n_levels : (n_unknown,) int
+        Levels of the variables in question.
+
+    Returns
+    -------
+    DataFrame
+        One row a quantile over the combinations, of prior and posterior over either support and
+        of the standard error over every cell.
+    """
+    truth = np.ravel_multi_index(tuple(values.T), tuple(n_levels)), np.arange(len(values))
+    frame = pd.DataFrame({"prior, one change": agree.mean(axis=1)})
+    frame["posterior, one change"] = (np.exp(one.log_prob) * agree).sum(axis=1)
+    frame["prior, every cell"] = 1 / np.prod(n_levels)
+    frame["posterior, every cell"] = whole.margins[0][truth[::-1]]
+    frame["error, every cell"] = whole.margins_mcse[0][truth[::-1]]
+    return frame.quantile([0.05, 0.5, 0.95]).rename_axis("quantile").reset_index()
+
+
+def compare_priors(told: Mapping[str, Mapping[str, pd.DataFrame]]) -> pd.DataFrame:
+    """Tabulate what a release adds to priors, for sets of unknown variables.
+
+    Parameters
+    ----------
+    told : mapping of str to mapping of str to DataFrame
+        As `risk.evidence` returns, by name of the prior and by set of unknown variables.
+
+    Returns
+    -------
+    DataFrame
+        One row a set and prior: unknown; prior; the medians of the truth's probability before and
+        after; the shares of combinations whose probability rises and falls by more than two
+        standard errors and whose ratio is beyond 1.5 by as much; and the largest ratio.
+    """
+    rows = []
+    for prior, by_set in told.items():
+        for unknown, table in by_set.items():
+            gain, error = table["log_gain"], table["log_gain_mcse"]
+            row = {"unknown": unknown, "prior": prior, "before, median": table["prior"].median()}
+            row |= {"after, median": table["probability"].median()}
+            row |= {"raised": share_above(gain, error)[0], "lowered": share_above(-gain, error)[0]}
+            beyond = share_above(np.abs(gain), error, np.log(1.5))[0]
+            rows.append(row | {"beyond 1.5": beyond, "largest ratio": np.exp(gain.max())})
+    return pd.DataFrame(rows)
+
+
+def most_moved(told: Mapping[str, pd.DataFrame], factor: float = 1.5) -> float:
+    """Return the largest share of combinations moved by a factor, beyond two standard errors.
+
+    Parameters
+    ----------
+    told : mapping of str to DataFrame
+        As `risk.evidence` returns, by set of unknown variables.
+    factor : float
+        Above 1.
+    """
+    limit = np.log(factor)
+    every = (share_above(np.abs(t["log_gain"]), t["log_gain_mcse"], limit) for t in told.values())
+    return max(low for low, _ in every)
+
+
+# --------------------------------------------------------------------------------- several releases
+
+
+def needs_sampling(table: pd.DataFrame, most_r_hat: float = 1.05) -> Verdict:
+    """Say whether several releases ask for the unknown records to be sampled.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `several_releases` returns. A shortcut is as good as where it is worst, and the best
+        of them decides.
+    most_r_hat : float
+        R-hat above which the sampled chains decide nothing.
+
+    Returns
+    -------
+    Verdict
+        ``"depends on the number of releases"`` where chains agree, the best shortcut is off by
+        more than two errors, and sampling takes more than twice the iterations of a fit for an
+        effective draw; `UNDECIDED` else.
+    """
+    sampled = table[table["way"] == SAMPLED].set_index("share known")
+    short = table[table["way"] != SAMPLED]
+    worst = short.loc[short.groupby("way")["median distance"].idxmax()]
+    best = worst.loc[worst["median distance"].idxmin()]
+    share = best["share known"]
+    error = float(np.hypot(best["error of log p"], sampled["error of log p"][share]))
+    fits = short.groupby("share known")["iterations for an effective draw"].min()
+    ratio = float((sampled["iterations for an effective draw"] / fits).min())
+    r_hat = float(table["largest R-hat"].max())
+    apart = best["median distance"] > ERRORS * error and ratio > 2
+    return Verdict(
+        "depends on the number of releases" if apart and r_hat <= most_r_hat else UNDECIDED,
+        "For one release it is proved that nothing has to be sampled. For several, the best "
+        f"shortcut, *{best['way']}*, is off by a median of {best['median distance']:.3f} in the "
+        f"log probability, with an error of {error:.3f}, where a share of {share:g} of the other "
+        f"records is known. Sampling takes {ratio:.1f} times as many iterations of a chain for an "
+        f"effective draw. The largest R-hat is {r_hat:.2f}.",
+    )
+
+
+def several_releases(
+    people: NDArray[np.integer],
+    n_known: int,
+    n_levels: NDArray[np.integer],
+    unknown: Sequence[int],
+    n_releases: int,
+    *,
+    fitted: Chains,
+    sampled: Chains,
+    rng: np.random.Generator,
+) -> pd.DataFrame:
+    """Seek the last half of some people in several releases of their records, in four ways.
+
+    Parameters
+    ----------
+    people : (n, n_variables) int
+        The confidential records.
+    n_known : int
+        How many of the first of them the intruder knows, at most half.
+    n_levels : (n_variables,) int
+        Number of levels of each variable.
+    unknown : sequence of int
+        Positions of the variables that the intruder does not know.
+    n_releases : int
+        Releases, as large as the data; 2 or more.
+    fitted, sampled : Chains
+        Chains of the synthesizer and of the shortcuts; chains that sample the unknown records.
+    rng : numpy.random.Generator
+        Source of releases and chains.
+
+    Returns
+    -------
+    DataFrame
+        One row a way, under the model's own prior: share known; way; mean log p, of the truth;
+        error of log p, the median of the Monte Carlo errors; median distance and largest distance
+        from the log p of the first way, which samples the unknown records; largest R-hat over the
+        people sought; and iterations for an effective draw of the mean log p.
+    """
+    known, goals = people[:n_known], people[len(people) // 2 :]
+    agency = sample_posterior(people, n_levels, fitted, rng=rng)
+    releases = agency.release(n_releases, len(people), rng=rng.spawn(n_releases))
+    by_chain = partial_knowledge(
+        known, len(people) - n_known - 1, releases, n_levels, goals, unknown, left_out=False,
+        chains=sampled, rng=rng, label="unknown records",
+    )  # fmt: skip
+    before, after, mixing = by_chain.log_means[0], [], []
+    for release in [*releases, np.vstack(releases)]:
+        draws = sample_posterior(np.vstack([known, release]), n_levels, fitted, rng=rng)
+        after.append(subset_log_means(draws, goals, unknown, left_out=False))
+        mixing.append(over_many(cell_log_prob(draws, goals)))
+    ways = {
+        SAMPLED: (by_chain.log_means, [over_many(by_chain.traces[-1])]),
+        "taken as independent": ([before, *after[:-1]], mixing[:-1]),
+        "pooled": ([before, after[-1]], mixing[-1:]),
+        "first release alone": ([before, after[0]], mixing[:1]),
+    }
+    n_unknown = len(people) - n_known - 1
+    passes = sampled.burn_in // 2 // sampled.thin + sampled.n_draws
+    parameters = 2 * n_releases - 1  # sets of them in a chain that samples records
+    of_pass = n_unknown * (n_releases - 1) * EXCHANGE + parameters * sampled.thin
+    iterations = sampled.n_chains * (passes * of_pass + parameters * (sampled.burn_in // 2))
+    rows, truth = [], predictive_ratio(by_chain.log_means, model_prior=True).log_prob[:, 0]
+    for way, (log_means, mixed) in ways.items():
+        risk = predictive_ratio(log_means, model_prior=True)
+        apart = np.abs(risk.log_prob[:, 0] - truth)
+        of_fits = len(mixed) * fitted.n_chains * fitted.n_iterations
+        effective = min(m["effective draws of the mean"] for m in mixed)
+        row = {"share known": n_known / len(people), "way": way}
+        row |= {"mean log p": risk.log_prob[:, 0].mean()}
+        row |= {"error of log p": np.median(risk.log_mcse[:, 0])}
+        row |= {"median distance": np.median(apart), "largest distance": apart.max()}
+        row |= {"largest R-hat": max(m["R-hat, largest"] for m in mixed)}
+        spent = iterations if way == SAMPLED else of_fits
+        rows.append(row | {"iterations for an effective draw": spent / effective})
+    return pd.DataFrame(rows)
+
+
+def one_variable(ones: ArrayLike, released: Sequence[int]) -> pd.DataFrame:
+    """Probability that the last record is a one, for intruders who know the first few.
+
+    One yes/no variable whose proportion has a uniform prior; releases as large as the data.
+
+    Parameters
+    ----------
+    ones : (n,) int
+        The records, 0 or 1. The last one is sought.
+    released : sequence of int
+        Ones in each release.
+
+    Returns
+    -------
+    DataFrame
+        One row a number of other records known, 0 to n - 1: known; exact, over all unknown
+        records; independent, the releases taken as independent given the known records; pooled,
+        as one large release.
+    """
+    values, seen = np.asarray(ones), np.asarray(released)
+    n, m, rows = len(values), len(seen), []
+    table = beta_binomial(n, n, 1.0).block(np.arange(n + 1), seen).sum(axis=1)
+    for known in range(n):
+        c, log_prob, u = values[:known].sum(), [], np.arange(n - known)
+        for x, of_prior in ((0, known - c), (1, c)):
+            likely = betabinom.logpmf(u, n - known - 1, 1 + c + x, 1 + known - c + (1 - x))
+            terms = likely + table[c + x + u]
+            log_prob.append(np.log(of_prior + 1) + np.logaddexp.reduce(terms))
+        before, each = (1 + c) / (1 + known - c), (1 + c + seen) / (1 + known - c + n - seen)
+        apart = before * np.prod(each / before)
+        pooled = (1 + c + seen.sum()) / (2 + known + m * n)
+        exact = np.exp(posterior(np.array(log_prob)))[1]
+        rows.append((known, exact, apart / (1 + apart), pooled))
+    return pd.DataFrame(rows, columns=["known", "exact", "independent", "pooled"])
+
+
+def one_variable_sampled(
+    ones: ArrayLike, released: Sequence[int], known: int, rng: np.random.Generator
+) -> tuple[float, float]:
+    """Return `one_variable`'s probability, the unknown records sampled, and its standard error."""
+    values = np.asarray(ones)
+    n = len(values)
+    releases = [np.repeat([[0], [1]], [n - z, z], axis=0) for z in released]
+    risk = partial_knowledge(
+        values[:known, None], n - known - 1, releases, np.array([2]), np.array([[1]]), [0],
+        left_out=False, rng=rng, chains=Chains(
+            n_classes=1, burn_in=20, n_draws=60, thin=10, n_chains=8
+        ),
+    ).risk(model_prior=True)  # fmt: skip
+    return risk.probability[0], risk.probability[0] * risk.log_mcse[0, 0]
 
 
 # ------------------------------------------------------------------------- what more knowledge does

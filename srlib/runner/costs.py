@@ -243,16 +243,31 @@ def _hu_reiter_wang(
 
 
 def _intruders(
-    *, n_records: int, n_classes: int, burn_in: int, n_draws: int, thin: int, n_chains: int
+    *,
+    n_records: int,
+    fractions: Sequence[float],
+    n_pairs: int,
+    n_draws_pairs: int,
+    burn_in_pairs: int,
+    n_classes: int,
+    burn_in: int,
+    n_draws: int,
+    thin: int,
+    n_chains: int,
 ) -> Cost:
-    found = _chains(
-        8, n_records, n_chains=n_chains, iterations=burn_in + thin * n_draws, n_draws=n_draws,
+    of_data = _chains(
+        4, n_records, n_chains=n_chains, iterations=burn_in + thin * n_draws, n_draws=n_draws,
         n_classes=n_classes, combinations=_combinations(n_records),
+    )  # fmt: skip
+    divided = _chains(
+        4 * n_pairs * len(fractions), n_records, n_chains=4, n_draws=n_draws_pairs,
+        iterations=burn_in_pairs + thin / 2 * n_draws_pairs, n_classes=n_classes, kept=2,
+        combinations=_combinations(n_records),
     )  # fmt: skip
     draws = n_chains * n_draws
     return Cost(
-        20 + 8e-3 * n_records + 0.02 * draws + found.seconds,
-        450 + 0.02 * n_records + 0.22 * draws + found.megabytes,
+        24 + 8e-3 * n_records + 0.01 * draws + of_data.seconds + divided.seconds,
+        450 + 0.02 * n_records + 0.22 * draws + of_data.megabytes + divided.megabytes,
     )
 
 
