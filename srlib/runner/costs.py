@@ -260,13 +260,13 @@ def _intruders(
         n_classes=n_classes, combinations=_combinations(n_records),
     )  # fmt: skip
     divided = _chains(
-        4 * n_pairs * len(fractions), n_records, n_chains=4, n_draws=n_draws_pairs,
+        n_pairs * len(fractions), n_records, n_chains=4, n_draws=n_draws_pairs,
         iterations=burn_in_pairs + thin / 2 * n_draws_pairs, n_classes=n_classes, kept=2,
         combinations=_combinations(n_records),
     )  # fmt: skip
     draws = n_chains * n_draws
     return Cost(
-        24 + 8e-3 * n_records + 0.01 * draws + of_data.seconds + divided.seconds,
+        12 + 8e-3 * n_records + 0.01 * draws + of_data.seconds + divided.seconds,
         450 + 0.02 * n_records + 0.22 * draws + of_data.megabytes + divided.megabytes,
     )
 
