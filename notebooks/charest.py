@@ -160,9 +160,9 @@ verdicts.say("C2", charest.promise_kept(score_functions, epsilon))
 # %% [markdown]
 # The rows `as printed` are the paper's Table 1, digit for digit, except for two numbers of the last one:
 # 29.53301 is printed as 29.53010 and .04820252 as .04820520. Each has lost one digit in the middle and
-# gained a zero at the end. The table has other numbers that were filled up with zeros: 13.142660 has
-# seven digits and a zero, since the value is 13.1426628. The most probable outcome is 30 in all rows, as
-# the paper says, but for $P$ it is hardly more probable than the others, and the mean is near 25.
+# gained a zero at the end. The table fills up with zeros elsewhere, too: 13.142660 is 13.1426628 to seven
+# digits. The most probable outcome is 30 in all rows, but for $P$ it is hardly more probable than the
+# others, and the mean is near 25.
 #
 # So Table 1 was computed with sensitivity 1 for all three scores and *without* the 2 of the definition. The
 # paper's display of the sampling probabilities lacks it, too: $\exp(\frac{\epsilon}{\Delta q} \dots)$, against
@@ -181,7 +181,7 @@ print(*(warning.message for warning in told), sep="\n")
 # ## At equal exact epsilon
 #
 # At the *same* exact epsilon (rows `calibrated`) the order of the scores stays what it was: distance,
-# then $\log P$, then $P$. The magnitudes change. The release by $\log P$ is now 8.2 records away from the
+# then $\log P$, then $P$. The magnitudes change: the release by $\log P$ is 8.2 records away from the
 # truth and not 5.3, the one by distance 3.1 and not 1.9. The two synthesizers, at 4.4 and 4.5, look good
 # because $x = 30$ lies near the center that their strong priors ($\alpha = 77$ for 50 records) pull to:
 
@@ -283,10 +283,9 @@ show(outputs.table("permute_and_flip", flips), digits=3)
 #
 # ## What an audit from outside would find
 #
-# Someone who can only run the mechanism draws releases from two neighboring data sets and looks for an
-# event that is too much more frequent in one of them. Half of the releases choose the event, the other
-# half gives Clopper-Pearson limits for its probabilities, hence a lower bound for epsilon at 95 %
-# confidence. The auditor is even told the worst pair.
+# Someone who can only run the mechanism draws releases from two neighboring data sets, even the worst
+# pair. Half of the releases choose an event that is too much more frequent in one of them, the other half
+# gives Clopper-Pearson limits for its probabilities, hence a lower bound for epsilon at 95 % confidence.
 
 # %% tags=["monte-carlo"]
 bounds = {name: [audit.lower_bounds(table, size, 10, rng=stream(seed, f"audit {name} {size}"))
@@ -320,8 +319,8 @@ spaces = [
 ]
 compared = pd.concat([count_tables.compare(space, budgets) for space in spaces])
 outputs.table("contingency", compared)
-middle = sorted(budgets)[len(budgets) // 2]
-shown = compared.query("table == '2 x 2' and epsilon == @middle and measure == 'cells'")
+middle, measure = sorted(budgets)[len(budgets) // 2], "records in another cell"
+shown = compared.query("table == '2 x 2' and epsilon == @middle and measure == @measure")
 wide = shown.pivot(index="data", columns="mechanism", values="expected").reset_index()
 show(wide[["data", *dict.fromkeys(shown["mechanism"])]].rename_axis(columns=None), digits=2)
 
@@ -353,8 +352,8 @@ verdicts.say("C4", charest.beats_distance(shares, by_prior))
 #
 # ## Scores by Monte Carlo
 #
-# For the models that one would want, $\log P$ must be estimated from draws of the model's parameters. Two
-# ways to get the draws look alike and are not:
+# For better models $\log P$ must be estimated from draws of the parameters. Two ways to get them look alike
+# and are not:
 #
 # - **fresh draws for each data set**, as a chain for each data set gives. Neighbors then differ by a record
 #   and by Monte Carlo error, and the true sensitivity no longer bounds the difference.
@@ -395,7 +394,7 @@ for model, score in truth.items():
         rows.append(count_tables.estimated(model, "fresh", size, runs, known, steps))
 chains = {f"data {d}": fit for d, fit in zip(small.tolist(), fits[0][..., 0], strict=True)}
 checked = outputs.table("small_chains", diagnostics.summary(chains)).sort_values("r_hat")
-print("chains of the DPMPM:", *checked["verdict"].value_counts().items())
+print("chains of the DPMPM:", checked["verdict"].value_counts().to_dict())
 show(checked.iloc[[0, -1]], digits=3)
 
 # %% [markdown]
@@ -569,8 +568,9 @@ show(outputs.table("fresh_differences", largest))
 
 # %% [markdown]
 # **Largest difference of two estimated scores by the draws in each**, and the largest delta-method error, which
-# cannot be trusted where a single draw carries the mean. The difference does not fall from 100 draws
-# to 4,000. It is a lower bound for the sensitivity of the *scores that were built*, not for that of the model.
+# cannot be trusted where a single draw carries the mean. With 1,000 draws the difference is smaller than
+# with 100, and with 4,000 it is the same again. It is a lower bound for the sensitivity of the *scores that
+# were built*, not for that of the model.
 #
 # ## Sensitivity over likely data sets
 #
@@ -621,12 +621,13 @@ outputs.ledger(book, digits=8)
 #
 # At rate 1 the score $\log P$ gives a draw from the posterior predictive distribution. Dimitrakakis et al.
 # (2014) and Wang, Fienberg and Smola (2015) show that one draw from the posterior is private "for free" where
-# the log likelihood is bounded, and Foulds et al. (2016) that it is wasteful compared with noise added to
-# sufficient statistics; the table of 24 cells shows both. Snoke and Slavković (2018) carry out the exponential
-# mechanism for microdata with the propensity score measure pMSE as the score, whose sensitivity is bounded.
-# Savitsky, Williams and Hu (2022) come closest to this paper's question: their pseudo-posterior gives each
-# record's likelihood its own power, and the common power $\epsilon/B$ used here is the case of equal weights.
-# How the DPMPM does as a synthesizer without a guarantee is the subject of the notebook `hu_reiter_wang`.
+# the log likelihood is bounded, and Foulds et al. (2016) that noise added to sufficient statistics is more
+# efficient with many records. The table of 24 cells shows both, since moving records is noise on the counts.
+# Snoke and Slavković (2018) carry out the exponential mechanism for microdata with the propensity score
+# measure pMSE as the score, whose sensitivity is bounded. Savitsky, Williams and Hu (2022) come closest to
+# this paper's question: their pseudo-posterior gives each record's likelihood its own power, and the common
+# power $\epsilon/B$ used here is the case of equal weights. How the DPMPM does as a synthesizer without a
+# guarantee is the subject of the notebook `hu_reiter_wang`.
 
 # %% [markdown]
 # ## Exercises

@@ -128,14 +128,16 @@ def test_scores_of_a_space_have_their_epsilon() -> None:
     made = space.mechanisms(0.8)["Euclidean"]
     at = int((space.tables == [3, 0, 0, 0]).all(axis=1).argmax())
     expected = np.exp(made.row(at)) @ (3 - space.tables[:, 0])
-    assert table.loc[("one cell", "cells", "Euclidean"), "expected"] == pytest.approx(expected)
+    assert table.loc[
+        ("one cell", "records in another cell", "Euclidean"), "expected"
+    ] == pytest.approx(expected)
 
 
 def test_wins_are_counted_by_the_direction_of_the_measure() -> None:
     moved, models = count_tables.MOVED, count_tables.MODELS
     rows = [
         ("2 x 2", 1.0, "balanced", measure, name, value)
-        for measure, better in (("cells", 1.0), ("P, Dirichlet", 3.0))
+        for measure, better in (("cells", 1.0), (f"{count_tables.LARGER}, Dirichlet", 3.0))
         for name, value in zip([*models, moved], [better, 2.0, 4 - better, 2.0], strict=True)
     ]
     columns = ["table", "epsilon", "data", "measure", "mechanism", "expected"]

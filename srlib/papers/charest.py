@@ -332,7 +332,7 @@ def promise_kept(score_functions: pd.DataFrame, epsilon: float) -> Verdict:
     kept = printed["exact_epsilon"] <= epsilon * (1 + SLACK)
     word = HOLDS if kept.all() else FAILS if not kept.any() else "depends on the score"
     told = ", ".join(
-        f"{value:.3f} for {_code(score)}"
+        f"{value:.3f} for {'distance' if score == DISTANCE else score}"
         for score, value in zip(printed["score"], printed["exact_epsilon"], strict=True)
     )
     return Verdict(word, f"The exact epsilons of the printed rows are {told}, against {epsilon:g}.")
@@ -448,10 +448,6 @@ def bound_scales(truth: pd.DataFrame) -> Verdict:
         f"for any number of records; the largest enumerated sensitivity is {share:.0%} of it. The "
         "sensitivity itself, or that of fresh draws, is as hard to find as the paper says.",
     )
-
-
-def _code(name: str) -> str:
-    return f"`{name}`"
 
 
 # ------------------------------------------------------------------------------------------ ledger

@@ -68,7 +68,8 @@ class Space:
 DIRICHLET, PAIRWISE, MAIN = (f"log P, {m}" for m in ("Dirichlet", "pairwise", "independence"))
 MODELS = (DIRICHLET, PAIRWISE, MAIN)
 MOVED, EUCLIDEAN, SYNTHESIZER = "records moved", "Euclidean", "Dirichlet draws"
-PREDICTIVE = {DIRICHLET: "P, Dirichlet", MAIN: "P, independence"}
+LARGER = "predictive probability"  # of measures that are the better the larger
+PREDICTIVE = {DIRICHLET: f"{LARGER}, Dirichlet", MAIN: f"{LARGER}, independence"}
 
 
 def space(shape: tuple[int, ...], n: int, n_draws: int, *, rng: np.random.Generator) -> Space:
@@ -137,8 +138,8 @@ def _measures(space: Space, at: int) -> dict[str, Table]:
     """What is measured of each release if the data are the table in this place."""
     data = space.tables[at]
     found = {
-        "cells": contingency.records_moved(space.tables, data),
-        "margins": contingency.margin_error(space.tables, data, space.shape),
+        "records in another cell": contingency.records_moved(space.tables, data),
+        "records in another margin": contingency.margin_error(space.tables, data, space.shape),
     }
     if space.shape == (2, 2):
         found["log odds ratio"] = contingency.losses(space.tables, data)["log odds ratio"]
@@ -160,10 +161,11 @@ def wins(compared: pd.DataFrame) -> pd.DataFrame:
     """
     keys = ["table", "measure", "epsilon", "data"]
     wide = compared.pivot(index=keys, columns="mechanism", values="expected")
-    larger = wide.index.get_level_values("measure").str.startswith("P, ")
+    larger = wide.index.get_level_values("measure").str.startswith(LARGER)
     signed = wide.mul(np.where(larger, -1.0, 1.0), axis=0)
     better = signed[[*MODELS]].lt(signed[MOVED] - SLACK, axis=0)
-    return better.groupby(level=["table", "measure"], sort=False).mean().reset_index()
+    shares = better.groupby(level=["table", "measure"], sort=False).mean()
+    return shares.reset_index().rename_axis(columns=None)
 
 
 def by_alpha(space: Space, alphas: Sequence[float], epsilon: float) -> pd.DataFrame:
