@@ -122,6 +122,46 @@ def test_as_grown_in_fractions(
         assert trees.log_prob(table) == pytest.approx(expected, rel=1e-12)
 
 
+def sklearn_log_prob(
+    codes: NDArray, released: NDArray, min_leaf: int, criterion: str, seed: int
+) -> float:
+    """log p(released | data) by scikit-learn's trees, which resolve ties by chance."""
+    from sklearn.tree import DecisionTreeClassifier
+
+    total = 0.0
+    for k in range(codes.shape[1]):
+        # A column of zeros: the first variable has a tree without a split.
+        x, z = (np.column_stack([np.zeros(len(c)), c[:, :k]]) for c in (codes, released))
+        tree = DecisionTreeClassifier(
+            min_samples_leaf=min_leaf, criterion=criterion, random_state=seed,
+            min_impurity_decrease=1e-9,
+        ).fit(x, codes[:, k])  # fmt: skip
+        probability = dict(zip(tree.classes_, tree.predict_proba(z).T, strict=True))
+        drawn = [
+            probability.get(level, np.zeros(len(z)))[i] for i, level in enumerate(released[:, k])
+        ]
+        with np.errstate(divide="ignore"):
+            total += np.log(drawn).sum()
+    return float(total)
+
+
+@pytest.mark.parametrize("criterion", ["gini", "entropy"])
+def test_as_scikit_learn_grows_them_where_nothing_ties(criterion: str) -> None:
+    pytest.importorskip("sklearn")
+    compared = 0
+    for seed in range(12):
+        data = people(400, (3, 4, 2, 5), seed)
+        trees = grown(data, Growth(20, criterion=criterion), ordered=data.schema.names)
+        (released,) = trees.release(1, rng=np.random.default_rng(seed))
+        theirs = {
+            sklearn_log_prob(data.codes, released.codes, 20, criterion, draw) for draw in range(4)
+        }
+        if max(theirs) - min(theirs) < 1e-9:
+            compared += 1
+            assert trees.log_prob(released) == pytest.approx(theirs.pop(), rel=1e-12)
+    assert compared >= 6
+
+
 def test_a_leaf_of_five_by_hand() -> None:
     """Ten cooks, one of them sick, and five smiths of whom three are."""
     job, sick = [0] * 10 + [1] * 5, [0] * 9 + [1] + [1] * 3 + [0] * 2
