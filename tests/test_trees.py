@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from srlib.data.schema import Microdata, Schema, Variable
+from srlib.dpmpm import Chains, OneClass
 from srlib.risk import neighborhood, posterior_risk, subset_support
 from srlib.trees import Growth, Trees, fit_trees, kernels, log_likelihoods
 
@@ -332,6 +333,57 @@ def test_a_probability_comes_true() -> None:
     for y in range(6):
         assert abs(sums[y] - truth[y]) < 4.5 * np.sqrt(400 / 6)
     assert abs(sums[100]) < 4.5 * np.sqrt(400) / 2
+
+
+class Regrown:
+    """The same trees by the two functions of a synthesizer."""
+
+    def __init__(self, trees: Trees) -> None:
+        self.trees = trees
+
+    def grown_on(self, data: NDArray) -> Trees:
+        like = self.trees
+        return Trees.grow(data, like.schema, like.order, like.ordered, like.growth)
+
+    def release(self, data: NDArray, *, rng: np.random.Generator) -> NDArray:
+        return self.grown_on(data).release(1, rng=rng)[0].codes
+
+    def log_prob(self, released: NDArray, data: NDArray) -> float:
+        return self.grown_on(data).log_prob(released)
+
+
+def test_any_density_gives_the_risk() -> None:
+    data = people(60, (2, 3, 3), 13)
+    trees = grown(data, Growth(4))
+    released = trees.release(2, rng=np.random.default_rng(14))
+    quick, slow = (
+        posterior_risk(data, released, synthesizer=synthesizer, progress=False)
+        for synthesizer in (trees, Regrown(trees))
+    )
+    # Sums over two releases are formed in another order.
+    np.testing.assert_allclose(quick.probability, slow.probability, rtol=1e-9)
+    np.testing.assert_array_equal(quick.excluded, slow.excluded)
+
+
+def test_the_mixture_of_one_class_is_exact_by_its_density() -> None:
+    """As by chains, which leave nothing to chance where there is one class."""
+    data = people(50, (2, 3), 15)
+    model = OneClass(data.schema.n_levels)
+    rng = np.random.default_rng(16)
+    released = [Microdata(model.release(data.codes, rng=rng), data.schema) for _ in range(2)]
+    exact = posterior_risk(data, released, synthesizer=model, progress=False)
+    few = Chains(n_classes=1, burn_in=5, n_draws=20, n_chains=2)
+    chains = posterior_risk(data, released, chains=few, rng=rng, progress=False)
+    np.testing.assert_allclose(exact.probability, chains.probability, rtol=1e-6)
+    with pytest.raises(ValueError, match="must be Trees, or have the functions"):
+        posterior_risk(data, released, synthesizer=object(), progress=False)  # type: ignore[arg-type]
+
+    class Broken(OneClass):
+        def log_prob(self, released: NDArray, data: NDArray) -> float:
+            return float("nan")
+
+    with pytest.raises(ValueError, match=r"Broken.log_prob returns NaN"):
+        posterior_risk(data, released, synthesizer=Broken(model.n_levels), progress=False)
 
 
 def test_a_release_of_something_else_is_refused() -> None:

@@ -9,6 +9,7 @@ from srlib.dpmpm.exact import enumerate_mechanism, log_marginal_likelihood, shar
 from srlib.dpmpm.fit import Fitted, fit_dpmpm
 from srlib.dpmpm.gibbs import Sampler, sample_posterior
 from srlib.dpmpm.model import Allocations, Chains, Draws, Prior
+from srlib.dpmpm.one_class import OneClass
 from srlib.dpmpm.predict import (
     cell_log_prob,
     left_out_log_ratios,
@@ -22,6 +23,7 @@ __all__ = [
     "Chains",
     "Draws",
     "Fitted",
+    "OneClass",
     "Prior",
     "Sampler",
     "cell_log_prob",

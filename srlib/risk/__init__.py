@@ -2,6 +2,7 @@
 
 from srlib.risk.agreement import agreeing_draws, convergence, rounds
 from srlib.risk.augmented import Augmented, PartialKnowledge, augment, partial_knowledge
+from srlib.risk.density import Synthesizer
 from srlib.risk.errors import infinitesimal_jackknife, jackknife
 from srlib.risk.estimators import (
     Risk,
@@ -35,6 +36,7 @@ __all__ = [
     "PosteriorRisk",
     "Risk",
     "SampledSupport",
+    "Synthesizer",
     "WholeSupport",
     "agreeing_draws",
     "augment",

@@ -17,11 +17,12 @@ from srlib.mechanism.bayes import posterior, rank
 from srlib.progress import progress as progress_bar
 from srlib.progress import silent
 from srlib.risk.agreement import APART, rounds
+from srlib.risk.density import Synthesizer, log_likelihoods
 from srlib.risk.estimators import collapsed_log_ratios, neighborhood_log_ratios, predictive_ratio
 from srlib.risk.partial import candidates_of, subset_log_means
 from srlib.risk.sets import DrawSets
 from srlib.risk.supports import neighborhood, subset_support
-from srlib.trees import Trees, log_likelihoods
+from srlib.trees import Trees
 
 # Rounds of 1,000, 4,000 and 16,000 iterations: at 10,000 records all three take some two minutes
 # of one processor given the data, and twice that given the data and a release.
@@ -176,7 +177,7 @@ def posterior_risk(
     schema: Schema | None = None,
     unknown: Sequence[str] | None = None,
     log_prior: LogPrior | None = None,
-    synthesizer: Trees | None = None,
+    synthesizer: Trees | Synthesizer | None = None,
     draws: DrawSets | None = None,
     chains: Chains | Sequence[Chains] | None = None,
     rng: np.random.Generator | None = None,
@@ -207,8 +208,9 @@ def posterior_risk(
         Log prior of the candidates up to a constant, (n_combinations, support_size) with the
         truth first; or a function from a DataFrame of candidates, one a row with labels as
         values, to their logs. Uniform where not given.
-    synthesizer : Trees, optional
-        Trees grown on the original, as `fit_trees` returns; the DPMPM if not given.
+    synthesizer : Trees or Synthesizer, optional
+        Trees grown on the original, as `fit_trees` returns, or any other that has the two
+        functions of `Synthesizer`; the DPMPM if not given.
     draws : DrawSets, optional
         Draws to use instead of fitting the DPMPM.
     chains : Chains or sequence of Chains, optional
@@ -254,11 +256,17 @@ def posterior_risk(
     if synthesizer is not None:
         if draws is not None or chains is not None:
             raise ValueError("draws and chains belong to the DPMPM; synthesizer is another one")
-        _check_grown(synthesizer, tables[0])
+        if isinstance(synthesizer, Trees):
+            _check_grown(synthesizer, tables[0])
+        elif not isinstance(synthesizer, Synthesizer):
+            raise ValueError(
+                f"synthesizer is {synthesizer!r:.50}; it must be Trees, or have the functions "
+                "release and log_prob"
+            )
         rows = np.empty(len(combinations), dtype=np.intp)
         rows[inverse[::-1]] = np.arange(len(inverse))[::-1]
         with nullcontext() if progress else silent():
-            return _exact(synthesizer, codes[1:], rows, support, repetitions)
+            return _exact(synthesizer, codes, rows, support, repetitions)
     settings = _settings(draws, chains, schema, len(codes) - 1)
     if draws is None and rng is None:
         raise ValueError("rng is not given; it is the source of the chains that are run")
@@ -438,23 +446,28 @@ def _estimated(sets: DrawSets, support: _Support, repetitions: NDArray[np.int64]
 
 
 def _exact(
-    trees: Trees,
-    released: Sequence[NDArray[np.integer]],
+    synthesizer: Trees | Synthesizer,
+    codes: Sequence[NDArray[np.integer]],
     rows: NDArray[np.intp],
     support: _Support,
     repetitions: NDArray[np.int64],
 ) -> PosteriorRisk:
-    """Return the risks of the trees' releases, block of combinations by block of combinations."""
+    """Return the risks from a density, block of combinations by block of combinations.
+
+    The first of `codes` are the original, the others its releases.
+    """
     n, n_variables = support.combinations.shape
     probability, ranks, excluded = np.empty(n), np.empty(n), np.empty(n, dtype=np.int64)
     step = max(1, _BLOCK // (support.size * n_variables))
     for first in range(0, n, step):
         some = slice(first, first + step)
-        log_prob, _ = log_likelihoods(trees, released, rows[some], support.candidates(some))
+        log_prob = log_likelihoods(
+            synthesizer, codes[0], codes[1:], rows[some], support.candidates(some)
+        )
         if np.isneginf(log_prob[:, 0]).any():
             raise ValueError(
-                "the releases have probability zero given the original: trees grown on it like "
-                "these cannot have drawn them"
+                "the releases have probability zero given the original: this synthesizer cannot "
+                "have drawn them from it"
             )
         excluded[some] = np.isneginf(log_prob).sum(axis=1)
         log_posterior = posterior(log_prob, support.log_prior_of(some))
