@@ -405,6 +405,35 @@ def from_draws(
     )
 
 
+def of_any_function(log_weights: ArrayLike, bins: int) -> NDArray[np.float64]:
+    """EDP of the function of the parameters that each neighbor moves most, from its weights.
+
+    Among all events of probability 1 / bins, those of the largest and of the smallest weights
+    change their probability most. Bins of the weight itself therefore attain the largest EDP of any
+    function of the parameters, one parameter or several, at this number of bins.
+
+    Parameters
+    ----------
+    log_weights : (..., n_neighbors) float
+        As of `from_draws`, without smoothing of their tails.
+    bins : int
+        2 or more, at most the draws.
+
+    Returns
+    -------
+    (n_neighbors,) float64
+    """
+    table = np.asarray(log_weights, dtype=float)
+    ordered = np.sort(table.reshape(-1, table.shape[-1]), axis=0)
+    draws = len(ordered)
+    checks.within(2, draws, bins=bins)
+    first, last = round(draws / bins), round(draws * (bins - 1) / bins)
+    whole = logsumexp(ordered, axis=0)
+    fewest = logsumexp(ordered[:first], axis=0) - whole - np.log(first / draws)
+    most = logsumexp(ordered[last:], axis=0) - whole - np.log((draws - last) / draws)
+    return np.maximum(np.abs(fewest), np.abs(most))
+
+
 def _as_blocks(
     log_weights: LogLikelihood, draws: int, n_neighbors: int | None
 ) -> tuple[int, Callable[[slice], NDArray[np.float64]]]:

@@ -340,8 +340,9 @@ def _charest(*, model_draws: Sequence[int], audit_sizes: Sequence[int], n_large:
 
 def _charest_han(*, replicates: int, datasets: int, n_people: int, n_draws: int) -> Cost:
     entries = n_people * n_draws
+    estimates = datasets * max(replicates / 6, 4)
     return Cost(
-        23 + 0.1 * replicates + 0.1 * datasets * max(replicates / 100, 1) + 5e-6 * entries,
+        12 + 0.025 * replicates + 0.016 * estimates + 5e-6 * entries,
         430 + 0.01 * replicates + 8e-5 * entries,
     )
 
