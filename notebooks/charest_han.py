@@ -85,7 +85,6 @@ from srlib.mechanism import edp
 from srlib.papers import charest_han as paper
 from srlib.papers import charest_han_tables as tables
 from srlib.papers import claims
-from srlib.papers.ledger import printed
 from srlib.rng import stream
 from srlib.runner.outputs import Outputs
 
@@ -176,13 +175,7 @@ show(side.rename(columns={"neighbours": "record"}).head(12), digits=2)
 # The text writes $\log 11 \approx 2.4$, and $\alpha = n/(e^{2.4} - 1)$ is 0.49884 instead of 1/2:
 
 # %%
-told = printed("charest_han").set_index("id")["printed"]
-versions = {"1/2": paper.table_2(0.5), "0.49884": paper.table_2(paper.ROUNDED_ALPHA)}
-agreeing = {
-    name: sum(f"{value:.2f}" == told[key] for key, value in entries.items())
-    for name, entries in versions.items()
-}
-show(pd.DataFrame({"alpha": agreeing.keys(), "of 36 entries as printed": agreeing.values()}))
+show(paper.entries_as_printed([0.5, paper.ROUNDED_ALPHA]), digits=5)
 
 # %% [markdown]
 # The one entry left is a misprint: 3.04 for $x = 3$ and 100 bins, where its mirror image $x = 2$ has
@@ -252,10 +245,7 @@ outputs.figure("posterior_draw", finite_chart)
 # one leads to a *smaller* EDP. With a record deleted and 20 bins:
 
 # %%
-priors = pd.concat(
-    paper.edp_levels(5, a, ["deleted"], [20], range(6)).assign(alpha=a)
-    for a in (0.1, 0.5, 1.0, 5.0, 20.0)
-)
+priors = paper.levels_by_prior([0.1, 0.5, 1.0, 5.0, 20.0], bins=20)
 shown = priors.pivot(index="alpha", columns="x", values="edp").iloc[:, :3]
 shown = shown.rename(columns="EDP, x = {}".format).rename_axis(columns=None).reset_index()
 display(show(outputs.table("priors", shown), settings=["alpha"]))
@@ -335,9 +325,7 @@ verdicts.say("C9", paper.falls_with_records(cases))
 # 0.1, 1, and to *drop* the empty bins, so that the maximum is taken over bins with at least one draw.
 
 # %%
-here, there = paper.beta_posterior(0, 5, 0.5), paper.beta_neighbors(0, 5, 0.5, "changed")
-three = tables.beta_cells(here, there, tables.DRAWS, tables.RULES, 2 * replicates,
-                          rng=stream(seed, "table 3"))  # fmt: skip
+three = paper.table_3(0.5, 2 * replicates, rng=stream(seed, "table 3"))
 same = tables.imprecisions((1_000, *tables.DRAWS), tables.RULES, 4 * replicates,
                            rng=stream(seed, "imprecision"))  # fmt: skip
 outputs.table("table_3", three.merge(same.drop(columns="replicates")))
@@ -366,10 +354,8 @@ outputs.figure("figure_3", charts.lines(pictured, *titles, log_x=True, ordered=T
 # there are misprints. With the rounded $\epsilon$ of Table 2:
 
 # %%
-here, there = (paper.beta_posterior(0, 5, paper.ROUNDED_ALPHA),
-               paper.beta_neighbors(0, 5, paper.ROUNDED_ALPHA, "changed"))  # fmt: skip
-rounded = tables.beta_cells(here, there, tables.DRAWS, tables.RULES, 2 * replicates,
-                            rng=stream(seed, "table 3, rounded"))  # fmt: skip
+chance = stream(seed, "table 3, rounded")
+rounded = paper.table_3(paper.ROUNDED_ALPHA, 2 * replicates, rng=chance)
 treatments = outputs.table("table_3_treatments", tables.rules_of_table_3(rounded))
 best = treatments.pivot(index="treatment", columns="draws", values="below_best")
 show(best.rename(columns="M = {:,}".format).rename_axis(columns=None).reset_index(), digits=1)
@@ -441,7 +427,9 @@ joint = outputs.table("table_4_joint", tables.one_data_set(study))
 found = joint.loc[joint["joint"].idxmax()]
 rule = tables.RULES[int(joint["joint"].idxmax())]
 later = tables.agreeing(study, [tables.told(m) for m in tables.DRAWS[1:]], tables.TENTH[1:], 0.01)
-display(callout("One data set", paper.of_one_data_set(joint, later)))
+callout("One data set", paper.of_one_data_set(joint, later))
+
+# %%
 fit = outputs.table("table_4_fit", tables.fitted(study, found["distance"], rule))
 words = [f"{what}, {m:,}" for m in tables.DRAWS for what in ("printed", "computed", "error")]
 show(fit.set_axis(["bins", *words], axis=1), digits=1)

@@ -108,6 +108,69 @@ def table_2(alpha: float) -> dict[str, float]:
     }
 
 
+def entries_as_printed(alphas: Sequence[float]) -> pd.DataFrame:
+    """Entries of Table 2 that come out as printed, by the parameter of the prior.
+
+    Parameters
+    ----------
+    alphas : sequence of float
+        Parameters of the beta prior.
+
+    Returns
+    -------
+    DataFrame
+        Columns alpha and "of 36 entries as printed".
+    """
+    told = printed("charest_han").set_index("id")["printed"]
+    agreeing = [
+        sum(f"{value:.2f}" == told[key] for key, value in table_2(alpha).items())
+        for alpha in alphas
+    ]
+    return pd.DataFrame({"alpha": alphas, "of 36 entries as printed": agreeing})
+
+
+def table_3(alpha: float, size: int, *, rng: np.random.Generator) -> pd.DataFrame:
+    """Biases of Table 3 under each treatment of empty bins: five zeros, one of them changed.
+
+    Parameters
+    ----------
+    alpha : float
+        Both parameters of the beta prior.
+    size : int
+        Replicates of each cell.
+    rng : numpy.random.Generator
+        Source of chance.
+
+    Returns
+    -------
+    DataFrame
+        As `tables.beta_cells` returns.
+    """
+    here, there = beta_posterior(0, 5, alpha), beta_neighbors(0, 5, alpha, "changed")
+    return tables.beta_cells(here, there, tables.DRAWS, tables.RULES, size, rng=rng)
+
+
+def levels_by_prior(alphas: Sequence[float], bins: int) -> pd.DataFrame:
+    """EDP of all data sets of five records, one deleted, for several priors.
+
+    Parameters
+    ----------
+    alphas : sequence of float
+        Both parameters of the beta prior.
+    bins : int
+        Number of bins.
+
+    Returns
+    -------
+    DataFrame
+        As `edp_levels` returns, with a column alpha.
+    """
+    return pd.concat(
+        [edp_levels(5, a, ["deleted"], [bins], range(6)).assign(alpha=a) for a in alphas],
+        ignore_index=True,
+    )
+
+
 def exact_answers() -> dict[str, float]:
     """Values of the numbers that are exact, at the stated prior: Tables 1 and 2 and section 3.1."""
     table = beta_binomial(5, 5, 0.5)
