@@ -41,7 +41,10 @@ variables:
     levels: ["no", "yes"]
 """
 
-WORDS = r"proved|holds here|fails|not decided|depends on the (record|coefficient|number of releases|prior)"
+WORDS = (
+    r"proved|holds here|fails|not decided|"
+    r"depends on the (record|coefficient|number of releases|prior)"
+)
 
 
 def callouts(folder: Path) -> dict[str, str]:

@@ -249,6 +249,8 @@ def _intruders(
     n_pairs: int,
     n_draws_pairs: int,
     burn_in_pairs: int,
+    n_two: int,
+    n_draws_two: int,
     n_classes: int,
     burn_in: int,
     n_draws: int,
@@ -264,10 +266,12 @@ def _intruders(
         iterations=burn_in_pairs + thin / 2 * n_draws_pairs, n_classes=n_classes, kept=2,
         combinations=_combinations(n_records),
     )  # fmt: skip
-    draws = n_chains * n_draws
+    draws, of_two = n_chains * n_draws, n_chains * n_draws_two * n_two
+    seconds = of_data.seconds + divided.seconds + 1.1e-6 * of_two * (n_two + 9 * thin)
+    megabytes = of_data.megabytes + divided.megabytes + 1e-4 * of_two
     return Cost(
-        12 + 8e-3 * n_records + 0.01 * draws + of_data.seconds + divided.seconds,
-        450 + 0.02 * n_records + 0.22 * draws + of_data.megabytes + divided.megabytes,
+        12 + 8e-3 * n_records + 0.01 * draws + seconds,
+        450 + 0.02 * n_records + 0.22 * draws + megabytes,
     )
 
 
