@@ -25,7 +25,7 @@ def test_file_is_well_formed(table):
     assert table["id"].str.fullmatch(r"[a-z0-9_]+").all()
     assert (table[["source", "quantity", "printed"]] != "").all(axis=None)
     assert (table["tolerance"] >= 0).all()
-    assert len(table) == 145
+    assert len(table) == 150
 
 
 def test_printed_digits_and_tolerances_are_kept(table):
@@ -100,7 +100,7 @@ def test_ledger_judges_by_the_last_digit(table):
         "tolerance", "verdict", "note",
     ]  # fmt: skip
     assert ledger["id"].tolist() == table["id"].tolist()
-    assert ledger["verdict"].value_counts().to_dict() == {"match": 3, "skipped": 142}
+    assert ledger["verdict"].value_counts().to_dict() == {"match": 3, "skipped": 147}
     assert (ledger.loc[ledger["verdict"] == "skipped", "note"] == "other data").all()
 
     def verdict(value):
@@ -150,7 +150,7 @@ def test_ledger_skips_other_settings_and_what_a_run_does_not_compute():
         "skipped",
         "needs the paper's data",
     ]
-    assert rows["verdict"].value_counts().to_dict() == {"skipped": 142, "setting": 2, "match": 1}
+    assert rows["verdict"].value_counts().to_dict() == {"skipped": 147, "setting": 2, "match": 1}
     with pytest.raises(ValueError, match="compared with nothing; computed has, too: n_records"):
         published.ledger(PAPER, {"n_records": 10_000}, settings={"n_records": 10_000}, missing="-")
 
@@ -175,7 +175,7 @@ def test_summary_counts_by_source_and_tells_what_differs():
     shown = published.summary(book)
     assert shown.html.count("<table") == 2
     assert "see section 6" in shown.html
-    assert repr(shown).split("\n\n")[0].split()[-3:] == ["all", "1", "144"]
+    assert repr(shown).split("\n\n")[0].split()[-3:] == ["all", "1", "149"]
 
 
 def test_ledger_wants_a_note_for_a_difference():
@@ -192,7 +192,9 @@ def test_ledger_refuses_what_is_not_printed_or_left_out():
         published.ledger(PAPER, {"n_cell": 1}, skip=others)
     with pytest.raises(ValueError, match="notes has ids"):
         published.ledger(PAPER, COMPUTED, skip=others, notes={"x": "y"})
-    with pytest.raises(ValueError, match=r"neither computed nor skipped: n_records.* and 132 more"):
+    with pytest.raises(
+        ValueError, match=r"neither computed nor skipped: alpha_shape.* and 137 more"
+    ):
         published.ledger(PAPER, COMPUTED)
 
 

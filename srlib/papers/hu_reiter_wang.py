@@ -1,15 +1,23 @@
-"""Verdicts on the claims of Hu, Reiter and Wang (2014), decided by a run of its notebook.
+"""What only the notebook on Hu, Reiter and Wang (2014) needs: its verdicts, examples and ledger.
 
 Why this number and this limit is for the notebook to argue.
 """
 
-from collections.abc import Sequence
+import io
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from importlib import resources
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
 
+from srlib import diagnostics, dpmpm, mechanism
 from srlib.assessment.inference import AgainstSampling
+from srlib.data.microdata import ACS
+from srlib.data.schema import Microdata, Schema
+from srlib.dpmpm import zeros
 from srlib.papers.claims import (
     ERRORS,
     FAILS,
@@ -22,13 +30,50 @@ from srlib.papers.claims import (
     share_above,
     span,
 )
-from srlib.risk.estimators import Risk, share_ranked
+from srlib.papers.ledger import ledger, printed
+from srlib.risk.errors import log_mean
+from srlib.risk.estimators import (
+    Risk,
+    collapsed_log_ratios,
+    importance_sampling,
+    neighborhood_log_ratios,
+    predictive_ratio,
+    release_log_prob,
+    share_ranked,
+)
+from srlib.risk.supports import changed_support, neighborhood
 
 # Effective draws that know an average to about ten percent; where there are fewer than 400 draws,
 # a quarter of them.
 EFFECTIVE_DRAWS, EFFECTIVE_SHARE = 100, 0.25
 # Pareto's k from which on importance sampling is of no use (Vehtari and others 2024).
 LARGEST_K = 0.7
+# The share of the draws that one direction of the parameters leaves effective, in the limit.
+LOG_SHARE = float(np.log(np.sqrt(3) / 2) - 1 / 3)
+# Columns of the tables of combinations that stand beside the variables.
+BESIDE = "repetitions estimator probability rank support_size log_mcse pareto_k"
+# Heading of the section that shows each claim.
+SECTIONS = {
+    "C1": "Is the release useful?",
+    "C2": "Is the release useful?",
+    "C3": "How high are the risks?",
+    "C4": "How high are the risks?",
+    "C5": "An intruder who lacks a few variables",
+    "C6": "The paper's estimator",
+    "C7": "Dropping the riskiest records",
+}
+# Counts of a table of records, by what the notebook calls them.
+COUNTS = {
+    "combinations": "distinct_combinations",
+    "once": "combinations_once",
+    "twice": "combinations_twice",
+    "three times": "combinations_three_times",
+    "most frequent": "most_frequent_combination",
+}
+# What the paper prints of its Figures 3 and 4: the largest probability (Table 3 has its digits),
+# truths above .08, and truths among the first three candidates.
+HEADINGS = {"largest": "largest", "above": "above .08", "first": "among the first three"}
+PRINTED = {"largest": 0.190, "above": 16, "first": 31}
 
 
 def keeps_pairs(off: AgainstSampling, limit: float = np.sqrt(2)) -> Verdict:
@@ -166,3 +211,662 @@ def more_from_part(part: pd.DataFrame, whole: pd.DataFrame) -> Verdict:
         f"The largest factor is {over_part.max():.1f}, against {over_whole.max():.1f} for a whole "
         "record.",
     )
+
+
+def lower_without(arms: pd.DataFrame) -> Verdict:
+    """Say whether leaving records out of the fit lowers what a release says of them.
+
+    Parameters
+    ----------
+    arms : DataFrame
+        As `dropping` returns, `nothing dropped` and `riskiest dropped` among its rows.
+    """
+    row = arms.set_index("synthesizer fitted to")
+    column, error = "log gain of the riskiest", "its error"
+    kept, dropped = row.loc["all records, released anew"], row.loc["all but the riskiest"]
+    change = dropped[column] - kept[column]
+    of_change = float(np.hypot(kept[error], dropped[error]))
+    cost = dropped["off, against sampling"] - kept["off, against sampling"]
+    of_cost = float(np.hypot(kept["error of that"], dropped["error of that"]))
+    first = row.iloc[0]
+    return Verdict(
+        at_most(change, of_change, 0.0),
+        "Leaving them out changes the mean log gain of one release about the riskiest by "
+        f"{change:+.3f} ± {of_change:.3f}, against releases made anew from all records. Against "
+        f"the releases by which they were chosen it is {dropped[column] - first[column]:+.3f}, "
+        "which chance explains in part. The differences of a release from the data change by "
+        f"{cost:+.2f} ± {of_cost:.2f} of what sampling makes.",
+    )
+
+
+# ------------------------------------------------------------------------------- data and examples
+
+
+def named(table: Microdata, names: Collection[str]) -> Microdata:
+    """Keep some variables of a table, in the table's order.
+
+    Parameters
+    ----------
+    table : Microdata
+        Records.
+    names : collection of str
+        Variables to keep; others than the table's are ignored.
+    """
+    at = [i for i, name in enumerate(table.schema.names) if name in names]
+    schema = Schema(tuple(table.schema.variables[i] for i in at))
+    note = f"{len(at)} of the {len(table.schema.names)} variables are used."
+    return replace(table, codes=table.codes[:, at], schema=schema, notes=(*table.notes, note))
+
+
+def named_schema(names: Collection[str]) -> Schema:
+    """Keep some variables of the paper's Table 1."""
+    return Schema(tuple(variable for variable in ACS.variables if variable.name in names))
+
+
+def codebook(schema: Schema) -> pd.DataFrame:
+    """Table of the variables, what they are and what their levels mean, as the paper's Table 1."""
+    rows = [
+        (
+            variable.name,
+            variable.title,
+            "; ".join(
+                label if label == level else f"{level} = {label}"
+                for level, label in zip(variable.levels, variable.labels, strict=True)
+            ),
+        )
+        for variable in schema.variables
+    ]
+    return pd.DataFrame(rows, columns=["variable", "what it is", "levels"])
+
+
+def in_words(schema: Schema, codes: NDArray[np.integer]) -> list[str]:
+    """Return records as text: the name of each variable and its label.
+
+    Parameters
+    ----------
+    schema : Schema
+        What the codes stand for.
+    codes : (n, n_variables) int
+        Records, coded from 0.
+    """
+    return [
+        ", ".join(
+            f"{variable.name} {variable.labels[level]}"
+            for variable, level in zip(schema.variables, row, strict=True)
+        )
+        for row in np.atleast_2d(codes).tolist()
+    ]
+
+
+def smallest_example(d: int, n: int = 200, *, rng: np.random.Generator) -> dict[str, float]:
+    """Compare both estimators with the closed form, on d independent binary variables.
+
+    Parameters
+    ----------
+    d, n : int
+        Variables and records.
+    rng : numpy.random.Generator
+        Source of chance.
+
+    Returns
+    -------
+    dict of str to float
+        One row of a table; errors are the largest of the posterior probabilities.
+    """
+    yes_no, settings = np.full(d, 2), dpmpm.Chains(n_classes=1, burn_in=0, n_draws=250)
+    codes = rng.integers(0, 2, (n, d))
+    made_by, given_data = (
+        dpmpm.sample_posterior(codes, yes_no, settings, rng=rng) for _ in range(2)
+    )
+    release = dpmpm.synthesize(made_by.pi[0, 0], made_by.phi[0, 0], yes_no, n, rng=rng)
+    given_both = dpmpm.sample_posterior(np.vstack([codes, release]), yes_no, settings, rng=rng)
+    weights = release_log_prob(given_data, [release])
+    weighted = neighborhood_log_ratios(given_data, codes[:1], weights)
+    plain = neighborhood_log_ratios(given_data, codes[:1])
+    joined = neighborhood_log_ratios(given_both, codes[:1])
+    c, z = (codes[1:] == codes[0]).sum(axis=0), (release == codes[0]).sum(axis=0)
+    flipped = np.log1p((n - z) / (n - c)) - np.log1p(z / (1 + c))
+    exact = mechanism.posterior(np.append(0.0, flipped))
+    by_importance = importance_sampling(weighted, plain).log_prob
+    by_prediction = predictive_ratio([plain[0], joined[0]]).log_prob
+    return {
+        "variables": d,
+        "effective draws of 1,000": float(diagnostics.importance_ess(weights.ravel())),
+        "by the formula": 1000 * np.exp(d * LOG_SHARE),
+        "error, importance sampling": np.abs(by_importance - exact).max(),
+        "error, predictive ratio": np.abs(by_prediction - exact).max(),
+    }
+
+
+def impossible_children(
+    n_released: int = 4, n_draws: int = 2000, n_batches: int = 6, *, rng: np.random.Generator
+) -> pd.DataFrame:
+    """Compute what structural zeros do to the risk, on a table of twelve cells.
+
+    Age (0-14, 15-44, 45 and over), marital status (never married, married or before) and
+    disability (no, yes); no child is married, so that two cells are impossible. Eight records; the
+    synthesizer is the DPMPM with four classes, its prior replaced by draws from it, the same ones
+    for all data sets. For that prior the table is exact; what the draws decide shows between
+    batches of them.
+
+    Parameters
+    ----------
+    n_released : int
+        Records of a release.
+    n_draws, n_batches : int
+        Draws from the prior in each batch, and batches.
+    rng : numpy.random.Generator
+        Source of the draws.
+
+    Returns
+    -------
+    DataFrame
+        A row for each synthesizer and intruder: means over the records of the prior, of the
+        expected posterior probability of the truth and of the expected log gain, with the gain's
+        standard error from between batches; and the chance that a release has an impossible record.
+    """
+    levels = np.array([3, 2, 2])
+    cells = np.indices((3, 2, 2)).reshape(3, -1).T
+    possible = (cells[:, 0] > 0) | (cells[:, 1] == 0)
+    data = np.zeros(len(cells), np.int64)
+    data[[0, 1, 4, 6, 8, 10, 11]] = [2, 1, 1, 1, 1, 1, 1]
+    every = np.ones_like(possible)
+    cases = {
+        ("all cells", "all"): (False, every),
+        ("all cells", "those that can occur"): (False, possible),
+        ("cells that can occur", "those that can occur"): (True, possible),
+    }
+    rows = []
+    for batch in rng.spawn(n_batches):
+        draws = zeros.prior_cells(levels.tolist(), 4, n_draws, rng=batch)
+        for case, (truncated, allowed) in cases.items():
+            of_case = zeros.truncate(draws, possible) if truncated else draws
+            told = zeros.expected_risk(of_case, data, cells, levels, allowed, n_released)
+            of_record = data[data > 0]
+            means = {k: float(np.average(v, weights=of_record)) for k, v in told.items()}
+            means["impossible record"] = zeros.impossible_share(of_case, data, possible, n_released)
+            rows.append(dict(zip(("synthesizer", "candidates"), case, strict=True)) | means)
+    of_case = pd.DataFrame(rows).groupby(["synthesizer", "candidates"], sort=False)
+    found = of_case.mean()
+    found.insert(3, "its error", of_case["expected log gain"].sem())
+    return found.reset_index()
+
+
+# ---------------------------------------------------------- how printed numbers may have come about
+
+
+def shipped_sets() -> pd.DataFrame:
+    """Three numbers for sets of five releases of 10,000 records, by `tools/release_sets.py`.
+
+    Returns
+    -------
+    DataFrame
+        One row an estimator and set: estimator, releases (their numbers), largest, above, first.
+    """
+    file = resources.files(__package__) / "hu_reiter_wang_releases.txt"
+    return pd.read_csv(io.StringIO(file.read_text(encoding="utf-8")), comment="#")
+
+
+def explanations(sets: pd.DataFrame, printed_numbers: Mapping[str, float]) -> pd.DataFrame:
+    """Compare explanations of three printed numbers by how probable each makes them.
+
+    Parameters
+    ----------
+    sets : DataFrame
+        estimator, releases, and a column for each printed number, as `shipped_sets` returns.
+    printed_numbers : mapping of str to float
+        By column, such as `PRINTED`.
+
+    Returns
+    -------
+    DataFrame
+        One row an explanation: of each number the median and the range of 95 % of the sets; and
+        log10 likelihood of the printed numbers together, with its standard error from leaving out
+        one release at a time. For that the logarithm of the largest probability and the square
+        roots of the counts are taken as jointly normal over sets.
+    """
+    rows = []
+    for name, of_estimator in sets.groupby("estimator", sort=False):
+        row: dict[str, object] = {"explanation": name}
+        for number in printed_numbers:
+            low, middle, high = of_estimator[number].quantile([0.025, 0.5, 0.975])
+            digits = 3 if of_estimator[number].dtype.kind == "f" else 0
+            row[HEADINGS[number]] = f"{middle:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
+        row["log10 likelihood"] = _log10_likelihood(of_estimator, printed_numbers)
+        row["its error"] = _leaving_out_a_release(of_estimator, printed_numbers)
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def most_likely(told: pd.DataFrame) -> str:
+    """Say in words which explanation makes the printed numbers most probable, and by how much.
+
+    Parameters
+    ----------
+    told : DataFrame
+        As `explanations` returns, two rows or more.
+    """
+    ordered = told.sort_values("log10 likelihood", ascending=False, kind="stable")
+    best, others = ordered.iloc[0], ordered.iloc[1:]
+    parts = []
+    for row in others.to_dict("records"):
+        more = best["log10 likelihood"] - row["log10 likelihood"]
+        error = float(np.hypot(best["its error"], row["its error"]))
+        apart = "" if more > ERRORS * error else ", which is within two errors of none"
+        parts.append(f"{more:.1f} ± {error:.1f} more than *{row['explanation']}*{apart}")
+    return (
+        f"Together they are most probable under *{best['explanation']}*: in powers of ten by "
+        + "; by ".join(parts)
+        + "."
+    )
+
+
+def _steady(frame: pd.DataFrame | Mapping[str, float]) -> NDArray[np.float64]:
+    """Transform the three numbers so that their spread hardly depends on their size."""
+    return np.stack(
+        [np.log(frame["largest"]), np.sqrt(frame["above"]), np.sqrt(frame["first"])], axis=-1
+    )
+
+
+def _log10_likelihood(sets: pd.DataFrame, printed_numbers: Mapping[str, float]) -> float:
+    """Log10 density of the printed numbers, transformed, under a normal fitted to the sets."""
+    values = _steady(sets)
+    covariance = np.cov(values.T) + 1e-4 * np.eye(3)  # a count may be the same in all sets
+    density = stats.multivariate_normal(values.mean(axis=0), covariance)
+    return float(density.logpdf(_steady(printed_numbers)) / np.log(10))
+
+
+def _leaving_out_a_release(sets: pd.DataFrame, printed_numbers: Mapping[str, float]) -> float:
+    """Jackknife error of `_log10_likelihood` over the releases that make the sets."""
+    members = sets["releases"].str.split().map(set)
+    releases = sorted(set().union(*members))
+    left_out = [
+        _log10_likelihood(sets[[release not in of for of in members]], printed_numbers)
+        for release in releases
+    ]
+    return float(np.sqrt((len(releases) - 1) * np.var(left_out)))
+
+
+# ------------------------------------------------------------------------------------------ ledger
+
+
+def _numbers() -> pd.Series:
+    """The paper's printed numbers by id."""
+    return printed("hu_reiter_wang").set_index("id")["printed"].astype(float)
+
+
+def of_design() -> dict[str, float]:
+    """Numbers that follow from the paper's Table 1 and from other digits by arithmetic, by id."""
+    example = changed_support([0, 0, 0], 1, np.array([3, 5, 2]))
+    candidates = neighborhood(np.zeros((1, len(ACS.names)), int), ACS.n_levels).shape[1]
+    unknown = ACS.positions(["WKL", "DIS", "HICOV", "MIG"], "unknown")
+    return {
+        "example_support_size": len(example),
+        "n_variables": len(ACS.names),
+        "n_cells": ACS.n_cells,
+        "support_size": candidates,
+        "other_candidates": candidates - 1,
+        "subset_size": int(ACS.n_levels[unknown].prod()),
+        "prior_odds_ratio_11111213121111": 0.0585 / 0.0398,
+    }
+
+
+def checks_within() -> dict[str, tuple[float, str]]:
+    """What other numbers of the paper say of those that need its data, by id, with the check.
+
+    A check that gives a range says the value within it that is nearest to the printed one.
+    """
+    number = _numbers()
+    once, twice, three = (number[f"combinations_{k}"] for k in ("once", "twice", "three_times"))
+    most, total = number["most_frequent_combination"], number["n_records"]
+    others = total - once - 2 * twice - 3 * three  # records of combinations of four and more
+    of_more = number["distinct_combinations"] - once - twice - three
+    few, many = once + twice + three + np.ceil(others / most), once + twice + three + others // 4
+    checks = {
+        "distinct_combinations": (
+            np.clip(number["distinct_combinations"], few, many),
+            f"{others:,.0f} records are left for combinations of 4 to {most:.0f} records, so that "
+            f"there are {few:,.0f} to {many:,.0f} combinations",
+        ),
+        "most_frequent_combination": (
+            max(most, np.ceil(others / of_more)),
+            f"{of_more:.0f} combinations share {others:,.0f} records, {others / of_more:.0f} each "
+            "on average",
+        ),
+    }
+    for term in ("intercept", "sex", "mil", "mig", "sch", "race1p", "lanx"):
+        low, high = number[f"table2_{term}_low"], number[f"table2_{term}_high"]
+        center = (low + high) / 2, "center of the printed interval"
+        checks[f"table2_{term}_synthetic"] = center
+    ranks, probabilities = (
+        number.filter(regex=f"^table3_{column}_") for column in ("rank", "probability")
+    )
+    at_least = int((probabilities > 0.08).sum())
+    checks |= {
+        "figure3_rank_1": (int((ranks == 1).sum()), "rows of rank 1 in Table 3"),
+        "figure3_rank_1_to_3": (len(ranks), "rows of Table 3"),
+        "figure4_largest": (probabilities.max(), "largest probability of Table 3"),
+        "figure4_above_008": (
+            max(number["figure4_above_008"], at_least),
+            f"at least {at_least}, which Table 3 has",
+        ),
+    }
+    for name in number.index[number.index.str.contains("_probability_")]:
+        rank = number[name.replace("probability", "rank")]
+        size = number["subset_size" if name.startswith("subset") else "support_size"]
+        low = 1 / size if rank == 1 else 0.0
+        checks[name] = (
+            np.clip(number[name], low, 1 / rank),
+            f"rank {rank:.0f} of {size:.0f} allows {low:.3f} to {1 / rank:.3f}",
+        )
+    place = "11111213121111"
+    largest, of_truth = (number[f"prior_odds_{k}_{place}"] for k in ("largest", "probability"))
+    most_left = 1 - 9 * of_truth
+    checks[f"prior_odds_largest_{place}"] = (
+        np.clip(largest, of_truth, most_left),
+        f"nine candidates with more than the truth's {of_truth:g} leave {most_left:.3f} at most",
+    )
+    return {name: (float(value), check) for name, (value, check) in checks.items()}
+
+
+def of_single(
+    schema: Schema,
+    combinations: NDArray[np.integer],
+    repetitions: ArrayLike,
+    risk: Risk,
+    chosen: Sequence[int],
+    of_part: Risk,
+) -> dict[str, float]:
+    """A run's numbers of the single combinations that the paper prints, by id.
+
+    Parameters
+    ----------
+    schema : Schema
+        Only a survey of all 14 variables has combinations of the paper's.
+    combinations, repetitions, risk
+        Distinct combinations, how often they occur, and their risk.
+    chosen, of_part
+        Positions of combinations, and their risk where only the paper's four variables are in
+        doubt.
+    """
+    if schema != ACS:
+        return {}
+    found, ids = {}, set(_numbers().index)
+    times, largest = np.asarray(repetitions), np.exp(risk.log_prob.max(axis=1))
+    for i, row in enumerate(np.asarray(combinations) + 1):
+        digits = "".join(map(str, row))
+        found[f"table3_repetitions_{digits}"] = float(times[i])
+        found[f"prior_odds_largest_{digits}"] = float(largest[i])
+        for place in ("table3", "prior_odds"):
+            found[f"{place}_probability_{digits}"] = float(risk.probability[i])
+            found[f"{place}_rank_{digits}"] = float(risk.rank[i])
+        if i in chosen:
+            at = list(chosen).index(i)
+            found[f"subset_probability_{digits}"] = float(of_part.probability[at])
+            found[f"subset_rank_{digits}"] = float(of_part.rank[at])
+    return {name: value for name, value in found.items() if name in ids}
+
+
+def book(
+    settings: Mapping[str, float],
+    counts: Mapping[str, float],
+    coefficients: pd.DataFrame,
+    single: Mapping[str, float],
+    *,
+    same_file: bool,
+) -> pd.DataFrame:
+    """Set a run's numbers beside the printed ones.
+
+    Parameters
+    ----------
+    settings : mapping of str to float
+        The run's choices by id.
+    counts : mapping of str to float
+        How many combinations there are and how often they occur, by the keys of `COUNTS`.
+    coefficients : DataFrame
+        As `inference.coefficients` returns.
+    single : mapping of str to float
+        As `of_single` returns.
+    same_file : bool
+        Whether the run has 10,000 records of the file that the paper's were taken from. Then what
+        a sample determines is judged: two samples differ by chance, counts by about the square
+        root of twice the count, coefficients by their standard errors times that of two; four of
+        these are allowed.
+
+    Returns
+    -------
+    DataFrame
+        As `ledger` returns.
+    """
+    computed = of_design() | dict(single)
+    tolerances: dict[str, float] = {}
+    judged = set(of_design())
+    if same_file:
+        sampled = {name: float(counts[key]) for key, name in COUNTS.items()}
+        computed |= sampled
+        tolerances |= {name: 4 * np.sqrt(2 * count) for name, count in sampled.items()}
+        for row in coefficients.to_dict("records"):
+            name = f"table2_{row['term'].lower()}_original"
+            if name in _numbers():
+                computed[name] = row["original"]
+                tolerances[name] = 4 * np.sqrt(2) * row["original_se"]
+        judged |= set(tolerances)
+    notes = dict.fromkeys(tolerances, "section What did not reproduce, and why")
+    notes["prior_odds_ratio_11111213121111"] = "1.470, cut and not rounded"
+
+    def skip(name: str) -> str | None:
+        return None if name in judged else "belongs to the paper's own sample and release"
+
+    checks = checks_within()
+    return ledger(
+        "hu_reiter_wang",
+        computed,
+        skip=skip,
+        settings=settings,
+        consistent=checks,
+        notes=notes,
+        tolerances=tolerances,
+    )
+
+
+def shortest_intervals() -> tuple[float, NDArray[np.float64]]:
+    """How short an interval of the combining rules can be, and what Table 2's would then need.
+
+    Returns
+    -------
+    shortest : float
+        Least half-width for m = 5 and a positive variance, t quantiles, in units of the root of
+        the mean squared standard error.
+    largest_se : (7,) float64
+        Largest standard errors of the coefficients for which Table 2's intervals could be so.
+    """
+    ratio = np.linspace(1.001, 60, 100_000)  # (1 + 1/m) b over the mean squared standard error
+    quantile = stats.t.ppf(0.975, 4 * (1 - 1 / ratio) ** 2)
+    shortest = float((quantile * np.sqrt(ratio - 1)).min())
+    limits = _numbers().filter(regex="table2.*(low|high)").to_numpy().reshape(-1, 2)
+    return shortest, limits @ [-0.5, 0.5] / shortest
+
+
+def dropping(
+    arms: Mapping[str, tuple[Sequence[NDArray[np.float64]], AgainstSampling]],
+    of_data: NDArray[np.float64],
+    riskiest: NDArray[np.integer],
+    threshold: float,
+) -> pd.DataFrame:
+    """Compare the risks of releases by what their synthesizer was fitted to.
+
+    Parameters
+    ----------
+    arms : mapping of str to (sequence of (n_chains, n, support_size) float, AgainstSampling)
+        What the synthesizer was fitted to; of its releases the log mean ratios over draws given
+        the data joined with each, and their differences from the data.
+    of_data : (n_chains, n, support_size) float
+        Log mean ratios over draws given the data.
+    riskiest : (k,) int
+        Combinations that were chosen for their risk.
+    threshold : float
+        Probability above which truths are counted.
+
+    Returns
+    -------
+    DataFrame
+        One row an arm: log gain (posterior over prior of the truth) that a single release makes,
+        on average over the riskiest, and its standard error from between the releases; with all
+        releases together the largest probability of a truth among the riskiest and among all, and
+        the number above the threshold; what a release is off by, against sampling, and its error.
+    """
+    rows, before = [], log_mean(of_data)
+    for name, (joined, off) in arms.items():
+        told = np.array([log_mean(of_release) - before for of_release in joined])
+        single = mechanism.posterior(told)[:, riskiest, 0] + np.log(told.shape[2])
+        of_release = single.mean(axis=1)
+        together = np.exp(mechanism.posterior(told.sum(axis=0))[:, 0])
+        rows.append(
+            {
+                "synthesizer fitted to": name,
+                "log gain of the riskiest": of_release.mean(),
+                "its error": of_release.std(ddof=1) / np.sqrt(len(of_release)),
+                "largest of the riskiest": together[riskiest].max(),
+                "largest of all": together.max(),
+                "above the threshold": int((together > threshold).sum()),
+                "off, against sampling": off.ratio,
+                "error of that": off.error,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+# ------------------------------------------------------------------------ two runs of one estimator
+
+
+def weighted_risks(
+    draws: dpmpm.Draws,
+    combinations: NDArray[np.integer],
+    cases: Mapping[str, NDArray[np.float64]],
+) -> tuple[dict[str, Risk], dict[str, list[Risk]]]:
+    """Estimate by importance sampling from all chains, and from one half and the other.
+
+    Parameters
+    ----------
+    draws : Draws
+        Given the data.
+    combinations : (n, n_variables) int
+        The true combinations.
+    cases : mapping of str to (n_releases, n_chains, n_draws) float
+        Log weights of the draws; minus infinity where a draw is left out.
+
+    Returns
+    -------
+    risks, runs : dict of str to Risk, and to a list of two
+        By case.
+    """
+    in_use = [np.where(np.isfinite(weights[:1]), 0.0, -np.inf) for weights in cases.values()]
+    stacked = [w for pair in zip(in_use, cases.values(), strict=True) for w in pair]
+    ratios = neighborhood_log_ratios(draws, combinations, np.concatenate(stacked))
+    middle = draws.n_chains // 2
+    halves, risks, runs = (slice(None, middle), slice(middle, None)), {}, {}
+    for case, (plain, *weighted) in zip(cases, np.split(ratios, len(cases)), strict=True):
+        of_case = np.stack(weighted), plain[None]
+        risks[case] = importance_sampling(*of_case)
+        runs[case] = [importance_sampling(*(part[:, half] for part in of_case)) for half in halves]
+    return risks, runs
+
+
+def two_runs(log_ratios: Sequence[NDArray[np.float64]]) -> list[Risk]:
+    """Estimate by the predictive ratio from one half of each set's chains, and from the other."""
+    first = [chains[: len(chains) // 2] for chains in log_ratios]
+    second = [chains[len(chains) // 2 :] for chains in log_ratios]
+    return [predictive_ratio(first), predictive_ratio(second)]
+
+
+def sensitivity_to_prior(
+    evidence: NDArray[np.float64], log_prior: NDArray[np.float64], sizes: Sequence[int]
+) -> pd.DataFrame:
+    """Compare the posteriors under a uniform prior and another, for more and more releases.
+
+    Parameters
+    ----------
+    evidence : (R, n, support_size) float
+        Log likelihood of the candidates under each release, the truth first.
+    log_prior : (n, support_size) float
+        The other prior.
+    sizes : sequence of int
+        How many of the first releases are taken together.
+
+    Returns
+    -------
+    DataFrame
+        One row a size: medians over the combinations of the factor between the two posterior
+        probabilities of the truth, and of the posterior over the prior under each.
+    """
+    rows = []
+    for size in sizes:
+        together = evidence[:size].sum(axis=0)
+        uniform, model = (mechanism.posterior(together, p)[:, 0] for p in (0.0, log_prior))
+        told = uniform + np.log(evidence.shape[2]), model - log_prior[:, 0]
+        rows.append(
+            {
+                "releases": size,
+                "factor between the two posteriors": np.exp(np.median(np.abs(uniform - model))),
+                "factor from the releases, uniform prior": np.exp(np.median(np.abs(told[0]))),
+                "factor from the releases, model's prior": np.exp(np.median(np.abs(told[1]))),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def log_mean_ratios(
+    sets: Sequence[dpmpm.Draws], combinations: NDArray[np.integer]
+) -> list[NDArray[np.float64]]:
+    """Return chains' log means of p(x | others) / p(x_i | others), an array for each set of draws.
+
+    Parameters
+    ----------
+    sets : sequence of Draws
+        With their allocations.
+    combinations : (n, n_variables) int
+        The true combinations.
+    """
+    return [collapsed_log_ratios(draws, combinations)[0] for draws in sets]
+
+
+def who_moves(risk: Risk, log_prior: NDArray[np.float64]) -> pd.DataFrame:
+    """Say how far a release moves candidates, in quarters by how probable they were.
+
+    Parameters
+    ----------
+    risk : Risk
+        Under a uniform prior.
+    log_prior : (n, support_size) float
+        The model's prediction for each candidate, which makes the quarters.
+    """
+    moved = np.abs(risk.log_prob + np.log(risk.support_size)).ravel()
+    order = stats.rankdata(log_prior.ravel(), method="ordinal")
+    quarter = pd.qcut(order, 4, labels=["least probable", "second", "third", "most probable"])
+    median = pd.Series(moved).groupby(quarter, observed=True).median()
+    median.name = "median |log(posterior / prior)|"
+    return median.rename_axis("quarter of the candidates").reset_index()
+
+
+def ranges(over: pd.DataFrame) -> pd.DataFrame:
+    """Summarize the three numbers over sets of releases by medians and ranges of 90 %.
+
+    Parameters
+    ----------
+    over : DataFrame
+        estimator, largest (over the prior), above and first, a row a set.
+    """
+    headings = {
+        "largest": "largest, over the prior",
+        "above": "above 2.8 times the prior",
+        "first": "among the first three",
+    }
+    rows = []
+    for name, of_estimator in over.groupby("estimator", sort=False):
+        row = {"estimator": str(name)}
+        for number, heading in headings.items():
+            low, middle, high = of_estimator[number].quantile([0.05, 0.5, 0.95])
+            digits = 1 if number == "largest" else 0
+            row[heading] = f"{middle:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
+        rows.append(row)
+    return pd.DataFrame(rows)

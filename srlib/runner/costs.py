@@ -231,10 +231,11 @@ def _hu_reiter_wang(
         1, n_records, n_chains=n_chains, iterations=burn_in + thin * n_draws, n_draws=n_draws,
         n_classes=n_classes, combinations=combinations,
     )  # fmt: skip
+    # As released, released anew, and without the riskiest; only the first are kept.
     of_joined = _chains(
-        n_releases, 2 * n_records, n_chains=n_chains_joined,
+        3 * n_releases, 2 * n_records, n_chains=n_chains_joined,
         iterations=burn_in_joined + thin * n_draws_joined, n_draws=n_draws_joined,
-        n_classes=n_classes, combinations=combinations,
+        n_classes=n_classes, combinations=combinations, kept=n_releases + 1,
     )  # fmt: skip
     return Cost(
         40 + 5e-5 * n_records + of_data.seconds + of_joined.seconds,
