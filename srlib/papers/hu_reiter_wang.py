@@ -5,7 +5,7 @@ Why this number and this limit is for the notebook to argue.
 
 import io
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib import resources
 
 import numpy as np
@@ -41,7 +41,9 @@ from srlib.risk.estimators import (
     release_log_prob,
     share_ranked,
 )
+from srlib.risk.replicates import importance_evidence, over_sets, sets_of_releases
 from srlib.risk.supports import changed_support, neighborhood
+from srlib.rng import stream
 
 # Effective draws that know an average to about ten percent; where there are fewer than 400 draws,
 # a quarter of them.
@@ -52,6 +54,7 @@ LARGEST_K = 0.7
 LOG_SHARE = float(np.log(np.sqrt(3) / 2) - 1 / 3)
 # Columns of the tables of combinations that stand beside the variables.
 BESIDE = "repetitions estimator probability rank support_size log_mcse pareto_k"
+LEFT_OUT = "generating draws left out"
 # Heading of the section that shows each claim.
 SECTIONS = {
     "C1": "Is the release useful?",
@@ -870,3 +873,244 @@ def ranges(over: pd.DataFrame) -> pd.DataFrame:
             row[heading] = f"{middle:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
         rows.append(row)
     return pd.DataFrame(rows)
+
+
+# -------------------------------------------------------------------------- the notebook's plumbing
+
+
+@dataclass(frozen=True)
+class Study:
+    """Records, and the model that they are synthesized by.
+
+    Attributes
+    ----------
+    codes : (n, n_variables) int
+        The confidential records.
+    n_levels : (n_variables,) int
+        Number of levels of each variable.
+    seed : int
+        The run's seed; each purpose has a stream of its own.
+    n_classes, thin : int
+        As of `dpmpm.Chains`.
+    prior : Prior
+        Prior distribution of the mixture.
+    """
+
+    codes: NDArray[np.integer]
+    n_levels: NDArray[np.integer]
+    seed: int
+    n_classes: int
+    thin: int
+    prior: dpmpm.Prior
+
+    def draws(self, codes: NDArray[np.integer], purpose: str, **chains: int) -> dpmpm.Draws:
+        """Draw from the posterior given some records, with their classes.
+
+        Parameters
+        ----------
+        codes : (n, n_variables) int
+            The records.
+        purpose : str
+            Name of the stream of chance and label of the progress bar.
+        **chains : int
+            n_chains, burn_in and n_draws of `dpmpm.Chains`.
+        """
+        settings = dpmpm.Chains(
+            n_classes=self.n_classes, thin=self.thin, prior=self.prior, **chains
+        )
+        return dpmpm.sample_posterior(
+            codes, self.n_levels, settings, rng=stream(self.seed, purpose), label=purpose,
+            keep_allocations=True,
+        )  # fmt: skip
+
+    def release(self, draws: dpmpm.Draws, n: int, purpose: str) -> list[NDArray[np.uint8]]:
+        """Make n releases as large as the data, from draws far apart in the chains."""
+        streams = [stream(self.seed, f"{purpose} {i}") for i in range(n)]
+        return draws.release(n, len(self.codes), rng=streams)
+
+    def joined(
+        self, releases: Sequence[NDArray[np.integer]], purpose: str, **chains: int
+    ) -> list[dpmpm.Draws]:
+        """Draw from the posterior given the data joined with each release."""
+        return [
+            self.draws(np.vstack([self.codes, release]), f"data and {purpose} {i}", **chains)
+            for i, release in enumerate(releases, start=1)
+        ]
+
+
+def counted(schema: Schema, repetitions: NDArray[np.integer]) -> dict[str, int]:
+    """Count records, cells and combinations, and how often combinations occur."""
+    counts = {"records": int(repetitions.sum()), "cells": schema.n_cells}
+    counts |= {"combinations": len(repetitions), "once": int((repetitions == 1).sum())}
+    counts |= {"twice": int((repetitions == 2).sum())}
+    counts |= {"three times": int((repetitions == 3).sum())}
+    return counts | {"most frequent": int(repetitions.max())}
+
+
+def label_free(
+    draws: dpmpm.Draws, combinations: NDArray[np.integer], repetitions: NDArray[np.integer]
+) -> dict[str, NDArray[np.float64]]:
+    """Return quantities that do not depend on the labels of the classes, (chains, draws) each."""
+    ends = combinations[[repetitions.argmax(), repetitions.argmin()]]
+    most, rarest = np.moveaxis(dpmpm.cell_log_prob(draws, ends), 2, 0)
+    return {
+        "alpha": draws.alpha,
+        "log likelihood": draws.log_likelihood,
+        "occupied classes": draws.n_occupied.astype(float),
+        "log p, most frequent": most,
+        "log p, a rarest": rarest,
+    }
+
+
+def weigh(
+    draws: dpmpm.Draws,
+    releases: Sequence[NDArray[np.integer]],
+    made_by: Sequence[tuple[int, int]],
+) -> tuple[dict[str, NDArray[np.float64]], pd.DataFrame]:
+    """Weight draws by what they say of each release, with the generating draws and without.
+
+    Parameters
+    ----------
+    draws : Draws
+        Given the data.
+    releases : sequence of (n, n_variables) int
+        Releases, made by draws among these.
+    made_by : sequence of (int, int)
+        Chain and place of the draw behind each release.
+
+    Returns
+    -------
+    cases : dict of str to (n_releases, n_chains, n_draws) float
+        Log weights.
+    table : DataFrame
+        `diagnostics.importance_summary` of both, with the case.
+    """
+    every = release_log_prob(draws, releases)
+    left_out = every.copy()
+    for chain, place in made_by[: len(releases)]:
+        left_out[:, chain, place] = -np.inf
+    cases = {"generating draws among them": every, LEFT_OUT: left_out}
+    tables = [
+        diagnostics.importance_summary(weights.reshape(len(releases), -1)).assign(case=case)
+        for case, weights in cases.items()
+    ]
+    return cases, pd.concat(tables)
+
+
+def convergence(log_probs: Mapping[str, NDArray[np.floating]]) -> pd.DataFrame:
+    """Summarize R-hat over many quantities, for each of several sets of chains.
+
+    Parameters
+    ----------
+    log_probs : mapping of str to (n_chains, n_draws, n) float
+        By what the posterior is given.
+    """
+    rows = []
+    for name, values in log_probs.items():
+        middle, most, largest = np.quantile(diagnostics.r_hat(values), [0.5, 0.95, 1])
+        rows.append((name, middle, most, largest))
+    return pd.DataFrame(rows, columns=["posterior given", "median", "95 %", "largest"])
+
+
+def risk_table(
+    schema: Schema,
+    combinations: NDArray[np.integer],
+    repetitions: NDArray[np.integer],
+    estimates: Mapping[str, tuple[Risk, ArrayLike]],
+) -> pd.DataFrame:
+    """Tabulate the risk of every combination under each estimator.
+
+    Parameters
+    ----------
+    schema, combinations, repetitions
+        The combinations and how often they occur.
+    estimates : mapping of str to (Risk, float or (n,) float)
+        By estimator: the risks, and Pareto's k of the weights behind them.
+    """
+    return pd.concat(
+        schema.decode(combinations, labels=False).assign(
+            repetitions=repetitions, estimator=name, probability=risk.probability, rank=risk.rank,
+            support_size=risk.support_size, log_mcse=risk.log_mcse[:, 0], pareto_k=k,
+        )
+        for name, (risk, k) in estimates.items()
+    )  # fmt: skip
+
+
+def summarized(risks: Mapping[str, Risk], threshold: float) -> pd.DataFrame:
+    """Summarize Figures 3 and 4 in a few numbers for each estimator."""
+    frame = pd.DataFrame([risk.summary(threshold) for risk in risks.values()], index=list(risks))
+    frame = frame.rename(columns={f"above {threshold:g}": "above 2.8 times the prior"})
+    return frame.rename_axis("estimator").reset_index()
+
+
+def evidence_of(
+    draws: dpmpm.Draws,
+    releases: Sequence[NDArray[np.integer]],
+    combinations: NDArray[np.integer],
+    made_by: Sequence[tuple[int, int]],
+    log_ratios: Sequence[NDArray[np.float64]],
+) -> dict[str, NDArray[np.float64]]:
+    """Return what each release says of every candidate, by estimator.
+
+    Parameters
+    ----------
+    draws, releases, combinations, made_by
+        As of `replicates.importance_evidence`.
+    log_ratios : sequence of (n_chains, n, support_size) float
+        Over draws given the data, then given the data joined with each release.
+    """
+    before, *after = map(log_mean, log_ratios)
+    nobody = [None] * len(releases)
+    return {
+        "predictive ratio": np.array(after) - before,
+        "generating draw left out": importance_evidence(draws, releases, combinations, made_by),
+        "generating draw among them": importance_evidence(draws, releases, combinations, nobody),
+    }
+
+
+def over_all_sets(
+    evidence: Mapping[str, NDArray[np.float64]],
+    size: int,
+    threshold: float,
+    *,
+    rng: np.random.Generator,
+) -> pd.DataFrame:
+    """Compute the three numbers for a hundred sets of releases, or all, under each estimator.
+
+    Parameters
+    ----------
+    evidence : mapping of str to (R, n, support_size) float
+        As `evidence_of` returns.
+    size : int
+        Releases of a set.
+    threshold : float
+        Probability above which truths are counted.
+    rng : numpy.random.Generator
+        Draws the sets.
+
+    Returns
+    -------
+    DataFrame
+        As `replicates.over_sets`, with a column estimator; the largest probability in multiples of
+        the prior.
+    """
+    first = next(iter(evidence.values()))
+    sets = sets_of_releases(len(first), size, 100, rng=rng)
+    frames = [over_sets(e, sets, threshold).assign(estimator=name) for name, e in evidence.items()]
+    over = pd.concat(frames)
+    over["largest"] *= first.shape[2]
+    return over
+
+
+def part_table(words: Sequence[str], unknown: Sequence[str], part: Risk) -> pd.DataFrame:
+    """Tabulate the risk of records of which some variables are unknown, a row a record."""
+    return pd.DataFrame(
+        {
+            "record": words,
+            "unknown": ", ".join(unknown),
+            "probability": part.probability,
+            "log_mcse": part.log_mcse[:, 0],
+            "rank": part.rank,
+            "support_size": part.support_size,
+        }
+    )
