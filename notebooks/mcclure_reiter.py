@@ -42,7 +42,7 @@
 # | **C5** A Metropolis chain of 100,000 steps computes the utility. | Appendix B |
 # | **C6** Regions of $R$ and $RR$ can be judged over all priors. | 4 |
 # | **C7** Several releases under one $\epsilon$ make utility worse. | 3.2 |
-# | **C8** An attack on a published region and $\epsilon$ would be challenging. | 4 |
+# | **C8** An attack on a published region and $\epsilon$ would be challenging (a speculation). | 4 |
 #
 # The verdicts are at the end, each linked to its section.
 
@@ -284,7 +284,8 @@ show(outputs.table("epsilon_for_risk", needed), digits=2, settings=["R at most"]
 #
 # A risk of .99 is no news to an intruder who believed it before. The relative risk $RR = R/w$
 # (equation 8) says what the release added. The paper draws $RR$ against $R$ for 1000 values of $w$.
-# With $L = p(D^* \mid \text{truth})/p(D^* \mid \text{alternative})$, all these curves are straight:
+# With $L = p(D^* \mid \text{truth})/p(D^* \mid \text{alternative})$ Bayes' rule is
+# $R(1 - w) = wL(1 - R)$; divided by $w$, it says that all these curves are straight:
 #
 # $$RR = R + L\,(1 - R).$$
 #
@@ -338,8 +339,9 @@ start, later = {"n_chains": n_chains}, min(3 * burn_in, burn_in + n_steps // 2)
 long = start | {"n_steps": burn_in + n_steps}
 sets = {f"X, ε = {e:g}": (rare, e) for e in (max(epsilon), min(epsilon))}
 two = {k: design.walks(tables, *case, seed, **long)[:, later::20] for k, case in sets.items()}
-print(diagnostics.verdict(diagnostics.summary(two)))
-display(show(outputs.table("diagnostics", diagnostics.summary(two)), digits=2))
+summary = outputs.table("diagnostics", diagnostics.summary(two))
+print(diagnostics.verdict(summary))
+display(show(design.diagnostics_in_words(summary), digits=2))
 display(outputs.figure("trace", charts.trace(diagnostics.long_format(two))))
 outputs.figure("ranks", charts.rank_plot(diagnostics.long_format(two)))
 
@@ -412,10 +414,14 @@ display(show(paper.explanations_in_words(likelihoods), digits=4, settings=["ε"]
 callout("How 2 to 2.7 came about", paper.how_the_range_came_about(likelihoods))
 
 # %% [markdown]
-# Exact utilities at $p_0 = .3$, alone or pooled with .5, give both ends with ordinary probability.
-# Unconverged chains at $p_0 = .5$ often reach 2.7, but then the smallest of ten rarely stays at 2. The range
-# .25 to 1.1 does not tell the explanations apart. So the printed range is no evidence of unconverged chains;
-# that they do not converge is shown above, without it.
+# Unconverged chains at $p_0 = .5$ often reach 2.7, but then the smallest of ten rarely stays at 2. Exact
+# utilities at $p_0 = .3$, alone or pooled with .5, give both ends more easily. The range .25 to 1.1 hardly
+# tells the explanations apart.
+#
+# The two numbers do not settle it. Appendix B says that utilities were computed by such chains; if they
+# were, the sentence is about .5, and if they were accurate, it is about .3 (or both). The printed range
+# speaks for accurate utilities by the factors above, which is not enough to be sure. That the chains of
+# Appendix B do not converge is shown above, without it.
 
 # %% [markdown]
 # ## Acceptable regions
@@ -452,9 +458,9 @@ never = design.largest_budgets(plugin, few, rules, min(1e-3, *epsilon), max(epsi
 show(outputs.table("largest_epsilon", never), digits=4)
 
 # %% [markdown]
-# Demanding that *no* release offend makes the worst column count again: the budgets come near
-# $\log 1.5 = .4055$, which keeps $L \le 1.5$ for all data. Asked how *often* a release offends, data with
-# hundreds of ones are safe at budgets at which those with one are not.
+# Demanding that *no* release offend makes the worst column count again: the budgets fall to within a factor
+# of two of $\log 1.5 = .4055$, which keeps $L \le 1.5$ for all data. Asked how *often* a release offends,
+# data with hundreds of ones are safe at budgets at which those with one are not.
 
 # %% [markdown]
 # ## What a published choice tells
@@ -463,11 +469,12 @@ show(outputs.table("largest_epsilon", never), digits=4)
 # $\epsilon$ in our setting". It suspects that region and $\epsilon$, if released, leak information on $Y_j$,
 # and speculates that the attack would be challenging "because of the randomness inherent in $D^*$".
 #
-# The attack is Bayes' rule on another table. Draw a release at each of several budgets, and publish the
-# one with the largest $\epsilon$ that breaks no rule, for any prior and any record: that is a mechanism
-# as well, from the data to the pair $(\epsilon, X^*)$, and its table follows from those of the budgets. Below
-# are 20 records with budgets from 20 down to .5, and the run's own $n$ with its own budgets. The record at
-# risk has a one (a zero at $X = 0$), and the prior is 1/2:
+# Choosing the largest $\epsilon$ at which no release offends is easily inverted: the table above has another
+# $\epsilon$ for each data set. A choice that depends on $D^*$ takes Bayes' rule on another table. Draw a
+# release at each of several budgets, and publish the one with the largest $\epsilon$ that breaks no rule, for
+# any prior and any record: that is a mechanism as well, from the data to the pair $(\epsilon, X^*)$, and its
+# table follows from those of the budgets. Below are 20 records with budgets from 20 down to .5, and the run's
+# own $n$ with its own budgets. The record at risk has a one (a zero at $X = 0$), and the prior is 1/2:
 
 # %%
 small = {e: mechanism.private_plugin(e, 20, 20) for e in (20.0, 10.0, 5.0, 2.0, 1.0, 0.5)}
@@ -481,13 +488,14 @@ print(mechanism.exact_epsilon(design.announced(design.choice(small, rules))))
 verdicts.say("C8", paper.attack_is_hard(attack))
 
 # %% [markdown]
-# For an intruder who ignores the selection, $R$ stays close to one half, as it should. An intruder who
-# knows the rule also asks whether the same release would have been published had the record been
-# different. Often it would not: then the value is certain, although the region promised $L \le 1.5$ for
-# every prior. The announced $\epsilon$ alone has no finite epsilon (the line above the verdict), since some
-# budgets never qualify for some data. The randomness of $D^*$ does not help, because the test that it has to
-# pass is not random. A budget that does not look at the data, such as $\epsilon = \log 1.5$ for all, tells
-# nothing. The result assumes that the rule is public, which the paper advises against.
+# For an intruder who ignores the selection, $R$ stays close to one half, as it should. An intruder who knows
+# rule and budgets also asks whether the same release would have been published had the record been different.
+# Often it would not: then the value is certain, although the region promised $L \le 1.5$ for every prior. In
+# each row this intruder's risk is above what the largest budget gives *without* a choice. The announced
+# $\epsilon$ alone has no finite epsilon (the line above the verdict), since some budgets never qualify for some
+# data. The randomness of $D^*$ does not help, because the test that it has to pass is not random. A budget
+# that does not look at the data, such as $\epsilon = \log 1.5$ for all, tells nothing. All this assumes that
+# the rule is public, which the paper advises against.
 #
 # For multivariate records section 4 proposes a point mass on the truth with the rest spread over
 # alternatives, and the share of records outside the region. The notebook `intruders` computes these.
@@ -541,12 +549,18 @@ verdicts
 #
 # - **Section 1 speaks of decreasing $\epsilon$ "from ten to one"**, and the design has no $\epsilon$ of 1.
 #   The next budgets below ten are 2 and .2.
-# - **The 2.7 (and the 500) at $\epsilon = .01$** are out of reach at $p_0 = .5$ and within reach at .3. See
-#   *The ranges of U*, also for values that are rare.
+# - **The 2.7 (and the 500) at $\epsilon = .01$** are out of reach of accurate utilities at $p_0 = .5$, and
+#   within reach at .3. *The ranges of U* compares explanations; rare values are in neither range.
 # - **Table 1's last digits.** Nearly all are cut; none is further than one unit from the exact value.
 # - **Equation 10** has a reciprocal in the place of a minus sign, **equation 11** $\binom{n}{X^*}$ for
 #   $\binom{n_s}{X^*}$ (which cancels), and **Appendix B** a 2 in the place of a 1 and $T - (B+1)$ for $T - B$.
 # - Not treated here: synthesizers with many interactions and output perturbation (section 5).
+#
+# ## What came after
+#
+# Kazan and Reiter (2024) turn section 4 around: the agency states acceptable $R$ and $RR$ for all priors, and
+# the largest $\epsilon$ follows without a look at the data, as $\log 1.5$ does here. Liu and Talwar (2019)
+# select among private releases with a finite epsilon, by a score that is part of the release.
 
 # %% [markdown]
 # ## Exercises
@@ -555,23 +569,21 @@ verdicts
 # above. The first needs a pencil only.
 
 # %% [markdown]
-# ### Exercise 1: straight lines
+# ### Exercise 1: corners
 #
-# Show that $RR = R + L(1 - R)$, where $L$ is the likelihood ratio of truth and alternative. Which rule
-# "RR at most `a` where $R$ is at least .5" is equivalent to $L \le 2$? And at which `prior_there` does a
-# release with $L = 2$ reach $R = .5$ (three decimal places)?
+# Along a line $RR = R + L(1 - R)$ with $L > 1$, where is $RR$ largest? Which rule "RR at most `a` where $R$ is at
+# least .5" is equivalent to $L \le 2$? And at which `prior_there` does a release with $L = 2$ reach $R = .5$
+# (three decimal places)?
 
 # %% tags=["solution"]
-a_line = 0.5 + 2 * (1 - 0.5)
+a = 0.5 + 2 * (1 - 0.5)
 prior_there = 0.5 / (0.5 + 2 * 0.5)
-assert round(prior_there, 3) == 0.333
-a = a_line
 assert round(a, 2) == 1.50
+assert round(prior_there, 3) == 0.333
 
 # %% [markdown] tags=["solution"]
-# $R = wL/(1 - w + wL)$ gives $R(1 - w) = wL(1 - R)$; divide by $w$ and use $R/w = RR$. Along a line $RR$
-# falls from $L$ to 1 while $R$ rises, if $L > 1$. So the rule binds at its corner $R = .5$, where
-# $RR = (1 + L)/2$. There $w = R/RR = .5/1.5$.
+# $RR = L - (L - 1)R$ falls from $L$ to 1 while $R$ rises from 0 to 1, if $L > 1$. So a rule binds at its corner,
+# the smallest $R$ to which it applies: at $R = .5$, $RR = (1 + L)/2$. There $w = R/RR = .5/1.5$.
 
 # %% [markdown]
 # ### Exercise 2: another prior
@@ -593,7 +605,7 @@ assert round(most_moved, 3) == 0.267
 # The same release is worth a factor of 7.5 in the odds to both. The first intruder ends up nearly sure, the
 # second with less than one percent. Setting the derivative of $wL/(1 - w + wL) - w$ to zero gives
 # $1 - w + wL = \sqrt L$, hence $w = 1/(1 + \sqrt L)$: absolute increases are largest for intruders who were in
-# doubt, and a table of them at $w = 1/2$ is close to the worst case for every record.
+# doubt. At $w = 1/2$ it is .38 here, and at its largest .47: a table at one half comes near the worst case.
 
 # %% [markdown]
 # ### Exercise 3: a reciprocal for a minus sign
@@ -665,7 +677,7 @@ assert cut == [10, 2, 0.2, 0.01]
 # Section 3.2 says that at $\epsilon = .01$ the simulated $U$ go up to 2.7. Let $n = n_s = 1000$ and the utility
 # be exact. What is the probability that the largest of ten pairs lies between 2.65 and 2.75 if $p_0 = .3$
 # (`at_three`), and if $p_0 = .5$ (`at_five`)? Three decimal places. A colleague concludes from $p_0 = .5$ that
-# the paper's Markov chains had not converged. Does the number `prove_it`?
+# the printed 2.7 is the error of Markov chains that had not converged. Do the two numbers `prove_it`?
 
 # %% tags=["solution"]
 strict = mechanism.private_plugin(0.01, 1000, 1000)
@@ -684,8 +696,10 @@ assert not prove_it
 # A release at $\epsilon = .01$ says next to nothing, so that the squared error is that of the prior:
 # $1/12 + (1/2 - p_0)^2$. The denominator is about $p_0(1 - p_0)/1002$. At $p_0 = .5$ the ratio is some 334,
 # $U = 2.52$; at $p_0 = .3$ it is some 590, and 2.7 is ordinary. The paper does not say which pairs it means,
-# so the number is no evidence against the chains. (The chains have convergence problems of their own, which
-# one finds by running more than one.)
+# so that the number alone proves nothing about chains. One has to compare how well each explanation gives
+# *both* ends, 2 and 2.7, as the section on the ranges does: accurate utilities at .3 do better than
+# unconverged chains at .5, by a factor that does not exclude the chains. (These have convergence problems
+# of their own, which one finds by running more than one.)
 
 # %% [markdown]
 # ### Exercise 7: which sentence does the table not support?
@@ -750,12 +764,15 @@ assert unsupported == 3
 # ## References
 #
 # - Abowd, J. and Vilhuber, L. (2008). How protective are synthetic data? *Privacy in Statistical
-#   Databases*, 239–246. [doi](https://doi.org/10.1007/978-3-540-87471-3_20)
+#   Databases*, 239–246.
 # - Charest, A.-S. (2010). How can we analyze differentially-private synthetic datasets? *Journal of
-#   Privacy and Confidentiality* 2(2). [doi](https://doi.org/10.29012/jpc.v2i2.589)
-# - Charest, A.-S. and Hou, Y. (2017). On the meaning and limits of empirical differential privacy. *Journal
-#   of Privacy and Confidentiality* 7(3). [doi](https://doi.org/10.29012/jpc.v7i3.406)
-# - Dwork, C. (2006). Differential privacy. *ICALP*, 1–12. [doi](https://doi.org/10.1007/11787006_1)
+#   Privacy and Confidentiality* 2(2). <https://doi.org/10.29012/jpc.v2i2.589>
+# - Charest, A.-S. and Han, Y. On the meaning and limits of empirical differential privacy.
+# - Dwork, C. (2006). Differential privacy. *ICALP*, 1–12. <https://doi.org/10.1007/11787006_1>
+# - Kazan, Z. and Reiter, J. P. (2024). Prior-itizing privacy: a Bayesian approach to setting the privacy
+#   budget in differential privacy. *NeurIPS*. <https://doi.org/10.48550/arXiv.2306.13214>
+# - Liu, J. and Talwar, K. (2019). Private selection from private candidates. *STOC*.
+#   <https://doi.org/10.48550/arXiv.1811.07971>
 # - Vehtari, A., Gelman, A., Simpson, D., Carpenter, B. and Bürkner, P.-C. (2021). Rank-normalization,
 #   folding, and localization: an improved R-hat for assessing convergence of MCMC. *Bayesian
-#   Analysis* 16, 667–718. [doi](https://doi.org/10.1214/20-BA1221)
+#   Analysis* 16, 667–718. <https://doi.org/10.1214/20-BA1221>

@@ -354,6 +354,13 @@ def chains_by_budget(replicates: pd.DataFrame) -> pd.DataFrame:
     ).reset_index()  # fmt: skip
 
 
+def diagnostics_in_words(table: pd.DataFrame) -> pd.DataFrame:
+    """Name the columns of `diagnostics.summary` for readers."""
+    names = {"sd": "standard deviation", "mcse": "error of the mean", "r_hat": "R-hat"}
+    names |= {"ess_bulk": "effective draws, bulk", "ess_tail": "effective draws, tails"}
+    return table.rename(columns=names)
+
+
 def typical(tables: Tables, p0: float, epsilon: float) -> tuple[Study, int, int]:
     """The study of a case, with typical data and the release that they make most probable."""
     table = tables[epsilon]
@@ -616,10 +623,11 @@ def attack_on_choice(
     Returns
     -------
     DataFrame
-        For each count: epsilon that is published on average, mean risk (prior 1/2) for an intruder
-        who takes the release for an ordinary one and for one who knows the rule, and for the latter
-        the probability that the value is ``certain`` and that L is ``beyond the region``. Where
-        nothing qualifies, that is what intruders see.
+        For each count: epsilon that is published on average; mean risk (prior 1/2) where the
+        release at the largest budget is published without a choice, and after the choice for an
+        intruder who takes the release for an ordinary one and for one who knows the rule; and for
+        the latter the probability that the value is ``certain`` and that L is ``beyond the
+        region``. Where nothing qualifies, that is what intruders see.
     """
     budgets, chosen = sorted(tables, reverse=True), choice(tables, rules)
     epsilon = np.array([name[0] if name else np.nan for name in chosen.outputs])
@@ -629,6 +637,8 @@ def attack_on_choice(
         log_prob, log_other = chosen.row(count), chosen.row(other)
         happens = np.isfinite(log_prob)
         weight, log_ratio = np.exp(log_prob[happens]), log_prob[happens] - log_other[happens]
+        unselected = tables[budgets[0]].row(count)
+        loose = float(np.exp(unselected) @ expit(unselected - tables[budgets[0]].row(other)))
         plain = [tables[e].row(count) - tables[e].row(other) for e in budgets]
         published, known = epsilon[happens], np.isfinite(epsilon[happens])
         mean = weight[known] @ published[known] / weight[known].sum() if known.any() else np.nan
@@ -636,6 +646,7 @@ def attack_on_choice(
             {
                 "ones in the data": count,
                 "published ε, mean": float(mean),
+                "R, largest ε, no choice": loose,
                 "R, ignoring the rule": float(weight @ expit(np.hstack([*plain, [0.0]])[happens])),
                 "R, knowing the rule": float(weight @ expit(log_ratio)),
                 "certain": float(weight @ np.isposinf(log_ratio)),

@@ -209,10 +209,10 @@ def explanations_in_words(table: pd.DataFrame) -> pd.DataFrame:
     rounded = table[table["convention"] == ROUNDED].set_index(keys)
     cut = table[table["convention"] == CUT].set_index(keys)["both"]
     wide = rounded.assign(cut=cut).reset_index().sort_values("epsilon", kind="stable")
-    wide["range"] = wide["epsilon"].map({0.01: "2 to 2.7", 2.0: ".25 to 1.1"})
+    wide["p0"] = wide["p0"].str.replace(" and ", ", ")
     wide["error"] = wide["error"].where(wide["utility"] != "exact")
     names = {
-        "epsilon": "ε", "range": "range", "utility": "U computed by", "p0": "p0",
+        "epsilon": "ε", "utility": "U", "p0": "p0",
         "smallest": "smallest prints so", "largest": "largest prints so", "both": "both",
         "error": "standard error", "cut": "both, if digits are cut",
     }  # fmt: skip
@@ -220,18 +220,38 @@ def explanations_in_words(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def how_the_range_came_about(table: pd.DataFrame) -> str:
-    """Say which explanations of "2 to 2.7" are left, from `explanations`."""
+    """Say how well explanations of "2 to 2.7" do against each other, from `explanations`.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `explanations` returns.
+
+    Returns
+    -------
+    str
+        For each convention the likelihood of the best explanation with exact utilities over that of
+        the best with single chains, with its error, and which proportion the latter is about.
+    """
     at = table[table["epsilon"] == 0.01]
     if at.empty:
         return "This run has no case with ε = .01 and $p_0$ = .3 or .5 to compare."
     said = []
-    for convention, words in ((ROUNDED, "to the nearest tenth"), (CUT, "by cutting digits")):
-        rows = at[at["convention"] == convention].sort_values("both", ascending=False)
-        likely = [
-            f"{row.both:.3f}{f' ± {row.error:.3f}' if row.error else ''} ({row.utility}, {row.p0})"
-            for row in rows.itertuples()
-        ]
-        said.append(f"Printed {words}, both ends have probability {', '.join(likely)}.")
+    for convention, words in ((ROUNDED, "Rounded to a tenth"), (CUT, "With digits cut")):
+        rows = at[at["convention"] == convention]
+        best = {
+            kind: of_kind.loc[of_kind["both"].idxmax()] for kind, of_kind in rows.groupby("utility")
+        }
+        exact, chain = best["exact"], best["one chain"]
+        text = (
+            f"{words}, both ends have probability {exact.both:.3f} at best for exact utilities "
+            f"($p_0$ = {exact.p0}) and {chain.both:.4f} ± {chain.error:.4f} for single chains "
+            f"($p_0$ = {chain.p0})"
+        )
+        if chain.both > 0:
+            ratio = exact.both / chain.both
+            text += f", a ratio of {ratio:.0f} ± {ratio * chain.error / chain.both:.0f}"
+        said.append(f"{text}.")
     return " ".join(said)
 
 
@@ -269,8 +289,9 @@ def depends_on_rarity(table: pd.DataFrame, rare: float, common: float) -> Verdic
     because = (
         f"At ε = {top['epsilon'].iloc[0]:g} the expected increase is {same[rare]:.3g} at "
         f"$p_0$ = {rare:g} and {same[common]:.3g} at {common:g} if both intruders have the same "
-        f"prior; if each knows the proportion, it is {own[rare]:.2g} and {own[common]:.2g}. A one "
-        f"becomes {gain[rare]:.3f} and {gain[common]:.4f} times as probable (geometric means)."
+        f"prior; if each knows the proportion, it is {own[rare]:.3g} and {own[common]:.3g}, and a "
+        f"record with a one becomes {gain[rare]:.3f} and {gain[common]:.4f} times as probable "
+        "(geometric means)."
     )
     return Verdict(words.get((more[0], more[1]), "depends on the intruder's prior"), because)
 
