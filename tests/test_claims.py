@@ -466,7 +466,7 @@ def typed_verdicts(text: str) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("paper", ["charest", "hu_reiter_wang", "intruders"])
+@pytest.mark.parametrize("paper", ["charest", "hu_reiter_wang", "intruders", "mcclure_reiter"])
 def test_no_verdict_is_typed(paper):
     cells = jupytext.read(NOTEBOOKS / f"{paper}.py").cells
     texts = [cell.source for cell in cells if cell.cell_type == "markdown"]
@@ -488,7 +488,7 @@ def test_a_typed_verdict_is_found(typed):
     assert not typed_verdicts("**C1** holds if a cell is off by less. Where C6 fails, it is rough.")
 
 
-@pytest.mark.parametrize("paper", ["charest", "hu_reiter_wang", "intruders"])
+@pytest.mark.parametrize("paper", ["charest", "hu_reiter_wang", "intruders", "mcclure_reiter"])
 def test_every_claim_has_a_callout_and_the_table_repeats_it(paper):
     import nbformat
 
