@@ -14,8 +14,6 @@
 # ---
 
 # %% [markdown]
-# # Empirical differential privacy measures one row of the table, through frosted glass
-# %% [markdown]
 # # Empirical differential privacy is a local sensitivity, and half of its printed biases belong to a tenth of the draws
 #
 # **Charest, A.-S. and Han, Y.** On the meaning and limits of empirical differential privacy. *Journal of
@@ -146,8 +144,8 @@ outputs.figure("figure_1", charts.lines(wide, *titles, zero=True))
 # Section 3.2 calls EDP a sensitivity and not a guarantee, "a property of a deterministic output". Take as
 # the output $\kappa(D)$ the *distribution* of the release, and measure distance by the largest log ratio:
 #
-# $$d\{\kappa(D), \kappa(D')\} = \sup_S \left|\log \frac{P(\kappa(D) \in S)}{P(\kappa(D') \in S)}\right|, \qquad
-# GS = \max_{D,\,D'} d\{\kappa(D), \kappa(D')\}, \qquad LS(D) = \max_{D'} d\{\kappa(D), \kappa(D')\}.$$
+# $$d(D, D') = \sup_S \left|\log \frac{P(\kappa(D) \in S)}{P(\kappa(D') \in S)}\right|, \qquad
+# GS = \max_{D,\,D'} d(D, D'), \qquad LS(D) = \max_{D'} d(D, D').$$
 #
 # By the definition of differential privacy $GS$ *is* epsilon, as a referee remarks in the paper's
 # footnote, and $LS(D)$ is the conditional epsilon. Both are sensitivities of one table. EDP is a local
@@ -195,7 +193,7 @@ show(paper.entries_as_printed([0.5, paper.ROUNDED_ALPHA]), digits=5)
 #    falls. EDP then never falls, for *any* larger number of bins. So it is for proportions: a changed
 #    record has $g \propto p/(1-p)$ or its inverse, a deleted one $1/p$ or $1/(1-p)$.
 # 3. In the normal model $g$ falls as far as the deleted record $y_i$ and rises beyond. The most extreme
-#    of a hundred records lies some ten posterior standard deviations out, where there is no bin.
+#    of a hundred records lies some twenty posterior standard deviations out, where there is no bin.
 # 4. *Otherwise it can fall.* Add a record whose likelihood has a narrow peak on a plateau: three bins
 #    catch the peak in one, and four cut it in two.
 
@@ -236,8 +234,8 @@ outputs.figure("posterior_draw", finite_chart)
 
 # %% [markdown]
 # **EDP of two data sets, and the exact epsilon of releasing one posterior draw (dotted).** EDP climbs to
-# each data set's own limit, which is at most epsilon. This limit, and not EDP at some number of bins, is
-# what a release of the draw costs.
+# each data set's own limit. The largest of these, and not EDP at some number of bins, is what releasing
+# the draw costs.
 #
 # ## The prior, by trial and error
 #
@@ -417,10 +415,8 @@ show(outputs.table("distances", asked), digits=2, settings=["added"])
 
 # %%
 rival = outputs.table("table_4_explanations", tables.explanations(study))
-names = {"heading": "heading, M", "draws": "read as", "below_best": "powers of ten below the best",
-         "entries": "entries of six within four errors"}  # fmt: skip
 first = rival[(rival["heading"] == 10_000) | (rival["treatment"] == "0.01 added")]
-show(first[[*names, "treatment", "data", "distance"]].rename(columns=names), digits=1)
+show(first[list(tables.RIVALS_IN_WORDS)].rename(columns=tables.RIVALS_IN_WORDS), digits=2)
 
 # %%
 joint = outputs.table("table_4_joint", tables.one_data_set(study))
@@ -431,8 +427,7 @@ callout("One data set", paper.of_one_data_set(joint, later))
 
 # %%
 fit = outputs.table("table_4_fit", tables.fitted(study, found["distance"], rule))
-words = [f"{what}, {m:,}" for m in tables.DRAWS for what in ("printed", "computed", "error")]
-show(fit.set_axis(["bins", *words], axis=1), digits=1)
+show(tables.fit_in_words(fit), digits=2)
 
 # %% [markdown]
 # **Printed and computed biases (%) of that data set, at a tenth of the draws in the headings.** The
@@ -456,7 +451,7 @@ verdicts.say("C4", paper.badly_biased(twenty))
 # %% [markdown]
 # The paper's conclusion that 10,000 draws are far too few rests on the beta-binomial example: all zeros,
 # a record changed and a bin that has half a draw under the neighbor. In the normal model the bias shrinks
-# to some 12 to 14 percent, and there is hardly any for data with a more extreme record.
+# to some 11 to 14 percent, and there is hardly any for data with a more extreme record.
 #
 # Practitioners check the number of draws by the imprecision. Abowd, Schneider and Vilhuber found 0.27 for
 # an EDP of 3.27, 8 % of it, and were content. Let the check pass below that share. Does it pass where the

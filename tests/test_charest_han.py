@@ -125,7 +125,7 @@ def test_table_4_belongs_to_a_tenth_of_the_draws(study: tables.Study) -> None:
     worst = found.loc[found["heading"] == found["draws"], "below_best"]
     assert len(worst) == 3
     assert (worst > 5).all()
-    first = found[(found["heading"] == 10_000) & (found["data"] == "one data set")]
+    first = found[(found["heading"] == 10_000) & (found["data"] == "one")]
     best = first.loc[first["below_best"].idxmin()]
     assert (best["draws"], best["treatment"]) == (1_000, "0.1 added")
     assert best["distance"] == pytest.approx(2.33, abs=0.06)

@@ -788,13 +788,11 @@ def falls_with_records(levels: pd.DataFrame) -> Verdict:
     """
     ends = levels.sort_values("n").groupby("case", sort=False)["edp"].agg(["first", "last"])
     half = ends["last"] < ends["first"] / 2
-    listed = "; ".join(
-        f"{case}: {row['first']:.3g} to {row['last']:.3g}" for case, row in ends.iterrows()
+    listed = ", ".join(
+        f"from {row['first']:.3g} to {row['last']:.3g} ({case})" for case, row in ends.iterrows()
     )
     word = HOLDS if half.all() else "depends on the data" if half.any() else FAILS
-    return Verdict(
-        word, f"From {levels['n'].min():,} to {levels['n'].max():,} records EDP goes {listed}."
-    )
+    return Verdict(word, f"As the records become {levels['n'].max():,}, EDP goes {listed}.")
 
 
 # --------------------------------------------------------------------------------------- the ledger

@@ -672,6 +672,17 @@ def distances_asked_for(of: Study, constants: Sequence[float]) -> pd.DataFrame:
     return table
 
 
+RIVALS_IN_WORDS = {
+    "heading": "heading, M",
+    "draws": "read as",
+    "treatment": "treatment",
+    "data": "data set",
+    "distance": "distance",
+    "below_best": "powers of ten below the best",
+    "entries": "of six within four errors",
+}
+
+
 def explanations(of: Study) -> pd.DataFrame:
     """Rival explanations of each column of biases of Table 4 and their likelihoods.
 
@@ -683,7 +694,7 @@ def explanations(of: Study) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns heading, draws, treatment, data ("one data set" or "a new one each time"), distance,
+        Columns heading, draws, treatment, data ("one" or "new each time"), distance,
         log10_likelihood, below_best (of the same heading, in powers of ten) and entries, those
         within four errors at that distance.
     """
@@ -695,7 +706,7 @@ def explanations(of: Study) -> pd.DataFrame:
         for draws, rule, new_data in tried:
             found = explain(of, column, draws, rule, new_data=new_data)
             inside = int((np.abs(column - found.bias) < 4 * found.error).sum())
-            data = "a new one each time" if new_data else "one data set"
+            data = "new each time" if new_data else "one"
             likelihood = found.log10_likelihood
             rows.append((heading, draws, in_words(rule), data, found.distance, likelihood, inside))
     names = ["heading", "draws", "treatment", "data", "distance", "log10_likelihood", "entries"]
@@ -750,6 +761,18 @@ def fitted(of: Study, distance: float, rule: Rule) -> pd.DataFrame:
         table[f"printed_{heading}"] = told(heading)
         table[f"computed_{heading}"], table[f"error_{heading}"] = bias[:, 0], error[:, 0]
     return table
+
+
+def fit_in_words(fit: pd.DataFrame) -> pd.DataFrame:
+    """A table of `fitted` with each computed bias and its error in one column of text."""
+    shown = {"bins": fit["bins"]}
+    for heading in DRAWS:
+        shown[f"printed, {heading:,}"] = fit[f"printed_{heading}"]
+        computed, error = fit[f"computed_{heading}"], fit[f"error_{heading}"]
+        shown[f"computed, {heading:,}"] = [
+            f"{c:.1f} ± {e:.1f}" for c, e in zip(computed, error, strict=True)
+        ]
+    return pd.DataFrame(shown)
 
 
 def effective_draws(
