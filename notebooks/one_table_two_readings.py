@@ -67,7 +67,7 @@ prior: float = 0.1  # [0.01, 0.99] the intruder's prior probability of the recor
 p0: float = 0.2  # [0, 1] true proportion of ones, which an analyst wants to know
 n_classes: int = 2  # [1, 2] latent classes of the DPMPM, F
 bins: int = 20  # [2, 100] bins for empirical differential privacy
-n_draws: int = 2000  # [250, inf) draws kept from each of four chains
+n_draws: int = 250  # [100, inf) draws kept from each of 16 chains
 seed: int = 2026  # [0, inf) one seed for all streams of chance
 output_dir: str = ""  # folder for tables and figures; empty: write none
 
@@ -275,7 +275,7 @@ verdicts.say("C3", one_table.bounds_odds(factor, 0.5, n))
 #
 # ### Epsilon does not see how probable a column is
 #
-# Now the reverse. A mechanism releases "nothing", but in one case of a thousand the true value:
+# Now take the reverse case. A mechanism releases "nothing", but in one case of a thousand the true value:
 
 # %%
 shares = [[0.999, 0.001, 0.0], [0.999, 0.0, 0.001]]
@@ -475,18 +475,18 @@ verdicts.say("C7", one_table.ranks_alike(levels, believed))
 
 # %% [markdown]
 # The beta-binomial and the DPMPM change places, and their difference at 20 bins is 0.004. Draws could not have
-# told them apart. Eight thousand of them, from four chains, give the DPMPM's EDP with this error:
+# told them apart. Four thousand of them, from 16 chains, give the DPMPM's EDP with this error:
 
 # %% tags=["monte-carlo"]
 law = dpmpm.Prior(concentration=one_table.concentration(epsilon, n, n_classes))
-chains = {"n_classes": n_classes, "burn_in": 500, "n_draws": n_draws, "thin": 3, "prior": law}
+of_model = {"n_classes": n_classes, "prior": law}
+settings = dpmpm.Chains(**of_model, n_chains=16, burn_in=200, n_draws=n_draws, thin=4)
 values = np.array([[0], [1]])  # the level that is a one, and the other
 
 
 def draws(ones: int, zeros: int, purpose: str) -> dpmpm.Draws:
     """Draws of the DPMPM given so many records of each kind."""
-    people, settings = np.repeat(values, [ones, zeros], axis=0), dpmpm.Chains(**chains)
-    chance = stream(seed, purpose)
+    people, chance = np.repeat(values, [ones, zeros], axis=0), stream(seed, purpose)
     return dpmpm.sample_posterior(people, np.array([2]), settings, rng=chance, label=purpose)
 
 
@@ -507,7 +507,8 @@ print(f"EDP of the DPMPM from draws: {sampled.value:.3f} ± {sampled.mcse:.3f}")
 judged = columns.set_index("mechanism").assign(edp=pd.Series(at_bins))
 judged = judged.drop(columns=["exact_epsilon", "expected_increase"]).round(9)
 ranks = judged.rank(method="min").convert_dtypes().reset_index()
-show(one_table.in_words(outputs.table("ranks", ranks)))
+shown = one_table.in_words(outputs.table("ranks", ranks)).rename(columns={"edp": "EDP"})
+show(shown.astype(str).replace("<NA>", "none"))
 
 # %% [markdown]
 # Conditional epsilon sees no difference at all, and the largest posterior singles out distance. Expected
@@ -538,8 +539,8 @@ def by_monte_carlo(y: int) -> dict[str, float]:
     sets = [without, one_table.log_predictive(others, support)]
     of_others = disclosure.predictive_ratio(sets, log_prior)
     found = {"all": of_all, "others": of_others}
-    values = {f"given_{k}": float(risk.probability[0]) for k, risk in found.items()}
-    return values | {f"error_{k}": float(risk.log_mcse[0, 0]) for k, risk in found.items()}
+    told = {f"given_{k}": float(risk.probability[0]) for k, risk in found.items()}
+    return told | {f"error_given_{k}": float(risk.log_mcse[0, 0]) for k, risk in found.items()}
 
 
 # %% tags=["monte-carlo"]
@@ -549,13 +550,13 @@ show(one_table.in_words(outputs.table("by_monte_carlo", column)), digits=4)
 
 # %% tags=["monte-carlo"]
 off = np.log(column["given_others"] / column["exact"])
-verdicts.say("C8", one_table.by_simulation(off, column["error_others"], of_data.n_chains))
+verdicts.say("C8", one_table.by_simulation(off, column["error_given_others"], of_data.n_chains))
 
 # %% [markdown]
-# The errors are standard errors of the logarithm, from four chains. The verdict is on the draws given the
-# other records; their six estimates share the draws without a release, so they are less than six
-# separate trials. Draws given all records use ratios with an infinite variance in this small example (Exercise
-# 6): their estimates look right too, but their errors cannot be relied on.
+# The errors are standard errors of the logarithm, from 16 chains. The verdict is on the draws given the
+# other records. Its six estimates share the draws without a release, so they count for fewer than six
+# trials. Draws given all records use ratios with an infinite variance in this small example (Exercise 6).
+# Their estimates look right too, but their errors are more than twice as large and cannot be relied on.
 #
 # What Monte Carlo cannot give is the first reading: for epsilon one would need *every* column, the improbable
 # ones above all.
@@ -723,8 +724,8 @@ assert both_should_be == 3.05
 
 # %% [markdown] tags=["solution"]
 # Ones and zeros have the same parameter. Exchanging their names turns $x$ into $5 - x$ and changes no EDP, so the
-# table must be symmetric. It is, but for $x = 2$ and $x = 3$ with 100 bins. The exact value settles which of
-# the two is wrong.
+# table must be symmetric. Only $x = 2$ and $x = 3$ with 100 bins differ. The exact value settles which of the
+# two is wrong.
 
 # %% [markdown]
 # ### Exercise 6: a loss from predictive probabilities
@@ -736,8 +737,8 @@ assert both_should_be == 3.05
 #
 # which is how this project estimates a column where the table is too large. Take the beta-binomial with
 # $\alpha = 5/(e^2 - 1)$, $X = 1$ of five records, the record at risk a one, and a release of five ones. Compute
-# the privacy loss from two such expectations (`by_predictive`); a Beta(a, b) share has $E(1 - \theta)/\theta =
-# b/(a - 1)$ for $a > 1$. Does $r$ have a finite variance given the data (`finite_given_data`), and given data and
+# the privacy loss from two such expectations (`by_predictive`); a share with a Beta(a, b) distribution has
+# $E\{(1 - \theta)/\theta\} = b/(a - 1)$ for $a > 1$. Does $r$ have a finite variance given the data (`finite_given_data`), and given data and
 # release (`finite_given_both`)?
 
 # %% tags=["solution"]

@@ -260,7 +260,7 @@ def test_exercises_are_followed_by_their_solutions(root: Path) -> None:
 
 def test_notebook_runs_at_other_settings(root: Path, tmp_path: Path) -> None:
     parameters = resolve(root, NOTEBOOK).parameters
-    settings = {"n": 4, "x": 0, "epsilon": 3.0, "n_draws": 250}
+    settings = {"n": 4, "x": 0, "epsilon": 3.0, "n_draws": 100}
     folder = run(root, Request(NOTEBOOK, "other", {**parameters, **settings}, {}), tmp_path)
     columns = pd.read_csv(folder / "tables/columns.csv")
     np.testing.assert_allclose(columns["exact_epsilon"], 3.0, rtol=1e-9)

@@ -353,7 +353,7 @@ def _charest_han(*, replicates: int, datasets: int, n_people: int, n_draws: int)
 
 
 def _one_table(*, n: int, n_draws: int) -> Cost:
-    return Cost(20 + 1e-3 * n_draws, 500 + 2e-3 * n_draws)
+    return Cost(20 + 4e-3 * n_draws, 500 + 8e-3 * n_draws)
 
 
 COSTS: Mapping[str, Callable[..., Cost]] = {
