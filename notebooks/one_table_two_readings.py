@@ -835,7 +835,8 @@ assert not bounded
 # - Charest, A.-S. (2013). Synthetic contingency tables for confidentiality protection: offering
 #   guarantees when sampling from posterior distributions. *Joint UNECE/Eurostat work session on
 #   statistical data confidentiality*, Ottawa.
-# - Charest, A.-S. and Han, Y. On the meaning and limits of empirical differential privacy.
+# - Charest, A.-S. and Han, Y. On the meaning and limits of empirical differential privacy. *Journal of
+#   Privacy and Confidentiality* 7(3). <https://doi.org/10.29012/jpc.v7i3.406>
 # - Dong, J., Roth, A. and Su, W. J. (2022). Gaussian differential privacy. *Journal of the Royal
 #   Statistical Society B* 84, 3–37. <https://doi.org/10.1111/rssb.12454>
 # - Dwork, C. (2006). Differential privacy. *ICALP*, 1–12. <https://doi.org/10.1007/11787006_1>

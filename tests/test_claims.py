@@ -450,6 +450,13 @@ def test_mean_difference_has_the_error_of_people_and_of_chains():
 # ----------------------------------------------------------------------- notebooks type no verdict
 
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
+JUDGED = [
+    "charest",
+    "hu_reiter_wang",
+    "intruders",
+    "mcclure_reiter",
+    "one_table_two_readings",
+]
 IN_BOLD = re.compile(r"\*\*[^*]*\bC\d[^*]*(hold|fail|depend|not decided)")
 IN_WORDS = re.compile(r"\bC\d(\*\*)? (and C\d )?(holds?|fails?|do(es)? not hold|depends?)\b")
 CONDITION = re.compile(r"\b(if|where|for a combination)\b", re.IGNORECASE)
@@ -466,7 +473,7 @@ def typed_verdicts(text: str) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("paper", ["charest", "hu_reiter_wang", "intruders", "mcclure_reiter"])
+@pytest.mark.parametrize("paper", JUDGED)
 def test_no_verdict_is_typed(paper):
     cells = jupytext.read(NOTEBOOKS / f"{paper}.py").cells
     texts = [cell.source for cell in cells if cell.cell_type == "markdown"]
@@ -488,7 +495,7 @@ def test_a_typed_verdict_is_found(typed):
     assert not typed_verdicts("**C1** holds if a cell is off by less. Where C6 fails, it is rough.")
 
 
-@pytest.mark.parametrize("paper", ["charest", "hu_reiter_wang", "intruders", "mcclure_reiter"])
+@pytest.mark.parametrize("paper", JUDGED)
 def test_every_claim_has_a_callout_and_the_table_repeats_it(paper):
     import nbformat
 

@@ -265,6 +265,6 @@ def test_notebook_runs_at_other_settings(root: Path, tmp_path: Path) -> None:
     columns = pd.read_csv(folder / "tables/columns.csv")
     np.testing.assert_allclose(columns["exact_epsilon"], 3.0, rtol=1e-9)
     column = pd.read_csv(folder / "tables/by_monte_carlo.csv")
-    off = np.abs(np.log(column["given_others"] / column["exact"])) / column["error_others"]
+    off = np.abs(np.log(column["given_others"] / column["exact"])) / column["error_given_others"]
     assert off.max() < 6
     assert "Warning" not in (folder / "notebook.ipynb").read_text(encoding="utf-8")
