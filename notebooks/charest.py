@@ -125,7 +125,7 @@ print(mechanism.exact_epsilon(tiny))
 
 # %% [markdown]
 # The budget was 1 and the exact epsilon is smaller. The 2 pays for the normalizing constants, which can
-# move against the score. How much of it a mechanism needs depends on the score.
+# move against the score. How much of it is needed depends on the score.
 
 # %% [markdown]
 # ## Reproducing Table 1
@@ -194,8 +194,8 @@ outputs.figure("distance_by_data", charts.lines(distances, *titles, zero=True))
 
 # %% [markdown]
 # **Expected distance from the data for every data set, at the same exact epsilon.** The synthesizers do
-# well in the middle only. Distance as a score does about equally well everywhere. Whether $\log P$ is better
-# than $P$ can be asked for every prior:
+# well in the middle only. Distance as a score does about equally well everywhere. Is $\log P$ better than $P$
+# under other priors, too?
 
 # %%
 priors = charest.over_priors(n, x, epsilon, [gamma, 5.0, 10.0, 20.0, 100.0])
@@ -222,8 +222,8 @@ show(outputs.table("disclosure", known), digits=5)
 # %% [markdown]
 # **Posterior probability of a true value, over releases and the records of the data.** At the same exact
 # epsilon the expected gain differs a thousandfold. Distance, which keeps most of the data, also tells the
-# intruder most. The others keep their large log ratios for releases that hardly ever happen, and $P$ tells
-# neither the analyst nor the intruder anything.
+# intruder most. The others keep their large log ratios for releases that hardly ever happen, or for other
+# data. On these, $P$ tells neither the analyst nor the intruder anything.
 #
 # ## The condition for the Dirichlet-multinomial
 #
@@ -270,8 +270,8 @@ show(outputs.table("samplers", charest.samplers(defined, x, 20_000, seed)))
 # suffers where a mechanism is peaked: distance stays a few records wide while a space of tables with $K$
 # cells grows like $n^{K-1}$.
 #
-# McKenna and Sheldon's permute-and-flip never does worse at the same nominal budget. It also uses up more
-# of that budget:
+# The permute-and-flip mechanism of McKenna and Sheldon (2020) never does worse at the same nominal budget.
+# It also uses up more of that budget:
 
 # %%
 flips = charest.permuted(scores, x, epsilon)
@@ -326,7 +326,8 @@ show(wide[["data", *dict.fromkeys(shown["mechanism"])]].rename_axis(columns=None
 
 # %% [markdown]
 # **Expected records in another cell of a 2 x 2 table, at the middle budget.** The independence model is
-# true of the row `independent`, and its $\log P$ is no better there. Over all budgets and
+# true of the row `independent`, and its $\log P$ is no better there. Direct Dirichlet draws do best where
+# the data are balanced like their prior and worst where one cell has all records. Over all budgets and
 # data, the share of cases in which a model's $\log P$ does better than the records moved:
 
 # %%
@@ -336,10 +337,10 @@ show(outputs.table("wins", shares), digits=2)
 # %% [markdown]
 # **Share of cases in which log P does better.** The measures are records in another cell and margin, the
 # error of the log odds ratio, and Table 1's own measure, the expected predictive probability of the
-# release, under two models. Even by that measure $\log P$ rarely does better. The reason is its
-# sensitivity, for the Dirichlet $\log(1 + n/\alpha)$: it is set by the output that puts all records into a cell
-# that the data leave nearly empty. A record changes the number of records moved by one at most, whatever the
-# table. A stronger prior makes $\log P$ less sensitive:
+# release, under two models. Even by that one $\log P$ does better in a third of the cases at most. The
+# reason is its sensitivity, for the Dirichlet $\log(1 + n/\alpha)$: it is set by the output that puts all
+# records into a cell that the data leave nearly empty. A record changes the number of records moved by one
+# at most, whatever the table. A stronger prior makes $\log P$ less sensitive:
 
 # %%
 by_prior = count_tables.by_alpha(spaces[0], [0.1, 5.0, 20.0, 100.0], middle)
@@ -420,12 +421,13 @@ display(show(told, digits=2))
 verdicts.say("C5", charest.by_draws(told))
 
 # %% [markdown]
-# **What becomes of a budget of 1 when the score is estimated.** With the true score the mechanisms use .50 and
-# .37 of it. With fresh draws the sensitivity is mostly Monte Carlo error, in outputs whose probability is hard
-# to estimate, and the exact epsilon can exceed the budget; it falls with more draws, without a bound on
-# the way. With common draws the budget holds however few they are, for the DPMPM as for the log-linear
-# model. Their error says how far the score is from that of the model's own prior, a matter of utility. For
-# these five records prior draws are not too wide: of 1,000, at least 67 are effective for every data set.
+# **What becomes of a budget of 1 when the score is estimated.** With the true score the mechanisms use .50
+# and .37 of it. With fresh draws the sensitivity is mostly Monte Carlo error, in outputs whose probability is
+# hard to estimate, and the exact epsilon can exceed the budget; it falls with more draws, without a bound
+# on the way. With common draws the budget holds however few they are, for the DPMPM as for the log-linear
+# model, but the bound leaves most of it unused. Their error says how far the score is from that of the
+# model's own prior, a matter of utility. For these five records prior draws are not too wide: of 1,000, at
+# least 67 are effective for every data set.
 
 # %% [markdown]
 # ## A sensitivity that can be computed
@@ -505,13 +507,13 @@ print(f"largest error: {max(e for of in moved.values() for _, e in of.values()):
 show(outputs.table("large_table", large))
 
 # %% [markdown]
-# **Expected share of the records in another cell**, of the 100 records and of tables with the same shares and ten
-# and a hundred times as many. The paper's mechanism over tables has a guarantee now, but at this budget its
-# releases are no nearer than uniform ones. One draw by likelihood is nearer than Dirichlet-multinomial
-# draws at the two smaller budgets, and the lead grows with $n$: the prior that C1 asks for grows with the
-# release, while $B$ stays. At the largest budget the truncation takes the lead away. The
-# count of moved records is best from the middle budget on, by far for many records. At the smallest it is no
-# better than uniform cells, and there the models are ahead. What the bound is set to matters:
+# **Expected share of the records in another cell**, of the 100 records and of tables with the same shares
+# and ten and a hundred times as many. The paper's mechanism over tables has a guarantee now, as far as its
+# chain has converged, but at this budget its releases are no nearer than uniform ones. One draw by likelihood
+# is nearer than Dirichlet-multinomial draws at the two smaller budgets, and the lead grows with $n$: the
+# prior that C1 asks for grows with the release, while $B$ stays. At the largest budget the truncation takes
+# the lead away. The count of moved records is best from the middle budget on, by far for many records. At the
+# smallest it is no better than uniform cells, and there the models are ahead. What the bound is set to matters:
 
 # %% tags=["monte-carlo"]
 few, limits = untruncated["log-linear"], [1.0, 2.0, 4.0, 6.0, 8.0, 12.0, 16.0]
@@ -531,7 +533,7 @@ outputs.figure("by_limit", charts.lines(by_limit, *titles, zero=True, ordered=Tr
 # ## Chains in the place of common draws
 #
 # Metropolis over tables moves records one at a time. What does a chain release that has not converged?
-# For small tables, exactly: the distribution after $t$ steps is a power of the transition matrix. The
+# Small tables tell exactly, because the distribution after $t$ steps is a power of the transition matrix. The
 # target has exact epsilon 1.
 
 # %%
@@ -569,7 +571,7 @@ show(outputs.table("fresh_differences", largest))
 # %% [markdown]
 # **Largest difference of two estimated scores by the draws in each**, and the largest delta-method error, which
 # cannot be trusted where a single draw carries the mean. With 1,000 draws the difference is smaller than
-# with 100, and with 4,000 it is the same again. It is a lower bound for the sensitivity of the *scores that
+# with 100, and with 4,000 about the same. It is a lower bound for the sensitivity of the *scores that
 # were built*, not for that of the model.
 #
 # ## Sensitivity over likely data sets

@@ -5,6 +5,7 @@ import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import comb
 from pathlib import Path
 from typing import Any
 
@@ -335,11 +336,21 @@ def _mcclure_reiter(
     return Cost(seconds, 500 + 0.03 * max(n, n_s))
 
 
-def _charest(*, model_draws: Sequence[int], audit_sizes: Sequence[int], n_large: int) -> Cost:
+def _charest(
+    *,
+    n_table: int,
+    n_three: int,
+    budgets: Sequence[float],
+    model_draws: Sequence[int],
+    audit_sizes: Sequence[int],
+    n_large: int,
+    prior_draws: int,
+) -> Cost:
     draws, releases = sum(model_draws), sum(audit_sizes)
+    pairs = comb(n_table + 3, 3) ** 2 + comb(n_three + 7, 7) ** 2
     return Cost(
-        45 + 4e-3 * draws + 1e-6 * releases + 1e-4 * n_large,
-        850 + 1e-3 * draws + 5e-5 * releases + 2e-4 * n_large,
+        15 + 4e-3 * draws + 1e-6 * releases + 1e-4 * n_large + 2.5e-6 * len(budgets) * pairs,
+        500 + 1e-3 * draws + 5e-5 * releases + 2e-4 * n_large + 1e-4 * pairs + 5e-3 * prior_draws,
     )
 
 
