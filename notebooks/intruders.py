@@ -57,7 +57,7 @@
 # ## Parameters
 #
 # The defaults take nine variables, so that every cell can be visited for every record in a second;
-# `params/intruders/full.yaml` takes all fourteen, 8.7 million cells.
+# `params/intruders/full.yaml` takes all fourteen, 8.7 million cells, with more and longer chains.
 
 # %% tags=["parameters"]
 data: str = ""  # CSV file of categorical columns; acs:2012:nc to download; empty: embedded
@@ -183,10 +183,10 @@ show(outputs.table("mixing", mixed), digits=2)
 #
 # a Kullback–Leibler divergence. Averaged over $E$ and $B$ it is the information that $E$ has about $x$.
 # So for a coherent intruder whose model is right it is *proved* that more knowledge does not lower the
-# log probability of the truth **on average** (DeGroot 1962). Nothing is said of a single record. Nor of
-# an intruder with the paper's uniform prior. Knowing other records, that intruder takes them into
-# account in the likelihood, and in the prior holds all candidates equally probable whatever these
-# records are. Such beliefs belong to no joint distribution in which records resemble each other.
+# log probability of the truth **on average** (DeGroot 1962). Nothing is said of a single record, nor of
+# an intruder with the paper's uniform prior. That intruder takes the known records into account in the
+# likelihood, and holds all candidates equally probable a priori whatever these records are. Such
+# beliefs belong to no joint distribution in which records resemble each other.
 #
 # ### The smallest example
 #
@@ -238,8 +238,8 @@ r_hat = r_hat.rename(columns={0.5: "R-hat, median", 1.0: "R-hat, largest"}).rese
 show(r_hat.rename(columns={"share_known": "share known"}), settings=["share known"])
 
 # %% [markdown]
-# R-hat of the mean log probability over everybody, in all chains of all divisions. The chains are short,
-# and not all of them agree to within 1.01. Their Monte Carlo error is part of the errors below, which come
+# The table has R-hat of the mean log probability over everybody, for the chains of all divisions. The
+# chains are short, and not all of them agree to within 1.01. Their Monte Carlo error is part of the errors below, which come
 # from between pairs; the profile `full` has longer chains and more shares.
 
 # %% tags=["monte-carlo"]
@@ -291,9 +291,10 @@ display(show(single))
 verdicts.say("C1", paper.safe_knowing_less(divided, single))
 
 # %% [markdown]
-# The yardstick is in the last column. Two intruders who are equally good and disagree would each be
+# The last column is the yardstick. Two intruders who are equally good and disagree would each be
 # ahead for half of the records. A calibrated stronger intruder is behind for the share given there, which
-# is an expectation over truths drawn from that intruder's beliefs.
+# is an expectation over truths drawn from that intruder's beliefs. A share far above it is a sign of
+# beliefs that are not calibrated.
 #
 # ## Participants and outsiders
 #
@@ -343,8 +344,8 @@ paper.participants_beyond(divided)
 # For one release this is $m(K, U, x, Z)$. Records and release are exchangeable, $U$ sums out, and
 # what is left is $p(x \mid K, Z)$: fit the model to the known records joined with the release, on at
 # most as many records as the intruder fits who knows all. For one release, then, it is *proved* that
-# nothing is to be paid. For more releases the factor stays. They hang together through the unknown
-# records, and those have to be sampled.
+# ignorance costs nothing. For more releases the factor stays. They depend on each other through the
+# unknown records, and those have to be sampled.
 #
 # ### The smallest example with several releases
 #
@@ -374,20 +375,21 @@ said = f"The sampler is at most {apart:.1f} standard errors from the exact line.
 callout("Exactly", said + f"release alone, summing and fitting differ by at most {gap:.0e}.")
 
 # %% [markdown]
-# **Probability of a one against the number of other records known.** Independence is right where
+# **Probability of a one against the number of other records known**; the sampler was tried at 0 and 10.
+# Independence is right where
 # everything is known, at 19. Where nothing is known it is far off: each release then tells of the
 # population, and tells the same. Pooling forgets that each release came from a draw of its own.
 #
 # For the DPMPM the unknown records are sampled with the parameters behind each release. The factor
-# $m(D)^{1-m}$ is met by draws from $p(\theta \mid D)$ in the acceptance ratio, the exchange algorithm of
+# $m(D)^{1-m}$ is met by draws from $p(\theta \mid D)$ in the acceptance ratio: the exchange algorithm of
 # Murray, Ghahramani and MacKay (2006). With more than one class these draws come from a chain of their
 # own (Liang 2010), and the result is as good as that chain mixes. The library's tests compare it with
 # enumeration.
 #
 # ### Two releases
 #
-# A small file, so that the chains over unknown records can be run until they agree. Sought is the second
-# half of its people; some of the others are known.
+# The file is small, so that the chains over unknown records can be run until they agree. The intruder
+# seeks the second half of its people and knows some of the others.
 
 # %%
 longer = dpmpm.Chains(
@@ -444,9 +446,8 @@ supports = paper.compare_supports(one_change, two_changes, whole, used.n_cells)
 show(outputs.table("supports", supports))
 
 # %% [markdown]
-# Medians over combinations, and the largest ratio. The probability cannot but fall. What the release
-# multiplies the prior by need not, nor need the share of candidates that are more probable than the
-# truth.
+# The table has medians over combinations, and the largest ratio. The probability must fall. What the
+# release multiplies the prior by need not, nor need the share of candidates above the truth.
 
 # %% tags=["monte-carlo"]
 one_log = one_change.log_prob[:, 0] + np.log(one_change.support_size)

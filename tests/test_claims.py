@@ -306,7 +306,7 @@ def test_an_intruder_who_knows_less(own, uniform, word):
     single = pd.DataFrame({"higher beyond error": [0.75, 0.25]})
     verdict = intruders.safe_knowing_less(divisions(own, uniform), single)
     assert verdict.word == word
-    assert "a share of 0.5 of the other records instead of all" in verdict.because
+    assert "knows 50% of the other records instead of all" in verdict.because
     assert f"{own:+.3f} ± 0.006 with the model's own" in verdict.because
     assert "-0.020 is what a calibrated model leads to" in verdict.because
     assert "75.0% and 25.0% of the participants" in verdict.because
@@ -340,7 +340,7 @@ def test_a_shortcut_is_as_good_as_where_it_is_worst():
     verdict = intruders.needs_sampling(two_releases(0.04, 0.01, 50, 1.04))
     assert verdict.word == "depends on the number of releases"
     assert "*pooled*, is off by a median of 0.040" in verdict.because
-    assert "an error of 0.014, where a share of 0 " in verdict.because
+    assert "an error of 0.014, where none of the other records" in verdict.because
     assert "5.0 times as many iterations" in verdict.because
     assert "R-hat is 1.04" in verdict.because
 

@@ -408,6 +408,71 @@ def test_more_knowledge_helps_on_average_by_enumeration() -> None:
     assert (table["uniform"].diff()[1:] < 0).all()
 
 
+# --------------------------------------------------------------------- what the notebook tabulates
+
+
+def test_one_variable_and_several_releases() -> None:
+    """Against the closed form above, whose releases are those of the table."""
+    released = [int(z.sum()) for z in RELEASES]
+    ones = np.append(ONES, 0)  # twelve records, as many as a release has
+    table = paper.one_variable(ones, released).set_index("known")
+    for known in (0, 4, 11):
+        exact = one_variable(ones[:known], 11 - known, RELEASES)
+        assert table["exact"][known] == pytest.approx(np.exp(exact[1]))
+    assert table["independent"][11] == pytest.approx(table["exact"][11])
+    single = paper.one_variable(ones, released[:1])
+    np.testing.assert_allclose(single["exact"], single["pooled"])
+    sampled, error = paper.one_variable_sampled(ones, released, 4, np.random.default_rng(1))
+    assert abs(sampled - table["exact"][4]) < 5 * error
+    assert error < 0.02
+
+
+def test_two_releases_in_four_ways() -> None:
+    rng = np.random.default_rng(2)
+    people = rng.integers(0, 2, (12, 2)).astype(np.uint8)
+    few = dpmpm.Chains(n_classes=1, burn_in=10, n_draws=40, n_chains=2)
+    found = paper.several_releases(
+        people, 4, np.array([2, 2]), [1], 2, fitted=few, rng=rng,
+        sampled=dpmpm.Chains(n_classes=1, burn_in=10, n_draws=40, n_chains=2, thin=4),
+    ).set_index("way")  # fmt: skip
+    assert found.index[0] == paper.SAMPLED
+    assert len(found) == 4
+    assert found["median distance"].iloc[0] == 0
+    assert (found["median distance"].iloc[1:] > 0).all()
+    # 41 passes over 7 records and 3 sets of parameters, and the start of these; 50 of a fit.
+    spent = 2 * (41 * (7 + 3 * 4) + 3 * 5)
+    effective = spent / found["iterations for an effective draw"].iloc[0]
+    assert 1 < effective < 2 * 40 * 10
+    pooled, both = found["iterations for an effective draw"][["pooled", "taken as independent"]]
+    assert 0 < pooled < both
+
+
+def test_supports_and_margins_of_the_same_records() -> None:
+    draws, codes = some_draws()
+    chains = dpmpm.Chains(n_classes=3, burn_in=10, n_draws=5, n_chains=2)
+    both = np.vstack([codes, codes[3:9]])
+    joined = dpmpm.sample_posterior(both, LEVELS, chains, rng=np.random.default_rng(5))
+    sets, codes = disclosure.DrawSets(draws, [joined]), codes[:5]
+    one = paper.over_changes(sets, codes, 1)
+    means = [disclosure.neighborhood_log_ratios(d, codes)[0] for d in sets]
+    np.testing.assert_allclose(one.rank, disclosure.predictive_ratio(means).rank)
+    whole = disclosure.whole_support(sets, codes, margins=[[1, 2]])
+    every = paper.over_changes(sets, codes, 3)  # of three variables: every cell
+    found = paper.compare_supports(one, every, whole, 24).set_index("support")
+    columns = ["candidates", "log probability", "largest over prior", "share above the truth"]
+    np.testing.assert_allclose(*found.loc[["two changes", "every cell"], columns].to_numpy(), 1e-4)
+    agree = (disclosure.neighborhood(codes, LEVELS)[..., 1:] == codes[:, None, 1:]).all(axis=2)
+    margins = paper.compare_margins(one, agree, whole, codes[:, 1:], LEVELS[1:])
+    of_cells = np.exp(every.log_prob[:, :1]) * np.nan
+    for i, x in enumerate(codes):
+        support = disclosure.changed_support(x, 3, LEVELS)
+        same = (support[:, 1:] == x[1:]).all(axis=1)
+        of_cells[i] = np.exp(every.log_prob[i, same]).sum()
+    assert margins["posterior, every cell"][1] == pytest.approx(np.median(of_cells), rel=1e-4)
+    assert margins["prior, every cell"][1] == pytest.approx(1 / 12)
+    assert margins["prior, one change"][1] == pytest.approx(2 / 7)
+
+
 def partial(**changed: object) -> disclosure.PartialKnowledge:
     arguments: dict = {
         "known": KNOWN, "n_unknown": 1, "released": TWO, "n_levels": np.array([2, 2]),

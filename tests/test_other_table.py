@@ -192,7 +192,7 @@ def test_intruders_run_on_any_categorical_table(tmp_path: Path) -> None:
     folder = run_on(tmp_path, "intruders", frame, **sizes, **chosen, **shares, **two)
     said = check_claims(folder, 5)
     assert said["C4"].split(". ", 1)[1].startswith("Before any release 0.71 of")  # all but 2 of 7
-    assert "a share of 0 of the other records instead of all" in said["C1"]
+    assert "knows none of the other records instead of all" in said["C1"]
     higher = pd.read_csv(folder / "tables/higher_knowing_nothing.csv")
     shares_higher = [f"{share:.1%}" for share in higher["higher beyond error"]]
     assert f"for {' and '.join(shares_higher)} of the participants" in said["C1"]

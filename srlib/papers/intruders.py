@@ -141,8 +141,8 @@ def safe_knowing_less(found: Participation, single: pd.DataFrame) -> Verdict:
     higher = single["higher beyond error"]
     return Verdict(
         word,
-        f"If the intruder knows a share of {least['share_known']:g} of the other records instead "
-        "of all, the log probability of the truth changes by "
+        f"If the intruder knows {_share(least['share_known'])} of the other records instead of "
+        "all, the log probability of the truth changes by "
         f"{least['uniform']:+.3f} ± {least['uniform_se']:.3f} on average with the uniform prior "
         f"(*{uniform}*) and by {least['own']:+.3f} ± {least['own_se']:.3f} with the model's own "
         f"(*{own}*), where {least['calibrated']:+.3f} is what a calibrated model leads to. In one "
@@ -194,18 +194,19 @@ def participants_beyond(found: Participation) -> Callout:
     for row in gain.iloc[[0, -1]].to_dict("records"):
         is_above = at_most(-row["difference"], row["se"], 0.0) == HOLDS
         said.append(
-            f"To an intruder who knows a share of {row['share_known']:g} of the other records the "
+            f"To an intruder who knows {_share(row['share_known'])} of the other records the "
             f"release adds {row['of_outsiders']:+.3f} to the log probability of the truth for "
             f"outsiders, and {row['difference']:.3f} ± {row['se']:.3f} more for participants: "
             f"{'above' if is_above else 'not above'} zero by two standard errors. With other "
             f"people of the same population the error would be {row['se_people']:.3f}."
         )
     n_divisions = found.table[["pair", "swapped"]].drop_duplicates().shape[0]
+    apart = round(before["difference"], 3) + 0.0  # no minus before a zero
     return callout(
         f"Participants beyond outsiders, {n_divisions} divisions and releases",
         " ".join(said) + " Before the release, with all other records known, the groups differ by "
-        f"{before['difference']:+.3f} ± {before['se']:.3f}; in one division that is used once, by "
-        f"a standard deviation of {before['single']:.3f}.",
+        f"{apart:+.3f} ± {before['se']:.3f}; in one division that is used once, by a standard "
+        f"deviation of {before['single']:.3f}.",
     )
 
 
@@ -379,8 +380,8 @@ def needs_sampling(table: pd.DataFrame, most_r_hat: float = 1.05) -> Verdict:
         "depends on the number of releases" if apart and r_hat <= most_r_hat else UNDECIDED,
         "For one release it is proved that nothing has to be sampled. For several, the best "
         f"shortcut, *{best['way']}*, is off by a median of {best['median distance']:.3f} in the "
-        f"log probability, with an error of {error:.3f}, where a share of {share:g} of the other "
-        f"records is known. Sampling takes {ratio:.1f} times as many iterations of a chain for an "
+        f"log probability, with an error of {error:.3f}, where {_share(share)} of the other "
+        f"records are known. Sampling takes {ratio:.1f} times as many iterations of a chain for an "
         f"effective draw. The largest R-hat is {r_hat:.2f}.",
     )
 
@@ -563,3 +564,8 @@ def knowing_more(n: int, n_released: int) -> pd.DataFrame:
             row[f"lower_{name}"] = float(prob[more < less - 1e-12].sum())
         rows.append(row)
     return pd.DataFrame(rows)[["known", "own", "uniform", "lower_own", "lower_uniform"]]
+
+
+def _share(share: float) -> str:
+    """Say in words how many of the other records are known."""
+    return {0.0: "none", 1.0: "all"}.get(float(share), f"{share:.0%}")
