@@ -82,13 +82,13 @@ n_dropped: int = 10  # [1, inf) riskiest combinations that a second synthesizer 
 n_classes: int = 20  # [1, 1000] latent classes, F
 alpha_shape: float = 0.25  # (0, inf) shape of the Gamma prior of alpha
 alpha_rate: float = 0.25  # (0, inf) rate of the Gamma prior of alpha
-thin: int = 50  # [1, inf) iterations for each draw kept
+thin: int = 25  # [1, inf) iterations for each draw kept
 n_chains: int = 8  # [4, 1000] chains for the data
 burn_in: int = 1500  # [0, inf) iterations dropped from each of them
-n_draws: int = 100  # [30, inf) draws kept from each of them
+n_draws: int = 200  # [30, inf) draws kept from each of them
 n_chains_joined: int = 4  # [4, 1000] chains for the data joined with each release
 burn_in_joined: int = 500  # [0, inf) iterations dropped from each of them
-n_draws_joined: int = 30  # [30, inf) draws kept from each of them
+n_draws_joined: int = 60  # [30, inf) draws kept from each of them
 seed: int = 2014  # [0, inf) one seed for all streams of chance
 output_dir: str = ""  # folder for tables and figures; empty: write none
 
@@ -213,14 +213,15 @@ no_burn_in = dpmpm.Chains(n_classes=n_classes, burn_in=0, n_draws=60)
 sick = dpmpm.sample_posterior(table.codes, levels, no_burn_in, rng=stream(seed, "sick"))
 of_sick = {"alpha, sick": sick.alpha, "log likelihood, sick": sick.log_likelihood}
 sick_summary = outputs.table("diagnostics_sick", diagnostics.summary(of_sick))
-show(pd.concat([healthy, sick_summary]), digits=2)
+show(pd.concat([healthy, sick_summary]).rename(columns=paper.DIAGNOSTICS), digits=2)
 
 # %% tags=["monte-carlo"]
 traces = diagnostics.long_format({name: values[:8] for name, values in quantities.items()})
 outputs.figure("trace", charts.trace(traces))
 
 # %% [markdown]
-# **The five quantities in up to eight chains.** Well mixed chains look like one band of noise. A
+# **The five quantities in up to eight chains.** The truncation $F$ matters little as long as few of the
+# $F$ classes are occupied. Well mixed chains look like one band of noise. A
 # chain that keeps to a level of its own sits in another local mode: another way to divide the
 # records into classes, which Gibbs steps leave only rarely.
 #
@@ -555,10 +556,11 @@ display(show(arms))
 verdicts.say("C7", paper.lower_without(arms))
 
 # %% [markdown]
-# The first two rows differ by what choosing does, the last two by what dropping does. The largest risk of
-# *all* records need not fall: others are next in line (Carlini and others 2022). Down-weighting each
-# record's likelihood by its risk is gentler (Hu, Savitsky and Williams 2021), and can be tuned to a
-# differential privacy guarantee (Savitsky, Williams and Hu 2022).
+# The first two rows differ by what choosing does, the last two by what dropping does. A negative gain
+# misleads the intruder. The largest risk of *all* records need not fall: others are next in line, which
+# Hu, Savitsky and Williams (2021) call whack-a-mole and Carlini and others (2022) an onion. Weighting
+# each record's likelihood by its risk is gentler, and can be tuned to a differential privacy guarantee
+# (Savitsky, Williams and Hu 2022).
 #
 # ## What holds on these data
 
@@ -820,16 +822,13 @@ assert round(factor, 2) == 1.8
 # - Carlini, N., Jagielski, M., Zhang, C., Papernot, N., Terzis, A. and Tramèr, F. (2022). [The privacy onion
 #   effect: memorization is relative](https://doi.org/10.48550/arXiv.2206.10469). *NeurIPS* 35.
 # - Hu, J., Savitsky, T. D. and Williams, M. R. (2021). [Risk-efficient Bayesian data synthesis for
-#   privacy protection](https://doi.org/10.1093/jssam/smab013). *Journal of Survey Statistics and
-#   Methodology* 10, 1370–1399.
+#   privacy protection](https://doi.org/10.48550/arXiv.1908.07639). *Journal of Survey Statistics and
+#   Methodology*.
 # - Ishwaran, H. and James, L. F. (2001). [Gibbs sampling methods for stick-breaking
 #   priors](https://doi.org/10.1198/016214501750332758). *JASA* 96, 161–173.
 # - Manrique-Vallier, D. and Reiter, J. P. (2014). [Bayesian estimation of discrete multivariate latent
 #   structure models with structural zeros](https://doi.org/10.1080/10618600.2013.844700). *Journal of
 #   Computational and Graphical Statistics* 23, 1061–1079.
-# - Papaspiliopoulos, O. and Roberts, G. O. (2008). [Retrospective Markov chain Monte Carlo methods
-#   for Dirichlet process hierarchical models](https://doi.org/10.1093/biomet/asm086). *Biometrika* 95,
-#   169–186.
 # - Raghunathan, T. E., Reiter, J. P. and Rubin, D. B. (2003). Multiple imputation for statistical
 #   disclosure limitation. *Journal of Official Statistics* 19, 1–16.
 # - Reiter, J. P. (2002). Satisfying disclosure restrictions with synthetic data sets. *Journal of

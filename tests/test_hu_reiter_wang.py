@@ -100,7 +100,9 @@ def test_checks_within_the_paper_agree_with_it() -> None:
         assert abs(value - float(number.loc[name, "printed"])) <= tolerance, check
 
 
-def test_a_probability_that_its_rank_does_not_allow_is_found(monkeypatch) -> None:
+def test_a_probability_that_its_rank_does_not_allow_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     number = printed("hu_reiter_wang").set_index("id")["printed"].astype(float)
     name = "table3_probability_24132143321111"  # rank 3
     number[name] = 0.4
@@ -109,7 +111,7 @@ def test_a_probability_that_its_rank_does_not_allow_is_found(monkeypatch) -> Non
 
 
 def test_the_book_of_a_run() -> None:
-    settings = {"n_records": 100, "n_synthetic_sets": 5, "level_prior": 1}
+    settings: dict[str, float] = {"n_records": 100, "n_synthetic_sets": 5, "level_prior": 1}
     settings |= {"alpha_shape": 0.25, "alpha_rate": 0.25}
     counts = {"combinations": 3600, "once": 2400, "twice": 480, "three times": 190}
     counts["most frequent"] = 100

@@ -54,6 +54,13 @@ LARGEST_K = 0.7
 LOG_SHARE = float(np.log(np.sqrt(3) / 2) - 1 / 3)
 # Columns of the tables of combinations that stand beside the variables.
 BESIDE = "repetitions estimator probability rank support_size log_mcse pareto_k"
+DIAGNOSTICS = {
+    "sd": "standard deviation",
+    "mcse": "error of the mean",
+    "ess_bulk": "effective draws",
+    "ess_tail": "in the tails",
+    "r_hat": "R-hat",
+}
 LEFT_OUT = "generating draws left out"
 # Heading of the section that shows each claim.
 SECTIONS = {
@@ -235,10 +242,10 @@ def lower_without(arms: pd.DataFrame) -> Verdict:
     return Verdict(
         at_most(change, of_change, 0.0),
         "Leaving them out changes the mean log gain of one release about the riskiest by "
-        f"{change:+.3f} ± {of_change:.3f}, against releases made anew from all records. Against "
-        f"the releases by which they were chosen it is {dropped[column] - first[column]:+.3f}, "
-        "which chance explains in part. The differences of a release from the data change by "
-        f"{cost:+.2f} ± {of_cost:.2f} of what sampling makes.",
+        f"{change:+.3f} ± {of_change:.3f}, against releases made anew from all records. That they "
+        f"were chosen by the first releases alone makes {kept[column] - first[column]:+.3f}. The "
+        f"differences of a release from the data change by {cost:+.2f} ± {of_cost:.2f} of what "
+        "sampling makes.",
     )
 
 
