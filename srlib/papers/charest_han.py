@@ -847,7 +847,7 @@ def book(
                 add(key, row["imprecision"], row["imprecision_se"] * paper_too, 0.001)
     for draws in tables.DRAWS:
         found = tables.explain(of, tables.told(draws), draws, 0.01)
-        for bins, bias, error in zip(tables.BINS, found.bias, found.error, strict=True):
+        for bins, bias, error in zip(tables.BINS, found.bias, found.simulation_error, strict=True):
             add(f"table4_rb_{bins}_{draws}", float(bias), float(error), 0.01)
     unit = printed("charest_han").set_index("id")["tolerance"]
     tolerances = {key: max(value, unit[key]) for key, value in tolerances.items()}
