@@ -511,8 +511,8 @@ show(outputs.table("large_table", large))
 # and ten and a hundred times as many. The paper's mechanism over tables has a guarantee now, as far as its
 # chain has converged, but at this budget its releases are no nearer than uniform ones. One draw by likelihood
 # is nearer than Dirichlet-multinomial draws at the two smaller budgets, and the lead grows with $n$: the
-# prior that C1 asks for grows with the release, while $B$ stays. At the largest budget the truncation takes
-# the lead away. The count of moved records is best from the middle budget on, by far for many records. At the
+# prior that C1 asks for grows with the release, while $B$ stays. At the largest budget there is no lead
+# left. The count of moved records is best from the middle budget on, by far for many records. At the
 # smallest it is no better than uniform cells, and there the models are ahead. What the bound is set to matters:
 
 # %% tags=["monte-carlo"]
@@ -528,7 +528,8 @@ outputs.figure("by_limit", charts.lines(by_limit, *titles, zero=True, ordered=Tr
 # %% [markdown]
 # **One draw by likelihood at the middle budget, log-linear model.** A small $B$ allows no rare cells, a large
 # one leaves little budget for each record. The choice must not depend on the data: this figure itself
-# would spend budget. What remains for many records is due to the common draws, of which none is quite right.
+# would spend budget. What remains for many records is due to the common draws, none of
+# which has these shares.
 #
 # ## Chains in the place of common draws
 #
@@ -544,7 +545,8 @@ show(outputs.table("unconverged", by_step.reset_index()).iloc[::2])
 # %% [markdown]
 # **Exact epsilon of the chain's table.** Before it has converged, none can be read off the target. A start
 # *at the data* is the dangerous one: epsilon is infinite until every table can be reached, and too large long
-# after. A chain that starts without looking at the data knows too little of them and stays below its target.
+# after. A chain that starts without looking at the data knows too little of them, and its epsilon stays below
+# the target until the two are all but equal.
 #
 # Nor do fresh chains show the sensitivity. Changing a record, fitting the DPMPM again, and
 # comparing the two estimated scores on released tables, for three records, gives:

@@ -138,7 +138,9 @@ def test_common_score_is_that_of_a_discrete_prior() -> None:
     likely = contingency.log_likelihood(cells, TABLES[9]) / 2
     np.testing.assert_allclose(half[9], contingency.log_predictive(cells, TABLES, likely)[0])
     with pytest.raises(ValueError, match="below the smallest double"):
-        contingency.common_score(np.log([[0.999, 0.001], [0.001, 0.999]]), np.eye(2) * 500)
+        contingency.common_score(
+            np.log([[0.999, 0.001], [0.001, 0.999]]), np.eye(2, dtype=np.int64) * 500
+        )
 
 
 # --------------------------------------------------------- the sensitivity of scores from draws
