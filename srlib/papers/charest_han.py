@@ -211,9 +211,8 @@ def against_counts(
     Returns
     -------
     DataFrame
-        Columns bins, exact, and for both estimators bias (with _bias), root mean squared error and
-        its standard error (with _se): one_sample_bias, one_sample, one_sample_se, counts_bias,
-        counts, counts_se.
+        Columns bins, exact, and for both estimators the bias, the root mean squared error and its
+        standard error: one_sample_bias, one_sample, one_sample_se, counts_bias, counts, counts_se.
     """
     table = pd.DataFrame({"bins": bins, "exact": exact})
     for name, estimates in (("one_sample", sampled), ("counts", counted)):
@@ -257,8 +256,8 @@ def edp_levels(
     Returns
     -------
     DataFrame
-        Columns model, neighbours, x, bins, edp and least_draw, the smallest probability of a bin
-        under a neighbor.
+        Columns model, neighbours, x, bins, edp and least_probability, the smallest of a bin under
+        a neighbor.
     """
     rows = []
     for kind in kinds:

@@ -765,7 +765,8 @@ def fitted(of: Study, distance: float, rule: Rule) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row for each number of bins: bins, and for each heading printed_, computed_ and error_.
+        One row for each number of bins: bins, and for each heading three columns such as
+        ``printed_10000``, ``computed_10000`` and ``error_10000``.
     """
     table = pd.DataFrame({"bins": of.bins})
     for heading, draws in zip(DRAWS, TENTH, strict=True):
