@@ -26,11 +26,11 @@
 # those before it, and each value is that of a random donor from the tree's leaf (Reiter 2005; the
 # default of the package synthpop). What would the paper's intruder learn from such a release?
 #
-# The intruder is strong: he knows all records but one, how the trees are grown, and their order. He
-# weighs the true values of the last record against all that differ from them in one variable, with
+# The intruder is strong, and knows all records but one, how the trees are grown, and their order. The
+# true values of the last record are weighed against all that differ from them in one variable, with
 # equal prior probabilities. For this intruder the answer can be computed exactly. Given the data the
 # trees are fixed, so that the release has a known probability; and another value of the last record
-# means other data, with trees of their own. The last sections take knowledge away from him.
+# means other data, with trees of their own. The last sections take knowledge away.
 #
 # | claim | |
 # |---|---|
@@ -114,8 +114,8 @@ show(outputs.table("smallest_example", by_cell, public=True), digits=4)
 
 # %% [markdown]
 # Now the intruder wonders whether the sick cook is sick. Had that cook been well, the leaf of the cooks
-# would hold no sick donor, and *no release could show a sick cook*. One released sick cook proves that
-# he is sick. If a release shows ten cooks, all of them well, its probability under the truth is
+# would hold no sick donor, and *no release could show a sick cook*. One released sick cook proves the
+# disease. If a release shows ten cooks, all of them well, its probability under the truth is
 # $(9/10)^{10} = .35$ times that under the alternative, and a posterior of 1/2 falls to .26. The intruder
 # ends up certain or misled, and with more releases certain.
 #
@@ -290,9 +290,9 @@ verdicts.say("C6", study.learns_little(lacking))
 # %% [markdown]
 # ## Fewer records known
 #
-# An intruder who knows only some of the other records cannot grow the trees. He can try: grow them on
-# what he knows, with smaller leaves, smoothed by one record. That is an attack and no posterior
-# probability, so it is judged by what it achieves, the belief in the truth.
+# An intruder who knows only some of the other records cannot grow the trees. The obvious attempt is to
+# grow them on the known records, with smaller leaves, smoothed by one record. That is an attack and no
+# posterior probability, so it is judged by what it achieves, the belief in the truth.
 
 # %%
 sought = rows[:30]
@@ -307,10 +307,11 @@ known = pd.DataFrame(known, columns=["share of the others known", "10 %", "media
 show(outputs.table("fewer_records", known), settings=["share of the others known"])
 
 # %% [markdown]
-# **Belief in the truth of an intruder who grows trees on a share of the other records.** Against the prior,
-# one over the number of candidates. At a share of one the attack differs from the exact posterior by its
-# smoothing alone. The strength of the exact risks rests on knowing nearly everybody else, and so does that
-# of differential privacy.
+# **Belief in the truth of an intruder who grows trees on a share of the other records**, to be compared
+# with the prior, one over the number of candidates. At a share of one the attack differs from the exact
+# posterior by its smoothing alone. Below that it grows other trees, and is misled where the belief falls
+# under the prior. An attack that averages over the unknown records would do better; none is known here
+# that can be computed.
 #
 # ## What holds on these data
 
@@ -338,7 +339,7 @@ verdicts.in_public(len(table), C3=len(rows), C4=len(rows), C5=len(rows), C6=len(
 #
 # In the smallest example an intruder who gives the sick cook's two values one half each sees a release
 # with 20 cooks, all of them well. What is the posterior probability (`misled`, three decimal places) that
-# the cook is sick? And with which probability does a release with 20 cooks make him `certain`?
+# the cook is sick? And with which probability is the intruder `certain` after a release with 20 cooks?
 
 # %% tags=["solution"]
 misled = 0.9**20 / (1 + 0.9**20)
@@ -397,8 +398,8 @@ unsupported = "b"
 assert unsupported == "b"
 
 # %% [markdown] tags=["solution"]
-# A probability of .3 means that the intruder expects to be wrong in seven of ten such guesses, and he has
-# to know all other records. (a) restates the median, and (c) is what a likelihood of zero says.
+# A probability of .3 means being wrong in seven of ten such guesses, for an intruder who knows all other
+# records. (a) restates the median, and (c) is what a likelihood of zero says.
 
 # %% [markdown]
 # ### Open question: which leaf would you choose?

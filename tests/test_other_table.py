@@ -200,6 +200,24 @@ def test_intruders_run_on_any_categorical_table(tmp_path: Path) -> None:
     assert f"a median of {ways.drop('unknown records sampled').min():.3f}" in said["C2"]
 
 
+def test_trees_run_on_any_categorical_table(tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame({k: rng.choice(list("abcd"), 90) for k in ("job", "town", "sick", "age")})
+    chosen = {"order": "[age, sick, town, job]", "ordered": "[age]", "unknown": "[sick, town]"}
+    sizes = {"n_releases": 2, "leaves": "[5, 20]", "n_targets": 20, "n_quarters": 2}
+    mixture = {"n_classes": 2, "burn_in": 20, "n_draws": 30, "n_records": 90}
+    folder = run_on(tmp_path, "sequential_trees", frame, **chosen, **sizes, **mixture)
+    risk = pd.read_csv(folder / "tables/risk.csv")
+    exact = risk[risk["synthesizer"] == "trees"]
+    assert (exact["log_mcse"] == 0).all()
+    assert (risk["support_size"] == 13).all()
+    assert exact["excluded"].between(0, 12).all()
+    assert risk.groupby(["synthesizer", "n_releases"])["repetitions"].sum().tolist() == [90] * 3
+    claimed = pd.read_csv(folder / "tables/claims.csv")
+    assert claimed["claim"].tolist() == [f"C{i}" for i in range(1, 7)]
+    assert "tables/risk.csv" in (folder / "CONFIDENTIAL.txt").read_text().splitlines()
+
+
 def test_wrong_names_are_told_before_the_kernel_starts(tmp_path: Path) -> None:
     arguments = ["run", "hu_reiter_wang", "-p", "unknown", "[WKL, AGE]", "--output", str(tmp_path)]
     result = CliRunner().invoke(main, arguments)
@@ -257,6 +275,8 @@ BAD = {
         ("intruders", {"data": "good.csv"}, "without names 'LANX'"),
         ("intruders", {"unknown": "[MIL]"}, "unknown names 'MIL'; the variables are SEX, AGEP"),
         ("intruders", {"unknown_too": "[[]]"}, "unknown_too is []"),
+        ("sequential_trees", {"order": "[SEX]"}, "order is ['SEX']; it must have each of SEX"),
+        ("sequential_trees", {"unknown": "[MIND]"}, "unknown names 'MIND'"),
         ("assess", {"original": "good.csv"}, "released is empty"),
         ("assess", {"original": "good.csv", "released": "[empty.csv]"}, "the file is empty"),
     ],

@@ -277,6 +277,38 @@ def _intruders(
     )
 
 
+def _sequential_trees(
+    *,
+    data: str,
+    n_records: int,
+    n_releases: int,
+    leaves: Sequence[int],
+    smoothing: Sequence[float],
+    n_targets: int,
+    shares: Sequence[float],
+    n_quarters: int,
+    n_classes: int,
+    burn_in: int,
+    n_draws: int,
+) -> Cost:
+    n = max(float(n_records), 500.0)
+    combinations = _combinations(n)
+    # One release, 35 candidates: trees of larger files are deeper.
+    each = 2.5e-3 * (n / 500) ** 0.4
+    sought = combinations * (3 + 1.3 * n_quarters) + min(n_targets, n) * (
+        2 * len(leaves) + 2 * len(smoothing)
+    )
+    grown = 2e-5 * n * (30 * len(shares) + 2 * n_quarters)
+    of_mixture = _chains(
+        4, n, n_chains=4, iterations=burn_in + 10 * n_draws, n_draws=n_draws,
+        n_classes=n_classes, combinations=combinations,
+    )  # fmt: skip
+    return Cost(
+        6 + each * sought + grown + of_mixture.seconds,
+        400 + 0.03 * n + 2e-3 * n * n_releases + of_mixture.megabytes,
+    )
+
+
 def _assess(
     *,
     original: str,
@@ -373,6 +405,7 @@ COSTS: Mapping[str, Callable[..., Cost]] = {
     "charest_han": _charest_han,
     "hu_reiter_wang": _hu_reiter_wang,
     "intruders": _intruders,
+    "sequential_trees": _sequential_trees,
     "assess": _assess,
     "one_table_two_readings": _one_table,
 }

@@ -92,6 +92,31 @@ def _intruders(
         used.positions(names, "unknown_too")
 
 
+def _sequential_trees(
+    *,
+    data: str,
+    schema: str,
+    drop_missing: bool,
+    ignore_columns: bool,
+    vintage: int,
+    order: Sequence[str],
+    ordered: Sequence[str],
+    unknown: Sequence[str],
+) -> None:
+    from srlib.data import microdata
+    from srlib.trees import checked_order
+
+    read = microdata.schema_of(
+        data, schema, drop_missing=drop_missing, ignore_columns=ignore_columns, vintage=vintage
+    )
+    beside = ("repetitions", "synthesizer", "min_leaf", "n_releases", "prior", "probability")
+    read.check_apart((*beside, "log_mcse", "rank", "support_size", "excluded"))
+    checked_order(read, order or None)
+    if ordered:
+        read.positions(ordered, "ordered")
+    read.positions(unknown, "unknown")
+
+
 def _assess(
     *,
     original: str,
@@ -120,6 +145,7 @@ def _assess(
 CHECKS: Mapping[str, Callable[..., None]] = {
     "hu_reiter_wang": _hu_reiter_wang,
     "intruders": _intruders,
+    "sequential_trees": _sequential_trees,
     "assess": _assess,
 }
 """What reads and checks a notebook's files, by its name; called with parameters of its names."""

@@ -26,7 +26,15 @@ PROFILE = "published"
 CONTENTS = "contents.txt"  # names all that lies beside it: what has it as it says is a site
 BINDER = "https://mybinder.org/v2/gh/{}/HEAD?urlpath=lab/tree/notebooks/"
 # The page's order; a notebook that is not named here comes after these.
-ORDER = ("mcclure_reiter", "charest", "hu_reiter_wang", "charest_han", "intruders", "assess")
+ORDER = (
+    "mcclure_reiter",
+    "charest",
+    "hu_reiter_wang",
+    "charest_han",
+    "intruders",
+    "sequential_trees",
+    "assess",
+)
 
 
 @dataclass(frozen=True)

@@ -193,6 +193,26 @@ def checked_release(released: NDArray[np.integer] | Microdata, schema: Schema) -
     return np.ascontiguousarray(codes, dtype=np.uint8)
 
 
+def checked_order(schema: Schema, order: Sequence[str] | None) -> list[int]:
+    """Return the positions of the variables in the order in which they are drawn.
+
+    Raises
+    ------
+    ValueError
+        If a variable has more than 64 levels, or `order` is no permutation of the variables.
+    """
+    names = [variable.name for variable in schema.variables]
+    if (schema.n_levels > MAX_LEVELS).any():
+        many = names[int(schema.n_levels.argmax())]
+        raise ValueError(
+            f"{many} has {schema.n_levels.max()} levels; trees take {MAX_LEVELS} at most"
+        )
+    order = names if order is None else list(order)
+    if sorted(order) != sorted(names):
+        raise ValueError(f"order is {order}; it must have each of {', '.join(names)} once")
+    return [names.index(name) for name in order]
+
+
 def fit_trees(
     data: pd.DataFrame | Microdata,
     order: Sequence[str] | None = None,
@@ -250,18 +270,9 @@ def fit_trees(
             raise ValueError("schema is given beside Microdata, which have their own")
     else:
         data = Microdata.from_frame(data, schema)
-    names = [variable.name for variable in data.schema.variables]
     if not len(data):
         raise ValueError("the table has no records; it must have one or more")
-    if (data.schema.n_levels > MAX_LEVELS).any():
-        many = names[int(data.schema.n_levels.argmax())]
-        raise ValueError(
-            f"{many} has {data.schema.n_levels.max()} levels; trees take {MAX_LEVELS} at most"
-        )
-    order = names if order is None else list(order)
-    if sorted(order) != sorted(names):
-        raise ValueError(f"order is {order}; it must have each of {', '.join(names)} once")
+    places = checked_order(data.schema, order)
     of_order = data.schema.positions(ordered, "ordered") if len(ordered) else []
-    is_ordered = np.isin(np.arange(len(names)), of_order)
-    places = [names.index(name) for name in order]
+    is_ordered = np.isin(np.arange(len(places)), of_order)
     return Trees.grow(data.codes, data.schema, places, is_ordered, growth or Growth())
