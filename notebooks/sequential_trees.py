@@ -230,8 +230,8 @@ copied = study.times_copied(trees, released[:1], rows) > 0
 verdicts.say("C3", study.copies_are_exposed(of_rows["probability"], copied))
 
 # %% [markdown]
-# A record need not be repeated to be exposed. Its rare value can turn up in the release beside other
-# people's values, and only its own leaf could have brought it there.
+# A record need not be repeated to be exposed. As in the example by hand, it is enough that one of its
+# values turns up beside other people's, where an alternative record would have left no donor.
 #
 # ## The size of a leaf
 #
