@@ -13,7 +13,6 @@
 #     name: python3
 # ---
 
-
 # %% [markdown]
 # # Sequential trees give single records away, and the leaf decides how much
 #
@@ -335,6 +334,9 @@ verdicts.in_public(len(table), C3=len(rows), C4=len(rows), C5=len(rows), C6=len(
 # %% [markdown]
 # ## Exercises
 #
+# Of rising difficulty; the first two need no computer.
+
+# %% [markdown]
 # ### Exercise 1: certain or misled (pencil)
 #
 # In the smallest example an intruder who gives the sick cook's two values one half each sees a release
