@@ -555,7 +555,7 @@ def test_chains_that_disagree_are_told_of() -> None:
 def test_what_the_regression_contains_is_said() -> None:
     submission = submitted([records(120, 6)])
     findings = assessment.examine(submission)
-    assert assessment.terms(findings, [3, 4, 2]).startswith("18 parameters: all levels and all")
+    assert assessment.terms(findings, [3, 4, 2]).startswith("It has 18 parameters: all levels and")
     assert [most_parameters(n) for n in (1_000, 20_000, 10**9)] == [99, 736, 1_000]
     levels_alone = replace(findings, interactions=False)
     assert "7 parameters, of levels alone" in assessment.terms(levels_alone, [3, 4, 2])
@@ -614,3 +614,15 @@ def test_a_variable_called_like_a_column_of_the_list_keeps_its_values() -> None:
     table = assessment.exposed(submission, assessment.examine(submission))
     assert set(table["copied (value)"]) == {"a", "b", "c"}
     assert table["copied"].dtype == bool
+
+
+def test_words_of_columns_leave_variables_alone() -> None:
+    frame = pd.DataFrame({"copied": [True], "low": [1], "z": [2]})
+    assert list(assessment.in_words(frame, "copied", "low", keep=["low"])) == [
+        *("in the release", "low")
+    ]
+    assert list(assessment.in_words(frame)) == [
+        "in the release",
+        "gain, 5 %",
+        "difference in errors",
+    ]

@@ -163,3 +163,17 @@ def test_docstrings_are_there_and_read_as_they_are_meant(subject: str) -> None:
                     shown, f"{module.__name__}.{name}", settings_overrides=settings
                 )
     assert complaints.getvalue() == ""
+
+
+def test_words_of_verdicts_are_explained() -> None:
+    from srlib.assessment import verdict
+    from srlib.papers import claims, ledger
+
+    numbers, readme = (text(ROOT / page) for page in ("docs/guide/numbers.md", "README.md"))
+    for page in (numbers, readme):
+        assert set(ledger.VERDICTS) <= set(re.findall(r"`(\w+)`", page))
+        for word in (claims.PROVED, claims.HOLDS, claims.FAILS, claims.UNDECIDED, "depends on"):
+            assert f"*{word}" in page
+    guide = text(ROOT / "docs/guide/assess.md")
+    for topic in ("copies", "utility"):
+        assert ", ".join(verdict.LEVELS[topic]) in guide

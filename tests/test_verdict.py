@@ -72,7 +72,7 @@ def lines(
 @pytest.mark.parametrize(
     ("changes", "level", "words"),
     [
-        ({}, "none", "no sign of copies: 30 of the 400 people alone with all their values are in"),
+        ({}, "none", "no sign of copies; 30 of the 400 people alone with all their values are in"),
         ({}, "none", "copies spread over all of them would be 4.0\xa0% at most"),
         ({"alone": 0, "at_most": np.nan}, "none", "nobody is alone with all values"),
         ({"at_most": 0.11}, "undecided", "up to 11.0\xa0% of the 400 people"),

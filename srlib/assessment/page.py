@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from srlib.assessment.tables import in_words
 from srlib.display import show
 
 if TYPE_CHECKING:
@@ -74,11 +75,11 @@ def _tables(found: "Assessment") -> dict[str, pd.DataFrame]:
     at = [*worst.columns[:5], *worst.columns[-1 - len(found.submission.schema.names) : -1]]
     return {
         "Numbers of the verdict": lines,
-        "Copies": found.table("copies")[copies],
-        "Identity and attributes": beyond,
-        "What matching finds": found.table("measures"),
-        "What is lost": found.table("losses"),
-        "Records to look at": worst[at],
+        "Copies": in_words(found.table("copies"), *copies),
+        "Identity and attributes": in_words(beyond),
+        "What matching finds": in_words(found.table("measures")),
+        "What is lost": in_words(found.table("losses")),
+        "Records to look at": in_words(worst, *at, keep=at[5:]),
     }
 
 

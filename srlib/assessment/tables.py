@@ -1,6 +1,6 @@
 """Tables for the report: of one release, and over all that was judged."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -50,9 +50,8 @@ _WORDS = {
     "way": "margins of",
     "original_se": "standard error",
     "synthetic": "released",
-    "believes_in": "the intruder believes in",
-    "low": "gain, 5 %",
-    "median": "median",
+    "believes_in": "intruder believes in",
+    "median": "median gain",
     "high": "95 %",
     "misled": "share misled",
     "inverse": "prior over posterior",
@@ -64,6 +63,10 @@ _WORDS = {
     "r_hat_median": "R-hat, median",
     "r_hat_95": "R-hat, 95 %",
     "apart": "share above 1.01",
+    "mcse": "Monte Carlo error",
+    "ess_bulk": "effective draws",
+    "ess_tail": "in the tails",
+    "r_hat": "R-hat",
     "copied": "in the release",
     "neighbors": "near neighbors",
     "probability": "posterior probability",
@@ -130,9 +133,20 @@ def _lines(inverse: NDArray[np.int64], lines: NDArray[np.int64] | None) -> list[
     ]
 
 
-def in_words(frame: pd.DataFrame, *columns: str) -> pd.DataFrame:
-    """Return some columns of a table of the report, or all, named in words."""
-    return frame[list(columns) if columns else list(frame)].rename(columns=_WORDS)
+def in_words(frame: pd.DataFrame, *columns: str, keep: Collection[str] = ()) -> pd.DataFrame:
+    """Return some columns of a table of the report, or all, named in words.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As the functions of this package return.
+    columns : str
+        Those that are returned; all where none is named.
+    keep : collection of str
+        Columns that keep their names: those of the original's variables.
+    """
+    words = {name: word for name, word in _WORDS.items() if name not in keep}
+    return frame[list(columns) if columns else list(frame)].rename(columns=words)
 
 
 def nearest(submission: Submission, held_out: Codes) -> pd.DataFrame:
@@ -223,9 +237,9 @@ def terms(findings: Findings, n_levels: Levels) -> str:
     """Say which terms the regression behind pMSE has, and why no more."""
     with_pairs, single = (utility.n_parameters(n_levels, pairs) for pairs in (True, False))
     if findings.interactions:
-        return f"{with_pairs:,} parameters: all levels and all pairs of levels."
+        return f"It has {with_pairs:,} parameters: all levels and all pairs of levels."
     return (
-        f"{single:,} parameters, of levels alone: with pairs of levels they would be "
+        f"It has {single:,} parameters, of levels alone: with pairs of levels they would be "
         f"{with_pairs:,}, too many for the reference to hold. It cannot see a lost association; "
         "the distances of pairs can."
     )

@@ -181,7 +181,7 @@ def _copied_in_words(found: Copies) -> str:
     if level:
         return f"no sign of copies, but up to {share} could be copies that pass for chance."
     return (
-        f"no sign of copies: {found.met:,} of {people} are in it, no more than by chance; copies "
+        f"no sign of copies; {found.met:,} of {people} are in it, no more than by chance; copies "
         f"spread over all of them would be {percent(found.at_most)} at most."
     )
 

@@ -82,7 +82,7 @@ def rank_histogram(frame: pd.DataFrame, n_candidates: int) -> Chart:
     )
 
 
-def risk_histogram(frame: pd.DataFrame, prior: float) -> Chart:
+def risk_histogram(frame: pd.DataFrame, prior: float, ticks: int = 8) -> Chart:
     """Posterior probabilities of the true combinations (Figure 4).
 
     Parameters
@@ -91,6 +91,8 @@ def risk_histogram(frame: pd.DataFrame, prior: float) -> Chart:
         probability and estimator.
     prior : float
         The prior probability, drawn as a dotted rule.
+    ticks : int
+        About how many labels the axis of probabilities has.
 
     Returns
     -------
@@ -114,7 +116,7 @@ def risk_histogram(frame: pd.DataFrame, prior: float) -> Chart:
                     bin="binned",
                     title="Posterior probability of the true combination" if last else None,
                     scale=alt.Scale(domain=[0, significant(edges[-1])]),
-                    axis=alt.Axis(grid=False, tickCount=8),
+                    axis=alt.Axis(grid=False, tickCount=ticks),
                 ),
                 x2="high:Q",
                 y=alt.Y(
