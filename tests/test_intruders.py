@@ -322,8 +322,14 @@ def divided(**changed: object) -> disclosure.Participation:
     return disclosure.participation(**(arguments | changed))
 
 
-def test_everybody_is_a_participant_once_and_an_outsider_once() -> None:
-    found = divided()
+@pytest.fixture(scope="module")
+def found() -> disclosure.Participation:
+    return divided()
+
+
+def test_everybody_is_a_participant_once_and_an_outsider_once(
+    found: disclosure.Participation,
+) -> None:
     table = found.table.set_index(["share_known", "pair", "swapped", "group"])
     assert len(table) == 3 * 3 * 2 * 2
     assert found.of_person.shape == (3, 12)  # of thirteen people the last is left out
@@ -356,8 +362,7 @@ def test_beliefs_before_a_release_have_their_closed_form() -> None:
                 assert rows.loc[group, "before"] == pytest.approx(exact, abs=0.03)
 
 
-def test_an_intruder_who_knows_most_is_ahead_of_nobody() -> None:
-    found = divided()
+def test_an_intruder_who_knows_most_is_ahead_of_nobody(found: disclosure.Participation) -> None:
     most = found.table[found.table["share_known"] == 1]
     np.testing.assert_allclose(most["divergence"], 0, atol=1e-12)
     assert (found.table["divergence"] >= -1e-12).all()
