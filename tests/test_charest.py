@@ -104,6 +104,13 @@ def test_permute_and_flip_at_equal_exact_epsilon() -> None:
     )
 
 
+@pytest.mark.filterwarnings("ignore:divide by zero")
+def test_permute_and_flip_where_doubles_end() -> None:
+    found = charest.permuted(charest.binary_scores(50, 1000.0), 30, 100.0)
+    assert found["exponential, exact"].notna().all()
+    assert found["permute and flip, exact"].isna().any()
+
+
 def test_likely_data_sets() -> None:
     score = charest.binary_scores(50, 1.0)["log P"]
     found = charest.over_likely(score, [(1, 1), (6, 4), (600, 400)], [0.99, 0.999], 0.5, 30)

@@ -220,7 +220,8 @@ def permuted(scores: Mapping[str, Table], x: int, epsilon: float) -> pd.DataFram
     -------
     DataFrame
         For each score the expected distance from x and the exact epsilon of both mechanisms at the
-        nominal epsilon, and both distances where the exact epsilon is the one given.
+        nominal epsilon, and both distances where the exact epsilon is the one given; NaN for
+        permute-and-flip where doubles do not reach it.
     """
     rows, pairs = [], change_one(len(scores[P]) - 1)
 
@@ -233,7 +234,11 @@ def permuted(scores: Mapping[str, Table], x: int, epsilon: float) -> pd.DataFram
             return permute_and_flip(score, nominal, pairs)
 
         plain = exponential(score, epsilon, pairs)
-        same = calibrate(flip, epsilon, epsilon / 2, 20 * epsilon)
+        high = epsilon
+        while (spent := exact_epsilon(flip(high)).value) < epsilon:
+            high *= 1.5
+        # Below the smallest double an output becomes impossible, and epsilon infinite.
+        same = calibrate(flip, epsilon, epsilon / 2, high) if np.isfinite(spent) else None
         rows.append(
             {
                 "score": name,
@@ -242,7 +247,7 @@ def permuted(scores: Mapping[str, Table], x: int, epsilon: float) -> pd.DataFram
                 "permute and flip, nominal": away(flip(epsilon)),
                 "its exact epsilon ": exact_epsilon(flip(epsilon)).value,
                 "exponential, exact": away(gibbs(score, exact_rate(score, epsilon, pairs), pairs)),
-                "permute and flip, exact": away(flip(same)),
+                "permute and flip, exact": away(flip(same)) if same else np.nan,
             }
         )
     return pd.DataFrame(rows)
