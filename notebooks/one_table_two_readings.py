@@ -67,7 +67,7 @@ prior: float = 0.1  # [0.01, 0.99] the intruder's prior probability of the recor
 p0: float = 0.2  # [0, 1] true proportion of ones, which an analyst wants to know
 n_classes: int = 2  # [1, 2] latent classes of the DPMPM, F
 bins: int = 20  # [2, 100] bins for empirical differential privacy
-n_draws: int = 250  # [100, inf) draws kept from each of 16 chains
+n_draws: int = 200  # [100, inf) draws kept from each of 16 chains
 seed: int = 2026  # [0, inf) one seed for all streams of chance
 output_dir: str = ""  # folder for tables and figures; empty: write none
 
@@ -123,7 +123,7 @@ print(mechanism.exact_epsilon(coin))
 # **First reading: down a pair of neighboring rows, over all columns.** Two data sets are neighbors if
 # they differ in one record, and with one record the two rows are neighbors. In each column one entry is
 # three times the other. The largest such ratio, over all neighbors and all columns, is $e^\epsilon$.
-# Differential privacy bounds it. The smallest bound is the *exact epsilon*, here $\log 3$.
+# Differential privacy (Dwork 2006) bounds it. The smallest bound is the *exact epsilon*, here $\log 3$.
 #
 # **Second reading: one column, by Bayes' rule.** The release says yes. An intruder believed in yes with
 # probability 1/10. Only the second column counts:
@@ -166,7 +166,7 @@ print(mechanism.exact_epsilon(five))
 # only rows 1 and 0 remain possible. (For $X = 0$ the record has a zero, and the rows are 0 and 1.)
 
 # %%
-budgets = np.arange(1, 21) / 4
+budgets = np.arange(1, 13) / 4
 larger = [one_table.entries(mechanism.private_plugin(e, n, n)).assign(epsilon=e) for e in budgets]
 start = {"epsilon": epsilon, "prior": prior, "x": x}
 outputs.figure("larger", charts.two_readings(pd.concat(larger), **start))
@@ -391,7 +391,7 @@ outputs.figure("conditional", charts.lines(conditional, *titles, reference=epsil
 # alike.
 
 # %%
-budgets = np.arange(1, 8) / 2
+budgets = np.arange(1, 7) / 2
 at = {e: one_table.mechanisms(e, n, n_classes) for e in budgets}
 over = [one_table.columns(at[e], x, prior, p0).assign(epsilon=e) for e in budgets]
 over = outputs.table("over_budgets", pd.concat(over))
@@ -475,7 +475,7 @@ verdicts.say("C7", one_table.ranks_alike(levels, believed))
 
 # %% [markdown]
 # The beta-binomial and the DPMPM change places, and their difference at 20 bins is 0.004. Draws could not have
-# told them apart. Four thousand of them, from 16 chains, give the DPMPM's EDP with this error:
+# told them apart. The 3,200 draws of 16 chains give the DPMPM's EDP with this error:
 
 # %% tags=["monte-carlo"]
 law = dpmpm.Prior(concentration=one_table.concentration(epsilon, n, n_classes))
