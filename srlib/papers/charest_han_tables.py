@@ -623,6 +623,31 @@ def agreeing(
     return float(at[total.argmax()]), float(near[0]), float(near[-1])
 
 
+def odds_of_saturated(of: Study, added: float) -> float:
+    """Likelihood of Table 4 where the first column's entry of 250 bins is right, over that of 100.
+
+    Under the first heading, read as a tenth of its draws, either entry fixes the distance.
+
+    Parameters
+    ----------
+    of : Study
+        With a tenth of the draws of the headings.
+    added : float
+        What is added to each count; small enough for both entries to have a distance.
+
+    Returns
+    -------
+    float
+        Of all three columns.
+    """
+    asked = asked_for(of, told(DRAWS[0]), TENTH[0], added)
+    at = np.array([asked[250], asked[100]])
+    columns = zip(DRAWS, TENTH, strict=True)
+    each = [_log_likelihood(told(c), *_biases(of, m, added, at)) for c, m in columns]
+    right, other = np.sum(each, axis=0)
+    return float(np.exp(right - other))
+
+
 # --------------------------------------------------------------------------- what notebooks show
 
 RULES: tuple[Rule, ...] = (0.01, 0.1, 1.0, edp.DROPPED)
