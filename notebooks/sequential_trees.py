@@ -257,7 +257,7 @@ verdicts.say("C4", study.protects(by_leaf, "min_leaf"))
 
 # %% [markdown]
 # **Probability of the truth by the size of the leaf; dotted: the prior.** Pairs of variables are a coarse
-# measure: what larger leaves lose first are dependencies among three variables and more.
+# measure of utility. Dependencies among three variables and more are not in it.
 #
 # ## Smoothed leaves
 #
@@ -273,8 +273,7 @@ display(show(shown))
 verdicts.say("C5", study.protects(by_smoothing, "smoothing"))
 
 # %% [markdown]
-# Equal shares are a crude choice for rare levels: they make up values that the leaf does not have, and
-# the pairs of variables show it before the intruder is held up.
+# Equal shares are a crude choice for rare levels, since they make up values that the leaf does not have.
 #
 # ## Fewer variables known
 #
@@ -309,8 +308,7 @@ show(outputs.table("fewer_records", known), settings=["share of the others known
 # **Belief in the truth of an intruder who grows trees on a share of the other records**, to be compared
 # with the prior, one over the number of candidates. At a share of one the attack differs from the exact
 # posterior by its smoothing alone. Below that it grows other trees, and is misled where the belief falls
-# under the prior. An attack that averages over the unknown records would do better; none is known here
-# that can be computed.
+# under the prior. An attack that averages over the unknown records might do better. It is not computed here.
 #
 # ## What holds on these data
 
