@@ -452,6 +452,7 @@ def test_mean_difference_has_the_error_of_people_and_of_chains():
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
 JUDGED = [
     "charest",
+    "charest_han",
     "hu_reiter_wang",
     "intruders",
     "mcclure_reiter",
