@@ -56,7 +56,7 @@
 # - to hold a printed number against its distribution under rival explanations;
 # - to judge a release by its risks and by what an analyst can still do with it.
 #
-# Reading and running take about two hours, the exercises another two.
+# Reading takes about two hours, the exercises another two.
 
 # %% [markdown]
 # ## Parameters
@@ -221,9 +221,8 @@ outputs.figure("trace", charts.trace(traces))
 
 # %% [markdown]
 # **The five quantities in up to eight chains.** The truncation $F$ matters little as long as few of the
-# $F$ classes are occupied. Well mixed chains look like one band of noise. A
-# chain that keeps to a level of its own sits in another local mode: another way to divide the
-# records into classes, which Gibbs steps leave only rarely.
+# $F$ classes are occupied. A chain that keeps to a level of its own sits in another local mode: another
+# way to divide the records into classes, which Gibbs steps leave only rarely.
 #
 # ## Is the release useful?
 #
@@ -285,9 +284,6 @@ display(outputs.figure("table_2", charts.coefficients(coefficients)))
 verdicts.say("C2", paper.agrees_on_coefficients(coefficients))
 
 # %% [markdown]
-# A very narrow interval is no sign of precision: a difference of two noisy numbers can come out near
-# zero by chance.
-#
 # ## The paper's estimator
 #
 # The intruder knows $D_{-i}$, all records but one, and the synthesizer. The candidates for the
@@ -318,7 +314,7 @@ verdicts.say("C6", paper.weights_suffice(without_them))
 
 # %% [markdown]
 # Where one or two draws carry the weight, the average over the posterior has become an evaluation
-# at one point of it, and which point is chance. ($k$ is infinite where no shape can be fitted.)
+# at one point of it, and which point is chance.
 #
 # ## An estimator without weights
 #
@@ -390,10 +386,8 @@ outputs.figure("figure_4", charts.risk_histogram(risks, 1 / predictive.support_s
 # dotted rule is the prior. A single draw's odds are more extreme than the average over the posterior,
 # so that the wider spread of importance sampling is Monte Carlo error and not risk.
 #
-# Both claims are judged by the predictive ratio. If the order of the candidates meant nothing, three
-# of $S$ ranks would hold a share $3/S$ of the truths. **C3** holds if the truth is among the first
-# three less often than that, beyond the errors of the chains and of a random order of so many
-# combinations. **C4** holds if more than half of the probabilities are within a factor of two of the
+# Both claims are judged by the predictive ratio. **C3** holds if the truth is among the first three of
+# $S$ candidates less often than the share $3/S$ of a random order. **C4** holds if more than half of the probabilities are within a factor of two of the
 # prior. It fails if at most 5 % are, and in between it depends on the record.
 
 # %% tags=["monte-carlo"]
@@ -515,7 +509,8 @@ show(paper.sensitivity_to_prior(evidence["predictive ratio"], log_prior, sizes),
 
 # %% tags=["public"]
 zeros = paper.impossible_children(n_draws=1500, n_batches=4, rng=stream(seed, "zeros"))
-show(outputs.table("structural_zeros", zeros, public=True), digits=4)
+outputs.table("structural_zeros", zeros, public=True)
+show(zeros.set_index(["synthesizer", "candidates"]).mul(100).add_suffix(", %").reset_index(), 2)
 
 # %% [markdown]
 # The first row is a synthesizer that ignores the zeros, and an intruder who does too. In the second

@@ -198,3 +198,12 @@ def test_more_releases_leave_less_to_the_prior() -> None:
     found = paper.sensitivity_to_prior(evidence, np.log([[0.2, 0.8]]), [1, 6])
     between = found["factor between the two posteriors"]
     assert between[0] > between[1] > 1
+
+
+def test_records_are_compared_in_their_order_whatever_they_are_called() -> None:
+    columns = ["probability", "log_mcse", "support_size"]
+    part = pd.DataFrame([(0.2, 0.01, 10), (0.1, 0.01, 10)], columns=columns)
+    whole = pd.DataFrame([(0.05, 0.01, 20), (0.2, 0.01, 20)], columns=columns, index=[7, 1])
+    said = paper.more_from_part(part, whole)
+    assert said.word == "depends on the record"
+    assert "by more for 1 of 2 records and by less for 1," in said.because

@@ -212,7 +212,7 @@ def more_from_part(part: pd.DataFrame, whole: pd.DataFrame) -> Verdict:
     """
     over_part, over_whole = (t["probability"] * t["support_size"] for t in (part, whole))
     more = np.log(over_part.to_numpy() / over_whole.to_numpy())
-    error = np.hypot(part["log_mcse"], whole["log_mcse"])
+    error = np.hypot(part["log_mcse"].to_numpy(), whole["log_mcse"].to_numpy())
     n_more, n_less = ((sign * more > ERRORS * error).sum() for sign in (1, -1))
     return Verdict(
         of_share(*share_above(more, error)),
@@ -441,7 +441,11 @@ def explanations(sets: pd.DataFrame, printed_numbers: Mapping[str, float]) -> pd
         for number in printed_numbers:
             low, middle, high = of_estimator[number].quantile([0.025, 0.5, 0.975])
             digits = 3 if of_estimator[number].dtype.kind == "f" else 0
-            row[HEADINGS[number]] = f"{middle:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
+            # Probabilities as the paper writes them, such as .190.
+            shown = [
+                f"{value:.{digits}f}".removeprefix("0") or "0" for value in (middle, low, high)
+            ]
+            row[HEADINGS[number]] = f"{shown[0]} ({shown[1]} to {shown[2]})"
         row["log10 likelihood"] = _log10_likelihood(of_estimator, printed_numbers)
         row["its error"] = _leaving_out_a_release(of_estimator, printed_numbers)
         rows.append(row)
