@@ -1,8 +1,8 @@
 """Canaries: what one record alone has is in no file that leaves, and in no message of a failure."""
 
 import base64
-import re
 import json
+import re
 import shutil
 import urllib.parse
 import zipfile
