@@ -273,7 +273,9 @@ def test_priors_side_by_side():
     assert found["largest ratio"] == pytest.approx(2)
 
 
-def divisions(own: float, uniform: float, beyond: float = 0.05, spread: float = 0.01):
+def divisions(
+    own: float, uniform: float, beyond: float = 0.05, spread: float = 0.01
+) -> Participation:
     """Four pairs of divisions, knowing half and all; participants are ahead by `beyond`."""
     rows = []
     for pair in range(4):
@@ -435,16 +437,6 @@ def test_ranks_and_margins_are_those_of_the_risk():
     gain, error = disclosure.margin_gain(sets, truth)
     np.testing.assert_allclose(gain, found.log_prob[:, 0] + np.log(6))
     np.testing.assert_allclose(error, found.log_mcse[:, 0])
-
-
-def test_mean_difference_has_the_error_of_people_and_of_chains():
-    one, other = risk([0.1, 0.2, 0.4], 5, error=0.03), risk([0.2, 0.2, 0.2], 5, error=0.04)
-    mean, error = disclosure.mean_difference(one, other)
-    apart = np.log([0.5, 1.0, 2.0])
-    assert mean == pytest.approx(0)
-    assert error == pytest.approx(np.hypot(apart.std(ddof=1) / np.sqrt(3), 0.05))
-    same = disclosure.mean_difference(one.only(np.array([1])), other.only(np.array([1])))
-    assert same == pytest.approx((0, 0.05))
 
 
 # ----------------------------------------------------------------------- notebooks type no verdict

@@ -332,27 +332,6 @@ def exceeds(one: Risk, other: Risk) -> dict[str, float]:
     return {"higher": float(np.mean(more > 0)), "beyond error": float(np.mean(more > 2 * error))}
 
 
-def mean_difference(one: Risk, other: Risk) -> tuple[float, float]:
-    """Average how much more probable the truth is under one intruder than under another.
-
-    Parameters
-    ----------
-    one, other : Risk
-        Risks of the same records, from chains of their own.
-
-    Returns
-    -------
-    mean, error : float
-        Mean difference of the log probabilities of the truth, and its standard error: that of a
-        mean over a sample of records, together with the mean of the Monte Carlo errors, which is
-        what these come to if all records err in the same direction.
-    """
-    more = one.log_prob[:, 0] - other.log_prob[:, 0]
-    chains = np.hypot(one.log_mcse[:, 0], other.log_mcse[:, 0]).mean()
-    people = more.std() / np.sqrt(max(len(more) - 1, 1))
-    return float(more.mean()), float(np.hypot(people, chains))
-
-
 def share_ranked(log_ratios: Sequence[NDArray[np.float64]], first: int) -> tuple[float, float]:
     """Estimate the share of combinations whose truth is among the first few candidates.
 
