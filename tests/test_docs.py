@@ -177,3 +177,13 @@ def test_words_of_verdicts_are_explained() -> None:
     guide = text(ROOT / "docs/guide/assess.md")
     for topic in ("copies", "utility"):
         assert ", ".join(verdict.LEVELS[topic]) in guide
+
+
+def test_every_package_has_a_page_in_the_reference() -> None:
+    listed = re.findall(r"^   api/(\w+)$", text(ROOT / "docs/api.rst"), re.MULTILINE)
+    subjects = ast.literal_eval(
+        re.findall(r"^SUBJECTS = (\(.*?\))", text(ROOT / "docs/api.py"), re.MULTILINE | re.DOTALL)[
+            0
+        ]
+    )
+    assert listed == ["srlib", *subjects]
