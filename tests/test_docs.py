@@ -182,3 +182,9 @@ def test_words_of_verdicts_are_explained() -> None:
 def test_every_package_has_a_page_in_the_reference() -> None:
     listed = re.findall(r"^   api/(\w+)$", text(ROOT / "docs/api.rst"), re.MULTILINE)
     assert listed == ["srlib", *api.SUBJECTS]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_no_line_is_taken_for_a_comment(page: Path) -> None:
+    """A line that begins with a percent sign is left out of the page."""
+    assert not re.search(r"^\s*% ", text(page), re.MULTILINE)
