@@ -14,7 +14,7 @@
 # ---
 
 # %% [markdown]
-# # On the embedded population, fully synthetic records give little away, and the paper's estimator rests on one draw
+# # On the embedded population, the releases tell little of whole records, and the paper's estimator rests on one or two draws
 #
 # **Hu, J., Reiter, J. P. and Wang, Q. (2014).** [Disclosure risk evaluation for fully synthetic
 # categorical data](https://doi.org/10.1007/978-3-319-11257-2_15). In *Privacy in Statistical
@@ -28,9 +28,10 @@
 # the answer was reassuring: hardly any record stands out.
 #
 # This notebook runs that study from beginning to end, on an embedded population that is not the
-# paper's file. The title is what it finds there: the paper's conclusion stands, and its estimator
-# does not, since one or two of all the posterior draws carry the whole weight. An estimator of the
-# same probability without such weights stands beside it, with a standard error.
+# paper's file. The title is what it finds there: the paper's conclusion about whole records stands,
+# and its estimator does not, since one or two of all the posterior draws carry nearly the whole
+# weight. Some parts of records are more exposed than the whole (C5). An estimator of the same
+# probability without such weights stands beside the paper's, with a standard error.
 #
 # ## What is claimed, and where
 #
@@ -61,9 +62,10 @@
 # %% [markdown]
 # ## Parameters
 #
-# The defaults are sized for a minute of computing and for chains that converge: 1,000 records, and
-# the eleven variables that the paper's figures, its regression and equation 16 use.
-# `params/hu_reiter_wang/published.yaml` has all fourteen and the paper's other settings.
+# The defaults are sized for a minute or two of computing and for chains given the data that converge
+# (those given a release as well come close): 1,000 records, and the eleven variables that the paper's
+# figures, its regression and equation 16 use. `params/hu_reiter_wang/published.yaml` has all fourteen
+# and the paper's other settings.
 
 # %% tags=["parameters"]
 data: str = ""  # CSV file of categorical columns; acs:2012:nc to download; empty: embedded
@@ -152,12 +154,13 @@ print("One that occurs once:", words[repetitions.argmin()])
 # released records that do, the candidate's weight is $(1 + c + z)/(1 + c)$, over the same for
 # the true value.
 #
-# The paper's route to that number draws parameters $\theta_j$ from the posterior given the data
-# and weights each by $p(Z \mid \theta_j)$, the probability of the *whole release*. A release is as
-# large as the data, so that its likelihood is as narrow as the posterior that the draws came from,
-# in every direction. In one direction, two normal densities of equal width whose centers lie apart by
-# chance leave an effective share of $e^{-0.477} \approx 0.62$ of the draws (exercise 5). Directions
-# multiply: $d$ of them leave $0.62^d$.
+# The paper's route to that number draws parameters $\theta_j$ from the posterior given the data and
+# weights each by $p(Z \mid \theta_j)$, the probability of the *whole release*. A release is as large
+# as the data, so that its likelihood is as narrow as the posterior that the draws came from, in every
+# direction. In one direction, two normal densities of equal width whose centers lie apart by chance
+# leave an effective share of $e^{-0.477} \approx 0.62$ of the draws, as a geometric mean (exercise
+# 5). Directions multiply: $d$ of them typically leave $0.62^d$. Errors in the table are the largest
+# over the candidates, in the logarithm of their posterior probability.
 
 # %% tags=["monte-carlo", "public"]
 smallest = pd.DataFrame(
@@ -238,11 +241,12 @@ for number, pair in enumerate(pairs, start=1):
 # %% [markdown]
 # **Figures 1 and 2 of the paper**, with 95 % intervals.
 #
-# Below are the worst three of all pairs of variables. The size of a difference says little where
-# most proportions are small, so it is set beside the difference between two samples of one
-# population: a release from the right model is about as far from the data as a second sample. **C1**
-# holds if the cells of a release are off by less than $\sqrt 2$ times as much, on average over all
-# pairs, so that the model adds less to the squared differences than sampling does.
+# Below are the three pairs of variables with the largest difference of a cell. The size of a
+# difference says little where most proportions are small, so it is set beside the difference between
+# two samples of one population: a release from the right model is about as far from the data as a
+# second sample. **C1** holds if the cells of a release are off by less than $\sqrt 2$ times as much,
+# on average over all pairs, so that the model adds less to the squared differences than sampling
+# does.
 
 # %% tags=["monte-carlo"]
 differences = inference.pairwise_differences(
@@ -260,7 +264,7 @@ verdicts.say("C1", paper.keeps_pairs(off))
 # the rules of Raghunathan, Reiter and Rubin (2003). With $\bar u$ the mean squared standard error and
 # $b$ the variance between releases, the variance $(1 + 1/m)\,b - \bar u$ can come out negative; then
 # Reiter's (2002) adjusted one is used and marked. The intervals have normal quantiles, as the paper's
-# must have (*What did not reproduce, and why*).
+# seem to have (*What did not reproduce, and why*).
 #
 # **C2** holds if at least 95 % of the original estimates lie in the synthetic interval. With fewer
 # inside it is not decided if independent intervals of that level would miss as often at least once
@@ -300,9 +304,9 @@ verdicts.say("C2", paper.agrees_on_coefficients(coefficients))
 #
 # The paper does not say whether the draws that generated the releases are among the $\Theta_j$, which
 # no intruder could arrange. **C6** is judged without them, by two numbers in the worst release. A
-# hundred effective draws know an average to about ten percent, so that many are asked for (or a
-# quarter of the draws where these are fewer than 400). And Pareto's $k$ should be at most 0.7: above
-# it no practicable number of draws helps (Vehtari and others 2024).
+# hundred effective draws give an average to a tenth of the spread of its terms, and that many are
+# asked for (or a quarter of the draws where these are fewer than 400). And Pareto's $k$ should be at
+# most 0.7: above it no practicable number of draws helps (Vehtari and others 2024).
 
 # %% tags=["monte-carlo"]
 cases, weights = paper.weigh(some, releases, made_by)
@@ -343,8 +347,9 @@ for i, joined in enumerate(joined_draws, start=1):
 show(outputs.table("r_hat_log_prob", paper.convergence(judged_on)))
 
 # %% [markdown]
-# The table has R-hat of the log probabilities that the risks need (Vehtari and others 2021). Where it is
-# above 1.01 the chains differ. Every standard error below comes from between chains and contains that.
+# The table has R-hat of the log probabilities that the risks need (Vehtari and others 2021). Where it
+# is above 1.01 the chains differ. The Monte Carlo errors of the predictive ratio come from between
+# chains and contain that.
 #
 # What the weights do is seen best by doing the work twice on the *same* release, with one half of the
 # chains and with the other:
@@ -383,12 +388,15 @@ outputs.figure("figure_4", charts.risk_histogram(risks, 1 / predictive.support_s
 # %% [markdown]
 # **Figure 3: rank of the truth among its candidates**, 1 for the most probable. The dotted rule is
 # what a release that says nothing would give. **Figure 4: posterior probability of the truth.** The
-# dotted rule is the prior. A single draw's odds are more extreme than the average over the posterior,
-# so that the wider spread of importance sampling is Monte Carlo error and not risk.
+# dotted rule is the prior. At the defaults two runs of importance sampling on the same releases
+# hardly agree (above), so that its wider spread cannot be read as risk. Odds at a single draw are
+# more extreme than their average over the posterior.
 #
-# Both claims are judged by the predictive ratio. **C3** holds if the truth is among the first three of
-# $S$ candidates less often than the share $3/S$ of a random order. **C4** holds if more than half of the probabilities are within a factor of two of the
-# prior. It fails if at most 5 % are, and in between it depends on the record.
+# Both claims are judged by the predictive ratio. **C3** holds if the truth is among the first three
+# of $S$ candidates less often than the share $3/S$ of a random order. **C4** holds if more than half
+# of the probabilities are within a factor of two of the prior. It fails if at most 5 % are, and in
+# between it depends on the record. The second half of its sentence, a largest probability near 0.2,
+# is a number of the paper's releases; the next section comes to it.
 
 # %% tags=["monte-carlo"]
 threshold = 0.08 * 35 / predictive.support_size  # 2.8 times the prior, as in the paper
@@ -433,12 +441,13 @@ show(paper.ranges(outputs.table("release_sets", over)))
 
 # %% [markdown]
 # At the paper's size the same computation is shipped with the library: 10,000 records of the embedded
-# population with all fourteen variables, 40 releases, 400 sets of five (`tools/release_sets.py` has its
-# settings). Five explanations stand side by side: the paper's estimator without and with the generating
-# draw; the predictive ratio from all chains and from half of them, with more Monte Carlo error; and the
-# predictive ratio of releases that say more, their log likelihoods multiplied by the factor at which
-# the median of the largest probability is .190. Beside medians and ranges of 95 % stands the likelihood of
-# the three printed numbers *together* (by a normal approximation).
+# population with all fourteen variables, 40 releases, 400 sets of five (`tools/release_sets.py` has
+# its settings). Five explanations stand side by side: the paper's estimator without and with the
+# generating draw; the predictive ratio from all chains and from half of them, with more Monte Carlo
+# error; and the predictive ratio of releases that say more, their log likelihoods multiplied by the
+# factor at which the median of the largest probability over the eight disjoint sets is .190 (the
+# table has all sets). Beside medians and ranges of 95 % stands the likelihood of the three printed
+# numbers *together* (by a normal approximation).
 
 # %% tags=["monte-carlo", "public"]
 told = paper.explanations(paper.shipped_sets(), paper.PRINTED)
@@ -446,12 +455,14 @@ display(show(told, digits=2))
 callout("The printed numbers", paper.most_likely(told))
 
 # %% [markdown]
-# The .190 and the 16 are what the paper's estimator gives on these data, and more than the predictive
-# ratio does. But it puts more truths among the first three than the 31 of the paper, and there the
-# predictive ratio comes closer. Releases that say about twice as much of each record explain all three
-# numbers as well as the estimator does, with one factor that was fitted to the first; and how much
-# releases say is a matter of the data, which are not the paper's. So the printed numbers do not tell
-# which estimator made them. What speaks against the paper's estimator is C6, on any data where it fails.
+# None of the five has all three numbers within its ranges. Without the generating draw the paper's
+# estimator has the .190 and the 16, which are more than the predictive ratio gives. But it puts more
+# truths among the first three than the 31 of the paper, which the predictive ratio has. Releases that
+# say about twice as much of each record have the .190, to which their factor was fitted, and the 31,
+# but more than 16 above .08. Under them the three numbers together are as probable as under that
+# estimator, within the error, and how much releases say is a matter of the data, which are not the
+# paper's. So the printed numbers do not tell which estimator made them. What speaks against the paper's estimator
+# is C6, on any data where it fails.
 #
 # ## An intruder who lacks a few variables
 #

@@ -14,7 +14,7 @@
 # ---
 
 # %% [markdown]
-# # On the embedded population, knowing less means less risk on average, and a release tells far more of everybody than of you
+# # On the embedded population, knowing less means less risk under the model's prior but not under a uniform one, and an intruder who knows nobody learns far more of everybody than of you
 #
 # **Hu, J., Reiter, J. P. and Wang, Q. (2014).** [Disclosure risk evaluation for fully synthetic
 # categorical data](https://doi.org/10.1007/978-3-319-11257-2_15). In *Privacy in Statistical
@@ -56,7 +56,7 @@
 # %% [markdown]
 # ## Parameters
 #
-# The defaults take nine variables, so that every cell can be visited for every record in a second;
+# The defaults take nine variables, so that every cell can be visited for many records in seconds;
 # `params/intruders/full.yaml` takes all fourteen, 8.7 million cells, with more and longer chains.
 
 # %% tags=["parameters"]
@@ -291,10 +291,9 @@ display(show(single))
 verdicts.say("C1", paper.safe_knowing_less(divided, single))
 
 # %% [markdown]
-# The last column is the yardstick. Two intruders who are equally good and disagree would each be
-# ahead for half of the records. A calibrated stronger intruder is behind for the share given there, which
-# is an expectation over truths drawn from that intruder's beliefs. A share far above it is a sign of
-# beliefs that are not calibrated.
+# The last column is the yardstick. A calibrated stronger intruder is behind for the share given
+# there, which is an expectation over truths drawn from that intruder's beliefs. A share far above it
+# is a sign of beliefs that are not calibrated.
 #
 # ## Participants and outsiders
 #
@@ -388,8 +387,8 @@ callout("Exactly", said + f"release alone, summing and fitting differ by at most
 #
 # ### Two releases
 #
-# The file is small, so that the chains over unknown records can be run until they agree. The intruder
-# seeks the second half of its people and knows some of the others.
+# The file is small, so that the chains over unknown records can be run until they nearly agree. The
+# intruder seeks the second half of its people and knows some of the others.
 
 # %%
 longer = dpmpm.Chains(
@@ -413,22 +412,23 @@ display(show(ways, settings=["share known"]))
 verdicts.say("C2", paper.needs_sampling(ways))
 
 # %% [markdown]
-# **Log probability of the truth by four ways to treat two releases.** Distances are from the chains that
-# sample the unknown records. The last column is the cost, without the clock of any machine: iterations of
-# a chain, those dropped included, for each effective draw of the mean log probability. **C2** depends on
-# the number of releases if the best shortcut is off by more than two errors, where it is worst, and
-# sampling takes more than twice the iterations of a fit. Nothing is decided if R-hat is above 1.05. With
-# more records each pass over the unknown ones is longer and chains agree later.
+# **Log probability of the truth by four ways to treat two releases.** Distances are from the chains
+# that sample the unknown records, and the errors are medians over the people sought. The last column
+# is the cost, without the clock of any machine: iterations of a chain, those dropped included, for
+# each effective draw of the mean log probability. **C2** depends on the number of releases if the
+# best shortcut is off by more than two errors, where it is worst, and sampling takes more than twice
+# the iterations of a fit. Nothing is decided if R-hat is above 1.05. With more records each pass over
+# the unknown ones is longer.
 #
 # ## One change, two changes, every cell (C3)
 #
 # With likelihoods $w(x) = p(Z \mid x, D_{-i})$ and a uniform prior the truth has probability
-# $w(x_i) / \sum_{x \in S} w(x)$ over a support $S$. If $S$ grows, the sum can only grow and the
-# candidates above the truth can only become more. That is the paper's argument; it needs no data, and the
-# claim is *proved* of probability and rank. Against the prior it is another matter. Let three cells
-# compete over one change, with weights 1 (the truth), 1.2 and 0.5: the truth has $1/2.7 = .37$, that is
-# 1.11 times the prior's $1/3$. With a fourth cell of weight 0.4 it has $1/3.1 = .32$, but 1.29 times
-# the prior's $1/4$.
+# $w(x_i) / \sum_{x \in S} w(x)$ over a support $S$. If $S$ grows, the sum can only grow, and so can the
+# number of candidates above the truth. That is the paper's argument; it needs no data, and the claim
+# is *proved* of probability and rank. Against the prior it is another matter. Let three cells compete
+# over one change, with weights 1 (the truth), 1.2 and 0.5: the truth has $1/2.7 = .37$, that is 1.11
+# times the prior's $1/3$. With a fourth cell of weight 0.4 it has $1/3.1 = .32$, but 1.29 times the
+# prior's $1/4$.
 #
 # The same draws, three supports, for combinations spread over the risk under one change:
 
@@ -446,7 +446,7 @@ supports = paper.compare_supports(one_change, two_changes, whole, used.n_cells)
 show(outputs.table("supports", supports))
 
 # %% [markdown]
-# The table has medians over combinations, and the largest ratio. The probability must fall. What the
+# The table has medians over combinations, and the largest ratio. The probability can only fall. What the
 # release multiplies the prior by need not, nor need the share of candidates above the truth.
 
 # %% tags=["monte-carlo"]
@@ -471,9 +471,9 @@ verdicts.say("C3", paper.conservative(one_log, all_log, error))
 # Summing over all cells that share the true values of the variables `unknown` gives the posterior
 # probability of those values. Over one change the same sum runs over the neighbors. Of these only
 # $\sum (L_k - 1)$ change one of the variables $k$ in question, with $L_k$ levels each, and all others
-# share the true values by construction. That share is the prior, and its inverse bounds what a release
-# can multiply it by. **C4** holds for a combination if the release leaves the probability of the true
-# values within a factor of 1.5 of it.
+# share the true values by construction. That share is the prior, and its inverse bounds what a
+# release can multiply it by: where that is below 1.5, only a fall can be large. **C4** holds for a
+# combination if the release leaves the probability of the true values within a factor of 1.5 of it.
 
 # %% tags=["monte-carlo"]
 neighbors = disclosure.neighborhood(chosen, levels)
@@ -531,8 +531,9 @@ outputs.result("moved_largest_share", paper.most_moved(informed))
 verdicts.say("C5", paper.adds_little(informed))
 
 # %% [markdown]
-# A uniform prior is a poor judge here: among values many of which nobody would think likely, it calls
-# likely ones a surprise.
+# Which prior one starts from matters for the judgment: at the defaults the uniform one has more
+# combinations beyond a factor of 1.5 than the model's own for two of the three sets, and fewer for
+# `DIS` alone. It sets out from the same probability for every record, whatever the other records say.
 #
 # What an agency would accept is a question of its rules. McClure and Reiter's regions of $R$ and $RR$
 # apply to these risks as they do to theirs; the guide on rules (`docs/guide/rules.md`) shows how to
@@ -552,8 +553,8 @@ verdicts.in_public(len(people), C2=len(few) - len(few) // 2)
 
 # %% [markdown]
 # **Limits of this run.** At its defaults the population is embedded, the variables are few, and the
-# records some hundreds. The model is the synthesizer's own, known to the intruder. Two releases are tried
-# on a small file alone.
+# records some hundreds. The model is the synthesizer's own, known to the intruder. Several
+# releases to an intruder with unknown records are tried on a small file only, and they are two.
 
 # %% [markdown]
 # ## Exercises
@@ -680,10 +681,11 @@ assert unsupported == "B"
 assert round(there_before, 2) == 0.86
 
 # %% [markdown] tags=["solution"]
-# Before the release nobody has taken part in anything that the intruder sees, and the groups differ by
-# .26 of the .31 already. What participation may have added is the difference of the two, .04. A division
-# of its own cannot tell that from chance, unless the errors of before and after are known to be nearly the
-# same, which they are: so compare changes, in both directions of the division.
+# Before the release nobody has taken part in anything that the intruder sees, and the groups differ
+# by .26 of the .31 already. What participation may have added is the difference of the two, .04.
+# Against the error of .11 that is little, but most of that error is who the people are, and they are
+# the same before and after. So compare the changes, whose error is not stated here and should be
+# smaller, in both directions of the division.
 
 # %% [markdown]
 # ### Exercise 6: each half twice
@@ -705,7 +707,7 @@ assert round(error_eight, 4) == 0.0515
 # %% [markdown] tags=["solution"]
 # How predictable the halves are enters the two members of a pair with opposite signs, so that they are
 # negatively correlated and their mean is free of it. Errors that ignore this are three times too large.
-# The plan is that of a crossover trial: everybody is treated once.
+# The plan is that of a crossover trial: everybody is treated once and goes untreated once.
 
 # %% [markdown]
 # ### Exercise 7: many releases

@@ -321,7 +321,7 @@ def smallest_example(d: int, n: int = 200, *, rng: np.random.Generator) -> dict[
     Returns
     -------
     dict of str to float
-        One row of a table; errors are the largest of the posterior probabilities.
+        One row of a table; errors are the largest, of log posterior probabilities.
     """
     yes_no, settings = np.full(d, 2), dpmpm.Chains(n_classes=1, burn_in=0, n_draws=250)
     codes = rng.integers(0, 2, (n, d))
