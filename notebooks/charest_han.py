@@ -57,6 +57,8 @@
 # Reading takes about 75 minutes, the exercises two to three hours.
 #
 # ## Parameters
+#
+# Numbers in the text belong to these defaults.
 
 # %% tags=["parameters"]
 n: int = 5  # [2, 500] records of the beta-binomial example
@@ -169,8 +171,9 @@ show(side.rename(columns={"neighbours": "record"}).head(12), digits=2)
 # %% [markdown]
 # The printed Table 2 is the one for a *changed* record. With a record deleted, as section 2 defines it,
 # $x = 0$ has 0.22 to 0.87 instead of 4.01 to 11.87: leaving out one of five zeros moves the posterior
-# much less than turning it into a one. At $x = 0$ and 5 the printed values are a little larger than ours.
-# The text writes $\log 11 \approx 2.4$, and $\alpha = n/(e^{2.4} - 1)$ is 0.49884 instead of 1/2:
+# much less than turning it into a one. At $x$ = 0, 1, 4 and 5 some printed values are a little larger
+# than ours. The text writes $\log 11 \approx 2.4$, and $\alpha = n/(e^{2.4} - 1)$ is 0.49884 instead of
+# 1/2:
 
 # %%
 show(paper.entries_as_printed([0.5, paper.ROUNDED_ALPHA]), digits=5)
@@ -190,10 +193,11 @@ show(paper.entries_as_printed([0.5, paper.ROUNDED_ALPHA]), digits=5)
 #    $B$ bins.
 # 2. *Monotone likelihood ratios.* If $g$ falls, $r_1$ is the largest ratio and $r_B$ the smallest. They
 #    are means over the first and the last $1/B$, and as these intervals shrink $r_1$ rises and $r_B$
-#    falls. EDP then never falls, for *any* larger number of bins. So it is for proportions: a changed
-#    record has $g \propto p/(1-p)$ or its inverse, a deleted one $1/p$ or $1/(1-p)$.
+#    falls. EDP then never falls, for *any* larger number of bins. This is the case for proportions: a
+#    changed record has $g \propto p/(1-p)$ or its inverse, a deleted one $1/p$ or $1/(1-p)$.
 # 3. In the normal model $g$ falls as far as the deleted record $y_i$ and rises beyond. The most extreme
-#    of a hundred records lies some twenty posterior standard deviations out, where there is no bin.
+#    of a hundred records lies some twenty posterior standard deviations out, inside the last bin for any
+#    practicable number of bins, and the part of that bin beyond it hardly has any probability.
 # 4. *Otherwise it can fall.* Add a record whose likelihood has a narrow peak on a plateau: three bins
 #    catch the peak in one, and four cut it in two.
 
@@ -212,10 +216,10 @@ titles = "Number of bins (log scale)", "EDP of x = 0"
 outputs.figure("bins", charts.lines(zero, *titles, log_x=True, zero=True))
 
 # %% [markdown]
-# **EDP against the number of bins, for a record changed, deleted or added.** Straight lines on a
+# **EDP against the number of bins, for a record changed, deleted or added.** Nearly straight lines on a
 # logarithmic scale, without end. The limit for ever finer bins is the largest log ratio of the two
-# *densities*, and here it is infinite: for a changed or an added record the ratio is zero at $p = 0$, and
-# for a deleted zero it is $1/(1-p)$, unbounded at $p = 1$, where hardly any posterior is.
+# *densities*, and here it is infinite: for a changed or an added record the ratio is zero at $p = 0$,
+# and for a deleted zero it is $1/(1-p)$, unbounded at $p = 1$, where hardly any posterior is.
 #
 # The limit does not depend on bins: it is the local sensitivity of releasing *one posterior draw*, and
 # the largest over the data is that release's exact epsilon. It is finite where one record's likelihood is
@@ -270,10 +274,10 @@ spent = pd.DataFrame([
 show(outputs.table("trial_and_error", spent), digits=2, settings=["target", *spent.columns[2:4]])
 
 # %% [markdown]
-# With deleted records, the definition of EDP, the agency accepts the weakest prior for the most sensitive
-# data set, all zeros, and the exact epsilon exceeds the target several times. With changed records EDP
-# sees the danger. If the chosen $\alpha$ is published too, epsilon is infinite wherever neighbors choose
-# differently.
+# With deleted records, the definition of EDP, the agency accepts the weakest prior for the most
+# sensitive data set, all zeros, and the exact epsilon exceeds every target, the smallest more than five
+# times. With changed records EDP sees the danger. If the chosen $\alpha$ is published too, epsilon is
+# infinite wherever neighbors choose differently.
 #
 # ## More records
 #
@@ -298,8 +302,9 @@ quantiles.columns = ["5 %", "median", "95 %"]
 show(quantiles.reset_index()[lambda f: f["bins"].isin([bins[0], 20, bins[-1]])])
 
 # %% [markdown]
-# **Figure 2 in numbers: exact EDP over 100 data sets of each size.** It falls with the square root of the
-# records. For proportions it depends on where the data are:
+# **Figure 2 in numbers: exact EDP over 100 data sets of each size.** It falls a little more slowly than
+# one over the square root of the records, since the most extreme of more records lies farther out. For
+# proportions it depends on where the data are:
 
 # %%
 growing = pd.concat(
@@ -333,7 +338,7 @@ shown = biases.rename_axis(columns=None).reset_index()
 show(shown[shown["bins"].isin([5, 20, 50, 250])], digits=2)
 
 # %% [markdown]
-# From 20 bins on, the estimate from 10,000 draws is off by about a tenth or more under every treatment.
+# From 20 bins on, the estimate from 10,000 draws is off by 8 % or more under every treatment.
 # With 100,000 draws 20 bins come out within a few percent, with 1,000,000 draws 50 bins do.
 
 # %%
@@ -361,8 +366,9 @@ show(best.rename(columns="M = {:,}".format).rename_axis(columns=None).reset_inde
 # %% [markdown]
 # **Powers of ten by which a likelihood is below the best of its column.** The three columns have three
 # treatments: *dropped* for 10,000 draws, *1 added* for 100,000, and the stated 0.01 only for 1,000,000.
-# At 250 bins the extreme bins are always empty and the estimate is a constant: the rounded $\epsilon$ can
-# be read off the last digit of −68.92 and −49.51.
+# Up to 100,000 draws the first of 250 bins is nearly always empty and the estimate is a constant. The
+# rounded $\epsilon$ can be read off the printed −68.92 and −49.51, which would be −68.86 and −49.40 at
+# $\alpha = 1/2$.
 #
 # Two sentences of section 4 can be judged here. "The choice of $\alpha$ [the constant added] was seen to
 # have little impact on the results in our setting" (a page later the bias "depends a lot on the details
@@ -397,9 +403,9 @@ show(pd.DataFrame({"bins": tables.BINS} | emi))
 # They agree one heading to the left: Table 4 holds the imprecisions of **ten times fewer draws** than its
 # headings say. (Its row for 100 bins has two misprints, 0.041 for 0.400 and 0.790 for 0.122.)
 #
-# The biases need the data, but of the data little more than the distance of the most extreme record,
-# which fixes exact EDP. The six biases of a column must agree on that distance. Under the first heading,
-# read as 1,000 draws, some bin is always empty at 100 and at 250 bins: the estimate is the constant
+# The biases need the data, but hardly more of them than the distance of the most extreme record, which
+# fixes exact EDP. The six biases of a column must agree on that distance. Under the first heading, read
+# as 1,000 draws, some bin is always empty at 100 and at 250 bins: the estimate is the constant
 # $\log\{(M + aB)/(aB)\}$ for an added $a$, and the printed bias gives the distance to four decimal
 # places. The distance that each entry asks for, in standard deviations of a record:
 
@@ -455,8 +461,9 @@ verdicts.say("C4", paper.badly_biased(twenty))
 
 # %% [markdown]
 # The paper's conclusion that 10,000 draws are far too few rests on the beta-binomial example: all zeros,
-# a record changed and a bin that has half a draw under the neighbor. In the normal model the bias shrinks
-# to some 11 to 14 percent, and there is hardly any for data with a more extreme record.
+# a record changed and a bin that has half a draw under the neighbor. In the normal model the bias
+# shrinks to 12 percent in the paper's data, within the error of the limit, and to 14 in data with a less
+# extreme record. There is hardly any in data with a more extreme one.
 #
 # Practitioners check the number of draws by the imprecision. Abowd, Schneider and Vilhuber found 0.27 for
 # an EDP of 3.27, 8 % of it, and were content. Let the check pass below that share. Does it pass where the
@@ -472,19 +479,21 @@ display(show(shown[columns].rename(columns=names)))
 verdicts.say("C5", paper.check_hides(checked))
 
 # %% [markdown]
-# In the normal model bias and imprecision are of one order, and no cell that passes is far off. They part
-# company at $x = 0$. The check compares the data with themselves, in bins that all have their share. It
-# cannot see a bin that is nearly empty under a *neighbor*, and it serves where posteriors are close.
+# In the normal model bias and imprecision are of one order, and no cell that passes is off by more than
+# a tenth. They part company at $x = 0$. The check compares the data with themselves, in bins that all
+# have their share. It cannot see a bin that is nearly empty under a *neighbor*, and it serves where
+# posteriors are close.
 #
 # What do 0.27 and 3.27 say themselves? No bin can gain more than $\log 20 = 3.00$, so that 3.27 is a bin
 # that lost: $\log(500/19) = 3.27$, 19 draws where 500 belong.
 
 # %%
 chain = tables.effective_draws(0.27, 20, 10_000, 10 * replicates, rng=stream(seed, "chain"))
-many = {k: tables.estimate(tables.simulate_same(20, 10_000, 10, k, rng=stream(seed, f"same {k}")),
-                           20, 10_000, 0.01).mean() for k in (10, 100, 1_000, 5_000)}  # fmt: skip
+many = {k: tables.estimate(tables.simulate_same(20, 10_000, 40, k, rng=stream(seed, f"same {k}")),
+                           20, 10_000, 0.01) for k in (10, 100, 1_000, 5_000)}  # fmt: skip
 display(callout("Effective draws", paper.of_effective_draws(chain)))
-show(pd.DataFrame({"comparisons": many.keys(), "mean of the largest imprecision": many.values()}))
+largest = pd.DataFrame(many).agg(["mean", "sem"]).T.rename_axis("comparisons").reset_index()
+show(largest.rename(columns={"mean": "mean of the largest imprecision", "sem": "its error"}))
 
 # %% [markdown]
 # The paper warns that chains need more draws, and one comparison with a chain would explain the 0.27. So
@@ -513,10 +522,10 @@ display(show(against[["model", "bins", "exact", *names]].rename(columns=names), 
 verdicts.say("C6", paper.one_sample_helps(against))
 
 # %% [markdown]
-# **Errors are root mean squares, in percent of EDP.** The noise of counting is gone, because a weight is
-# a smooth function of $\theta$ and hardly varies within a bin. It is not free. For a single sample of the
-# beta-binomial model, with the standard error that `from_draws` gives, and the *probability* of the bin
-# that attains EDP:
+# **Errors are root mean squares, in percent of EDP.** The noise of counting rare draws is gone: every bin
+# holds its share of the draws, and only the variation of the weights is left. It is not free. For a
+# single sample of the beta-binomial model, with the standard error that `from_draws` gives, and the
+# *probability* of the bin that attains EDP:
 
 # %% tags=["monte-carlo"]
 beta = outputs.table("one_sample_beta", single)
@@ -806,7 +815,7 @@ assert not outlier_matters
 # %% [markdown] tags=["solution"]
 # The weight is $w = \exp\{(y-\mu)^2/(2\sigma^2)\}$ up to a constant, and far out the posterior density is
 # $\exp\{-\mu^2/(2\sigma_1^2)\}$ to leading order. $P(w > t)$ is the probability of $|\mu| > \sigma
-# \sqrt{2 \log t}$, which is $t^{-\sigma^2/\sigma_1^2}$ up to slower factors; a Pareto tail $t^{-1/k}$.
+# \sqrt{2 \log t}$, which is $t^{-\sigma^2/\sigma_1^2}$ up to slower factors, a Pareto tail $t^{-1/k}$.
 # With $\sigma_1^2 = 1/(n/\sigma^2 + 1/\sigma_0^2)$, $k = 1/(n + \sigma^2/\sigma_0^2)$. It does not depend
 # on $y$; an outlier makes finite samples worse, since their largest weights lie farther from the limit.
 

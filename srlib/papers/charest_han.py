@@ -788,13 +788,16 @@ def falls_with_records(levels: pd.DataFrame) -> Verdict:
     levels : DataFrame
         Columns case (text), n and edp.
     """
-    ends = levels.sort_values("n").groupby("case", sort=False)["edp"].agg(["first", "last"])
-    half = ends["last"] < ends["first"] / 2
+    ends = levels.sort_values("n").groupby("case", sort=False)[["n", "edp"]].agg(["first", "last"])
+    few, many = (ends.xs(end, axis=1, level=1) for end in ("first", "last"))
+    half = many["edp"] < few["edp"] / 2
     listed = ", ".join(
-        f"from {row['first']:.3g} to {row['last']:.3g} ({case})" for case, row in ends.iterrows()
+        f"from {few.at[case, 'edp']:.3g} at {few.at[case, 'n']:,} records to "
+        f"{many.at[case, 'edp']:.3g} at {many.at[case, 'n']:,} ({case})"
+        for case in ends.index
     )
     word = HOLDS if half.all() else "depends on the data" if half.any() else FAILS
-    return Verdict(word, f"As the records become {levels['n'].max():,}, EDP goes {listed}.")
+    return Verdict(word, f"EDP goes {listed}.")
 
 
 # --------------------------------------------------------------------------------------- the ledger
