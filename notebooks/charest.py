@@ -59,6 +59,8 @@
 
 # %% [markdown]
 # ## Parameters
+#
+# Numbers in the text belong to these defaults.
 
 # %% tags=["parameters"]
 n: int = 50  # [1, 1000] records in the binary example
@@ -222,8 +224,8 @@ show(outputs.table("disclosure", known), digits=5)
 # %% [markdown]
 # **Posterior probability of a true value, over releases and the records of the data.** At the same exact
 # epsilon the expected gain differs a thousandfold. Distance, which keeps most of the data, also tells the
-# intruder most. The others keep their large log ratios for releases that hardly ever happen, or for other
-# data. On these, $P$ tells neither the analyst nor the intruder anything.
+# intruder most on average. The others keep their large log ratios for releases that hardly ever happen, or
+# for other data. At $x = 30$ the release by $P$ tells the analyst and the intruder next to nothing.
 #
 # ## The condition for the Dirichlet-multinomial
 #
@@ -233,10 +235,10 @@ show(outputs.table("disclosure", known), digits=5)
 # $$\frac{p(r \mid d)}{p(r \mid d')} = \frac{a_i - 1 + r_i}{a_i - 1} \cdot \frac{a_j}{a_j + r_j}.$$
 #
 # The second factor is at most 1, and because $a_i - 1 \ge \alpha_i$ and $r_i \le \tilde n$ the first is at most
-# $(\alpha_i + \tilde n)/\alpha_i$. Both bounds are attained at $d_i = 1$, $r_i = \tilde n$. Hence the exact epsilon is
-# $\log(1 + \tilde n / \min_i \alpha_i)$, whatever $n \ge 1$, and it is at most $\epsilon$ if and only if every
-# $\alpha_i \ge \tilde n/(e^\epsilon - 1)$. To check, each $\alpha_i$ is set two percent below, at, or above the
-# bound for $\epsilon = 0.9$, and all tables are enumerated:
+# $(\alpha_i + \tilde n)/\alpha_i$. Both bounds are attained at $d_i = 1$, $r_i = \tilde n$. Hence the exact
+# epsilon is $\log(1 + \tilde n / \min_i \alpha_i)$, whatever $n \ge 1$, and it is at most $\epsilon$ if and
+# only if every $\alpha_i \ge \tilde n/(e^\epsilon - 1)$. To check, each $\alpha_i$ is set to .98, 1 or 3 times
+# the bound for $\epsilon = 0.9$, and all tables are enumerated:
 
 
 # %%
@@ -258,8 +260,8 @@ verdicts.say("C1", charest.condition_holds(grid))
 # %% [markdown]
 # ## Drawing from the mechanism
 #
-# Three samplers are exact: inversion of the distribution function, the maximum of scores with Gumbel
-# noise, and the rejection sampler that the paper names. Their means agree within their error.
+# Three samplers are exact: inversion of the distribution function, the maximum of scores with Gumbel noise, and
+# the rejection sampler that the paper names. Their means agree with the exact ones within two standard errors.
 
 # %%
 defined = {name: methods[name, "as defined"] for name in scores}
@@ -299,8 +301,9 @@ print(f"largest standard error of a mean: {errors.max(axis=None):.3f}")
 
 # %% [markdown]
 # **Lower bounds that audits prove, by the number of releases; dotted: the exact epsilon.** Where the
-# budget is spent on outputs that happen, tens of thousands of releases come close. Where it is spent in a
-# corner, no practicable number does: the worst output of $\log P$ is seen once in half a million releases.
+# budget is spent on outputs that happen, a hundred thousand releases prove most of it. Where it is spent in
+# a corner, far more are needed: the worst output of $\log P$ is seen once in half a million releases, that of
+# the beta-binomial once in some $4 \cdot 10^{17}$.
 
 # %% [markdown]
 # ## Contingency tables
@@ -335,12 +338,12 @@ shares = count_tables.wins(compared)
 show(outputs.table("wins", shares), digits=2)
 
 # %% [markdown]
-# **Share of cases in which log P does better.** The measures are records in another cell and margin, the
-# error of the log odds ratio, and Table 1's own measure, the expected predictive probability of the
-# release, under two models. Even by that one $\log P$ does better in a third of the cases at most. The
-# reason is its sensitivity, for the Dirichlet $\log(1 + n/\alpha)$: it is set by the output that puts all
-# records into a cell that the data leave nearly empty. A record changes the number of records moved by one
-# at most, whatever the table. A stronger prior makes $\log P$ less sensitive:
+# **Share of cases in which log P does better.** The measures are records in another cell and margin, the error
+# of the log odds ratio, and Table 1's own measure, the expected predictive probability of the release, under
+# two models. Even by that one $\log P$ does better in a third of the cases at most. A likely reason is its
+# sensitivity, for the Dirichlet $\log(1 + n/\alpha)$: it is set by the output that puts all records into a cell
+# that the data leave nearly empty. A record changes the number of records moved by one at most, whatever the
+# table. A stronger prior makes $\log P$ less sensitive:
 
 # %%
 by_prior = count_tables.by_alpha(spaces[0], [0.1, 5.0, 20.0, 100.0], middle)
@@ -507,13 +510,14 @@ print(f"largest error: {max(e for of in moved.values() for _, e in of.values()):
 show(outputs.table("large_table", large))
 
 # %% [markdown]
-# **Expected share of the records in another cell**, of the 100 records and of tables with the same shares
-# and ten and a hundred times as many. The paper's mechanism over tables has a guarantee now, as far as its
-# chain has converged, but at this budget its releases are no nearer than uniform ones. One draw by likelihood
-# is nearer than Dirichlet-multinomial draws at the two smaller budgets, and the lead grows with $n$: the
-# prior that C1 asks for grows with the release, while $B$ stays. At the largest budget there is no lead
-# left. The count of moved records is best from the middle budget on, by far for many records. At the
-# smallest it is no better than uniform cells, and there the models are ahead. What the bound is set to matters:
+# **Expected share of the records in another cell**, of the 100 records and of tables with the same shares and
+# ten and a hundred times as many. The paper's mechanism over tables has a guarantee now, as far as its chain
+# has converged, but at this budget its releases are no nearer than uniform ones. One draw by likelihood is
+# nearer than Dirichlet-multinomial draws at the two smaller budgets, and the lead is larger for 1,000 and
+# 10,000 records than for 100: the prior that C1 asks for grows with the release, while $B$ stays. At the
+# largest budget there is no lead left. The count of moved records is best from the middle budget on, by far for
+# many records. At the smallest it is no better than uniform cells, and there the models are ahead. What the
+# bound is set to matters:
 
 # %% tags=["monte-carlo"]
 few, limits = untruncated["log-linear"], [1.0, 2.0, 4.0, 6.0, 8.0, 12.0, 16.0]
@@ -522,14 +526,16 @@ for times in (1, 10, 100):
     rng, column = stream(seed, f"limit {times}"), f"{times * n_large:,} records"
     by_limit[column] = count_tables.over_limits(few, true * times, middle, limits, 400, rng=rng)
 outputs.table("by_limit", by_limit.reset_index())
+nearest = 0.5 * np.abs(np.exp(few) - true / n_large).sum(axis=1).min()
+print(f"share away in the nearest of {len(few):,} untruncated draws: {nearest:.3f}")
 titles = "Sensitivity B to which the draws are truncated", "Share of records in another cell"
 outputs.figure("by_limit", charts.lines(by_limit, *titles, zero=True, ordered=True))
 
 # %% [markdown]
 # **One draw by likelihood at the middle budget, log-linear model.** A small $B$ allows no rare cells, a large
 # one leaves little budget for each record. The choice must not depend on the data: this figure itself
-# would spend budget. What remains for many records is due to the common draws, none of
-# which has these shares.
+# would spend budget. About .20 remains for many records, because even the nearest of the common draws is
+# that far from these shares.
 #
 # ## Chains in the place of common draws
 #
@@ -545,8 +551,8 @@ show(outputs.table("unconverged", by_step.reset_index()).iloc[::2])
 # %% [markdown]
 # **Exact epsilon of the chain's table.** Before it has converged, none can be read off the target. A start
 # *at the data* is the dangerous one: epsilon is infinite until every table can be reached, and too large long
-# after. A chain that starts without looking at the data knows too little of them, and its epsilon stays below
-# the target until the two are all but equal.
+# after. A chain that starts without looking at the data knows too little of them, and its epsilon here stays
+# below the target until the two are all but equal.
 #
 # Nor do fresh chains show the sensitivity. Changing a record, fitting the DPMPM again, and
 # comparing the two estimated scores on released tables, for three records, gives:
@@ -572,9 +578,9 @@ show(outputs.table("fresh_differences", largest))
 
 # %% [markdown]
 # **Largest difference of two estimated scores by the draws in each**, and the largest delta-method error, which
-# cannot be trusted where a single draw carries the mean. With 1,000 draws the difference is smaller than
-# with 100, and with 4,000 about the same. It is a lower bound for the sensitivity of the *scores that
-# were built*, not for that of the model.
+# cannot be trusted where a single draw carries the mean. The difference seems to be smaller with 1,000 draws
+# than with 100, by some two of these errors, and it is about the same with 4,000. It is a lower bound for the
+# sensitivity of the *scores that were built*, not for that of the model.
 #
 # ## Sensitivity over likely data sets
 #
