@@ -19,7 +19,7 @@
 # **McClure, D. and Reiter, J. P. (2012).** Differential privacy and statistical disclosure risk
 # measures: an investigation with binary synthetic data. *Transactions on Data Privacy* 5, 535–552.
 #
-# Differential privacy promises something about a *mechanism*: whatever the data and whatever the
+# Differential privacy (Dwork 2006) promises something about a *mechanism*: whatever the data and whatever the
 # release, no single record moves the probability of a release by more than a factor
 # $e^{\epsilon}$. Statistical disclosure control asks about *this* release and *these* data: how
 # sure is an intruder, who knows all other records, of the last one? The paper compares the two
@@ -36,7 +36,7 @@
 # | claim | place in the paper |
 # |---|---|
 # | **C1** $\alpha = \beta = 1/(e^{\epsilon/n_s}-1)$ gives $\epsilon$-differential privacy. | Theorem 1, Appendix A |
-# | **C2** The expected increase in risk at one $\epsilon$ is larger for rare values: .125 against .006. | Table 1 |
+# | **C2** The expected increase in risk at one $\epsilon$ is larger for rare values: .125 against .00655. | Table 1 |
 # | **C3** $U$ ranges from 2 to 2.7 at $\epsilon = .01$ and from .25 to 1.1 at $\epsilon = 2$. | 3.2 |
 # | **C4** $RR \le 1.25$ for $p_0 = .5$, while it can exceed two for $p_0 = .001$, $\epsilon \ge 100$. | 3.3, Figures 3 and 4 |
 # | **C5** A Metropolis chain of 100,000 steps computes the utility. | Appendix B |
@@ -111,10 +111,10 @@ verdicts = claims.Claims(
 # %% [markdown]
 # ## The smallest example: one table, two readings
 #
-# Three people, each with a secret 0 or 1. Their sum is $X$. The synthesizer (equation 3) draws
-# three artificial values, each 1 with probability $(X + \alpha)/(3 + 2\alpha)$, and publishes
-# their sum $X^*$. With $\alpha$ for $\epsilon = 2$ this is the probability of every release given
-# every data set:
+# Three people, each with a secret 0 or 1. Their sum is $X$. The synthesizer (equation 3, after
+# Abowd and Vilhuber 2008) draws three artificial values, each 1 with probability
+# $(X + \alpha)/(3 + 2\alpha)$, and publishes their sum $X^*$. With $\alpha$ for $\epsilon = 2$ this is
+# the probability of every release given every data set:
 
 # %%
 tiny = mechanism.private_plugin(2.0, n=3, n_s=3)
@@ -212,7 +212,7 @@ wide[[*tables]].rename(columns="ε = {:g}".format).map("{:.3g}".format)
 # The ledger compares these values with the printed ones. Once $\epsilon$ is small, $p_0$ no longer matters,
 # because nothing is learned from any data.
 #
-# At $\epsilon = 1000$ the rows differ twentyfold, but all have the same prior. An intruder who gives a
+# At $\epsilon = 1000$ the rows differ by up to a factor of 19, but all have the same prior. An intruder who gives a
 # disease of prevalence .001 a probability of one half is wrong by a factor of 500 before anything is
 # released. Let the intruder instead know the proportion, so that the prior probability of a one is $p_0$.
 # The next table has the expected increase under both priors, and the expected $\log RR = \log(R/w)$ in
@@ -266,7 +266,7 @@ outputs.figure("frontier", charts.frontier(path))
 
 # %% [markdown]
 # **The price of privacy.** Each line follows $\epsilon$ from loose (left) to tight (right). Move the
-# slider: the cross shows where nine releases in ten fall. For common values the line is flat, and a
+# slider: each arm of the cross covers nine releases in ten. For common values the line is flat, and a
 # smaller $\epsilon$ buys almost nothing for a hundredfold loss of precision. For rare ones the first
 # stretch falls steeply. (The two rare proportions differ because the record at risk has a one: it is the
 # odd one out at .001 and one of many at .999.)
@@ -311,9 +311,9 @@ verdicts.say("C4", paper.limits_of_relative_risk(exact))
 # %% [markdown]
 # ## The Markov chain
 #
-# The paper computes $E\big((p - p_0)^2 \mid X^*\big)$ from 99,000 draws of a chain that alternates a
-# step $X \to X \pm 1$ given $p$ with a draw of $p$ given $X$. With $p$ integrated out, $X$ itself is a
-# Markov chain with known transition probabilities. It runs here for every pair, four times instead of
+# The paper computes $E\big((p - p_0)^2 \mid X^*\big)$ from 99,000 draws of a chain (after Charest
+# 2010) that alternates a step $X \to X \pm 1$ given $p$ with a draw of $p$ given $X$. With $p$
+# integrated out, $X$ itself is a Markov chain with known transition probabilities. It runs here for every pair, four times instead of
 # once, and $E\big((p - p_0)^2 \mid X\big)$ is averaged along it: the first chain is the paper's, less the
 # small noise of $p$ given $X$.
 
@@ -330,9 +330,10 @@ verdicts.say("C5", paper.chain_suffices(replicates))
 # wrong, and only one of them shows in the diagnostics.
 #
 # **First: the walk is too slow.** For small $\epsilon$ the posterior of $X$ is nearly flat over $0..n$,
-# and a walk by single steps needs of the order of $n^2$ of them to cross that range. R-hat sees it, once
-# there is more than one chain. Compare a healthy set (a rare value, a large $\epsilon$, and 3,000 steps
-# dropped instead of 1,000) with a sick one (the smallest $\epsilon$), with $p$ drawn as in the paper:
+# and a walk by single steps needs of the order of $n^2$ of them to cross that range. R-hat (Vehtari
+# et al. 2021) sees it, once there is more than one chain. Compare a healthy set (a rare value, a large
+# $\epsilon$, and 3,000 steps dropped instead of 1,000) with a sick one (the smallest $\epsilon$), with $p$
+# drawn as in the paper:
 
 # %% tags=["monte-carlo"]
 start, later = {"n_chains": n_chains}, min(3 * burn_in, burn_in + n_steps // 2)
@@ -370,8 +371,8 @@ outputs.figure("transient", charts.trace(diagnostics.long_format(first)))
 # **The first 3,000 steps of chains for a rare value and the largest $\epsilon$**, with the paper's burn-in
 # over at draw 1,000. `U, mean of chains` is the $\log_{10}$ of the average ratio over infinitely many
 # chains. For rare values and large $\epsilon$ the relaxation time is some tens of steps, and still the mean
-# is off by a factor of ten or more: all of it transient. A longer burn-in cures this. Nothing but another
-# kind of move (or the sum above) cures the slow walk.
+# is off by a factor of ten or more: all of it transient. A longer burn-in cures this. The slow walk
+# needs another kind of move, a great many more steps, or the sum above.
 
 # %% [markdown]
 # ### The small print of Appendix B
@@ -469,7 +470,7 @@ show(outputs.table("largest_epsilon", never), digits=4)
 # $\epsilon$ in our setting". It suspects that region and $\epsilon$, if released, leak information on $Y_j$,
 # and speculates that the attack would be challenging "because of the randomness inherent in $D^*$".
 #
-# Choosing the largest $\epsilon$ at which no release offends is easily inverted: the table above has another
+# Choosing the largest $\epsilon$ at which no release offends is easily inverted: the table above has a different
 # $\epsilon$ for each data set. A choice that depends on $D^*$ takes Bayes' rule on another table. Draw a
 # release at each of several budgets, and publish the one with the largest $\epsilon$ that breaks no rule, for
 # any prior and any record: that is a mechanism as well, from the data to the pair $(\epsilon, X^*)$, and its
@@ -498,7 +499,8 @@ verdicts.say("C8", paper.attack_is_hard(attack))
 # the rule is public, which the paper advises against.
 #
 # For multivariate records section 4 proposes a point mass on the truth with the rest spread over
-# alternatives, and the share of records outside the region. The notebook `intruders` computes these.
+# alternatives, and the share of records outside the region. The guide on rules (`docs/guide/rules.md`)
+# computes such a share for microdata, under a given prior and under the worst one.
 
 # %% [markdown]
 # ## Several releases, larger and smaller ones
@@ -551,7 +553,8 @@ verdicts
 #   The next budgets below ten are 2 and .2.
 # - **The 2.7 (and the 500) at $\epsilon = .01$** are out of reach of accurate utilities at $p_0 = .5$, and
 #   within reach at .3. *The ranges of U* compares explanations; rare values are in neither range.
-# - **Table 1's last digits.** Nearly all are cut; none is further than one unit from the exact value.
+# - **Table 1's last digits.** Nearly all agree with digits that were cut; none is further
+#   than one unit from the exact value.
 # - **Equation 10** has a reciprocal in the place of a minus sign, **equation 11** $\binom{n}{X^*}$ for
 #   $\binom{n_s}{X^*}$ (which cancels), and **Appendix B** a 2 in the place of a 1 and $T - (B+1)$ for $T - B$.
 # - Not treated here: synthesizers with many interactions and output perturbation (section 5).
@@ -588,24 +591,24 @@ assert round(prior_there, 3) == 0.333
 # %% [markdown]
 # ### Exercise 2: another prior
 #
-# In the worked example a release has $L = 7.546$ for a record with a rare disease. What is the risk for an
+# In the worked example a release has $L = 7.412$ for a record with a rare disease. What is the risk for an
 # intruder whose prior is one half (`risk_half`), and for one who knows that one person in a thousand has the
 # disease (`risk_rare`)? Three and five decimal places. For which prior is the increase $R - w$ largest
 # (`most_moved`, three decimal places)?
 
 # %% tags=["solution"]
-risk_half = 7.546 / (7.546 + 1)
-risk_rare = 0.001 * 7.546 / (0.001 * 7.546 + 0.999)
-most_moved = 1 / (1 + np.sqrt(7.546))
-assert round(risk_half, 3) == 0.883
-assert round(risk_rare, 5) == 0.00750
-assert round(most_moved, 3) == 0.267
+risk_half = 7.412 / (7.412 + 1)
+risk_rare = 0.001 * 7.412 / (0.001 * 7.412 + 0.999)
+most_moved = 1 / (1 + np.sqrt(7.412))
+assert round(risk_half, 3) == 0.881
+assert round(risk_rare, 5) == 0.00736
+assert round(most_moved, 3) == 0.269
 
 # %% [markdown] tags=["solution"]
-# The same release is worth a factor of 7.5 in the odds to both. The first intruder ends up nearly sure, the
-# second with less than one percent. Setting the derivative of $wL/(1 - w + wL) - w$ to zero gives
+# The same release is worth a factor of 7.4 in the odds to both. The first intruder ends up at 88 percent, the
+# second below one percent. Setting the derivative of $wL/(1 - w + wL) - w$ to zero gives
 # $1 - w + wL = \sqrt L$, hence $w = 1/(1 + \sqrt L)$: absolute increases are largest for intruders who were in
-# doubt. At $w = 1/2$ it is .38 here, and at its largest .47: a table at one half comes near the worst case.
+# doubt. At $w = 1/2$ it is .38 here, and at its largest .46: a table at one half comes near the worst case.
 
 # %% [markdown]
 # ### Exercise 3: a reciprocal for a minus sign

@@ -43,7 +43,7 @@
 # | claim | |
 # |---|---|
 # | **C1** | With one record in doubt, exact epsilon is the largest change of log odds. |
-# | **C2** | The numbers of the four papers are summaries of one random variable, the privacy loss. |
+# | **C2** | The risk numbers of the four papers are summaries of one random variable, the privacy loss. |
 # | **C3** | The odds of any belief change by a factor of $e^{\epsilon}$ at most. |
 # | **C4** | Equal exact epsilon means equal risk from an intruder. |
 # | **C5** | A mechanism that tells the intruder more tells the analyst more. |
@@ -378,7 +378,7 @@ verdicts.say("C4", one_table.equal_risk(columns, prior))
 # the same for four of them. The *expected* posterior shows a gap: 0.13 to 0.15 for those four, 0.35 for the
 # exponential mechanism with distance. That mechanism spends its budget on releases that happen, and has the
 # best utility by far. The others need theirs for a column that comes up less than once in eighty releases
-# (the last figure of this section has its probability for each).
+# (the last figure of the next section has its probability for each).
 
 # %%
 conditional = pd.DataFrame({name: mechanism.conditional_epsilon(m) for name, m in made.items()})
@@ -424,8 +424,8 @@ verdicts.say("C5", one_table.tells_both(over, worth))
 # **What a release costs, by exact epsilon.** Above: how far it lies from the data. Below: $U$. The mechanism
 # with distance tells both the intruder and the analyst most from epsilon 1 on. But a mechanism that tells the
 # intruder more need not tell the analyst more. The beta-binomial gives more away than the plug-in at every
-# budget here; it has the smaller $U$ throughout, and from epsilon 2 on it moves more records. Utility is not
-# one number either. All tables behind these lines, to be read both ways:
+# budget here; it has the smaller $U$ throughout, but at epsilon 0.5 and from 2 on it moves more records. Utility
+# is not one number either. All tables behind these lines, to be read both ways:
 
 # %%
 entries = [
@@ -448,8 +448,8 @@ outputs.figure("mechanisms", charts.two_readings(pd.concat(entries), **start))
 # of the share $\theta = V \phi_1 + (1 - V) \phi_2$ is a double integral. So every EDP here is exact. The
 # mechanism with distance has no model, and no EDP.
 #
-# In this notebook neighbors differ by one *changed* record, for the table's sake. Charest and Han *delete*
-# one, so both are shown.
+# In this notebook neighbors differ by one *changed* record, for the table's sake. Charest and Han's
+# definition *deletes* one, while their Table 2 is for a changed one, so both are shown.
 
 # %%
 counts = (2, 5, 10, 20, 50, 100)
@@ -556,7 +556,7 @@ verdicts.say("C8", one_table.by_simulation(off, column["error_given_others"], of
 # The errors are standard errors of the logarithm, from 16 chains. The verdict is on the draws given the
 # other records. Its six estimates share the draws without a release, so they count for fewer than six
 # trials. Draws given all records use ratios with an infinite variance in this small example (Exercise 6). Their
-# estimates share one set of draws and are all low here, by 1.6 to 3.0 of their stated errors, which cannot
+# estimates share one set of draws and are all low here, by 1.6 to 3.1 of their stated errors, which cannot
 # be relied on.
 #
 # What Monte Carlo cannot give is the first reading: for epsilon one would need *every* column, the improbable
@@ -566,7 +566,7 @@ verdicts.say("C8", one_table.by_simulation(off, column["error_given_others"], of
 #
 # The privacy loss has become the object of study itself. Per-instance differential privacy (Wang 2019) bounds
 # it for one data set and one record, as conditional epsilon does. Wasserman and Zhou (2010) read it as the
-# likelihood ratio of a test of $D$ against $D'$: the best membership attack rejects where $\ell$ is large, and
+# likelihood ratio of a test of $D'$ against $D$: the best membership attack rejects $D'$ where $\ell$ is large, and
 # $\epsilon$ limits its power. Kairouz, Oh and Viswanath (2017) derive the exact composition of several
 # releases from that view. The $f$-differential privacy of Dong, Roth and Su (2022) keeps the whole trade-off
 # between the two errors of the test, which is another way to write the distribution in the top panel of the
@@ -725,8 +725,8 @@ assert both_should_be == 3.05
 
 # %% [markdown] tags=["solution"]
 # Ones and zeros have the same parameter. Exchanging their names turns $x$ into $5 - x$ and changes no EDP, so the
-# table must be symmetric. Only $x = 2$ and $x = 3$ with 100 bins differ. The exact value settles which of the
-# two is wrong.
+# table must be symmetric. Only $x = 2$ and $x = 3$ with 100 bins differ. The exact value is 3.046: the printed
+# 3.05 for $x = 2$ is right, and the 3.04 for $x = 3$ is wrong by one in the last digit.
 
 # %% [markdown]
 # ### Exercise 6: a loss from predictive probabilities

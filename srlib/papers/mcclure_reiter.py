@@ -289,9 +289,9 @@ def depends_on_rarity(table: pd.DataFrame, rare: float, common: float) -> Verdic
     because = (
         f"At ε = {top['epsilon'].iloc[0]:g} the expected increase is {same[rare]:.3g} at "
         f"$p_0$ = {rare:g} and {same[common]:.3g} at {common:g} if both intruders have the same "
-        f"prior; if each knows the proportion, it is {own[rare]:.3g} and {own[common]:.3g}, and a "
-        f"record with a one becomes {gain[rare]:.3f} and {gain[common]:.4f} times as probable "
-        "(geometric means)."
+        f"prior; if each knows the proportion, it is {own[rare]:.3g} and {own[common]:.3g}, and "
+        f"the truth about a record with a one becomes {gain[rare]:.3f} and {gain[common]:.4f} "
+        "times as probable (geometric means)."
     )
     return Verdict(words.get((more[0], more[1]), "depends on the intruder's prior"), because)
 
