@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import srlib
 from srlib.data.acs import embedded_population
 from srlib.papers import sequential_trees as study
 from srlib.papers.claims import FAILS, HOLDS, UNDECIDED
@@ -11,7 +12,8 @@ from srlib.trees import Growth, fit_trees
 
 
 def risks(*over_prior: float) -> pd.DataFrame:
-    return pd.DataFrame({"probability": np.array(over_prior) / 100, "support_size": 100})
+    table = pd.DataFrame({"probability": np.array(over_prior) / 100, "support_size": 100})
+    return table.assign(n_releases=2)
 
 
 @pytest.mark.parametrize(
@@ -24,6 +26,13 @@ def risks(*over_prior: float) -> pd.DataFrame:
 )
 def test_little_risk_is_within_ten_times_the_prior(table: pd.DataFrame, word: str) -> None:
     assert study.little_risk(table).word == word
+
+
+def test_little_risk_depends_on_the_releases_where_their_words_differ() -> None:
+    one = risks(*[1] * 24, 10).assign(n_releases=1)
+    verdict = study.little_risk(pd.concat([one, risks(*[30] * 19, 1)]))
+    assert verdict.word == "depends on the number of releases"
+    assert "From 1 release it is so for 100.0%" in verdict.because
 
 
 @pytest.mark.parametrize(
@@ -58,7 +67,7 @@ def frontier(*rows: tuple[float, float, float]) -> pd.DataFrame:
     [
         ([(0.6, 1.0, 0.01), (0.2, 1.0, 0.01)], HOLDS),
         ([(0.6, 1.0, 0.01), (0.4, 1.0, 0.01)], FAILS),
-        ([(0.6, 1.0, 0.01), (0.2, 2.0, 0.01)], "depends on the utility that is needed"),
+        ([(0.6, 0.7, 0.02), (0.2, 0.96, 0.02)], "depends on the utility that is needed"),
         ([(0.6, 1.0, 0.2), (0.2, 1.2, 0.2)], UNDECIDED),
     ],
 )
@@ -82,6 +91,28 @@ def test_records_and_copies() -> None:
     times = study.times_copied(trees, released, rows)
     found = [(released[0].codes == data.codes[row]).all(axis=1).any() for row in rows]
     np.testing.assert_array_equal(times, 1 + np.array(found))
+
+
+def test_a_sole_donor_is_missed_by_all_who_differ_in_the_leaf() -> None:
+    few, _ = study.smallest_example()
+    sick_cook, well_cook = np.array([9]), np.array([0])
+    cooks = srlib.Microdata(np.array([[0, 0], [0, 1]]), few.schema)
+    # A cook who is well and a sick smith: neither leaves a sick donor among the cooks.
+    np.testing.assert_array_equal(study.without_donor(few, [cooks], sick_cook), 1)
+    np.testing.assert_array_equal(study.without_donor(few, [cooks], well_cook), 0)
+    well = srlib.Microdata(np.array([[0, 0]]), few.schema)
+    np.testing.assert_array_equal(study.without_donor(few, [well], sick_cook), 0)
+
+
+def test_no_split_changes_where_there_are_no_predictors() -> None:
+    """With leaves too large to split all alternatives are excluded for want of a donor."""
+    data = embedded_population(60, rng=np.random.default_rng(8))
+    trees = fit_trees(data, growth=Growth(60))
+    released = trees.release(1, rng=np.random.default_rng(9))
+    rows = np.arange(60)
+    found = study.without_donor(trees, released, rows)
+    assert found.max() > 0
+    np.testing.assert_allclose(found, study.risks_of(trees, released, rows)["excluded"])
 
 
 def test_an_intruder_who_knows_all_others_only_smooths() -> None:
