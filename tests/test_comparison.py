@@ -210,6 +210,9 @@ def test_other_numbers_are_seen(notebook: Path, exact: bool) -> None:
 
 Rows = list[dict[Any, Any]]
 
+# What a notebook shows of tables and charts with two columns of numbers, where it shows few.
+FEWEST_TABLES = {"sequential_trees": 5}
+
 
 def as_number(item: Any) -> float | None:
     if isinstance(item, str):
@@ -271,7 +274,7 @@ def test_swapped_columns_are_seen(notebook: Path, exact: bool) -> None:
     # What is exempt: tables with one column of numbers, and by the loose rule those in which the
     # two columns that differ most are mostly within a factor of two.
     assert near <= seen / 5
-    assert seen >= 5
+    assert seen >= FEWEST_TABLES.get(notebook.stem, 10)
 
 
 def is_near(value: Any, numbers: list[tuple[float, float]]) -> bool:
