@@ -216,8 +216,10 @@ for n in (len(table) // 4, len(table)):
         own = grow(part, growth=Growth(min_leaf))
         rows = study.occur_once(part.codes, len(part), rng=rng)
         of_part = study.risks_of(own, own.release(1, rng=rng), rows)
-        sizes.append((n, of_part["probability"].median(), of_part["excluded"].mean()))
-sizes = outputs.table("sizes", pd.DataFrame(sizes, columns=["records", "median", "excluded"]))
+        sizes.append((n, len(rows), of_part["probability"].median(), of_part["excluded"].mean()))
+sizes = outputs.table(
+    "sizes", pd.DataFrame(sizes, columns=["records", "once", "median", "excluded"])
+)
 verdicts.say("C2", study.larger_is_safer(sizes))
 
 # %% [markdown]
@@ -348,7 +350,9 @@ verdicts
 # A public report (`srlib report RUN --public`) of somebody's file shows these words and no more:
 
 # %% tags=["monte-carlo", "public"]
-verdicts.in_public(len(table), C3=len(rows), C4=len(rows), C5=len(rows), C6=len(rows))
+judged = {"C1": len(of_setting.loc["trees", 1]), "C2": sizes["once"].min()}
+judged |= {"C3": min(copied.sum(), (~copied).sum()), "C4": len(rows), "C5": len(rows)}
+verdicts.in_public(len(rows), **judged)
 
 # %% [markdown]
 # **Limits of this run.** By default the population is embedded and the records are some hundreds. Trees
