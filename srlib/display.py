@@ -61,6 +61,24 @@ def callout(kind: str, text: str) -> Callout:
     return Callout(kind, text)
 
 
+def percent(share: float, digits: int = 0) -> str:
+    """Print a share as sentences do: ``77 %``, with a space that no line breaks at.
+
+    Parameters
+    ----------
+    share : float
+        Between 0 and 1, as a rule.
+    digits : int
+        Digits after the decimal point.
+
+    Returns
+    -------
+    str
+        The share times 100, rounded, a no-break space and the sign.
+    """
+    return f"{100 * share:.{digits}f}\u00a0%"
+
+
 def show(frame: "pd.DataFrame", digits: int = 3, settings: Sequence[str] = ()) -> Shown:
     """Show a table with fixed digits, thousands separated, no index, and its text escaped.
 

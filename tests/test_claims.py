@@ -183,7 +183,7 @@ def risk(probability: list[float], size: int, error: float = 0.01) -> Risk:
 def test_probabilities_near_the_prior():
     near = hu_reiter_wang.near_prior(risk([0.1] * 8 + [0.3, 0.101], 10))
     assert near.word == HOLDS
-    assert near.because.startswith("90.0% of the probabilities are within a factor of 2")
+    assert near.because.startswith("90.0\u00a0% of the probabilities are within a factor of 2")
     assert "The largest is 0.300 ± 0.003, 3.0 times the prior." in near.because
     assert (
         hu_reiter_wang.near_prior(risk([0.1] * 4 + [0.3] * 6, 10)).word == "depends on the record"
@@ -191,7 +191,7 @@ def test_probabilities_near_the_prior():
     assert hu_reiter_wang.near_prior(risk([0.3] * 10, 10)).word == FAILS
     unsure = hu_reiter_wang.near_prior(risk([0.1] * 4 + [0.19] * 6, 10, error=0.1))
     assert unsure.word == UNDECIDED
-    assert unsure.because.startswith("40.0% to 100.0%")
+    assert unsure.because.startswith("40.0 to 100.0\u00a0%")
 
 
 def log_ratios(log_prob: np.ndarray, chains: int, noise: float) -> np.ndarray:
@@ -259,7 +259,7 @@ def test_what_is_added_to_a_prior():
     assert intruders.adds_little({"a": told([1.0, 1.1]), "b": told([0.9, 1.2])}).word == HOLDS
     some = intruders.adds_little({"a": told([1.0, 1.1]), "b": told([0.9, 2.0])})
     assert some.word == "depends on the record"
-    assert "for 50.0% of the combinations" in some.because
+    assert "for 50.0\u00a0% of the combinations" in some.because
     assert intruders.most_moved({"a": told([1.0, 1.1]), "b": told([0.9, 2.0])}) == 0.5
     assert intruders.most_moved({"a": told([1.0, 1.48])}) == 0
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from srlib import diagnostics
 from srlib.data.codes import distinct
 from srlib.data.schema import Microdata, Schema
+from srlib.display import percent
 from srlib.dpmpm import Chains, Draws, Prior, cell_log_prob, sample_posterior
 from srlib.risk import (
     DrawSets,
@@ -184,7 +185,10 @@ def test_chains_that_disagree_are_told_of() -> None:
     assert not sick.converged
     assert not sick.reliable.all()
     assert "The chains have not converged" in sick.summary()
-    assert f"{np.mean(~sick.reliable):.1%} of the combinations are unreliable" in sick.summary()
+    assert (
+        f"{percent(np.mean(~sick.reliable), 1)} of the combinations are unreliable"
+        in sick.summary()
+    )
     healthy = risk_of(chains=Chains(n_classes=1, burn_in=50, n_draws=2000))
     assert healthy.converged
     assert healthy.apart.shape == (3,)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from srlib import charts
-from srlib.display import callout, show
+from srlib.display import callout, percent, show
 from srlib.runner import confidential
 from srlib.runner.outputs import Outputs
 
@@ -113,6 +113,19 @@ def test_without_a_folder_nothing_is_written(tmp_path, monkeypatch):
     outputs.result("x", 1.0)
     assert outputs.figure("f", chart := object()) is chart  # type: ignore[type-var]
     assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("share", "digits", "text"),
+    [
+        (0.774, 0, "77\u00a0%"),
+        (0.0625, 1, "6.2\u00a0%"),
+        (0, 0, "0\u00a0%"),
+        (1, 1, "100.0\u00a0%"),
+    ],
+)
+def test_a_percentage_has_a_space_that_does_not_break(share, digits, text):
+    assert percent(share, digits) == text
 
 
 def test_show_has_fixed_digits_and_escapes_text():

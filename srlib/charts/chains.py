@@ -240,8 +240,8 @@ def importance_weights(frame: pd.DataFrame) -> Chart:
     return panels(data, "case", panel).properties(
         description=(
             "Bars of the share of the total importance weight that one draw carries, for "
-            f"{len(data)} synthetic data sets: {share.min():.0%} to {share.max():.0%}. The "
-            f"effective sample sizes are {ess.min():.1f} to {ess.max():.1f} of "
+            f"{len(data)} synthetic data sets: {100 * share.min():.0f} to "
+            f"{100 * share.max():.0f} %. The effective sample sizes are {ess.min():.1f} to {ess.max():.1f} of "
             f"{data['draws'].max()} draws."
         )
     )

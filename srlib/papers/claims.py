@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from srlib.display import MIN_RECORDS, NOT_SHOWN, Callout, callout
+from srlib.display import MIN_RECORDS, NOT_SHOWN, Callout, callout, percent
 
 PROVED, HOLDS, FAILS = "proved", "holds here", "fails"
 UNDECIDED = "not decided"
@@ -229,4 +229,5 @@ def of_intervals(inside: int, total: int, level: float = 0.95, on: str = "the co
 
 def span(low: float, high: float) -> str:
     """Print two shares, or one where they agree to a tenth of a percent."""
-    return f"{low:.1%}" if f"{low:.1%}" == f"{high:.1%}" else f"{low:.1%} to {high:.1%}"
+    least, most = percent(low, 1), percent(high, 1)
+    return most if least == most else f"{100 * low:.1f} to {most}"

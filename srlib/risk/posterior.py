@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from srlib import diagnostics
 from srlib.data.codes import distinct
 from srlib.data.schema import Microdata, Schema
+from srlib.display import percent
 from srlib.dpmpm.model import Chains, Draws
 from srlib.dpmpm.predict import cell_log_prob
 from srlib.mechanism.bayes import posterior, rank
@@ -157,13 +158,13 @@ class PosteriorRisk:
         if not self.converged:
             sentences.append(
                 f"The chains have not converged: R-hat is above {diagnostics.MAX_R_HAT} for up to "
-                f"{self.apart.max():.0%} of the combinations. Run longer chains before relying on "
-                "these numbers."
+                f"{percent(self.apart.max())} of the combinations. Run longer chains before "
+                "relying on these numbers."
             )
         if share:
             sentences.append(
-                f"{share:.1%} of the combinations are unreliable, by R-hat or by a Pareto k above "
-                f"{MAX_PARETO_K}."
+                f"{percent(share, 1)} of the combinations are unreliable, by R-hat or by a "
+                f"Pareto k above {MAX_PARETO_K}."
             )
         elif self.converged:
             sentences.append("The chains agree, and no combination is unreliable.")
