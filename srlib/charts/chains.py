@@ -241,8 +241,8 @@ def importance_weights(frame: pd.DataFrame) -> Chart:
         description=(
             "Bars of the share of the total importance weight that one draw carries, for "
             f"{len(data)} synthetic data sets: {100 * share.min():.0f} to "
-            f"{100 * share.max():.0f} %. The effective sample sizes are {ess.min():.1f} to {ess.max():.1f} of "
-            f"{data['draws'].max()} draws."
+            f"{100 * share.max():.0f} %. The effective sample sizes are {ess.min():.1f} to "
+            f"{ess.max():.1f} of {data['draws'].max()} draws."
         )
     )
 
