@@ -183,7 +183,7 @@ def summary(book: pd.DataFrame, digits: int = 3) -> Shown:
     counts = counts.loc[book["source"].unique()]
     counts.loc["all"] = counts.sum()
     differs = book[book["verdict"] == DIFFERS]
-    parts = [show(counts.rename_axis("printed in").reset_index())]
+    parts = [show(counts.rename_axis(index="printed in", columns=None).reset_index())]
     if len(differs):
         columns = ["source", "quantity", "printed", "computed", "tolerance", "note"]
         parts.append(show(differs[columns], digits))
