@@ -16,6 +16,7 @@ SUBJECTS = (
     "risk",
     "dpmpm",
     "trees",
+    "margins",
     "mechanism",
     "papers",
     "data",

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from srlib.mechanism.scores import exponential as exponential
     from srlib.risk.posterior import PosteriorRisk as PosteriorRisk
     from srlib.risk.posterior import posterior_risk as posterior_risk
+    from srlib.risk.synthesizers import Synthesizer as Synthesizer
     from srlib.trees.model import fit_trees as fit_trees
 
 _HOME = {
@@ -49,6 +50,7 @@ _HOME = {
     "Chains": "dpmpm.model",
     "Draws": "dpmpm.model",
     "Prior": "dpmpm.model",
+    "Synthesizer": "risk.synthesizers",
     # the table of log p(release | data set) and its readings
     "Mechanism": "mechanism.core",
     "bernoulli_plugin": "mechanism.families",

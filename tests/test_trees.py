@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from srlib.data.schema import Microdata, Schema, Variable
 from srlib.dpmpm import Chains, OneClass
 from srlib.risk import neighborhood, posterior_risk, subset_support
-from srlib.trees import Growth, Trees, fit_trees, kernels, log_likelihoods
+from srlib.trees import Growth, SequentialTrees, Trees, fit_trees, kernels, log_likelihoods
 
 
 def schema(*n_levels: int) -> Schema:
@@ -336,20 +336,11 @@ def test_a_probability_comes_true() -> None:
 
 
 class Regrown:
-    """The same trees by the two functions of a synthesizer."""
+    """Trees by the two functions of a density alone."""
 
-    def __init__(self, trees: Trees) -> None:
-        self.trees = trees
-
-    def grown_on(self, data: NDArray) -> Trees:
-        like = self.trees
-        return Trees.grow(data, like.schema, like.order, like.ordered, like.growth)
-
-    def release(self, data: NDArray, *, rng: np.random.Generator) -> NDArray:
-        return self.grown_on(data).release(1, rng=rng)[0].codes
-
-    def log_prob(self, released: NDArray, data: NDArray) -> float:
-        return self.grown_on(data).log_prob(released)
+    def __init__(self, data: Microdata, growth: Growth) -> None:
+        anew = SequentialTrees(data.schema, growth=growth)
+        self.release, self.log_prob = anew.release, anew.log_prob
 
 
 def test_any_density_gives_the_risk() -> None:
@@ -358,7 +349,7 @@ def test_any_density_gives_the_risk() -> None:
     released = trees.release(2, rng=np.random.default_rng(14))
     quick, slow = (
         posterior_risk(data, released, synthesizer=synthesizer, progress=False)
-        for synthesizer in (trees, Regrown(trees))
+        for synthesizer in (trees, Regrown(data, trees.growth))
     )
     # Sums over two releases are formed in another order.
     np.testing.assert_allclose(quick.probability, slow.probability, rtol=1e-9)
@@ -378,12 +369,14 @@ def test_the_mixture_of_one_class_is_exact_by_its_density() -> None:
     with pytest.raises(ValueError, match="must be Trees, or have the functions"):
         posterior_risk(data, released, synthesizer=object(), progress=False)  # type: ignore[arg-type]
 
-    class Broken(OneClass):
+    class Broken:
+        release = model.release
+
         def log_prob(self, released: NDArray, data: NDArray) -> float:
             return float("nan")
 
     with pytest.raises(ValueError, match=r"Broken.log_prob returns NaN"):
-        posterior_risk(data, released, synthesizer=Broken(model.n_levels), progress=False)
+        posterior_risk(data, released, synthesizer=Broken(), progress=False)
 
 
 def test_a_release_of_something_else_is_refused() -> None:

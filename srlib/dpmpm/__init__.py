@@ -6,7 +6,7 @@ truncated stick-breaking prior.
 """
 
 from srlib.dpmpm.exact import enumerate_mechanism, log_marginal_likelihood, share_posterior
-from srlib.dpmpm.fit import Fitted, fit_dpmpm
+from srlib.dpmpm.fit import Fitted, Mixture, fit_dpmpm
 from srlib.dpmpm.gibbs import Sampler, sample_posterior
 from srlib.dpmpm.model import Allocations, Chains, Draws, Prior
 from srlib.dpmpm.one_class import OneClass
@@ -23,6 +23,7 @@ __all__ = [
     "Chains",
     "Draws",
     "Fitted",
+    "Mixture",
     "OneClass",
     "Prior",
     "Sampler",

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from srlib.data.schema import Microdata, Schema
 from srlib.dpmpm.gibbs import sample_posterior
@@ -109,3 +110,27 @@ def fit_dpmpm(
         raise ValueError("the table has no records; it must have one or more")
     draws = sample_posterior(data.codes, data.schema.n_levels, chains, rng=rng)
     return Fitted(data.schema, len(data), draws)
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """The DPMPM as a synthesizer that is fitted anew to each table and releases one.
+
+    Its density has no closed form; `srlib.risk.posterior_risk` estimates it by chains where no
+    synthesizer is given.
+
+    Parameters
+    ----------
+    n_levels : (n_variables,) int
+        Number of levels of each variable.
+    chains : Chains
+        Settings of the chains and the model's prior.
+    """
+
+    n_levels: NDArray[np.integer]
+    chains: Chains = CHAINS
+
+    def release(self, data: NDArray[np.integer], *, rng: np.random.Generator) -> NDArray[np.uint8]:
+        """Draw as many records as the data have, which takes chains for each release."""
+        draws = sample_posterior(data, self.n_levels, self.chains, rng=rng)
+        return draws.release(1, len(data), rng=rng)[0]

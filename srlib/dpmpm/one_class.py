@@ -7,10 +7,11 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from srlib import checks
+from srlib.margins import Counts, Margins, Terms
 
 
 @dataclass(frozen=True, eq=False)
-class OneClass:
+class OneClass(Margins):
     """Synthesizer that draws the level probabilities of each variable from their posterior.
 
     The DPMPM with one class: a Dirichlet-multinomial for each variable, independent of the others.
@@ -31,29 +32,21 @@ class OneClass:
     -1.609
     """
 
-    n_levels: NDArray[np.integer]
     concentration: float = 1.0
 
     def __post_init__(self) -> None:
         checks.positive(concentration=self.concentration)
 
-    def _counts(self, codes: NDArray[np.integer], k: int) -> NDArray[np.int64]:
-        return np.bincount(codes[:, k], minlength=self.n_levels[k])
+    def shares(self, counts: Counts, *, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Draw the shares from their posterior."""
+        return rng.dirichlet(counts + self.concentration)
 
-    def release(self, data: NDArray[np.integer], *, rng: np.random.Generator) -> NDArray[np.uint8]:
-        """Draw as many records as the data have."""
-        columns = []
-        for k, levels in enumerate(self.n_levels):
-            shares = rng.dirichlet(self._counts(data, k) + self.concentration)
-            columns.append(rng.choice(levels, size=len(data), p=shares))
-        return np.stack(columns, axis=1).astype(np.uint8)
+    def terms(self, counts: Counts, released: Counts) -> Terms:
+        """Return a product over levels."""
+        total = counts.sum() + len(counts) * self.concentration
 
-    def log_prob(self, released: NDArray[np.integer], data: NDArray[np.integer]) -> float:
-        """Return the log probability of released records, in their order, given the data."""
-        total = 0.0
-        for k in range(len(self.n_levels)):
-            before = self._counts(data, k) + self.concentration
-            after = before + self._counts(released, k)
-            total += gammaln(before.sum()) - gammaln(after.sum())
-            total += (gammaln(after) - gammaln(before)).sum()
-        return float(total)
+        def of_counts(changed: Counts) -> NDArray[np.float64]:
+            before = changed + self.concentration
+            return (gammaln(before + released) - gammaln(before))[:, None]
+
+        return Terms(np.array([gammaln(total) - gammaln(total + released.sum())]), of_counts)

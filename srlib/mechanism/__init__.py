@@ -44,6 +44,7 @@ from srlib.mechanism.privacy import (
     renyi_divergence,
     unused_budget,
 )
+from srlib.mechanism.records import OnRecords
 from srlib.mechanism.scores import (
     exact_rate,
     exponential,
@@ -56,6 +57,7 @@ __all__ = [
     "Block",
     "Epsilon",
     "Mechanism",
+    "OnRecords",
     "Rows",
     "acceptance_rate",
     "add_one_record",

@@ -2,7 +2,6 @@
 
 from srlib.risk.agreement import agreeing_draws, convergence, rounds
 from srlib.risk.augmented import Augmented, PartialKnowledge, augment, partial_knowledge
-from srlib.risk.density import Synthesizer
 from srlib.risk.errors import infinitesimal_jackknife, jackknife
 from srlib.risk.estimators import (
     Risk,
@@ -25,10 +24,12 @@ from srlib.risk.posterior import PosteriorRisk, posterior_risk
 from srlib.risk.sampled import SampledSupport, sampled_support
 from srlib.risk.sets import DrawSets
 from srlib.risk.supports import changed_support, neighborhood, subset_support
+from srlib.risk.synthesizers import Density, Synthesizer
 from srlib.risk.whole import whole_support
 
 __all__ = [
     "Augmented",
+    "Density",
     "DrawSets",
     "PartialKnowledge",
     "Participation",

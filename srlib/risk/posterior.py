@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -18,11 +19,12 @@ from srlib.mechanism.bayes import posterior, rank
 from srlib.progress import progress as progress_bar
 from srlib.progress import silent
 from srlib.risk.agreement import APART, rounds
-from srlib.risk.density import Synthesizer, log_likelihoods
+from srlib.risk.errors import jackknife, log_mean
 from srlib.risk.estimators import collapsed_log_ratios, neighborhood_log_ratios, predictive_ratio
 from srlib.risk.partial import candidates_of, subset_log_means
 from srlib.risk.sets import DrawSets
 from srlib.risk.supports import neighborhood, subset_support
+from srlib.risk.synthesizers import Density, log_likelihoods
 from srlib.trees import Trees
 
 # Rounds of 1,000, 4,000 and 16,000 iterations: at 10,000 records all three take some two minutes
@@ -63,8 +65,8 @@ class PosteriorRisk:
     support_size : int
         Number of candidates, the truth among them.
     log_mcse : (n,) float64
-        Monte Carlo standard error of the log of the probability, from between chains; 0 where it
-        is exact.
+        Monte Carlo standard error of the log of the probability, from between chains, or between
+        estimates of a density; 0 where it is exact.
     r_hat : (n,) float64
         Largest R-hat of the log probability of the combination over all sets of chains; NaN where
         there are none.
@@ -73,8 +75,8 @@ class PosteriorRisk:
         there are fewer than 30 draws.
     apart : (n_sets,) float64
         For the chains given the data, and for those given the data joined with each release:
-        share of the combinations whose R-hat is above `diagnostics.MAX_R_HAT`. Empty where the
-        risks are exact.
+        share of the combinations whose R-hat is above `diagnostics.MAX_R_HAT`. Empty where there
+        are no chains.
 
     Examples
     --------
@@ -105,8 +107,8 @@ class PosteriorRisk:
 
     @property
     def exact(self) -> bool:
-        """Whether the risks are computed from a density, without chains."""
-        return not len(self.apart)
+        """Whether the risks are free of Monte Carlo error: computed from a density."""
+        return not len(self.apart) and not self.log_mcse.any()
 
     @property
     def converged(self) -> bool:
@@ -116,8 +118,8 @@ class PosteriorRisk:
     @property
     def reliable(self) -> NDArray[np.bool_]:
         """Whether R-hat and Pareto k of a combination are within their limits, (n,)."""
-        agree = self.exact | (self.r_hat <= diagnostics.MAX_R_HAT)
-        return agree & ~(self.pareto_k > MAX_PARETO_K)
+        agree = np.isnan(self.r_hat) if not len(self.apart) else self.r_hat <= diagnostics.MAX_R_HAT
+        return agree & np.isfinite(self.log_mcse) & ~(self.pareto_k > MAX_PARETO_K)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row for each combination.
@@ -143,17 +145,21 @@ class PosteriorRisk:
             f"ten times an equal share, for {above:,}.",
             f"The truth is the most probable candidate for {(self.rank == 1).sum():,}.",
         ]
-        if self.exact:
+        error = (
+            "The probabilities are exact."
+            if self.exact
+            else "The median Monte Carlo error of a log probability is "
+            f"{np.median(self.log_mcse):.2g}."
+        )
+        if not len(self.apart):
             only = (self.excluded == self.support_size - 1).sum()
             sentences.append(
                 f"Of the {self.support_size - 1:,} alternatives a median of "
                 f"{np.median(self.excluded):g} could not have led to the releases; for {only:,} "
-                "combinations none could. The probabilities are exact."
+                f"combinations none could. {error}"
             )
             return " ".join(sentences)
-        sentences.append(
-            f"The median Monte Carlo error of a log probability is {np.median(self.log_mcse):.2g}."
-        )
+        sentences.append(error)
         share = np.mean(~self.reliable)
         if not self.converged:
             sentences.append(
@@ -178,7 +184,7 @@ def posterior_risk(
     schema: Schema | None = None,
     unknown: Sequence[str] | None = None,
     log_prior: LogPrior | None = None,
-    synthesizer: Trees | Synthesizer | None = None,
+    synthesizer: Trees | Density | None = None,
     draws: DrawSets | None = None,
     chains: Chains | Sequence[Chains] | None = None,
     rng: np.random.Generator | None = None,
@@ -209,9 +215,9 @@ def posterior_risk(
         Log prior of the candidates up to a constant, (n_combinations, support_size) with the
         truth first; or a function from a DataFrame of candidates, one a row with labels as
         values, to their logs. Uniform where not given.
-    synthesizer : Trees or Synthesizer, optional
+    synthesizer : Trees or Density, optional
         Trees grown on the original, as `fit_trees` returns, or any other that has the two
-        functions of `Synthesizer`; the DPMPM if not given.
+        functions of `Density`, `release` and `log_prob`; the DPMPM if not given.
     draws : DrawSets, optional
         Draws to use instead of fitting the DPMPM.
     chains : Chains or sequence of Chains, optional
@@ -259,7 +265,7 @@ def posterior_risk(
             raise ValueError("draws and chains belong to the DPMPM; synthesizer is another one")
         if isinstance(synthesizer, Trees):
             _check_grown(synthesizer, tables[0])
-        elif not isinstance(synthesizer, Synthesizer):
+        elif not isinstance(synthesizer, Density):
             raise ValueError(
                 f"synthesizer is {synthesizer!r:.50}; it must be Trees, or have the functions "
                 "release and log_prob"
@@ -267,7 +273,7 @@ def posterior_risk(
         rows = np.empty(len(combinations), dtype=np.intp)
         rows[inverse[::-1]] = np.arange(len(inverse))[::-1]
         with nullcontext() if progress else silent():
-            return _exact(synthesizer, codes, rows, support, repetitions)
+            return _from_density(synthesizer, codes, rows, support, repetitions)
     settings = _settings(draws, chains, schema, len(codes) - 1)
     if draws is None and rng is None:
         raise ValueError("rng is not given; it is the source of the chains that are run")
@@ -446,8 +452,15 @@ def _estimated(sets: DrawSets, support: _Support, repetitions: NDArray[np.int64]
     )
 
 
-def _exact(
-    synthesizer: Trees | Synthesizer,
+def _log_prob_of_truth(
+    log_prior: ArrayLike, log_likelihood: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the log posterior probability of the first candidates."""
+    return posterior(log_likelihood, log_prior)[:, 0]
+
+
+def _from_density(
+    synthesizer: Trees | Density,
     codes: Sequence[NDArray[np.integer]],
     rows: NDArray[np.intp],
     support: _Support,
@@ -459,20 +472,25 @@ def _exact(
     """
     n, n_variables = support.combinations.shape
     probability, ranks, excluded = np.empty(n), np.empty(n), np.empty(n, dtype=np.int64)
+    log_mcse = np.zeros(n)
     step = max(1, _BLOCK // (support.size * n_variables))
     for first in range(0, n, step):
         some = slice(first, first + step)
-        log_prob = log_likelihoods(
-            synthesizer, codes[0], codes[1:], rows[some], support.candidates(some)
+        found = log_likelihoods(
+            synthesizer, codes[1:], codes[0], rows[some], support.candidates(some)
         )
+        log_prior = support.log_prior_of(some)
+        log_prob = found if found.ndim == 2 else log_mean(found)
         if np.isneginf(log_prob[:, 0]).any():
             raise ValueError(
                 "the releases have probability zero given the original: this synthesizer cannot "
                 "have drawn them from it"
             )
         excluded[some] = np.isneginf(log_prob).sum(axis=1)
-        log_posterior = posterior(log_prob, support.log_prior_of(some))
+        log_posterior = posterior(log_prob, log_prior)
         probability[some], ranks[some] = np.exp(log_posterior[:, 0]), rank(log_posterior)
+        if found.ndim == 3:
+            _, log_mcse[some] = jackknife(partial(_log_prob_of_truth, log_prior), [found])
     return PosteriorRisk(
         schema=support.schema,
         combinations=support.combinations,
@@ -481,7 +499,7 @@ def _exact(
         rank=ranks,
         excluded=excluded,
         support_size=support.size,
-        log_mcse=np.zeros(n),
+        log_mcse=log_mcse,
         r_hat=np.full(n, np.nan),
         pareto_k=np.full(n, np.nan),
         apart=np.empty(0),

@@ -8,5 +8,14 @@ table exactly, for any record and any candidates.
 
 from srlib.trees.changes import Work, log_likelihoods
 from srlib.trees.model import Growth, Trees, checked_order, fit_trees
+from srlib.trees.synthesizer import SequentialTrees
 
-__all__ = ["Growth", "Trees", "Work", "checked_order", "fit_trees", "log_likelihoods"]
+__all__ = [
+    "Growth",
+    "SequentialTrees",
+    "Trees",
+    "Work",
+    "checked_order",
+    "fit_trees",
+    "log_likelihoods",
+]

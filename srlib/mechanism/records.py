@@ -1,0 +1,92 @@
+"""The table as a synthesizer: coded records are a row of it, and a release is a column."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from srlib.mechanism.core import Mechanism, sample
+
+
+@dataclass(frozen=True, eq=False)
+class OnRecords:
+    """Synthesizer of coded records by a table of log p(release | data set) on their counts.
+
+    Records are counted by cell, the combinations of all levels in lexicographic order. The release
+    has the counts that the table gives, in random order.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        Its rows and columns are named by counts of cells, as those of `dirichlet_multinomial`, or
+        for two cells by the count of the second one, as those of `beta_binomial`.
+    n_levels : (n_variables,) int
+        Number of levels of each variable.
+
+    Raises
+    ------
+    ValueError
+        If the names have counts for another number of cells; of `release` and `log_prob`, if
+        there are records that the table has no row or no column for.
+
+    Examples
+    --------
+    >>> from srlib.mechanism import beta_binomial
+    >>> synthesizer = OnRecords(beta_binomial(n=3, n_s=1, alpha=1.0), [2])
+    >>> data = np.array([[1], [1], [0]])
+    >>> round(np.exp(synthesizer.log_prob(np.array([[1]]), data)), 3)  # (2 + 1) / (3 + 2)
+    0.6
+    """
+
+    mechanism: Mechanism
+    n_levels: Sequence[int] | NDArray[np.integer]
+
+    def __post_init__(self) -> None:
+        n_cells = int(np.prod(self.n_levels))
+        for tables in (self._inputs, self._outputs):
+            if tables.shape[1] != n_cells:
+                raise ValueError(
+                    f"n_levels is {list(self.n_levels)}, which makes {n_cells} cells; the table "
+                    f"has counts of {tables.shape[1]}"
+                )
+
+    @cached_property
+    def _inputs(self) -> NDArray[np.int64]:
+        return _counts_of(self.mechanism.inputs)
+
+    @cached_property
+    def _outputs(self) -> NDArray[np.int64]:
+        return _counts_of(self.mechanism.outputs)
+
+    def _position(self, codes: NDArray[np.integer], tables: NDArray[np.int64], name: str) -> int:
+        cells = np.ravel_multi_index(tuple(np.asarray(codes).T), tuple(self.n_levels))
+        counts = np.bincount(cells, minlength=tables.shape[1])
+        found = np.flatnonzero((tables == counts).all(axis=1))
+        if not len(found):
+            raise ValueError(f"{name} has the counts {counts.tolist()}, which the table does not")
+        return int(found[0])
+
+    def release(self, data: NDArray[np.integer], *, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Draw a release, (n_s, n_variables)."""
+        row = self._position(data, self._inputs, "data")
+        (column,) = sample(self.mechanism, row, 1, rng=rng)
+        counts = self._outputs[column]
+        cells = rng.permutation(np.repeat(np.arange(len(counts)), counts))
+        return np.stack(np.unravel_index(cells, tuple(self.n_levels)), axis=1)
+
+    def log_prob(self, released: NDArray[np.integer], data: NDArray[np.integer]) -> float:
+        """Return the log probability of released records, in their order, given the data."""
+        row = self._position(data, self._inputs, "data")
+        column = self._position(released, self._outputs, "released")
+        counts = self._outputs[column]
+        orders = gammaln(counts.sum() + 1) - gammaln(counts + 1).sum()
+        return float(self.mechanism.block(np.array([row]), np.array([column]))[0, 0] - orders)
+
+
+def _counts_of(names: Sequence) -> NDArray[np.int64]:
+    """Return the counts of cells that rows or columns are named by, (n, n_cells)."""
+    counts = np.asarray(names)
+    return counts if counts.ndim == 2 else np.stack([counts.max() - counts, counts], axis=1)

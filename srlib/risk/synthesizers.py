@@ -1,0 +1,129 @@
+"""Synthesizers, of which some know their density: the column of a release, candidate by candidate.
+
+Anything that makes tables of a table is a `Synthesizer`. One that can say how probable a release
+is has a `Density`, and the risk of its releases is exact; of any other, `black_box` tells what a
+test between its releases shows.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from srlib.progress import progress
+from srlib.trees import Trees
+from srlib.trees import log_likelihoods as of_trees
+
+
+@runtime_checkable
+class Synthesizer(Protocol):
+    """A way to make a synthetic table of a table.
+
+    Tables are coded records, (n, n_variables) integers from 0. One function makes a synthesizer.
+
+    Examples
+    --------
+    >>> class Shuffled:
+    ...     def release(self, data, *, rng):
+    ...         return rng.permuted(data, axis=0)
+    >>> isinstance(Shuffled(), Synthesizer)
+    True
+    """
+
+    def release(
+        self, data: NDArray[np.integer], *, rng: np.random.Generator
+    ) -> NDArray[np.integer]:
+        """Draw a release from the data."""
+        ...
+
+
+@runtime_checkable
+class Density(Synthesizer, Protocol):
+    """A synthesizer that knows the probability of a release.
+
+    It may have a third function, ``log_likelihoods(released, data, rows, candidates)``, which does
+    the work of `log_likelihoods` faster; see there. A density that is itself a Monte Carlo
+    estimate needs it: it returns several independent estimates, (n_estimates, n, support_size),
+    and the risk is that of their mean, with its error.
+    """
+
+    def log_prob(self, released: NDArray[np.integer], data: NDArray[np.integer]) -> float:
+        """Return log p(release | data); minus infinity if it cannot be drawn."""
+        ...
+
+
+def log_likelihoods(
+    synthesizer: Trees | Density,
+    released: Sequence[NDArray[np.integer]],
+    data: NDArray[np.integer],
+    rows: NDArray[np.integer],
+    candidates: NDArray[np.integer],
+) -> NDArray[np.float64]:
+    """Compute log p(releases | data with one record changed) of each candidate.
+
+    Parameters
+    ----------
+    synthesizer : Trees or Density
+        Trees grown on the data; or any other density, by its own ``log_likelihoods`` where it has
+        one. Where not, its ``log_prob`` is evaluated once for each candidate and release.
+    released : sequence of (m, n_variables) int
+        The releases, independent given the data.
+    data : (n_records, n_variables) int
+        The confidential records.
+    rows : (n,) int
+        The record that is changed.
+    candidates : (n, support_size, n_variables) int
+        What it is changed to.
+
+    Returns
+    -------
+    (n, support_size) float64
+        Exact. Of a density by Monte Carlo independent estimates, (n_estimates, n, support_size)
+        with two estimates or more.
+
+    Raises
+    ------
+    ValueError
+        If a synthesizer gives a log probability that is NaN or plus infinity, or another shape.
+    """
+    if isinstance(synthesizer, Trees):
+        return of_trees(synthesizer, released, rows, candidates)[0]
+    own = getattr(synthesizer, "log_likelihoods", None)
+    if own is not None:
+        found = np.asarray(own(released, data, rows, candidates), dtype=np.float64)
+    else:
+        found = _one_by_one(synthesizer, released, data, rows, candidates)
+    name = f"{type(synthesizer).__name__}.{'log_prob' if own is None else 'log_likelihoods'}"
+    estimates, shape = found.shape[:-2], candidates.shape[:2]
+    if found.shape[-2:] != shape or len(estimates) > 1 or estimates in ((0,), (1,)):
+        raise ValueError(
+            f"{name} returns shape {found.shape}; it must be {shape}, or have two or more "
+            "independent estimates of this shape"
+        )
+    if np.isnan(found).any() or np.isposinf(found).any():
+        raise ValueError(
+            f"{name} returns NaN or infinity; it must return the logarithm of a probability"
+        )
+    return found
+
+
+def _one_by_one(
+    synthesizer: Density,
+    released: Sequence[NDArray[np.integer]],
+    data: NDArray[np.integer],
+    rows: NDArray[np.integer],
+    candidates: NDArray[np.integer],
+) -> NDArray[np.float64]:
+    """Evaluate the density of each changed table."""
+    changed = np.array(data)
+    found = np.empty(candidates.shape[:2])
+    with progress(found.size, "changed records") as bar:
+        for row, support, values in zip(rows, candidates, found, strict=True):
+            truth = changed[row].copy()
+            for i, candidate in enumerate(support):
+                changed[row] = candidate
+                values[i] = sum(synthesizer.log_prob(table, changed) for table in released)
+            changed[row] = truth
+            bar.update(len(support))
+    return found

@@ -1,0 +1,70 @@
+"""How trees are grown, apart from any table: a synthesizer that grows them on what it is given."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from srlib.data.schema import Microdata, Schema
+from srlib.trees.changes import log_likelihoods
+from srlib.trees.model import Growth, Trees, checked_order, fit_trees
+
+
+@dataclass(frozen=True)
+class SequentialTrees:
+    """Synthesizer that grows trees on the data and releases one table of the same size.
+
+    Parameters
+    ----------
+    schema : Schema
+        Variables of the data.
+    order : sequence of str, optional
+        As `fit_trees` takes it.
+    growth : Growth
+        How the trees are grown.
+    ordered : sequence of str
+        As `fit_trees` takes it.
+
+    Examples
+    --------
+    >>> from srlib.data.schema import Variable
+    >>> schema = Schema((Variable("job", ("cook", "smith")), Variable("sick", ("no", "yes"))))
+    >>> people = np.array([[0, 0]] * 10 + [[1, 0]] * 6 + [[1, 1]] * 4)
+    >>> synthesizer = SequentialTrees(schema, growth=Growth(min_leaf=10))
+    >>> round(np.exp(synthesizer.log_prob(np.array([[1, 1]]), people)), 3)  # 10/20 times 4/10
+    0.2
+    """
+
+    schema: Schema
+    order: Sequence[str] | None = None
+    growth: Growth = field(default_factory=Growth)
+    ordered: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        checked_order(self.schema, self.order)
+        if len(self.ordered):
+            self.schema.positions(self.ordered, "ordered")
+
+    def grown_on(self, data: NDArray[np.integer]) -> Trees:
+        """Return the trees of a table, (n, n_variables) codes."""
+        table = Microdata(np.asarray(data, dtype=np.uint8), self.schema)
+        return fit_trees(table, self.order, self.growth, ordered=self.ordered)
+
+    def release(self, data: NDArray[np.integer], *, rng: np.random.Generator) -> NDArray[np.uint8]:
+        """Draw as many records as the data have."""
+        return self.grown_on(data).release(rng=rng)[0].codes
+
+    def log_prob(self, released: NDArray[np.integer], data: NDArray[np.integer]) -> float:
+        """Return log p(release | data); minus infinity if it cannot be drawn."""
+        return self.grown_on(data).log_prob(released)
+
+    def log_likelihoods(
+        self,
+        released: Sequence[NDArray[np.integer]],
+        data: NDArray[np.integer],
+        rows: NDArray[np.integer],
+        candidates: NDArray[np.integer],
+    ) -> NDArray[np.float64]:
+        """Return log p(releases | data with one record changed), as `log_likelihoods` does."""
+        return log_likelihoods(self.grown_on(data), released, rows, candidates)[0]

@@ -1,0 +1,191 @@
+"""Synthesizers: releases are drawn with the probability that their density says."""
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from srlib.data.schema import Microdata, Schema, Variable
+from srlib.dpmpm import Chains, Mixture, OneClass
+from srlib.margins import PlugInMargins
+from srlib.mechanism import OnRecords, beta_binomial, dirichlet_multinomial, exact_epsilon
+from srlib.mechanism.bayes import posterior
+from srlib.risk import Density, Synthesizer, neighborhood, posterior_risk
+from srlib.risk.synthesizers import log_likelihoods
+from srlib.trees import Growth, SequentialTrees
+
+LEVELS = np.array([2, 3])
+SCHEMA = Schema((Variable("job", ("cook", "smith")), Variable("town", ("a", "b", "c"))))
+DATA = np.array([[0, 0], [1, 1], [1, 2]], dtype=np.uint8)
+CELLS = list(itertools.product(range(2), range(3)))
+
+DENSITIES: dict[str, Density] = {
+    "family": OnRecords(dirichlet_multinomial(3, 3, [1.0] * 6), LEVELS),
+    "trees": SequentialTrees(SCHEMA, growth=Growth(1)),
+    "smoothed trees": SequentialTrees(SCHEMA, ["town", "job"], Growth(1, smoothing=1.0), ["town"]),
+    "plug-in margins": PlugInMargins(LEVELS),
+    "one class": OneClass(LEVELS, 0.5),
+}
+
+
+@pytest.fixture(params=DENSITIES)
+def density(request: Any) -> Density:
+    return DENSITIES[request.param]
+
+
+def test_releases_are_drawn_with_their_probabilities(density: Density) -> None:
+    releases = np.array(list(itertools.product(CELLS, repeat=3)))
+    probability = np.exp([density.log_prob(table, DATA) for table in releases])
+    assert probability.sum() == pytest.approx(1, abs=1e-9)
+    rng, size = np.random.default_rng(1), 2000
+    drawn = [density.release(DATA, rng=rng) for _ in range(size)]
+    of_release = {table.tobytes(): i for i, table in enumerate(releases.astype(np.uint8))}
+    at = [of_release[np.asarray(table, dtype=np.uint8).tobytes()] for table in drawn]
+    expected, counts = size * probability, np.bincount(at, minlength=len(releases))
+    assert not counts[expected == 0].any()
+    often = expected >= 5
+    pairs = [*zip(counts[often], expected[often], strict=True)]
+    pairs += [(counts[~often].sum(), expected[~often].sum())] if expected[~often].sum() > 5 else []
+    chi2, df = sum((o - e) ** 2 / e for o, e in pairs), len(pairs) - 1
+    assert df > 5
+    assert chi2 < df + 4.5 * np.sqrt(2 * df)
+
+
+def test_a_column_is_that_of_the_density_at_each_changed_table(density: Density) -> None:
+    rng = np.random.default_rng(2)
+    rows = np.arange(3)
+    near = neighborhood(DATA, LEVELS)
+    far = np.broadcast_to(np.array(CELLS, dtype=np.uint8), (3, 6, 2))
+    candidates = np.concatenate([near, far], axis=1)
+    released = [density.release(DATA, rng=rng) for _ in range(2)]
+    found = log_likelihoods(density, released, DATA, rows, candidates)
+    for row, some, values in zip(rows, candidates, found, strict=True):
+        for candidate, value in zip(some, values, strict=True):
+            changed = DATA.copy()
+            changed[row] = candidate
+            expected = sum(density.log_prob(table, changed) for table in released)
+            assert value == pytest.approx(expected, abs=1e-9)
+
+
+def test_columns_with_impossible_releases() -> None:
+    """A released level without a donor, one donor, or two; each by the density alone."""
+    data = np.array([[0], [0], [1], [2], [2]])
+    density = PlugInMargins(np.array([4]))
+    rows, candidates = np.arange(5), np.broadcast_to(np.arange(4)[:, None], (5, 4, 1))
+    for shown in ([0, 0], [1, 2], [3, 0], [3, 1], [3, 3]):
+        released = [np.array(shown)[:, None]]
+        found = log_likelihoods(density, released, data, rows, candidates)
+        for row, level in itertools.product(range(5), range(4)):
+            changed = data.copy()
+            changed[row] = level
+            expected = density.log_prob(released[0], changed)
+            assert found[row, level] == pytest.approx(expected, abs=1e-12)
+
+
+def test_a_family_of_counts_is_a_synthesizer() -> None:
+    table = beta_binomial(n=4, n_s=2, alpha=1.0)
+    synthesizer = OnRecords(table, [2])
+    data = np.array([[0], [1], [1], [1]])
+    both = [synthesizer.log_prob(np.array([[a], [1 - a]]), data) for a in (0, 1)]
+    assert both[0] == both[1]
+    assert both[0] + np.log(2) == pytest.approx(table.row(3)[1])
+    assert synthesizer.release(data, rng=np.random.default_rng(3)).shape == (2, 1)
+    with pytest.raises(ValueError, match=r"data has the counts \[1, 2\], which the table does not"):
+        synthesizer.log_prob(data[:2], data[1:] * 0 + [[0], [1], [1]])
+    with pytest.raises(ValueError, match="makes 6 cells; the table has counts of 2"):
+        OnRecords(table, LEVELS)
+
+
+def test_risk_stays_within_the_epsilon_of_a_family() -> None:
+    table = dirichlet_multinomial(3, 3, [2.0] * 6)
+    density = OnRecords(table, LEVELS)
+    data = Microdata(DATA, SCHEMA)
+    released = Microdata(density.release(DATA, rng=np.random.default_rng(4)).astype("u1"), SCHEMA)
+    risk = posterior_risk(data, released, synthesizer=density, progress=False)
+    odds = risk.probability / (1 - risk.probability) * (risk.support_size - 1)
+    assert risk.exact
+    assert (np.abs(np.log(odds)) <= exact_epsilon(table).value).all()
+
+
+class Latent:
+    """Margins of a random subset of the records: a density that is a mean over subsets."""
+
+    def __init__(self, n_estimates: int, seed: int = 0) -> None:
+        self.n_estimates, self.seed = n_estimates, seed
+        self.margins = OneClass(LEVELS)
+
+    def release(self, data: NDArray, *, rng: np.random.Generator) -> NDArray:
+        return self.margins.release(data[rng.random(len(data)) < 0.5], rng=rng)
+
+    def log_prob(self, released: NDArray, data: NDArray) -> float:
+        subsets = itertools.product((False, True), repeat=len(data))
+        values = [self.margins.log_prob(released, data[np.array(s)]) for s in subsets]
+        return float(np.logaddexp.reduce(values) - np.log(len(values)))
+
+
+class Estimated(Latent):
+    """The same with the mean estimated."""
+
+    def log_likelihoods(
+        self, released: Any, data: NDArray, rows: NDArray, candidates: NDArray
+    ) -> NDArray:
+        rng = np.random.default_rng(self.seed)
+        found = np.empty((self.n_estimates, *candidates.shape[:2]))
+        for i, (r, row), s in itertools.product(
+            range(self.n_estimates), enumerate(rows), range(candidates.shape[1])
+        ):
+            changed = data.copy()
+            changed[row] = candidates[r, s]
+            some = changed[rng.random(len(data)) < 0.5]
+            found[i, r, s] = sum(self.margins.log_prob(table, some) for table in released)
+        return found
+
+
+def test_a_density_by_monte_carlo_brings_its_error() -> None:
+    rng = np.random.default_rng(5)
+    data = Microdata(np.array([[0, 0], [1, 1], [1, 2], [0, 1], [1, 1]], dtype=np.uint8), SCHEMA)
+    released = Microdata(OneClass(LEVELS).release(data.codes, rng=rng), SCHEMA)
+    exact = posterior_risk(data, released, synthesizer=Latent(0), progress=False)
+    apart = []
+    for seed in range(6):
+        few = Estimated(30, seed)
+        risk = posterior_risk(data, released, synthesizer=few, progress=False)
+        assert not risk.exact
+        assert risk.reliable.all()
+        assert "The median Monte Carlo error of a log probability is 0." in risk.summary()
+        apart.append(np.log(risk.probability / exact.probability) / risk.log_mcse)
+    z = np.array(apart)
+    assert 0.6 < np.sqrt((z**2).mean()) < 1.5
+    assert (np.abs(z.mean(axis=1)) < 4.5).all()
+    with pytest.raises(ValueError, match=r"Estimated.log_likelihoods returns shape \(1, 4, 4\)"):
+        posterior_risk(data, released, synthesizer=Estimated(1), progress=False)
+
+
+def test_the_mixture_releases_and_has_no_density() -> None:
+    mixture = Mixture(LEVELS, Chains(n_classes=2, burn_in=5, n_draws=5))
+    assert isinstance(mixture, Synthesizer)
+    assert not isinstance(mixture, Density)
+    released = mixture.release(DATA, rng=np.random.default_rng(6))
+    assert released.shape == DATA.shape
+    assert (released < LEVELS).all()
+    with pytest.raises(ValueError, match="must be Trees, or have the functions release and"):
+        posterior_risk(
+            Microdata(DATA, SCHEMA), Microdata(released, SCHEMA), synthesizer=mixture,  # type: ignore[arg-type]
+        )  # fmt: skip
+
+
+def test_order_of_trees_is_checked_at_once() -> None:
+    with pytest.raises(ValueError, match="must have each of job, town once"):
+        SequentialTrees(SCHEMA, ["job"])
+    with pytest.raises(ValueError, match="ordered"):
+        SequentialTrees(SCHEMA, ordered=["age"])
+
+
+def test_one_class_and_posterior_by_hand() -> None:
+    """Two records; the first is changed. One released value, prior of one record a level."""
+    density, data = OneClass(np.array([2])), np.array([[0], [1]])
+    candidates = np.array([[[0], [1]]])
+    found = log_likelihoods(density, [np.array([[0]])], data, np.array([0]), candidates)
+    np.testing.assert_allclose(np.exp(posterior(found)), [[2 / 3, 1 / 3]])
