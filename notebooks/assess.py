@@ -279,8 +279,9 @@ show(in_words(beyond.drop(columns="thinned").rename(columns={"value": "share", "
 # people were nearest only by chance, their share among these would be their share of all people, with the
 # error of dividing the same people at random (compare Platzer and Reutterer 2021). Any model fitted to
 # the original follows its chance features, so an honest release may lie somewhat above: over 16 simulated
-# originals, releases from a fitted DPMPM had a mean share of 52 % and half copies one of 68 %. This test
-# has no part in the verdict. The example holds out 500 more simulated people.
+# originals, releases from a fitted DPMPM had a mean share of 52 % and half copies one of 68 %, each with a
+# standard deviation of 1 (`tests/benchmarks/fresh_samples.py`). This test has no part in the verdict. The
+# example holds out 500 more simulated people.
 
 # %% tags=["monte-carlo"]
 near = found.table("nearest") if original else pd.DataFrame()
@@ -319,7 +320,7 @@ named = ["release"] if len(found.findings) > 1 else []
 measures = outputs.table("measures", found.table("measures"))
 of_interest = ["repU", "DiSCO", "TCAP"] if named else measures["measure"].unique()
 at = [*named, "measure", "releases", "mean", "sd", "se", "baseline"]
-show(in_words(measures[measures["measure"].isin(of_interest)], *at))
+show(in_words(measures[measures["measure"].isin(of_interest)], *at).dropna(axis=1, how="all"))
 
 # %% [markdown]
 # Mean, spread and standard error are over the releases of one generator; with a single release there is no
@@ -369,8 +370,9 @@ else:
 # There are four comparisons, each with a fresh sample of the same population: the largest of all
 # distances of single variables, the largest of pairs of variables, the mean difference of regression
 # coefficients, and how well a regression can tell which table a record is from. The loss is what lies
-# beyond the fresh sample's value, and 0 where chance explains it (as rarely as three errors of a normal
-# number; distances of margins have longer tails). The verdict is that of the largest loss, and a release
+# beyond the fresh sample's value, and 0 where chance explains it: a loss is as rare in fresh samples as
+# three errors of a normal number. For the largest of many distances, whose tails are longer than normal
+# ones, that takes more than three of the errors below. The verdict is that of the largest loss, and a release
 # with any loss is called less useful than a fresh sample. By simulation from the example's population, 2 of
 # 400 fresh samples of 500 records were called so by mistake (`tests/benchmarks/fresh_samples.py`).
 #
@@ -403,8 +405,9 @@ worst = margins[margins["label"].isin(over.nlargest(8).index)].rename(columns={"
 outputs.figure("margins", charts.against_baseline(worst, "Total variation distance"))
 
 # %% [markdown]
-# **The eight margins that lie furthest above what sampling gives.** Points and ticks as above; the
-# distance between point and tick is what an analyst of that margin loses.
+# **The eight margins that lie furthest above what sampling gives, in any of the releases.** Points and
+# ticks as above. The points of a fresh sample would lie above the ticks, too (last column of the table
+# above), so only a part of the distance is a loss.
 #
 # ### Telling the two apart
 #
@@ -480,10 +483,10 @@ if not quick:
     display(show(in_words(gains, *named, "believes_in", *at)))
 
 # %% [markdown]
-# *Copies under the model.* Of the original records that are alone with all their values, how
-# many occur in the release? The baseline is a release from the DPMPM fitted without the record, which
-# cannot have copied it. Real people repeat each other more than a mixture's records do, so a release
-# may lie above this baseline and copy nobody.
+# *Copies under the model.* Of the original records that are alone with all their values, how many occur
+# in the release? The baseline is a release from the DPMPM fitted without the record, which cannot have
+# copied it. Real people may repeat each other more than a mixture's records do, and a release may then
+# lie above this baseline and copy nobody.
 
 # %% tags=["monte-carlo"]
 if not quick:

@@ -115,8 +115,8 @@ verdicts = claims.Claims(
 #
 # Two people each have a secret 0 or 1, and the release is one of 0, 1, 2. The score says how
 # appealing a release is for the data; here it is minus the distance from the truth. The *sensitivity*
-# $\Delta$ is the most that one record can change any score. The exponential mechanism releases $r$
-# with probability proportional to $\exp\{\epsilon\, q(d, r)/(2\Delta)\}$. At $\epsilon = 1$:
+# $\Delta$ is the most that one record can change any score. The exponential mechanism (McSherry and Talwar
+# 2007) releases $r$ with probability proportional to $\exp\{\epsilon\, q(d, r)/(2\Delta)\}$. At $\epsilon = 1$:
 
 # %%
 distance = -np.abs(np.subtract.outer(range(3), range(3)))
@@ -143,7 +143,7 @@ show(pd.DataFrame(deltas.items(), columns=["score", "sensitivity"]), digits=6)
 
 # %% [markdown]
 # For $P$ the paper bounds the sensitivity by 1, which is right and generous. For $\log P$ it warns that
-# no such bound exists. The formula that it prints lacks the logarithms and would give the value of $P$.
+# 1 is no longer a bound. The formula that it prints lacks the logarithms and would give the value of $P$.
 # The right value is $\log(1 + n/\gamma)$, because the sensitivity of a log probability *is* the exact
 # epsilon of sampling from that probability.
 #
@@ -156,14 +156,14 @@ show(pd.DataFrame(deltas.items(), columns=["score", "sensitivity"]), digits=6)
 methods = charest.conventions(scores, epsilon)
 score_functions = outputs.table("score_functions", charest.table_1(methods, scores, x))
 shown = score_functions.rename(columns=lambda name: name.replace("_", " "))
-display(show(shown.drop(columns="most probable"), digits=5))
+display(show(shown, digits=5))
 verdicts.say("C2", charest.promise_kept(score_functions, epsilon))
 
 # %% [markdown]
 # The rows `as printed` are the paper's Table 1, digit for digit, except for two numbers of the last one:
 # 29.53301 is printed as 29.53010 and .04820252 as .04820520. Each has lost one digit in the middle and
 # gained a zero at the end. The table fills up with zeros elsewhere, too: 13.142660 is 13.1426628 to seven
-# digits. The most probable outcome is 30 in all rows, but for $P$ it is hardly more probable than the
+# digits. The most probable outcome is 30 under every score, but for $P$ it is hardly more probable than the
 # others, and the mean is near 25.
 #
 # So Table 1 was computed with sensitivity 1 for all three scores and *without* the 2 of the definition. The
@@ -175,8 +175,8 @@ verdicts.say("C2", charest.promise_kept(score_functions, epsilon))
 # %%
 with warnings.catch_warnings(record=True) as told:
     warnings.simplefilter("always")
-    log_p, less = scores["log P"], deltas["log P"] / 4
-    mechanism.exponential(log_p, epsilon, pairs, sensitivity=less, convention="without 2")
+    log_p = scores["log P"]
+    mechanism.exponential(log_p, epsilon, pairs, sensitivity=1.0, convention="without 2")
 print(*(warning.message for warning in told), sep="\n")
 
 # %% [markdown]
@@ -237,8 +237,9 @@ show(outputs.table("disclosure", known), digits=5)
 # The second factor is at most 1, and because $a_i - 1 \ge \alpha_i$ and $r_i \le \tilde n$ the first is at most
 # $(\alpha_i + \tilde n)/\alpha_i$. Both bounds are attained at $d_i = 1$, $r_i = \tilde n$. Hence the exact
 # epsilon is $\log(1 + \tilde n / \min_i \alpha_i)$, whatever $n \ge 1$, and it is at most $\epsilon$ if and
-# only if every $\alpha_i \ge \tilde n/(e^\epsilon - 1)$. To check, each $\alpha_i$ is set to .98, 1 or 3 times
-# the bound for $\epsilon = 0.9$, and all tables are enumerated:
+# only if every $\alpha_i \ge \tilde n/(e^\epsilon - 1)$, the condition of Machanavajjhala et al. (2008). To
+# check, each $\alpha_i$ is set to .98, 1 or 3 times the bound for $\epsilon = 0.9$, and all tables are
+# enumerated:
 
 
 # %%
@@ -302,8 +303,8 @@ print(f"largest standard error of a mean: {errors.max(axis=None):.3f}")
 # %% [markdown]
 # **Lower bounds that audits prove, by the number of releases; dotted: the exact epsilon.** Where the
 # budget is spent on outputs that happen, a hundred thousand releases prove most of it. Where it is spent in
-# a corner, far more are needed: the worst output of $\log P$ is seen once in half a million releases, that of
-# the beta-binomial once in some $4 \cdot 10^{17}$.
+# a corner, far more are needed: the worst output of $\log P$ is seen once in some 560,000 releases at best, that
+# of the beta-binomial once in some $4 \cdot 10^{17}$.
 
 # %% [markdown]
 # ## Contingency tables
@@ -329,9 +330,10 @@ show(wide[["data", *dict.fromkeys(shown["mechanism"])]].rename_axis(columns=None
 
 # %% [markdown]
 # **Expected records in another cell of a 2 x 2 table, at the middle budget.** The independence model is
-# true of the row `independent`, and its $\log P$ is no better there. Direct Dirichlet draws do best where
-# the data are balanced like their prior and worst where one cell has all records. Over all budgets and
-# data, the share of cases in which a model's $\log P$ does better than the records moved:
+# true of the row `independent`, and its $\log P$ does no better there than the Dirichlet-multinomial's.
+# Direct Dirichlet draws do best where the data are balanced like their prior and worst where one cell
+# has all records. Over all budgets and data, the share of cases in which a model's $\log P$ does better
+# than the records moved:
 
 # %%
 shares = count_tables.wins(compared)
@@ -340,7 +342,7 @@ show(outputs.table("wins", shares), digits=2)
 # %% [markdown]
 # **Share of cases in which log P does better.** The measures are records in another cell and margin, the error
 # of the log odds ratio, and Table 1's own measure, the expected predictive probability of the release, under
-# two models. Even by that one $\log P$ does better in a third of the cases at most. A likely reason is its
+# two models. Even by that one $\log P$ does better in about a quarter of the cases at most. A likely reason is its
 # sensitivity, for the Dirichlet $\log(1 + n/\alpha)$: it is set by the output that puts all records into a cell
 # that the data leave nearly empty. A record changes the number of records moved by one at most, whatever the
 # table. A stronger prior makes $\log P$ less sensitive:
@@ -364,8 +366,8 @@ verdicts.say("C4", charest.beats_distance(shares, by_prior))
 # - **common draws**: parameters drawn once from the prior and weighted by the likelihood of each data
 #   set. The estimate is the exact predictive probability under a discrete prior, a score like any other.
 #
-# On $2 \times 2$ tables the truth is known for the Dirichlet-multinomial and, by enumeration, for a DPMPM with
-# two classes.
+# On $2 \times 2$ tables the truth is known for the Dirichlet-multinomial and, by enumeration, for a DPMPM
+# (Dunson and Xing 2009) with two classes.
 
 # %%
 small, corner = mechanism.compositions(n_small, 4), np.array(list(np.ndindex(2, 2)), np.uint8)
@@ -398,7 +400,8 @@ for model, score in truth.items():
         rows.append(count_tables.estimated(model, "fresh", size, runs, known, steps))
 chains = {f"data {d}": fit for d, fit in zip(small.tolist(), fits[0][..., 0], strict=True)}
 checked = outputs.table("small_chains", diagnostics.summary(chains)).sort_values("r_hat")
-print("chains of the DPMPM:", checked["verdict"].value_counts().to_dict())
+good = (checked["verdict"] == "converged").sum()
+print(f"{good} of {len(checked)} fits of the DPMPM converged; smallest and largest R-hat:")
 show(checked.iloc[[0, -1]], digits=3)
 
 # %% [markdown]
@@ -424,13 +427,13 @@ display(show(told, digits=2))
 verdicts.say("C5", charest.by_draws(told))
 
 # %% [markdown]
-# **What becomes of a budget of 1 when the score is estimated.** With the true score the mechanisms use .50
-# and .37 of it. With fresh draws the sensitivity is mostly Monte Carlo error, in outputs whose probability is
-# hard to estimate, and the exact epsilon can exceed the budget; it falls with more draws, without a bound
-# on the way. With common draws the budget holds however few they are, for the DPMPM as for the log-linear
-# model, but the bound leaves most of it unused. Their error says how far the score is from that of the
-# model's own prior, a matter of utility. For these five records prior draws are not too wide: of 1,000, at
-# least 67 are effective for every data set.
+# **What becomes of a budget of 1 when the score is estimated.** With the true score the mechanisms use
+# .50 and .37 of it. With 20 fresh draws most of the sensitivity is Monte Carlo error, and the exact
+# epsilon exceeds the budget. Both fall with more draws, without a bound on the way. With common draws
+# the budget holds however few they are, for the DPMPM as for the log-linear model, but the bound leaves
+# most of it unused. Their error says how far the score is from that of the model's own prior, a matter
+# of utility. For these five records prior draws are not too wide: of 1,000, at least 67 are effective
+# for every data set.
 
 # %% [markdown]
 # ## A sensitivity that can be computed
@@ -515,9 +518,9 @@ show(outputs.table("large_table", large))
 # has converged, but at this budget its releases are no nearer than uniform ones. One draw by likelihood is
 # nearer than Dirichlet-multinomial draws at the two smaller budgets, and the lead is larger for 1,000 and
 # 10,000 records than for 100: the prior that C1 asks for grows with the release, while $B$ stays. At the
-# largest budget there is no lead left. The count of moved records is best from the middle budget on, by far for
-# many records. At the smallest it is no better than uniform cells, and there the models are ahead. What the
-# bound is set to matters:
+# largest budget there is no lead left. Of the private mechanisms, counting moved records is best from the
+# middle budget on, by far for many records. At the smallest it is no better than uniform cells, and there
+# the models are ahead. What the bound is set to matters:
 
 # %% tags=["monte-carlo"]
 few, limits = untruncated["log-linear"], [1.0, 2.0, 4.0, 6.0, 8.0, 12.0, 16.0]
@@ -877,7 +880,7 @@ assert unsupported == 3
 #
 # - Dimitrakakis, C., Nelson, B., Mitrokotsa, A. and Rubinstein, B. I. P. (2014). Robust and private Bayesian
 #   inference. *Algorithmic Learning Theory*, 291–305.
-#   [10.48550/arXiv.1306.1066](https://doi.org/10.48550/arXiv.1306.1066)
+#   [10.1007/978-3-319-11662-4_21](https://doi.org/10.1007/978-3-319-11662-4_21)
 # - Dunson, D. B. and Xing, C. (2009). Nonparametric Bayes modeling of multivariate categorical data.
 #   *JASA* 104, 1042–1051. [10.1198/jasa.2009.tm08439](https://doi.org/10.1198/jasa.2009.tm08439)
 # - Foulds, J., Geumlek, J., Welling, M. and Chaudhuri, K. (2016). On the theory and practice of
@@ -897,4 +900,4 @@ assert unsupported == 3
 #   distributional similarity. *Privacy in Statistical Databases*, 138–159.
 #   [10.48550/arXiv.1805.09392](https://doi.org/10.48550/arXiv.1805.09392)
 # - Wang, Y.-X., Fienberg, S. E. and Smola, A. (2015). Privacy for free: posterior sampling and stochastic
-#   gradient Monte Carlo. *ICML*. [10.48550/arXiv.1502.07645](https://doi.org/10.48550/arXiv.1502.07645)
+#   gradient Monte Carlo. *ICML*, 2493–2502. [10.48550/arXiv.1502.07645](https://doi.org/10.48550/arXiv.1502.07645)

@@ -268,7 +268,7 @@ def test_words_on_draws_and_bounds() -> None:
     assert (of(1.0, 0.9), of(0.4, 1.1), of(1.1, 1.2)) == (HOLDS, "depends on the draws", FAILS)
     truth = pd.DataFrame({"model": ["a"], "bound": [2.0], "n = 1": [1.0], "n = 3": [2.0]})
     assert charest.bound_scales(truth).word == "depends on the draws"
-    assert "100% of it" in charest.bound_scales(truth).because
+    assert "100\u00a0% of it" in charest.bound_scales(truth).because
     assert charest.bound_scales(truth.assign(bound=1.9)).word == HOLDS
 
 

@@ -152,7 +152,7 @@ def test_several_draws_of_one_generator_show_their_spread() -> None:
 @pytest.mark.parametrize(
     ("loss", "level", "words"),
     [
-        (0.0, "as fresh", "no loss beyond a fresh sample's error"),
+        (0.0, "as fresh", "the worst of many comparisons, and no more than chance"),
         (0.05, "good", "worse than a fresh sample, by little"),
         (0.051, "limited", "worse than a fresh sample; look before you use it"),
         (0.151, "poor", "far worse than a fresh sample; associations or margins are lost"),

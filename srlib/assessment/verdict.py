@@ -291,7 +291,7 @@ def of_utility(losses: pd.DataFrame, customary: pd.DataFrame | None = None) -> L
         "pMSE": f"a regression tells the tables apart {number}",
     }[worst["measure"]]
     clause = {
-        "as fresh": "no loss beyond a fresh sample's error",
+        "as fresh": "the worst of many comparisons, and no more than chance",
         "good": "worse than a fresh sample, by little",
         "limited": "worse than a fresh sample; look before you use it",
         "poor": "far worse than a fresh sample; associations or margins are lost",
@@ -538,8 +538,8 @@ def stated() -> str:
             f"file has fewer than {FEWEST} records."
         ),
         "Nothing found": (
-            f"none of these. A release is as useful as a fresh sample where no loss is beyond its "
-            f"error, a little less useful up to a loss of {percent(GOOD)} (level *good*), clearly "
+            f"none of these. A release is as useful as a fresh sample where no loss is beyond "
+            f"chance, a little less useful up to a loss of {percent(GOOD)} (level *good*), clearly "
             f"less up to {percent(LIMITED)} (level *limited*), and of little use beyond (level "
             f"*poor*)."
         ),

@@ -8,6 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import betabinom
 
+from srlib.display import percent
 from srlib.mechanism.bayes import risk
 from srlib.mechanism.core import Mechanism, acceptance_rate, change_one, sample
 from srlib.mechanism.families import beta_binomial, dirichlet_multinomial_alpha, private_plugin
@@ -356,7 +357,7 @@ def log_is_better(priors: pd.DataFrame) -> Verdict:
         HOLDS if (closer == 1).all() else FAILS if (closer == 0).all() else "depends on the prior"
     )
     told = ", ".join(
-        f"{share:.0%} with Beta({gamma:g}, {gamma:g})"
+        f"{percent(share)} with Beta({gamma:g}, {gamma:g})"
         for gamma, share in zip(priors["gamma"], closer, strict=True)
     )
     return Verdict(word, f"Share of data sets for which log P is closer than P: {told}.")
@@ -376,7 +377,7 @@ def beats_distance(shares: pd.DataFrame, priors: pd.DataFrame) -> Verdict:
     kinds = priors.columns.drop("score")
     better = priors.iloc[:-1][kinds].lt(priors.iloc[-1][kinds].astype(float) - SLACK)
     of_prior = [
-        f"{priors['score'][row]} on {kind} data"
+        f"{priors['score'][row].removeprefix('log P, ')} on {kind} data"
         for row, kind in better.stack().loc[lambda b: b].index
     ]
     word = of_share(share, share, on="the prior and the data")
@@ -385,8 +386,8 @@ def beats_distance(shares: pd.DataFrame, priors: pd.DataFrame) -> Verdict:
     listed = "; ".join(of_prior) or "none of the stronger priors"
     return Verdict(
         word,
-        f"A model's log P does better than the records moved in {share:.0%} of the cases. With "
-        f"other Dirichlet priors it is closer for: {listed}.",
+        f"A model's log P does better than the records moved in {percent(share)} of the cases. "
+        f"With other Dirichlet priors it is closer for: {listed}.",
     )
 
 
@@ -450,8 +451,8 @@ def bound_scales(truth: pd.DataFrame) -> Verdict:
     return Verdict(
         "depends on the draws" if reached else HOLDS,
         "With draws common to all data sets the bound above needs no enumeration and is the same "
-        f"for any number of records; the largest enumerated sensitivity is {share:.0%} of it. The "
-        "sensitivity itself, or that of fresh draws, is as hard to find as the paper says.",
+        f"for any number of records; the largest enumerated sensitivity is {percent(share)} of it. "
+        "The sensitivity itself was found by enumeration only.",
     )
 
 
