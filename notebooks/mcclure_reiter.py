@@ -56,7 +56,7 @@
 # - to compare explanations of a printed number by their likelihoods.
 #
 # Reading takes about two hours, and the exercises as long again. Parameters can be changed on the command
-# line (`srlib run mcclure_reiter -p n 200`).
+# line (`srlib run mcclure_reiter -p n 200`). The numbers in the text belong to the defaults.
 
 # %% tags=["parameters"]
 n: int = 1000  # [1, 100000] records in the data, D
@@ -272,8 +272,8 @@ outputs.figure("frontier", charts.frontier(path))
 # odd one out at .001 and one of many at .999.)
 #
 # An agency that wants $R$ to stay below some value for any mechanism and release must choose the first
-# budget below; for 99 % of these releases the others would do (of those in the figure, which end at the
-# largest):
+# budget below. For 99 % of the releases of this mechanism the others are enough (of the budgets in the
+# figure, which end at the largest):
 
 # %%
 needed = design.budgets_for_risk(path, prior)
@@ -353,7 +353,7 @@ outputs.figure("ranks", charts.rank_plot(diagnostics.long_format(two)))
 # **Second: the start is not forgotten.** The paper starts $X$ anywhere in $0..n$ and drops 1,000
 # steps. If the posterior sits near 0, a chain that starts at 900 has to walk 900 steps down, at best.
 # Such a stretch, however short, ruins an average of *squared* errors that are otherwise of order
-# $10^{-6}$. R-hat hardly notices, because it looks at ranks.
+# $10^{-6}$. R-hat hardly notices a stretch as short as this.
 #
 # Both can be computed without simulating. The second eigenvalue of the walk gives its relaxation time,
 # and following the uniform start step by step gives the *expectation* of what the paper's chain reports.
@@ -362,7 +362,8 @@ outputs.figure("ranks", charts.rank_plot(diagnostics.long_format(two)))
 # %% tags=["monte-carlo"]
 extreme = cases[cases["p0"].isin([rare, common])]
 slow = design.anatomy(tables, extreme, seed, n_chains, **chain)
-display(show(outputs.table("anatomy", slow).head(12), digits=2, settings=["p0", "epsilon"]))
+shown = outputs.table("anatomy", slow).head(12).round({"relaxation time, steps": 0})
+display(show(shown, digits=2, settings=["p0", "epsilon", "relaxation time, steps"]))
 first = design.walks(tables, rare, max(epsilon), seed, n_steps=3000, **start)
 first = {f"X, p0 = {rare:g}, ε = {max(epsilon):g}": first}
 outputs.figure("transient", charts.trace(diagnostics.long_format(first)))
@@ -381,7 +382,8 @@ outputs.figure("transient", charts.trace(diagnostics.long_format(first)))
 # from 0 and $n$. $X = 1$ is left without a proposal: taken literally, the chain never sees 0 or 1 unless it
 # started there. Another slip is easily made, to leave out the factor 2 of the proposal at the ends. What
 # either does to $U$, exactly, for the rarest $p_0$ and the largest $\epsilon$ (the denominator
-# $T - (B + 1)$, one short of the number of draws, moves $U$ by less than $10^{-5}$):
+# $T - (B + 1)$, one short of the number of draws, moves $U$ by less than $10^{-5}$; the relaxation time
+# of the last reading is not computed):
 
 # %%
 show(outputs.table("small_print", design.readings_of_the_proposal(tables[max(epsilon)], rare)))
@@ -411,7 +413,7 @@ candidates = list(itertools.product((0.3, 0.5), paper.RANGES))
 single = design.single_chains(tables, exact, candidates, n_single, seed, **chain)
 likelihoods = paper.explanations(exact, single, rng=stream(seed, "errors of likelihoods"))
 outputs.table("range_likelihoods", likelihoods)
-display(show(paper.explanations_in_words(likelihoods), digits=4, settings=["ε"]))
+display(show(paper.explanations_in_words(likelihoods), digits=5, settings=["ε"]))
 callout("How 2 to 2.7 came about", paper.how_the_range_came_about(likelihoods))
 
 # %% [markdown]
@@ -554,7 +556,7 @@ verdicts
 # - **The 2.7 (and the 500) at $\epsilon = .01$** are out of reach of accurate utilities at $p_0 = .5$, and
 #   within reach at .3. *The ranges of U* compares explanations; rare values are in neither range.
 # - **Table 1's last digits.** Nearly all agree with digits that were cut; none is further
-#   than one unit from the exact value.
+#   than one unit of its last digit from the exact value.
 # - **Equation 10** has a reciprocal in the place of a minus sign, **equation 11** $\binom{n}{X^*}$ for
 #   $\binom{n_s}{X^*}$ (which cancels), and **Appendix B** a 2 in the place of a 1 and $T - (B+1)$ for $T - B$.
 # - Not treated here: synthesizers with many interactions and output perturbation (section 5).
@@ -605,8 +607,8 @@ assert round(risk_rare, 5) == 0.00736
 assert round(most_moved, 3) == 0.269
 
 # %% [markdown] tags=["solution"]
-# The same release is worth a factor of 7.4 in the odds to both. The first intruder ends up at 88 percent, the
-# second below one percent. Setting the derivative of $wL/(1 - w + wL) - w$ to zero gives
+# The same release is worth a factor of 7.4 in the odds to both. The first intruder ends up at 88 %, the
+# second below 1 %. Setting the derivative of $wL/(1 - w + wL) - w$ to zero gives
 # $1 - w + wL = \sqrt L$, hence $w = 1/(1 + \sqrt L)$: absolute increases are largest for intruders who were in
 # doubt. At $w = 1/2$ it is .38 here, and at its largest .46: a table at one half comes near the worst case.
 
@@ -767,15 +769,16 @@ assert unsupported == 3
 # ## References
 #
 # - Abowd, J. and Vilhuber, L. (2008). How protective are synthetic data? *Privacy in Statistical
-#   Databases*, 239–246.
+#   Databases*, 239–246. <https://doi.org/10.1007/978-3-540-87471-3_20>
 # - Charest, A.-S. (2010). How can we analyze differentially-private synthetic datasets? *Journal of
 #   Privacy and Confidentiality* 2(2). <https://doi.org/10.29012/jpc.v2i2.589>
-# - Charest, A.-S. and Han, Y. On the meaning and limits of empirical differential privacy.
+# - Charest, A.-S. and Han, Y. On the meaning and limits of empirical differential privacy. *Journal of
+#   Privacy and Confidentiality* 7(3). <https://doi.org/10.29012/jpc.v7i3.406>
 # - Dwork, C. (2006). Differential privacy. *ICALP*, 1–12. <https://doi.org/10.1007/11787006_1>
 # - Kazan, Z. and Reiter, J. P. (2024). Prior-itizing privacy: a Bayesian approach to setting the privacy
 #   budget in differential privacy. *NeurIPS*. <https://doi.org/10.48550/arXiv.2306.13214>
 # - Liu, J. and Talwar, K. (2019). Private selection from private candidates. *STOC*.
-#   <https://doi.org/10.48550/arXiv.1811.07971>
+#   <https://doi.org/10.1145/3313276.3316377>
 # - Vehtari, A., Gelman, A., Simpson, D., Carpenter, B. and Bürkner, P.-C. (2021). Rank-normalization,
 #   folding, and localization: an improved R-hat for assessing convergence of MCMC. *Bayesian
 #   Analysis* 16, 667–718. <https://doi.org/10.1214/20-BA1221>

@@ -17,8 +17,8 @@
 # # Epsilon reads every column, the intruder reads one: two answers from the same table
 #
 # An agency publishes synthetic data instead of confidential records. One expert says: "the mechanism
-# has $\epsilon = 2$". Another says: "after this release an intruder's probability rose from 10 to
-# 45 percent". Both numbers can be right, and neither follows from the other. Both are read from the
+# has $\epsilon = 2$". Another says: "after this release an intruder's probability rose from 10 %
+# to 45 %". Both numbers can be right, and neither follows from the other. Both are read from the
 # same table, which holds the probability of every possible release given every possible data set.
 #
 # **Part one** is the first hour of a course. It needs a pencil, then five people, and ends with one
@@ -461,8 +461,8 @@ at_bins = {name: one_table.exact_edp(model, x, n, bins) for name, model in model
 verdicts.say("C6", one_table.bounds_epsilon(at_bins, epsilon))
 
 # %% [markdown]
-# At 20 bins EDP is below epsilon for one mechanism and above it for the others: it is a bound in neither
-# direction. It grows with the number of bins, without end: the ratio of the densities is unbounded where the
+# With 20 bins and one record changed, EDP is below epsilon for one mechanism and above it for the others: it is
+# a bound in neither direction. It grows with the number of bins, without end: the ratio of the densities is unbounded where the
 # share tends to 0 or 1. For the exponential mechanism it is the same at every budget, because the model behind the score does not know the
 # budget. EDP is a sensitivity of the posterior. An agency that releases five records and not the posterior
 # should read the table of the release.
@@ -508,7 +508,7 @@ judged = columns.set_index("mechanism").assign(edp=pd.Series(at_bins))
 judged = judged.drop(columns=["exact_epsilon", "expected_increase"]).round(9)
 ranks = judged.rank(method="min").convert_dtypes().reset_index()
 shown = one_table.in_words(outputs.table("ranks", ranks)).rename(columns={"edp": "EDP"})
-show(shown.astype(str).replace("<NA>", "none"))
+show(shown.astype(object).fillna("none"))
 
 # %% [markdown]
 # Conditional epsilon sees no difference at all, and the largest posterior singles out distance. Expected

@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import binom
 
+from srlib.display import percent
 from srlib.mechanism.acceptance import Rule
 from srlib.mechanism.bayes import risk
 from srlib.mechanism.families import bernoulli_plugin_alpha, private_plugin
@@ -349,11 +350,11 @@ def chain_suffices(replicates: pd.DataFrame) -> Verdict:
     of_epsilon = near.groupby(replicates["epsilon"], sort=False).mean()
     middle = replicates["p0"].between(0.1, 0.9)
     groups = {"$p_0$ of .1 to .9": near[middle], "rarer values": near[~middle]}
-    by_group = ", ".join(f"{k} {v.mean():.0%}" for k, v in groups.items() if len(v))
-    by_epsilon = ", ".join(f"{v:.0%} at ε = {e:g}" for e, v in of_epsilon.items())
+    by_group = ", ".join(f"{percent(v.mean())} for {k}" for k, v in groups.items() if len(v))
+    by_epsilon = ", ".join(f"{percent(v)} at ε = {e:g}" for e, v in of_epsilon.items())
     return Verdict(
         of_share(share, share, on="epsilon and $p_0$"),
-        f"Of {len(near)} single chains {share:.0%} are within {WITHIN} of the exact $U$: "
+        f"Of {len(near)} single chains {percent(share)} are within {WITHIN} of the exact $U$: "
         f"{by_epsilon}; {by_group}.",
     )
 
@@ -373,7 +374,7 @@ def judged_over_all_priors(difference: float, releases: int) -> Verdict:
         word,
         "Along $RR = R + L(1 - R)$ each rule is broken on an interval of priors with ends in "
         f"closed form. For {releases} releases and a grid of priors, solution and grid disagree "
-        f"on {difference:.0%}.",
+        f"on {percent(difference)}.",
     )
 
 
@@ -414,8 +415,9 @@ def attack_is_hard(attack: pd.DataFrame) -> Verdict:
     return Verdict(
         word,
         "To an intruder who knows the rule, "
-        f"{certain.min():.0%} to {certain.max():.0%} of releases tell the value for certain, and "
-        f"{beyond.min():.0%} to {beyond.max():.0%} lie outside the region that was promised, "
+        f"{100 * certain.min():.0f} to {percent(certain.max())} of releases tell the value for "
+        f"certain, and {100 * beyond.min():.0f} to {percent(beyond.max())} lie outside the region "
+        "that was promised, "
         "depending on the data.",
     )
 

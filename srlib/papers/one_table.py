@@ -16,6 +16,7 @@ from scipy import stats
 from scipy.special import logsumexp
 
 from srlib import checks
+from srlib.display import percent
 from srlib.dpmpm import Draws, Prior, cell_log_prob, enumerate_mechanism, share_posterior
 from srlib.mechanism import bayes, edp
 from srlib.mechanism.core import Mechanism, change_one
@@ -495,7 +496,7 @@ def equal_risk(columns: pd.DataFrame, prior: float, most: float = 0.1) -> Verdic
     return Verdict(
         HOLDS if alike else FAILS,
         f"At exact epsilon {columns['exact_epsilon'].mean():.3g} the expected rise of the "
-        f"probability is {rise[low]:.3f} with {low} and {rise[high]:.3f} with {high}.",
+        f"probability is {rise[low]:.3f} ({low}) and {rise[high]:.3f} ({high}).",
     )
 
 
@@ -598,6 +599,6 @@ def by_simulation(log_ratio: ArrayLike, log_mcse: ArrayLike, chains: int) -> Ver
     return Verdict(
         of_intervals(inside, off.size, on="the release"),
         f"{inside} of {off.size} estimates are within {most:.1f} standard errors of the exact "
-        f"posterior, 95 % of a t distribution for {chains} chains; the largest difference is "
-        f"{off.max():.1f} standard errors.",
+        f"posterior, {percent(0.95)} of a t distribution for {chains} chains; the largest "
+        f"difference is {off.max():.1f} standard errors.",
     )
