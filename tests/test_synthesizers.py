@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from srlib.data.schema import Microdata, Schema, Variable
 from srlib.dpmpm import Chains, Mixture, OneClass
-from srlib.margins import PlugInMargins
+from srlib.margins import LaplaceMargins, PlugInMargins, _log_above, _log_below
 from srlib.mechanism import OnRecords, beta_binomial, dirichlet_multinomial, exact_epsilon
 from srlib.mechanism.bayes import posterior
 from srlib.risk import Density, Synthesizer, neighborhood, posterior_risk
@@ -27,6 +27,7 @@ DENSITIES: dict[str, Density] = {
     "smoothed trees": SequentialTrees(SCHEMA, ["town", "job"], Growth(1, smoothing=1.0), ["town"]),
     "plug-in margins": PlugInMargins(LEVELS),
     "one class": OneClass(LEVELS, 0.5),
+    "Laplace margins": LaplaceMargins(LEVELS, 4.0),
 }
 
 
@@ -82,6 +83,61 @@ def test_columns_with_impossible_releases() -> None:
             changed[row] = level
             expected = density.log_prob(released[0], changed)
             assert found[row, level] == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("released", [(2, 1), (3, 0), (0, 1)])
+def test_laplace_noise_is_integrated_out(released: tuple[int, int]) -> None:
+    """Against quadrature over the noisy counts of both levels."""
+    margins, counts = LaplaceMargins(np.array([2]), epsilon=1.5), (3, 2)
+    b = margins.scale
+
+    # Nodes of each noisy count: zero, from zero to the count, and beyond; denser near zero.
+    x, w = np.polynomial.legendre.leggauss(300)
+    x, w = (x + 1) ** 2 / 4, w * (x + 1) / 2
+    nodes, weights = [], []
+    for count in counts:
+        parts = np.array([0]), count * x, count + 40 * b * x
+        mass = np.array([1]), count / b * w, 40 * w
+        density = [np.exp(-np.abs(part - count) / b) / 2 for part in parts]
+        nodes.append(np.concatenate(parts))
+        weights.append(np.concatenate([d * m for d, m in zip(density, mass, strict=True)]))
+        assert weights[-1].sum() == pytest.approx(1)
+    u, v = np.meshgrid(*nodes, indexing="ij")
+    share = np.where(u + v > 0, u / np.maximum(u + v, 1e-300), 0.5)
+    product = share ** released[0] * (1 - share) ** released[1]
+    expected = weights[0] @ product @ weights[1]
+    data, shown = (np.repeat([0, 1], c)[:, None] for c in (counts, released))
+    assert np.exp(margins.log_prob(shown, data)) == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize(("n", "epsilon"), [(40, 0.5), (40, 30.0), (5000, 3.0)])
+def test_laplace_margins_keep_their_epsilon(n: int, epsilon: float) -> None:
+    """A factor of exp(epsilon / 3) for one changed variable, which is nearly reached."""
+    rng, levels = np.random.default_rng(7), np.array([2, 5, 30])
+    data = (rng.random((n, 3)) ** 3 * levels).astype(np.uint8)
+    margins = LaplaceMargins(levels, epsilon)
+    released = [margins.release(data, rng=rng)]
+    rows = np.arange(40)
+    candidates = neighborhood(data[rows], levels)
+    found = log_likelihoods(margins, released, data, rows, candidates)
+    apart = np.abs(found - found[:, :1])
+    assert 0.3 * epsilon / 3 < apart.max() <= epsilon / 3 * (1 + 1e-9)
+
+
+def test_incomplete_gamma_functions_far_from_their_middle() -> None:
+    """Where they underflow; digits by mpmath."""
+    mpmath = pytest.importorskip("mpmath")
+    for s, rate, limit in itertools.product(
+        (1.0, 50.0, 5000.0), (-0.5, 0.001, 1.5), (3, 300, 3000)
+    ):
+        at = np.array([s]), np.array([rate]), np.array([limit])
+        with mpmath.workdps(30):
+            kummer = mpmath.hyp1f1(1, s + 1, mpmath.mpf(rate) * limit)
+            below = s * mpmath.log(limit) - rate * limit - mpmath.log(s) + mpmath.log(kummer)
+            assert _log_below(*at)[0] == pytest.approx(float(below), rel=1e-12, abs=1e-12)
+            if rate > 0:
+                above = mpmath.log(mpmath.gammainc(s, rate * limit)) - s * mpmath.log(rate)
+                assert _log_above(*at)[0] == pytest.approx(float(above), rel=1e-12, abs=1e-12)
 
 
 def test_a_family_of_counts_is_a_synthesizer() -> None:
