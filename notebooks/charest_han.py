@@ -41,18 +41,17 @@
 # | **C8** Bins are empty particularly where EDP is small. | 4 |
 # | **C9** EDP falls with the number of records. | 3.3, 4 |
 #
-# A callout under the numbers that decide a claim says that it is *proved*, that it *holds here*, that it
-# *depends on* something, or that it *fails*. A table collects the callouts at the end.
-
-# %% [markdown]
+# A callout judges each claim under the numbers that decide it: *proved*, *holds here*, *depends on*
+# something, or *fails*. A table collects the callouts at the end.
+#
 # ## What you will learn
 #
-# - to tell three numbers apart that are read off the same table: epsilon (all rows), conditional epsilon
-#   (one row and its neighbors) and EDP (one row of a posterior, seen through bins);
+# - to tell epsilon (all rows of a table), conditional epsilon (one row and its neighbors) and EDP (one row
+#   of a posterior, seen through bins) apart;
 # - to prove when EDP grows with the bins, and to know its limit;
 # - to see when an estimate from counts of draws is worthless, although it looks precise;
-# - to get EDP of any model from one posterior sample, with its error and Pareto's $k$;
-# - to compare explanations of a printed number by their likelihoods.
+# - to get EDP of any model from one posterior sample, with its error;
+# - to compare explanations of a printed number by likelihoods.
 #
 # Reading takes about 75 minutes, the exercises two to three hours.
 #
@@ -64,7 +63,7 @@
 n: int = 5  # [2, 500] records of the beta-binomial example
 alpha: float = 0.5  # [0.05, 1000] both parameters of its beta prior
 bins: list[int] = [5, 10, 20, 50, 100, 250]  # [2, 2500] numbers of bins
-replicates: int = 100  # [2, inf) of each cell of Table 3
+replicates: int = 100  # [2, inf) of each cell; for Table 3 sets of bins
 datasets: int = 16  # [8, inf) data sets for Table 4, of which the paper has one
 sizes: list[int] = [100, 1000, 10000]  # [3, 1000000] records of the normal example, Figure 2
 n_people: int = 500  # [50, 100000] records of the logistic regression
@@ -113,8 +112,7 @@ print(mechanism.exact_epsilon(table))
 # ## Conditioning on the data
 #
 # Figure 1 has larger data sets, at two budgets. Far below is read as less than half of epsilon, and
-# mostly as more than half of the data sets $x = 0, \dots, n$, which count alike as in the paper's
-# dotplots.
+# mostly as more than half of the data sets $x = 0, \dots, n$, which count alike as in the paper's dots.
 
 # %%
 rows = [
@@ -138,7 +136,7 @@ titles = "Share of ones in the data", "Conditional epsilon"
 outputs.figure("figure_1", charts.lines(wide, *titles, zero=True))
 
 # %% [markdown]
-# **Figure 1 as curves: conditional epsilon of every data set.** Only data with hardly any ones or hardly
+# **Figure 1 as curves.** Only data with hardly any ones or hardly
 # any zeros reach epsilon. Those are common in practice, wherever an attribute is rare.
 #
 # ## Global and local sensitivity
@@ -149,11 +147,11 @@ outputs.figure("figure_1", charts.lines(wide, *titles, zero=True))
 # $$d(D, D') = \sup_S \left|\log \frac{P(\kappa(D) \in S)}{P(\kappa(D') \in S)}\right|, \qquad
 # GS = \max_{D,\,D'} d(D, D'), \qquad LS(D) = \max_{D'} d(D, D').$$
 #
-# By the definition of differential privacy $GS$ *is* epsilon, as a referee remarks in the paper's
-# footnote, and $LS(D)$ is the conditional epsilon. Both are sensitivities of one table. EDP is a local
-# sensitivity of another mechanism, which releases the bin of one posterior draw, and one-sided: $D'$ has
-# a record less. So three things separate EDP from the epsilon of releasing a posterior draw: it looks at
-# one data set, it deletes records only, and it sees the draw through bins.
+# By the definition of differential privacy (Dwork and others) $GS$ *is* epsilon, as a referee remarks in
+# the paper's footnote, and $LS(D)$ is the conditional epsilon. EDP is a local
+# sensitivity of another mechanism, which releases the bin of one posterior draw. Three things separate it
+# from the epsilon of releasing that draw: it looks at one data set, it deletes records only, and it sees
+# the draw through bins.
 #
 # ## EDP, exactly
 #
@@ -170,34 +168,30 @@ show(side.rename(columns={"neighbours": "record"}).head(12), digits=2)
 
 # %% [markdown]
 # The printed Table 2 is the one for a *changed* record. With a record deleted, as section 2 defines it,
-# $x = 0$ has 0.22 to 0.87 instead of 4.01 to 11.87: leaving out one of five zeros moves the posterior
-# much less than turning it into a one. At $x$ = 0, 1, 4 and 5 some printed values are a little larger
-# than ours. The text writes $\log 11 \approx 2.4$, and $\alpha = n/(e^{2.4} - 1)$ is 0.49884 instead of
-# 1/2:
+# $x = 0$ has 0.22 to 0.87 instead of 4.01 to 11.85: leaving out one of five zeros moves the posterior
+# much less than turning it into a one. Some printed values are a little larger than ours. The text writes
+# $\log 11 \approx 2.4$, and $\alpha = n/(e^{2.4} - 1)$ is 0.49884 instead of 1/2:
 
 # %%
 show(paper.entries_as_printed([0.5, paper.ROUNDED_ALPHA]), digits=5)
 
 # %% [markdown]
-# The one entry left is a misprint: 3.04 for $x = 3$ and 100 bins, where its mirror image $x = 2$ has
-# 3.05.
+# The entry left is a misprint: 3.04 for $x = 3$ and 100 bins, where its mirror image $x = 2$ has 3.05.
 #
 # ## Why EDP grows with the bins
 #
 # Let $g$ be the density, under a neighbor's posterior, of $u = F(\theta \mid D)$, which is uniform under
 # $D$. Bin $j$ of $B$ has the ratio $r_j = B \int_{(j-1)/B}^{j/B} g(u)\,du$, the mean of $g$ over the bin.
 #
-# 1. *Splitting.* The ratio of a bin is the mean of the ratios of its parts (the mediant of fractions with
-#    equal denominators). The largest part is no smaller than the whole and the smallest no larger, so
-#    that $\max_j |\log r_j|$ does not fall when every bin is split: EDP at $kB$ bins is at least EDP at
-#    $B$ bins.
+# 1. *Splitting.* The ratio of a bin is the mean of the ratios of its parts. The largest part is no smaller
+#    than the whole and the smallest no larger, so that $\max_j |\log r_j|$ does not fall when every bin is
+#    split: EDP at $kB$ bins is at least EDP at $B$ bins.
 # 2. *Monotone likelihood ratios.* If $g$ falls, $r_1$ is the largest ratio and $r_B$ the smallest. They
 #    are means over the first and the last $1/B$, and as these intervals shrink $r_1$ rises and $r_B$
 #    falls. EDP then never falls, for *any* larger number of bins. This is the case for proportions: a
 #    changed record has $g \propto p/(1-p)$ or its inverse, a deleted one $1/p$ or $1/(1-p)$.
-# 3. In the normal model $g$ falls as far as the deleted record $y_i$ and rises beyond. The most extreme
-#    of a hundred records lies some twenty posterior standard deviations out, inside the last bin for any
-#    practicable number of bins, and the part of that bin beyond it hardly has any probability.
+# 3. In the normal model $g$ falls as far as the deleted record $y_i$ and rises beyond. The most extreme of a
+#    hundred records lies some twenty posterior standard deviations out, where hardly any probability is.
 # 4. *Otherwise it can fall.* Add a record whose likelihood has a narrow peak on a plateau: three bins
 #    catch the peak in one, and four cut it in two.
 
@@ -208,9 +202,7 @@ u = (np.arange(10_080) + 0.5) / 10_080
 g = 1 + 3 * np.exp(-(stats.norm.ppf(u) ** 2) / (2 * 0.2**2))
 peak = {f"{b} bins": np.abs(np.log(g.reshape(b, -1).mean(1) / g.mean())).max() for b in range(2, 8)}
 display(show(pd.DataFrame([peak])))
-verdicts.say("C2", paper.grows(every))
-
-# %%
+display(verdicts.say("C2", paper.grows(every)))
 zero = exact[exact["x"] == 0].pivot(index="bins", columns="neighbours", values="edp")[list(kinds)]
 titles = "Number of bins (log scale)", "EDP of x = 0"
 outputs.figure("bins", charts.lines(zero, *titles, log_x=True, zero=True))
@@ -221,9 +213,9 @@ outputs.figure("bins", charts.lines(zero, *titles, log_x=True, zero=True))
 # *densities*, and here it is infinite: for a changed or an added record the ratio is zero at $p = 0$,
 # and for a deleted zero it is $1/(1-p)$, unbounded at $p = 1$, where hardly any posterior is.
 #
-# The limit does not depend on bins: it is the local sensitivity of releasing *one posterior draw*, and
-# the largest over the data is that release's exact epsilon. It is finite where one record's likelihood is
-# bounded away from zero. If the proportion is known to lie in $(0.2, 0.7)$:
+# The limit is the local sensitivity of releasing *one posterior draw*, and the largest over the data is
+# that release's exact epsilon. It is finite where one record's likelihood is bounded away from zero. If
+# the proportion is known to lie in $(0.2, 0.7)$:
 
 # %%
 cut = [edp.Truncated(paper.beta_posterior(x, 5, 0.5), 0.2, 0.7) for x in range(6)]
@@ -257,10 +249,10 @@ verdicts.say("C3", paper.prior_direction(priors))
 # The reverse is not true throughout either: with hardly any prior the posterior of $x = 0$ hugs zero,
 # after four zeros as after five, and EDP is largest for a prior in between.
 #
-# The proposed use is trial and error: make the prior more informative until EDP is small enough. The
-# paper notes that this "may leak some information". With five people the leak can be computed. An agency
-# tries $\alpha$ = 0.05, 0.1, ... until EDP at 20 bins is at most the target, keeps $\alpha$ secret and
-# releases five synthetic records. The procedure is a mechanism with six rows:
+# The prior is to be made more informative until EDP is small enough. The paper notes that this trial and
+# error "may leak some information". With five people the leak can be computed. An agency tries $\alpha$ =
+# 0.05, 0.1, ... until EDP at 20 bins is at most the target, keeps $\alpha$ secret and releases five
+# synthetic records, a mechanism with six rows:
 
 # %%
 steps = [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50]
@@ -276,8 +268,8 @@ show(outputs.table("trial_and_error", spent), digits=2, settings=["target", *spe
 # %% [markdown]
 # With deleted records, the definition of EDP, the agency accepts the weakest prior for the most
 # sensitive data set, all zeros, and the exact epsilon exceeds every target, the smallest more than five
-# times. With changed records EDP sees the danger. If the chosen $\alpha$ is published too, epsilon is
-# infinite wherever neighbors choose differently.
+# times. With changed records EDP sees the danger. If $\alpha$ is published too, epsilon is infinite
+# wherever neighbors choose differently.
 #
 # ## More records
 #
@@ -302,9 +294,9 @@ quantiles.columns = ["5 %", "median", "95 %"]
 show(quantiles.reset_index()[lambda f: f["bins"].isin([bins[0], 20, bins[-1]])])
 
 # %% [markdown]
-# **Figure 2 in numbers: exact EDP over 100 data sets of each size.** It falls a little more slowly than
-# one over the square root of the records, since the most extreme of more records lies farther out. For
-# proportions it depends on where the data are:
+# **Figure 2 in numbers: exact EDP over 100 data sets of each size.** It falls more slowly than one over
+# the square root of the records, since the most extreme of more records lies farther out. For proportions
+# it depends on where the data are:
 
 # %%
 growing = pd.concat(
@@ -321,44 +313,41 @@ verdicts.say("C9", paper.falls_with_records(cases))
 #
 # The usual procedure draws $M$ values given the data, takes their quantiles as bins, draws $M$ values
 # again for every neighbor, and counts. None of these draws is needed to study it: the quantiles are order
-# statistics, whose uniform spacings are Dirichlet, and given the bins the counts are multinomial. A
-# replicate costs the number of bins, not $M$.
+# statistics, whose uniform spacings are Dirichlet, and given the bins the counts are multinomial. In Table
+# 3 the smallest count decides, and given the bins the estimate's mean and variance are sums over its
+# values.
 #
 # Empty bins make an estimate infinite. The paper says that 0.01 was added to every count. We also try
 # 0.1, 1, and to *drop* the empty bins, so that the maximum is taken over bins with at least one draw.
 
 # %%
-three = paper.table_3(0.5, 2 * replicates, rng=stream(seed, "table 3"))
+three = paper.table_3(0.5, replicates, rng=stream(seed, "table 3"))
 same = tables.imprecisions((1_000, *tables.DRAWS), tables.RULES, 4 * replicates,
                            rng=stream(seed, "imprecision"))  # fmt: skip
 outputs.table("table_3", three.merge(same.drop(columns="replicates")))
 biases = three.pivot(index=["draws", "bins"], columns="smoothing", values="relative_bias_percent")
 biases = biases.rename(columns=lambda rule: f"bias (%), {tables.in_words(rule)}")
 shown = biases.rename_axis(columns=None).reset_index()
-show(shown[shown["bins"].isin([5, 20, 50, 250])], digits=2)
-
-# %% [markdown]
-# From 20 bins on, the estimate from 10,000 draws is off by 8 % or more under every treatment.
-# With 100,000 draws 20 bins come out within a few percent, with 1,000,000 draws 50 bins do.
-
-# %%
+display(show(shown[shown["bins"].isin([5, 20, 50, 250])], digits=2))
 pictured = biases.iloc[:, 0].unstack("draws").rename(columns="M = {:,}".format)
 titles = "Number of bins (log scale)", f"Relative {biases.columns[0]}"
 outputs.figure("figure_3", charts.lines(pictured, *titles, log_x=True, ordered=True))
 
 # %% [markdown]
-# **Figure 3 as bias.** (Its caption speaks of $n = 50$; the exact values that it draws are those of $n =
-# 5$ in Table 2. At five bins they are 4.01, and 3.87 for $n = 50$.)
+# **Table 3, and Figure 3 as bias.** The errors, of simulated bins, are at most 0.35. From 20 bins on,
+# the estimate from 10,000 draws is off by 8 % or more under every treatment. With 100,000 draws 20 bins
+# come out within a few percent, with 1,000,000 draws 50 bins do. (The caption of Figure 3 speaks of $n =
+# 50$; its exact values are those of $n = 5$ in Table 2.)
 #
 # ### Table 3, one treatment of empty bins for each column
 #
 # Which treatment gave the printed biases? A likelihood compares them: a printed number is normal about
-# ours, with the errors of both simulations, and with probability 1/20 it is any number up to 1,000, since
-# there are misprints. With the rounded $\epsilon$ of Table 2:
+# ours, with the error of a hundred replicates, and with probability 1/20 it is any number up to 1,000,
+# since there are misprints. With the rounded $\epsilon$ of Table 2:
 
 # %%
 chance = stream(seed, "table 3, rounded")
-rounded = paper.table_3(paper.ROUNDED_ALPHA, 2 * replicates, rng=chance)
+rounded = paper.table_3(paper.ROUNDED_ALPHA, max(2, replicates // 2), rng=chance)
 treatments = outputs.table("table_3_treatments", tables.rules_of_table_3(rounded))
 best = treatments.pivot(index="treatment", columns="draws", values="below_best")
 show(best.rename(columns="M = {:,}".format).rename_axis(columns=None).reset_index(), digits=1)
@@ -366,15 +355,14 @@ show(best.rename(columns="M = {:,}".format).rename_axis(columns=None).reset_inde
 # %% [markdown]
 # **Powers of ten by which a likelihood is below the best of its column.** The three columns have three
 # treatments: *dropped* for 10,000 draws, *1 added* for 100,000, and the stated 0.01 only for 1,000,000.
-# Up to 100,000 draws the first of 250 bins is nearly always empty and the estimate is a constant. The
-# rounded $\epsilon$ can be read off the printed −68.92 and −49.51, which would be −68.86 and −49.40 at
-# $\alpha = 1/2$.
+# Of 250 bins one is nearly always empty, even with 1,000,000 draws in all but one of a thousand
+# replicates, and the estimate is a constant. The rounded $\epsilon$ can be read off the printed −68.92,
+# −49.51 and 8.67, where $\alpha = 1/2$ gives −68.86, −49.40 and 8.90.
 #
-# Two sentences of section 4 can be judged here. "The choice of $\alpha$ [the constant added] was seen to
-# have little impact on the results in our setting" (a page later the bias "depends a lot on the details
-# of the smoothing procedure"). And bins without draws are said to occur "particularly for small $M$,
-# large $B$ and/or small values of" EDP. The expected number of empty bins is exact, $\sum_j (1 - p_j)^M$
-# over the bins of the true posterior:
+# Section 4 says that the choice of the added constant "was seen to have little impact on the results in
+# our setting" (and a page later that the bias "depends a lot on the details of the smoothing procedure").
+# Bins without draws are said to occur "particularly for small $M$, large $B$ and/or small values of" EDP.
+# Their expected number is exact, $\sum_j (1 - p_j)^M$ over the bins of the true posterior:
 
 # %%
 added = three[three["smoothing"].isin(["0.01", "0.1", "1.0"])].assign(model="beta-binomial")
@@ -384,15 +372,13 @@ display(show(outputs.table("empty_bins", emptiness).rename(columns=paper.EMPTY_I
 verdicts.say("C8", paper.empty_where_small(emptiness))
 
 # %% [markdown]
-# A large EDP empties bins and takes many draws. (A small one takes many for another reason: the noise of
-# counting is large beside it.)
+# A small EDP takes many draws for another reason: the noise of counting is large beside it.
 #
-# ### Table 4, one data set for each column
+# ### Table 4, one data set and a tenth of the draws
 #
-# The normal model with $n = 100$, where the paper has one data set and does not give it. Begin with the
-# imprecisions, which need no data: the estimate where every neighbor is $D$ itself depends on uniform
-# spacings alone, *whatever the model*. So the imprecisions of Tables 3 and 4 must agree, up to the errors
-# of a hundred replicates.
+# For the normal model with $n = 100$ the paper has one data set and does not give it. The imprecisions need
+# no data: the estimate where every neighbor is $D$ itself depends on uniform spacings alone, *whatever the
+# model*. So those of Tables 3 and 4 must agree, up to the errors of a hundred replicates.
 
 # %%
 emi = {f"Table 3, M = {m:,}": tables.told(m, "table3_emi") for m in tables.DRAWS[:2]}
@@ -403,11 +389,11 @@ show(pd.DataFrame({"bins": tables.BINS} | emi))
 # They agree one heading to the left: Table 4 holds the imprecisions of **ten times fewer draws** than its
 # headings say. (Its row for 100 bins has two misprints, 0.041 for 0.400 and 0.790 for 0.122.)
 #
-# The biases need the data, but hardly more of them than the distance of the most extreme record, which
-# fixes exact EDP. The six biases of a column must agree on that distance. Under the first heading, read
-# as 1,000 draws, some bin is always empty at 100 and at 250 bins: the estimate is the constant
-# $\log\{(M + aB)/(aB)\}$ for an added $a$, and the printed bias gives the distance to four decimal
-# places. The distance that each entry asks for, in standard deviations of a record:
+# The biases need hardly more of the data than the distance of the most extreme record, which fixes exact
+# EDP, and the six of a column must agree on it. Under the first heading, read as 1,000 draws, some of 100
+# or 250 bins is always empty: the estimate is the constant $\log\{(M + aB)/(aB)\}$ for an added $a$, and
+# the printed bias gives the distance to four decimal places. The distance that each entry asks for, in
+# standard deviations of a record:
 
 # %%
 study = tables.study(datasets, max(4, replicates // 6), (1_000, *tables.DRAWS),
@@ -417,10 +403,10 @@ show(outputs.table("distances", asked), digits=2, settings=["added"])
 
 # %% [markdown]
 # The entries of 5 to 50 bins, with errors of 0.1 to 0.2, ask for 2.1 to 2.5 whatever is added. With the
-# stated 0.01 those of 100 and 250 bins ask for 3.5 and 3.7, with **0.1** for 2.37 and 2.29. Even these
-# two exclude each other, and where the two agree, at 0.05, the other four disagree: no constant in the
-# table gives all six. The likelihood, averaged over the distances that a hundred normal records give,
-# compares the explanations:
+# stated 0.01 those of 100 and 250 bins ask for 3.5 and 3.7, with **0.1** for 2.37 and 2.29. These two
+# exclude each other, and where they agree, at 0.05, the other four disagree: no constant in the table
+# gives all six. The likelihood, averaged over the distances that a hundred normal records give, compares
+# the explanations:
 
 # %%
 rival = outputs.table("table_4_explanations", tables.explanations(study))
@@ -433,20 +419,17 @@ found = joint.loc[joint["joint"].idxmax()]
 rule = tables.RULES[int(joint["joint"].idxmax())]
 later = tables.agreeing(study, [tables.told(m) for m in tables.DRAWS[1:]], tables.TENTH[1:], 0.01)
 odds = tables.odds_of_saturated(study, 0.1)
-callout("One data set", paper.of_one_data_set(joint, later, odds))
-
-# %%
+display(callout("One data set", paper.of_one_data_set(joint, later, odds)))
 fit = outputs.table("table_4_fit", tables.fitted(study, found["distance"], rule))
 show(tables.fit_in_words(fit), digits=2)
 
 # %% [markdown]
 # **Printed and computed biases (%) of that data set, at a tenth of the draws in the headings.** The
-# explanations that fit share the tenth draws and the one data set: as stated, no distance gives more than
-# half of a column, and the first two columns exclude a new data set in each replicate. They differ in the
-# constant, of which only the first column can tell. 0.1 explains five of its six biases, the stated 0.01
-# four. Either the one for 100 bins or that for 250 stays unexplained; the former is in the row that has
-# both misprinted imprecisions. The imprecisions of that column do have 0.01: with 0.1 the 5.99 would be
-# 3.71.
+# explanations that fit share the tenth of the draws and the one data set: as stated, no distance gives
+# more than half of a column, and the first two columns exclude a new data set in each replicate. They
+# differ in the constant, of which only the first column can tell. 0.1 explains five of its six biases, the
+# stated 0.01 four. Either the one for 100 bins, in the row of the misprinted imprecisions, or that for 250
+# stays unexplained. The imprecisions of that column do have 0.01: with 0.1 the 5.99 would be 3.71.
 #
 # ## What follows for 10,000 draws and 20 bins
 #
@@ -454,19 +437,19 @@ show(tables.fit_in_words(fit), digits=2)
 # headings are read as above. "Badly biased" is read as off by more than a tenth of EDP:
 
 # %%
-twenty = paper.at_twenty_bins(three, study, found["distance"], 2 * replicates,
+twenty = paper.at_twenty_bins(three, study, found["distance"], replicates,
                               rng=stream(seed, "twenty"))  # fmt: skip
 outputs.table("ten_thousand_draws", twenty)
 verdicts.say("C4", paper.badly_biased(twenty))
 
 # %% [markdown]
-# The paper's conclusion that 10,000 draws are far too few rests on the beta-binomial example: all zeros,
-# a record changed and a bin that has half a draw under the neighbor. In the normal model the bias
-# shrinks to 12 percent in the paper's data, within the error of the limit, and to 14 in data with a less
-# extreme record. There is hardly any in data with a more extreme one.
+# The claim that 10,000 draws are far too few rests on the beta-binomial example: all zeros, a record
+# changed and a bin that has half a draw under the neighbor. In the normal model the bias shrinks to 12 % in
+# the paper's data, within two errors of the limit, and to 14 % in data with a less extreme record. Data
+# with a more extreme one show none beyond its error.
 #
 # Practitioners check the number of draws by the imprecision. Abowd, Schneider and Vilhuber found 0.27 for
-# an EDP of 3.27, 8 % of it, and were content. Let the check pass below that share. Does it pass where the
+# an EDP of 3.27, 8 % of it, and were content. Does a check that passes below that share pass where the
 # bias exceeds a tenth?
 
 # %%
@@ -479,9 +462,8 @@ display(show(shown[columns].rename(columns=names)))
 verdicts.say("C5", paper.check_hides(checked))
 
 # %% [markdown]
-# In the normal model bias and imprecision are of one order, and no cell that passes is off by more than
-# a tenth. They part company at $x = 0$. The check compares the data with themselves, in bins that all
-# have their share. It cannot see a bin that is nearly empty under a *neighbor*, and it serves where
+# Bias and imprecision part company at $x = 0$. The check compares the data with themselves, in bins that
+# all have their share. It cannot see a bin that is nearly empty under a *neighbor*, and it serves where
 # posteriors are close.
 #
 # What do 0.27 and 3.27 say themselves? No bin can gain more than $\log 20 = 3.00$, so that 3.27 is a bin
@@ -498,8 +480,8 @@ show(largest.rename(columns={"mean": "mean of the largest imprecision", "sem": "
 # %% [markdown]
 # The paper warns that chains need more draws, and one comparison with a chain would explain the 0.27. So
 # would independent draws, if 0.27 is the largest of thousands of comparisons, one for each record and
-# parameter: the paper's words allow it. The two numbers alone cannot tell. If the 19 draws are worth a
-# quarter, the standard error of 3.27 is about one half.
+# parameter, as the paper's words allow. If the 19 draws are worth a quarter, the standard error of 3.27 is
+# about one half.
 
 # %% [markdown]
 # ## From one posterior sample
@@ -508,10 +490,10 @@ show(largest.rename(columns={"mean": "mean of the largest imprecision", "sem": "
 #
 # $$p(\theta \mid D^{-i}) \propto \frac{p(\theta \mid D)}{p(y_i \mid \theta)},$$
 #
-# so that a bin's probability is a ratio of sums of weights over draws that all lie where they are needed:
-# every bin holds its share of them, and none is empty. Where a few draws carry the weight, Pareto's $k$
-# says so, and only those records need a refit. Twenty samples of 10,000 draws each, against counts from
-# as many draws for *each* neighbor:
+# so that a bin's probability is a ratio of sums of weights, and every bin holds its share of the draws.
+# Where a few draws carry the weight, Pareto's $k$ says so (Vehtari and others), and only those records
+# need a refit. Twenty samples of 10,000 draws each, against counts from as many draws for *each*
+# neighbor:
 
 # %% tags=["monte-carlo"]
 against, single = paper.compare_estimators(20, 10_000, seed)
@@ -522,25 +504,25 @@ display(show(against[["model", "bins", "exact", *names]].rename(columns=names), 
 verdicts.say("C6", paper.one_sample_helps(against))
 
 # %% [markdown]
-# **Errors are root mean squares, in percent of EDP.** The noise of counting rare draws is gone: every bin
-# holds its share of the draws, and only the variation of the weights is left. It is not free. For a
-# single sample of the beta-binomial model, with the standard error that `from_draws` gives, and the
-# *probability* of the bin that attains EDP:
+# **Errors are root mean squares, in percent of EDP.** The noise of counting rare draws is gone, and the
+# variation of the weights is left. For a single sample of the beta-binomial model, with the standard error
+# that `from_draws` gives, and the *probability* of the bin that attains EDP:
 
 # %% tags=["monte-carlo"]
 beta = outputs.table("one_sample_beta", single)
-show(beta.rename(columns=lambda name: name.replace("_", " ")))
+names = {"probability_off_by_percent": "probability off by (%)"}
+show(beta.rename(columns=names).rename(columns=lambda name: name.replace("_", " ")))
 
 # %% [markdown]
 # The rows share one sample, so that their errors tend to have one sign. At 250 bins the neighbor's bin
 # has a probability of $3 \cdot 10^{-8}$. It is known to within a factor of two, where counting ten
-# thousand draws sees nothing. An error of 0.01 in EDP still takes the draws of the last column.
+# thousand draws sees nothing. It is not free: an error of 0.01 in EDP takes the draws of the last column.
 #
 # ## A model without a closed form
 #
 # A logistic regression of disability on six other variables of the embedded census records, sampled by
-# random-walk Metropolis. (RACE1P is a nominal code that enters as a number, as in Hu, Reiter and Wang's
-# regression.) Whether the chains can be trusted comes first.
+# random-walk Metropolis. (RACE1P, a nominal code, enters as a number, as in Hu, Reiter and Wang's
+# regression.) First, can the chains be trusted?
 
 # %% tags=["monte-carlo"]
 people = microdata.load("", "", n_records=n_people, rng=stream(seed, "people"))
@@ -556,7 +538,8 @@ beta_draws, pointwise = paper.sample_logistic(
 labels = ["Intercept", *names]
 healthy = diagnostics.summary({name: beta_draws[..., k] for k, name in enumerate(labels)})
 print(diagnostics.verdict(healthy))
-display(show(outputs.table("diagnostics", healthy), digits=2))
+whole = {"ess_bulk": int, "ess_tail": int}
+display(show(outputs.table("diagnostics", healthy).astype(whole)))
 chains = diagnostics.long_format(
     {name: beta_draws[..., labels.index(name)] for name in ("MIL", "SEX")}
 )
@@ -564,9 +547,9 @@ display(outputs.figure("trace", charts.trace(chains)))
 outputs.figure("ranks", charts.rank_plot(chains))
 
 # %% [markdown]
-# Then EDP of every coefficient, leaving out each record in turn, from this one sample. `from_posterior`
-# takes what PyMC, Stan, NumPyro or bambi leave behind, an ArviZ tree with posterior and log likelihood.
-# The last column counts the records with the same predictors and outcome.
+# Then EDP of every coefficient, leaving out each record in turn. `from_posterior` takes what PyMC, Stan,
+# NumPyro or bambi leave behind, an ArviZ tree with posterior and log likelihood. Records and bins are
+# counted from 0. The last column counts the records with the same predictors and outcome.
 
 # %% tags=["monte-carlo", "confidential"]
 tree = {"posterior": {"beta": beta_draws}, "log_likelihood": {"disabled": pointwise}}
@@ -581,28 +564,30 @@ answer["records alike"] = paper.alike(known, answer["record"])
 show(outputs.table("logistic", answer))
 
 # %% [markdown]
-# **Each coefficient's EDP, the record and the bin that attain it.** Abowd, Schneider and Vilhuber
-# consider *several parameters at once* and take the largest. That is still not all that a posterior draw
-# shows. Of all events of probability $1/B$, those of the largest and of the smallest weights $1/p(y_i
-# \mid \theta)$ change most (the Neyman–Pearson lemma), so that bins of the *weight* attain the largest
-# EDP of any function of the parameters:
+# **Each coefficient's EDP, the record and the bin that attain it.** Pareto's $k$ belongs to the weights,
+# the same for all coefficients. Abowd, Schneider and Vilhuber consider *several parameters at once* and
+# take the largest. A posterior draw shows more. Of all events of probability $1/B$, those of the largest
+# and of the smallest weights $1/p(y_i \mid \theta)$ change most (the Neyman–Pearson lemma), so that bins
+# of the *weight* attain the largest EDP of any function of the parameters:
 
 # %% tags=["monte-carlo"]
 of_any = edp.of_any_function(-pointwise, n_bins)
-several = {"largest of the coefficients": answer["EDP"].max(), "any function": of_any.max()}
-show(outputs.table("several_parameters", pd.DataFrame([several])))
+weight = -pointwise[..., of_any.argmax()]
+widest = edp.from_draws(weight, weight[..., None], n_bins)
+several = answer.nlargest(1, "EDP")[["coefficient", "EDP", "standard error"]]
+several.loc["any"] = "any function", widest.value, widest.mcse
+show(outputs.table("several_parameters", several.rename(columns={"coefficient": "function"})))
 
 # %% [markdown]
 # ## What came after
 #
-# The conditional epsilon has become a field of its own. Wang's per-instance differential privacy fixes
-# the data set *and* the record, and applies to posterior sampling in ridge regression. Redberg and Wang
-# publish such losses after the release, with privacy of their own. That is a way around the leak of the
-# trial and error above. EDP by record, `by_neighbor` here, is a per-instance loss seen through bins. To
-# *design* a private posterior from a sensitivity, bound the log likelihood ratio of one changed record by
-# $\Delta$: one posterior draw then has an epsilon of at most $2\Delta$ whatever the prior, and
-# likelihoods raised to the power $t$ have $2 t \Delta$ (Wang, Fienberg and Smola; exercise 6). Local
-# sensitivity by itself sets no noise, since it leaks; smooth sensitivity (Nissim, Raskhodnikova and
+# Wang's per-instance differential privacy fixes the data set *and* the record, and applies to posterior
+# sampling in ridge regression. Redberg and Wang publish such losses after the release, with privacy of
+# their own, a way around the leak of the trial and error above. EDP by record, `by_neighbor` here, is a
+# per-instance loss seen through bins. To *design* a private posterior, bound the log likelihood ratio of
+# one changed record by $\Delta$: one posterior draw then has an epsilon of at most $2\Delta$ whatever the
+# prior, and likelihoods raised to the power $t$ have $2 t \Delta$ (Wang, Fienberg and Smola; exercise 6).
+# Local sensitivity by itself sets no noise, since it leaks; smooth sensitivity (Nissim, Raskhodnikova and
 # Smith) repairs that.
 #
 # ## The verdicts
@@ -616,8 +601,7 @@ verdicts
 #
 # Simulated numbers are judged as stated: the draws of the headings and 0.01 added, within four standard
 # errors of the two simulations. Biases of Table 4 are those of the distance that suits their column best.
-# Settings are compared with nothing. The two numbers of Abowd and others are consistent with whole counts
-# of draws.
+# The two numbers of Abowd and others are consistent with whole counts of draws.
 
 # %%
 outputs.ledger(paper.book(three, same, study, n, alpha, n_bins, replicates, sizes))
@@ -625,12 +609,12 @@ outputs.ledger(paper.book(three, same, study, n, alpha, n_bins, replicates, size
 # %% [markdown]
 # ## What did not reproduce, and why
 #
-# - **Table 3**: the treatment of empty bins is another in each column than the text says.
-# - **Table 4**: everything belongs to ten times fewer draws than the headings say. One data set explains
-#   17 of its 18 biases, if 0.1 is added in the first column; two imprecisions at 100 bins are misprinted,
-#   and one bias, at 100 or at 250 bins, stays unexplained.
-# - **Table 2** is for changed records, the definition for deleted ones, and $\epsilon$ was rounded to 2.4
-#   before $\alpha$ was computed from it. One of two mirror images is misprinted.
+# - **Table 3**: two of three columns treat empty bins otherwise than the text says.
+# - **Table 4** belongs to ten times fewer draws than its headings say. One data set explains 17 of its 18
+#   biases, if 0.1 is added in the first column; one, at 100 or at 250 bins, stays unexplained, and two
+#   imprecisions are misprinted.
+# - **Table 2** is for changed records, the definition for deleted ones; $\epsilon$ was rounded to 2.4, and
+#   one of two mirror images is misprinted.
 # - **Figure 3** says $n = 50$ and shows $n = 5$; the formula for $\alpha$ is upside down.
 
 # %% [markdown]
@@ -644,9 +628,12 @@ outputs.ledger(paper.book(three, same, study, n, alpha, n_bins, replicates, size
 # With numpy and scipy only. Section 3.1 prints $\alpha = (e^\epsilon - 1)/n$ for the prior that gives the
 # beta-binomial synthesizer the budget $\epsilon$. An agency takes the paper at its word, with $n = 5$
 # records, five released ones and $\epsilon = \log 11$. The probability of $\tilde x$ ones given $x$ is
-# $\binom{5}{\tilde x} B(\alpha + x + \tilde x,\, \alpha + 10 - x - \tilde x) / B(\alpha + x,\, \alpha + 5
-# - x)$. What is the epsilon that the agency has spent, exactly (`spent_by_agency`), to four decimal
-# places? Is it more than it wanted (`too_much`)?
+#
+# $$\binom{5}{\tilde x} \frac{B(\alpha + x + \tilde x,\ \alpha + 10 - x - \tilde x)}{B(\alpha + x,\ \alpha +
+# 5 - x)}.$$
+#
+# What is the epsilon that the agency has spent, exactly (`spent_by_agency`), to four decimal places? Is it
+# more than it wanted (`too_much`)?
 
 # %% tags=["solution"]
 from scipy.special import betaln
@@ -735,7 +722,7 @@ assert thousands == 83
 #
 # | model | draws | bins | exact EDP | bias (%) | imprecision |
 # |---|---|---|---|---|---|
-# | beta-binomial | 10,000 | 20 | 6.79 | 27 | 0.13 |
+# | beta-binomial | 10,000 | 20 | 6.79 | 29 | 0.13 |
 # | beta-binomial | 100,000 | 20 | 6.79 | 2 | 0.04 |
 # | normal | 10,000 | 20 | 0.47 | 14 | 0.13 |
 # | normal | 100,000 | 20 | 0.47 | 2 | 0.04 |
@@ -748,15 +735,15 @@ assert thousands == 83
 # Which one does it not support (`unsupported`, its number)?
 
 # %% tags=["solution"]
-absolute = np.array([6.79, 0.47]) * np.array([0.27, 0.14])
+absolute = np.array([6.79, 0.47]) * np.array([0.29, 0.14])
 unsupported = 3
 assert (absolute > 0.13).tolist() == [True, False]
 assert unsupported == 3
 
 # %% [markdown] tags=["solution"]
-# The absolute bias is $6.79 \cdot 0.27 = 1.8$ in the beta-binomial model, fourteen times the imprecision;
+# The absolute bias is $6.79 \cdot 0.29 = 2.0$ in the beta-binomial model, fifteen times the imprecision;
 # in the normal model it is 0.07, half of it. Sentence 4 is the first row: $0.13/6.79 = 2$ % with a bias
-# of 27 %.
+# of 29 %.
 
 # %% [markdown]
 # ### Exercise 6: a private posterior draw from a sensitivity
@@ -844,10 +831,10 @@ assert not outlier_matters
 # - Nissim, K., Raskhodnikova, S. and Smith, A. (2007). Smooth sensitivity and sampling in private data
 #   analysis. *STOC*, 75–84. <https://doi.org/10.1145/1250790.1250803>
 # - Redberg, R. and Wang, Y.-X. (2021). Privately publishable per-instance privacy. *NeurIPS*.
-#   <https://neurips.cc/virtual/2021/poster/26488>
+#   <https://doi.org/10.48550/arXiv.2111.02281>
 # - Vehtari, A., Simpson, D., Gelman, A., Yao, Y. and Gabry, J. (2024). Pareto smoothed importance
 #   sampling. *JMLR* 25(72), 1–58. <https://doi.org/10.48550/arXiv.1507.02646>
 # - Wang, Y.-X. (2019). Per-instance differential privacy. *Journal of Privacy and Confidentiality* 9(1).
-#   <https://doi.org/10.48550/arXiv.1707.07708>
+#   <https://doi.org/10.29012/jpc.662>
 # - Wang, Y.-X., Fienberg, S. E. and Smola, A. (2015). Privacy for free: posterior sampling and stochastic
-#   gradient Monte Carlo. *ICML*, 2493–2502. <https://proceedings.mlr.press/v37/wangg15.html>
+#   gradient Monte Carlo. *ICML*, 2493–2502. <https://doi.org/10.48550/arXiv.1502.07645>

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from srlib.mechanism import edp
 from srlib.papers import charest_han as paper
@@ -54,22 +55,27 @@ def test_deleted_records_give_other_numbers() -> None:
     assert np.round(found, 2).tolist() == [0.22, 0.33, 0.44, 0.59, 0.71, 0.87]
 
 
+def refitted(y: np.ndarray) -> list:
+    """Posteriors of the normal model without each record in turn."""
+    return [paper.normal_posterior(np.delete(y, i)) for i in range(len(y))]
+
+
 def test_neighbors_of_the_normal_model_by_refitting() -> None:
     y = np.random.default_rng(1).normal(10, np.sqrt(5), 30)
-    (others,) = paper.normal_neighbors(y)
+    post, others = paper.normal_posterior(y), refitted(y)
+    shift, scale = tables.normal_shift((y - post.mean()) / np.sqrt(5), 30)
     for i in range(30):
-        one = paper.normal_posterior(np.delete(y, i))
-        assert others.mean()[i, 0] == pytest.approx(one.mean())
-        assert others.std()[i, 0] == pytest.approx(one.std())
-    ends = [paper.normal_posterior(np.delete(y, i)) for i in (y.argmin(), y.argmax())]
+        assert others[i].mean() == pytest.approx(post.mean() - shift[i] * post.std())
+        assert others[i].std() == pytest.approx(scale * post.std())
+    ends = [others[i] for i in (y.argmin(), y.argmax())]
     for bins in (5, 100):
-        whole = edp.exact(paper.normal_posterior(y), [others], bins)
-        assert whole.value == pytest.approx(edp.exact(paper.normal_posterior(y), ends, bins).value)
+        whole = edp.exact(post, others, bins)
+        assert whole.value == pytest.approx(edp.exact(post, ends, bins).value)
 
 
 def test_normal_edp_is_a_function_of_the_most_extreme_record() -> None:
     y = np.random.default_rng(2).normal(10, np.sqrt(5), 100)
-    post, others = paper.normal_posterior(y), paper.normal_neighbors(y)
+    post, others = paper.normal_posterior(y), refitted(y)
     distance = np.abs(y - post.mean()).max() / np.sqrt(5)
     for bins in (2, 5, 250):
         found = tables.normal_edp([distance], bins)[0]
@@ -88,7 +94,7 @@ def test_estimates_depend_on_three_counts() -> None:
 
 def test_simulated_counts_are_those_of_the_general_simulation() -> None:
     y = np.random.default_rng(4).normal(10, np.sqrt(5), 20)
-    post, others = paper.normal_posterior(y), paper.normal_neighbors(y)
+    post, others = paper.normal_posterior(y), refitted(y)
     away = (y - post.mean()) / np.sqrt(5)
     rng = np.random.default_rng(5)
     one = tables.simulate_normal(away, 10, 500, 400, rng=rng)
@@ -155,10 +161,56 @@ def test_each_column_of_table_3_has_its_treatment_of_empty_bins() -> None:
     here = paper.beta_posterior(0, 5, paper.ROUNDED_ALPHA)
     there = paper.beta_neighbors(0, 5, paper.ROUNDED_ALPHA, "changed")
     rng = np.random.default_rng(7)
-    cells = tables.beta_cells(here, there, tables.DRAWS, tables.RULES, 60, rng=rng)
+    cells = tables.beta_cells(here, there, tables.DRAWS, tables.RULES, 20, rng=rng)
     found = tables.rules_of_table_3(cells)
     best = found[found["below_best"] == 0].set_index("draws")["treatment"]
     assert best.tolist() == ["empty bins dropped", "1 added", "0.01 added"]
+
+
+def test_smallest_count_by_enumeration() -> None:
+    """Two thin bins and a thick one: every pair of their counts, by the multinomial."""
+    share, draws = np.array([0.002, 0.005, 0.993]), 500
+    a, b = np.meshgrid(np.arange(30), np.arange(30), indexing="ij")
+    cells = np.stack([a, b, draws - a - b], axis=-1)
+    chance = stats.multinomial(draws, share).pmf(cells)
+    for positive in (False, True):
+        smallest = np.where((cells > 0) | (not positive), cells, draws).min(axis=-1)
+        counts, found = tables.least_counts(np.stack([share, share]), draws, positive=positive)
+        assert found.sum(axis=1) == pytest.approx([1, 1])
+        thin = counts < 20  # beyond, both thin bins are empty
+        exact = np.array([chance[smallest == count].sum() for count in counts[thin]])
+        np.testing.assert_allclose(found[:, thin], [exact, exact], atol=0.001)
+
+
+def test_biases_of_table_3_against_simulation() -> None:
+    here, there = paper.beta_posterior(0, 5, 0.5), paper.beta_neighbors(0, 5, 0.5, "changed")
+    rng = np.random.default_rng(12)
+    rules: list[tables.Rule] = [0.01, 1.0, edp.DROPPED]
+    for bins, draws in ((5, 1_000), (20, 10_000), (50, 100_000)):
+        cells = tables.beta_cells(here, there, [draws], rules, 100, bins=[bins], rng=rng)
+        found = tables.extremes(edp.simulate_counts(here, there, bins, draws, 1_000, rng=rng))
+        for rule, cell in zip(rules, cells.to_dict("records"), strict=True):
+            each = 100 * (tables.estimate(found, bins, draws, rule) / cell["exact"] - 1)
+            error = np.hypot(each.std() / np.sqrt(1_000), cell["bias_se"])
+            assert abs(each.mean() - cell["relative_bias_percent"]) < 4 * error
+            assert each.std() == pytest.approx(cell["replicate_sd"], rel=0.1)
+
+
+def test_a_bin_that_is_hardly_ever_filled_counts() -> None:
+    """250 bins, a million draws: none is empty once in a thousand replicates."""
+    here, there = paper.beta_posterior(0, 5, 0.5), paper.beta_neighbors(0, 5, 0.5, "changed")
+    rng = np.random.default_rng(13)
+    cells = tables.beta_cells(here, there, [1_000_000], [0.01], 20, bins=[250], rng=rng)
+    (cell,) = cells.to_dict("records")
+    share = np.exp(edp.log_bin_probabilities(there[0], edp.equal_bins(here, 250)))
+    filled = np.prod(-np.expm1(-1e6 * share))
+    empty, one = (np.log((1e6 + 2.5) / (250 * (k + 0.01))) / cell["exact"] for k in (0, 1))
+    # Where no bin is empty the smallest count is 1, but for a few cases.
+    mean, sd = empty - filled * (empty - one), (empty - one) * np.sqrt(filled * (1 - filled))
+    assert cell["relative_bias_percent"] == pytest.approx(100 * (mean - 1), abs=0.005)
+    assert cell["replicate_sd"] == pytest.approx(100 * sd, rel=0.05)
+    assert cell["relative_bias_percent"] < 100 * (empty - 1) - 0.03
+    assert tables.error_of_printed(cells) == pytest.approx(cell["replicate_sd"] / 10, rel=0.01)
 
 
 def test_imprecision_does_not_depend_on_the_model() -> None:
@@ -188,6 +240,7 @@ def test_every_printed_number_has_a_verdict(study: tables.Study) -> None:
     assert (verdicts != "skipped").all()
     assert verdicts[["abowd_edp", "abowd_imprecision"]].tolist() == ["consistent"] * 2
     assert verdicts["table4_rb_250_10000"] == "differs"
+    assert verdicts["table3_rb_250_1000000"] == "match"
     assert book["tolerance"].max() < 120
 
 

@@ -10,6 +10,7 @@ from scipy import stats
 from scipy.special import expit
 
 from srlib import checks
+from srlib.display import percent
 from srlib.mechanism import edp
 from srlib.mechanism.core import Mechanism, change_one
 from srlib.mechanism.families import beta_binomial
@@ -77,14 +78,6 @@ def normal_posterior(y: NDArray[np.float64]) -> Any:
     return stats.norm((y.sum() / 5.0 + 10.0 / 3.0) / precision, precision**-0.5)
 
 
-def normal_neighbors(y: NDArray[np.float64]) -> list[Any]:
-    """Posteriors of the normal model without each record in turn, as one distribution of many."""
-    whole = normal_posterior(y)
-    variance = normal_posterior(y[1:]).std() ** 2
-    kept = whole.mean() / whole.std() ** 2 - y / 5.0
-    return [stats.norm((kept * variance)[:, None], variance**0.5)]
-
-
 def conditional_epsilons(n: int, alpha: float) -> NDArray[np.float64]:
     """Conditional epsilon of each data set under the beta-binomial synthesizer, (n + 1,)."""
     table: Mechanism = beta_binomial(n, n, alpha)
@@ -137,7 +130,7 @@ def table_3(alpha: float, size: int, *, rng: np.random.Generator) -> pd.DataFram
     alpha : float
         Both parameters of the beta prior.
     size : int
-        Replicates of each cell.
+        Simulated sets of bins for each cell.
     rng : numpy.random.Generator
         Source of chance.
 
@@ -412,7 +405,7 @@ def at_twenty_bins(
     distance : float
         Of the most extreme record in the paper's data set.
     size : int
-        Replicates of the beta-binomial data set with two ones.
+        Simulated sets of bins for the beta-binomial data set with two ones.
     rng : numpy.random.Generator
         Source of chance.
 
@@ -469,7 +462,7 @@ def checked_cells(
     """
     normal = tables.normal_cells(of, distance, of.draws, [0.01])
     cells = pd.concat([beta.assign(model="beta-binomial"), normal.assign(model="normal")])
-    cells = cells[cells["smoothing"] == "0.01"].drop(columns="replicates")
+    cells = cells[cells["smoothing"] == "0.01"].drop(columns="replicate_sd")
     joined = cells.merge(same.drop(columns="replicates"), on=["draws", "bins", "smoothing"])
     joined = joined.sort_values(["model", "draws", "bins"], ignore_index=True)
     return joined.assign(
@@ -632,7 +625,7 @@ def far_below(conditional: pd.DataFrame) -> Verdict:
     return Verdict(
         word if most.any() else FAILS,
         f"More than half of the data sets are below half of epsilon {cases}. The share is "
-        f"{share.min():.0%} to {share.max():.0%}.",
+        f"{percent(share.min())} to {percent(share.max())}.",
     )
 
 
@@ -688,7 +681,7 @@ def badly_biased(cases: pd.DataFrame) -> Verdict:
     mixed = "depends on the data set" if bad.any() and fine.any() else UNDECIDED
     word = HOLDS if bad.all() else FAILS if fine.all() else mixed
     listed = ", ".join(
-        f"{row.relative_bias_percent:+.1f} ± {row.bias_se:.1f} % ({row.case})"
+        f"{row.relative_bias_percent:+.1f} ± {row.bias_se:.1f}\u00a0% ({row.case})"
         for row in cases.itertuples()
     )
     return Verdict(word, f"The bias at 10,000 draws and 20 bins is {listed}; 10 % is the limit.")
@@ -840,10 +833,10 @@ def book(
         computed[key] = value
         tolerances[key] = 4 * error + unit / 2
 
-    for row in beta[beta["smoothing"] == "0.01"].to_dict("records"):
+    stated = beta[beta["smoothing"] == "0.01"]
+    for row, error in zip(stated.to_dict("records"), tables.error_of_printed(stated), strict=True):
         key = f"table3_rb_{row['bins']}_{row['draws']}"
-        paper_too = float(np.sqrt(1 + row["replicates"] / tables.REPLICATES))
-        add(key, row["relative_bias_percent"], row["bias_se"] * paper_too, 0.01)
+        add(key, row["relative_bias_percent"], float(error), 0.01)
     for row in same[same["smoothing"] == "0.01"].to_dict("records"):
         paper_too = float(np.sqrt(1 + row["replicates"] / tables.REPLICATES))
         for table in ("table3", "table4"):
