@@ -29,8 +29,8 @@
 #
 # This notebook runs that study from beginning to end, on an embedded population that is not the
 # paper's file. The title is what it finds there: the paper's conclusion about whole records stands,
-# and its estimator does not, since one or two of all the posterior draws carry nearly the whole
-# weight. Some parts of records are more exposed than the whole (C5). An estimator of the same
+# and its estimator does not, since one or two of all the posterior draws carry over nine tenths of
+# the weight. Some parts of records are more exposed than the whole (C5). An estimator of the same
 # probability without such weights stands beside the paper's, with a standard error.
 #
 # ## What is claimed, and where
@@ -63,9 +63,9 @@
 # ## Parameters
 #
 # The defaults are sized for a minute or two of computing and for chains given the data that converge
-# (those given a release as well come close): 1,000 records, and the eleven variables that the paper's
-# figures, its regression and equation 16 use. `params/hu_reiter_wang/published.yaml` has all fourteen
-# and the paper's other settings.
+# (given a release as well, R-hat is below 1.01 for most combinations and not for all): 1,000 records,
+# and the eleven variables that the paper's figures, its regression and equation 16 use.
+# `params/hu_reiter_wang/published.yaml` has all fourteen and the paper's other settings.
 
 # %% tags=["parameters"]
 data: str = ""  # CSV file of categorical columns; acs:2012:nc to download; empty: embedded
@@ -371,8 +371,9 @@ for name in ("importance sampling, generating draws left out", "predictive ratio
 
 # %% [markdown]
 # **Probability of the truth for each combination, two runs, same release**, by importance sampling
-# and by the predictive ratio. What lies off the line is Monte Carlo error. The last column of the table,
-# the share of one run's top three that the other keeps, rests on few truths.
+# and by the predictive ratio. What lies off the line is Monte Carlo error. Errors stated from half of the
+# chains are rough, so that two of them need not cover 95 % of the differences. The last column of the
+# table, the share of one run's top three that the other keeps, rests on few truths.
 #
 # ## How high are the risks?
 
@@ -420,7 +421,8 @@ display(show(paper.who_moves(predictive, log_prior), digits=2))
 by_risk = np.argsort(-predictive.log_prob[:, 0])
 ours = risks[risks["estimator"] == "predictive_ratio"].assign(record=words)
 shown = ["record", "repetitions", "rank", "probability", "log_mcse"]
-show(ours.iloc[by_risk[:3]][shown].rename(columns={"log_mcse": "error of its log"}))
+top = ours.iloc[by_risk[:3]][shown].rename(columns={"log_mcse": "error of its log"})
+show(top, settings=["rank"])
 
 # %% [markdown]
 # ## How the printed numbers may have come about
@@ -483,7 +485,8 @@ part = disclosure.predictive_ratio(of_part)
 subset_table = paper.part_table(np.array(words)[chosen], unknown, part)
 most_exposed = outputs.table("subset_risk", subset_table).nlargest(3, "probability")
 headings = {"log_mcse": "error of its log", "support_size": "candidates"}
-display(show(most_exposed.drop(columns="unknown").rename(columns=headings)))
+most_exposed = most_exposed.drop(columns="unknown").rename(columns=headings)
+display(show(most_exposed, settings=["rank"]))
 verdicts.say("C5", paper.more_from_part(subset_table, ours.iloc[chosen]))
 
 # %% [markdown]
@@ -508,7 +511,8 @@ sizes = [1, n_releases, 2 * n_releases]
 show(paper.sensitivity_to_prior(evidence["predictive ratio"], log_prior, sizes), digits=2)
 
 # %% [markdown]
-# As long as the releases move a probability by less than the two priors differ, the prior decides.
+# At the defaults the two posteriors are no closer after ten releases than after one: ten are not a
+# large $m$.
 #
 # ## Structural zeros
 #
@@ -527,7 +531,7 @@ show(zeros.set_index(["synthesizer", "candidates"]).mul(100).add_suffix(", %").r
 # The first row is a synthesizer that ignores the zeros, and an intruder who does too. In the second
 # the intruder knows them: the candidates are fewer, and prior and posterior rise together. The third
 # truncates the synthesizer as well. Compare what it adds to the expected log gain with the errors: nearly
-# all of the rise is common knowledge at work, and not the release.
+# all of the posterior's rise is common knowledge at work, and not the release.
 #
 # ## Dropping the riskiest records
 #
@@ -562,11 +566,14 @@ display(show(arms))
 verdicts.say("C7", paper.lower_without(arms))
 
 # %% [markdown]
-# The first two rows differ by what choosing does, the last two by what dropping does. A negative gain
-# misleads the intruder. The largest risk of *all* records need not fall: others are next in line, which
-# Hu, Savitsky and Williams (2021) call whack-a-mole and Carlini and others (2022) an onion. Weighting
-# each record's likelihood by its risk is gentler, and can be tuned to a differential privacy guarantee
-# (Savitsky, Williams and Hu 2022).
+# The first two rows differ by what choosing does, the last two by what dropping does, both with their
+# errors in the callout. A negative gain misleads the intruder. The largest risk of *all* records need not
+# fall: others are next in line, which Hu, Savitsky and Williams (2021) call whack-a-mole and Carlini and
+# others (2022) an onion.
+#
+# *Down-weighting* risky records, by a power below one on their likelihoods, is not computed here.
+# Dropping is the special case of a power of zero. The powers between can be tuned to an asymptotic
+# differential privacy guarantee (Savitsky, Williams and Hu 2022).
 #
 # ## What holds on these data
 

@@ -14,7 +14,7 @@
 # ---
 
 # %% [markdown]
-# # On the embedded population, knowing less means less risk under the model's prior but not under a uniform one, and an intruder who knows nobody learns far more of everybody than of you
+# # On the embedded population, knowing less means less risk on average under the model's prior but not under a uniform one, and an intruder who knows nobody learns far more of everybody than of you
 #
 # **Hu, J., Reiter, J. P. and Wang, Q. (2014).** [Disclosure risk evaluation for fully synthetic
 # categorical data](https://doi.org/10.1007/978-3-319-11257-2_15). In *Privacy in Statistical
@@ -239,8 +239,9 @@ show(r_hat.rename(columns={"share_known": "share known"}), settings=["share know
 
 # %% [markdown]
 # The table has R-hat of the mean log probability over everybody, for the chains of all divisions. The
-# chains are short, and not all of them agree to within 1.01. Their Monte Carlo error is part of the errors below, which come
-# from between pairs; the profile `full` has longer chains and more shares.
+# chains are short. At the defaults most of those with all other records known do not agree to within
+# 1.01. Their Monte Carlo error is part of the errors below, which come from between pairs. The profile
+# `full` has longer chains and more shares.
 
 # %% tags=["monte-carlo"]
 averages = outputs.table("dial", divided.averages())
@@ -250,7 +251,7 @@ show(shown.rename(columns=names), settings=["share known"])
 
 # %% tags=["monte-carlo"]
 columns = {"share_known": "share known", "own": "own prior", "own_se": "its error"}
-columns |= {"calibrated": "own prior, if calibrated"}
+columns |= {"calibrated": "own prior, if calibrated", "calibrated_se": "error, if calibrated"}
 columns |= {"uniform": "uniform prior", "uniform_se": "error, uniform prior"}
 less = outputs.table("knowing_less", divided.knowing_less())[list(columns)]
 show(less.rename(columns=columns), settings=["share known"])
@@ -306,7 +307,7 @@ verdicts.say("C1", paper.safe_knowing_less(divided, single))
 # %% tags=["monte-carlo"]
 gain = outputs.table("beyond", divided.beyond())
 names = {"share_known": "share known", "difference": "participants less outsiders"}
-names |= {"se": "error", "single": "spread of one division", "se_people": "error, other people"}
+names |= {"se": "error", "single": "spread of one division", "se_people": "from other people"}
 show(gain.rename(columns=names), settings=["share known"])
 
 # %% tags=["monte-carlo"]
@@ -327,9 +328,9 @@ paper.participants_beyond(divided)
 # division for the intruder who knows least, and its mean over divisions in the table. One division that
 # is used once may show a difference of either sign. The mean of both uses is free of who is predictable,
 # since each person stands on both sides. The errors are between pairs and hold for these people; the last
-# column is the error for other people of the same population. That the groups do not differ *before* the
-# release, beyond the error in the callout, checks that leaving out a participant's own record leaves
-# nothing of it behind.
+# column is by how much other people of the same population would move the difference (one standard
+# error). Whether the groups differ *before* the release, beyond the error in the callout, checks that
+# leaving out a participant's own record leaves nothing of it behind.
 #
 # ## What ignorance costs the intruder (C2)
 #
@@ -371,7 +372,9 @@ apart = (np.abs(small["sampled"] - small["exact"]) / small["error"]).max()
 alone = paper.one_variable(ones, [3])
 gap = np.abs(alone["pooled"] - alone["exact"]).max()
 said = f"The sampler is at most {apart:.1f} standard errors from the exact line. For the first "
-callout("Exactly", said + f"release alone, summing and fitting differ by at most {gap:.0e}.")
+callout(
+    "Against exact sums", said + f"release alone, summing and fitting differ by at most {gap:.0e}."
+)
 
 # %% [markdown]
 # **Probability of a one against the number of other records known**; the sampler was tried at 0 and 10.
@@ -458,8 +461,8 @@ outputs.figure("one_change_every_cell", charts.agreement(pictured, *titles))
 
 # %% tags=["monte-carlo"]
 outputs.result("ratio_higher_over_every_cell", (all_log > one_log).mean())
-error = np.hypot(one_change.log_mcse[:, 0], whole.log_mcse)
-verdicts.say("C3", paper.conservative(one_log, all_log, error))
+errors = one_change.log_mcse[:, 0], whole.log_mcse
+verdicts.say("C3", paper.conservative(one_log, all_log, *errors))
 
 # %% [markdown]
 # **What the release multiplies the prior probability of the truth by, over one change and over every
@@ -520,7 +523,8 @@ outputs.figure("informative_prior", charts.agreement(pictured, *titles))
 # %% [markdown]
 # **Probability of the true values of the unknown variables, before and after.** Along the line
 # combinations differ by what the intruder believes of them from the other records. Off the line the
-# release has moved them. For all sets of unknown variables, and under the uniform prior:
+# release has moved them, or Monte Carlo error has. For all sets of unknown variables, and under the
+# uniform prior:
 
 # %% tags=["monte-carlo"]
 told = {"uniform": flat, "the model's own": informed}
@@ -532,8 +536,9 @@ verdicts.say("C5", paper.adds_little(informed))
 
 # %% [markdown]
 # Which prior one starts from matters for the judgment: at the defaults the uniform one has more
-# combinations beyond a factor of 1.5 than the model's own for two of the three sets, and fewer for
-# `DIS` alone. It sets out from the same probability for every record, whatever the other records say.
+# combinations beyond a factor of 1.5 than the model's own for two of the three sets. For `DIS` alone both
+# have too few to compare. The uniform prior sets out from the same probability for every record,
+# whatever the other records say.
 #
 # What an agency would accept is a question of its rules. McClure and Reiter's regions of $R$ and $RR$
 # apply to these risks as they do to theirs; the guide on rules (`docs/guide/rules.md`) shows how to

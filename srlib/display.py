@@ -89,7 +89,8 @@ def show(frame: "pd.DataFrame", digits: int = 3, settings: Sequence[str] = ()) -
     digits : int
         Digits after the decimal point, for columns of floats.
     settings : sequence of str
-        Columns of floats that were chosen, not computed: shown with the digits they have.
+        Columns of floats that are shown with the digits they have: what was chosen and not
+        computed, and ranks.
 
     Returns
     -------

@@ -206,7 +206,7 @@ def test_truth_among_the_first_less_often_than_by_chance():
     data = log_ratios(np.zeros((400, 10)), 4, 0.0)
     by_chance = hu_reiter_wang.rarely_first([data, log_ratios(seen, 4, 0.0)])
     assert by_chance.word == UNDECIDED
-    assert "30.0% ± 2.3%" in by_chance.because
+    assert "30.0 ± 2.3\u00a0%" in by_chance.because
     hidden = seen - 3.0 * (np.arange(10) == 0)
     assert hu_reiter_wang.rarely_first([data, log_ratios(hidden, 4, 0.0)]).word == HOLDS
     shown = seen + 3.0 * (np.arange(10) == 0)
@@ -217,7 +217,7 @@ def test_three_candidates_are_always_the_first_three():
     data = log_ratios(np.zeros((5, 3)), 4, 0.0)
     verdict = hu_reiter_wang.rarely_first([data, data])
     assert verdict.word == UNDECIDED
-    assert "100.0% ± 0.0%" in verdict.because
+    assert verdict.because.count("100.0 ± 0.0\u00a0%") == 2
 
 
 def test_a_part_of_a_record_against_the_whole():
@@ -226,27 +226,27 @@ def test_a_part_of_a_record_against_the_whole():
     verdict = hu_reiter_wang.more_from_part(part, whole)
     assert verdict.word == "depends on the record"
     assert "by more for 1 of 3 records and by less for 1, beyond two" in verdict.because
-    assert "largest factor is 2.0, against 1.0" in verdict.because
+    assert "largest factor is 2.0 ± 0.1, against 1.0 ± 0.1" in verdict.because
 
 
 def test_a_small_support_is_conservative_by_proof_and_not_against_a_guess():
     one, error = np.zeros(4), np.full(4, 0.1)
     for every, word in ((one - 1, HOLDS), (one + 1, FAILS)):
-        verdict = intruders.conservative(one, every, error)
+        verdict = intruders.conservative(one, every, error, 0 * error)
         assert verdict.word == PROVED
         assert f"to the prior it *{word}*" in verdict.because
-    verdict = intruders.conservative(one, np.array([1, -1, -1, 0.1]), error)
+    verdict = intruders.conservative(one, np.array([1, -1, -1, 0.1]), 0 * error, error)
     assert "*depends on the record*" in verdict.because
-    assert "higher over every cell for 25.0%" in verdict.because
-    assert "lower for 50.0%" in verdict.because
-    assert "1.0 over one change and 2.7 over every cell" in verdict.because
+    assert "higher over every cell for 25.0\u00a0%" in verdict.because
+    assert "lower for 50.0\u00a0%" in verdict.because
+    assert "1.0 ± 0.0 over one change and 2.7 ± 0.3 over every cell" in verdict.because
 
 
 def test_margins_that_cannot_move_say_little():
     verdict = intruders.says_little(np.log([0.9, 1.1, 1.2]), np.full(3, 0.01), 0.8)
     assert verdict.word == HOLDS
     assert "by 1.25 at most" in verdict.because
-    assert "0.90 to 1.20" in verdict.because
+    assert "0.90 ± 0.01 to 1.20 ± 0.01" in verdict.because
     moved = intruders.says_little(np.log([0.5, 2.0, 2.0]), np.full(3, 0.01), 0.4)
     assert moved.word == FAILS
 
@@ -259,7 +259,7 @@ def test_what_is_added_to_a_prior():
     assert intruders.adds_little({"a": told([1.0, 1.1]), "b": told([0.9, 1.2])}).word == HOLDS
     some = intruders.adds_little({"a": told([1.0, 1.1]), "b": told([0.9, 2.0])})
     assert some.word == "depends on the record"
-    assert "for 50.0\u00a0% of the combinations" in some.because
+    assert "for at least 50.0\u00a0% of the combinations" in some.because
     assert intruders.most_moved({"a": told([1.0, 1.1]), "b": told([0.9, 2.0])}) == 0.5
     assert intruders.most_moved({"a": told([1.0, 1.48])}) == 0
 
@@ -308,10 +308,10 @@ def test_an_intruder_who_knows_less(own, uniform, word):
     single = pd.DataFrame({"higher beyond error": [0.75, 0.25]})
     verdict = intruders.safe_knowing_less(divisions(own, uniform), single)
     assert verdict.word == word
-    assert "knows 50% of the other records instead of all" in verdict.because
+    assert "knows 50\u00a0% of the other records instead of all" in verdict.because
     assert f"{own:+.3f} ± 0.006 with the model's own" in verdict.because
-    assert "-0.020 is what a calibrated model leads to" in verdict.because
-    assert "75.0% and 25.0% of the participants" in verdict.because
+    assert "-0.020 ± 0.000 is what a calibrated model leads to" in verdict.because
+    assert "75.0\u00a0% and 25.0\u00a0% of the participants" in verdict.because
 
 
 def test_single_records_have_a_yardstick():
@@ -355,12 +355,12 @@ def test_rough_chains_decide_nothing(rough):
 def test_what_participants_have_beyond_outsiders():
     said = repr(intruders.participants_beyond(divisions(0, 0)))
     assert "8 divisions and releases" in said
-    assert "adds +0.000 to the log probability of the truth for outsiders" in said
-    assert "and 0.050 ± 0.006 more for participants: above zero by two" in said
-    assert "the error would be 0.050" in said  # half of 0.1, of two people
+    assert "adds +0.000 ± 0.000 to the log probability of the truth for outsiders, within" in said
+    assert "and 0.050 ± 0.006 more for participants, above zero by two" in said
+    assert "moves the difference by about 0.050" in said  # half of 0.1, of two people
     assert "the groups differ by +0.000 ± 0.000" in said
     said = repr(intruders.participants_beyond(divisions(0, 0, beyond=0.01)))
-    assert "0.010 ± 0.006 more for participants: not above zero" in said
+    assert "0.010 ± 0.006 more for participants, within two standard errors of" in said
 
 
 # ------------------------------------------------------------------------------- said and collected

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from enumeration import all_cells, exact_log_risk
 from enumeration import log_marginal_likelihood as by_allocations
+from scipy.special import expit
 from scipy.stats import multinomial
 
 from srlib import mechanism
@@ -93,12 +94,15 @@ def test_what_cannot_be_enumerated_is_refused(arguments, message):
 
 @pytest.mark.parametrize("concentration", [0.3, 0.59, 20.0])
 def test_share_has_the_enumerated_moments(concentration):
-    """Its mass is the probability of the data, which the enumeration sums over all splits."""
+    """Its mean predicts the next record, as probabilities summed over all splits do."""
     prior = Prior(0.25, 0.25, concentration)
+    theta, step = expit(np.linspace(-45, 45, 9001)), 0.01
     for n in (1, 6):
-        known = enumerated.log_marginal_likelihood(n, (2,), 2, prior)
-        masses = [enumerated.share_posterior(x, n, 2, prior).log_mass for x in range(n + 1)]
-        np.testing.assert_allclose(masses, known, atol=1e-9)
+        now, then = (enumerated.log_marginal_likelihood(k, (2,), 2, prior) for k in (n, n + 1))
+        for x in range(n + 1):
+            above = enumerated.share_posterior(x, n, 2, prior).sf(theta)
+            mean = (above * theta * (1 - theta)).sum() * step  # over the log odds of theta
+            assert mean == pytest.approx(np.exp(then[x + 1] - now[x]), abs=1e-8)
 
 
 def test_share_is_a_distribution():

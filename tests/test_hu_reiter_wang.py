@@ -6,6 +6,7 @@ import pytest
 from scipy import stats
 
 from srlib.data import microdata
+from srlib.data.schema import Schema
 from srlib.dpmpm import Chains, log_marginal_likelihood, sample_posterior, zeros
 from srlib.mechanism.bayes import posterior
 from srlib.mechanism.families import compositions
@@ -134,7 +135,8 @@ def test_single_combinations_of_the_paper() -> None:
     assert found["table3_repetitions_24131143211111"] == 1
     assert found["subset_probability_24131143211111"] == pytest.approx(1 / 36)
     assert not any(name.endswith("1" * 14) for name in found)
-    assert paper.of_single(paper.named_schema(["SEX"]), codes, [1, 7], risk, [0], part) == {}
+    other = Schema(microdata.ACS.variables[:1])
+    assert paper.of_single(other, codes, [1, 7], risk, [0], part) == {}
 
 
 def test_explanations_are_compared_with_their_errors() -> None:
@@ -179,18 +181,22 @@ def test_dropping_is_held_against_releases_made_anew(dropped: float, word: str) 
             ]
         }
     )  # fmt: skip
-    assert paper.lower_without(arms).word == word
+    verdict = paper.lower_without(arms)
+    assert verdict.word == word
+    assert "alone makes -0.500 ± 0.141. The" in verdict.because
+    alike = arms.assign(**{columns[0]: [0.1, 0.0, dropped]})
+    said = "makes -0.100 ± 0.141, which is within two errors of nothing. The"
+    assert said in paper.lower_without(alike).because
 
 
 def test_words_and_codebook() -> None:
-    schema = paper.named_schema(["SEX", "DIS"])
-    assert paper.in_words(schema, np.array([[0, 1]])) == ["SEX male, DIS no disability"]
-    book = paper.codebook(schema)
-    assert book["levels"].tolist()[0] == "1 = male; 2 = female"
     table = microdata.embedded_population(20, rng=np.random.default_rng(7))
     some = paper.named(table, {"DIS", "SEX", "other"})
     assert some.schema.names == ("SEX", "DIS")
     assert some.codes.shape == (20, 2)
+    assert paper.in_words(some.schema, np.array([[0, 1]])) == ["SEX male, DIS no disability"]
+    book = paper.codebook(some.schema)
+    assert book["levels"].tolist()[0] == "1 = male; 2 = female"
 
 
 def test_more_releases_leave_less_to_the_prior() -> None:

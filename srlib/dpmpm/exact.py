@@ -201,11 +201,6 @@ class Share:
         return 1 - self._mirrored.ppf(share)
 
     @property
-    def log_mass(self) -> float:
-        """Log probability of the data in a given order, as `log_marginal_likelihood` sums it."""
-        return float(np.log(self._mass))
-
-    @property
     def _mirrored(self) -> "Share":
         return Share(self.n - self.x, self.n, self.prior)
 

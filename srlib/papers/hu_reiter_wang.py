@@ -17,6 +17,7 @@ from srlib import diagnostics, dpmpm, mechanism
 from srlib.assessment.inference import AgainstSampling
 from srlib.data.microdata import ACS
 from srlib.data.schema import Microdata, Schema
+from srlib.display import percent
 from srlib.dpmpm import zeros
 from srlib.papers.claims import (
     ERRORS,
@@ -171,11 +172,12 @@ def rarely_first(log_ratios: Sequence[NDArray[np.float64]], first: int = 3) -> V
     n, size = log_ratios[0].shape[1:]
     share, mcse = share_ranked(log_ratios, first)
     by_chance = min(first / size, 1.0)
-    error = float(np.hypot(mcse, np.sqrt(by_chance * (1 - by_chance) / n)))
+    of_chance = np.sqrt(by_chance * (1 - by_chance) / n)
     return Verdict(
-        at_most(share, error, by_chance),
-        f"The truth is among the first {first} of {size} candidates for {share:.1%} of {n:,} "
-        f"combinations. A random order would put it there for {by_chance:.1%} ± {error:.1%}.",
+        at_most(share, float(np.hypot(mcse, of_chance)), by_chance),
+        f"The truth is among the first {first} of {size} candidates for {100 * share:.1f} ± "
+        f"{percent(mcse, 1)} of {n:,} combinations. A random order would put it there for "
+        f"{100 * by_chance:.1f} ± {percent(of_chance, 1)}.",
     )
 
 
@@ -214,12 +216,15 @@ def more_from_part(part: pd.DataFrame, whole: pd.DataFrame) -> Verdict:
     more = np.log(over_part.to_numpy() / over_whole.to_numpy())
     error = np.hypot(part["log_mcse"].to_numpy(), whole["log_mcse"].to_numpy())
     n_more, n_less = ((sign * more > ERRORS * error).sum() for sign in (1, -1))
+    largest = [
+        f"{ratio.max():.1f} ± {ratio.max() * t['log_mcse'].to_numpy()[ratio.argmax()]:.1f}"
+        for t, ratio in ((part, over_part.to_numpy()), (whole, over_whole.to_numpy()))
+    ]
     return Verdict(
         of_share(*share_above(more, error)),
         "Compared with the whole record, the release multiplies the prior of the part by more for "
         f"{n_more} of {len(more)} records and by less for {n_less}, beyond two standard errors. "
-        f"The largest factor is {over_part.max():.1f}, against {over_whole.max():.1f} for a whole "
-        "record.",
+        f"The largest factor is {largest[0]}, against {largest[1]} for a whole record.",
     )
 
 
@@ -239,12 +244,14 @@ def lower_without(arms: pd.DataFrame) -> Verdict:
     cost = dropped["off, against sampling"] - kept["off, against sampling"]
     of_cost = float(np.hypot(kept["error of that"], dropped["error of that"]))
     first = row.iloc[0]
+    chosen, of_chosen = kept[column] - first[column], float(np.hypot(kept[error], first[error]))
+    apart = "" if abs(chosen) > ERRORS * of_chosen else ", which is within two errors of nothing"
     return Verdict(
         at_most(change, of_change, 0.0),
         "Leaving them out changes the mean log gain of one release about the riskiest by "
         f"{change:+.3f} ± {of_change:.3f}, against releases made anew from all records. That they "
-        f"were chosen by the first releases alone makes {kept[column] - first[column]:+.3f}. The "
-        f"differences of a release from the data change by {cost:+.2f} ± {of_cost:.2f} of what "
+        f"were chosen by the first releases alone makes {chosen:+.3f} ± {of_chosen:.3f}{apart}. "
+        f"The differences of a release from the data change by {cost:+.2f} ± {of_cost:.2f} of what "
         "sampling makes.",
     )
 
@@ -266,11 +273,6 @@ def named(table: Microdata, names: Collection[str]) -> Microdata:
     schema = Schema(tuple(table.schema.variables[i] for i in at))
     note = f"{len(at)} of the {len(table.schema.names)} variables are used."
     return replace(table, codes=table.codes[:, at], schema=schema, notes=(*table.notes, note))
-
-
-def named_schema(names: Collection[str]) -> Schema:
-    """Keep some variables of the paper's Table 1."""
-    return Schema(tuple(variable for variable in ACS.variables if variable.name in names))
 
 
 def codebook(schema: Schema) -> pd.DataFrame:
@@ -466,7 +468,7 @@ def most_likely(told: pd.DataFrame) -> str:
     for row in others.to_dict("records"):
         more = best["log10 likelihood"] - row["log10 likelihood"]
         error = float(np.hypot(best["its error"], row["its error"]))
-        apart = "" if more > ERRORS * error else ", which is within two errors of none"
+        apart = "" if more > ERRORS * error else ", a difference within two errors"
         parts.append(f"{more:.1f} ± {error:.1f} more than *{row['explanation']}*{apart}")
     return (
         f"Together they are most probable under *{best['explanation']}*: in powers of ten by "

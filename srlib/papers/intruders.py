@@ -12,7 +12,7 @@ from scipy.special import betaln, gammaln
 from scipy.stats import betabinom
 
 from srlib.diagnostics import over_many
-from srlib.display import Callout, callout
+from srlib.display import Callout, callout, percent
 from srlib.dpmpm import Chains, cell_log_prob, sample_posterior
 from srlib.mechanism.bayes import posterior
 from srlib.mechanism.families import beta_binomial
@@ -45,25 +45,32 @@ from srlib.risk.augmented import EXCHANGE
 SAMPLED = "unknown records sampled"
 
 
-def conservative(log_ratio_one: ArrayLike, log_ratio_all: ArrayLike, error: ArrayLike) -> Verdict:
+def conservative(
+    log_ratio_one: ArrayLike, log_ratio_all: ArrayLike, error_one: ArrayLike, error_all: ArrayLike
+) -> Verdict:
     """Say what of a small support is conservative: the probability and the rank, by their proofs.
 
     Parameters
     ----------
     log_ratio_one, log_ratio_all : (n,) float
         Log of posterior over prior of the truth, over the small support and over every cell.
-    error : (n,) float
-        Standard errors of their differences.
+    error_one, error_all : (n,) float
+        Their standard errors.
     """
     one, every = np.asarray(log_ratio_one), np.asarray(log_ratio_all)
-    higher, possibly = share_above(every - one, error)
+    errors = np.asarray(error_one), np.asarray(error_all)
+    higher, possibly = share_above(every - one, np.hypot(*errors))
+    largest = [
+        f"{np.exp(log_ratio.max()):.1f} ± {np.exp(log_ratio.max()) * error[log_ratio.argmax()]:.1f}"
+        for log_ratio, error in zip((one, every), errors, strict=True)
+    ]
     return Verdict(
         PROVED,
         "So it is for the probability and the rank of the truth. For the ratio to the prior it "
-        f"*{of_share(1 - possibly, 1 - higher)}*: it is higher over every cell for {higher:.1%} of "
-        f"the combinations and lower for {1 - possibly:.1%}, beyond two standard errors. The "
-        f"largest ratio is {np.exp(one.max()):.1f} over one change and {np.exp(every.max()):.1f} "
-        "over every cell.",
+        f"*{of_share(1 - possibly, 1 - higher)}*: it is higher over every cell for "
+        f"{percent(higher, 1)} of the combinations and lower for {percent(1 - possibly, 1)}, "
+        f"beyond two standard errors. The largest ratio is {largest[0]} over one change and "
+        f"{largest[1]} over every cell.",
     )
 
 
@@ -82,13 +89,16 @@ def says_little(
         Above 1.
     """
     low, high = share_above(-np.abs(log_gain), error, -np.log(factor))
+    least, most = (
+        f"{np.exp(log_gain[at]):.2f} ± {np.exp(log_gain[at]) * error[at]:.2f}"
+        for at in (log_gain.argmin(), log_gain.argmax())
+    )
     return Verdict(
         of_share(low, high),
         f"Before any release {prior:.2f} of the candidates have the true values, so that the "
         f"release can multiply their probability by {1 / prior:.2f} at most. It multiplies it by "
-        f"{np.exp(log_gain.min()):.2f} to {np.exp(log_gain.max()):.2f}. That is within a factor of "
-        f"{factor:g} for {span(low, high)} of the combinations, give or take two standard "
-        "errors.",
+        f"{least} to {most}. That is within a factor of {factor:g} for {span(low, high)} of the "
+        "combinations, give or take two standard errors.",
     )
 
 
@@ -110,9 +120,9 @@ def adds_little(told: Mapping[str, pd.DataFrame], factor: float = 1.5) -> Verdic
     low, high = (min(bounds) for bounds in zip(*shares, strict=True))
     return Verdict(
         of_share(low, high),
-        f"Posterior and prior are within a factor of {factor:g} for {span(low, high)} of the "
-        "combinations, give or take two standard errors, for the set of unknown variables where "
-        "these are fewest.",
+        f"Whatever the set of unknown variables, posterior and prior are within a factor of "
+        f"{factor:g} for at least {span(low, high)} of the combinations, give or take two standard "
+        "errors.",
     )
 
 
@@ -145,9 +155,9 @@ def safe_knowing_less(found: Participation, single: pd.DataFrame) -> Verdict:
         "all, the log probability of the truth changes by "
         f"{least['uniform']:+.3f} ± {least['uniform_se']:.3f} on average with the uniform prior "
         f"(*{uniform}*) and by {least['own']:+.3f} ± {least['own_se']:.3f} with the model's own "
-        f"(*{own}*), where {least['calibrated']:+.3f} is what a calibrated model leads to. In one "
-        f"release it is higher beyond two standard errors for {higher.iloc[0]:.1%} and "
-        f"{higher.iloc[1]:.1%} of the participants.",
+        f"(*{own}*), where {least['calibrated']:+.3f} ± {least['calibrated_se']:.3f} is what a "
+        "calibrated model leads to. In one release it is higher beyond two standard errors for "
+        f"{percent(higher.iloc[0], 1)} and {percent(higher.iloc[1], 1)} of the participants.",
     )
 
 
@@ -186,19 +196,18 @@ def participants_beyond(found: Participation) -> Callout:
     found : Participation
         Beliefs of intruders who know the least and the largest share of the other records.
     """
-    gain = found.beyond().assign(
-        of_outsiders=found.averages().query("group == 'outsiders'")["gain"].to_numpy()
-    )
+    outsiders = found.averages().query("group == 'outsiders'")[["gain", "gain_se"]]
+    gain = found.beyond().join(outsiders.reset_index(drop=True))
     before = found.beyond("before").iloc[-1]
     said = []
     for row in gain.iloc[[0, -1]].to_dict("records"):
-        is_above = at_most(-row["difference"], row["se"], 0.0) == HOLDS
         said.append(
             f"To an intruder who knows {_share(row['share_known'])} of the other records the "
-            f"release adds {row['of_outsiders']:+.3f} to the log probability of the truth for "
-            f"outsiders, and {row['difference']:.3f} ± {row['se']:.3f} more for participants: "
-            f"{'above' if is_above else 'not above'} zero by two standard errors. With other "
-            f"people of the same population the error would be {row['se_people']:.3f}."
+            f"release adds {row['gain']:+.3f} ± {row['gain_se']:.3f} to the log probability of the "
+            f"truth for outsiders, {_side(row['gain'], row['gain_se'])}, and "
+            f"{row['difference']:.3f} ± {row['se']:.3f} more for participants, "
+            f"{_side(row['difference'], row['se'])}. The choice of people moves the difference by "
+            f"about {row['se_people']:.3f}."
         )
     n_divisions = found.table[["pair", "swapped"]].drop_duplicates().shape[0]
     apart = round(before["difference"], 3) + 0.0  # no minus before a zero
@@ -568,4 +577,10 @@ def knowing_more(n: int, n_released: int) -> pd.DataFrame:
 
 def _share(share: float) -> str:
     """Say in words how many of the other records are known."""
-    return {0.0: "none", 1.0: "all"}.get(float(share), f"{share:.0%}")
+    return {0.0: "none", 1.0: "all"}.get(float(share), percent(share))
+
+
+def _side(value: float, error: float) -> str:
+    """Say in words on which side of zero a value is, if it is beyond its error."""
+    side = {HOLDS: "below", FAILS: "above"}.get(at_most(value, error, 0.0))
+    return f"{side} zero by two standard errors" if side else "within two standard errors of zero"

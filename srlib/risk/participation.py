@@ -108,8 +108,9 @@ class Participation:
         DataFrame
             One row a smaller share known: share_known; own and uniform, by how much the mean log
             probability of the truth is above that of the intruder who knows most, under the
-            model's own and a uniform prior; their standard errors from between the pairs (`_se`);
-            calibrated, what own comes to on average if the intruder who knows most is calibrated.
+            model's own and a uniform prior; calibrated, what own comes to on average if the
+            intruder who knows most is calibrated; and their standard errors from between the pairs
+            (`_se`).
         """
         every = self._by_pair().xs(group, level="group")
         columns = {"after": "own", "after_uniform": "uniform"}
@@ -117,7 +118,8 @@ class Participation:
         apart = every[list(columns)].sub(most, level="pair").rename(columns=columns)
         apart = apart.drop(self.shares[-1], level="share_known").groupby("share_known")
         frame = apart.mean().join(apart.sem().add_suffix("_se"))
-        frame["calibrated"] = -every["divergence"].groupby("share_known").mean()
+        ahead = every["divergence"].groupby("share_known")
+        frame["calibrated"], frame["calibrated_se"] = -ahead.mean(), ahead.sem()
         return frame.reset_index()
 
     def _by_pair(self) -> pd.DataFrame:
