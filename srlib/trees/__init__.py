@@ -9,13 +9,17 @@ table exactly, for any record and any candidates.
 from srlib.trees.changes import Work, log_likelihoods
 from srlib.trees.model import Growth, Trees, checked_order, fit_trees
 from srlib.trees.synthesizer import SequentialTrees
+from srlib.trees.unknown import Completions, Scans, complete
 
 __all__ = [
+    "Completions",
     "Growth",
+    "Scans",
     "SequentialTrees",
     "Trees",
     "Work",
     "checked_order",
+    "complete",
     "fit_trees",
     "log_likelihoods",
 ]

@@ -75,22 +75,7 @@ def log_likelihoods(
     ValueError
         If rows, candidates or releases do not fit the trees.
     """
-    several = [released] if isinstance(released, Microdata | np.ndarray) else released
-    if not several:
-        raise ValueError("released is empty; it must hold one table or more")
-    shown = np.concatenate([checked_release(table, trees.schema) for table in several])
-    rows, supports = np.asarray(rows), np.ascontiguousarray(candidates, dtype=np.uint8)
-    if supports.ndim != 3 or supports.shape[::2] != (len(rows), len(trees.order)):
-        raise ValueError(
-            f"candidates have shape {supports.shape}; it must be ({len(rows)}, support_size, "
-            f"{len(trees.order)})"
-        )
-    if len(rows) and (rows.min() < 0 or rows.max() >= len(trees.codes)):
-        raise ValueError(f"rows must lie in 0 to {len(trees.codes) - 1}")
-    if (np.asarray(candidates) >= trees.schema.n_levels).any() or (
-        np.asarray(candidates) < 0
-    ).any():
-        raise ValueError("candidates have codes out of range; they must be from 0 to levels - 1")
+    shown, rows, supports = checked_changes(trees, released, rows, candidates)
     out = np.zeros(supports.shape[:2])
     done = np.zeros(3, np.int64)
     blocks = [slice(at, at + _BLOCK) for at in range(0, len(rows), _BLOCK)]
@@ -112,3 +97,36 @@ def log_likelihoods(
                 done += counted
                 bar.update(len(rows[some]))
     return out, Work(*done.tolist())
+
+
+def checked_changes(
+    trees: Trees,
+    released: Microdata | NDArray[np.integer] | Sequence[Microdata | NDArray[np.integer]],
+    rows: NDArray[np.integer],
+    candidates: NDArray[np.integer],
+) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.uint8]]:
+    """Return the records of all releases, the rows and the candidates as the kernels take them.
+
+    Raises
+    ------
+    ValueError
+        If rows, candidates or releases do not fit the trees.
+    """
+    several = [released] if isinstance(released, Microdata | np.ndarray) else released
+    if not several:
+        raise ValueError("released is empty; it must hold one table or more")
+    shown = np.concatenate([checked_release(table, trees.schema) for table in several])
+    places = np.asarray(rows, dtype=np.int64)
+    supports = np.ascontiguousarray(candidates, dtype=np.uint8)
+    if supports.ndim != 3 or supports.shape[::2] != (len(places), len(trees.order)):
+        raise ValueError(
+            f"candidates have shape {supports.shape}; it must be ({len(places)}, support_size, "
+            f"{len(trees.order)})"
+        )
+    if len(places) and (places.min() < 0 or places.max() >= len(trees.codes)):
+        raise ValueError(f"rows must lie in 0 to {len(trees.codes) - 1}")
+    if (np.asarray(candidates) >= trees.schema.n_levels).any() or (
+        np.asarray(candidates) < 0
+    ).any():
+        raise ValueError("candidates have codes out of range; they must be from 0 to levels - 1")
+    return shown, places, supports

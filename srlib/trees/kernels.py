@@ -490,3 +490,58 @@ def changed(task, tree, seen, rows, candidates, out):
                 task.codes[spare] = candidates[r, s]
                 out[r, s] += _changed(task, tree, seen, space, frames, left_sum, truth)
     return space.done
+
+
+@njit(nogil=True, cache=True)
+def scan(tasks, trees, seen, rows, candidates, log_prior, uniforms, log_conditional):
+    """Draw records anew, one after the other, each given the releases and all other records.
+
+    Parameters
+    ----------
+    tasks, trees, seen : lists of Task, of Tree and of Seen
+        One of each tree that uses what varies. The tasks share their codes; codes, trees and what
+        was seen in them are changed in place.
+    rows : (n,) int
+        The records.
+    candidates : (n, size, n_variables) uint8
+        Values that each may have.
+    log_prior : (n, size) float
+        Their log prior, up to a constant.
+    uniforms : (n,) float
+        Numbers from 0 to 1 that the draws are made of.
+    log_conditional : (n, size) float
+        Filled with the log probabilities that the draws are made with.
+
+    Returns
+    -------
+    int
+        Records whose values changed.
+    """
+    codes, moved = tasks[0].codes, 0
+    for i in range(len(rows)):
+        found = log_conditional[i : i + 1]
+        found[0] = log_prior[i]
+        for at in range(len(tasks)):
+            changed(tasks[at], trees[at], seen[at], rows[i : i + 1], candidates[i : i + 1], found)
+        largest = found.max()
+        found -= largest + np.log(np.exp(found - largest).sum())
+        left, drawn = uniforms[i], 0
+        for s in range(candidates.shape[1]):
+            if found[0, s] > -np.inf:
+                drawn = s
+                left -= np.exp(found[0, s])
+                if left < 0:
+                    break
+        differs = candidates[i, drawn] != codes[rows[i]]
+        if not differs.any():
+            continue
+        moved += 1
+        codes[rows[i]] = candidates[i, drawn]
+        for at in range(len(tasks)):
+            uses = differs[tasks[at].response]
+            for j in tasks[at].predictors:
+                uses = uses or differs[j]
+            if uses:
+                trees[at] = grow(tasks[at], len(codes) - 1)
+                seen[at] = see(tasks[at], trees[at])
+    return moved
