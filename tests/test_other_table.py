@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from srlib.data import microdata
+from srlib.display import percent
 from srlib.runner import inputs
 from srlib.runner.cli import main
 from srlib.runner.parameters import read_parameters
@@ -197,7 +198,7 @@ def test_intruders_run_on_any_categorical_table(tmp_path: Path) -> None:
     assert said["C4"].split(". ", 1)[1].startswith("Before any release 0.71 of")  # all but 2 of 7
     assert "knows none of the other records instead of all" in said["C1"]
     higher = pd.read_csv(folder / "tables/higher_knowing_nothing.csv")
-    shares_higher = [f"{share:.1%}" for share in higher["higher beyond error"]]
+    shares_higher = [percent(share, 1) for share in higher["higher beyond error"]]
     assert f"for {' and '.join(shares_higher)} of the participants" in said["C1"]
     ways = pd.read_csv(folder / "tables/two_releases.csv").set_index("way")["median distance"]
     assert f"a median of {ways.drop('unknown records sampled').min():.3f}" in said["C2"]
