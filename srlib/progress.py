@@ -2,10 +2,11 @@
 
 import os
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import IO
+from typing import IO, Any
 
 from tqdm import tqdm
 
@@ -73,6 +74,49 @@ def tracked[Item](items: Collection[Item], label: str) -> Iterator[Item]:
         for item in items:
             yield item
             bar.update(1)
+
+
+def in_blocks[Result](
+    executor: Executor | None,
+    function: Callable[..., Result],
+    shared: Sequence[Any],
+    blocks: Sequence[Sequence[Any]],
+    label: str,
+) -> Iterator[Result]:
+    """Call a function on blocks of work, under a progress bar.
+
+    Blocks that have not begun are taken back when an error or an interruption ends it.
+
+    Parameters
+    ----------
+    executor : Executor or None
+        Threads, processes, or a cluster's, such as Dask's ``client.get_executor()``; here, one
+        block after the other, if None.
+    function : callable
+        Takes what is shared and what makes a block. All of it is pickled for processes.
+    shared : sequence
+        What all blocks take.
+    blocks : sequence of sequence
+        What each takes besides; the length of its first item is its share of the bar.
+    label : str
+        What is being done.
+
+    Yields
+    ------
+    object
+        The result of each block, in their order.
+    """
+    futures: list[Future[Result]] = []
+    try:
+        with progress(sum(len(block[0]) for block in blocks), label) as bar:
+            if executor is not None:
+                futures += [executor.submit(function, *shared, *block) for block in blocks]
+            for i, block in enumerate(blocks):
+                yield futures[i].result() if futures else function(*shared, *block)
+                bar.update(len(block[0]))
+    finally:
+        for future in futures:
+            future.cancel()
 
 
 def _runner_terminal() -> IO[str] | None:

@@ -2,7 +2,11 @@
 
 import itertools
 from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
 from fractions import Fraction
+from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
@@ -15,8 +19,8 @@ from numpy.typing import NDArray
 
 from srlib.data.schema import Microdata, Schema, Variable
 from srlib.dpmpm import Chains, OneClass
-from srlib.risk import neighborhood, posterior_risk, subset_support
-from srlib.trees import Growth, SequentialTrees, Trees, fit_trees, kernels, log_likelihoods
+from srlib.risk import neighborhood, posterior_risk, subset_support, synthesizers
+from srlib.trees import Growth, SequentialTrees, Trees, changes, fit_trees, kernels, log_likelihoods
 
 
 def schema(*n_levels: int) -> Schema:
@@ -265,16 +269,60 @@ def test_a_changed_record_is_as_if_all_were_grown_anew(
     np.testing.assert_array_equal(found, expected)
 
 
-def test_threads_change_nothing_and_regrowing_is_counted() -> None:
+@contextmanager
+def dask() -> Iterator[Executor]:
+    distributed = pytest.importorskip("distributed")
+    settings: dict = {"dashboard_address": None, "silence_logs": "CRITICAL"}
+    with (
+        distributed.LocalCluster(n_workers=2, processes=False, **settings) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        yield client.get_executor()
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        lambda: ThreadPoolExecutor(3),
+        lambda: ProcessPoolExecutor(1, mp_context=get_context("spawn")),
+        dask,
+    ],
+    ids=["threads", "processes", "dask"],
+)
+def test_risks_are_the_same_bytes_wherever_blocks_are_done(
+    place: Callable[[], AbstractContextManager[Executor]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = people(300, (3, 4, 2, 5), 5)
+    trees = grown(data, Growth(5))
+    released = trees.release(2, rng=np.random.default_rng(6))
+    here = posterior_risk(data, released, synthesizer=trees, progress=False)
+    monkeypatch.setattr(changes, "_BLOCK_APART", 300)
+    with place() as executor:
+        there = posterior_risk(data, released, synthesizer=trees, executor=executor, progress=False)
+        rows, some = np.arange(100), data.codes[:100, None]
+        of_any = synthesizers.log_likelihoods(
+            Regrown(data, trees.growth),
+            [released[0].codes],
+            data.codes,
+            rows[:20],
+            some[:20],
+            executor=executor,
+        )
+    for name in ("probability", "rank", "excluded"):
+        assert getattr(here, name).tobytes() == getattr(there, name).tobytes()
+    np.testing.assert_array_equal(of_any, trees.log_prob(released[0]))
+
+
+def test_nodes_that_are_grown_anew_are_counted() -> None:
     data = people(400, (3, 4, 2, 5), 5)
     trees = grown(data, Growth(5))
     released = trees.release(1, rng=np.random.default_rng(6))
     rows = np.arange(200)
     candidates = neighborhood(data.codes[rows], data.schema.n_levels)
-    one, work = log_likelihoods(trees, released, rows, candidates, n_threads=1)
-    two, again = log_likelihoods(trees, released, rows, candidates, n_threads=3)
-    np.testing.assert_array_equal(one, two)
-    assert work == again
+    found, work = log_likelihoods(trees, released, rows, candidates)
+    parts = [log_likelihoods(trees, released, rows[i::2], candidates[i::2]) for i in (0, 1)]
+    np.testing.assert_array_equal(found[0::2], parts[0][0])
+    assert work.nodes == sum(part.nodes for _, part in parts)
     assert 0 < work.regrown < work.nodes
     assert work.regrown <= work.below
 
@@ -390,6 +438,8 @@ def test_a_release_of_something_else_is_refused() -> None:
         posterior_risk(lacking, data, synthesizer=trees, progress=False)
     with pytest.raises(ValueError, match="rng is not given"):
         posterior_risk(data, data)
+    with pytest.raises(ValueError, match="executor spreads the risks of a synthesizer"):
+        posterior_risk(data, data, executor=ThreadPoolExecutor(1))
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """The posterior disclosure risk of a table, in one call."""
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -189,6 +190,7 @@ def posterior_risk(
     draws: DrawSets | None = None,
     chains: Chains | Sequence[Chains] | Scans | None = None,
     rng: np.random.Generator | None = None,
+    executor: Executor | None = None,
     progress: bool = True,
 ) -> PosteriorRisk:
     """Compute the posterior probability of each true record, given the releases and all others.
@@ -232,6 +234,10 @@ def posterior_risk(
         10,000 records on two cores. With unknown records `trees.Scans`.
     rng : numpy.random.Generator, optional
         Source of the chains; needed where these are run.
+    executor : Executor, optional
+        Where blocks of combinations are done if a synthesizer is given: processes of
+        `concurrent.futures`, or a Dask cluster's ``client.get_executor()``. The threads of this
+        process if not given. The risks do not depend on it.
     progress : bool
         Whether bars are drawn, where there is a terminal.
 
@@ -258,6 +264,8 @@ def posterior_risk(
     >>> risk.support_size, len(risk.to_frame())
     (4, 6)
     """
+    if executor is not None and (synthesizer is None or unknown_records is not None):
+        raise ValueError("executor spreads the risks of a synthesizer; chains run in this process")
     several = [released] if isinstance(released, pd.DataFrame | Microdata) else released
     tables = _coded([original, *several], schema)
     schema, codes = tables[0].schema, [table.codes for table in tables]
@@ -295,7 +303,7 @@ def posterior_risk(
         rows = np.empty(len(combinations), dtype=np.intp)
         rows[inverse[::-1]] = np.arange(len(inverse))[::-1]
         with nullcontext() if progress else silent():
-            return _from_density(synthesizer, codes, rows, support, repetitions)
+            return _from_density(synthesizer, codes, rows, support, repetitions, executor)
     settings = _settings(draws, chains, schema, len(codes) - 1)
     if draws is None and rng is None:
         raise ValueError("rng is not given; it is the source of the chains that are run")
@@ -552,6 +560,7 @@ def _from_density(
     rows: NDArray[np.intp],
     support: _Support,
     repetitions: NDArray[np.int64],
+    executor: Executor | None,
 ) -> PosteriorRisk:
     """Return the risks from a density, block of combinations by block of combinations.
 
@@ -563,8 +572,9 @@ def _from_density(
     step = max(1, _BLOCK // (support.size * n_variables))
     for first in range(0, n, step):
         some = slice(first, first + step)
+        candidates = support.candidates(some)
         found = log_likelihoods(
-            synthesizer, codes[1:], codes[0], rows[some], support.candidates(some)
+            synthesizer, codes[1:], codes[0], rows[some], candidates, executor=executor
         )
         log_prior = support.log_prior_of(some)
         log_prob = found if found.ndim == 2 else log_mean(found)

@@ -6,14 +6,17 @@ test between its releases shows.
 """
 
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from srlib.progress import progress
+from srlib.progress import in_blocks
 from srlib.trees import Trees
 from srlib.trees import log_likelihoods as of_trees
+
+_BLOCK = 16  # records for one task of an executor
 
 
 @runtime_checkable
@@ -59,6 +62,8 @@ def log_likelihoods(
     data: NDArray[np.integer],
     rows: NDArray[np.integer],
     candidates: NDArray[np.integer],
+    *,
+    executor: Executor | None = None,
 ) -> NDArray[np.float64]:
     """Compute log p(releases | data with one record changed) of each candidate.
 
@@ -75,6 +80,9 @@ def log_likelihoods(
         The record that is changed.
     candidates : (n, support_size, n_variables) int
         What it is changed to.
+    executor : Executor, optional
+        Where blocks of records are done: processes, or a cluster's workers, for which the
+        synthesizer has to be picklable; in this process if not given. Results do not depend on it.
 
     Returns
     -------
@@ -85,15 +93,25 @@ def log_likelihoods(
     Raises
     ------
     ValueError
-        If a synthesizer gives a log probability that is NaN or plus infinity, or another shape.
+        If a synthesizer gives a log probability that is NaN or plus infinity, or another shape; if
+        one that has its own ``log_likelihoods`` is given an executor.
     """
     if isinstance(synthesizer, Trees):
-        return of_trees(synthesizer, released, rows, candidates)[0]
+        return of_trees(synthesizer, released, rows, candidates, executor=executor)[0]
     own = getattr(synthesizer, "log_likelihoods", None)
-    if own is not None:
+    if own is None:
+        step = 1 if executor is None else _BLOCK
+        blocks = [(rows[i : i + step], candidates[i : i + step]) for i in range(0, len(rows), step)]
+        shared = (synthesizer, released, data)
+        parts = in_blocks(executor, _one_by_one, shared, blocks, "changed records")
+        found = np.concatenate(list(parts))
+    elif executor is None:
         found = np.asarray(own(released, data, rows, candidates), dtype=np.float64)
     else:
-        found = _one_by_one(synthesizer, released, data, rows, candidates)
+        raise ValueError(
+            f"{type(synthesizer).__name__} has log_likelihoods of its own, which an executor "
+            "cannot spread"
+        )
     name = f"{type(synthesizer).__name__}.{'log_prob' if own is None else 'log_likelihoods'}"
     estimates, shape = found.shape[:-2], candidates.shape[:2]
     if found.shape[-2:] != shape or len(estimates) > 1 or estimates in ((0,), (1,)):
@@ -116,14 +134,10 @@ def _one_by_one(
     candidates: NDArray[np.integer],
 ) -> NDArray[np.float64]:
     """Evaluate the density of each changed table."""
-    changed = np.array(data)
-    found = np.empty(candidates.shape[:2])
-    with progress(found.size, "changed records") as bar:
-        for row, support, values in zip(rows, candidates, found, strict=True):
-            truth = changed[row].copy()
-            for i, candidate in enumerate(support):
-                changed[row] = candidate
-                values[i] = sum(synthesizer.log_prob(table, changed) for table in released)
-            changed[row] = truth
-            bar.update(len(support))
+    changed, found = np.array(data), np.empty(candidates.shape[:2])
+    for row, support, values in zip(rows, candidates, found, strict=True):
+        for i, candidate in enumerate(support):
+            changed[row] = candidate
+            values[i] = sum(synthesizer.log_prob(table, changed) for table in released)
+        changed[row] = data[row]
     return found

@@ -2,18 +2,25 @@
 
 import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from srlib.data.codes import distinct
 from srlib.data.schema import Microdata
-from srlib.progress import progress
+from srlib.progress import in_blocks
 from srlib.trees import kernels
 from srlib.trees.model import Trees, checked_release
 
-_BLOCK = 64  # records: a bar moves several times a second
+# Candidates per block: a bar moves several times a second. Blocks on an executor route the
+# releases anew, which takes as long as some hundred candidates.
+_BLOCK, _BLOCK_APART = 2048, 8192
+
+type Shown = tuple[NDArray[np.uint8], NDArray[np.int64]]
+"""Distinct released records, and how often each occurs."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +48,7 @@ def log_likelihoods(
     rows: NDArray[np.integer],
     candidates: NDArray[np.integer],
     *,
-    n_threads: int | None = None,
+    executor: Executor | None = None,
 ) -> tuple[NDArray[np.float64], Work]:
     """Compute log p(releases | data with one record changed), exactly.
 
@@ -60,8 +67,9 @@ def log_likelihoods(
         The record of the data that is changed, by its row.
     candidates : (n, support_size, n_variables) int
         What it is changed to; a candidate may be the record itself.
-    n_threads : int, optional
-        Threads; one for each processor if not given. Results do not depend on it.
+    executor : Executor, optional
+        Where blocks of records are done: processes, or a cluster's workers by its interface of
+        `concurrent.futures`. Threads of this process if not given. Results do not depend on it.
 
     Returns
     -------
@@ -75,28 +83,20 @@ def log_likelihoods(
     ValueError
         If rows, candidates or releases do not fit the trees.
     """
-    shown, rows, supports = checked_changes(trees, released, rows, candidates)
-    out = np.zeros(supports.shape[:2])
-    done = np.zeros(3, np.int64)
-    blocks = [slice(at, at + _BLOCK) for at in range(0, len(rows), _BLOCK)]
-    with (
-        ThreadPoolExecutor(n_threads or os.cpu_count()) as pool,
-        progress(len(trees.trees) * len(rows), "changed records") as bar,
-    ):
-        for at, tree in enumerate(trees.trees):
-            seen = kernels.see(trees.task(at, shown), tree)
-
-            def work(
-                some: slice, at: int = at, tree: kernels.Tree = tree, seen: kernels.Seen = seen
-            ) -> NDArray[np.int64]:
-                # Each task has codes of its own, whose spare row it writes to.
-                task = trees.task(at, shown)
-                return kernels.changed(task, tree, seen, rows[some], supports[some], out[some])
-
-            for some, counted in zip(blocks, pool.map(work, blocks), strict=True):
-                done += counted
-                bar.update(len(rows[some]))
-    return out, Work(*done.tolist())
+    codes, rows, supports = checked_changes(trees, released, rows, candidates)
+    shown = distinct(codes)[:2]
+    cells = trees.cell_of[rows]
+    step = max(1, (_BLOCK if executor is None else _BLOCK_APART) // max(1, supports.shape[1]))
+    slices = [slice(first, first + step) for first in range(0, len(rows), step)]
+    blocks = [(cells[some], supports[some]) for some in slices]
+    log_prob, work = np.empty(supports.shape[:2]), np.zeros(3, np.int64)
+    with ThreadPoolExecutor(os.cpu_count()) if executor is None else nullcontext(executor) as pool:
+        shared = (trees, shown, _see(trees, shown) if executor is None else None)
+        found = in_blocks(pool, _of_block, shared, blocks, "changed records")
+        for some, (of_block, done) in zip(slices, found, strict=True):
+            log_prob[some] = of_block
+            work += done
+    return log_prob, Work(*work.tolist())
 
 
 def checked_changes(
@@ -130,3 +130,25 @@ def checked_changes(
     ).any():
         raise ValueError("candidates have codes out of range; they must be from 0 to levels - 1")
     return shown, places, supports
+
+
+def _see(trees: Trees, shown: Shown) -> list[kernels.Seen]:
+    """Route released records through each tree."""
+    tasks = (trees.task(at, shown) for at in range(len(trees.trees)))
+    return [kernels.see(task, tree) for task, tree in zip(tasks, trees.trees, strict=True)]
+
+
+def _of_block(
+    trees: Trees,
+    shown: Shown,
+    seen: Sequence[kernels.Seen] | None,
+    cells: NDArray[np.int64],
+    supports: NDArray[np.uint8],
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the log likelihoods of some records' candidates, and the work."""
+    out, done = np.zeros(supports.shape[:2]), np.zeros(3, np.int64)
+    for at, of_tree in enumerate(seen or _see(trees, shown)):
+        # Each task has codes of its own, whose spare row is written to.
+        task = trees.task(at, shown)
+        done += kernels.changed(task, trees.trees[at], of_tree, cells, supports, out)
+    return out, done

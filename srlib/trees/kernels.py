@@ -1,9 +1,10 @@
 """Compiled parts of sequential trees: the best split, growing, routing, and one record changed.
 
-The records of a node are a range of its tree's permutation. A split is a variable and a mask of
-levels: bit l is set where level l goes left. A node's table has a row for each level of each
-variable and a column for each level of the response, in ``counts[start[j] + level, response]``;
-rows of variables that are no predictors stay zero.
+Records that agree in all variables are one row with a weight. The rows of a node are a range of its
+tree's permutation. A split is a variable and a mask of levels: bit l is set where level l goes
+left. A node's table has a row for each level of each variable and a column for each level of the
+response, in ``counts[start[j] + level, response]``; rows of variables that are no predictors stay
+zero.
 
 Nothing here is random, and equal counts give equal splits, whatever the order of the records.
 """
@@ -20,15 +21,17 @@ GINI, ENTROPY = 0, 1
 EXHAUSTIVE = 12
 # Gains for one record below which a split is none, and by which two splits have to differ.
 TIE = 1e-10
-# Records from which on a node's table is kept: below, counting again costs less than memory.
-KEPT = 64
+# Rows from which on a node's table is kept: below, counting again costs less than memory.
+KEPT = 32
 
 
 class Task(NamedTuple):
-    """What a tree is grown from and how; `codes` has a spare last row."""
+    """What a tree is grown from and how; the codes have a spare last row, of weight 1."""
 
     codes: NDArray[np.uint8]
+    weights: NDArray[np.int64]
     released: NDArray[np.uint8]
+    released_weights: NDArray[np.int64]
     response: int
     predictors: NDArray[np.int64]
     start: NDArray[np.int64]
@@ -53,12 +56,15 @@ class Tree(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """Where released records lie in a tree, what they say, and tables of its larger nodes."""
+    """Where released records lie in a tree, what they say, and counts of its nodes."""
 
     first: NDArray[np.int64]
     last: NDArray[np.int64]
     records: NDArray[np.int32]
     log_prob: NDArray[np.float64]
+    parent: NDArray[np.int64]
+    totals: NDArray[np.int64]
+    released_totals: NDArray[np.int64]
     table_of: NDArray[np.int64]
     tables: NDArray[np.int32]
 
@@ -68,7 +74,6 @@ class Scratch(NamedTuple):
 
     counts: NDArray[np.int64]
     total: NDArray[np.int64]
-    released_total: NDArray[np.int64]
     done: NDArray[np.int64]
 
 
@@ -78,7 +83,6 @@ def scratch(task):
     n_classes = task.start[task.response + 1] - task.start[task.response]
     return Scratch(
         np.zeros((task.start[-1], n_classes), np.int64),
-        np.zeros(n_classes, np.int64),
         np.zeros(n_classes, np.int64),
         np.zeros(3, np.int64),
     )
@@ -141,7 +145,17 @@ def _complete(mask, levels, n_levels, ordered, step, to_left):
 
 
 @njit(nogil=True, cache=True)
-def best_split(task, counts, total):
+def _divisible(task, total, depth):
+    """Whether a node with these counts of the response may have a split."""
+    n = total.sum()
+    if n < 2 * task.min_leaf or depth >= task.max_depth or not len(task.predictors):
+        return False
+    best = 0.0 if task.criterion == ENTROPY else float(n)
+    return _purity(total, task.criterion) <= best - TIE * n
+
+
+@njit(nogil=True, cache=True)
+def _best_split(task, counts, total):
     """Return the variable and the mask of the best split, or `LEAF` and 0 if none has a gain.
 
     Of splits whose gains differ by less than `TIE` for each record, the one on the earlier
@@ -149,12 +163,8 @@ def best_split(task, counts, total):
     """
     one, n = np.uint64(1), total.sum()
     none = np.uint64(0)
-    if n < 2 * task.min_leaf:
-        return LEAF, none
     here, tie = _purity(total, task.criterion), TIE * n
     best, variable, best_set, best_mask = tie, LEAF, none, none
-    if here > -tie if task.criterion == ENTROPY else here > n - tie:
-        return LEAF, none
     left, right = np.empty(len(total), np.int64), np.empty(len(total), np.int64)
     for j in task.predictors:
         first, stop = task.start[j], task.start[j + 1]
@@ -194,21 +204,37 @@ def best_split(task, counts, total):
 
 
 @njit(nogil=True, cache=True)
-def _count(task, records, counts, total):
-    """Fill a node's table and the counts of its response from its records."""
+def _totals(codes, weights, rows, response, total):
+    """Fill the counts of the response of some rows."""
+    total[:] = 0
+    for i in rows:
+        total[codes[i, response]] += weights[i]
+
+
+@njit(nogil=True, cache=True)
+def _count(task, rows, counts):
+    """Fill a node's table from its rows."""
     for j in task.predictors:
         counts[task.start[j] : task.start[j + 1]] = 0
-    total[:] = 0
-    for i in records:
+    for i in rows:
         c = task.codes[i, task.response]
-        total[c] += 1
         for j in task.predictors:
-            counts[task.start[j] + task.codes[i, j], c] += 1
+            counts[task.start[j] + task.codes[i, j], c] += task.weights[i]
+
+
+@njit(nogil=True, cache=True)
+def _split(task, rows, depth, space):
+    """Return the best split of some rows, or `LEAF` and 0, with their counts in `space.total`."""
+    _totals(task.codes, task.weights, rows, task.response, space.total)
+    if not _divisible(task, space.total, depth):
+        return LEAF, np.uint64(0)
+    _count(task, rows, space.counts)
+    return _best_split(task, space.counts, space.total)
 
 
 @njit(nogil=True, cache=True)
 def _partition(codes, records, variable, mask):
-    """Put the records that go left before the others, in place; return how many they are."""
+    """Put the rows that go left before the others, in place; return how many they are."""
     low, high = 0, len(records) - 1
     while low <= high:
         i = records[low]
@@ -224,7 +250,7 @@ def _partition(codes, records, variable, mask):
 def grow(task, n):
     """Grow a tree from the first n rows of the codes."""
     records = np.arange(n).astype(np.int32)
-    most = max(1, 2 * (n // task.min_leaf) - 1)
+    most = max(1, 2 * min(n, task.weights[:n].sum() // task.min_leaf) - 1)
     variable, mask = np.full(most, LEAF), np.zeros(most, np.uint64)
     left, right = np.full(most, LEAF), np.full(most, LEAF)
     first, last, depth = (
@@ -236,9 +262,7 @@ def grow(task, n):
     last[0], n_nodes, node = n, 1, 0
     while node < n_nodes:
         own = records[first[node] : last[node]]
-        if len(own) >= 2 * task.min_leaf and depth[node] < task.max_depth and len(task.predictors):
-            _count(task, own, space.counts, space.total)
-            variable[node], mask[node] = best_split(task, space.counts, space.total)
+        variable[node], mask[node] = _split(task, own, depth[node], space)
         if variable[node] != LEAF:
             middle = first[node] + _partition(task.codes, own, variable[node], mask[node])
             left[node], right[node] = n_nodes, n_nodes + 1
@@ -261,7 +285,7 @@ def leaf_counts(task, tree):
     counts = np.zeros((len(tree.variable), n_classes), np.int64)
     for node in range(len(tree.variable)):
         for i in tree.records[tree.first[node] : tree.last[node]]:
-            counts[node, task.codes[i, task.response]] += 1
+            counts[node, task.codes[i, task.response]] += task.weights[i]
     return counts
 
 
@@ -278,16 +302,12 @@ def synthesize(tree, response, distribution, uniforms, codes):
 
 
 @njit(nogil=True, cache=True)
-def _leaf_log_prob(task, routed, space):
-    """Return the log probability of the released values in a leaf with the counts `space.total`."""
-    released, total = space.released_total, space.total
-    released[:] = 0
-    for i in routed:
-        released[task.released[i, task.response]] += 1
-    size, log_prob = total.sum() + task.smoothing, 0.0
+def _leaf_log_prob(total, released, smoothing):
+    """Return the log probability of released values, counted, in a leaf with some counts."""
+    size, log_prob = total.sum() + smoothing, 0.0
     for c in range(len(total)):
         if released[c] > 0:
-            share = (total[c] + task.smoothing / len(total)) / size
+            share = (total[c] + smoothing / len(total)) / size
             if share == 0.0:
                 return -np.inf
             log_prob += released[c] * np.log(share)
@@ -297,10 +317,10 @@ def _leaf_log_prob(task, routed, space):
 @njit(nogil=True, cache=True)
 def see(task, tree):
     """Route the released records through a tree, and keep what a changed record needs."""
-    n_nodes, space = len(tree.variable), scratch(task)
+    n_nodes, space, k = len(tree.variable), scratch(task), task.response
     records = np.arange(len(task.released)).astype(np.int32)
     first, last = np.zeros(n_nodes, np.int64), np.zeros(n_nodes, np.int64)
-    last[0] = len(records)
+    parent, last[0] = np.full(n_nodes, -1), len(records)
     for node in range(n_nodes):
         if tree.variable[node] != LEAF:
             own = records[first[node] : last[node]]
@@ -308,38 +328,46 @@ def see(task, tree):
             left, right = tree.left[node], tree.right[node]
             first[left], last[left] = first[node], first[node] + cut
             first[right], last[right] = first[node] + cut, last[node]
+            parent[left] = parent[right] = node
+    totals = np.zeros((n_nodes, len(space.total)), np.int64)
+    released_totals = np.zeros_like(totals)
+    kept = np.flatnonzero(tree.last - tree.first >= KEPT)
     table_of = np.full(n_nodes, -1)
-    n_tables = 0
-    for node in range(n_nodes):
-        if tree.last[node] - tree.first[node] >= KEPT:
-            table_of[node] = n_tables
-            n_tables += 1
-    tables = np.empty((n_tables, *space.counts.shape), np.int32)
+    table_of[kept] = np.arange(len(kept))
+    tables = np.empty((len(kept), *space.counts.shape), np.int32)
     log_prob = np.zeros(n_nodes)
     for node in range(n_nodes - 1, -1, -1):
-        if table_of[node] >= 0 or tree.variable[node] == LEAF:
-            own = tree.records[tree.first[node] : tree.last[node]]
-            _count(task, own, space.counts, space.total)
-            if table_of[node] >= 0:
-                tables[table_of[node]] = space.counts
+        own = tree.records[tree.first[node] : tree.last[node]]
+        if table_of[node] >= 0:
+            _count(task, own, space.counts)
+            tables[table_of[node]] = space.counts
+        left, right = tree.left[node], tree.right[node]
         if tree.variable[node] == LEAF:
-            log_prob[node] = _leaf_log_prob(task, records[first[node] : last[node]], space)
+            routed = records[first[node] : last[node]]
+            _totals(task.codes, task.weights, own, k, totals[node])
+            _totals(task.released, task.released_weights, routed, k, released_totals[node])
+            log_prob[node] = _leaf_log_prob(totals[node], released_totals[node], task.smoothing)
         else:
-            log_prob[node] = log_prob[tree.left[node]] + log_prob[tree.right[node]]
-    return Seen(first, last, records, log_prob, table_of, tables)
+            totals[node] = totals[left] + totals[right]
+            released_totals[node] = released_totals[left] + released_totals[right]
+            log_prob[node] = log_prob[left] + log_prob[right]
+    return Seen(
+        first, last, records, log_prob, parent, totals, released_totals, table_of, tables
+    )  # fmt: skip
 
 
 @njit(nogil=True, cache=True)
 def _regrown(task, records, routed, depth, space):
     """Return the log probability of the released records of a node that is grown anew.
 
-    Both arrays of records are permuted. Sums are formed as `see` forms them: the left part and the
+    Both arrays of rows are permuted. Sums are formed as `see` forms them: the left part and the
     right part of each split. (Frames are kept here because compiled functions that call
     themselves cannot be cached.)
     """
-    # Of each frame: ranges of records and of routed ones, where they were cut, and the stage.
+    # Of each frame: ranges of rows and of routed ones, where they were cut, and the stage.
     frames, left_sum = np.empty((16, 7), np.int64), np.empty(16)
     frames[0] = (0, len(records), 0, len(routed), 0, 0, 0)
+    released = np.empty_like(space.total)
     top, result = 0, 0.0
     while top >= 0:
         first, last, routed_first, routed_last, cut, routed_cut, stage = frames[top]
@@ -349,12 +377,11 @@ def _regrown(task, records, routed, depth, space):
                 continue
             space.done[2] += 1
             own, some = records[first:last], routed[routed_first:routed_last]
-            _count(task, own, space.counts, space.total)
-            variable, mask = LEAF, np.uint64(0)
-            if depth + top < task.max_depth:
-                variable, mask = best_split(task, space.counts, space.total)
+            variable, mask = _split(task, own, depth + top, space)
             if variable == LEAF:
-                result, top = _leaf_log_prob(task, some, space), top - 1
+                _totals(task.released, task.released_weights, some, task.response, released)
+                result = _leaf_log_prob(space.total, released, task.smoothing)
+                top -= 1
                 continue
             cut = first + _partition(task.codes, own, variable, mask)
             routed_cut = routed_first + _partition(task.released, some, variable, mask)
@@ -375,85 +402,102 @@ def _regrown(task, records, routed, depth, space):
 
 
 @njit(nogil=True, cache=True)
-def _count_changed(task, tree, seen, space, node, truth, loses, gains):
-    """Fill `space` with a node's counts after the change."""
-    counts, total = space.counts, space.total
-    if seen.table_of[node] >= 0 and len(task.predictors):
-        counts[:] = seen.tables[seen.table_of[node]]
-        first = task.start[task.predictors[0]]
-        total[:] = counts[first : task.start[task.predictors[0] + 1]].sum(axis=0)
-    else:
-        _count(task, tree.records[tree.first[node] : tree.last[node]], counts, total)
-    for row, by in ((truth, -1 if loses else 0), (len(task.codes) - 1, 1 if gains else 0)):
-        if by != 0:
-            c = task.codes[row, task.response]
-            total[c] += by
-            for j in task.predictors:
-                counts[task.start[j] + task.codes[row, j], c] += by
-
-
-@njit(nogil=True, cache=True)
-def _records_changed(task, tree, node, truth, loses, gains):
-    """Return a node's records after the change."""
-    own = tree.records[tree.first[node] : tree.last[node]]
-    anew, n = np.empty(len(own) + 1, np.int32), 0
-    for i in own:
-        if not (loses and i == truth):
-            anew[n] = i
-            n += 1
+def _split_changed(task, tree, seen, space, node, truth, loses, gains):
+    """Return the best split of a node after the change, with its counts in `space.total`."""
+    counts, total, spare = space.counts, space.total, len(task.codes) - 1
+    total[:] = seen.totals[node]
+    if loses:
+        total[task.codes[truth, task.response]] -= 1
     if gains:
-        anew[n] = len(task.codes) - 1
-        n += 1
-    return anew[:n]
+        total[task.codes[spare, task.response]] += 1
+    if not _divisible(task, total, tree.depth[node]):
+        return LEAF, np.uint64(0)
+    if seen.table_of[node] >= 0:
+        counts[:] = seen.tables[seen.table_of[node]]
+    else:
+        _count(task, tree.records[tree.first[node] : tree.last[node]], counts)
+    for j in task.predictors:
+        if loses:
+            counts[task.start[j] + task.codes[truth, j], task.codes[truth, task.response]] -= 1
+        if gains:
+            counts[task.start[j] + task.codes[spare, j], task.codes[spare, task.response]] += 1
+    return _best_split(task, counts, total)
 
 
 @njit(nogil=True, cache=True)
-def _changed(task, tree, seen, space, frames, left_sum, truth):
+def _node_regrown(task, tree, seen, space, node, truth, loses, gains):
+    """Return the log probability of a node's released records, grown anew after the change."""
+    size = tree.last[node] - tree.first[node]
+    rows = np.empty(size + gains, np.int32)
+    rows[:size] = tree.records[tree.first[node] : tree.last[node]]
+    if gains:
+        rows[size] = len(task.codes) - 1
+    routed = seen.records[seen.first[node] : seen.last[node]].copy()
+    task.weights[truth] -= loses
+    result = _regrown(task, rows, routed, tree.depth[node], space)
+    task.weights[truth] += loses
+    return result
+
+
+@njit(nogil=True, cache=True)
+def _goes_left(task, tree, node, row):
+    level = np.uint64(task.codes[row, tree.variable[node]])
+    return (tree.mask[node] >> level) & np.uint64(1) == np.uint64(1)
+
+
+@njit(nogil=True, cache=True)
+def _down(task, tree, seen, space, node, truth, loses, gains):
+    """Follow what changes down to where the log probability is known, or where it goes two ways.
+
+    Returns the node and its log probability; NaN where the ways of the two records part.
+    """
+    while seen.first[node] < seen.last[node]:
+        space.done[0] += 1
+        variable, mask = _split_changed(task, tree, seen, space, node, truth, loses, gains)
+        if variable != tree.variable[node] or mask != tree.mask[node]:
+            space.done[1] += 1
+            return node, _node_regrown(task, tree, seen, space, node, truth, loses, gains)
+        if variable == LEAF:
+            released = seen.released_totals[node]
+            return node, _leaf_log_prob(space.total, released, task.smoothing)
+        left = _goes_left(task, tree, node, truth if loses else len(task.codes) - 1)
+        if loses and gains and left != _goes_left(task, tree, node, len(task.codes) - 1):
+            return node, np.nan
+        node = tree.left[node] if left else tree.right[node]
+    return node, 0.0
+
+
+@njit(nogil=True, cache=True)
+def _up(tree, seen, node, top, result):
+    """Add the log probabilities beside the way from a node to one above it."""
+    while node != top:
+        above = seen.parent[node]
+        result += seen.log_prob[tree.left[above] + tree.right[above] - node]
+        node = above
+    return result
+
+
+@njit(nogil=True, cache=True)
+def _changed(task, tree, seen, space, truth, lost):
     """Return the log probability of the released values with one record changed.
 
-    A node loses the record `truth`, gains the one in the spare row, or both.
+    Nodes lose the record `truth`, gain the one in the spare row, or both. Log probabilities of
+    nodes that only lose it are kept in `lost`, by depth, for its next candidate.
     """
-    codes, spare, one = task.codes, len(task.codes) - 1, np.uint64(1)
-    # Of each frame: the node, whether it loses and gains, and the stage.
-    frames[0] = (0, 1, 1, 0)
-    top, result = 0, 0.0
-    while top >= 0:
-        node, stage = frames[top, 0], frames[top, 3]
-        loses, gains = frames[top, 1] == 1, frames[top, 2] == 1
-        if stage == 0:
-            if seen.first[node] == seen.last[node] or not (loses or gains):
-                result, top = seen.log_prob[node], top - 1
-                continue
-            space.done[0] += 1
-            _count_changed(task, tree, seen, space, node, truth, loses, gains)
-            variable, mask = LEAF, np.uint64(0)
-            if tree.depth[node] < task.max_depth:
-                variable, mask = best_split(task, space.counts, space.total)
-            routed = seen.records[seen.first[node] : seen.last[node]]
-            if variable != tree.variable[node] or mask != tree.mask[node]:
-                space.done[1] += 1
-                anew = _records_changed(task, tree, node, truth, loses, gains)
-                result = _regrown(task, anew, routed.copy(), tree.depth[node], space)
-                top -= 1
-                continue
-            if variable == LEAF:
-                result, top = _leaf_log_prob(task, routed, space), top - 1
-                continue
-        if stage == 2 or (stage == 1 and result == -np.inf):
-            result = left_sum[top] + result if stage == 2 else result
-            top -= 1
-            continue
-        if stage == 1:
-            left_sum[top] = result
-        frames[top, 3] = stage + 1
-        variable, mask = tree.variable[node], tree.mask[node]
-        here = one if stage == 0 else np.uint64(0)
-        a = loses and (mask >> np.uint64(codes[truth, variable])) & one == here
-        b = gains and (mask >> np.uint64(codes[spare, variable])) & one == here
-        top += 1
-        frames[top, 0] = tree.left[node] if stage == 0 else tree.right[node]
-        frames[top, 1], frames[top, 2], frames[top, 3] = a, b, 0
-    return result
+    node, result = _down(task, tree, seen, space, 0, truth, True, True)
+    if np.isnan(result):
+        loser, gainer = tree.left[node], tree.right[node]
+        if not _goes_left(task, tree, node, truth):
+            loser, gainer = gainer, loser
+        depth = tree.depth[loser]
+        if np.isnan(lost[depth]):
+            end, result = _down(task, tree, seen, space, loser, truth, True, False)
+            lost[depth] = _up(tree, seen, end, loser, result)
+        result = lost[depth]
+        if result > -np.inf:
+            end, other = _down(task, tree, seen, space, gainer, truth, False, True)
+            result += _up(tree, seen, end, gainer, other)
+    return _up(tree, seen, node, 0, result)
 
 
 @njit(nogil=True, cache=True)
@@ -463,7 +507,7 @@ def changed(task, tree, seen, rows, candidates, out):
     Parameters
     ----------
     rows : (n,) int
-        The record that is changed.
+        The row of which one record is changed.
     candidates : (n, support_size, n_variables) uint8
         The records that it is changed to.
     out : (n, support_size) float64
@@ -476,10 +520,9 @@ def changed(task, tree, seen, rows, candidates, out):
     """
     space = scratch(task)
     spare = len(task.codes) - 1
-    frames = np.empty((tree.depth.max() + 2, 4), np.int64)
-    left_sum = np.empty(len(frames))
+    lost = np.empty(tree.depth.max() + 1)
     for r in range(len(rows)):
-        truth = rows[r]
+        truth, lost[:] = rows[r], np.nan
         for s in range(candidates.shape[1]):
             same = task.codes[truth, task.response] == candidates[r, s, task.response]
             for j in task.predictors:
@@ -488,7 +531,7 @@ def changed(task, tree, seen, rows, candidates, out):
                 out[r, s] += seen.log_prob[0]
             elif out[r, s] > -np.inf:
                 task.codes[spare] = candidates[r, s]
-                out[r, s] += _changed(task, tree, seen, space, frames, left_sum, truth)
+                out[r, s] += _changed(task, tree, seen, space, truth, lost)
     return space.done
 
 

@@ -1,7 +1,7 @@
 """Trees grown on a table, the tables they release, and the probability of these."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from srlib import checks
+from srlib.data.codes import distinct
 from srlib.data.schema import Microdata, Schema
 from srlib.trees import kernels
 from srlib.trees.kernels import Task, Tree
@@ -66,6 +67,12 @@ class Trees:
         Variables of the table.
     codes : (n, n_variables) uint8
         The table.
+    cells : (n_cells, n_variables) uint8
+        Its distinct records.
+    weights : (n_cells,) int64
+        How often each occurs.
+    cell_of : (n,) int64
+        The distinct record that each record is.
     order : tuple of int
         Positions of the variables in the order in which they are drawn; the first is drawn from
         its margin.
@@ -79,6 +86,9 @@ class Trees:
 
     schema: Schema
     codes: NDArray[np.uint8]
+    cells: NDArray[np.uint8]
+    weights: NDArray[np.int64]
+    cell_of: NDArray[np.int64]
     order: tuple[int, ...]
     ordered: NDArray[np.bool_]
     growth: Growth
@@ -95,16 +105,25 @@ class Trees:
     ) -> "Trees":
         """Grow trees on coded records; `fit_trees` checks what it is given."""
         own = np.ascontiguousarray(codes, dtype=np.uint8)
-        made = cls(schema, own, tuple(order), ordered, growth, ())
-        trees = tuple(kernels.grow(made.task(at), len(own)) for at in range(len(order)))
-        return cls(schema, own, tuple(order), ordered, growth, trees)
+        made = cls(schema, own, *distinct(own), tuple(order), ordered, growth, ())
+        n_cells = len(made.cells)
+        trees = tuple(kernels.grow(made.task(at), n_cells) for at in range(len(order)))
+        return replace(made, trees=trees)
 
-    def task(self, at: int, released: NDArray[np.uint8] | None = None) -> Task:
-        """Return what the compiled parts take for the variable drawn at a place of the order."""
-        spare = np.zeros((1, self.codes.shape[1]), np.uint8)
+    def task(
+        self, at: int, released: tuple[NDArray[np.uint8], NDArray[np.int64]] | None = None
+    ) -> Task:
+        """Return what the compiled parts take for the variable drawn at a place of the order.
+
+        Released records are distinct, with how often each occurs.
+        """
+        spare, one = np.zeros((1, self.codes.shape[1]), np.uint8), np.ones(1, np.int64)
+        shown, often = (spare[:0], one[:0]) if released is None else released
         return Task(
-            codes=np.concatenate([self.codes, spare]),
-            released=spare[:0] if released is None else released,
+            codes=np.concatenate([self.cells, spare]),
+            weights=np.concatenate([self.weights, one]),
+            released=shown,
+            released_weights=often,
             response=self.order[at],
             predictors=np.array(self.order[:at], dtype=np.int64),
             start=np.concatenate([[0], np.cumsum(self.schema.n_levels)]),
@@ -165,8 +184,8 @@ class Trees:
             Records with the variables and levels of the table; the records of several releases
             together have the sum of their log probabilities.
         """
-        codes = checked_release(released, self.schema)
-        tasks = (self.task(at, codes) for at in range(len(self.order)))
+        shown = distinct(checked_release(released, self.schema))[:2]
+        tasks = (self.task(at, shown) for at in range(len(self.order)))
         seen = (
             kernels.see(task, tree).log_prob[0]
             for task, tree in zip(tasks, self.trees, strict=True)

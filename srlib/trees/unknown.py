@@ -20,6 +20,7 @@ from numba.typed import List
 from numpy.typing import ArrayLike, NDArray
 
 from srlib import checks
+from srlib.data.codes import distinct
 from srlib.data.schema import Microdata
 from srlib.progress import progress
 from srlib.trees import kernels
@@ -199,21 +200,31 @@ class _Chain:
         log_prior: NDArray[np.float64],
         rng: np.random.Generator,
     ) -> None:
-        self.rows, self.candidates, self.log_prior, self.rng = rows, candidates, log_prior, rng
+        self.candidates, self.log_prior, self.rng = candidates, log_prior, rng
         varies = (candidates != candidates[:, :1]).any(axis=(0, 1))
         uses = np.logical_or.accumulate(varies[list(trees.order)])
         # Trees of variables before the first that varies stay; one at least keeps types known.
         first = min(len(uses) - int(uses.sum()), len(uses) - 1)
-        made = [trees.task(at, shown) for at in range(first, len(trees.order))]
-        self.codes = made[0].codes
-        self.tasks = List([task._replace(codes=self.codes) for task in made])
-        self.trees = List(trees.trees[first:])
+        # Rows of the known records are distinct; each unknown record has one of its own.
+        known, weights, _ = distinct(np.delete(trees.codes, rows, axis=0))
+        self.codes = np.concatenate([known, trees.codes[rows], np.zeros_like(trees.codes[:1])])
+        self.weights = np.concatenate([weights, np.ones(len(rows) + 1, np.int64)])
+        of_releases, places = distinct(shown)[:2], range(first, len(trees.order))
+        made = [trees.task(at, of_releases) for at in places]
+        self.tasks = List([t._replace(codes=self.codes, weights=self.weights) for t in made])
+        self.rows = len(known) + np.arange(len(rows))
+        self.grow()
         self.smooth(trees.growth.smoothing)
 
     @property
     def log_prob(self) -> float:
         """Return log p(releases | table) of the trees that use what varies."""
         return float(sum(seen.log_prob[0] for seen in self.seen))
+
+    def grow(self) -> None:
+        """Grow the trees of the table."""
+        n = len(self.codes) - 1
+        self.trees = List([kernels.grow(task, n) for task in self.tasks])
 
     def smooth(self, smoothing: float) -> None:
         """Smooth the leaves by so many records."""
@@ -225,8 +236,7 @@ class _Chain:
         weight = np.exp(self.log_prior - self.log_prior.max(axis=1, keepdims=True)).cumsum(axis=1)
         drawn = (self.rng.random((len(weight), 1)) * weight[:, -1:] >= weight).sum(axis=1)
         self.codes[self.rows] = self.candidates[np.arange(len(drawn)), drawn]
-        n = len(self.codes) - 1
-        self.trees = List([kernels.grow(task, n) for task in self.tasks])
+        self.grow()
         last = max(smoothing, LAST_SMOOTHING)
         for strength in np.geomspace(max(smoothing, FIRST_SMOOTHING), last, n_scans):
             self.smooth(strength)
