@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from srlib.mechanism.privacy import delta as delta
     from srlib.mechanism.privacy import exact_epsilon as exact_epsilon
     from srlib.mechanism.scores import exponential as exponential
+    from srlib.risk.black_box import leakage_bound as leakage_bound
     from srlib.risk.posterior import PosteriorRisk as PosteriorRisk
     from srlib.risk.posterior import posterior_risk as posterior_risk
     from srlib.risk.synthesizers import Synthesizer as Synthesizer
@@ -41,6 +42,7 @@ _HOME = {
     "Assessment": "assessment.report",
     "posterior_risk": "risk.posterior",
     "PosteriorRisk": "risk.posterior",
+    "leakage_bound": "risk.black_box",
     # tables, and synthesizers for them
     "read_table": "data.microdata",
     "Microdata": "data.schema",

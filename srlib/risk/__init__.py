@@ -2,6 +2,7 @@
 
 from srlib.risk.agreement import agreeing_draws, convergence, rounds
 from srlib.risk.augmented import Augmented, PartialKnowledge, augment, partial_knowledge
+from srlib.risk.black_box import Leakage, counts_of_releases, leakage, leakage_bound, seconds_for
 from srlib.risk.errors import infinitesimal_jackknife, jackknife
 from srlib.risk.estimators import (
     Risk,
@@ -31,6 +32,7 @@ __all__ = [
     "Augmented",
     "Density",
     "DrawSets",
+    "Leakage",
     "PartialKnowledge",
     "Participation",
     "PosteriorRisk",
@@ -43,11 +45,14 @@ __all__ = [
     "changed_support",
     "collapsed_log_ratios",
     "convergence",
+    "counts_of_releases",
     "evidence",
     "exceeds",
     "importance_sampling",
     "infinitesimal_jackknife",
     "jackknife",
+    "leakage",
+    "leakage_bound",
     "margin_gain",
     "neighborhood",
     "neighborhood_log_ratios",
@@ -59,6 +64,7 @@ __all__ = [
     "repeatability",
     "rounds",
     "sampled_support",
+    "seconds_for",
     "share_ranked",
     "subset_log_means",
     "subset_support",

@@ -298,7 +298,7 @@ def posterior_risk(
         elif not isinstance(synthesizer, Density):
             raise ValueError(
                 f"synthesizer is {synthesizer!r:.50}; it must be Trees, or have the functions "
-                "release and log_prob"
+                "release and log_prob. What can only release tables is for leakage_bound"
             )
         rows = np.empty(len(combinations), dtype=np.intp)
         rows[inverse[::-1]] = np.arange(len(inverse))[::-1]

@@ -40,6 +40,7 @@ class SequentialTrees:
     order: Sequence[str] | None = None
     growth: Growth = field(default_factory=Growth)
     ordered: Sequence[str] = ()
+    _last: dict[bytes, Trees] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         checked_order(self.schema, self.order)
@@ -47,9 +48,13 @@ class SequentialTrees:
             self.schema.positions(self.ordered, "ordered")
 
     def grown_on(self, data: NDArray[np.integer]) -> Trees:
-        """Return the trees of a table, (n, n_variables) codes."""
-        table = Microdata(np.asarray(data, dtype=np.uint8), self.schema)
-        return fit_trees(table, self.order, self.growth, ordered=self.ordered)
+        """Return the trees of a table, (n, n_variables) codes; the last table's are kept."""
+        table = Microdata(np.array(data, dtype=np.uint8), self.schema)
+        key = table.codes.tobytes()
+        if key not in self._last:
+            self._last.clear()
+            self._last[key] = fit_trees(table, self.order, self.growth, ordered=self.ordered)
+        return self._last[key]
 
     def release(self, data: NDArray[np.integer], *, rng: np.random.Generator) -> NDArray[np.uint8]:
         """Draw as many records as the data have."""

@@ -1,0 +1,374 @@
+"""What releases of any generator tell about one record, at the least.
+
+A generator that can only be run shows releases of the data D and of data in which one record has
+another value. A test that tells these apart tells something of the record, and its error rates have
+exact confidence limits. What no test found may still be there: these are lower bounds.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from srlib import checks
+from srlib.data.schema import Microdata
+from srlib.mechanism.audit import clopper_pearson
+from srlib.progress import progress as progress_bar
+from srlib.risk.synthesizers import Synthesizer
+from srlib.threads import one_blas_thread
+
+# Numbers that describe a release at most: 40 MB for a thousand releases.
+_MOST_COUNTS = 10_000
+_FOLDS = 5
+# How far the correlations of counts are shrunk to zero: there are more counts than releases.
+_SHRINKAGE = 0.5
+
+
+@dataclass(frozen=True)
+class Leakage:
+    """Lower confidence bounds on what a release tells about one record.
+
+    Attributes
+    ----------
+    epsilon : float
+        Largest privacy loss between these data and those in which the record has another value
+        (the epsilon conditional on these data); 0 where nothing was found.
+    probability : float
+        Intruder's posterior probability of the truth, averaged over releases of the data; the
+        prior where nothing was found.
+    advantage : float
+        Of the best test of whether a release is of the data or not: probability of a true alarm
+        less that of a false one, in [0, 1].
+    prior : float
+        Intruder's prior probability of the truth.
+    confidence : float
+        With which each of the three bounds holds.
+    n_releases : int
+        Releases of the data, and as many of the changed data.
+    """
+
+    epsilon: float
+    probability: float
+    advantage: float
+    prior: float
+    confidence: float
+    n_releases: int
+
+
+def seconds_for(
+    synthesizer: Synthesizer,
+    data: Microdata,
+    n_releases: int,
+    *,
+    tried: int = 3,
+    rng: np.random.Generator,
+) -> float:
+    """Say beforehand how many seconds the releases of `leakage_bound` will take.
+
+    Parameters
+    ----------
+    synthesizer, data, n_releases
+        As `leakage_bound` takes them.
+    tried : int
+        Releases that are drawn and timed, 1 or more.
+    rng : numpy.random.Generator
+        Source of the releases.
+    """
+    checks.at_least(1, tried=tried, n_releases=n_releases)
+    truth = data.codes[0]
+    other = np.where(np.arange(len(truth)) == 0, (truth + 1) % data.schema.n_levels, truth)
+    start = time.perf_counter()
+    _counts(synthesizer, data, 0, other[None], np.zeros(tried, dtype=int), rng=rng)
+    return 2 * n_releases * (time.perf_counter() - start) / tried
+
+
+def leakage_bound(
+    synthesizer: Synthesizer,
+    data: Microdata,
+    row: int,
+    alternatives: NDArray[np.integer],
+    *,
+    n_releases: int = 1000,
+    prior: float | None = None,
+    confidence: float = 0.95,
+    rng: np.random.Generator,
+) -> Leakage:
+    """Bound from below what releases of any synthesizer tell about one record.
+
+    The intruder knows all other records and how the synthesizer works, as that of `posterior_risk`
+    does, and has one release. No density is needed. See `leakage` for the test.
+
+    Parameters
+    ----------
+    synthesizer : Synthesizer
+        Whatever releases tables of tables.
+    data : Microdata
+        The confidential records.
+    row : int
+        The record.
+    alternatives : (n_alternatives, n_variables) int
+        Codes that the intruder holds possible for the record beside the truth, with equal
+        probabilities. A single one is easier to tell from the truth than one of many.
+    n_releases : int
+        Releases of the data, and as many of the data with the record changed, 20 or more.
+    prior : float, optional
+        Probability of the truth before the release, in (0, 1); that of each alternative if not
+        given.
+    confidence : float
+        Of each bound, in (0, 1).
+    rng : numpy.random.Generator
+        Source of the releases.
+
+    Returns
+    -------
+    Leakage
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, an alternative is the truth, or a release has other
+        variables or levels than the data.
+
+    Examples
+    --------
+    >>> from srlib.margins import PlugInMargins
+    >>> from srlib.data.schema import Schema, Variable
+    >>> rng = np.random.default_rng(1)
+    >>> town = Variable("town", ("a", "b"))
+    >>> data = Microdata(np.array([[1], [0], [0], [0], [0], [0]]), Schema((town,)))
+    >>> margins, other = PlugInMargins(np.array([2])), np.array([[0]])
+    >>> found = leakage_bound(margins, data, 0, other, n_releases=200, rng=rng)
+    >>> found.prior, found.probability > 0.6, found.epsilon > 1
+    (0.5, True, True)
+    """
+    first, second = counts_of_releases(
+        synthesizer, data, row, alternatives, n_releases=n_releases, rng=rng
+    )
+    if prior is None:
+        prior = 1 / (1 + len(alternatives))
+    return leakage(first, second, prior=prior, confidence=confidence)
+
+
+def counts_of_releases(
+    synthesizer: Synthesizer,
+    data: Microdata,
+    row: int,
+    alternatives: NDArray[np.integer],
+    *,
+    n_releases: int,
+    rng: np.random.Generator,
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Draw releases of the data and of the data with a record changed, and count their cells.
+
+    Parameters
+    ----------
+    synthesizer, data, row, alternatives, n_releases, rng
+        As `leakage_bound` takes them.
+
+    Returns
+    -------
+    first, second : (n_releases, n_counts) float32
+        For each release the square roots of its counts in all cells of two variables; where the
+        alternatives differ from the truth in a single variable, in the cells of that and two
+        others. Coarser cells where these are more than ten thousand.
+    """
+    checks.at_least(20, n_releases=n_releases)
+    checks.within(0, len(data) - 1, row=row)
+    truth, values = data.codes[row], np.asarray(alternatives)
+    if values.ndim != 2 or values.shape[1] != len(truth) or not len(values):
+        raise ValueError(
+            f"alternatives has shape {values.shape}; it must be (n_alternatives, {len(truth)})"
+        )
+    if ((values < 0) | (values >= data.schema.n_levels)).any():
+        raise ValueError("alternatives has codes out of range; they must be from 0 to levels - 1")
+    if (values == truth).all(axis=1).any():
+        raise ValueError("alternatives has the record itself; each must differ from it")
+    drawn = np.sort(rng.integers(0, len(values), n_releases))
+    with progress_bar(2 * n_releases, "releases") as bar:
+        first, second = (
+            _counts(synthesizer, data, row, values, which, rng=rng, told=bar.update)
+            for which in (np.full(n_releases, -1), drawn)
+        )
+    # Alternatives came in their order; halves of the releases have to be alike.
+    return first, rng.permutation(second)
+
+
+def _counts(
+    synthesizer: Synthesizer,
+    data: Microdata,
+    row: int,
+    alternatives: NDArray[np.integer],
+    which: NDArray[np.integer],
+    *,
+    rng: np.random.Generator,
+    told: Callable[[int], object] = lambda _: None,
+) -> NDArray[np.float32]:
+    """Return the square roots of the counts of releases; -1 stands for the truth."""
+    levels, changed = data.schema.n_levels, np.array(data.codes)
+    values = np.concatenate([alternatives, changed[[row]]])
+    differs = np.flatnonzero((values != changed[row]).any(axis=0))
+    count = _cells(levels, int(differs[0]) if len(differs) == 1 else None)
+    counts = []
+    for at in which:
+        changed[row] = values[at]
+        released = np.asarray(synthesizer.release(changed, rng=rng))
+        _check_release(released, levels, synthesizer)
+        counts.append(count(released))
+        told(1)
+    return np.sqrt(np.array(counts, dtype=np.float32))
+
+
+def _check_release(
+    released: NDArray[np.integer], levels: NDArray[np.integer], synthesizer: Synthesizer
+) -> None:
+    """Raise a ValueError unless a release has the variables and levels of the data."""
+    fits = released.ndim == 2 and released.shape[1] == len(levels)
+    if not fits or ((released < 0) | (released >= levels)).any():
+        raise ValueError(
+            f"{type(synthesizer).__name__}.release returns shape {released.shape}, or codes out of "
+            f"range; it must return {len(levels)} columns with codes from 0 to levels - 1"
+        )
+
+
+def _cells(
+    levels: NDArray[np.integer], group: int | None
+) -> Callable[[NDArray[np.integer]], NDArray[np.float32]]:
+    """Return what counts cells, two-way ones within each level of a variable."""
+    start = np.concatenate([[0], np.cumsum(levels)])
+    variable = np.repeat(np.arange(len(levels)), levels)
+    one, other = np.triu_indices(len(variable))
+    apart = (variable[one] != variable[other]) | (one == other)
+    one, other = one[apart], other[apart]
+    by_level = group is not None and levels[group] * len(one) <= _MOST_COUNTS
+
+    def count(codes: NDArray[np.integer]) -> NDArray[np.float32]:
+        indicators = np.zeros((len(codes), start[-1]), np.float32)
+        indicators[np.arange(len(codes))[:, None], start[:-1] + codes] = 1
+        if len(one) > _MOST_COUNTS:
+            return indicators.sum(axis=0)
+        parts = [indicators]
+        if by_level:
+            parts = [indicators[codes[:, group] == level] for level in range(levels[group])]
+        return np.concatenate([(part.T @ part)[one, other] for part in parts])
+
+    return count
+
+
+@one_blas_thread
+def leakage(
+    first: NDArray[np.floating],
+    second: NDArray[np.floating],
+    *,
+    prior: float,
+    confidence: float = 0.95,
+) -> Leakage:
+    r"""Bound leakage by a test between two samples of releases.
+
+    Half of the releases learn a score, by a linear discriminant whose correlations are shrunk, and
+    choose its threshold, one for each bound: that with the largest bound when scores come from
+    parts of the half that did not learn them. The other half gives Clopper-Pearson limits of the
+    probabilities of an alarm, a of the data and b of the changed data, so that what is learned does
+    not spoil the confidence.
+
+    With a prior p the truth's posterior probability, averaged over releases Z of the data, is
+
+    .. math:: \sum_Z f(p(Z \mid D), p(Z \mid D')), \quad
+              f(u, v) = \frac{p \, u^2}{p \, u + (1 - p) \, v}.
+
+    f is convex and homogeneous, thus f(u, v) + f(u', v') >= f(u + u', v + v'): a coarser
+    observation, such as whether there is an alarm, lowers the mean, to f(a, b) + f(1 - a, 1 - b).
+    This grows with a and falls with b where a > b.
+
+    Parameters
+    ----------
+    first, second : (n_releases, n_counts) float
+        What is known of each release of the data, and of the data with the record changed;
+        at least 20 of each, in random order.
+    prior : float
+        Of the truth, in (0, 1).
+    confidence : float
+        Of each bound, in (0, 1).
+    """
+    checks.inner_probability(prior=prior, confidence=confidence)
+    n = min(len(first), len(second))
+    checks.at_least(20, n_releases=n)
+    half = n // 2
+    learning, held = (
+        [x[part] for x in (first[:n], second[:n])] for part in (slice(half), slice(half, n))
+    )
+    fold = np.arange(half) % _FOLDS
+    learned = [_discriminant(*(x[fold != i] for x in learning)) for i in range(_FOLDS)]
+    # On one scale, so that a threshold for the scores of all folds is one for those of their mean.
+    learned = [_scaled(weights, np.concatenate(learning)) for weights in learned]
+    own = [np.einsum("ij,ij->i", x, np.array(learned)[fold]) for x in learning]
+    of_held = [x @ np.mean(learned, axis=0) for x in held]
+    values = np.unique(np.concatenate(own).round(5))
+    thresholds = np.append(values[0] - 1, (values[1:] + values[:-1]) / 2)
+    found = {}
+    for name, measure in _measures(prior).items():
+        best = thresholds[np.argmax(measure(*_limits(own, thresholds, confidence)))]
+        found[name] = float(measure(*_limits(of_held, np.array([best]), confidence))[0])
+    return Leakage(**found, prior=prior, confidence=confidence, n_releases=n)
+
+
+def _scaled(weights: NDArray[np.float64], releases: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Return weights whose scores have a standard deviation of one."""
+    deviation = float((releases @ weights).std())
+    return weights / deviation if deviation > 0 else weights
+
+
+def _limits(
+    scores: Sequence[NDArray[np.floating]], thresholds: NDArray[np.floating], confidence: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return a lower limit for alarms in the first sample and an upper one for the second."""
+    alarms = [len(x) - np.searchsorted(np.sort(x), thresholds, side="left") for x in scores]
+    each = 1 - (1 - confidence) / 2  # two limits, both to hold
+    low, _ = clopper_pearson(alarms[0], len(scores[0]), each)
+    _, high = clopper_pearson(alarms[1], len(scores[1]), each)
+    return low, high
+
+
+def _measures(
+    prior: float,
+) -> Mapping[str, Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]]:
+    """Return what follows from a lower limit a and an upper limit b."""
+
+    def epsilon(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+        with np.errstate(divide="ignore"):
+            alarm, silence = np.log(a) - np.log(b), np.log1p(-b) - np.log1p(-a)
+        return np.maximum(0, np.maximum(alarm, silence))
+
+    def probability(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+        a = np.maximum(a, b)  # nothing was found where a is below b
+        parts = [
+            prior * u**2 / np.maximum(prior * u + (1 - prior) * v, np.finfo(float).tiny)
+            for u, v in ((a, b), (1 - a, 1 - b))
+        ]
+        return np.maximum(prior, parts[0] + parts[1])
+
+    def advantage(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.maximum(0, a - b)
+
+    return {"epsilon": epsilon, "probability": probability, "advantage": advantage}
+
+
+def _discriminant(first: NDArray[np.floating], second: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Return the weights of a linear discriminant, larger for the first sample.
+
+    With counts divided by their standard deviations within the samples, these are the inverse of
+    (1 - s) times their correlations plus s times the identity, times the difference of the means.
+    There may be more counts than releases, so that the inverse is of a matrix of releases
+    (Woodbury's identity).
+    """
+    difference = first.mean(axis=0) - second.mean(axis=0)
+    within = np.concatenate([first - first.mean(axis=0), second - second.mean(axis=0)])
+    deviation = within.std(axis=0)
+    # Counts that never vary within a sample tell it apart for certain where they differ.
+    deviation = np.where(deviation > 1e-6, deviation, 1.0)
+    x = within / deviation / np.sqrt(len(within))
+    y = difference / deviation
+    gram = (1 - _SHRINKAGE) * (x @ x.T) + _SHRINKAGE * np.eye(len(x))
+    solved = y - (1 - _SHRINKAGE) * (np.linalg.solve(gram, x @ y) @ x)
+    return solved / _SHRINKAGE / deviation

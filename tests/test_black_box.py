@@ -1,0 +1,194 @@
+"""Lower bounds on what a generator tells that can only be run."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from srlib.data.schema import Microdata, Schema, Variable
+from srlib.dpmpm import OneClass
+from srlib.margins import PlugInMargins
+from srlib.mechanism import beta_binomial, sample
+from srlib.mechanism.bayes import posterior
+from srlib.risk.black_box import (
+    Leakage,
+    _discriminant,
+    counts_of_releases,
+    leakage,
+    leakage_bound,
+    seconds_for,
+)
+from srlib.trees import Growth, SequentialTrees
+
+
+def exact(rows: NDArray[np.float64], prior: float) -> Leakage:
+    """What two rows of log probabilities say, by their sums."""
+    log_prior = np.log([prior, 1 - prior])
+    of_truth = np.exp(posterior(rows.T, log_prior)[:, 0])
+    p = np.exp(rows)
+    return Leakage(
+        epsilon=float(np.abs(rows[0] - rows[1]).max()),
+        probability=float(p[0] @ of_truth),
+        advantage=float(np.abs(p[0] - p[1]).sum() / 2),
+        prior=prior,
+        confidence=1.0,
+        n_releases=0,
+    )
+
+
+@pytest.mark.parametrize(("alpha", "truth"), [(0.05, 0), (1.0, 1), (3.0, 4)])
+def test_bounds_of_a_family_hold_with_their_confidence(alpha: float, truth: int) -> None:
+    """Counts of six records, of which one is changed; 200 samples of eighty releases."""
+    table = beta_binomial(n=6, n_s=6, alpha=alpha)
+    rows = np.stack([table.row(truth), table.row(truth + 1)])
+    rng, prior, confidence = np.random.default_rng(1), 0.3, 0.8
+    known = exact(rows, prior)
+    over, found = np.zeros(3), np.zeros(3)
+    for _ in range(200):
+        counts = [sample(table, truth + i, 80, rng=rng) for i in (0, 1)]
+        cells = [np.sqrt(np.stack([6.0 - x, x], axis=1)) for x in counts]
+        bound = leakage(*cells, prior=prior, confidence=confidence)
+        values = np.array([bound.epsilon, bound.probability, bound.advantage])
+        limits = np.array([known.epsilon, known.probability, known.advantage])
+        over += values > limits
+        found += values > [0, prior, 0]
+    assert (over <= 200 * 0.2 + 4.5 * np.sqrt(200 * 0.2 * 0.8)).all()
+    if alpha == 0.05:  # the two are far apart: the test finds it
+        assert (found > 150).all()
+
+
+def test_nothing_is_found_where_nothing_is() -> None:
+    """Alarms at a rate of 5 % at most."""
+    rng, false = np.random.default_rng(2), 0
+    for _ in range(250):
+        first, second = (rng.poisson(5, (60, 12)) for _ in range(2))
+        bound = leakage(np.sqrt(first), np.sqrt(second), prior=0.5)
+        false += bound.epsilon > 0
+    assert false <= 250 * 0.05 + 4.5 * np.sqrt(250 * 0.05 * 0.95)
+
+
+def test_a_perfect_test_by_hand() -> None:
+    """No overlap in 100 releases each, so that 50 alarms of 50 face none of 50."""
+    first, second = np.ones((100, 1)), np.zeros((100, 1))
+    bound = leakage(first, second, prior=0.5)
+    low, high = 0.025 ** (1 / 50), 1 - 0.025 ** (1 / 50)
+    assert bound.epsilon == pytest.approx(np.log(low / high))
+    assert bound.advantage == pytest.approx(low - high)
+    a, b = low, high
+    mean = a**2 / (a + b) + (1 - a) ** 2 / (2 - a - b)
+    assert bound.probability == pytest.approx(mean)
+
+
+def test_coarsening_lowers_the_mean_posterior() -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(50):
+        rows = np.log(rng.dirichlet(np.full(6, 0.5), size=2))
+        prior = rng.uniform(0.05, 0.95)
+        event = rng.random(6) < 0.5
+        merged = np.stack(
+            [np.logaddexp.reduce(rows[:, part], axis=1) for part in (event, ~event)], axis=1
+        )
+        if np.isfinite(merged).all():
+            one, all_of_it = exact(merged, prior), exact(rows, prior)
+            assert prior - 1e-12 <= one.probability <= all_of_it.probability + 1e-12
+            assert one.advantage <= all_of_it.advantage + 1e-12
+            assert one.epsilon <= all_of_it.epsilon + 1e-12
+
+
+def test_the_discriminant_is_that_of_its_formula() -> None:
+    rng = np.random.default_rng(4)
+    first, second = rng.normal(size=(15, 40)), rng.normal(size=(15, 40)) + 0.5
+    within = np.concatenate([first - first.mean(axis=0), second - second.mean(axis=0)])
+    deviation = within.std(axis=0)
+    matrix = 0.5 * np.corrcoef(within.T) + 0.5 * np.eye(40)
+    difference = (first.mean(axis=0) - second.mean(axis=0)) / deviation
+    expected = np.linalg.solve(matrix, difference) / deviation
+    np.testing.assert_allclose(_discriminant(first, second), expected)
+
+
+def people() -> Microdata:
+    """Ten cooks of whom one is sick, and ten smiths; the sick cook is the first."""
+    codes = np.array([[0, 1]] + [[0, 0]] * 9 + [[1, 1]] * 5 + [[1, 0]] * 5, dtype=np.uint8)
+    variables = Variable("job", ("cook", "smith")), Variable("sick", ("no", "yes"))
+    return Microdata(codes, Schema(variables))
+
+
+def test_a_leaf_with_one_donor_is_found() -> None:
+    """A release shows a sick cook with probability .63, and never if the cook was well."""
+    data, healthy = people(), np.array([[0, 0]])
+    trees = SequentialTrees(data.schema, growth=Growth(5))
+    rng = np.random.default_rng(5)
+    bound = leakage_bound(trees, data, 0, healthy, n_releases=300, rng=rng)
+    assert bound.prior == 0.5
+    # Alarms at sick cooks alone: f(.63, 0) + f(.37, 1).
+    sick = 1 - (19 / 20) ** 20
+    by_donor = sick + 0.5 * (1 - sick) ** 2 / (0.5 * (1 - sick) + 0.5)
+    assert 0.6 < bound.probability < by_donor
+    assert bound.epsilon > 2
+    assert 0.4 < bound.advantage < sick + 0.05
+    # Of two alternatives, at a prior of a third.
+    others = np.array([[0, 0], [1, 1]])
+    assert leakage_bound(trees, data, 0, others, n_releases=60, rng=rng).prior == 1 / 3
+
+
+def test_counts_are_of_cells() -> None:
+    data = people()
+
+    class Copy:
+        def release(self, data: NDArray, *, rng: np.random.Generator) -> NDArray:
+            return data
+
+    rng = np.random.default_rng(6)
+    # By sickness: cooks, smiths, and the two with themselves; sick and well likewise.
+    first, second = counts_of_releases(Copy(), data, 0, np.array([[0, 0]]), n_releases=20, rng=rng)
+    assert (first == first[0]).all()
+    assert sorted(first[0] ** 2) == pytest.approx(
+        sorted([9, 5, 9, 5, 14, 0, 0, 1, 5, 1, 5, 6, 0, 0, 0, 0]), abs=1e-4
+    )
+    assert (second == second[0]).all()
+    assert (first[0] != second[0]).any()
+    # Ten releases of ten against none of ten.
+    low, high = 0.025 ** (1 / 10), 1 - 0.025 ** (1 / 10)
+    assert leakage(first, second, prior=0.5).epsilon == pytest.approx(np.log(low / high))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"row": 20}, "row is 20; it must lie in 0 to 19"),
+        ({"alternatives": np.array([[0, 1]])}, "alternatives has the record itself"),
+        ({"alternatives": np.array([[0, 2]])}, "alternatives has codes out of range"),
+        ({"alternatives": np.array([0, 0])}, r"alternatives has shape \(2,\)"),
+        ({"n_releases": 19}, "n_releases is 19; it must be 20 or more"),
+        ({"prior": 1.0}, r"prior is 1.0; it must lie in \(0, 1\)"),
+        ({"synthesizer": PlugInMargins(np.array([2, 2, 2]))}, "argument"),
+    ],
+)
+def test_wrong_input_is_named(change: dict[str, Any], message: str) -> None:
+    arguments: dict[str, Any] = {
+        "synthesizer": PlugInMargins(np.array([2, 2])),
+        "data": people(),
+        "row": 0,
+        "alternatives": np.array([[0, 0]]),
+        "n_releases": 20,
+        "rng": np.random.default_rng(7),
+    }
+    with pytest.raises(ValueError, match=message):
+        leakage_bound(**arguments | change)
+
+
+def test_releases_of_something_else_are_refused() -> None:
+    class Wide:
+        def release(self, data: NDArray, *, rng: np.random.Generator) -> NDArray:
+            return np.concatenate([data, data], axis=1)
+
+    with pytest.raises(ValueError, match=r"Wide.release returns shape \(20, 4\)"):
+        seconds_for(Wide(), people(), 100, rng=np.random.default_rng(8))
+
+
+def test_cost_is_said_beforehand() -> None:
+    one_class = OneClass(np.array([2, 2]))
+    rng = np.random.default_rng(9)
+    few, many = (seconds_for(one_class, people(), n, tried=20, rng=rng) for n in (100, 10_000))
+    assert 0 < few < many
