@@ -5,10 +5,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from fractions import Fraction
 from multiprocessing import get_context
 from typing import Any
 
+import calibration
 import numpy as np
 import pandas as pd
 import pytest
@@ -269,6 +271,55 @@ def test_a_changed_record_is_as_if_all_were_grown_anew(
     np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.parametrize(
+    ("levels", "n", "size", "growth", "ordered"),
+    [
+        ((2, 2), 3, 3, Growth(1), ()),
+        ((2, 2), 3, 3, Growth(1, smoothing=1.0), ()),
+        ((2, 2), 4, 2, Growth(2, max_depth=0, smoothing=0.5), ()),
+        ((3, 2), 3, 2, Growth(1, criterion="entropy"), ("v0",)),
+        ((2, 2, 2), 3, 1, Growth(1, smoothing=2.0), ()),
+    ],
+)
+def test_all_neighbors_of_all_tables_for_all_releases(
+    levels: tuple[int, ...], n: int, size: int, growth: Growth, ordered: tuple[str, ...]
+) -> None:
+    """The table of log p(release | data set) by growth, and its rows by changes of one record."""
+    cells = np.array(list(itertools.product(*map(range, levels))), dtype=np.uint8)
+    data = list(itertools.combinations_with_replacement(range(len(cells)), n))
+    releases = list(itertools.combinations_with_replacement(range(len(cells)), size))
+    trees = [
+        grown(Microdata(cells[list(d)], schema(*levels)), growth, ordered=ordered) for d in data
+    ]
+    table = np.array([[tree.log_prob(cells[list(z)]) for z in releases] for tree in trees])
+    row_of = {d: row for row, d in enumerate(data)}
+    neighbors = np.array(
+        [
+            [[row_of[tuple(sorted(d[:i] + d[i + 1 :] + (x,)))] for x in range(len(cells))]
+            for i in range(n)]
+            for d in data
+        ]
+    )  # fmt: skip
+    support = np.broadcast_to(cells, (n, *cells.shape))
+    for tree, near in zip(trees, neighbors, strict=True):
+        found = [log_likelihoods(tree, cells[list(z)], np.arange(n), support)[0] for z in releases]
+        np.testing.assert_array_equal(np.stack(found, axis=-1), table[near])
+    with np.errstate(invalid="ignore"):  # of releases that neither of two tables can have led to
+        loss = np.abs(table[:, None, None] - table[neighbors])
+    epsilon = np.nanmax(loss, axis=(1, 2, 3))  # conditional on each table
+    s, k = growth.smoothing, np.array(levels)
+    if s == 0:
+        # A level that one record of a leaf has can be lost.
+        assert np.isposinf(epsilon).all()
+    elif growth.max_depth == 0:
+        # All released records have what one record has and no other.
+        assert epsilon.max() == pytest.approx(size * np.log(1 + k / s).sum())
+    else:
+        # The margin as above; in other trees every record may lie in another leaf.
+        bound = np.log(1 + k[0] / s) + np.log(1 + n * k[1:] / s).sum()
+        assert size * np.log(1 + k / s).sum() < epsilon.max() <= size * bound
+
+
 @contextmanager
 def dask() -> Iterator[Executor]:
     distributed = pytest.importorskip("distributed")
@@ -359,28 +410,18 @@ def test_posterior_risk_is_that_of_growing_anew() -> None:
     assert risk.to_frame()["excluded"].tolist() == risk.excluded.tolist()
 
 
-def test_a_probability_comes_true() -> None:
-    """The last of eight records is one of six values with equal chances; the others are known."""
+def test_probabilities_come_true() -> None:
+    """Over many tables and releases, from priors over supports that are fixed beforehand."""
     rng = np.random.default_rng(10)
-    others, support = people(24, (2, 3), 11), np.array(list(itertools.product(range(2), range(3))))
-    sums = Counter[int]()
-    truth = Counter[int]()
-    for _ in range(400):
-        x = int(rng.integers(6))
-        codes = np.concatenate([others.codes, support[x : x + 1]]).astype(np.uint8)
-        trees = grown(Microdata(codes, others.schema), Growth(2))
-        released = trees.release(1, rng=rng)
-        (found,), _ = log_likelihoods(trees, released, np.array([24]), support[None])
-        probability = np.exp(found - np.logaddexp.reduce(found))
-        for y in range(6):
-            sums[y] += probability[y]
-        truth[x] += 1
-        assert np.isfinite(found[x])
-        sums[100] += probability[x] - (probability**2).sum()
-    # Of candidates given probability p a share p is true: for each value, and weighed by p.
-    for y in range(6):
-        assert abs(sums[y] - truth[y]) < 4.5 * np.sqrt(400 / 6)
-    assert abs(sums[100]) < 4.5 * np.sqrt(400) / 2
+    found = [one for case in calibration.CASES for one in calibration.outcomes(case, 90, rng)]
+    right = calibration.reliability(found)
+    assert right.largest < 4.5
+    assert right.distance < 2.2  # exceeded once in ten thousand
+    # An intruder who is wrong about the size of the leaves is found out.
+    case = calibration.CASES[5]
+    wrong = calibration.outcomes(case, 150, rng, replace(case.growth, min_leaf=2))
+    assert calibration.reliability(wrong).largest > 9
+    assert calibration.reliability(wrong).distance > 3
 
 
 class Regrown:

@@ -90,9 +90,10 @@ def log_likelihoods(
     slices = [slice(first, first + step) for first in range(0, len(rows), step)]
     blocks = [(cells[some], supports[some]) for some in slices]
     log_prob, work = np.empty(supports.shape[:2]), np.zeros(3, np.int64)
-    with ThreadPoolExecutor(os.cpu_count()) if executor is None else nullcontext(executor) as pool:
+    several = executor is None and len(blocks) > 1
+    with ThreadPoolExecutor(os.cpu_count()) if several else nullcontext(executor) as place:
         shared = (trees, shown, _see(trees, shown) if executor is None else None)
-        found = in_blocks(pool, _of_block, shared, blocks, "changed records")
+        found = in_blocks(place, _of_block, shared, blocks, "changed records")
         for some, (of_block, done) in zip(slices, found, strict=True):
             log_prob[some] = of_block
             work += done
