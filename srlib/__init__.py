@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from srlib.mechanism.privacy import delta as delta
     from srlib.mechanism.privacy import exact_epsilon as exact_epsilon
     from srlib.mechanism.scores import exponential as exponential
+    from srlib.risk.before import RiskBeforeRelease as RiskBeforeRelease
+    from srlib.risk.before import risk_before_release as risk_before_release
     from srlib.risk.black_box import leakage_bound as leakage_bound
     from srlib.risk.posterior import PosteriorRisk as PosteriorRisk
     from srlib.risk.posterior import posterior_risk as posterior_risk
@@ -43,6 +45,8 @@ _HOME = {
     "posterior_risk": "risk.posterior",
     "PosteriorRisk": "risk.posterior",
     "leakage_bound": "risk.black_box",
+    "risk_before_release": "risk.before",
+    "RiskBeforeRelease": "risk.before",
     # tables, and synthesizers for them
     "read_table": "data.microdata",
     "Microdata": "data.schema",

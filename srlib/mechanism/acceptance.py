@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, logit
+from scipy.special import expit, logit, logsumexp
 
 from srlib import checks
 from srlib.mechanism.core import Mechanism, log_difference
@@ -307,6 +307,78 @@ def _broken(
     return unacceptable(log_p[possible] - log_q[possible], rules), log_p[possible]
 
 
+def acceptable_releases(mechanism: Mechanism, rules: Sequence[Rule]) -> NDArray[np.bool_]:
+    """Whether each release breaks no rule, for any prior and any record of the data.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        The table, which is computed as a whole.
+    rules : sequence of Rule
+        What is acceptable.
+
+    Returns
+    -------
+    (n_inputs, n_outputs) bool
+        Under which data sets each release is acceptable; it is looked up in the confidential data.
+    """
+    table = mechanism.block(np.arange(mechanism.n_inputs), np.arange(mechanism.n_outputs))
+    broken = np.zeros(table.shape, dtype=bool)
+    for one, other in mechanism.neighbors:
+        difference = log_difference(table[one], table[other])
+        broken[one] |= unacceptable(difference, rules)
+        broken[other] |= unacceptable(-difference, rules)
+    return ~broken
+
+
+def redraw(mechanism: Mechanism, acceptable: ArrayLike) -> Mechanism:
+    """Draw again until a release is acceptable, and publish that one.
+
+    The published release has the mechanism's distribution conditioned on being acceptable. What is
+    acceptable is looked up in the confidential data and differs between neighbors: a release
+    that is acceptable under one and not under the other tells them apart, and an intruder who
+    knows the rule reads it in this table, not in that of the mechanism.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        The table, which is computed as a whole.
+    acceptable : (n_inputs, n_outputs) bool
+        Under which data sets each release is, such as `acceptable_releases` returns.
+
+    Returns
+    -------
+    Mechanism
+        The same rows and columns, and a last column, ``None``: nothing is published, which happens
+        where the data lead to no acceptable release.
+
+    Raises
+    ------
+    ValueError
+        If `acceptable` has another shape than the table.
+
+    Examples
+    --------
+    >>> from srlib.mechanism import beta_binomial, exact_epsilon
+    >>> table = beta_binomial(n=4, n_s=4, alpha=1.0)
+    >>> both = redraw(table, acceptable_releases(table, [Rule(rr_at_most=2.0)]))
+    >>> round(exact_epsilon(table).value, 2), exact_epsilon(both).value
+    (1.61, inf)
+    """
+    table = mechanism.block(np.arange(mechanism.n_inputs), np.arange(mechanism.n_outputs))
+    kept = np.asarray(acceptable, dtype=bool)
+    if kept.shape != table.shape:
+        raise ValueError(f"acceptable has shape {kept.shape}; it must be {table.shape}")
+    table = np.where(kept, table, -np.inf)
+    log_accepted = logsumexp(table, axis=1, keepdims=True)
+    never = np.isneginf(log_accepted)
+    conditioned = table - np.where(never, 0.0, log_accepted)
+    return Mechanism.from_table(
+        np.hstack([conditioned, np.where(never, 0.0, -np.inf)]), mechanism.neighbors,
+        inputs=mechanism.inputs, outputs=[*mechanism.outputs, None],
+    )  # fmt: skip
+
+
 def publish_first_acceptable(
     mechanisms: Sequence[Mechanism], rules: Sequence[Rule], names: Sequence = ()
 ) -> Mechanism:
@@ -349,11 +421,7 @@ def publish_first_acceptable(
     parts, outputs = [], []
     for name, mechanism in zip(names or range(len(mechanisms)), mechanisms, strict=True):
         table = mechanism.block(rows, np.arange(mechanism.n_outputs))
-        broken = np.zeros(table.shape, dtype=bool)
-        for one, other in mechanism.neighbors:
-            difference = log_difference(table[one], table[other])
-            broken[one] |= unacceptable(difference, rules)
-            broken[other] |= unacceptable(-difference, rules)
+        broken = ~acceptable_releases(mechanism, rules)
         parts.append(log_rejected[:, None] + np.where(broken, -np.inf, table))
         outputs += [(name, released) for released in mechanism.outputs]
         with np.errstate(divide="ignore"):

@@ -69,9 +69,13 @@ class OnRecords:
             raise ValueError(f"{name} has the counts {counts.tolist()}, which the table does not")
         return int(found[0])
 
+    def row_of(self, data: NDArray[np.integer]) -> int:
+        """Return the row of the table that has the counts of the data."""
+        return self._position(data, self._inputs, "data")
+
     def release(self, data: NDArray[np.integer], *, rng: np.random.Generator) -> NDArray[np.int64]:
         """Draw a release, (n_s, n_variables)."""
-        row = self._position(data, self._inputs, "data")
+        row = self.row_of(data)
         (column,) = sample(self.mechanism, row, 1, rng=rng)
         counts = self._outputs[column]
         cells = rng.permutation(np.repeat(np.arange(len(counts)), counts))
@@ -79,7 +83,7 @@ class OnRecords:
 
     def log_prob(self, released: NDArray[np.integer], data: NDArray[np.integer]) -> float:
         """Return the log probability of released records, in their order, given the data."""
-        row = self._position(data, self._inputs, "data")
+        row = self.row_of(data)
         column = self._position(released, self._outputs, "released")
         counts = self._outputs[column]
         orders = gammaln(counts.sum() + 1) - gammaln(counts + 1).sum()

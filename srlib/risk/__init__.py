@@ -2,7 +2,9 @@
 
 from srlib.risk.agreement import agreeing_draws, convergence, rounds
 from srlib.risk.augmented import Augmented, PartialKnowledge, augment, partial_knowledge
+from srlib.risk.before import RiskBeforeRelease, risk_before_release
 from srlib.risk.black_box import Leakage, counts_of_releases, leakage, leakage_bound, seconds_for
+from srlib.risk.columns import Columns
 from srlib.risk.errors import infinitesimal_jackknife, jackknife
 from srlib.risk.estimators import (
     Risk,
@@ -18,6 +20,7 @@ from srlib.risk.estimators import (
     share_ranked,
     support_log_ratios,
 )
+from srlib.risk.loss import PrivacyLosses, privacy_losses
 from srlib.risk.odds import WholeSupport
 from srlib.risk.partial import subset_log_means
 from srlib.risk.participation import Participation, participation
@@ -30,13 +33,16 @@ from srlib.risk.whole import whole_support
 
 __all__ = [
     "Augmented",
+    "Columns",
     "Density",
     "DrawSets",
     "Leakage",
     "PartialKnowledge",
     "Participation",
     "PosteriorRisk",
+    "PrivacyLosses",
     "Risk",
+    "RiskBeforeRelease",
     "SampledSupport",
     "Synthesizer",
     "WholeSupport",
@@ -60,8 +66,10 @@ __all__ = [
     "participation",
     "posterior_risk",
     "predictive_ratio",
+    "privacy_losses",
     "release_log_prob",
     "repeatability",
+    "risk_before_release",
     "rounds",
     "sampled_support",
     "seconds_for",
