@@ -264,7 +264,7 @@ class PrivacyLosses:
             ),
             f"Delta at an epsilon of {epsilon:g} is {np.median(delta):.2g} for the median "
             f"combination and at most {delta.max():.2g}"
-            + ("." if self.exact else f"; upper limits are {upper.min():.2g} or more."),
+            + ("." if self.exact else f"; its 95 % upper limits are at most {upper.max():.2g}."),
         ]
         sentences.append(
             "These are losses of these data, no bound for others."
