@@ -96,15 +96,24 @@ def test_coarsening_lowers_the_mean_posterior() -> None:
             assert one.epsilon <= all_of_it.epsilon + 1e-12
 
 
-def test_the_discriminant_is_that_of_its_formula() -> None:
+@pytest.mark.parametrize("n", [15, 60])
+def test_the_discriminant_is_that_of_its_formula(n: int) -> None:
     rng = np.random.default_rng(4)
-    first, second = rng.normal(size=(15, 40)), rng.normal(size=(15, 40)) + 0.5
+    first, second = rng.normal(size=(n, 40)), rng.normal(size=(n, 40)) + 0.5
     within = np.concatenate([first - first.mean(axis=0), second - second.mean(axis=0)])
     deviation = within.std(axis=0)
     matrix = 0.5 * np.corrcoef(within.T) + 0.5 * np.eye(40)
     difference = (first.mean(axis=0) - second.mean(axis=0)) / deviation
     expected = np.linalg.solve(matrix, difference) / deviation
     np.testing.assert_allclose(_discriminant(first, second), expected)
+
+
+def test_large_counts_that_say_nothing_change_nothing() -> None:
+    rng = np.random.default_rng(10)
+    first, second = rng.normal(1, 1, (100, 3)), rng.normal(0, 1, (100, 3))
+    one, other = (leakage(first + at, second + at, prior=0.5) for at in (0, 1000))
+    assert one.advantage > 0.2
+    assert other.advantage == pytest.approx(one.advantage)
 
 
 def people() -> Microdata:

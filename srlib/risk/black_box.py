@@ -72,15 +72,16 @@ def seconds_for(
     synthesizer, data, n_releases
         As `leakage_bound` takes them.
     tried : int
-        Releases that are drawn and timed, 1 or more.
+        Releases that are drawn and timed, 1 or more, behind one that is not.
     rng : numpy.random.Generator
         Source of the releases.
     """
     checks.at_least(1, tried=tried, n_releases=n_releases)
     truth = data.codes[0]
     other = np.where(np.arange(len(truth)) == 0, (truth + 1) % data.schema.n_levels, truth)
-    start = time.perf_counter()
-    _counts(synthesizer, data, 0, other[None], np.zeros(tried, dtype=int), rng=rng)
+    for n in (1, tried):  # the first may compile or read something
+        start = time.perf_counter()
+        _counts(synthesizer, data, 0, other[None], np.zeros(n, dtype=int), rng=rng)
     return 2 * n_releases * (time.perf_counter() - start) / tried
 
 
@@ -295,12 +296,12 @@ def leakage(
     n = min(len(first), len(second))
     checks.at_least(20, n_releases=n)
     half = n // 2
-    learning, held = (
-        [x[part] for x in (first[:n], second[:n])] for part in (slice(half), slice(half, n))
-    )
+    center = np.concatenate([first[:half], second[:half]]).mean(axis=0)
+    samples = [x[:n] - center for x in (first, second)]
+    learning, held = [x[:half] for x in samples], [x[half:] for x in samples]
     fold = np.arange(half) % _FOLDS
     learned = [_discriminant(*(x[fold != i] for x in learning)) for i in range(_FOLDS)]
-    # On one scale, so that a threshold for the scores of all folds is one for those of their mean.
+    # Centered and on one scale: a threshold for the scores of all folds is one for their mean.
     learned = [_scaled(weights, np.concatenate(learning)) for weights in learned]
     own = [np.einsum("ij,ij->i", x, np.array(learned)[fold]) for x in learning]
     of_held = [x @ np.mean(learned, axis=0) for x in held]
@@ -359,16 +360,18 @@ def _discriminant(first: NDArray[np.floating], second: NDArray[np.floating]) -> 
 
     With counts divided by their standard deviations within the samples, these are the inverse of
     (1 - s) times their correlations plus s times the identity, times the difference of the means.
-    There may be more counts than releases, so that the inverse is of a matrix of releases
-    (Woodbury's identity).
+    With more counts than releases the inverse is of a matrix of releases (Woodbury's identity).
     """
     difference = first.mean(axis=0) - second.mean(axis=0)
     within = np.concatenate([first - first.mean(axis=0), second - second.mean(axis=0)])
     deviation = within.std(axis=0)
     # Counts that never vary within a sample tell it apart for certain where they differ.
     deviation = np.where(deviation > 1e-6, deviation, 1.0)
-    x = within / deviation / np.sqrt(len(within))
+    s, x = _SHRINKAGE, within / deviation / np.sqrt(len(within))
     y = difference / deviation
-    gram = (1 - _SHRINKAGE) * (x @ x.T) + _SHRINKAGE * np.eye(len(x))
-    solved = y - (1 - _SHRINKAGE) * (np.linalg.solve(gram, x @ y) @ x)
-    return solved / _SHRINKAGE / deviation
+    if x.shape[1] <= len(x):
+        solved = np.linalg.solve((1 - s) * (x.T @ x) + s * np.eye(x.shape[1]), y)
+    else:
+        gram = (1 - s) * (x @ x.T) + s * np.eye(len(x))
+        solved = (y - (1 - s) * (np.linalg.solve(gram, x @ y) @ x)) / s
+    return solved / deviation
