@@ -110,7 +110,7 @@ def test_the_discriminant_is_that_of_its_formula(n: int) -> None:
 
 def test_large_counts_that_say_nothing_change_nothing() -> None:
     rng = np.random.default_rng(10)
-    first, second = rng.normal(1, 1, (100, 3)), rng.normal(0, 1, (100, 3))
+    first, second = rng.normal(1, 1, (300, 3)), rng.normal(0, 1, (300, 3))
     one, other = (leakage(first + at, second + at, prior=0.5) for at in (0, 1000))
     assert one.advantage > 0.2
     assert other.advantage == pytest.approx(one.advantage)
