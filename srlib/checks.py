@@ -11,8 +11,19 @@ import numpy as np
 def at_least(least: float, **values: Any) -> None:
     """Raise a ValueError unless all values, by name of the argument, are `least` or more."""
     for name, value in values.items():
-        if not np.all(np.asarray(value) >= least):
+        try:
+            passed = np.all(np.asarray(value) >= least)
+        except TypeError:
+            raise ValueError(f"{name} is {value!r}; it must be a number") from None
+        if not passed:
             raise ValueError(f"{name} is {value}; it must be {least} or more")
+
+
+def whole(**values: Any) -> None:
+    """Raise a ValueError unless all values, by name of the argument, are integers."""
+    for name, value in values.items():
+        if np.asarray(value).dtype.kind not in "iu":
+            raise ValueError(f"{name} is {value!r}; it must be a whole number")
 
 
 def finite(**values: Any) -> None:

@@ -483,24 +483,79 @@ def test_a_release_of_something_else_is_refused() -> None:
         posterior_risk(data, data, executor=ThreadPoolExecutor(1))
 
 
+fit: Any = fit_trees
+any_growth: Any = Growth
+
+
+def changed(data: Microdata, **settings: Any) -> None:
+    given: dict[str, Any] = {"released": data, "rows": [0], "candidates": data.codes[:1, None]}
+    log_likelihoods(fit(data), **given | settings)
+
+
+def risk(data: Microdata, **settings: Any) -> None:
+    given: dict[str, Any] = {"released": data, "synthesizer": fit(data), "progress": False}
+    posterior_risk(data, **given | settings)
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
         (
-            lambda data: fit_trees(data, ["v0"]),
+            lambda data: fit(data, ["v0"]),
             r"order is \['v0'\]; it must have each of v0, v1 once",
         ),
-        (lambda data: fit_trees(data, ["v0", "v0"]), "each of v0, v1 once"),
-        (lambda data: fit_trees(data, ordered=["v7"]), "v7"),
-        (lambda _: Growth(0), "min_leaf is 0; it must be 1 or more"),
-        (lambda _: Growth(smoothing=-1.0), "smoothing is -1.0; it must be 0 or more"),
-        (lambda _: Growth(criterion="error"), "must be 'gini' or 'entropy'"),
-        (lambda data: fit_trees(data.to_frame()[:0]), "record"),
-        (lambda data: fit_trees(data, schema=data.schema), "schema is given beside Microdata"),
-        (lambda _: fit_trees(people(9, (2, 70), 1)), "v1 has 70 levels; trees take 64 at most"),
-        (lambda data: fit_trees(data).release(0, rng=np.random.default_rng()), "n is 0"),
-        (lambda data: fit_trees(data).log_prob(np.array([[0, 3]])), "out of range"),
-        (lambda data: fit_trees(data).log_prob(np.array([[0]])), "must have 2 columns"),
+        (lambda data: fit(data, ["v0", "v0"]), "each of v0, v1 once"),
+        (lambda data: fit(data, "v0"), "order is 'v0'; it must have each of v0, v1 once"),
+        (lambda data: fit(data, any_growth(5)), r"order is Growth\(min_leaf=5.*; it must have"),
+        (lambda data: fit(data, growth=5), "growth is 5; it must be Growth"),
+        (lambda data: fit(data.codes), "data is of type ndarray; it must be DataFrame or"),
+        (lambda data: fit(data.to_frame(), schema="v"), "schema is 'v'; it must be a Schema"),
+        (lambda data: fit(data, ordered="v0"), "ordered is 'v0'; it must be a list of names"),
+        (lambda data: fit(data, ordered=True), "ordered is True; it must be a list of names"),
+        (lambda _: any_growth(2.5), "min_leaf is 2.5; it must be a whole number"),
+        (lambda _: any_growth(max_depth=None), "max_depth is None; it must be a whole"),
+        (lambda _: any_growth(smoothing="1"), "smoothing is '1'; it must be a number"),
+        (lambda data: fit(data, ordered=["v7"]), "v7"),
+        (lambda _: any_growth(0), "min_leaf is 0; it must be 1 or more"),
+        (lambda _: any_growth(smoothing=-1.0), "smoothing is -1.0; it must be 0 or more"),
+        (lambda _: any_growth(criterion="error"), "must be 'gini' or 'entropy'"),
+        (lambda data: fit(data.to_frame()[:0]), "record"),
+        (lambda data: fit(data, schema=data.schema), "schema is given beside Microdata"),
+        (lambda _: fit(people(9, (2, 70), 1)), "v1 has 70 levels; trees take 64 at most"),
+        (lambda data: fit(data).release(0, rng=np.random.default_rng()), "n is 0"),
+        (lambda data: fit(data).log_prob(np.array([[0, 3]])), "out of range"),
+        (lambda data: fit(data).log_prob(np.array([[0]])), "must have 2 columns"),
+        (
+            lambda data: fit(data).log_prob(np.array([[0, 0.5]])),
+            "type float64; codes are int",
+        ),
+        (lambda data: fit(data).log_prob(data.to_frame()), "released is a DataFrame"),
+        (
+            lambda data: fit(data).release(1.5, rng=np.random.default_rng()),
+            "n is 1.5; it must be a whole number",
+        ),
+        (lambda data: changed(data, rows=[0.5]), "rows have type float64; they must be integers"),
+        (lambda data: changed(data, rows=[20]), "rows must lie in 0 to 19"),
+        (lambda data: changed(data, candidates=[[[0.5, 0]]]), "candidates have type float64"),
+        (lambda data: changed(data, candidates=[[[0, 3]]]), "candidates have codes out of range"),
+        (lambda data: changed(data, candidates=[[0, 1]]), r"candidates have shape \(1, 2\)"),
+        (lambda data: changed(data, released=[]), "released is empty"),
+        (lambda data: risk(data, released=None), "released, table 1 is None; it must be a Data"),
+        (lambda data: risk(data, released="a.csv"), "released, table 1 is 'a.csv'; it must be"),
+        (lambda data: risk(data, released=data.to_frame().assign(v0="x")), "v0 has 'x'"),
+        (lambda data: risk(data, released=people(20, (3, 3), 1)), "has another schema than the"),
+        (lambda data: risk(data, synthesizer=Trees), "it must be Trees, or have the functions"),
+        (
+            lambda data: risk(data, synthesizer=SequentialTrees(schema(3, 3))),
+            "synthesizer has another schema than the original",
+        ),
+        (lambda data: risk(data, executor=2), "executor is 2; it must have the interface of"),
+        (lambda data: risk(data, unknown="v0"), "unknown is 'v0'; it must be a list of names"),
+        (lambda data: risk(data, log_prior=np.zeros(3)), r"log_prior has shape \(3,\)"),
+        (
+            lambda data: risk(data, log_prior=np.full((6, 4), np.nan)),
+            "log_prior has missing values",
+        ),
     ],
 )
 def test_wrong_input_is_named(wrong: Any, message: str) -> None:

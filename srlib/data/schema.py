@@ -168,6 +168,8 @@ class Schema:
         ValueError
             If a name is not that of a variable or stands twice, or if there are too few or many.
         """
+        if isinstance(names, str) or not isinstance(names, Collection):
+            raise ValueError(f"{argument} is {names!r}; it must be a list of names")
         if len(names) == 0 or exactly not in (None, len(names)):
             needed = f"exactly {exactly}" if exactly else "one or more"
             raise ValueError(f"{argument} is {list(names)}; it must name {needed} variables")
@@ -254,7 +256,8 @@ class Schema:
         """
         if len(frame) < 2:
             raise ValueError(
-                f"the table has {len(frame)} record; levels are inferred from 2 or more"
+                f"the table has {len(frame)} record{'s' * (len(frame) != 1)}; levels are inferred "
+                "from 2 or more"
             )
         levels = [(str(name), _observed_levels(column)) for name, column in frame.items()]
         if bad := [
@@ -492,6 +495,8 @@ class Microdata:
             categorical, values outside the levels, missing values. The message names the columns,
             and the first rows by the frame's index.
         """
+        if not isinstance(schema, Schema | None):
+            raise ValueError(f"schema is {schema!r:.50}; it must be a Schema")
         schema = schema or Schema.from_frame(frame)
         codes, kept, notes = schema.encode_complete(frame, drop_missing=drop_missing)
         if not kept.any():

@@ -1,6 +1,6 @@
 """The posterior disclosure risk of a table, in one call."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from srlib.risk.partial import candidates_of, subset_log_means
 from srlib.risk.sets import DrawSets
 from srlib.risk.supports import neighborhood, subset_support
 from srlib.risk.synthesizers import Density, log_likelihoods
-from srlib.trees import Scans, Trees, complete
+from srlib.trees import Scans, SequentialTrees, Trees, complete
 
 # Rounds of 1,000, 4,000 and 16,000 iterations: at 10,000 records all three take some two minutes
 # of one processor given the data, and twice that given the data and a release.
@@ -266,7 +266,12 @@ def posterior_risk(
     """
     if executor is not None and (synthesizer is None or unknown_records is not None):
         raise ValueError("executor spreads the risks of a synthesizer; chains run in this process")
-    several = [released] if isinstance(released, pd.DataFrame | Microdata) else released
+    if not (executor is None or hasattr(executor, "submit")):
+        raise ValueError(
+            f"executor is {executor!r:.50}; it must have the interface of concurrent.futures"
+        )
+    one_table = isinstance(released, pd.DataFrame | Microdata | str)
+    several = [released] if one_table or not isinstance(released, Iterable) else released
     tables = _coded([original, *several], schema)
     schema, codes = tables[0].schema, [table.codes for table in tables]
     combinations, repetitions, inverse = distinct(codes[0])
@@ -295,11 +300,13 @@ def posterior_risk(
             raise ValueError("draws and chains belong to the DPMPM; synthesizer is another one")
         if isinstance(synthesizer, Trees):
             _check_grown(synthesizer, tables[0])
-        elif not isinstance(synthesizer, Density):
+        elif isinstance(synthesizer, type) or not isinstance(synthesizer, Density):
             raise ValueError(
                 f"synthesizer is {synthesizer!r:.50}; it must be Trees, or have the functions "
                 "release and log_prob. What can only release tables is for leakage_bound"
             )
+        elif isinstance(synthesizer, SequentialTrees) and synthesizer.schema != schema:
+            raise ValueError("synthesizer has another schema than the original")
         rows = np.empty(len(combinations), dtype=np.intp)
         rows[inverse[::-1]] = np.arange(len(inverse))[::-1]
         with nullcontext() if progress else silent():
@@ -415,6 +422,8 @@ class _Support:
                 raise ValueError(
                     f"log_prior has shape {shape}; it must be {wanted}, combinations by candidates"
                 )
+            if np.isnan(self.log_prior).any():
+                raise ValueError("log_prior has missing values; it must be a number for each")
 
     @property
     def size(self) -> int:

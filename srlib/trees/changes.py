@@ -7,6 +7,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from srlib.data.codes import distinct
@@ -113,11 +114,16 @@ def checked_changes(
     ValueError
         If rows, candidates or releases do not fit the trees.
     """
+    if isinstance(released, pd.DataFrame):
+        checked_release(released, trees.schema)  # which refuses it
     several = [released] if isinstance(released, Microdata | np.ndarray) else released
     if not several:
         raise ValueError("released is empty; it must hold one table or more")
     shown = np.concatenate([checked_release(table, trees.schema) for table in several])
-    places = np.asarray(rows, dtype=np.int64)
+    for name, values in (("rows", np.asarray(rows)), ("candidates", np.asarray(candidates))):
+        if values.size and values.dtype.kind not in "biu":
+            raise ValueError(f"{name} have type {values.dtype}; they must be integers")
+    places = np.atleast_1d(np.asarray(rows, dtype=np.int64))
     supports = np.ascontiguousarray(candidates, dtype=np.uint8)
     if supports.ndim != 3 or supports.shape[::2] != (len(places), len(trees.order)):
         raise ValueError(

@@ -1,6 +1,6 @@
 """Trees grown on a table, the tables they release, and the probability of these."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -50,6 +50,7 @@ class Growth:
     smoothing: float = 0.0
 
     def __post_init__(self) -> None:
+        checks.whole(min_leaf=self.min_leaf, max_depth=self.max_depth)
         checks.at_least(1, min_leaf=self.min_leaf)
         checks.at_least(0, max_depth=self.max_depth, smoothing=self.smoothing)
         checks.finite(smoothing=self.smoothing)
@@ -164,6 +165,7 @@ class Trees:
             Source of chance.
         """
         size = len(self.codes) if size is None else size
+        checks.whole(n=n, size=size)
         checks.at_least(1, n=n, size=size)
         released = []
         for _ in range(n):
@@ -199,14 +201,18 @@ def checked_release(released: NDArray[np.integer] | Microdata, schema: Schema) -
     Raises
     ------
     ValueError
-        If it has other variables than the schema, or codes out of their range.
+        If it is a DataFrame, has other variables than the schema, or no codes in their range.
     """
+    if isinstance(released, pd.DataFrame):
+        raise ValueError("released is a DataFrame; Microdata.from_frame(frame, schema) codes it")
     if isinstance(released, Microdata) and released.schema != schema:
         raise ValueError("released has another schema than the table that the trees were grown on")
     codes = np.asarray(released.codes if isinstance(released, Microdata) else released)
     levels = schema.n_levels
     if codes.ndim != 2 or codes.shape[1] != len(levels):
         raise ValueError(f"released has shape {codes.shape}; it must have {len(levels)} columns")
+    if codes.dtype.kind not in "biu":
+        raise ValueError(f"released has values of type {codes.dtype}; codes are integers")
     if codes.size and ((codes < 0) | (codes >= levels)).any():
         raise ValueError("released has codes out of range; they must be from 0 to levels - 1")
     return np.ascontiguousarray(codes, dtype=np.uint8)
@@ -226,10 +232,14 @@ def checked_order(schema: Schema, order: Sequence[str] | None) -> list[int]:
         raise ValueError(
             f"{many} has {schema.n_levels.max()} levels; trees take {MAX_LEVELS} at most"
         )
-    order = names if order is None else list(order)
-    if sorted(order) != sorted(names):
-        raise ValueError(f"order is {order}; it must have each of {', '.join(names)} once")
-    return [names.index(name) for name in order]
+    if order is None:
+        return list(range(len(names)))
+    is_list = isinstance(order, Collection) and not isinstance(order, str)
+    given = list(order) if is_list else []
+    if len(given) != len(names) or not all(name in given for name in names):
+        shown = given if is_list else f"{order!r:.50}"
+        raise ValueError(f"order is {shown}; it must have each of {', '.join(names)} once")
+    return [names.index(name) for name in given]
 
 
 def fit_trees(
@@ -287,11 +297,18 @@ def fit_trees(
     if isinstance(data, Microdata):
         if schema is not None:
             raise ValueError("schema is given beside Microdata, which have their own")
-    else:
+    elif isinstance(data, pd.DataFrame):
         data = Microdata.from_frame(data, schema)
+    else:
+        raise ValueError(
+            f"data is of type {type(data).__name__}; it must be DataFrame or Microdata"
+        )
+    if not isinstance(growth, Growth | None):
+        raise ValueError(f"growth is {growth!r:.50}; it must be Growth")
     if not len(data):
         raise ValueError("the table has no records; it must have one or more")
     places = checked_order(data.schema, order)
-    of_order = data.schema.positions(ordered, "ordered") if len(ordered) else []
+    none = isinstance(ordered, Collection) and not len(ordered)
+    of_order = [] if none else data.schema.positions(ordered, "ordered")
     is_ordered = np.isin(np.arange(len(places)), of_order)
     return Trees.grow(data.codes, data.schema, places, is_ordered, growth or Growth())
