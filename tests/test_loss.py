@@ -307,6 +307,29 @@ def test_risks_before_release_by_the_mixture_have_the_error_of_its_chains() -> N
     between = risk.probability.std(axis=0, ddof=1) / np.sqrt(20)
     assert (frame["expected_mcse"] > between).all()
     assert "3 combinations of 3 records" in risk.summary()
+    losses = privacy_losses(TABLE, Mixture(LEVELS, chains), 20, rng=np.random.default_rng(7))
+    together = losses.against_all()
+    np.testing.assert_allclose(together.risk(0.25).value, frame["expected"])
+    np.testing.assert_allclose(together.risk(0.25).mcse, frame["expected_mcse"])
+
+
+@pytest.mark.parametrize("name", ["trees", "plug-in margins"])
+def test_the_loss_against_all_is_the_change_of_the_posterior_odds(name: str) -> None:
+    """Of two releases, with a prior that is not uniform; infinite where nobody else is left."""
+    log_prior = np.log(np.tile([0.4, 0.3, 0.2, 0.1], (3, 1)))
+    losses = privacy_losses(TABLE, DENSITIES[name], 60, rng=np.random.default_rng(11))
+    risk = risk_before_release(
+        TABLE, DENSITIES[name], 1, 60, log_prior=log_prior, rng=np.random.default_rng(11)
+    )
+    together = losses.against_all(log_prior)
+    np.testing.assert_allclose(together.risk(0.4).value, risk.to_frame()["expected"])
+    np.testing.assert_allclose(together.risk(0.4).mcse, risk.to_frame()["expected_mcse"])
+    alone = (risk.probability == 1).any(axis=0)
+    assert ((together.excluded == 1) == alone).all()
+    assert alone.any() == (name == "plug-in margins")
+    assert "all alternatives together" in together.summary()
+    with pytest.raises(ValueError, match="alternatives taken together"):
+        together.composed(2)
 
 
 def test_quantiles_and_their_errors() -> None:
@@ -385,7 +408,7 @@ def test_what_does_not_fit_is_said_before_anything_is_drawn() -> None:
         losses.composed(4, rng=rng)
     with pytest.raises(ValueError, match="rng is not given"):
         losses.composed(2)
-    with pytest.raises(ValueError, match="compose single ones"):
+    with pytest.raises(ValueError, match="are of several releases"):
         losses.composed(2, rng=rng).composed(2, rng=rng)
     finite = OnRecords(dirichlet_multinomial(3, 3, [1.0] * 6), LEVELS)
     with pytest.raises(ValueError, match=r"at most 200,000"):

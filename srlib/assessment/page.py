@@ -13,6 +13,18 @@ if TYPE_CHECKING:
 
 _SHOWN = 8  # records to look at
 
+_OVER_RECORDS = {
+    "largest": "largest risk of a combination",
+    "gain": "mean log of risk over prior",
+    "above": "share of records with a risk above a half",
+}
+_OVER_PUBLICATIONS = {
+    "expected": "mean over publications",
+    "expected_mcse": "its error",
+    "worst": "not exceeded in 95 % of them",
+    "worst_mcse": "error of that",
+}
+
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
 .confidential { border: 2px solid; padding: .5rem 1rem; font-weight: bold }
@@ -43,6 +55,7 @@ def page(found: "Assessment") -> str:
         "<h2>What was assessed</h2>",
         _listed(found.submission.notes),
         *(part for title, frame in _tables(found).items() for part in _table(title, frame)),
+        *_before(found),
     ]
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -81,6 +94,16 @@ def _tables(found: "Assessment") -> dict[str, pd.DataFrame]:
         "What is lost": in_words(found.table("losses")),
         "Records to look at": in_words(worst, *at, keep=at[5:]),
     }
+
+
+def _before(found: "Assessment") -> list[str]:
+    """The risks of other publications of the generator, where it was given."""
+    if found.before is None:
+        return []
+    frame = found.before.over_records().rename(index=_OVER_RECORDS, columns=_OVER_PUBLICATIONS)
+    text = f"<p>{escape(found.before.summary())}</p>"
+    title, *rest = _table("Before a release", frame.rename_axis("summary").reset_index())
+    return [title, text, *rest]
 
 
 def _table(title: str, frame: pd.DataFrame) -> list[str]:

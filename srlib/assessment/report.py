@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from srlib import checks
 from srlib.assessment import tables, verdict
 from srlib.assessment.findings import Findings, examine, judge
 from srlib.assessment.model import of_original
@@ -18,12 +19,17 @@ from srlib.assessment.page import page
 from srlib.assessment.submission import Submission, Table, submit
 from srlib.assessment.verdict import Judgment, Rules
 from srlib.data.codes import distinct
-from srlib.data.schema import Schema
+from srlib.data.schema import Microdata, Schema
+from srlib.dpmpm.fit import Mixture
 from srlib.dpmpm.model import Chains, Draws
 from srlib.progress import silent
 from srlib.risk.agreement import agreeing_draws, rounds
+from srlib.risk.before import MIN_DRAWS, RiskBeforeRelease, risk_before_release
+from srlib.risk.columns import check_synthesizer
 from srlib.risk.sets import DrawSets
+from srlib.risk.synthesizers import Density
 from srlib.rng import stream
+from srlib.trees import Trees
 
 # Chains of the intruder's model, in two rounds. Their number counts for more than their length.
 ROUNDS = rounds(2_000, n_classes=30, n_draws=250, n_chains=8)
@@ -43,6 +49,8 @@ class Assessment:
         What the verdict rests on, by name of the release, in the same order.
     traces : dict of str to (n_chains, n_draws) array
         Quantities of the model's chains on the original; empty where the model was left out.
+    before : RiskBeforeRelease, optional
+        Risks over publications that the generator could make, where it was given.
 
     Examples
     --------
@@ -57,6 +65,7 @@ class Assessment:
     judgments: tuple[Judgment, ...]
     findings: Mapping[str, Findings]
     traces: Mapping[str, NDArray[Any]]
+    before: RiskBeforeRelease | None = None
 
     @property
     def broken_rules(self) -> list[dict[str, str]]:
@@ -143,6 +152,8 @@ def assess(
     quick: bool = False,
     rules: Rules | str | Path | None = None,
     chains: Chains | Sequence[Chains] = ROUNDS,
+    synthesizer: Trees | Density | Mixture | None = None,
+    n_draws: int = MIN_DRAWS,
     rng: np.random.Generator,
     progress: bool = True,
 ) -> Assessment:
@@ -168,8 +179,14 @@ def assess(
         Limits that each release is held to, as `verdict.read_rules` describes, or their file.
     chains : Chains or sequence of Chains
         Of that intruder's model, as of `risk.agreeing_draws`: two chains of four draws or more.
+    synthesizer : Trees, Density or Mixture, optional
+        The generator, as `risk_before_release` takes it. Then that intruder's risk is also computed
+        over other publications that it could have made, each of as many releases as are judged
+        together; it enters no verdict.
+    n_draws : int
+        How many of these, 20 or more.
     rng : numpy.random.Generator
-        Source of chance; none is used where `quick`.
+        Source of chance; none is used where `quick` and there is no synthesizer.
     progress : bool
         Whether bars show how far the chains are.
 
@@ -180,8 +197,8 @@ def assess(
     Raises
     ------
     ValueError
-        As `submission.submit`, or if the chains are too few or too short. Nothing has been
-        sampled then.
+        As `submission.submit`, if the chains are too few or too short, or if the synthesizer does
+        not fit the original. Nothing has been sampled then.
 
     Examples
     --------
@@ -212,8 +229,19 @@ def assess(
         drop_missing=drop_missing, ignore_columns=ignore_columns, quick=quick, rules=rules,
     )  # fmt: skip
     streams = partial(stream, int(rng.integers(2**63)))
+    table = Microdata(submission.original, submission.schema)
+    if synthesizer is not None:
+        checks.at_least(MIN_DRAWS, n_draws=n_draws)
+        check_synthesizer(synthesizer, table)
     with nullcontext() if progress else silent():
-        return assess_submission(submission, None if quick else each_round, streams)
+        found = assess_submission(submission, None if quick else each_round, streams)
+        if synthesizer is None:
+            return found
+        n_releases = max(len(one.released) for one in submission.judged().values())
+        before = risk_before_release(
+            table, synthesizer, n_releases, n_draws, rng=streams("before release")
+        )
+        return replace(found, before=before)
 
 
 def assess_submission(

@@ -45,9 +45,9 @@ class Columns:
         Whether these are all publications there are, so that means over them have no error.
     log_mcse : (n_publications, n, support_size) float64
         Monte Carlo standard errors of `log_likelihood`; 0 where it is exact.
-    shifts : (n_chains, n, support_size) float64
-        What `log_likelihood` changes by if a chain given the data is left out, which all
-        publications share; no chains where there are none.
+    shifts : (n_chains, n_publications or 1, n, support_size) float64
+        What `log_likelihood` changes by if a chain given the data is left out, which may be the
+        same for all publications; no chains where there are none.
     """
 
     log_likelihood: NDArray[np.float64]
@@ -249,7 +249,7 @@ def _of_every_release(synthesizer: OnRecords, records: Sought) -> Columns:
     block = mechanism.block(needed, np.arange(mechanism.n_outputs))
     log_likelihood = np.moveaxis(block[where.reshape(at.shape)], 2, 0)
     weights = np.exp(mechanism.row(synthesizer.row_of(records.table.codes)))
-    none = np.zeros((0, *at.shape))
+    none = np.zeros((0, 1, *at.shape))
     return Columns(log_likelihood, weights, True, np.zeros(log_likelihood.shape), none)
 
 
@@ -277,7 +277,7 @@ def _of_density(
                     "the original: its log_prob is not that of its release"
                 )
             bar.update()
-    none = np.zeros((0, *candidates.shape[:2]))
+    none = np.zeros((0, 1, *candidates.shape[:2]))
     return Columns(value, np.full(n, 1 / n), False, mcse, none)
 
 
@@ -305,4 +305,4 @@ def _of_mixture(synthesizer: Mixture, records: Sought, n: int, rng: np.random.Ge
             value[r] = log_mean(joined) - of_data
             mcse[r] = np.sqrt(jackknife_variance(log_means_left_out(joined)) + shared)
             bar.update()
-    return Columns(value, np.full(n, 1 / n), False, mcse, shifts)
+    return Columns(value, np.full(n, 1 / n), False, mcse, shifts[:, None])

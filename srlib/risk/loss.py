@@ -17,13 +17,14 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
-from scipy.special import expit, logit
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit, logit, logsumexp
 from scipy.stats import beta
 
 from srlib import checks
 from srlib.data.schema import Schema
 from srlib.dpmpm.fit import Mixture
+from srlib.mechanism.bayes import posterior
 from srlib.mechanism.core import log_difference
 from srlib.progress import silent
 from srlib.risk.columns import Columns, columns, sought
@@ -72,6 +73,8 @@ class PrivacyLosses:
         Releases in a publication.
     members : (n_publications, n_releases) int
         The releases that each publication is made of, which may share some.
+    mixed : bool
+        Whether the alternatives of a record are taken together; see `against_all`.
 
     Examples
     --------
@@ -92,6 +95,7 @@ class PrivacyLosses:
     columns: Columns
     n_releases: int
     members: NDArray[np.integer]
+    mixed: bool = False
 
     def __repr__(self) -> str:
         return f"<PrivacyLosses: {self.summary()}>"
@@ -189,11 +193,14 @@ class PrivacyLosses:
         Raises
         ------
         ValueError
-            If publications have several releases already, the number is out of range, or `rng` is
-            needed and not given.
+            If publications have several releases already or alternatives are taken together, the
+            number is out of range, or `rng` is needed and not given.
         """
-        if self.n_releases != 1:
-            raise ValueError("publications have several releases already; compose single ones")
+        if self.n_releases != 1 or self.mixed:
+            raise ValueError(
+                "losses are of several releases or of alternatives taken together; compose those "
+                "of single releases and alternatives"
+            )
         checks.at_least(1, n_releases=n_releases, n_sets=n_sets)
         if self.exact:
             found = self.columns.every_set(n_releases)
@@ -205,6 +212,40 @@ class PrivacyLosses:
             members = sets_of_releases(len(self.losses), n_releases, n_sets, rng=rng)
             found = self.columns.of_sets(members, np.full(len(members), 1 / len(members)))
         return _losses(self.schema, self.combinations, self.repetitions, found, n_releases, members)
+
+    def against_all(self, log_prior: ArrayLike = 0.0) -> "PrivacyLosses":
+        """Return losses against all alternatives together, weighted by their prior.
+
+        Posterior log odds of the truth among all candidates are the prior ones plus this loss,
+        and at the prior probability of the truth `risk` is the expected posterior risk. It is
+        infinite where a publication excludes all alternatives. Such losses do not add over
+        releases: compose first.
+
+        Parameters
+        ----------
+        log_prior : (n, support_size) float, optional
+            Log prior of the candidates up to a constant, the truth first; uniform if not given.
+        """
+        of = self.columns
+        shape = of.log_likelihood.shape[1:]
+        weights = posterior(np.zeros(shape)[:, 1:], np.broadcast_to(log_prior, shape)[:, 1:])
+        joint = of.log_likelihood[..., 1:] + weights
+        together = logsumexp(joint, axis=2)
+        # No more than the mean of the errors, in the proportions of the alternatives now.
+        share = np.exp(joint - np.where(np.isneginf(together), 0.0, together)[..., None])
+        mcse = np.stack([of.log_mcse[..., 0], (share * of.log_mcse[..., 1:]).sum(axis=2)], axis=2)
+        shifts = np.zeros((len(of.shifts), *together.shape, 2))
+        for moved, by in zip(shifts, of.shifts, strict=True):
+            moved[..., 0] = by[..., 0]
+            moved[..., 1] = log_difference(logsumexp(joint + by[..., 1:], axis=2), together)
+        found = Columns(
+            np.stack([of.log_likelihood[..., 0], together], axis=2), of.weights, of.exact, mcse,
+            shifts,
+        )  # fmt: skip
+        return _losses(
+            self.schema, self.combinations, self.repetitions, found, self.n_releases, self.members,
+            mixed=True,
+        )  # fmt: skip
 
     def to_frame(self, epsilon: float = 1.0, prior: float = 0.5) -> pd.DataFrame:
         """Return one row for each record.
@@ -253,9 +294,12 @@ class PrivacyLosses:
         of = "all" if self.exact else f"{len(self.losses):,} drawn"
         unit = "releases" if self.n_releases == 1 else f"sets of {self.n_releases} releases"
         sentences = [
-            f"{len(largest):,} combinations, each against {n_alternatives:,} alternatives, over "
+            f"{len(largest):,} combinations, each against "
+            f"{'all' if self.mixed else f'{n_alternatives:,}'} alternatives"
+            f"{' together' if self.mixed else ''}, over "
             f"{of} {unit}.",
-            f"The loss is infinite against some alternative for {infinite:,}"
+            f"The loss is infinite{'' if self.mixed else ' against some alternative'} for "
+            f"{infinite:,}"
             + (
                 f"; for the other {len(finite):,} its largest absolute value is at most "
                 f"{finite.max():.3g}."
@@ -307,9 +351,9 @@ class PrivacyLosses:
         if self.exact:
             return mean, np.where(np.isnan(mean), np.nan, 0.0)
         variance = _variance_of_mean(values, self.members)
-        shifts = self.columns.shifts[:, some]
+        shifts = self.columns.shifts[:, :, some]
         if len(shifts):
-            moved = shifts[:, :, :1] - shifts[:, :, 1:]
+            moved = shifts[..., :1] - shifts[..., 1:]
             variance = variance + jackknife_variance(averaged(losses + by)[1] for by in moved)
         return mean, np.where(np.isnan(mean), np.nan, np.sqrt(variance))
 
@@ -383,11 +427,14 @@ def _losses(
     found: Columns,
     n_releases: int,
     members: NDArray[np.integer],
+    mixed: bool = False,
 ) -> PrivacyLosses:
     """Return the losses of columns."""
     of = found.log_likelihood
     losses = log_difference(of[..., :1], of[..., 1:])
-    return PrivacyLosses(schema, combinations, repetitions, losses, found, n_releases, members)
+    return PrivacyLosses(
+        schema, combinations, repetitions, losses, found, n_releases, members, mixed
+    )
 
 
 def _variance_of_mean(
