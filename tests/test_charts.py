@@ -159,6 +159,19 @@ def measured():
     return pd.DataFrame(rows, columns=["panel", "label", "mean", "se", "baseline"])
 
 
+def losses():
+    rng = np.random.default_rng(6)
+    frame = pd.DataFrame({"record": np.repeat([HOSTILE, "2"], 40), "loss": rng.normal(2, 1, 80)})
+    frame.loc[:2, "loss"] = np.inf
+    return frame.assign(probability=1 / 40)
+
+
+def losses_of_counts():
+    table = mechanism.private_plugin(2.0, 5, 5)
+    model = one_table.models(2.0, 5, 1)["Bernoulli plug-in"]
+    return one_table.losses(table, 1), one_table.bin_losses(model, 1, 5, 20)
+
+
 EXAMPLES: dict[str, Callable[[], charts.Chart]] = {
     "joint": lambda: charts.joint_distribution(joint("ab", "cd"), "A", HOSTILE),
     "joint long": lambda: charts.joint_distribution(joint(LONG, LONG), "A", "B"),
@@ -192,6 +205,9 @@ EXAMPLES: dict[str, Callable[[], charts.Chart]] = {
     "two readings of many": lambda: charts.two_readings(
         tables(8, "a", HOSTILE), epsilon=2, prior=0.01, x=0
     ),
+    "losses": lambda: charts.privacy_loss(*losses_of_counts(), epsilon=2, prior=0.1, relative=True),
+    "losses of records": lambda: charts.record_losses(losses(), prior=1 / 35, epsilon=3.0),
+    "losses of a record": lambda: charts.record_losses(losses().tail(40), prior=0.5),
     "subset risk": lambda: charts.subset_risk(values([HOSTILE, "2, 1, 1, 1"]), 1 / 2),
     "subset risk of many": lambda: charts.subset_risk(values(LONG * 3), 1 / 36),
 }
@@ -224,6 +240,12 @@ def test_drawing_is_readable_accessible_and_harmless(drawn):
     assert sizes
     assert min(sizes) >= 12
     assert not re.search(r"NaN|undefined|null", svg)
+
+
+def test_infinite_losses_are_counted_and_not_drawn():
+    svg = charts.svg(charts.specification(EXAMPLES["losses of records"]()))
+    assert "∞ 3" in svg
+    assert "3 are infinite" in svg
 
 
 def test_specification_stays_small_and_is_plain_json(drawn):

@@ -321,6 +321,8 @@ def test_the_loss_against_all_is_the_change_of_the_posterior_odds(name: str) -> 
     risk = risk_before_release(
         TABLE, DENSITIES[name], 1, 60, log_prior=log_prior, rng=np.random.default_rng(11)
     )
+    again = losses.before_release(log_prior)
+    pd.testing.assert_frame_equal(again.to_frame(), risk.to_frame())
     together = losses.against_all(log_prior)
     np.testing.assert_allclose(together.risk(0.4).value, risk.to_frame()["expected"])
     np.testing.assert_allclose(together.risk(0.4).mcse, risk.to_frame()["expected_mcse"])
@@ -329,7 +331,7 @@ def test_the_loss_against_all_is_the_change_of_the_posterior_odds(name: str) -> 
     assert alone.any() == (name == "plug-in margins")
     assert "all alternatives together" in together.summary()
     with pytest.raises(ValueError, match="alternatives taken together"):
-        together.composed(2)
+        together.before_release()
 
 
 def test_quantiles_and_their_errors() -> None:

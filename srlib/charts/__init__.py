@@ -13,7 +13,7 @@ from srlib.charts.generic import (
     lines,
     sweep,
 )
-from srlib.charts.privacy_loss import privacy_loss
+from srlib.charts.privacy_loss import privacy_loss, record_losses
 from srlib.charts.risk import (
     acceptable_region,
     frontier,
@@ -65,6 +65,7 @@ __all__ = [
     "privacy_loss",
     "rank_histogram",
     "rank_plot",
+    "record_losses",
     "relative_risk",
     "risk_histogram",
     "risk_utility",

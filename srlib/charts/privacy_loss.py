@@ -1,16 +1,33 @@
 """The privacy loss of one data set, and what four papers read out of it."""
 
+from typing import Any
+
 import altair as alt
 import numpy as np
 import pandas as pd
 
-from srlib.charts.style import INK, PRINTED, REFERENCE, WIDTH, Chart, compact, in_order, significant
+from srlib.charts.style import (
+    INK,
+    NEUTRAL,
+    PRINTED,
+    REFERENCE,
+    WIDTH,
+    Chart,
+    compact,
+    in_order,
+    significant,
+)
 
 NEIGHBOR_COLORS = ("#0072B2", "#E69F00")
 
 
 def privacy_loss(
-    releases: pd.DataFrame, bins: pd.DataFrame, *, epsilon: float, prior: float
+    releases: pd.DataFrame,
+    bins: pd.DataFrame,
+    *,
+    epsilon: float,
+    prior: float,
+    relative: bool = False,
 ) -> Chart:
     """Draw the privacy loss of one data set against its neighbors, and its summaries.
 
@@ -25,6 +42,8 @@ def privacy_loss(
         Exact epsilon of the whole table, drawn as dashed rules.
     prior : float
         The intruder's prior probability of the truth, in (0, 1).
+    relative : bool
+        Whether a panel has the relative risk, posterior over prior.
 
     Returns
     -------
@@ -83,7 +102,9 @@ def privacy_loss(
         line.encode(x=loss(), y=height),
         dots.mark_point(filled=True, size=40).encode(x=loss(), y=height, color=color),
     )
-    tails = pd.concat([_tail(drawn[drawn["neighbor"] == name], end) for name in names])
+    tails = pd.concat(
+        [_tail(drawn[drawn["neighbor"] == name], end).assign(neighbor=name) for name in names]
+    )[["neighbor", "loss", "delta"]]
     excess = alt.Chart(compact(tails)).mark_line(strokeWidth=2)
     tail = alt.layer(limits(), excess.encode(x=loss(), y=y("delta:Q", "Delta"), color=color))
     ticks = alt.Chart(compact(bins[["neighbor", "loss"]])).mark_tick(thickness=2, size=16)
@@ -91,6 +112,8 @@ def privacy_loss(
     last = "Privacy loss (in the panel of delta: epsilon)"
     binned = alt.layer(limits(last), ticks.encode(x=loss(last), y=row, color=color))
     sized = [*((spread(name), 90) for name in names), (believed, 130), (tail, 80), (binned, 60)]
+    if relative:
+        sized.insert(-2, (alt.layer(limits(), *_relative(curve, told, loss(), color, prior)), 90))
     return alt.vconcat(
         *(panel.properties(width=WIDTH - 80, height=size) for panel, size in sized)
     ).properties(
@@ -99,10 +122,139 @@ def privacy_loss(
             f"Above, the probability of each release; the largest absolute loss is {largest:.3g} "
             f"and exact epsilon, dashed, {epsilon:.3g}. Then the posterior probability of the "
             f"truth, an S-shaped curve through the prior {prior:g} at no loss, up to "
-            f"{told['posterior'].max():.2g}. Then delta, which falls to zero. Below, the losses of "
+            f"{told['posterior'].max():.2g}. "
+            + (f"Then the same over the prior, at most {1 / prior:.3g}. " if relative else "")
+            + "Then delta, which falls to zero. Below, the losses of "
             f"the bins of a posterior draw, the largest {edp:.3g} in absolute value."
         )
     )
+
+
+def record_losses(losses: pd.DataFrame, *, prior: float, epsilon: float | None = None) -> Chart:
+    """Draw the privacy losses of some records over releases, and what is read out of them.
+
+    Parameters
+    ----------
+    losses : DataFrame
+        One row for each record and release: record (text), loss, and probability, of the release
+        given the data. Infinite losses are counted beside the record.
+    prior : float
+        The intruder's prior probability of the truth, in (0, 1).
+    epsilon : float, optional
+        A bound on the losses, drawn as dashed rules.
+
+    Returns
+    -------
+    altair chart
+        Panels over the same axis, the loss, which is 0 at a thin rule: a tick for each release and
+        a triangle for the mean of the finite ones, a row a record; the posterior probability of
+        the truth; the relative risk; and delta for each epsilon, a line a record.
+    """
+    names = in_order(losses["record"])
+    finite = losses[np.isfinite(losses["loss"]) & (losses["probability"] > 0)]
+    bounds = [] if epsilon is None else [-significant(epsilon), significant(epsilon)]
+    every = [0.0, *bounds, *finite["loss"]]
+    start, end = significant(1.08 * min(every)), significant(1.08 * max(every))
+
+    def x(title: str | None = None) -> alt.X:
+        axis = alt.Axis(tickCount=7, grid=False, labels=title is not None)
+        return alt.X("loss:Q", title=title, scale=alt.Scale(domain=[start, end]), axis=axis)
+
+    def limits(title: str | None = None) -> Chart:
+        """A thin rule at no loss, dashed ones at plus and minus epsilon."""
+        zero = alt.Chart(pd.DataFrame({"loss": [0.0]})).mark_rule(color=NEUTRAL)
+        at = alt.Chart(pd.DataFrame({"loss": bounds})).mark_rule(**PRINTED, color=INK)
+        return alt.layer(*(rule.encode(x=x(title)) for rule in ([zero, at] if bounds else [zero])))
+
+    row = alt.Y("record:N", title="Record", sort=names, axis=alt.Axis(labelLimit=110))
+    ticks = alt.Chart(compact(finite[["record", "loss"]])).mark_tick(
+        thickness=1.5, size=11, opacity=0.6, color=NEIGHBOR_COLORS[0]
+    )
+    weighted = finite.assign(loss=finite["loss"] * finite["probability"]).groupby("record")
+    mean = (weighted["loss"].sum() / weighted["probability"].sum()).reset_index(name="loss")
+    triangle = alt.Chart(compact(mean)).mark_point(
+        shape="triangle-up", filled=True, size=60, color=NEIGHBOR_COLORS[1]
+    )
+    infinite = losses[np.isposinf(losses["loss"])].groupby("record").size().reset_index(name="n")
+    infinite["text"] = "∞ " + infinite["n"].astype(str)
+    count = alt.Chart(infinite.assign(loss=end)).mark_text(align="right")
+    spread = alt.layer(
+        limits(),
+        ticks.encode(x=x(), y=row),
+        triangle.encode(x=x(), y=row),
+        count.encode(x=x(), y=row, text="text:N"),
+    )
+    grid = np.linspace(start, end, 121)
+    curve = pd.DataFrame({"loss": grid, "posterior": _posterior(grid, prior)})
+    told = mean.assign(posterior=_posterior(mean["loss"].to_numpy(), prior))
+    color = alt.value(NEIGHBOR_COLORS[1])
+    height = alt.Y("posterior:Q", title="Posterior", scale=alt.Scale(domain=[0, 1]))
+    believed = alt.layer(
+        limits(),
+        alt.Chart(pd.DataFrame({"posterior": [significant(prior)]}))
+        .mark_rule(**REFERENCE)
+        .encode(y=height),
+        alt.Chart(compact(curve)).mark_line(color=INK, strokeWidth=1).encode(x=x(), y=height),
+        alt.Chart(compact(told))
+        .mark_point(filled=True, size=40)
+        .encode(x=x(), y=height, color=color),
+    )
+    relative = alt.layer(limits(), *_relative(curve, told, x(), color, prior))
+    tails = pd.concat(
+        [_tail(rows, end).assign(record=name) for name, rows in losses.groupby("record")]
+    )
+    last = "Privacy loss (in the panel of delta: epsilon)"
+    tail = alt.layer(
+        limits(last),
+        alt.Chart(compact(tails[["record", "loss", "delta"]]))
+        .mark_line(strokeWidth=1, opacity=0.7, color=NEIGHBOR_COLORS[0])
+        .encode(
+            x=x(last), detail="record:N",
+            y=alt.Y("delta:Q", title="Delta", scale=alt.Scale(domain=[0, 1])),
+        ),
+    )  # fmt: skip
+    sized = [(spread, 18 * len(names)), (believed, 100), (relative, 100), (tail, 100)]
+    return alt.vconcat(
+        *(panel.properties(width=WIDTH - 80, height=size) for panel, size in sized)
+    ).properties(
+        description=(
+            f"Panels over the privacy losses of {len(names)} records. Above, a tick for each "
+            f"release; the finite losses reach from {finite['loss'].min():.3g} to "
+            f"{finite['loss'].max():.3g}, and {int(infinite['n'].sum())} are infinite. Then the "
+            f"posterior probability of the truth, an S-shaped curve through the prior {prior:.3g} "
+            f"at no loss, and the same over the prior, up to {1 / prior:.3g}. Below, delta for "
+            "each epsilon, a line a record."
+        )
+    )
+
+
+def _relative(
+    curve: pd.DataFrame, told: pd.DataFrame, x: alt.X, color: Any, prior: float
+) -> list[alt.Chart]:
+    """Draw posterior over prior, on a logarithmic axis."""
+    low = curve["posterior"].min() / prior
+    y = alt.Y(
+        "relative:Q",
+        title="Posterior over prior",
+        scale=alt.Scale(type="log", domain=[significant(max(low, 1e-3)), significant(1.2 / prior)]),
+        axis=alt.Axis(tickCount=3, grid=False),
+    )
+    line, dots = (
+        alt.Chart(compact(rows[["loss", "relative", *extra]]))
+        for rows, extra in (
+            (curve.assign(relative=curve["posterior"] / prior), []),
+            (told.assign(relative=told["posterior"] / prior), _known(told)),
+        )
+    )
+    return [
+        line.mark_line(color=INK, strokeWidth=1, clip=True).encode(x=x, y=y),
+        dots.mark_point(filled=True, size=40, clip=True).encode(x=x, y=y, color=color),
+    ]
+
+
+def _known(told: pd.DataFrame) -> list[str]:
+    """The column that dots are colored by, where there is one."""
+    return [name for name in ("neighbor",) if name in told]
 
 
 def _posterior(loss: np.ndarray, prior: float) -> np.ndarray:
@@ -115,4 +267,4 @@ def _tail(rows: pd.DataFrame, end: float) -> pd.DataFrame:
     grid = np.linspace(0, end, 61)
     excess = np.maximum(-np.expm1(grid[:, None] - rows["loss"].to_numpy()), 0)
     delta = excess @ rows["probability"].to_numpy()
-    return pd.DataFrame({"neighbor": rows["neighbor"].iloc[0], "loss": grid, "delta": delta})
+    return pd.DataFrame({"loss": grid, "delta": delta})

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.stats import beta
 
 from srlib import checks
@@ -15,7 +15,7 @@ from srlib.display import percent
 from srlib.dpmpm.fit import Mixture
 from srlib.mechanism.bayes import posterior
 from srlib.progress import silent
-from srlib.risk.columns import check_synthesizer, columns, is_finite, sought
+from srlib.risk.columns import Columns, check_synthesizer, columns, is_finite, sought
 from srlib.risk.errors import jackknife_variance
 from srlib.risk.posterior import Data, LogPrior
 from srlib.risk.synthesizers import Density
@@ -251,22 +251,45 @@ def risk_before_release(
     else:
         members = np.arange(n_releases * n_draws).reshape(n_draws, n_releases)
         found = found.of_sets(members, np.full(n_draws, 1 / n_draws))
-    own_prior = records.support.log_prior_of(slice(None))
-    column = found.log_likelihood
-    prior = posterior(np.zeros(column.shape[1:]), own_prior)[:, 0]
-    left_out = np.zeros((len(found.shifts), *column.shape[:2]))
-    for probability, shift in zip(left_out, found.shifts, strict=True):
-        probability[:] = np.exp(posterior(column + shift, own_prior)[..., 0])
+    return of_columns(
+        records.table.schema, records.combinations, records.repetitions, found, n_releases,
+        records.support.log_prior_of(slice(None)),
+    )  # fmt: skip
+
+
+def of_columns(
+    schema: Schema,
+    combinations: NDArray[np.integer],
+    repetitions: NDArray[np.int64],
+    columns: Columns,
+    n_releases: int,
+    log_prior: ArrayLike,
+) -> RiskBeforeRelease:
+    """Return the risks of publications from their columns.
+
+    Parameters
+    ----------
+    schema, combinations, repetitions, n_releases
+        As of `RiskBeforeRelease`.
+    columns : Columns
+        Of publications that the data can lead to, independent of each other where they are drawn.
+    log_prior : (n, support_size) float
+        Log prior of the candidates up to a constant, or 0.
+    """
+    column = columns.log_likelihood
+    left_out = np.zeros((len(columns.shifts), *column.shape[:2]))
+    for probability, shift in zip(left_out, columns.shifts, strict=True):
+        probability[:] = np.exp(posterior(column + shift, log_prior)[..., 0])
     return RiskBeforeRelease(
-        schema=records.table.schema,
-        combinations=records.combinations,
-        repetitions=records.repetitions,
-        prior=np.exp(prior),
+        schema=schema,
+        combinations=combinations,
+        repetitions=repetitions,
+        prior=np.exp(posterior(np.zeros(column.shape[1:]), log_prior)[:, 0]),
         support_size=column.shape[2],
         n_releases=n_releases,
-        probability=np.exp(posterior(column, own_prior)[..., 0]),
-        weights=found.weights,
-        exact=found.exact,
+        probability=np.exp(posterior(column, log_prior)[..., 0]),
+        weights=columns.weights,
+        exact=columns.exact,
         left_out=left_out,
     )
 

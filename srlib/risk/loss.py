@@ -27,6 +27,7 @@ from srlib.dpmpm.fit import Mixture
 from srlib.mechanism.bayes import posterior
 from srlib.mechanism.core import log_difference
 from srlib.progress import silent
+from srlib.risk.before import RiskBeforeRelease, of_columns
 from srlib.risk.columns import Columns, columns, sought
 from srlib.risk.errors import jackknife_variance
 from srlib.risk.posterior import Data
@@ -196,11 +197,7 @@ class PrivacyLosses:
             If publications have several releases already or alternatives are taken together, the
             number is out of range, or `rng` is needed and not given.
         """
-        if self.n_releases != 1 or self.mixed:
-            raise ValueError(
-                "losses are of several releases or of alternatives taken together; compose those "
-                "of single releases and alternatives"
-            )
+        self._check_single()
         checks.at_least(1, n_releases=n_releases, n_sets=n_sets)
         if self.exact:
             found = self.columns.every_set(n_releases)
@@ -246,6 +243,33 @@ class PrivacyLosses:
             self.schema, self.combinations, self.repetitions, found, self.n_releases, self.members,
             mixed=True,
         )  # fmt: skip
+
+    def before_release(self, log_prior: ArrayLike = 0.0) -> RiskBeforeRelease:
+        """Return the risks of publications of a single release, as `risk_before_release` does.
+
+        Parameters
+        ----------
+        log_prior : (n, support_size) float, optional
+            Log prior of the candidates up to a constant, the truth first; uniform if not given.
+
+        Raises
+        ------
+        ValueError
+            If the losses are of several releases or of alternatives taken together.
+        """
+        self._check_single()
+        found = self.columns.possible()
+        return of_columns(
+            self.schema, self.combinations, self.repetitions, found, 1, np.asarray(log_prior)
+        )
+
+    def _check_single(self) -> None:
+        """Raise a ValueError unless losses are of single releases and alternatives."""
+        if self.n_releases != 1 or self.mixed:
+            raise ValueError(
+                "losses are of several releases or of alternatives taken together; take those of "
+                "single releases and alternatives"
+            )
 
     def to_frame(self, epsilon: float = 1.0, prior: float = 0.5) -> pd.DataFrame:
         """Return one row for each record.
