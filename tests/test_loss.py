@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from enumeration import log_marginal_likelihood
 from numpy.typing import NDArray
 from scipy.special import expit, logsumexp
 from scipy.stats import binom
@@ -37,7 +38,6 @@ from srlib.risk.agreement import agreeing_draws
 from srlib.risk.before import quantile, quantile_variance
 from srlib.risk.synthesizers import Density
 from srlib.trees import Growth, SequentialTrees, fit_trees
-from tests.enumeration import log_marginal_likelihood
 
 LEVELS = np.array([2, 3])
 SCHEMA = Schema((Variable("job", ("cook", "smith")), Variable("town", ("a", "b", "c"))))
