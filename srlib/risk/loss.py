@@ -2,7 +2,7 @@
 
 The loss is log p(Z | D) - log p(Z | D with the record changed). Over releases Z of D it is a random
 variable, and what others report are its summaries: its largest absolute value is the conditional
-epsilon of D (Charest and Hou 2016), its tail delta, its mean an information, its logistic
+epsilon of D (Charest and Han), its tail delta, its mean an information, its logistic
 transform the posterior risk of McClure and Reiter (2012), and that over the prior their relative
 risk, whose limit for a small prior is the loss's exponential. Losses of independent releases add.
 
