@@ -58,6 +58,25 @@ def r_hat(draws: ArrayLike) -> NDArray[np.float64]:
     return np.where(stuck, np.where(np.ptp(sample, axis=(0, 1)) == 0, np.nan, np.inf), value)
 
 
+def r_hat_of_probabilities(draws: ArrayLike) -> NDArray[np.float64]:
+    """R-hat of probabilities whose draws may all be one number.
+
+    Parameters
+    ----------
+    draws : array_like of float
+        (chains, draws, quantities).
+
+    Returns
+    -------
+    (quantities,) float64
+        As `r_hat`, but 1 where all draws agree to nine digits on a positive number, which chains
+        then compute exactly. NaN where all are 0: no draw came to what is asked for.
+    """
+    every = np.asarray(draws, dtype=float)
+    constant = np.ptp(every, axis=(0, 1)) <= 1e-9 * every.max(axis=(0, 1))
+    return np.where(constant & (every[0, 0] > 0), 1.0, r_hat(every))
+
+
 def summary(quantities: Mapping[str, ArrayLike]) -> pd.DataFrame:
     """Mean, Monte Carlo error and convergence of scalar quantities.
 

@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import logsumexp
 
 from srlib import diagnostics
 from srlib.data.codes import distinct
@@ -26,13 +27,24 @@ from srlib.risk.partial import candidates_of, subset_log_means
 from srlib.risk.sets import DrawSets
 from srlib.risk.supports import neighborhood, subset_support
 from srlib.risk.synthesizers import Density, log_likelihoods
-from srlib.trees import Scans, SequentialTrees, Trees, complete
+from srlib.trees import (
+    ProperTrees,
+    Scans,
+    SequentialTrees,
+    Trees,
+    bootstrap_means,
+    complete,
+)
 
 # Rounds of 1,000, 4,000 and 16,000 iterations: at 10,000 records all three take some two minutes
 # of one processor given the data, and twice that given the data and a release.
 ROUNDS = rounds(16_000, n_classes=40, n_draws=500, n_chains=8)
 # Above this Pareto k, draws given the data cannot stand for draws given all other records.
 MAX_PARETO_K = 0.7
+# Effective bootstrap samples below which the error of a mean is not known, for candidates whose
+# posterior probability is above `MATTERS`.
+MIN_SAMPLES = 20
+MATTERS = 0.01
 
 _BLOCK = 1 << 24  # numbers of all chains, or of all candidates, for one block of combinations
 _COLUMNS = (
@@ -186,7 +198,7 @@ def posterior_risk(
     unknown: Sequence[str] | None = None,
     log_prior: LogPrior | None = None,
     unknown_records: Sequence[int] | NDArray[np.integer] | None = None,
-    synthesizer: Trees | Density | None = None,
+    synthesizer: Trees | ProperTrees | Density | None = None,
     draws: DrawSets | None = None,
     chains: Chains | Sequence[Chains] | Scans | None = None,
     rng: np.random.Generator | None = None,
@@ -223,15 +235,16 @@ def posterior_risk(
         sought and the others are averaged over, as if their priors were independent; the intruder
         knows all other records. Takes trees, and is estimated by chains. Where not given, each
         record is sought by an intruder who knows all others.
-    synthesizer : Trees or Density, optional
-        Trees grown on the original, as `fit_trees` returns, or any other that has the two
+    synthesizer : Trees, ProperTrees or Density, optional
+        Trees grown on the original, as `fit_trees` returns, `trees.ProperTrees` of these, whose
+        risk is estimated by chains over bootstrap samples, or any other that has the two
         functions of `Density`, `release` and `log_prob`; the DPMPM if not given.
     draws : DrawSets, optional
         Draws to use instead of fitting the DPMPM.
     chains : Chains, sequence of Chains or Scans, optional
         Settings of the chains, or of several rounds of chains that run until they agree;
         `ROUNDS` where not given, which takes two or three minutes for each release of a table of
-        10,000 records on two cores. With unknown records `trees.Scans`.
+        10,000 records on two cores. With unknown records or `ProperTrees` `trees.Scans`.
     rng : numpy.random.Generator, optional
         Source of the chains; needed where these are run.
     executor : Executor, optional
@@ -291,10 +304,16 @@ def posterior_risk(
             return _of_unknown(
                 synthesizer, codes[1:], sought, inverse, support, repetitions, chains, rng
             )
+    rows = np.empty(len(combinations), dtype=np.intp)
+    rows[inverse[::-1]] = np.arange(len(inverse))[::-1]
+    if isinstance(synthesizer, ProperTrees):
+        _check_grown(synthesizer.trees, tables[0])
+        if draws is not None or not isinstance(chains, Scans | None) or rng is None:
+            raise ValueError("ProperTrees take rng, and chains that are Scans; and no draws")
+        with nullcontext() if progress else silent():
+            return _of_bootstraps(synthesizer, codes[1:], rows, support, repetitions, chains, rng)
     if isinstance(chains, Scans):
-        raise ValueError(
-            "chains are Scans, which are those of unknown_records; these are not given"
-        )
+        raise ValueError("chains are Scans, which are those of unknown_records or of ProperTrees")
     if synthesizer is not None:
         if draws is not None or chains is not None:
             raise ValueError("draws and chains belong to the DPMPM; synthesizer is another one")
@@ -307,8 +326,6 @@ def posterior_risk(
             )
         elif isinstance(synthesizer, SequentialTrees) and synthesizer.schema != schema:
             raise ValueError("synthesizer has another schema than the original")
-        rows = np.empty(len(combinations), dtype=np.intp)
-        rows[inverse[::-1]] = np.arange(len(inverse))[::-1]
         with nullcontext() if progress else silent():
             return _from_density(synthesizer, codes, rows, support, repetitions, executor)
     settings = _settings(draws, chains, schema, len(codes) - 1)
@@ -342,7 +359,7 @@ def _settings(
 
 
 def _checked_records(
-    records: Sequence[int] | NDArray[np.integer], n: int, synthesizer: Trees | Density | None
+    records: Sequence[int] | NDArray[np.integer], n: int, synthesizer: object
 ) -> NDArray[np.intp]:
     """Return rows of unknown records; raise unless there are trees and each is a row of n."""
     if not isinstance(synthesizer, Trees):
@@ -532,7 +549,7 @@ def _of_unknown(
     log_posterior = log_mean(log_means)
     with np.errstate(invalid="ignore"):  # of a truth that no chain came to
         log_mcse = jackknife(lambda log_mean: log_mean[:, 0], [log_means])[1]
-    r_hat = _agreement(found.truth @ mean_of.T)
+    r_hat = diagnostics.r_hat_of_probabilities(found.truth @ mean_of.T)
     if found.lost:
         r_hat[:] = np.inf
     return PosteriorRisk(
@@ -550,10 +567,49 @@ def _of_unknown(
     )
 
 
-def _agreement(truth: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return R-hat of probabilities (chains, draws, n): 1 where all are one positive number."""
-    constant = np.ptp(truth, axis=(0, 1)) <= 1e-9 * truth.max(axis=(0, 1))
-    return np.where(constant & (truth[0, 0] > 0), 1.0, diagnostics.r_hat(truth))
+def _of_bootstraps(
+    proper: ProperTrees,
+    released: Sequence[NDArray[np.integer]],
+    rows: NDArray[np.intp],
+    support: _Support,
+    repetitions: NDArray[np.int64],
+    scans: Scans | None,
+    rng: np.random.Generator,
+) -> PosteriorRisk:
+    """Return the risks of proper synthesis, from chains over bootstrap samples."""
+    every, n = slice(None), len(support.combinations)
+    log_prior = np.asarray(support.log_prior_of(every), dtype=float)
+    found = bootstrap_means(proper, released, rows, support.candidates(every), scans=scans, rng=rng)
+    log_likelihood = np.sum([log_mean(chains) for chains in found.log_means], axis=0)
+    if np.isneginf(log_likelihood[:, 0]).any():
+        raise ValueError(
+            "no bootstrap sample of the original was found that can have led to the releases; "
+            "longer chains may find one"
+        )
+    log_posterior = posterior(log_likelihood, log_prior)
+
+    def of_truth(*log_means: NDArray[np.float64]) -> NDArray[np.float64]:
+        joint = np.sum(log_means, axis=0) + log_prior
+        return joint[:, 0] - logsumexp(joint, axis=1)
+
+    with np.errstate(invalid="ignore"):  # of a single chain that found a sample
+        log_mcse = jackknife(of_truth, found.log_means)[1]
+    matters = np.exp(log_posterior) > MATTERS
+    ess = np.where(matters, found.ess, np.inf).min(axis=(0, 2))
+    known = np.isfinite(log_mcse) & (ess >= MIN_SAMPLES)
+    return PosteriorRisk(
+        schema=support.schema,
+        combinations=support.combinations,
+        repetitions=repetitions,
+        probability=np.exp(log_posterior[:, 0]),
+        rank=rank(log_posterior),
+        excluded=np.isneginf(log_likelihood).sum(axis=1),
+        support_size=support.size,
+        log_mcse=np.where(known, log_mcse, np.inf),
+        r_hat=found.r_hat.max(axis=0),
+        pareto_k=np.full(n, np.nan),
+        apart=np.mean(~(found.r_hat <= diagnostics.MAX_R_HAT), axis=1),
+    )
 
 
 def _log_prob_of_truth(

@@ -8,16 +8,20 @@ table exactly, for any record and any candidates.
 
 from srlib.trees.changes import Work, log_likelihoods
 from srlib.trees.model import Growth, Trees, checked_order, fit_trees
+from srlib.trees.proper import BootstrapMeans, ProperTrees, bootstrap_means
 from srlib.trees.synthesizer import SequentialTrees
 from srlib.trees.unknown import Completions, Scans, complete
 
 __all__ = [
+    "BootstrapMeans",
     "Completions",
     "Growth",
+    "ProperTrees",
     "Scans",
     "SequentialTrees",
     "Trees",
     "Work",
+    "bootstrap_means",
     "checked_order",
     "complete",
     "fit_trees",

@@ -26,7 +26,11 @@ KEPT = 32
 
 
 class Task(NamedTuple):
-    """What a tree is grown from and how; the codes have a spare last row, of weight 1."""
+    """What a tree is grown from and how.
+
+    The codes have a spare last row, for what a record is changed to. Its weight is that of the
+    change: 1, unless the record stands for several.
+    """
 
     codes: NDArray[np.uint8]
     weights: NDArray[np.int64]
@@ -405,11 +409,12 @@ def _regrown(task, records, routed, depth, space):
 def _split_changed(task, tree, seen, space, node, truth, loses, gains):
     """Return the best split of a node after the change, with its counts in `space.total`."""
     counts, total, spare = space.counts, space.total, len(task.codes) - 1
+    weight = task.weights[spare]
     total[:] = seen.totals[node]
     if loses:
-        total[task.codes[truth, task.response]] -= 1
+        total[task.codes[truth, task.response]] -= weight
     if gains:
-        total[task.codes[spare, task.response]] += 1
+        total[task.codes[spare, task.response]] += weight
     if not _divisible(task, total, tree.depth[node]):
         return LEAF, np.uint64(0)
     if seen.table_of[node] >= 0:
@@ -418,9 +423,9 @@ def _split_changed(task, tree, seen, space, node, truth, loses, gains):
         _count(task, tree.records[tree.first[node] : tree.last[node]], counts)
     for j in task.predictors:
         if loses:
-            counts[task.start[j] + task.codes[truth, j], task.codes[truth, task.response]] -= 1
+            counts[task.start[j] + task.codes[truth, j], task.codes[truth, task.response]] -= weight
         if gains:
-            counts[task.start[j] + task.codes[spare, j], task.codes[spare, task.response]] += 1
+            counts[task.start[j] + task.codes[spare, j], task.codes[spare, task.response]] += weight
     return _best_split(task, counts, total)
 
 
@@ -433,9 +438,10 @@ def _node_regrown(task, tree, seen, space, node, truth, loses, gains):
     if gains:
         rows[size] = len(task.codes) - 1
     routed = seen.records[seen.first[node] : seen.last[node]].copy()
-    task.weights[truth] -= loses
+    lost = loses * task.weights[-1]
+    task.weights[truth] -= lost
     result = _regrown(task, rows, routed, tree.depth[node], space)
-    task.weights[truth] += loses
+    task.weights[truth] += lost
     return result
 
 

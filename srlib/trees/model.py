@@ -138,12 +138,7 @@ class Trees:
     @cached_property
     def shares(self) -> tuple[NDArray[np.float64], ...]:
         """Shares of the levels in each node of each tree, (n_nodes, n_levels), in `order`."""
-        found = []
-        for at, tree in enumerate(self.trees):
-            counts = kernels.leaf_counts(self.task(at), tree)
-            raised = counts + self.growth.smoothing / counts.shape[1]
-            found.append(raised / raised.sum(axis=1, keepdims=True))
-        return tuple(found)
+        return tuple(shares_of(self.task(at), tree) for at, tree in enumerate(self.trees))
 
     @property
     def n_leaves(self) -> list[int]:
@@ -193,6 +188,13 @@ class Trees:
             for task, tree in zip(tasks, self.trees, strict=True)
         )
         return float(sum(seen))
+
+
+def shares_of(task: Task, tree: Tree) -> NDArray[np.float64]:
+    """Return shares of the levels of the response in each node of a tree, (n_nodes, n_levels)."""
+    counts = kernels.leaf_counts(task, tree)
+    raised = counts + task.smoothing / counts.shape[1]
+    return raised / raised.sum(axis=1, keepdims=True)
 
 
 def checked_release(released: NDArray[np.integer] | Microdata, schema: Schema) -> NDArray[np.uint8]:
