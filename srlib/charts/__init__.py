@@ -11,6 +11,7 @@ from srlib.charts.generic import (
     coefficients,
     joint_distribution,
     lines,
+    points,
     sweep,
 )
 from srlib.charts.privacy_loss import privacy_loss, record_losses
@@ -62,6 +63,7 @@ __all__ = [
     "importance_weights",
     "joint_distribution",
     "lines",
+    "points",
     "privacy_loss",
     "rank_histogram",
     "rank_plot",

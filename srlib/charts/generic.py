@@ -92,6 +92,74 @@ def lines(
     )
 
 
+def points(
+    frame: pd.DataFrame,
+    x_title: str,
+    y_title: str,
+    *,
+    log_y: bool = False,
+    reference: float | None = None,
+) -> Chart:
+    """Two quantities against each other, a point with its errors for each setting.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        x and y, positive where their axis is logarithmic; x_error and y_error, standard errors
+        (NaN: none is drawn); case (text), which colors the point; and label (text, may be empty),
+        which stands beside it: left of points of the first case, right of all others.
+    x_title, y_title : str
+        What the quantities are, with units.
+    log_y : bool
+        Whether the y axis is logarithmic.
+    reference : float, optional
+        A value of y to draw as a dotted rule.
+
+    Returns
+    -------
+    altair chart
+        Lines reach two standard errors to each side, and a point of one case stands for each
+        setting. A click in the legend leaves one case.
+    """
+    cases = in_order(frame["case"])
+    ends = {f"{of}_{end}": frame[of] + sign * frame[f"{of}_error"].fillna(0)
+            for of in "xy" for end, sign in (("low", -2), ("high", 2))}  # fmt: skip
+    data = frame[["x", "y", "case", "label"]].assign(**ends)
+    if log_y:  # what reaches below zero ends at a tenth of the value
+        data["y_low"] = data["y_low"].clip(lower=data["y"] / 10)
+    pick = alt.selection_point(name="pick", fields=["case"], bind="legend")
+    base = alt.Chart(compact(data)).encode(
+        x=number_axis("x", x_title, False, zero=False, channel=alt.X),
+        y=number_axis("y", y_title, log_y, zero=False, channel=alt.Y),
+        color=method_color("case", cases),
+        opacity=alt.when(pick).then(alt.value(1)).otherwise(alt.value(0.12)),
+    )
+    marks = [
+        base.mark_rule().encode(
+            x=number_axis("x_low", x_title, False, zero=False, channel=alt.X), x2="x_high:Q"
+        ),
+        base.mark_rule().encode(
+            y=number_axis("y_low", y_title, log_y, zero=False, channel=alt.Y), y2="y_high:Q"
+        ),
+        base.mark_point(filled=True, size=50, tooltip=True).add_params(pick),
+        base.transform_filter(alt.datum.case == cases[0])
+        .mark_text(align="right", dx=-5, dy=-7)
+        .encode(text="label:N"),
+        base.transform_filter(alt.datum.case != cases[0])
+        .mark_text(align="left", dx=5, dy=-7)
+        .encode(text="label:N"),
+    ]
+    layers = marks if reference is None else [reference_rule(reference), *marks]
+    told = "; ".join(
+        f"{row.case} {row.label}: {row.y:.3g} at {row.x:.3g}" for row in data.itertuples()
+    )
+    return alt.layer(*layers).properties(
+        width=WIDTH - 60,
+        height=300,
+        description=f"Points of {y_title} against {x_title}. {told}.",
+    )
+
+
 def agreement(frame: pd.DataFrame, x_title: str, y_title: str) -> Chart:
     """Two estimates of the same risks against each other, on logarithmic scales.
 

@@ -3,25 +3,37 @@
 Why this number and this limit is for the notebook to argue.
 """
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
+from scipy.special import logsumexp
 
+from srlib import diagnostics
+from srlib.assessment import matching
 from srlib.assessment.inference import AgainstSampling, against_sampling
 from srlib.data.codes import distinct, row_numbers
-from srlib.data.schema import Microdata
+from srlib.data.schema import Microdata, Schema
+from srlib.display import Callout, callout, percent
+from srlib.dpmpm.gibbs import sample_posterior
+from srlib.dpmpm.model import Chains
+from srlib.dpmpm.predict import cell_log_prob
 from srlib.mechanism.bayes import posterior
 from srlib.papers.claims import FAILS, HOLDS, UNDECIDED, Verdict, at_most, of_share, share_above
+from srlib.risk.estimators import log_likelihood
 from srlib.risk.posterior import PosteriorRisk
+from srlib.risk.sets import DrawSets
 from srlib.risk.supports import neighborhood, subset_support
-from srlib.trees import Growth, Trees, fit_trees, kernels, log_likelihoods
+from srlib.trees import Growth, Scans, Trees, complete, fit_trees, kernels, log_likelihoods
 
 QUANTILES = (0.1, 0.5, 0.9)
-# Releases that utility is averaged over: with the intruder's two its error is unknown itself.
-UTILITY_RELEASES = 20
+# Releases of each setting: utility is averaged over all, risk over groups of these.
+RELEASES = 20
+GROUPS = 4
+# Posterior probability, from equal shares, from which on a value counts as exposed.
+EXPOSED = 0.9
 
 
 def smallest_example() -> tuple[Trees, pd.DataFrame]:
@@ -94,71 +106,491 @@ def risks_of(
     )
 
 
-def of_all(risk: PosteriorRisk, **setting: object) -> pd.DataFrame:
-    """Return a table of risks with the setting that they belong to, a row for each combination."""
-    frame = risk.to_frame().drop(columns=["r_hat", "pareto_k", "reliable"])
-    return frame.assign(**setting, prior=1 / risk.support_size, support_size=risk.support_size)
-
-
-def quantiles(risks: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """Return quantiles of the probability of the truth, and the mean share excluded, by setting."""
-    rows = []
-    for setting, group in risks.groupby(list(by), sort=False):
-        found = np.quantile(group["probability"], QUANTILES)
-        rows.append([*setting, *found, group["excluded"].mean()])
-    return pd.DataFrame(rows, columns=[*by, "10 %", "median", "90 %", "alternatives excluded"])
-
-
-def frontier(
-    data: Microdata,
-    settings: Sequence[Growth],
-    rows: NDArray[np.integer],
-    n_releases: int,
-    *,
-    rng: np.random.Generator,
-    order: Sequence[str] | None = None,
-    ordered: Sequence[str] = (),
-) -> pd.DataFrame:
-    """Set the risk of trees beside their utility, at several settings.
+def set_apart(
+    table: Microdata, most: int, *, rng: np.random.Generator
+) -> tuple[Microdata, NDArray[np.uint8]]:
+    """Divide records into the data and people of the same population who are not in them.
 
     Parameters
     ----------
-    data : Microdata
-        The confidential records.
-    settings : sequence of Growth
-        How the trees are grown.
-    rows : (n,) int
-        The records that are sought.
-    n_releases : int
-        Releases that the intruder sees, the first of the `UTILITY_RELEASES` or more that utility
-        is averaged over.
+    table : Microdata
+        All records.
+    most : int
+        People to set apart, a fifth of the records at most.
     rng : numpy.random.Generator
-        Source of the releases.
-    order, ordered : sequence of str
-        As `fit_trees` takes them; an empty order is that of the table.
+        Chooses them.
+
+    Returns
+    -------
+    data : Microdata
+        The others, in their order.
+    held_out : (n, n_variables) uint8
+    """
+    out = rng.permutation(len(table))[: min(most, len(table) // 5)]
+    rest = np.delete(np.arange(len(table)), out)
+    lines = None if table.lines is None else table.lines[rest]
+    return replace(table, codes=table.codes[rest], lines=lines), table.codes[out]
+
+
+# ----------------------------------------------------------------------------- trees and mixture
+
+
+def of_all(risk: PosteriorRisk, synthesizer: str, min_leaf: int, n_releases: int) -> pd.DataFrame:
+    """Return a row for each combination: its values, the setting, and its risk.
+
+    Parameters
+    ----------
+    risk : PosteriorRisk
+        Under a uniform prior.
+    synthesizer : str
+        Its name.
+    min_leaf : int
+        Least records in a leaf; 0 where there are no leaves.
+    n_releases : int
+        Releases that the intruder sees.
+    """
+    setting = {"synthesizer": synthesizer, "min_leaf": min_leaf, "n_releases": n_releases}
+    columns = ["probability", "log_mcse", "rank", "support_size", "excluded"]
+    frame = risk.to_frame().assign(
+        **setting, prior=1 / risk.support_size, support_size=risk.support_size
+    )
+    names = [variable.name for variable in risk.schema.variables]
+    return frame[[*names, "repetitions", *setting, "prior", *columns]]
+
+
+def in_short(risks: pd.DataFrame, utility: dict[tuple[str, int], AgainstSampling]) -> pd.DataFrame:
+    """Summarize the risk of records that occur once beside the utility, by setting.
+
+    Parameters
+    ----------
+    risks : DataFrame
+        As `of_all`, of all settings.
+    utility : dict of AgainstSampling
+        By synthesizer and min_leaf.
 
     Returns
     -------
     DataFrame
-        min_leaf, smoothing, probability (median of the truth's), low and high (quantiles of 10 and
-        90 %), difference (of a release's pairwise shares, over that of another sample) and
-        difference_se.
+        synthesizer, min_leaf, n_releases; quantiles of the probability of the truth; possible,
+        the median number of alternatives that could have led to the releases; difference (of a
+        release's pairwise shares, over that of another sample) and its error, difference_se.
     """
+    rows = []
+    once = risks[risks["repetitions"] == 1]
+    for setting, group in once.groupby(["synthesizer", "min_leaf", "n_releases"], sort=False):
+        possible = (group["support_size"] - 1 - group["excluded"]).median()
+        off = utility[setting[:2]]
+        of_truth = np.quantile(group["probability"], QUANTILES)
+        rows.append([*setting, *of_truth, possible, off.ratio, off.error])
+    columns = ["synthesizer", "min_leaf", "n_releases", "10 %", "median", "90 %", "possible"]
+    return pd.DataFrame(rows, columns=[*columns, "difference", "difference_se"])
+
+
+def in_words(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a table of settings with readable columns; the mixture has no leaf."""
+    names = {"min_leaf": "leaf", "n_releases": "releases", "possible": "alternatives possible"}
+    names |= {"difference": "difference of pairs", "difference_se": "its error"}
+    leaf = frame["min_leaf"].astype(str).replace("0", "")
+    return frame.assign(min_leaf=leaf).rename(columns=names | {"power_se": "its error"})
+
+
+def by_repetitions(risks: pd.DataFrame) -> pd.DataFrame:
+    """Compare combinations that one record has with those of two and of three or more.
+
+    Parameters
+    ----------
+    risks : DataFrame
+        As `of_all`, of one setting.
+
+    Returns
+    -------
+    DataFrame
+        records (that have a combination), combinations, median probability, and unbounded: the
+        share of the combinations for which some alternative could not have led to the releases.
+    """
+    names = {1: "one", 2: "two", 3: "three or more"}
+    groups = risks.groupby(risks["repetitions"].clip(upper=3))
+    found = [
+        (names[k], len(g), g["probability"].median(), (g["excluded"] > 0).mean()) for k, g in groups
+    ]
+    return pd.DataFrame(found, columns=["records", "combinations", "median", "unbounded"])
+
+
+def of_mixture(
+    table: Microdata, chains: Chains, n_joined: int, *, rng: np.random.Generator
+) -> tuple[list[Microdata], DrawSets]:
+    """Fit the mixture, draw releases, and draw given the data joined with each of the first ones.
+
+    Parameters
+    ----------
+    table : Microdata
+        The confidential records.
+    chains : Chains
+        Given the data. Those given a release too, whose errors enter once and not once for each
+        release, are a fifth as long or less.
+    n_joined : int
+        Releases that the intruder sees.
+    rng : numpy.random.Generator
+        Source of the chains and of the releases.
+
+    Returns
+    -------
+    released : list of Microdata
+        `RELEASES` or more.
+    sets : DrawSets
+    """
+    levels = table.schema.n_levels
+    of_data, of_release, *of_joined = rng.spawn(2 + n_joined)
+    data = sample_posterior(table.codes, levels, chains, rng=of_data, keep_allocations=True)
+    drawn = data.release(max(RELEASES, n_joined), len(table), rng=of_release)
+    fewer = replace(
+        chains,
+        burn_in=chains.burn_in // 5,
+        n_draws=chains.n_draws // 2,
+        thin=max(chains.thin // 4, 1),
+    )
+    joined = [
+        sample_posterior(
+            np.vstack([table.codes, z]), levels, fewer, rng=own, keep_allocations=True,
+            label=f"DPMPM, release {i}",
+        )
+        for i, (z, own) in enumerate(zip(drawn, of_joined, strict=False), 1)
+    ]  # fmt: skip
+    return [Microdata(z, table.schema) for z in drawn], DrawSets(data, joined)
+
+
+def first_of(sets: DrawSets, n_releases: int) -> DrawSets:
+    """Return the draws for the first of the releases."""
+    return DrawSets(sets.data, sets.joined[:n_releases])
+
+
+def in_groups(sets: DrawSets) -> dict[int, list[DrawSets]]:
+    """Return the draws for each release by itself, and for all together, by number of releases."""
+    single = [DrawSets(sets.data, [joined]) for joined in sets.joined]
+    return {1: single, len(sets.joined): [sets]}
+
+
+def errors_of_mixture(estimated: Mapping[int, PosteriorRisk]) -> Callout:
+    """Say how far the chains of the mixture determine its risks, by number of releases."""
+    errors = " and ".join(
+        f"{np.median(risk.log_mcse):.3f} from {_releases(m)}" for m, risk in estimated.items()
+    )
+    apart = max(risk.apart.max() for risk in estimated.values())
+    return callout(
+        "The mixture's chains",
+        f"The median Monte Carlo error of the log of a probability is {errors}. R-hat is above "
+        f"{diagnostics.MAX_R_HAT} for up to {percent(apart)} of the combinations; the errors come "
+        "from between chains and contain that.",
+    )
+
+
+def one_by_one(
+    trees: Trees, released: Sequence[Microdata], rows: NDArray[np.integer]
+) -> NDArray[np.float64]:
+    """Return the median probability of the truth from one release, from two, and so on.
+
+    Parameters
+    ----------
+    trees : Trees
+        Grown on the data.
+    released : sequence of Microdata
+        Each is once the first that the intruder sees; results are means over these.
+    rows : (n,) int
+        The records that are sought.
+
+    Returns
+    -------
+    (n_releases,) float64
+    """
+    support = neighborhood(trees.codes[rows], trees.schema.n_levels)
+    single = np.array([log_likelihoods(trees, [z], rows, support)[0] for z in released])
+    medians = []
+    for first in range(len(released)):
+        seen = np.cumsum(np.roll(single, -first, axis=0), axis=0)
+        medians.append(np.median(np.exp(posterior(seen)[..., 0]), axis=1))
+    return np.mean(medians, axis=0)
+
+
+# ------------------------------------------------------------------------------------- membership
+
+
+def of_people(
+    trees: Trees,
+    released: Sequence[Microdata],
+    rows: NDArray[np.integer],
+    held_out: NDArray[np.integer],
+) -> NDArray[np.float64]:
+    """Return log p(releases | data with a person in a record's place), exactly.
+
+    Parameters
+    ----------
+    trees : Trees
+        Grown on the data.
+    released : sequence of Microdata
+        What the intruder sees.
+    rows : (n,) int
+        The records whose places are sought.
+    held_out : (n_people, n_variables) int
+        People who are not in the data.
+
+    Returns
+    -------
+    (n, 1 + n_people) float64
+        With the record itself in its place first.
+    """
+    own = trees.codes[rows]
+    others = np.broadcast_to(held_out, (len(rows), *held_out.shape))
+    return log_likelihoods(trees, released, rows, np.concatenate([own[:, None], others], axis=1))[0]
+
+
+def of_people_in_mixture(
+    sets: DrawSets, records: NDArray[np.integer], held_out: NDArray[np.integer]
+) -> NDArray[np.float64]:
+    """Estimate what `of_people` computes for a mixture, up to a constant for each record.
+
+    Parameters
+    ----------
+    sets : DrawSets
+        Draws given the data, and the data joined with each release.
+    records : (n, n_variables) int
+        The records whose places are sought.
+    held_out : (n_people, n_variables) int
+        People who are not in the data.
+
+    Returns
+    -------
+    (n, 1 + n_people) float64
+    """
+    log_means = []
+    for draws in sets:
+        log_prob = cell_log_prob(draws, np.concatenate([records, held_out]))
+        log_prob = log_prob.reshape(-1, log_prob.shape[2])
+        own, other = -log_prob[:, : len(records)], log_prob[:, len(records) :]
+        scales = own.max(axis=0), other.max(axis=0)
+        sums = np.exp(own - scales[0]).T @ np.exp(other - scales[1])
+        means = np.log(sums / len(log_prob)) + scales[0][:, None] + scales[1]
+        log_means.append(np.column_stack([np.zeros(len(records)), means]))
+    return log_likelihood(*log_means)
+
+
+def in_or_out(log_prob: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the statistic of a test that a person is in the data, for each record's place.
+
+    It is the log of the ratio of p(releases) with this person in the place to its mean over other
+    people of the population, for whom the people held out stand, without the one who is tested.
+
+    Parameters
+    ----------
+    log_prob : (n, 1 + n_people) float
+        As `of_people`.
+
+    Returns
+    -------
+    (n, 1 + n_people) float64
+        Infinite where nobody else is possible, minus infinity where the person is not.
+    """
+    n_people = log_prob.shape[1] - 1
+    others = np.repeat(log_prob[:, None, 1:], n_people + 1, axis=1)
+    others[:, np.arange(1, n_people + 1), np.arange(n_people)] = -np.inf
+    counts = np.r_[n_people, np.full(n_people, n_people - 1)]
+    means = logsumexp(others, axis=2) - np.log(counts)
+    with np.errstate(invalid="ignore"):
+        return np.where(np.isneginf(log_prob), -np.inf, log_prob - means)
+
+
+def power(statistic: NDArray[np.float64], false_positives: float = 0.01) -> float:
+    """Return the share of the records that a test finds, at its share of false positives.
+
+    Parameters
+    ----------
+    statistic : (n, 1 + n_people) float
+        As `in_or_out` returns; the test says "in" above one limit for all, and by lot at it.
+    false_positives : float
+        Share of the people who are not in the data, in (0, 1).
+    """
+    inside, outside = statistic[:, 0], np.sort(statistic[:, 1:], axis=None)
+    limit = outside[-1 - int(false_positives * len(outside))]
+    by_lot = (false_positives - np.mean(outside > limit)) / np.mean(outside == limit)
+    return float(np.mean(inside > limit) + by_lot * np.mean(inside == limit))
+
+
+def power_with_error(
+    columns: Sequence[NDArray[np.float64]], *, rng: np.random.Generator, n_bootstrap: int = 200
+) -> tuple[float, float]:
+    """Return the mean power at 1 % false positives, over several releases, and its standard error.
+
+    The error is from between records, and from between releases where there are several. The
+    former is at least that of a proportion one record away from none and all.
+
+    Parameters
+    ----------
+    columns : sequence of (n, 1 + n_people) float
+        As `of_people`, of one release or of several, for the same records.
+    rng : numpy.random.Generator
+        Draws records anew.
+    n_bootstrap : int
+        How often.
+    """
+    statistics = np.array([in_or_out(log_prob) for log_prob in columns])
+    n = statistics.shape[1]
+    powers = [power(each) for each in statistics]
+    chosen = rng.integers(n, size=(n_bootstrap, n))
+    again = [np.mean([power(each[some]) for each in statistics]) for some in chosen]
+    near = (n * np.mean(powers) + 1) / (n + 2)
+    of_records = max(np.std(again, ddof=1), np.sqrt(near * (1 - near) / n))
+    of_releases = np.std(powers, ddof=1) / np.sqrt(len(powers)) if len(powers) > 1 else 0.0
+    return float(np.mean(powers)), float(np.hypot(of_records, of_releases))
+
+
+# --------------------------------------------------------------------------------------- matching
+
+
+def value_probabilities(
+    trees: Trees, released: Sequence[Microdata], rows: NDArray[np.integer]
+) -> NDArray[np.float64]:
+    """Return the posterior probability of each single value, all others of the record known.
+
+    Parameters
+    ----------
+    trees : Trees
+        Grown on the data.
+    released : sequence of Microdata
+        What the intruder sees.
+    rows : (n,) int
+        The records that are sought.
+
+    Returns
+    -------
+    (n, n_variables) float64
+        Exact, from equal prior probabilities of a variable's levels.
+    """
+    levels = trees.schema.n_levels
+    log_prob, _ = log_likelihoods(trees, released, rows, neighborhood(trees.codes[rows], levels))
+    parts = np.split(log_prob[:, 1:], np.cumsum(levels - 1)[:-1], axis=1)
+    truth = log_prob[:, :1]
+    found = [posterior(np.concatenate([truth, part], axis=1))[:, 0] for part in parts]
+    return np.exp(np.column_stack(found))
+
+
+def counted_values(
+    data: Microdata, released: Microdata, rows: NDArray[np.integer], keys: Sequence[int]
+) -> dict[str, NDArray[np.bool_]]:
+    """Say which values of which records matching measures count.
+
+    The released records with a record's keys all have its value (DiSCO); these are the records that
+    the numerator of TCAP counts too.
+
+    Parameters
+    ----------
+    data, released : Microdata
+        The original and a release.
+    rows : (n,) int
+        The records.
+    keys : sequence of int
+        Variables known where few are.
+
+    Returns
+    -------
+    dict of (n, n_variables) bool
+        Whether the record is copied in all variables; and DiSCO, by what is known: all others, or
+        the keys, whose own values do not count.
+    """
+    levels = data.schema.n_levels
+    p = len(levels)
+    few = f"{len(keys)} keys"
+    found = {name: np.zeros((len(rows), p), dtype=bool) for name in ("all others", few)}
+    for k in range(p):
+        known = {"all others": [j for j in range(p) if j != k], few: list(keys)}
+        for name, columns in known.items():
+            if k not in columns:
+                of = matching.compare(data.codes, released.codes, levels, columns, k)
+                found[name][:, k] = of.flags["DiSCO"].to_numpy()[rows]
+    both = row_numbers(np.concatenate([data.codes[rows], released.codes]), levels)
+    copied = np.isin(both[: len(rows)], both[len(rows) :])
+    disclosed = {f"DiSCO, {name} known": flags for name, flags in found.items()}
+    return {"copied": np.repeat(copied[:, None], p, axis=1), **disclosed}
+
+
+def counted_and_exposed(
+    probability: NDArray[np.float64],
+    counted: dict[str, NDArray[np.bool_]],
+    keys: Sequence[int],
+) -> pd.DataFrame:
+    """Hold what matching measures count against exact posterior probabilities.
+
+    Parameters
+    ----------
+    probability : (n, n_variables) float
+        Of the values, as `value_probabilities`.
+    counted : dict of (n, n_variables) bool
+        As `counted_values`.
+    keys : sequence of int
+        Variables that are left out, since the keys' values are no targets.
+
+    Returns
+    -------
+    DataFrame
+        One row a measure and one for all together: counted; exposed, the share that is counted of
+        the values with a probability of `EXPOSED` or more, and others, of the rest; their standard
+        errors, exposed_se and others_se, from between records; and n_exposed.
+    """
+    targets = np.delete(np.arange(probability.shape[1]), list(keys))
+    exposed = probability[:, targets] >= EXPOSED
+    rows = []
+    for name, flags in (counted | {"any of these": np.any(list(counted.values()), axis=0)}).items():
+        here = flags[:, targets]
+        shares = [_share(here, exposed), _share(here, ~exposed)]
+        rows.append((name, *shares[0], *shares[1], int(exposed.sum())))
+    columns = ["exposed", "exposed_se", "others", "others_se", "n_exposed"]
+    return pd.DataFrame(rows, columns=["counted", *columns])
+
+
+def _share(flags: NDArray[np.bool_], among: NDArray[np.bool_]) -> tuple[float, float]:
+    """Share of the flagged among some values, (n, k), and its error from between the n records."""
+    total = among.sum()
+    if not total:
+        return np.nan, np.nan
+    share = (flags & among).sum() / total
+    apart = (flags & among).sum(axis=1) - share * among.sum(axis=1)
+    return float(share), float(np.sqrt((apart**2).sum()) / total)
+
+
+def matching_measures(
+    data: Microdata, released: Sequence[Microdata], keys: Sequence[int]
+) -> pd.DataFrame:
+    """Return DiSCO and TCAP with the other variables as targets, on average over these.
+
+    Parameters
+    ----------
+    data : Microdata
+        The original.
+    released : sequence of Microdata
+        Two releases or more.
+    keys : sequence of int
+        Variables known where few are.
+
+    Returns
+    -------
+    DataFrame
+        known (all others, or the keys), measure, mean, se (from between releases), baseline (of
+        releases that know the margins only).
+    """
+    levels = data.schema.n_levels
     found = []
-    for growth in settings:
-        trees = fit_trees(data, order or None, growth, ordered=ordered)
-        released = trees.release(max(n_releases, UTILITY_RELEASES), rng=rng)
-        seen = risks_of(trees, released[:n_releases], rows)["probability"]
-        low, middle, high = np.quantile(seen, QUANTILES)
-        off = pairs_apart(data, released)
-        found.append((growth.min_leaf, growth.smoothing, middle, low, high, off.ratio, off.error))
-    columns = ["min_leaf", "smoothing", "probability", "low", "high", "difference"]
-    return pd.DataFrame(found, columns=[*columns, "difference_se"])
-
-
-def pairs_apart(data: Microdata, released: Sequence[Microdata]) -> AgainstSampling:
-    """Compare shares of all pairs of variables with another sample's; two releases or more."""
-    return against_sampling(data.codes, [z.codes for z in released], data.schema.n_levels)
+    for k in np.delete(np.arange(len(levels)), list(keys)):
+        known = {"all others": np.delete(np.arange(len(levels)), k), f"{len(keys)} keys": keys}
+        for name, columns in known.items():
+            for z in released:
+                of = matching.compare(data.codes, z.codes, levels, list(columns), int(k))
+                found += [
+                    (name, m, id(z), of.measures[m], of.baselines[m]) for m in ("DiSCO", "TCAP")
+                ]
+    frame = pd.DataFrame(found, columns=["known", "measure", "release", "value", "baseline"])
+    by_release = frame.groupby(["known", "measure", "release"], sort=False)[["value", "baseline"]]
+    groups = by_release.mean().groupby(["known", "measure"], sort=False)
+    means, errors = groups.mean(), groups["value"].sem()
+    table = means.rename(columns={"value": "mean"}).assign(se=errors).reset_index()
+    return table[["known", "measure", "mean", "se", "baseline"]]
 
 
 def without_donor(
@@ -207,58 +639,220 @@ def _leaves(tree: kernels.Tree, codes: NDArray[np.uint8]) -> NDArray[np.int64]:
     return at
 
 
-def knowing_some(
+# ------------------------------------------------------------------------- people who are unknown
+
+
+def knowing_fewer(
     trees: Trees,
     released: Sequence[Microdata],
     rows: NDArray[np.integer],
-    share: float,
+    unknown: Sequence[int],
+    people: Sequence[int],
     *,
+    scans: Scans,
     rng: np.random.Generator,
-) -> NDArray[np.float64]:
-    """Return what an intruder believes of the truth who grows trees on a share of the others.
-
-    Leaves are smoothed by one record, since the known records alone would make most releases
-    impossible, and have as many records as that share leaves of the real ones, two at least. This
-    is an attack, not a posterior distribution: the unknown records are left out, not averaged over.
+) -> pd.DataFrame:
+    """Compare intruders who lack some variables of one person, or of several at once.
 
     Parameters
     ----------
     trees : Trees
-        Grown on all records.
+        Grown on the data.
     released : sequence of Microdata
         What the intruder sees.
     rows : (n,) int
-        The records that are sought, each by itself.
-    share : float
-        Of the other records that the intruder knows, in [0, 1].
+        The records that are sought, in groups whose variables are unknown together.
+    unknown : sequence of int
+        The variables.
+    people : sequence of int
+        Sizes of the groups, from 1 to n.
+    scans : Scans
+        Chains over the tables that complete the known records.
     rng : numpy.random.Generator
-        Chooses them.
+        Source of the chains.
 
     Returns
     -------
-    (n,) float64
-        Probability of the truth among candidates that differ in one variable.
+    DataFrame
+        people; quantiles of the probability of the truth, from a uniform prior, exact for one
+        person; lowest and highest, the medians from the chain of each group that believes least of
+        the truths and from the one that believes most; lost, chains that found no table that could
+        have led to the releases; prior.
     """
-    growth = replace(
-        trees.growth, min_leaf=max(2, round(share * trees.growth.min_leaf)), smoothing=1.0
+    support = np.stack(
+        [subset_support(x, unknown, trees.schema.n_levels) for x in trees.codes[rows]]
     )
-    beliefs = []
-    for row in rows:
-        others = rng.permutation(np.delete(np.arange(len(trees.codes)), row))
-        known = others[: max(1, round(share * len(others)))]
-        own = np.concatenate([trees.codes[known], trees.codes[[row]]])
-        fewer = Trees.grow(own, trees.schema, trees.order, trees.ordered, growth)
-        beliefs.append(risks_of(fewer, released, np.array([len(known)]))["probability"].iloc[0])
-    return np.array(beliefs)
+    found = []
+    for size in people:
+        by_chain, lost = [], 0
+        for at in range(0, len(rows) - size + 1, size):
+            some, candidates = rows[at : at + size], support[at : at + size]
+            if size == 1:
+                log_prob, _ = log_likelihoods(trees, released, some, candidates)
+                chains = np.exp(posterior(log_prob)[:, 0])[None]
+            else:
+                of_group = complete(trees, released, some, candidates, scans=scans, rng=rng)
+                chains, lost = np.exp(of_group.log_means[:, :, 0]), lost + of_group.lost
+            order = np.argsort(chains.mean(axis=1))
+            by_chain.append(np.stack([chains.mean(axis=0), chains[order[0]], chains[order[-1]]]))
+        mean, lowest, highest = np.concatenate(by_chain, axis=1)
+        ends = np.median(lowest), np.median(highest)
+        found.append((size, *np.quantile(mean, QUANTILES), *ends, lost, 1 / support.shape[1]))
+    columns = ["people", "10 %", "median", "90 %", "lowest", "highest", "lost", "prior"]
+    return pd.DataFrame(found, columns=columns)
 
 
-def times_copied(
-    trees: Trees, released: Sequence[Microdata], rows: NDArray[np.integer]
-) -> NDArray[np.int64]:
-    """Return in how many releases each of some records is found in all its variables, (n,)."""
-    levels = trees.schema.n_levels
-    both = [row_numbers(np.concatenate([trees.codes[rows], z.codes]), levels) for z in released]
-    return np.sum([np.isin(k[: len(rows)], k[len(rows) :]) for k in both], axis=0)
+# --------------------------------------------------------------------------------- the frontier
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way to release.
+
+    Attributes
+    ----------
+    case, name : str
+        What is varied, and to what.
+    growth : Growth
+        How the trees are grown.
+    order : tuple of str
+        All variables, in the order in which they are drawn.
+    n_releases : int
+        Tables released.
+    """
+
+    case: str
+    name: str
+    growth: Growth
+    order: tuple[str, ...]
+    n_releases: int
+
+
+def ways(
+    schema: Schema,
+    first: Way,
+    *,
+    leaves: Sequence[int],
+    smoothing: Sequence[float],
+    fewer: Sequence[int],
+    n_random: int,
+    rng: np.random.Generator,
+) -> list[Way]:
+    """List ways to release that differ in one respect from a first one.
+
+    Parameters
+    ----------
+    schema : Schema
+        Variables, with their levels.
+    first : Way
+        Comes first, whatever its case.
+    leaves, smoothing, fewer
+        Least records in a leaf, records that a leaf is smoothed by, numbers of releases; what the
+        first way has is left out.
+    n_random : int
+        Orders drawn at random, beside the reversed order and those by the number of levels.
+    rng : numpy.random.Generator
+        Draws them.
+    """
+    growth, order = first.growth, first.order
+    found = [first]
+    for leaf in sorted(set(leaves) - {growth.min_leaf}):
+        found.append(replace(first, name=f"{leaf}", growth=replace(growth, min_leaf=leaf)))
+    for added in sorted(set(smoothing) - {growth.smoothing}):
+        smooth = replace(growth, smoothing=added)
+        found.append(replace(first, case="smoothing", name=f"{added:g} added", growth=smooth))
+    for m in sorted(set(fewer) - {first.n_releases}):
+        found.append(replace(first, case="fewer releases", name=_releases(m), n_releases=m))
+    n_levels = {variable.name: len(variable.levels) for variable in schema.variables}
+    orders = {
+        "reversed": order[::-1],
+        "few levels first": sorted(order, key=lambda name: n_levels[name]),
+        "many levels first": sorted(order, key=lambda name: -n_levels[name]),
+    } | {f"random {i}": rng.permutation(list(order)).tolist() for i in range(1, n_random + 1)}
+    found += [replace(first, case="order", name=n, order=tuple(o)) for n, o in orders.items()]
+    return found
+
+
+def frontier(
+    data: Microdata,
+    ways: Sequence[Way],
+    rows: NDArray[np.integer],
+    *,
+    rng: np.random.Generator,
+    ordered: Sequence[str] = (),
+) -> pd.DataFrame:
+    """Set the risk of trees beside their utility, for several ways to release.
+
+    Parameters
+    ----------
+    data : Microdata
+        The confidential records.
+    ways : sequence of Way
+        Each has `RELEASES` tables, which are seen in `GROUPS` groups or more.
+    rows : (n,) int
+        The records that are sought.
+    rng : numpy.random.Generator
+        Source of the releases.
+    ordered : sequence of str
+        As `fit_trees` takes them.
+
+    Returns
+    -------
+    DataFrame
+        case, name, min_leaf, smoothing, n_releases, order; probability (median of the truth's, on
+        average over the groups) and probability_se, from between them; low and high (quantiles
+        of 10 and 90 %); loss, the largest privacy loss seen between a record and an alternative;
+        difference (of a release's pairwise shares, over that of another sample), difference_se.
+    """
+    support = neighborhood(data.codes[rows], data.schema.n_levels)
+    found = []
+    for way in ways:
+        trees = fit_trees(data, way.order, way.growth, ordered=ordered)
+        m = way.n_releases
+        n_groups = min(max(GROUPS, RELEASES // m), GROUPS + 1)
+        released = trees.release(max(RELEASES, n_groups * m), rng=rng)
+        quantiles, loss = [], 0.0
+        for at in range(0, n_groups * m, m):
+            log_prob, _ = log_likelihoods(trees, released[at : at + m], rows, support)
+            loss = max(loss, float(np.abs(log_prob - log_prob[:, :1]).max()))
+            quantiles.append(np.quantile(np.exp(posterior(log_prob)[:, 0]), QUANTILES))
+        low, middle, high = np.mean(quantiles, axis=0)
+        error = np.std(quantiles, axis=0, ddof=1)[1] / np.sqrt(n_groups)
+        off = pairs_apart(data, released[:RELEASES])
+        setting = way.case, way.name, way.growth.min_leaf, way.growth.smoothing, m
+        risk = middle, error, low, high, loss, off.ratio, off.error
+        found.append((*setting, " ".join(way.order), *risk))
+    columns = ["case", "name", "min_leaf", "smoothing", "n_releases", "order", "probability"]
+    columns += ["probability_se", "low", "high", "loss", "difference", "difference_se"]
+    return pd.DataFrame(found, columns=columns)
+
+
+def pairs_apart(data: Microdata, released: Sequence[Microdata]) -> AgainstSampling:
+    """Compare shares of all pairs of variables with another sample's; two releases or more."""
+    return against_sampling(data.codes, [z.codes for z in released], data.schema.n_levels)
+
+
+def on_chart(found: pd.DataFrame, short: pd.DataFrame, n_releases: int) -> pd.DataFrame:
+    """Return the points of the frontier, the mixture's with them, as `charts.points` takes them.
+
+    Parameters
+    ----------
+    found : DataFrame
+        As `frontier`.
+    short : DataFrame
+        As `in_short`, which has the mixture.
+    n_releases : int
+        Releases of the mixture.
+    """
+    cases = {"leaf": "records in a leaf", "order": "other orders"}
+    columns = {"difference": "x", "difference_se": "x_error"}
+    names = found["name"].where(found["case"] != "order", "")
+    points = found.assign(case=found["case"].replace(cases), label=names)
+    points = points.rename(columns=columns | {"probability": "y", "probability_se": "y_error"})
+    other = short[(short["synthesizer"] == "mixture") & (short["n_releases"] == n_releases)]
+    other = other.rename(columns=columns | {"median": "y"})
+    both = pd.concat([points, other.assign(case="mixture", label="", y_error=np.nan)])
+    return both[["x", "x_error", "y", "y_error", "case", "label"]].reset_index(drop=True)
 
 
 # ---------------------------------------------------------------------------------------- verdicts
@@ -281,13 +875,13 @@ def little_risk(risks: pd.DataFrame, factor: float = 10.0) -> Verdict:
     few, many = shares.index.min(), shares.index.max()
     words = {of_share(shares[m], shares[m]) for m in (few, many)}
     less = (
-        f" From {_releases(few)} it is so for {shares[few]:.1%}, and the median is "
+        f" From {_releases(few)} it is so for {percent(shares[few], 1)}, and the median is "
         f"{medians[few]:.1f} times."
     )
     return Verdict(
         words.pop() if len(words) == 1 else "depends on the number of releases",
         f"From {_releases(many)} the probability of the truth is at most {factor:g} times the "
-        f"prior for {shares[many]:.1%} of the records that occur once, and its median is "
+        f"prior for {percent(shares[many], 1)} of the records that occur once, and its median is "
         f"{medians[many]:.1f} times the prior.{less if few < many else ''}",
     )
 
@@ -316,65 +910,113 @@ def larger_is_safer(medians: pd.DataFrame) -> Verdict:
     )
 
 
-def copies_are_exposed(probability: ArrayLike, copied: ArrayLike, limit: float = 0.75) -> Verdict:
-    """Say whether records that a release repeats are those whose values it gives away.
-
-    Parameters
-    ----------
-    probability : (n,) float
-        Of the truth.
-    copied : (n,) bool
-        Whether a release has the record in all its variables.
-    limit : float
-        For the chance that a copied record is more exposed than one that is not.
-    """
-    p, is_copied = np.asarray(probability), np.asarray(copied, dtype=bool)
-    one, other = p[is_copied], p[~is_copied]
-    if min(len(one), len(other)) < 2:
-        return Verdict(UNDECIDED, f"{len(one)} of {len(p)} records are copied.")
-    wins = (one[:, None] > other).astype(float) + 0.5 * (one[:, None] == other)
-    chance = float(wins.mean())
-    error = float(
-        np.sqrt(
-            wins.mean(axis=1).var(ddof=1) / len(one) + wins.mean(axis=0).var(ddof=1) / len(other)
-        )
-    )
-    return Verdict(
-        at_most(-chance, error, -limit),
-        f"A record that is copied has a higher probability than one that is not in {chance:.0%} ± "
-        f"{error:.0%} of the pairs; chance alone gives 50 %, and the limit is {limit:.0%}. The "
-        f"median is {np.median(one):.3f} for the {len(one)} that are copied and "
-        f"{np.median(other):.3f} for the {len(other)} that are not.",
-    )
-
-
-def protects(found: pd.DataFrame, by: str, factor: float = 0.5, tolerated: float = 0.1) -> Verdict:
-    """Say whether a setting lowers the risk, and at which cost in utility.
+def hides_members(found: pd.DataFrame, limit: float = 0.05) -> Verdict:
+    """Say whether a test finds hardly anybody who is in the data.
 
     Parameters
     ----------
     found : DataFrame
-        As `frontier` returns, the setting to compare with first.
-    by : str
-        Column of the setting, whose last row is judged.
+        n_releases, power at 1 % false positives, power_se; a row for each number of releases.
+    limit : float
+        For the power.
+    """
+    by_number = found.set_index("n_releases").sort_index()
+    words = {at_most(row.power, row.power_se, limit) for row in by_number.itertuples()}
+    powers = " and ".join(
+        f"{percent(row.power)} ± {percent(row.power_se)} from {_releases(m)}"
+        for m, row in zip(by_number.index, by_number.itertuples(), strict=True)
+    )
+    word = "depends on the number of releases"
+    if len(words) == 1 or UNDECIDED in words:
+        word = UNDECIDED if UNDECIDED in words else words.pop()
+    return Verdict(
+        word,
+        f"At {percent(0.01)} false positives the test finds {powers} of the people who are in the "
+        f"data; the limit is {percent(limit)}.",
+    )
+
+
+def counts_exposed(found: pd.DataFrame, limit: float = 0.75) -> Verdict:
+    """Say whether matching measures together count nearly all exposed values.
+
+    Parameters
+    ----------
+    found : DataFrame
+        As `counted_and_exposed`.
+    limit : float
+        For the share that they count.
+    """
+    one = found.set_index("counted").loc["any of these"]
+    if one["n_exposed"] < 2:
+        return Verdict(UNDECIDED, f"{int(one['n_exposed'])} values are exposed.")
+    return Verdict(
+        at_most(-one["exposed"], one["exposed_se"], -limit),
+        f"Of the {int(one['n_exposed']):,} exposed values {percent(one['exposed'])} ± "
+        f"{percent(one['exposed_se'])} are counted by some measure, of the others "
+        f"{percent(one['others'])} ± {percent(one['others_se'])}; the limit is {percent(limit)}.",
+    )
+
+
+def protects(first: pd.Series, last: pd.Series, factor: float = 0.5, tolerated: float = 0.1) -> str:
+    """Say in a word whether a way to release protects, at no cost in utility.
+
+    Parameters
+    ----------
+    first, last : Series
+        Rows of `frontier`: what is compared with, and what is judged.
     factor : float
         What the median has to fall to, as a share of the first.
     tolerated : float
         Rise of the difference, as a share of another sample's, that counts as no cost.
     """
+    risk = last["probability"] - factor * first["probability"]
+    risk_error = float(np.hypot(last["probability_se"], factor * first["probability_se"]))
+    cost = last["difference"] - first["difference"]
+    cost_error = float(np.hypot(first["difference_se"], last["difference_se"]))
+    lower, free = at_most(risk, risk_error, 0.0), at_most(cost, cost_error, tolerated)
+    if FAILS in (lower, free):
+        return FAILS if lower == FAILS else "depends on the utility that is needed"
+    return HOLDS if lower == free else UNDECIDED
+
+
+def of_setting(found: pd.DataFrame, by: str) -> Verdict:
+    """Say whether the last setting protects, compared with the first.
+
+    Parameters
+    ----------
+    found : DataFrame
+        Rows of `frontier`.
+    by : str
+        Column of the setting.
+    """
     first, last = found.iloc[0], found.iloc[-1]
     cost = last["difference"] - first["difference"]
     error = float(np.hypot(first["difference_se"], last["difference_se"]))
-    lower = last["probability"] <= factor * first["probability"]
-    free = at_most(cost, error, tolerated)
-    word = HOLDS if lower and free == HOLDS else FAILS
-    if lower and free != HOLDS:
-        word = "depends on the utility that is needed" if free == FAILS else UNDECIDED
+    medians = [f"{row['probability']:.3f} ± {row['probability_se']:.3f}" for row in (first, last)]
     return Verdict(
-        word,
-        f"With {last[by]:g} instead of {first[by]:g} the median falls from "
-        f"{first['probability']:.3f} to {last['probability']:.3f}. The difference of pairs from "
-        f"the data, over that of another sample, changes by {cost:+.2f} ± {error:.2f}.",
+        protects(first, last),
+        f"With {last[by]:g} instead of {first[by]:g} the median changes from {medians[0]} to "
+        f"{medians[1]}, and the difference of pairs by {cost:+.2f} ± {error:.2f}.",
+    )
+
+
+def of_orders(found: pd.DataFrame) -> Verdict:
+    """Say whether some other order of the variables protects.
+
+    Parameters
+    ----------
+    found : DataFrame
+        Rows of `frontier`, the order to compare with first.
+    """
+    first, others = found.iloc[0], found.iloc[1:]
+    words = {protects(first, row) for _, row in others.iterrows()}
+    ranked = [HOLDS, "depends on the utility that is needed", UNDECIDED, FAILS]
+    low, high = others["probability"].idxmin(), others["probability"].idxmax()
+    ends = [f"{others.loc[i, 'probability']:.3f} ({others.loc[i, 'name']})" for i in (low, high)]
+    return Verdict(
+        next(word for word in ranked if word in words),
+        f"Over {len(others)} other orders the median lies between {ends[0]} and {ends[1]}; it is "
+        f"{first['probability']:.3f} ± {first['probability_se']:.3f} in the first.",
     )
 
 
@@ -393,6 +1035,27 @@ def learns_little(risks: pd.DataFrame, factor: float = 1.5) -> Verdict:
     return Verdict(
         of_share(low, high),
         f"Among {risks['support_size'].iloc[0]} combinations of the unknown variables the truth's "
-        f"probability is within a factor of {factor:g} of the prior for {low:.1%} of the records. "
-        f"Its median is {risks['probability'].median():.3f}.",
+        f"probability is within a factor of {factor:g} of the prior for {percent(low, 1)} of the "
+        f"records. Its median is {risks['probability'].median():.3f}.",
+    )
+
+
+def hidden_among_others(found: pd.DataFrame, factor: float = 1.5) -> Verdict:
+    """Say whether the median truth stays near its prior where most people are unknown.
+
+    Parameters
+    ----------
+    found : DataFrame
+        As `knowing_fewer`; the last row is judged.
+    factor : float
+        Of the prior, above 1.
+    """
+    one, last = found.iloc[0], found.iloc[-1]
+    limit = factor * last["prior"]
+    word = HOLDS if last["highest"] <= limit else FAILS if last["lowest"] > limit else UNDECIDED
+    return Verdict(
+        word,
+        f"The median probability of the truth is {one['median']:.3f} where {int(one['people'])} "
+        f"person is unknown. Where {int(last['people'])} are, it is {last['lowest']:.3f} to "
+        f"{last['highest']:.3f}, by chain; the prior is {last['prior']:.3f}.",
     )
