@@ -63,7 +63,7 @@ drop_missing: bool = False  # drop records with missing values (and say how many
 ignore_columns: bool = False  # leave out columns that the schema does not declare
 vintage: int = 2012  # [2000, 2100] year of a raw ACS person file that is given by its path
 n_records: int = 500  # [80, inf) records used
-n_held_out: int = 100  # [10, inf) further people; a fifth of a small file at most
+n_held_out: int = 100  # [10, 10000] further people; a fifth of a small file at most
 order: list[str] = []  # variables in the order in which they are drawn; empty: that of the table
 ordered: list[str] = []  # variables whose levels are ordered; the others are nominal
 min_leaf: int = 5  # [1, 100000] records that a leaf has at least
@@ -74,12 +74,12 @@ leaves: list[int] = [5, 10, 20, 50, 200]  # [1, 100000] least records in a leaf,
 smoothing: list[float] = [0.1, 1.0]  # [0, 1000] records that a leaf is smoothed by, compared
 n_orders: int = 1  # [0, 100] random orders of the variables, compared beside three others
 n_targets: int = 60  # [20, inf) records for comparisons of settings
-n_places: int = 30  # [10, inf) of these, where people are tested for being in the data
+n_places: int = 30  # [10, 1000] of these, where people are tested for being in the data
 keys: list[str] = []  # variables that are known where values are matched; empty: the first four
 unknown: list[str] = ["WKL", "DIS", "HICOV", "MIG"]  # variables that an intruder does not know
 unknown_of_several: list[str] = ["WKL", "DIS"]  # variables unknown of several people at once
 people: list[int] = [1, 20]  # [1, 20] how many people
-n_scans: int = 25  # [4, inf) draws kept of each chain over these, and as many dropped
+n_scans: int = 25  # [4, 10000] draws kept of each chain over these, and as many dropped
 n_quarters: int = 6  # [2, 1000] quarters of the file, and releases of the whole, compared
 n_classes: int = 10  # [1, 1000] latent classes of the mixture, F
 burn_in: int = 4000  # [0, inf) iterations dropped from each chain of the mixture
@@ -101,7 +101,7 @@ from srlib.papers import claims
 from srlib.papers import sequential_trees as study
 from srlib.rng import stream
 from srlib.runner.outputs import Outputs
-from srlib.trees import Growth, Scans
+from srlib.trees import Growth, Scans, log_likelihoods
 
 outputs = Outputs(output_dir)
 sections = {"C1": "Trees and mixture", "C2": "Who is in the data", "C3": "The size of the file"}
@@ -391,7 +391,8 @@ outputs.figure("frontier", charts.points(points, *titles, log_y=True, reference=
 
 # %% [markdown]
 # **Median probability of the truth against the loss of utility; lines reach two standard errors to each
-# side, dotted: the prior.** The mixture's error upward is not computed. Pairs of variables are a coarse
+# side, dotted: the prior.** The first section does not compare the synthesizers at equal utility. Here the
+# mixture can be held against the leaf whose pairs are as far off. Its error upward is not computed. Pairs of variables are a coarse
 # measure of utility: dependencies among three variables and more are not in it. A setting is said to
 # protect if it halves the median at least, and to cost nothing if the difference rises by less than a
 # tenth of another sample's. The last leaf and the last smoothing are compared with the first row.
@@ -474,7 +475,7 @@ verdicts.in_public(len(rows), **judged)
 # %% [markdown]
 # ## Exercises
 #
-# Of rising difficulty; the first two need no computer.
+# Of rising difficulty; the first four need no more than a pencil and a calculator.
 
 # %% [markdown]
 # ### Exercise 1: certain or misled (pencil)
@@ -529,7 +530,50 @@ assert round(believed, 2) == 0.31
 # release proves that the cook is sick.
 
 # %% [markdown]
-# ### Exercise 4: which sentence does the table not support?
+# ### Exercise 4: the largest privacy loss
+#
+# The same smoothed leaf has one sick donor among ten cooks. The neighbor has none. What is the largest
+# privacy loss that one released cook can cause (`one_cook`, two decimal places)? And what is it for a release
+# with 20 cooks (`twenty_cooks`, one decimal place)?
+
+# %% tags=["solution"]
+one_cook = max(np.log((1.5 / 11) / (0.5 / 11)), np.log((10.5 / 11) / (9.5 / 11)))
+twenty_cooks = 20 * one_cook
+assert round(one_cook, 2) == 1.10
+assert round(twenty_cooks, 1) == 22.0
+
+# %% [markdown] tags=["solution"]
+# A sick cook has a loss of $\log 3$, a well one of $\log(10.5/9.5)$ in the other direction. Twenty sick cooks
+# are improbable, but $\epsilon$ is the largest loss over all releases, whatever their probability. Smoothing
+# makes it finite, and it still grows with the number of released records.
+
+# %% [markdown]
+# ### Exercise 5: the slow way
+#
+# The library computes p(releases | other data) without growing all trees anew. Take the first of the records
+# sought above, change its first variable to another level, grow trees on the changed table, and let
+# `difference` be the log probability of the first release under these less that under the original trees. Is
+# it what `srlib.trees.log_likelihoods` returns?
+
+# %% tags=["solution"]
+row, other = rows[0], table.codes.copy()
+other[row, 0] = (other[row, 0] + 1) % table.schema.n_levels[0]
+changed = grow(srlib.Microdata(other, table.schema), growth=Growth(min_leaf))
+shown = released[min_leaf][0]
+fast, _ = log_likelihoods(
+    trees[min_leaf], shown, rows[:1], np.stack([table.codes[[row]], other[[row]]], 1)
+)
+with np.errstate(invalid="ignore"):
+    difference = changed.log_prob(shown) - trees[min_leaf].log_prob(shown)
+assert np.isclose(difference, fast[0, 1] - fast[0, 0])
+
+# %% [markdown] tags=["solution"]
+# Both are the same, also where they are minus infinity: the density is a function of the table alone, and the
+# shortcut leaves out only what has not changed. For all records and all candidates the slow way grows
+# a set of trees for each of them.
+
+# %% [markdown]
+# ### Exercise 6: which sentence does the table not support?
 #
 # A report says of a release by trees: (a) "for half of the records that occur once the truth has a
 # probability above .3"; (b) "half of the records that occur once can be found"; (c) "an alternative that is
@@ -566,5 +610,9 @@ assert unsupported == "b"
 #   *Computational Statistics & Data Analysis* 55, 3232–3243.
 # - Nowok, B., Raab, G. M. and Dibben, C. (2016). [synthpop: bespoke creation of synthetic data in
 #   R](https://doi.org/10.18637/jss.v074.i11). *Journal of Statistical Software* 74(11).
+# - Raab, G. M., Nowok, B. and Dibben, C. (2024). [Practical privacy metrics for synthetic
+#   data](https://arxiv.org/abs/2406.16826). arXiv:2406.16826.
 # - Reiter, J. P. (2005). Using CART to generate partially synthetic, public use microdata. *Journal of
 #   Official Statistics* 21, 441–462.
+# - Taub, J. and Elliot, M. (2019). The synthetic data challenge. *Joint UNECE/Eurostat Work Session on
+#   Statistical Data Confidentiality*, The Hague.

@@ -151,6 +151,12 @@ def tables(n, *names):
 LONG = [f"level {i} of a variable whose labels go on and on, {HOSTILE}" for i in range(12)]
 
 
+def points():
+    """A setting without errors, and one whose error reaches below zero."""
+    rows = [(0.7, 0.1, 0.9, 0.3, "a", ""), (1.1, np.nan, 0.03, 0.02, HOSTILE, "20")]
+    return pd.DataFrame(rows, columns=["x", "x_error", "y", "y_error", "case", "label"])
+
+
 def measured():
     rows = [
         ("a release", label, 0.2 + i / 10, 0.02, 0.3) for i, label in enumerate(("UiO", HOSTILE))
@@ -187,6 +193,7 @@ EXAMPLES: dict[str, Callable[[], charts.Chart]] = {
     "rank plot": lambda: charts.rank_plot(chains(12)),
     "lines": lambda: charts.lines(curves(), HOSTILE, "y", log_x=True, log_y=True, reference=0.5),
     "lines in order": lambda: charts.lines(curves(9), "x", "y", ordered=True, zero=True),
+    "points": lambda: charts.points(points(), "x", HOSTILE, log_y=True, reference=0.03),
     "risk utility": lambda: charts.risk_utility(
         pd.concat([simulated().assign(panel="exact"), simulated().assign(panel=HOSTILE)])
     ),

@@ -208,17 +208,23 @@ def test_trees_run_on_any_categorical_table(tmp_path: Path) -> None:
     rng = np.random.default_rng(4)
     frame = pd.DataFrame({k: rng.choice(list("abcd"), 90) for k in ("job", "town", "sick", "age")})
     chosen = {"order": "[age, sick, town, job]", "ordered": "[age]", "unknown": "[sick, town]"}
+    chosen |= {"unknown_of_several": "[sick]", "keys": "[town]", "smoothing": "[1.0]"}
     sizes = {"n_releases": 2, "leaves": "[5, 20]", "n_targets": 20, "n_quarters": 2}
-    mixture = {"n_classes": 2, "burn_in": 20, "n_draws": 30, "n_records": 90}
+    sizes |= {"most_releases": 2, "n_places": 10, "n_orders": 0, "n_scans": 4}
+    mixture = {"n_classes": 2, "burn_in": 20, "n_draws": 60, "n_records": 90}
     folder = run_on(tmp_path, "sequential_trees", frame, **chosen, **sizes, **mixture)
     risk = pd.read_csv(folder / "tables/risk.csv")
     exact = risk[risk["synthesizer"] == "trees"]
     assert (exact["log_mcse"] == 0).all()
     assert (risk["support_size"] == 13).all()
     assert exact["excluded"].between(0, 12).all()
-    assert risk.groupby(["synthesizer", "n_releases"])["repetitions"].sum().tolist() == [90] * 3
+    columns = ["repetitions", "synthesizer", "min_leaf", "n_releases", "prior", "probability"]
+    columns += ["log_mcse", "rank", "support_size", "excluded"]
+    assert risk.columns.tolist() == [*frame.columns, *columns]
+    settings = risk.groupby(["synthesizer", "min_leaf", "n_releases"])["repetitions"]
+    assert settings.sum().tolist() == [72] * 6  # a fifth of the people is held out
     claimed = pd.read_csv(folder / "tables/claims.csv")
-    assert claimed["claim"].tolist() == [f"C{i}" for i in range(1, 7)]
+    assert claimed["claim"].tolist() == [f"C{i}" for i in range(1, 10)]
     assert "tables/risk.csv" in (folder / "CONFIDENTIAL.txt").read_text().splitlines()
 
 
@@ -281,6 +287,7 @@ BAD = {
         ("intruders", {"unknown_too": "[[]]"}, "unknown_too is []"),
         ("sequential_trees", {"order": "[SEX]"}, "order is ['SEX']; it must have each of SEX"),
         ("sequential_trees", {"unknown": "[MIND]"}, "unknown names 'MIND'"),
+        ("sequential_trees", {"keys": "[MIND]"}, "keys names 'MIND'"),
         ("assess", {"original": "good.csv"}, "released is empty"),
         ("assess", {"original": "good.csv", "released": "[empty.csv]"}, "the file is empty"),
     ],

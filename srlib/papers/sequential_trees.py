@@ -974,9 +974,9 @@ def protects(first: pd.Series, last: pd.Series, factor: float = 0.5, tolerated: 
     cost = last["difference"] - first["difference"]
     cost_error = float(np.hypot(first["difference_se"], last["difference_se"]))
     lower, free = at_most(risk, risk_error, 0.0), at_most(cost, cost_error, tolerated)
-    if FAILS in (lower, free):
-        return FAILS if lower == FAILS else "depends on the utility that is needed"
-    return HOLDS if lower == free else UNDECIDED
+    if lower == FAILS or UNDECIDED in (lower, free):
+        return FAILS if lower == FAILS else UNDECIDED
+    return HOLDS if free == HOLDS else "depends on the utility that is needed"
 
 
 def of_setting(found: pd.DataFrame, by: str) -> Verdict:

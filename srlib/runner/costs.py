@@ -279,13 +279,17 @@ def _intruders(
 
 def _sequential_trees(
     *,
-    data: str,
     n_records: int,
+    n_held_out: int,
     n_releases: int,
+    most_releases: int,
     leaves: Sequence[int],
     smoothing: Sequence[float],
+    n_orders: int,
     n_targets: int,
-    shares: Sequence[float],
+    n_places: int,
+    people: Sequence[int],
+    n_scans: int,
     n_quarters: int,
     n_classes: int,
     burn_in: int,
@@ -293,20 +297,25 @@ def _sequential_trees(
 ) -> Cost:
     n = max(float(n_records), 500.0)
     combinations = _combinations(n)
-    # One release, 35 candidates: trees of larger files are deeper.
-    each = 2.5e-3 * (n / 500) ** 0.4
-    sought = combinations * (3 + 1.3 * n_quarters) + min(n_targets, n) * (
-        2 * len(leaves) + 2 * len(smoothing)
-    )
-    grown = 2e-5 * n * (30 * len(shares) + 2 * n_quarters)
-    of_mixture = _chains(
-        4, n, n_chains=4, iterations=burn_in + 10 * n_draws, n_draws=n_draws,
+    # One record and 35 candidates: trees of larger files are deeper.
+    each = 2.2e-3 * (n / 500) ** 0.45
+    ways = len(leaves) + len(smoothing) + n_orders + 6
+    of_targets = 4 * ways + 2 * most_releases + 2 * n_quarters + n_releases
+    sought = 4 * combinations + min(n_targets, n) * of_targets
+    sought += 0.4 * n_places * n_held_out + 14 * len(people) * n_scans
+    of_data = _chains(
+        2, n, n_chains=4, iterations=burn_in + 20 * n_draws, n_draws=n_draws,
         n_classes=n_classes, combinations=combinations,
     )  # fmt: skip
+    joined = _chains(
+        n_releases, 2 * n, n_chains=4, iterations=burn_in / 5 + 2.5 * n_draws,
+        n_draws=n_draws // 2, n_classes=n_classes, combinations=combinations,
+    )  # fmt: skip
     return Cost(
-        6 + each * sought + grown + of_mixture.seconds,
-        400 + 0.03 * n + 2e-3 * n * n_releases + of_mixture.megabytes,
-    )
+        6 + each * sought + 1e-4 * n * (ways + n_quarters) + of_data.seconds + joined.seconds,
+        450 + 0.03 * n + 1e-3 * n * (n_releases + most_releases)
+        + of_data.megabytes + joined.megabytes,
+    )  # fmt: skip
 
 
 def _assess(

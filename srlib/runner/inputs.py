@@ -101,7 +101,9 @@ def _sequential_trees(
     vintage: int,
     order: Sequence[str],
     ordered: Sequence[str],
+    keys: Sequence[str],
     unknown: Sequence[str],
+    unknown_of_several: Sequence[str],
 ) -> None:
     from srlib.data import microdata
     from srlib.trees import checked_order
@@ -114,7 +116,10 @@ def _sequential_trees(
     checked_order(read, order or None)
     if ordered:
         read.positions(ordered, "ordered")
+    if keys:
+        read.positions(keys, "keys")
     read.positions(unknown, "unknown")
+    read.positions(unknown_of_several, "unknown_of_several")
 
 
 def _assess(
