@@ -107,7 +107,7 @@ def points(
     frame : DataFrame
         x and y, positive where their axis is logarithmic; x_error and y_error, standard errors
         (NaN: none is drawn); case (text), which colors the point; and label (text, may be empty),
-        which stands beside it: left of points of the first case, right of all others.
+        which stands beside it: above and left of points of the first case, else below and right.
     x_title, y_title : str
         What the quantities are, with units.
     log_y : bool
@@ -146,7 +146,7 @@ def points(
         .mark_text(align="right", dx=-5, dy=-7)
         .encode(text="label:N"),
         base.transform_filter(alt.datum.case != cases[0])
-        .mark_text(align="left", dx=5, dy=-7)
+        .mark_text(align="left", dx=5, dy=10)
         .encode(text="label:N"),
     ]
     layers = marks if reference is None else [reference_rule(reference), *marks]
