@@ -52,11 +52,18 @@ def test_settings_are_read_against_each_and_against_all() -> None:
 
 def test_records_are_shown_in_the_order_of_their_risk() -> None:
     losses = made(np.array([[[1.0], [3.0], [2.0]]] * 4)).against_all()
-    frame = study.of_records(losses, 10)
+    frame = study.of_records(losses, 0.5, 10)
     assert frame.groupby("record")["loss"].first().to_dict() == {
         "rank 1": 3.0, "rank 2": 2.0, "rank 3": 1.0,
     }  # fmt: skip
-    assert study.of_records(losses, 2)["record"].unique().tolist() == ["rank 1", "rank 3"]
+    assert study.of_records(losses, 0.5, 2)["record"].unique().tolist() == ["rank 1", "rank 3"]
+
+
+def test_records_are_ranked_by_their_risk_at_the_prior() -> None:
+    """Losses of 6 or -6, against 1 always: at a small prior the first has the larger mean."""
+    losses = made(np.stack([np.array([6.0, -6.0] * 2), np.ones(4)], axis=1)[..., None])
+    for prior, first in ((0.5, 1.0), (0.01, 6.0)):
+        assert study.of_records(losses, prior, 2)["loss"][0] == first
 
 
 def test_more_releases_tell_more() -> None:
@@ -72,7 +79,9 @@ def test_what_was_seen_is_no_bound() -> None:
     assert study.seen_is_bound(made(rising)).word == FAILS
     assert study.seen_is_bound(made(rising[::-1])).word == HOLDS
     assert study.seen_is_bound(made(-rising)).word == FAILS  # the other sign counts as well
-    assert "1 of 1 records the second 4" in study.seen_is_bound(made(rising)).because
+    assert "For 1 of 1 records" in study.seen_is_bound(made(rising)).because
+    infinite = np.full((8, 1, 1), np.inf)
+    assert study.seen_is_bound(made(infinite)).word == UNDECIDED
 
 
 def test_a_small_risk_and_delta() -> None:

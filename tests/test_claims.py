@@ -494,11 +494,22 @@ def test_every_claim_has_a_callout_and_the_table_repeats_it(paper):
     import nbformat
 
     notebook = nbformat.read(NOTEBOOKS / f"{paper}.ipynb", as_version=4)
-    claimed = set(re.findall(r"^\| \*\*(C\d)\*\* ", notebook.cells[0].source, re.MULTILINE))
+    claimed = set(re.findall(r"^\| \*\*(C\d+)\*\* ", notebook.cells[0].source, re.MULTILINE))
     outputs = [o.data for c in notebook.cells for o in c.get("outputs", []) if "data" in o]
     texts = [data["text/markdown"] for data in outputs if "text/markdown" in data]
-    said = {t[4:6]: t for t in texts if re.match(r"> \*\*C\d ", t)}
+    said = {m[1]: t for t in texts if (m := re.match(r"> \*\*(C\d+) ", t))}
     assert set(said) == claimed
     table = next(data for data in outputs if "| claim |" in data.get("text/markdown", ""))
     repeated = table["text/plain"].splitlines()
-    assert repeated == [said[c].removeprefix("> ").replace("**", "") for c in sorted(claimed)]
+    assert repeated == [
+        said[c].removeprefix("> ").replace("**", "")
+        for c in sorted(claimed, key=lambda c: (len(c), c))
+    ]
+
+
+def test_claims_are_in_the_order_of_their_numbers():
+    said = claims.Claims()
+    for name in ("C10", "C2", "C9"):
+        said.say(name, claims.Verdict(claims.HOLDS, "so"))
+    assert said.table["claim"].tolist() == ["C2", "C9", "C10"]
+    assert repr(said).splitlines()[-1].startswith("C10 ")

@@ -22,6 +22,16 @@ from srlib.papers.one_table import bin_losses, losses
 from srlib.risk.before import RiskBeforeRelease
 from srlib.risk.loss import PrivacyLosses
 
+# Headings of what tables show.
+COLUMNS = {
+    "delta_mcse": "its error",
+    "delta_upper": "upper limit",
+    "risk_mcse": "error of risk",
+    "expected_mcse": "its error",
+    "worst_mcse": "error of worst",
+    "epsilon_again": "epsilon, again",
+    "conditional_again": "conditional, again",
+}
 # Rows of `by_setting` and what tables call them.
 AGAINST = ("each alternative", "all together")
 
@@ -50,18 +60,20 @@ def small_example(n: int, x: int, bins: int) -> tuple[Mechanism, pd.DataFrame, p
     return table, losses(table, x), bin_losses(posterior, x, n, bins)
 
 
-def of_records(found: PrivacyLosses, most: int) -> pd.DataFrame:
+def of_records(found: PrivacyLosses, prior: float, most: int) -> pd.DataFrame:
     """Return the losses of some records, as `srlib.charts.record_losses` takes them.
 
     Parameters
     ----------
     found : PrivacyLosses
         Against all alternatives together.
+    prior : float
+        Prior probability of the truth, in (0, 1).
     most : int
-        Records to show at most: evenly spaced in the order of their mean posterior odds.
+        Records to show at most, evenly spaced in the order of their expected risk.
     """
     value = found.losses[..., 0]
-    order = np.argsort(-expit(value).mean(axis=0), kind="stable")
+    order = np.argsort(-found.risk(prior).value, kind="stable")
     shown = order[np.unique(np.linspace(0, len(order) - 1, min(most, len(order))).astype(int))]
     return pd.DataFrame(
         {
@@ -173,12 +185,15 @@ def seen_is_bound(found: PrivacyLosses) -> Verdict:
     value = np.abs(found.losses[..., 0])
     half = len(value) // 2
     first, second = value[:half].max(axis=0), value[half : 2 * half].max(axis=0)
-    over = second > first
-    n = len(first)
+    finite = np.isfinite(first)
+    over = (second > first)[finite]
+    if not len(over):
+        return Verdict(UNDECIDED, "All records have infinite losses.")
     return Verdict(
-        HOLDS if not over.any() else FAILS,
-        f"For {over.sum()} of {n} records the second {half} releases have a larger loss than the "
-        f"first {half}. Chance alone gives half of the records, whatever the number of releases.",
+        FAILS if over.any() else HOLDS,
+        f"For {over.sum()} of {len(over)} records without an infinite loss in the first {half} "
+        "releases the other half has a larger one. Chance alone gives one in two, however many "
+        "releases there are.",
     )
 
 

@@ -7,6 +7,7 @@ so for their claims and say the number that decided. A number is above or below 
 standard errors do not reach from one to the other.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
@@ -87,7 +88,7 @@ class Claims:
         """
         if unsaid := [claim for claim in self.sections if claim not in self._said]:
             raise ValueError(f"no verdict was said on {', '.join(unsaid)}")
-        rows = [(claim, said.word, said.because) for claim, said in sorted(self._said.items())]
+        rows = [(claim, said.word, said.because) for claim, said in self._in_order()]
         return pd.DataFrame(rows, columns=["claim", "verdict", "because"])
 
     def in_public(self, n_records: int, **fewer: int) -> Callout:
@@ -101,7 +102,7 @@ class Claims:
             Records of the claims that are judged on fewer, by claim. No word is given where they
             are fewer than `confidential.MIN_RECORDS`.
         """
-        of = dict.fromkeys(sorted(self._said), n_records) | fewer
+        of = dict.fromkeys((claim for claim, _ in self._in_order()), n_records) | fewer
         words = [
             f"{claim} {self._said[claim].word if n >= MIN_RECORDS else NOT_SHOWN}."
             for claim, n in of.items()
@@ -113,6 +114,15 @@ class Claims:
         rows = [(self._link(claim), *said) for claim, *said in self.table.to_numpy().tolist()]
         return "\n".join([*lines, *map(_row, rows)])
 
+    def _in_order(self) -> list[tuple[str, Verdict]]:
+        """Return what was said by claim, C10 after C9."""
+
+        def by_number(item: tuple[str, Verdict]) -> list[tuple[bool, int, str]]:
+            parts = re.findall(r"\d+|\D+", item[0])
+            return [(p.isdigit(), int(p) if p.isdigit() else 0, p) for p in parts]
+
+        return sorted(self._said.items(), key=by_number)
+
     def _link(self, claim: str) -> str:
         """Return a claim's name, linked to the heading of its section as Jupyter names it."""
         if claim not in self.sections:
@@ -120,7 +130,7 @@ class Claims:
         return f"[{claim}](#{quote(self.sections[claim].replace(' ', '-'), safe='')})"
 
     def __repr__(self) -> str:
-        said = sorted(self._said.items())
+        said = self._in_order()
         return "\n".join(f"{claim} {verdict.word}. {verdict.because}" for claim, verdict in said)
 
 
