@@ -54,7 +54,7 @@ def inner_probability(**values: Any) -> None:
             raise ValueError(f"{name} is {value}; it must lie in (0, 1)")
 
 
-def within(low: int, high: int, **values: Any) -> None:
+def within(low: float, high: float, **values: Any) -> None:
     """Raise a ValueError unless all values, by name of the argument, lie in `low` to `high`.
 
     Of an array that does not, the message has the first value outside.

@@ -18,6 +18,7 @@ from srlib.charts.style import (
     in_order,
     in_words,
     listing,
+    method_color,
     number_axis,
     ordered_color,
     panels,
@@ -142,6 +143,53 @@ def risk_histogram(frame: pd.DataFrame, prior: float, ticks: int = 8) -> Chart:
             + " ".join(sentences)
             + f" A dotted rule marks the prior probability, {prior:.2g}."
         )
+    )
+
+
+def reliability(frame: pd.DataFrame) -> Chart:
+    """Share of candidates that are true against the probability that they got.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        curve (text), claimed, found, found_low and found_high, all in [0, 1]: a row for each curve
+        and bin, as `srlib.risk.calibration.reliability` returns them.
+
+    Returns
+    -------
+    altair chart
+        A point for each bin with its interval, and the dotted diagonal of calibrated beliefs: below
+        it more is claimed than found. A click in the legend leaves one curve.
+    """
+    names = in_order(frame["curve"])
+    pick = alt.selection_point(name="pick", fields=["curve"], bind="legend")
+    base = alt.Chart(compact(frame)).encode(
+        x=alt.X("claimed:Q", title="Probability claimed", scale=alt.Scale(domain=[0, 1])),
+        color=method_color("curve", names).legend(columns=max(1, 80 // (6 + max(map(len, names))))),
+        opacity=alt.when(pick).then(alt.value(1)).otherwise(alt.value(0.1)),
+    )
+    y = alt.Y("found:Q", title="Share found", scale=alt.Scale(domain=[0, 1]))
+    layers = [
+        alt.Chart(pd.DataFrame({"x": [0, 1]})).mark_line(**REFERENCE).encode(x="x:Q", y="x:Q"),
+        base.mark_line(strokeWidth=1.2).encode(y=y),
+        base.mark_rule(strokeWidth=2).encode(
+            y=alt.Y("found_low:Q", title="Share found"), y2="found_high:Q"
+        ),
+        base.mark_point(filled=True, size=45, tooltip=True).encode(y=y).add_params(pick),
+    ]
+    inside = frame["claimed"].between(frame["found_low"], frame["found_high"])
+    sentences = "; ".join(
+        f"{name}: {inside[rows.index].sum()} of {len(rows)} bins, largest difference "
+        f"{(rows['claimed'] - rows['found']).abs().max():.2f}"
+        for name, rows in frame.groupby("curve", sort=False)
+    )
+    return alt.layer(*layers).properties(
+        width=420,
+        height=360,
+        description=(
+            "Points with intervals of the share found against the probability claimed, beside the "
+            f"diagonal. The interval contains the claimed probability in: {sentences}."
+        ),
     )
 
 

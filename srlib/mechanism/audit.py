@@ -35,15 +35,15 @@ class LowerBound:
     confidence: float
 
 
-def clopper_pearson(count: ArrayLike, size: int, confidence: float) -> tuple[Any, Any]:
+def clopper_pearson(count: ArrayLike, size: float, confidence: float) -> tuple[Any, Any]:
     """One-sided lower and upper confidence limits of a probability, each at the confidence given.
 
     Parameters
     ----------
     count : int, or array of int
-        Times that the event occurred, 0 to `size`.
-    size : int
-        Trials, 1 or more.
+        Times that the event occurred, 0 to `size`; a fraction where `size` is one.
+    size : int or float
+        Trials, 1 or more; a fraction where it is an effective number of them.
     confidence : float
         In (0, 1).
 

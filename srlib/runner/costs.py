@@ -318,6 +318,47 @@ def _sequential_trees(
     )  # fmt: skip
 
 
+def _calibration(
+    *,
+    n_records: int,
+    n_sets: int,
+    n_targets: int,
+    n_few: int,
+    n_sets_few: int,
+    n_unknown: int,
+    n_every: int,
+    n_sets_model: int,
+    n_sets_population: int,
+    shares: Sequence[float],
+    n_classes: int,
+    burn_in: int,
+    n_draws: int,
+) -> Cost:
+    iterations = burn_in + 8 * n_draws
+
+    def of_chains(sets: float, n: float) -> Cost:
+        return _chains(
+            sets, n, n_chains=4, iterations=iterations, n_draws=n_draws, n_classes=n_classes,
+            combinations=_combinations(n),
+        )  # fmt: skip
+
+    known = of_chains(4 * n_sets, 1.5 * n_records)
+    every = of_chains(1.5 * n_sets_population * (1 + len(shares)), n_every)
+    of_model = of_chains(0.5 * n_sets_model * (1 + len(shares)), n_every)
+    seconds = known.seconds + every.seconds + of_model.seconds
+    targets = min(n_targets, n_records)
+    seconds += n_sets * (8e-4 * n_records + 0.02 * targets * (n_records / 500) ** 0.4)
+    seconds += 0.1 * n_sets_few * min(n_unknown, n_few) * (n_few / 60) ** 0.4
+    return Cost(
+        8 + seconds,
+        450
+        + max(known.megabytes, every.megabytes, of_model.megabytes)
+        + 1e-3 * n_sets * targets * 11
+        + 2e-3 * (n_sets_model + n_sets_population) * n_every
+        + 0.01 * n_few,
+    )
+
+
 def _assess(
     *,
     original: str,
@@ -415,6 +456,7 @@ COSTS: Mapping[str, Callable[..., Cost]] = {
     "hu_reiter_wang": _hu_reiter_wang,
     "intruders": _intruders,
     "sequential_trees": _sequential_trees,
+    "calibration": _calibration,
     "assess": _assess,
     "one_table_two_readings": _one_table,
 }

@@ -122,6 +122,12 @@ def _sequential_trees(
     read.positions(unknown_of_several, "unknown_of_several")
 
 
+def _calibration(*, unknown: Sequence[str]) -> None:
+    from srlib.data.acs import ACS
+
+    ACS.positions(unknown, "unknown")
+
+
 def _assess(
     *,
     original: str,
@@ -151,6 +157,7 @@ CHECKS: Mapping[str, Callable[..., None]] = {
     "hu_reiter_wang": _hu_reiter_wang,
     "intruders": _intruders,
     "sequential_trees": _sequential_trees,
+    "calibration": _calibration,
     "assess": _assess,
 }
 """What reads and checks a notebook's files, by its name; called with parameters of its names."""

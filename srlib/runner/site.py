@@ -33,6 +33,7 @@ ORDER = (
     "charest_han",
     "intruders",
     "sequential_trees",
+    "calibration",
     "assess",
 )
 
