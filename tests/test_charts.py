@@ -178,6 +178,13 @@ def losses_of_counts():
     return one_table.losses(table, 1), one_table.bin_losses(model, 1, 5, 20)
 
 
+def reliable():
+    claimed = np.array([0.01, 0.2, 0.9])
+    frame = pd.DataFrame({"claimed": claimed, "found": [0.0, 0.3, 0.7]})
+    frame = frame.assign(found_low=[0.0, 0.15, 0.5], found_high=[0.05, 0.4, 0.85])
+    return pd.concat([frame.assign(curve="trees"), frame.assign(curve=HOSTILE)], ignore_index=True)
+
+
 EXAMPLES: dict[str, Callable[[], charts.Chart]] = {
     "joint": lambda: charts.joint_distribution(joint("ab", "cd"), "A", HOSTILE),
     "joint long": lambda: charts.joint_distribution(joint(LONG, LONG), "A", "B"),
@@ -215,6 +222,7 @@ EXAMPLES: dict[str, Callable[[], charts.Chart]] = {
     "losses": lambda: charts.privacy_loss(*losses_of_counts(), epsilon=2, prior=0.1, relative=True),
     "losses of records": lambda: charts.record_losses(losses(), prior=1 / 35, epsilon=3.0),
     "losses of a record": lambda: charts.record_losses(losses().tail(40), prior=0.5),
+    "reliability": lambda: charts.reliability(reliable()),
     "subset risk": lambda: charts.subset_risk(values([HOSTILE, "2, 1, 1, 1"]), 1 / 2),
     "subset risk of many": lambda: charts.subset_risk(values(LONG * 3), 1 / 36),
 }

@@ -171,7 +171,6 @@ def reliability(frame: pd.DataFrame) -> Chart:
     y = alt.Y("found:Q", title="Share found", scale=alt.Scale(domain=[0, 1]))
     layers = [
         alt.Chart(pd.DataFrame({"x": [0, 1]})).mark_line(**REFERENCE).encode(x="x:Q", y="x:Q"),
-        base.mark_line(strokeWidth=1.2).encode(y=y),
         base.mark_rule(strokeWidth=2).encode(
             y=alt.Y("found_low:Q", title="Share found"), y2="found_high:Q"
         ),

@@ -70,16 +70,15 @@ ASKED = {
 COLUMNS = {
     "found": "found",
     "claimed_found": "claimed",
-    "overstated_found_se": "error of the difference",
+    "overstated_found_se": "error",
     "gain": "gain",
     "claimed_gain": "gain claimed",
-    "overstated_gain_se": "error of its difference",
+    "overstated_gain_se": "error of gain",
 }
 # Generators and wrong models whose reliability is pictured.
 PICTURED = (
     ("trees", "larger leaves, smoothed"),
     ("trees", "reverse order, smoothed"),
-    ("trees", "independent margins"),
     ("mixture", "trees, smoothed"),
 )
 # Below this a difference between exact numbers is rounding.
@@ -785,8 +784,8 @@ def calibrated(runs: pd.DataFrame, names: Sequence[str]) -> Verdict:
     return Verdict(
         FAILS if least < 0.01 else HOLDS if least >= 0.05 and close else UNDECIDED,
         f"The smallest of {3 * len(runs)} p-values, for ranks, gains and shares found, is "
-        f"{least:.2g} after multiplication by their number. Claimed and found differ most, by their "
-        f"error, for {', '.join(worst[list(names)])}: {percent(worst['claimed_found'], 1)} and "
+        f"{least:.2g} after multiplication by their number. Claimed and found differ most, "
+        f"in errors, for {', '.join(worst[list(names)])}: {percent(worst['claimed_found'], 1)} and "
         f"{percent(worst['found'], 1)}, a difference of {100 * worst['overstated_found']:+.1f} ± "
         f"{100 * worst['overstated_found_se']:.1f} percentage points.{unresolved}",
     )

@@ -236,7 +236,8 @@ def reliability(
         One row a bin with candidates: low and high (its limits), candidates, claimed (their mean
         probability), found (the share that is true), and the limits of found's interval, found_low
         and found_high: that of Clopper and Pearson with the effective number of candidates that
-        the error from between data sets gives, which is at most their number.
+        the error from between data sets gives, which is at most their number, and is their number
+        where none or all are true.
 
     References
     ----------
