@@ -341,8 +341,10 @@ print(origin)
 show(study.in_short(swept), digits=2)
 
 # %% [markdown]
-# **Found and claimed by records and least size of a leaf, from the sweep.** The first pair of columns is for
-# an intruder who knows the generator, trees or mixture. The second is for one who assumes the other one.
+# **Found and claimed by records and least size of a leaf, from the sweep.** *Known* is an intruder who knows
+# the generator, *other* one who assumes the mixture for trees, or smoothed trees for the mixture. What is found
+# of trees depends on the leaf: .85 to .87 with leaves of 5, .53 to .66 with leaves of 20. The intruder who
+# assumes trees for the mixture claims .84 to .93 at every size, and finds .02 to .04.
 #
 # ## What holds in these experiments
 
@@ -374,7 +376,8 @@ gain = sum(
     people_so * np.log(belief / 0.5) / 1000
     for people_so, belief in [(75, 0.75), (225, 0.25), (25, 0.25), (675, 0.75)]
 )
-assert (claimed_yes, claimed_no) == (0.75, 0.25)
+assert claimed_yes == 0.75
+assert claimed_no == 0.25
 assert round(gain, 3) == 0.131
 
 # %% [markdown] tags=["solution"]
@@ -392,7 +395,9 @@ assert round(gain, 3) == 0.131
 # %% tags=["solution"]
 least, most = 0.16, 0.4
 upper = "alike"
-assert (round(least, 2), round(most, 2), upper) == (0.16, 0.4, "alike")
+assert round(least, 2) == 0.16
+assert round(most, 2) == 0.4
+assert upper == "alike"
 
 # %% [markdown] tags=["solution"]
 # The upper bound needs $\sum_x q^2 = (\max q)^2$ and the same maximum for all records: one candidate with .4
@@ -440,7 +445,7 @@ assert more == 0.2
 #
 # The intruder who takes smoothed trees in reverse order for the real ones raises the likelihood to a power
 # $t < 1$. Compute the mean gain for the powers .003, .01, .03, .1, .3 and 1 (`gains`, by power), over the even
-# data sets. Which power is `best`, and does it gain something over the odd ones (`helps`)?
+# data sets. Over the odd ones, does the best of them gain more than the full likelihood (`tempering_helps`)?
 
 # %% tags=["solution"]
 from srlib.risk.calibration import believe, summary
@@ -454,15 +459,14 @@ tempered = {
 }
 gains = {t: summary(beliefs.only(even))["gain"] for t, beliefs in tempered.items()}
 best = max(gains, key=gains.get)
-told = summary(tempered[best].only(~even))
-helps = told["gain"] > 2 * told["gain_se"]
-assert best < 1
-assert gains[best] > gains[1.0]
+told = {t: summary(beliefs.only(~even)) for t, beliefs in tempered.items()}
+tempering_helps = told[best]["gain"] > told[1.0]["gain"]
+assert tempering_helps
 
 # %% [markdown] tags=["solution"]
 # The full likelihood loses many units of log score for each record, and a small power of it loses little or
-# gains something. Whether that is beyond its error is in `helps`. An intruder cannot choose the power by
-# records whose truth is not known, but can by records that are known.
+# gains something; the error of that is in `told`. An intruder cannot choose the power by records whose truth is
+# not known, but can by records that are known.
 
 # %% [markdown]
 # ### Open question: a risk for people as they are
