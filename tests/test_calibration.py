@@ -9,13 +9,14 @@ import yaml
 
 from srlib import dpmpm
 from srlib.data.acs import ACS, embedded_population
+from srlib.data.schema import Schema
 from srlib.mechanism import OnRecords, beta_binomial
 from srlib.papers import calibration as study
 from srlib.papers.claims import FAILS, HOLDS, PROVED, UNDECIDED
 from srlib.risk import calibration
 from srlib.risk.calibration import Beliefs, believe
 from srlib.risk.synthesizers import log_likelihoods
-from srlib.trees import Growth, Scans
+from srlib.trees import Growth, Scans, SequentialTrees
 
 ROOT = Path(__file__).parents[1]
 FAMILIES = study.families()
@@ -41,7 +42,7 @@ def test_the_example_by_hand() -> None:
     answer = np.log([[0.75, 0.25], [0.25, 0.75]])
     beliefs = believe(answer, np.log([0.1, 0.9]), [0, 1], [0, 1])
     np.testing.assert_allclose(beliefs.of_truth, [75 / 300, 675 / 700])
-    np.testing.assert_allclose(beliefs.gain, np.log([2.5, 675 / 700 / 0.9]))
+    np.testing.assert_allclose(beliefs.gain, np.log(np.array([2.5, 675 / 700 / 0.9])))
     np.testing.assert_allclose(beliefs.claimed, [0.75, 675 / 700])
     assert beliefs.found.tolist() == [0, 1]
     expected = 0.25 * np.log(2.5) + 0.75 * np.log(0.75 / 0.9)
@@ -52,7 +53,7 @@ def test_a_release_that_no_candidate_explains_changes_no_belief() -> None:
     likelihood = np.array([[-np.inf, -np.inf], [0.0, -np.inf]])
     beliefs = believe(likelihood, np.log([0.2, 0.8]), [0, 1], [0, 0])
     assert beliefs.refuted.tolist() == [True, False]
-    np.testing.assert_allclose(np.exp(beliefs.log_posterior), [[0.2, 0.8], [1, 0]])
+    np.testing.assert_allclose(np.exp(beliefs.log_posterior), [[0.2, 0.8], [1.0, 0.0]])
     assert beliefs.gain[1] == -np.inf
     found = calibration.summary(beliefs)
     assert (found["excluded"], found["refuted"]) == (0.5, 0.5)
@@ -91,9 +92,8 @@ def test_another_generator_or_prior_is_not_calibrated() -> None:
 def test_trees_as_a_table_are_the_trees() -> None:
     rng = np.random.default_rng(1)
     table = OnRecords(FAMILIES["trees, leaves of 2"], [2, 2])
-    trees = study.Assumed(ACS, 2, few_chains()).densities["trees"]
-    schema = type(ACS)(tuple(v for v in ACS.variables if v.name in ("SEX", "LANX")))
-    trees = type(trees)(schema, growth=Growth(min_leaf=2))
+    schema = Schema(tuple(v for v in ACS.variables if v.name in ("SEX", "LANX")))
+    trees = SequentialTrees(schema, growth=Growth(min_leaf=2))
     for _ in range(20):
         data, released = rng.integers(0, 2, (2, 4, 2))
         assert table.log_prob(released, data) == pytest.approx(trees.log_prob(released, data))
@@ -242,7 +242,8 @@ def test_experiments_have_every_target_once() -> None:
     assert set(known) >= {("trees", "trees"), ("mixture", "mixture"), ("trees", "mixture")}
     assert all(b.data_set.tolist() == [0, 0, 0, 1, 1, 1] for b in known.values())
     assert not known["trees", "trees"].refuted.any()
-    some = study.some_unknown(people, assumed.densities["trees"], 1, 2, Scans(2, 4), rng=rng)
+    trees = SequentialTrees(ACS)
+    some = study.some_unknown(people, trees, 1, 2, Scans(2, 4), rng=rng)
     assert [len(b.truth) for b in some.values()] == [2, 2]
     own = study.own_prior(people, ACS.n_levels, [0, 1], [1.0, 0.0], 2, few_chains(), rng=rng)
     assert [b.log_prior.shape for b in own.values()] == [(80, 8), (80, 8)]
