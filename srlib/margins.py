@@ -61,11 +61,12 @@ class Margins(ABC):
 
     def release(self, data: NDArray[np.integer], *, rng: np.random.Generator) -> NDArray[np.uint8]:
         """Draw as many records as the data have."""
-        columns = [
-            rng.choice(len(counts), size=len(data), p=self.shares(counts, rng=rng))
-            for counts in self._counts(data)
-        ]
-        return np.stack(columns, axis=1).astype(np.uint8)
+        released = np.empty(data.shape, dtype=np.uint8)
+        for k, counts in enumerate(self._counts(data)):
+            # The last level takes what rounding leaves.
+            distribution = np.cumsum(self.shares(counts, rng=rng))[:-1]
+            released[:, k] = np.searchsorted(distribution, rng.random(len(data)), side="right")
+        return released
 
     def log_prob(self, released: NDArray[np.integer], data: NDArray[np.integer]) -> float:
         """Return the log probability of released records, in their order, given the data."""

@@ -228,6 +228,27 @@ def test_trees_run_on_any_categorical_table(tmp_path: Path) -> None:
     assert "tables/risk.csv" in (folder / "CONFIDENTIAL.txt").read_text().splitlines()
 
 
+def test_tests_of_generators_run_on_any_categorical_table(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame({k: rng.choice(list("abcd"), 60) for k in ("job", "town", "sick", "age")})
+    sizes = {"n_records": 60, "sizes": "[20, 60]", "n_targets": 3, "n_exact": 5}
+    audits = {"n_audits": 2, "n_audit_releases": 20, "n_honest": 4, "epsilons": "[2.0]"}
+    chosen = {"variables": "[age, job, town]"}
+    folder = run_on(tmp_path, "any_generator", frame, **sizes, **audits, **chosen)
+    bounds = pd.read_csv(folder / "tables/bounds.csv")
+    assert (
+        bounds.groupby(["generator", "releases"])["record"].apply(list).tolist() == [[1, 2, 3]] * 4
+    )
+    assert bounds["probability"].between(0.5, 1).all()
+    compared = pd.read_csv(folder / "tables/same_epsilon.csv")
+    assert sorted(compared["epsilon"]) == [2, 2, np.inf, np.inf]
+    claimed = pd.read_csv(folder / "tables/claims.csv")
+    assert claimed["claim"].tolist() == [f"C{i}" for i in range(1, 7)]
+    confidential = (folder / "CONFIDENTIAL.txt").read_text().splitlines()
+    assert "tables/bounds.csv" in confidential
+    assert "tables/audits.csv" not in confidential
+
+
 def test_wrong_names_are_told_before_the_kernel_starts(tmp_path: Path) -> None:
     arguments = ["run", "hu_reiter_wang", "-p", "unknown", "[WKL, AGE]", "--output", str(tmp_path)]
     result = CliRunner().invoke(main, arguments)
@@ -288,6 +309,8 @@ BAD = {
         ("sequential_trees", {"order": "[SEX]"}, "order is ['SEX']; it must have each of SEX"),
         ("sequential_trees", {"unknown": "[MIND]"}, "unknown names 'MIND'"),
         ("sequential_trees", {"keys": "[MIND]"}, "keys names 'MIND'"),
+        ("any_generator", {"variables": "[SEX]"}, "variables is ['SEX']; there must be two"),
+        ("any_generator", {"variables": "[SEX, MIND]"}, "variables names 'MIND'"),
         ("assess", {"original": "good.csv"}, "released is empty"),
         ("assess", {"original": "good.csv", "released": "[empty.csv]"}, "the file is empty"),
     ],

@@ -21,7 +21,7 @@ from srlib.threads import one_blas_thread
 
 # Numbers that describe a release at most: 40 MB for a thousand releases.
 _MOST_COUNTS = 10_000
-_FOLDS = 5
+_FOLDS = 3
 # How far the correlations of counts are shrunk to zero: there are more counts than releases.
 _SHRINKAGE = 0.5
 
@@ -296,8 +296,10 @@ def leakage(
     n = min(len(first), len(second))
     checks.at_least(20, n_releases=n)
     half = n // 2
-    center = np.concatenate([first[:half], second[:half]]).mean(axis=0)
-    samples = [x[:n] - center for x in (first, second)]
+    learned_from = np.concatenate([first[:half], second[:half]])
+    varies = (learned_from != learned_from[0]).any(axis=0)
+    center = learned_from[:, varies].mean(axis=0)
+    samples = [x[:n, varies] - center for x in (first, second)]
     learning, held = [x[:half] for x in samples], [x[half:] for x in samples]
     fold = np.arange(half) % _FOLDS
     learned = [_discriminant(*(x[fold != i] for x in learning)) for i in range(_FOLDS)]
@@ -308,7 +310,7 @@ def leakage(
     values = np.unique(np.concatenate(own).round(5))
     thresholds = np.append(values[0] - 1, (values[1:] + values[:-1]) / 2)
     found = {}
-    for name, measure in _measures(prior).items():
+    for name, measure in measures(prior).items():
         best = thresholds[np.argmax(measure(*_limits(own, thresholds, confidence)))]
         found[name] = float(measure(*_limits(of_held, np.array([best]), confidence))[0])
     return Leakage(**found, prior=prior, confidence=confidence, n_releases=n)
@@ -331,10 +333,22 @@ def _limits(
     return low, high
 
 
-def _measures(
+def measures(
     prior: float,
 ) -> Mapping[str, Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]]:
-    """Return what follows from a lower limit a and an upper limit b."""
+    """Return what follows from a probability of true alarms, or its lower limit, and of false ones.
+
+    Parameters
+    ----------
+    prior : float
+        Of the truth, in (0, 1).
+
+    Returns
+    -------
+    mapping of str to callable
+        For each number of a `Leakage` a function of the probability of an alarm from releases of
+        the data, and of that from releases of the changed data, its upper limit.
+    """
 
     def epsilon(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
         with np.errstate(divide="ignore"):

@@ -34,6 +34,7 @@ ORDER = (
     "intruders",
     "sequential_trees",
     "calibration",
+    "any_generator",
     "assess",
 )
 
