@@ -14,7 +14,7 @@
 # ---
 
 # %% [markdown]
-# # A test of releases finds large leaks of any generator, and its silence proves nothing
+# # A test of releases finds large leaks, and its silence proves nothing
 #
 # A companion to **Hu, J., Reiter, J. P. and Wang, Q. (2014).** [Disclosure risk evaluation for fully
 # synthetic categorical data](https://doi.org/10.1007/978-3-319-11257-2_15). In *Privacy in Statistical
@@ -184,7 +184,7 @@ outputs.figure("bounds", charts.lines(curves, *axes, log_x=True, reference=mean_
 
 # %% [markdown]
 # **Lower bounds for releases by trees; dotted: the mean of the exact values.** The test knows nothing of
-# trees. A test made for the generator would need fewer releases.
+# trees. A test made for the generator may need fewer releases.
 
 # %% tags=["monte-carlo"]
 verdicts.say("C1", study.finds_most(found[found["generator"] == "trees"]))
@@ -212,9 +212,9 @@ verdicts.say("C2", study.silence_is_safe(most, hidden.probability))
 #
 # A vendor says: "Our margins have Laplace noise, and epsilon is one." The noise on each count has the scale
 # $2 K / \epsilon$ for $K$ variables, because one changed record changes two counts in each of $K$ margins. Noisy
-# counts are clipped at zero and normalized, and records are drawn from them, which takes no privacy away
-# (Barak and others 2007 do better by making margins of several variables consistent). The program may make
-# mistakes. Each of these makes the noise too small by a factor.
+# counts are clipped at zero and normalized, and records are drawn from them, which takes no privacy away.
+# (Barak and others 2007 release margins of several variables in this way, and make them consistent.) The
+# program may make mistakes. Each of these makes the noise too small by a factor.
 #
 # The claim is about all data. So the auditor chooses them: fifty records of six variables, all alike but
 # one, which differs in all six.
@@ -236,8 +236,8 @@ verdicts.say("C3", study.catches(broken, claimed))
 #
 # ## False alarms
 #
-# Noise that is right was not accused above, but its releases are far from showing all of its epsilon. A
-# harder trial has a claim that is just true: beta-binomial counts of twenty records, whose exact epsilon is
+# The right noise above is an easy trial, since a release may show much less than its epsilon. A harder
+# trial has a claim that is just true: beta-binomial counts of twenty records, whose exact epsilon is
 # known, at the pair of data sets where it is reached.
 
 # %% tags=["monte-carlo", "public"]
@@ -256,8 +256,9 @@ verdicts.say("C4", study.no_false_alarm(false, 2 * (n_honest // 2) + n_audits))
 #
 # Margins with Laplace noise are a private generator of microdata. Another one is the mixture of one class,
 # whose prior adds records to each level: with $\alpha$ for each level and $n$ records, epsilon is
-# $\sum_k \log (1 + n / \alpha)$ exactly. Both are given the same epsilon. For comparison stand margins without
-# noise and the trees, which have none.
+# $\sum_k \log (1 + n / \alpha)$ exactly. Both are given the same epsilon; that of the Laplace margins is
+# proved, and drawing records may hide some of it. For comparison stand margins without noise and the trees,
+# which keep none.
 #
 # The probability of the margins' release is an integral over the noise on all counts. With
 # $1 / S^m = \int t^{m-1} e^{-tS} dt / \Gamma(m)$ for the normalizing sum $S$ it becomes an integral over one
@@ -292,10 +293,11 @@ is_private = np.isfinite(risks["epsilon"])
 verdicts.say("C5", study.near_the_prior(risks[is_private]))
 
 # %% [markdown]
-# Epsilon bounds the ratio for the worst data and the worst release: an epsilon of 20 allows nearly
-# everything. For these records and releases the two private generators tell far less. So do margins
-# without noise, by default, though they keep no epsilon: their worst case needs a level that one record
-# alone has.
+# Candidates that differ in one of $K$ variables have only $\epsilon / K$ of the budget: with six variables the
+# likelihoods differ by a factor of 1.2 at most where epsilon is one, and of 28 where it is 20. That is the
+# worst case of all data and releases. For these records and releases the two private generators tell less.
+# So do margins without noise, by default, though they keep no epsilon: their worst case needs a level that
+# one record alone has.
 #
 # ## Use at the same epsilon
 
@@ -322,9 +324,8 @@ verdicts.in_public(len(table), C1=len(rows), C2=len(rows))
 # %% [markdown]
 # **Limits of this run.** A test is of one record and one alternative, and its confidence is of one bound;
 # among many records some bounds are too high. The exact values are means over a few tens of releases. The
-# test looks at counts of cells of three variables, or of two where several variables are changed. The
-# epsilon of the margins is proved and not exact, since drawing records hides some of it. All generators are
-# run on 200 records of six variables by default.
+# test looks at counts of cells of three variables, or of two where several variables are changed. All
+# generators are run on 200 records of six variables by default.
 
 # %% [markdown]
 # ## Exercises
