@@ -547,7 +547,7 @@ def _of_unknown(
     with np.errstate(divide="ignore"):
         log_means = np.log(np.einsum("cr,arz->acz", mean_of, np.exp(found.log_means)))
     log_posterior = log_mean(log_means)
-    with np.errstate(invalid="ignore"):  # of a truth that no chain came to
+    with np.errstate(invalid="ignore"):  # of a truth that not every chain came to
         log_mcse = jackknife(lambda log_mean: log_mean[:, 0], [log_means])[1]
     r_hat = diagnostics.r_hat_of_probabilities(found.truth @ mean_of.T)
     if found.lost:
@@ -560,7 +560,7 @@ def _of_unknown(
         rank=rank(log_posterior),
         excluded=np.zeros(n, dtype=np.int64),
         support_size=support.size,
-        log_mcse=np.where(np.isneginf(log_posterior[:, 0]), np.inf, log_mcse),
+        log_mcse=np.nan_to_num(log_mcse, nan=np.inf),
         r_hat=r_hat,
         pareto_k=np.full(n, np.nan),
         apart=np.array([np.mean(~(r_hat <= diagnostics.MAX_R_HAT))]),

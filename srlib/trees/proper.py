@@ -50,8 +50,8 @@ class ProperTrees:
 
     References
     ----------
-    Raghunathan, T. E., Reiter, J. P. and Rubin, D. B. (2003). Multiple imputation for statistical
-    disclosure limitation. Journal of Official Statistics 19, 1-16.
+    Nowok, B., Raab, G. M. and Dibben, C. (2016). synthpop: Bespoke creation of synthetic data in R.
+    Journal of Statistical Software 74(11), 1-26. There it is ``proper = TRUE``.
 
     Examples
     --------
