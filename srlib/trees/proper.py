@@ -48,6 +48,12 @@ class ProperTrees:
     trees : Trees
         Grown on the data itself; the others have its order and growth.
 
+    Notes
+    -----
+    The risk of unsmoothed leaves can be estimated in small tables. With leaves of five, one release
+    and four chains of 150 to 200 draws, the samples were enough for three in four combinations of
+    100 records with six variables, and for 38 % of those of 200 records with eight.
+
     References
     ----------
     Nowok, B., Raab, G. M. and Dibben, C. (2016). synthpop: Bespoke creation of synthetic data in R.

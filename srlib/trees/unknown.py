@@ -9,9 +9,9 @@ Each factor on the right is known, so that a Gibbs sampler draws one record afte
 its exact conditional distribution. One chain has the posterior distribution of every unknown
 record, as the mean of these conditional distributions.
 
-For data from the intruder's prior the expected log probability of the truth never falls when more is
-known: the difference is a conditional mutual information. So the risk with all other records known
-bounds this mean from above, and that of any attack bounds the best one's from below.
+For data from the intruder's prior the expected log probability of the truth never falls when more
+is known: the difference is a conditional mutual information. So the risk with all other records
+known bounds this mean from above, and that of any attack bounds the best one's from below.
 """
 
 import os
@@ -105,6 +105,11 @@ def complete(
     `FIRST_SMOOTHING` to the trees' own during the burn-in. If both kinds agree, neither remembers
     its start. If the data are a draw from the prior, the true table is one from the posterior
     distribution; but a chain that stays near it overstates the probability of the truth.
+
+    In a table of 500 records with unsmoothed leaves of five and 250 + 500 scans, R-hat was at most
+    1.05 for all of 5 unknown records with two or four unknown variables, for 83 % of 25 with two,
+    and for 75 % of 100. It was above for all when 500 were unknown (50 + 100 scans). Leaves smoothed
+    by one record mix better: 100 + 300 scans sufficed for 25.
 
     Parameters
     ----------
