@@ -182,8 +182,8 @@ known = study.known_generator(
 )
 
 # %% [markdown]
-# `known` has what several intruders believe of releases by trees (`sequential_trees`) and by the mixture
-# (`hu_reiter_wang`); here those count who know the generator. For trees the likelihood is exact. For the
+# `known` has what several intruders believe of releases by trees (Reiter 2005; `sequential_trees`)
+# and by the mixture (`hu_reiter_wang`); here those count who know the generator. For trees the likelihood is exact. For the
 # mixture it comes from many short chains, and their Monte Carlo error is part of what is tested.
 #
 # An intruder may know fewer records. In small data sets several targets are drawn, and whoever seeks one
@@ -226,11 +226,11 @@ show(shown.rename(columns=columns))
 
 # %% [markdown]
 # **What intruders claim and what they find, where prior and generator are right.** *Found* is the share of
-# targets whose most probable candidate is true, and *claimed* its mean probability. *Gain* is the mean log of
+# targets whose most probable candidate is true, and *claimed* its mean probability, the
+# sharpness of the beliefs (Gneiting and others 2007). *Gain* is the mean log of
 # the truth's posterior over its prior probability, and *gain claimed* the mean Kullback–Leibler divergence.
-# The errors are those of the differences.
-# The last column tests whether the truth stands in its ranks as often as is claimed: the probability of the
-# candidates above the truth is uniform if it does.
+# The errors are those of the differences. The last column tests whether the truth stands in its ranks as often as is claimed: the probability of the
+# candidates above the truth is uniform if it does (Neyman 1937).
 
 # %% tags=["monte-carlo"]
 drawn = {"trees": known["trees", "trees"], "mixture, own prior": model[shares[0]]}
@@ -241,6 +241,24 @@ verdicts.say("C3", study.calibrated(calibrated, ["generator", "knows"]))
 # %% [markdown]
 # **Share of candidates that are true, by the probability that they got, with 95 % intervals.** All
 # candidates of all targets count, and the dotted line is what calibrated beliefs give.
+#
+# The targets are not people as they are: records drawn from neighborhoods are rarer. For records as they are,
+# with candidates around them, the paper's mean probability of the truth is another one:
+
+# %%
+paper = study.as_they_are(
+    people(n_records), assumed.densities["trees"], n_sets, min(n_targets, n_records),
+    rng=stream(seed, "as they are"),
+)  # fmt: skip
+both = {("drawn",): known["trees", "trees"], ("as they are",): paper}
+both = outputs.table("as_they_are", study.scores(both, ["records"], rng=stream(seed, "both")))
+titles = study.COLUMNS | {"risk": "mean probability of the truth"}
+show(both[["records", "risk", *list(study.COLUMNS)[:3]]].rename(columns=titles))
+
+# %% [markdown]
+# **Releases by trees: records drawn from fixed candidates, and records as they are with candidates around
+# them.** What is claimed in the second row is not the probability of anything that was drawn (C2), and need not
+# be found. What is found there is who the paper's intruder would guess right, who is given such candidates.
 #
 # The verdict is about these settings. A test like this finds errors of the code (Cook, Gelman and Rubin 2006;
 # Talts and others 2018) as far as its intervals are narrow. Chains that are too short show as well: a
@@ -285,16 +303,20 @@ verdicts.say("C5", study.calibrated(of_real, ["knows"]))
 
 # %% [markdown]
 # **The same table for records of the population and the mixture's own prediction as prior.** Where more is
-# found than is claimed, the model spreads its beliefs over more values than the population has. Before the
-# release the same model has the same fault:
+# found than is claimed, the model spreads its beliefs over more values than the population has. Is it the
+# prior? The same intruder before the release, and after it with a uniform prior, as in the paper's equation 16:
 
 # %% tags=["monte-carlo"]
-before = study.scores(
-    {key: study.before(beliefs) for key, beliefs in knows.items()}, ["knows"],
-    rng=stream(seed, "ranks before"),
-)  # fmt: skip
-columns_before = [name for name in columns if "found" in name]
-show(before[["knows", *columns_before]].rename(columns=columns))
+knows_most = real[shares[0]]
+others = {("before the release",): study.before(knows_most)}
+others |= {("after it, uniform prior",): study.with_uniform_prior(knows_most)}
+others = study.scores(others, ["belief"], rng=stream(seed, "ranks of priors"))
+shown = outputs.table("priors", others)[["belief", *columns]].rename(columns=columns)
+show(shown)
+
+# %% [markdown]
+# **Beliefs of the intruder who knows most, by prior.** What the uniform prior finds and claims differs from
+# above by the prior alone: releases and likelihoods are the same.
 
 # %% [markdown]
 # ## A wrong model for the generator
@@ -494,6 +516,8 @@ assert tempering_helps
 #   69, 243–268.
 # - Korn, E. L. and Graubard, B. I. (1998). Confidence intervals for proportions with small expected number of
 #   positive counts estimated from survey data. *Survey Methodology* 24, 193–201.
+# - Neyman, J. (1937). ["Smooth test" for goodness of fit](https://doi.org/10.1080/03461238.1937.10404821).
+#   *Skandinavisk Aktuarietidskrift* 20, 149–199.
 # - Reiter, J. P. (2005). Using CART to generate partially synthetic, public use microdata. *Journal of
 #   Official Statistics* 21, 441–462.
 # - Talts, S., Betancourt, M., Simpson, D., Vehtari, A. and Gelman, A. (2018). [Validating Bayesian inference

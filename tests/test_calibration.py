@@ -249,6 +249,12 @@ def test_experiments_have_every_target_once() -> None:
     assert [b.log_prior.shape for b in own.values()] == [(80, 8), (80, 8)]
     np.testing.assert_allclose(own[0.0].log_prior, -np.log(8))
     assert (study.before(own[1.0]).gain == 0).all()
+    # Where the prior is uniform already, a uniform prior changes nothing.
+    again = study.with_uniform_prior(own[0.0])
+    np.testing.assert_allclose(again.log_posterior, own[0.0].log_posterior)
+    paper = study.as_they_are(people, trees, 2, 3, rng=rng)
+    assert paper.truth.tolist() == [0] * 6
+    assert not paper.refuted.any()
 
 
 # ---------------------------------------------------------------------------------- verdicts

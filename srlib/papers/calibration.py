@@ -446,6 +446,40 @@ def known_generator(
     return {key: joined(beliefs) for key, beliefs in found.items()}
 
 
+def as_they_are(
+    draw: Callable[[np.random.Generator], NDArray[np.integer]],
+    synthesizer: SequentialTrees,
+    n_sets: int,
+    n_targets: int,
+    *,
+    rng: np.random.Generator,
+) -> Beliefs:
+    """Seek records that nobody drew, among candidates that surround them, as the paper does.
+
+    Parameters
+    ----------
+    draw : callable
+        From a generator of chance to the records of a data set, (n, n_variables).
+    synthesizer : SequentialTrees
+        What makes the release, and what the intruder knows.
+    n_sets, n_targets : int
+        Data sets, and records sought in each.
+    rng : numpy.random.Generator
+        Source of everything.
+    """
+    beliefs = []
+    with progress(n_sets, "data sets") as bar, silent():
+        for at, own in enumerate(rng.spawn(n_sets)):
+            data = draw(own)
+            rows = own.choice(len(data), n_targets, replace=False)
+            supports = neighborhood(data[rows], synthesizer.schema.n_levels)
+            shown = [synthesizer.release(data, rng=own)]
+            column = log_likelihoods(synthesizer, shown, data, rows, supports)
+            beliefs.append(believe(column, 0.0, 0, np.full(n_targets, at)))
+            bar.update()
+    return joined(beliefs)
+
+
 def some_unknown(
     draw: Callable[[np.random.Generator], NDArray[np.integer]],
     synthesizer: SequentialTrees,
@@ -659,6 +693,12 @@ def swept() -> tuple[str, pd.DataFrame]:
 def before(beliefs: Beliefs) -> Beliefs:
     """Return what is believed before the release."""
     return replace(beliefs, log_posterior=beliefs.log_prior)
+
+
+def with_uniform_prior(beliefs: Beliefs) -> Beliefs:
+    """Return what is believed after the same releases under a uniform prior."""
+    told = beliefs.log_posterior - beliefs.log_prior
+    return believe(told, 0.0, beliefs.truth, beliefs.data_set)
 
 
 def in_short(swept: pd.DataFrame) -> pd.DataFrame:
