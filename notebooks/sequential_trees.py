@@ -472,8 +472,9 @@ verdicts.in_public(len(rows), **judged)
 # The intruder of the exact risks knows all others' records, and nothing is said of one who does not know
 # how the trees are grown. The candidates are the paper's: they surround the truth, so that the numbers say
 # what a release adds for an intruder who is this close, at a uniform prior. Another prior has the same
-# likelihood ratios and other posterior probabilities. Synthesis that redraws the trees from a bootstrap
-# sample, or that weights the donors of a leaf by a Bayesian bootstrap (Reiter 2005), has another density.
+# likelihood ratios and other posterior probabilities. Synthesis that grows the
+# trees on bootstrap samples has another density (`srlib.trees.ProperTrees`), which takes long chains even for
+# small tables and is not compared here, nor are donors weighted by a Bayesian bootstrap (Reiter 2005).
 
 # %% [markdown]
 # ## Exercises
