@@ -393,7 +393,7 @@ outputs.figure("frontier", charts.points(points, *titles, log_y=True, reference=
 
 # %% [markdown]
 # **Median probability of the truth against the loss of utility; lines reach two standard errors to each
-# side, dotted: the prior.** The first section does not compare the synthesizers at equal utility. Here the
+# side, dotted: the prior.** Numbers are records in a leaf, a plus those added to it, and $m$ fewer releases. The first section does not compare the synthesizers at equal utility. Here the
 # mixture can be held against the leaf whose pairs are as far off. Its error upward is not computed. Pairs of variables are a coarse
 # measure of utility: dependencies among three variables and more are not in it. A setting is said to
 # protect if it halves the median at least, and to cost nothing if the difference rises by less than a
@@ -442,13 +442,13 @@ fewer = study.knowing_fewer(
     scans=Scans(n_scans, n_scans), rng=stream(seed, "unknown people"),
 )  # fmt: skip
 names = {"people": "people unknown", "lowest": "lowest chain", "highest": "highest chain"}
-names |= {"lost": "chains lost"}
+names |= {"elsewhere": "chains from elsewhere"}
 display(show(outputs.table("fewer_people", fewer).rename(columns=names)))
 verdicts.say("C9", study.hidden_among_others(fewer))
 
 # %% [markdown]
 # **Probability of the true values of the unknown variables, by the number of people of whom they are unknown at
-# once; the medians of single chains; and chains that found no possible table.** One person is the intruder of
+# once; the medians of single chains; and the chains that found a possible table from elsewhere.** One person is the intruder of
 # the section before, and exact. The same records are sought in all rows. Where the chains disagree, those
 # from the truth overstate what the intruder learns, and the others may understate it. An intruder who lacks
 # whole records of many people has more tables to weigh than such chains can visit, and is not computed.
@@ -463,7 +463,8 @@ verdicts
 # A public report (`srlib report RUN --public`) of somebody's file shows these words and no more:
 
 # %% tags=["monte-carlo", "public"]
-judged = {"C1": len(of_trees[of_trees["repetitions"] == 1]) // 2, "C3": sizes["sought"].min()}
+judged = {"C2": min(n_places, len(rows)), "C9": min(20, len(rows))}
+judged |= {"C1": len(of_trees[of_trees["repetitions"] == 1]) // 2, "C3": sizes["sought"].min()}
 verdicts.in_public(len(rows), **judged)
 
 # %% [markdown]

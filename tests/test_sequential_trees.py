@@ -96,13 +96,14 @@ def test_members_are_hidden_if_the_test_finds_few(powers: list, word: str) -> No
 
 
 def test_unknown_people_are_judged_by_all_chains() -> None:
-    def found(lowest: float, highest: float) -> pd.DataFrame:
+    def found(lowest: float, highest: float, elsewhere: int = 1) -> pd.DataFrame:
         ends = {"lowest": [0.9, lowest], "highest": [0.9, highest], "median": [0.9, highest]}
-        return pd.DataFrame({"people": [1, 20], "prior": 0.1, **ends})
+        return pd.DataFrame({"people": [1, 20], "prior": 0.1, "elsewhere": [0, elsewhere], **ends})
 
     assert study.hidden_among_others(found(0.10, 0.12)).word == HOLDS
     assert study.hidden_among_others(found(0.10, 0.30)).word == UNDECIDED
     assert study.hidden_among_others(found(0.20, 0.30)).word == FAILS
+    assert study.hidden_among_others(found(0.20, 0.30, 0)).word == UNDECIDED
 
 
 # ----------------------------------------------------------------------------------- membership

@@ -107,7 +107,7 @@ def points(
     frame : DataFrame
         x and y, positive where their axis is logarithmic; x_error and y_error, standard errors
         (NaN: none is drawn); case (text), which colors the point; and label (text, may be empty),
-        which stands beside it: above and left of points of the first case, else below and right.
+        which stands above it: to the right for the first case, else to the left.
     x_title, y_title : str
         What the quantities are, with units.
     log_y : bool
@@ -143,10 +143,10 @@ def points(
         ),
         base.mark_point(filled=True, size=50, tooltip=True).add_params(pick),
         base.transform_filter(alt.datum.case == cases[0])
-        .mark_text(align="right", dx=-5, dy=-7)
+        .mark_text(align="left", dx=5, dy=-7)
         .encode(text="label:N"),
         base.transform_filter(alt.datum.case != cases[0])
-        .mark_text(align="left", dx=5, dy=10)
+        .mark_text(align="right", dx=-5, dy=-7)
         .encode(text="label:N"),
     ]
     layers = marks if reference is None else [reference_rule(reference), *marks]

@@ -676,15 +676,16 @@ def knowing_fewer(
     DataFrame
         people; quantiles of the probability of the truth, from a uniform prior, exact for one
         person; lowest and highest, the medians from the chain of each group that believes least of
-        the truths and from the one that believes most; lost, chains that found no table that could
-        have led to the releases; prior.
+        the truths and from the one that believes most; elsewhere, the chains that came from other
+        tables than the true one to one that could have led to the releases, fewest over the groups
+        (none are run for one person); prior.
     """
     support = np.stack(
         [subset_support(x, unknown, trees.schema.n_levels) for x in trees.codes[rows]]
     )
     found = []
     for size in people:
-        by_chain, lost = [], 0
+        by_chain, elsewhere = [], [scans.n_chains // 2 if size > 1 else 0]
         for at in range(0, len(rows) - size + 1, size):
             some, candidates = rows[at : at + size], support[at : at + size]
             if size == 1:
@@ -692,13 +693,16 @@ def knowing_fewer(
                 chains = np.exp(posterior(log_prob)[:, 0])[None]
             else:
                 of_group = complete(trees, released, some, candidates, scans=scans, rng=rng)
-                chains, lost = np.exp(of_group.log_means[:, :, 0]), lost + of_group.lost
+                chains = np.exp(of_group.log_means[:, :, 0])
+                elsewhere.append(scans.n_chains // 2 - of_group.lost)
             order = np.argsort(chains.mean(axis=1))
             by_chain.append(np.stack([chains.mean(axis=0), chains[order[0]], chains[order[-1]]]))
         mean, lowest, highest = np.concatenate(by_chain, axis=1)
         ends = np.median(lowest), np.median(highest)
-        found.append((size, *np.quantile(mean, QUANTILES), *ends, lost, 1 / support.shape[1]))
-    columns = ["people", "10 %", "median", "90 %", "lowest", "highest", "lost", "prior"]
+        found.append(
+            (size, *np.quantile(mean, QUANTILES), *ends, min(elsewhere), 1 / support.shape[1])
+        )
+    columns = ["people", "10 %", "median", "90 %", "lowest", "highest", "elsewhere", "prior"]
     return pd.DataFrame(found, columns=columns)
 
 
@@ -846,7 +850,12 @@ def on_chart(found: pd.DataFrame, short: pd.DataFrame, n_releases: int) -> pd.Da
     """
     cases = {"leaf": "records in a leaf", "order": "other orders"}
     columns = {"difference": "x", "difference_se": "x_error"}
-    names = found["name"].where(found["case"] != "order", "")
+    labels = {
+        "leaf": found["name"],
+        "smoothing": "+" + found["smoothing"].map("{:g}".format),
+        "fewer releases": "m = " + found["n_releases"].astype(str),
+    }
+    names = [labels[case][i] if case in labels else "" for i, case in enumerate(found["case"])]
     points = found.assign(case=found["case"].replace(cases), label=names)
     points = points.rename(columns=columns | {"probability": "y", "probability_se": "y_error"})
     other = short[(short["synthesizer"] == "mixture") & (short["n_releases"] == n_releases)]
@@ -1053,6 +1062,8 @@ def hidden_among_others(found: pd.DataFrame, factor: float = 1.5) -> Verdict:
     one, last = found.iloc[0], found.iloc[-1]
     limit = factor * last["prior"]
     word = HOLDS if last["highest"] <= limit else FAILS if last["lowest"] > limit else UNDECIDED
+    if last["people"] > 1 and not last["elsewhere"]:  # all chains remember the truth
+        word = UNDECIDED
     return Verdict(
         word,
         f"The median probability of the truth is {one['median']:.3f} where {int(one['people'])} "
