@@ -34,6 +34,10 @@
 # | **C4** | The mean probability of the truth is the share of records that are found. |
 # | **C5** | With the model's own prediction as prior, beliefs about records of a population are calibrated. |
 # | **C6** | An intruder with a wrong model for the generator claims more than is found. |
+# | **C7** | The largest privacy loss over many releases bounds that of further ones. |
+# | **C8** | A record whose expected risk is below one half has a small delta. |
+# | **C9** | The risk after one release is about the risk after any other. |
+# | **C10** | Drawing releases again until a rule is met lowers the risk. |
 #
 # C1 is what the word probability promises. The paper takes candidates as in C2. The others are what
 # readers of such risks may take for granted. Verdicts are computed from this run and stand where they are
@@ -41,8 +45,9 @@
 #
 # **You will learn** to prove and to test calibration; to see why candidates must be fixed before the truth
 # is drawn; to read a mean risk as bounds for the share that is found; to judge an intruder by the log
-# score; to tell a wrong prior from a wrong generator. Reading and running take 40 minutes, the exercises
-# another hour.
+# score; to tell a wrong prior from a wrong generator; to read epsilon, delta and risk out of one random
+# variable; to know the risk before a release. Reading and running take an hour, the exercises another hour
+# and a half.
 
 # %% [markdown]
 # ## Parameters
@@ -67,17 +72,28 @@ n_classes: int = 10  # [1, 1000] latent classes of the mixture, F
 burn_in: int = 300  # [0, inf) iterations dropped from each chain
 n_draws: int = 40  # [10, inf) draws kept from each chain
 seed: int = 1982  # [0, inf) one seed for all streams of chance
+n_at_risk: int = 30  # [2, 1000] records whose privacy losses are computed
+n_losses: int = 60  # [20, 1000] releases over which they are
+limits: list[float] = [
+    1.5,
+    2.0,
+    3.0,
+    5.0,
+]  # (1, inf) factors of the odds at which releases are rejected
 output_dir: str = ""  # folder for tables and figures; empty: write none
 
 # %%
 import numpy as np
 
+import srlib
 from srlib import charts, dpmpm
 from srlib.data.acs import ACS, embedded_population
 from srlib.data.schema import Schema
 from srlib.display import show
 from srlib.papers import calibration as study
+from srlib.papers import calibration_losses as losses
 from srlib.papers import claims
+from srlib.risk import privacy_losses
 from srlib.rng import stream
 from srlib.runner.outputs import Outputs
 from srlib.trees import Growth, Scans, SequentialTrees
@@ -87,6 +103,8 @@ outputs = Outputs(output_dir)
 sections = {"C1": "All cases of small tables", "C2": "Candidates that surround the truth"}
 sections |= {"C3": "Drawn again and again", "C4": "What a mean risk says"}
 sections |= {"C5": "Records of a population", "C6": "A wrong model for the generator"}
+sections |= dict.fromkeys(["C7", "C8"], "Privacy loss, record by record")
+sections |= {"C9": "Before a release", "C10": "Drawing again until a rule is met"}
 verdicts = claims.Claims(sections)
 
 # %% [markdown]
@@ -367,6 +385,139 @@ show(study.in_short(swept), digits=2)
 # the generator, *other* one who assumes the mixture for trees, or smoothed trees for the mixture. What is found
 # of trees depends on the leaf: .85 to .87 with leaves of 5, .53 to .66 with leaves of 20. The intruder who
 # assumes trees for the mixture claims .84 to .93 at every size, and finds .02 to .04.
+
+# %% [markdown]
+# ## Privacy loss, record by record
+#
+# A likelihood ratio needs no prior, and has other readers. For a release $Z$ of the data $D$, with $D_i^c$
+# the data in which record $i$ is changed to $c$, the *privacy loss* is
+#
+# $$L = \log p(Z \mid D) - \log p(Z \mid D_i^c) .$$
+#
+# Over releases of $D$ it is a random variable. Its largest absolute value over $Z$, $i$ and $c$ is the
+# conditional epsilon of $D$ (Charest and Han). Its tail $\mathrm{E} \max(0, 1 - e^{\epsilon - L})$ is delta,
+# its mean an information, and its exponential the factor by which an intruder's odds rise. Added to
+# prior log odds it gives the posterior risk, which over the prior is the relative risk of
+# McClure and Reiter (2012). Losses of independent releases add. For five people of whom one is sick, and a
+# beta-binomial synthesizer, all of this is exact:
+
+# %% tags=["public"]
+five, of_releases, of_bins = losses.small_example(5, 1, bins=20)
+epsilon = srlib.exact_epsilon(five).value
+chart = charts.privacy_loss(of_releases, of_bins, epsilon=epsilon, prior=0.1, relative=True)
+outputs.figure("losses_of_counts", chart, public=True)
+
+# %% [markdown]
+# **One random variable and what is read out of it.** From above: for each neighbor, with nobody or two sick,
+# the probability of each release (by its number of sick) at its loss, and the mean loss as a triangle; the
+# posterior probability of the truth, from a prior of .1; this over the prior; delta; the losses if one of 20
+# bins of a draw from the posterior of the share is seen, the largest of which is EDP. Dashed: exact epsilon,
+# $\log 6$. EDP is larger here, since the share that was drawn tells more than five people who are drawn with it.
+#
+# For trees on records of the population the loss of each release is exact as well, but the releases are drawn.
+# Candidates are all values of the variables that the intruder lacks. Each record is held against each
+# alternative, and against all together with equal weights. The latter loss is what its log odds rise by.
+
+# %%
+table = embedded_population(n_records, rng=stream(seed, "losses"))
+at_risk = stream(seed, "at risk").permutation(n_records)[:n_at_risk]
+leaves = {"donors": Growth(min_leaf), "one record added": Growth(min_leaf, smoothing=1.0)}
+of_trees = {
+    name: privacy_losses(
+        table, srlib.fit_trees(table, growth=growth), n_losses, unknown=unknown, rows=at_risk,
+        rng=stream(seed, f"losses, {name}"),
+    )
+    for name, growth in leaves.items()
+}  # fmt: skip
+single = of_trees["donors"]
+
+# %% tags=["monte-carlo"]
+of_leaves = outputs.table("losses", losses.by_setting(of_trees, 1.0))
+show(of_leaves.rename(columns=losses.COLUMNS), digits=2)
+
+# %% [markdown]
+# **Privacy losses of records: medians over records, and the share of all losses that are infinite.** *Largest*
+# is the largest absolute loss *as far as seen*. Delta is that of the alternative for which it is largest, at
+# $\epsilon = 1$, with its error and an upper 95 % limit. *Risk* is the mean posterior probability of the truth
+# over releases, from one half against a single alternative, and from equal shares for all candidates against
+# all.
+
+# %% tags=["monte-carlo"]
+prior = 1 / (single.losses.shape[2] + 1)
+shown = losses.of_records(single.against_all(), prior, 12)
+display(outputs.figure("losses_of_records", charts.record_losses(shown, prior=prior)))
+verdicts.say("C7", losses.seen_is_bound(single.against_all()))
+
+# %% [markdown]
+# **Losses of twelve records against all their alternatives together, for leaves of donors**, by the rank of
+# their expected risk. A tick is a release and a triangle the mean of the finite losses; the number of infinite
+# ones stands at the right. Below, the curves of posterior and relative risk through these means, and delta by
+# epsilon, a line a record.
+#
+# Epsilon and delta ask for the alternative that is told apart best, and risk asks which alternatives are left:
+
+# %% tags=["monte-carlo"]
+verdicts.say("C8", losses.small_risk_small_delta(single, 1.0))
+
+# %% [markdown]
+# Several releases, by adding the losses of sets of those at hand:
+
+# %% tags=["monte-carlo"]
+several = losses.composed(single, [1, 2, 5, 10], 1.0, rng=stream(seed, "sets of releases"))
+show(outputs.table("composed", several).rename(columns=losses.COLUMNS), digits=2)
+
+# %% [markdown]
+# **Losses against all alternatives together by the number of releases; medians over records.**
+#
+# All these are numbers of one data set ("per instance", Wang 2019) and of releases that were drawn. They
+# depend on the confidential data and are confidential themselves. Other data may have larger losses.
+# Differential privacy bounds the losses of all data and releases; nothing here does. The same functions take
+# the mixture, whose losses are estimated by chains for each release and have errors of their own.
+#
+# ## Before a release
+#
+# What will the risk be, before a release is drawn? The same column, read over the releases that could be
+# drawn, is `srlib.risk_before_release(table, trees, n_releases=1, n_draws=60, unknown=..., rng=...)`. Here it
+# takes the releases from above:
+
+# %% tags=["monte-carlo"]
+before = single.before_release()
+print(before.summary())
+over = outputs.table("before", before.over_records().rename_axis("summary").reset_index())
+show(over.rename(columns=losses.COLUMNS).replace({"above": "share above one half"}))
+
+# %% [markdown]
+# **Risks of a publication, over the records that are sought**: the largest; the mean gain, in nats; the share
+# of the records above one half. *Worst* is what 95 % of the publications do not exceed.
+
+# %% tags=["monte-carlo"]
+verdicts.say("C9", losses.like_the_next(before))
+
+# %% [markdown]
+# An agency that assesses the release at hand sees one column of the table. Who is exposed next time, and
+# whether this time was lucky, it does not see.
+#
+# ## Drawing again until a rule is met
+#
+# A high risk tempts an agency to draw again. What is then published comes from another mechanism: the first
+# one, conditioned on being accepted. Acceptance is decided with the confidential data. What would be
+# rejected under a neighbor is impossible there, and its loss is infinite. Three of 20 people are sick; a
+# release is rejected if anybody's odds rise by more than a factor:
+
+# %% tags=["public"]
+twenty = srlib.beta_binomial(20, 20, alpha=1.0)
+again = outputs.table("again", losses.drawn_again(twenty, 3, limits, prior=0.5), public=True)
+display(show(again.rename(columns=losses.COLUMNS), digits=3))
+verdicts.say("C10", losses.lowers_risk(twenty, limits, prior=0.5))
+
+# %% [markdown]
+# **Expected posterior probability that a sick person is sick, from one half, by the factor that is tolerated;
+# all exact.** *First* is that of the first release. *Shown* is what the agency computes for the accepted one,
+# as if it had been the first. *Known* is the probability for an intruder who knows the rule and reads the
+# right table. *Certain* is the chance that the value is then certain: with a healthy person instead, the
+# release would have been rejected. What the agency computes hardly changes on average: what it rejects raises
+# the odds of some people and lowers those of others. A rule that does not look at the data, such as a bound
+# for all data, tells nothing.
 #
 # ## What holds in these experiments
 
@@ -383,7 +534,7 @@ verdicts
 # %% [markdown]
 # ## Exercises
 #
-# Of rising difficulty; the first three need no computer.
+# The first three and the last two need no computer.
 
 # %% [markdown]
 # ### Exercise 1: a wrong prior (pencil)
@@ -491,6 +642,46 @@ assert tempering_helps
 # not known, but can by records that are known.
 
 # %% [markdown]
+# ### Exercise 6: three releases (pencil)
+#
+# A release says of a record's value only yes or no: yes with probability 2/3 if it is true and 1/3 if not.
+# Three independent releases say yes. What is the privacy loss of the three (`loss`, natural logarithm, two
+# decimal places), and the posterior probability from a prior of .1 (`posterior`, two decimal places)? Which
+# epsilon have the three releases together (`needed`, two decimal places)?
+
+# %% tags=["solution"]
+loss = 3 * np.log(2)
+posterior = 0.1 * 8 / (0.1 * 8 + 0.9)
+needed = 3 * np.log(2)
+assert round(loss, 2) == 2.08
+assert round(posterior, 2) == 0.47
+assert round(needed, 2) == 2.08
+
+# %% [markdown] tags=["solution"]
+# The losses add to $3 \log 2$, odds of 1/9 rise by a factor of 8, and 8/17 is .47. Three times no has the
+# loss $-3 \log 2$, and anything else a smaller one in absolute value. The worst case was seen here, which
+# nobody can tell from releases alone.
+
+# %% [markdown]
+# ### Exercise 7: reject and tell (pencil)
+#
+# A release is a, b or c, with probabilities .5, .3, .2 if a person is well and .1, .3, .6 if sick. The agency
+# rejects what raises anybody's odds by more than 2.5, and draws again. The person is sick. With which
+# probability is the published release a (`share`), and what does an intruder who knows the rule then believe
+# from a prior of one half (`belief`)? Which epsilon had the first mechanism (`first`, two decimal places)?
+
+# %% tags=["solution"]
+share, belief, first = 0.1 / 0.4, 1.0, np.log(5)
+assert round(share, 2) == 0.25
+assert round(belief, 2) == 1
+assert round(first, 2) == 1.61
+
+# %% [markdown] tags=["solution"]
+# If sick, c is rejected (.6 is three times .2), and a has .1 of the .4 that are left. If well, a is rejected
+# (five times as probable), so that a can only come from a sick person. It had been the best evidence for
+# being well: a loss of $-\log 5$ became an infinite one.
+
+# %% [markdown]
 # ### Open question: a risk for people as they are
 #
 # How would you make a posterior risk that is calibrated for the people in a file, and not for records that
@@ -506,6 +697,8 @@ assert tempering_helps
 # %% [markdown]
 # ## References
 #
+# - Charest, A.-S. and Han, Y. On the meaning and limits of empirical differential privacy. *Journal of Privacy
+#   and Confidentiality* 7(3). <https://doi.org/10.29012/jpc.v7i3.406>
 # - Cook, S. R., Gelman, A. and Rubin, D. B. (2006). [Validation of software for Bayesian models using
 #   posterior quantiles](https://doi.org/10.1198/106186006X136976). *Journal of Computational and Graphical
 #   Statistics* 15, 675–692.
@@ -522,3 +715,7 @@ assert tempering_helps
 #   Official Statistics* 21, 441–462.
 # - Talts, S., Betancourt, M., Simpson, D., Vehtari, A. and Gelman, A. (2018). [Validating Bayesian inference
 #   algorithms with simulation-based calibration](https://doi.org/10.48550/arXiv.1804.06788).
+# - McClure, D. and Reiter, J. P. (2012). Differential privacy and statistical disclosure risk measures: an
+#   investigation with binary synthetic data. *Transactions on Data Privacy* 5, 535–552.
+# - Wang, Y.-X. (2019). Per-instance differential privacy. *Journal of Privacy and Confidentiality* 9(1).
+#   <https://doi.org/10.29012/jpc.662>

@@ -333,6 +333,8 @@ def _calibration(
     n_classes: int,
     burn_in: int,
     n_draws: int,
+    n_at_risk: int,
+    n_losses: int,
 ) -> Cost:
     iterations = burn_in + 8 * n_draws
 
@@ -349,13 +351,16 @@ def _calibration(
     targets = min(n_targets, n_records)
     seconds += n_sets * (8e-4 * n_records + 0.02 * targets * (n_records / 500) ** 0.4)
     seconds += 0.1 * n_sets_few * min(n_unknown, n_few) * (n_few / 60) ** 0.4
+    at_risk = min(n_at_risk, n_records)
+    seconds += 5.5e-3 * at_risk * n_losses * (n_records / 250) ** 0.4
     return Cost(
         8 + seconds,
         450
         + max(known.megabytes, every.megabytes, of_model.megabytes)
         + 1e-3 * n_sets * targets * 11
         + 2e-3 * (n_sets_model + n_sets_population) * n_every
-        + 0.01 * n_few,
+        + 0.01 * n_few
+        + at_risk * (1.7 + 2e-3 * n_losses),
     )
 
 
