@@ -393,11 +393,12 @@ outputs.figure("frontier", charts.points(points, *titles, log_y=True, reference=
 
 # %% [markdown]
 # **Median probability of the truth against the loss of utility; lines reach two standard errors to each
-# side, dotted: the prior.** Numbers are records in a leaf, a plus those added to it, and $m$ fewer releases. The first section does not compare the synthesizers at equal utility. Here the
-# mixture can be held against the leaf whose pairs are as far off. Its error upward is not computed. Pairs of variables are a coarse
-# measure of utility: dependencies among three variables and more are not in it. A setting is said to
-# protect if it halves the median at least, and to cost nothing if the difference rises by less than a
-# tenth of another sample's. The last leaf and the last smoothing are compared with the first row.
+# side, dotted: the prior.** Numbers are records in a leaf, with a plus those added to it, and $m$ fewer
+# releases. The first section does not compare the synthesizers at equal utility; here the mixture can be held
+# against the leaf whose pairs are as far off. The error of its probability is not computed. Pairs of variables
+# are a coarse measure: dependencies among three variables and more are not in it. A setting is said to protect
+# if it halves the median at least, and to cost nothing if the difference rises by less than a tenth of another
+# sample's. The last leaf and the last smoothing are compared with the first row.
 
 # %%
 verdicts.say("C5", study.of_setting(frontier[frontier["case"] == "leaf"], "min_leaf"))
@@ -447,11 +448,12 @@ display(show(outputs.table("fewer_people", fewer).rename(columns=names)))
 verdicts.say("C9", study.hidden_among_others(fewer))
 
 # %% [markdown]
-# **Probability of the true values of the unknown variables, by the number of people of whom they are unknown at
-# once; the medians of single chains; and the chains that found a possible table from elsewhere.** One person is the intruder of
-# the section before, and exact. The same records are sought in all rows. Where the chains disagree, those
-# from the truth overstate what the intruder learns, and the others may understate it. An intruder who lacks
-# whole records of many people has more tables to weigh than such chains can visit, and is not computed.
+# **Probability of the true values of the unknown variables, by the number of people of whom they are unknown
+# at once; the medians of single chains; and the chains that found a possible table from elsewhere.** One person
+# is the intruder of the section before, and exact. The same records are sought in all rows. Where the chains
+# disagree, those from the truth overstate what the intruder learns, and the others may understate it. An
+# intruder who lacks whole records of many people has more tables to weigh than such chains can visit, and is
+# not computed.
 #
 # ## What holds on these data
 
