@@ -106,6 +106,7 @@ def test_the_next_release() -> None:
     assert found.word == FAILS
     near = replace(same, probability=np.full((40, 10), 0.3))
     assert "for 100\xa0%" in study.like_the_next(near).because
+    assert "in 100\xa0% of the releases" in study.like_the_next(near).because  # all share it
 
 
 def test_drawing_again_by_hand() -> None:

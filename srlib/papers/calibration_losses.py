@@ -244,13 +244,14 @@ def like_the_next(before: RiskBeforeRelease, factor: float = 1.5, most: float = 
     others = (p.sum(axis=0) - p) / (len(p) - 1)  # a publication's own risk is not in its mean
     near = (np.abs(np.log(p / others)) < np.log(factor)).mean(axis=1)
     share, error = float(near.mean()), float(near.std(ddof=1) / np.sqrt(len(near)))
-    top = float((p.argmax(axis=1) == others.argmax(axis=1)).mean())
+    of_top = np.take_along_axis(p, others.argmax(axis=1)[:, None], axis=1)[:, 0]
+    top = float((of_top >= p.max(axis=1) - 1e-9).mean())  # several may be certain
     return Verdict(
         at_most(-share, error, -most),
         f"The risk after a release is within a factor of {factor:g} of its mean over the others "
         f"for {percent(share)} ± {percent(error)} of records and releases (limit "
-        f"{percent(most)}). The record with the highest risk is the one with the highest mean in "
-        f"{percent(top)} of the releases.",
+        f"{percent(most)}). The record with the highest mean has the highest risk, or shares it, "
+        f"in {percent(top)} of the releases.",
     )
 
 
