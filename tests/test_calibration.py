@@ -301,12 +301,19 @@ def test_wrong_models_are_judged_together() -> None:
     assert study.wrong_model_overstates(both).word == "depends on the model that is assumed"
 
 
-def test_the_table_that_ships_is_that_of_the_sweep() -> None:
-    sweep = yaml.safe_load((ROOT / "params/calibration/sweep_size.yaml").read_text("utf-8"))
-    origin, table = study.swept()
-    assert "sweep_size.yaml" in origin
+def test_tables_that_ship_are_those_of_the_sweeps() -> None:
+    def ships(name: str) -> tuple[dict, pd.DataFrame]:
+        sweep = yaml.safe_load((ROOT / f"params/calibration/sweep_{name}.yaml").read_text("utf-8"))
+        origin, table = study.swept(name)
+        assert f"sweep_{name}.yaml" in origin
+        return sweep, table
+
+    sweep, table = ships("size")
     for name, values in sweep["grid"].items():
         assert sorted(table[name].unique()) == values
     assert (table["data_sets"] == sweep["base"]["n_sets"]).all()
     short = study.in_short(table)
     assert len(short) == 2 * np.prod([len(values) for values in sweep["grid"].values()])
+    sweep, table = ships("population")
+    points = [tuple(point.values()) for point in sweep["points"]]
+    assert list(dict.fromkeys(zip(table["n_every"], table["burn_in"], strict=True))) == points

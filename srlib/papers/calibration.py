@@ -674,17 +674,23 @@ def curves(beliefs: Mapping[str, Beliefs]) -> pd.DataFrame:
     return pd.concat(tables, names=["curve", None]).reset_index("curve").reset_index(drop=True)
 
 
-def swept() -> tuple[str, pd.DataFrame]:
-    """Return the origin and the rows of the table that `params/calibration/sweep_size.yaml` made.
+def swept(name: str) -> tuple[str, pd.DataFrame]:
+    """Return the origin and the rows of a table that ships.
+
+    Parameters
+    ----------
+    name : str
+        Of the sweep that made it: ``"size"`` for `params/calibration/sweep_size.yaml`, or
+        ``"population"``.
 
     Returns
     -------
     origin : str
         Its comment lines.
     table : DataFrame
-        n_records, min_leaf, and columns of `scores`.
+        The parameters that vary, and columns of `scores`.
     """
-    file = resources.files(__package__) / "calibration_sweep.txt"
+    file = resources.files(__package__) / f"calibration_{name}.txt"
     text = file.read_text("utf-8")
     origin = [line.removeprefix("# ") for line in text.splitlines() if line.startswith("#")]
     return " ".join(origin), pd.read_csv(StringIO(text), comment="#")
@@ -707,7 +713,7 @@ def in_short(swept: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     swept : DataFrame
-        As `swept` returns.
+        Of the sweep of sizes, as `swept` returns it.
 
     Returns
     -------
