@@ -15,9 +15,9 @@ from srlib.display import percent
 from srlib.dpmpm.fit import Mixture
 from srlib.mechanism.bayes import posterior
 from srlib.progress import silent
+from srlib.risk.candidates import Data, LogPrior
 from srlib.risk.columns import Columns, check_synthesizer, columns, is_finite, sought
 from srlib.risk.errors import jackknife_variance
-from srlib.risk.posterior import Data, LogPrior
 from srlib.risk.synthesizers import Density
 from srlib.trees import Trees
 

@@ -21,8 +21,8 @@ from srlib.dpmpm.model import Draws
 from srlib.mechanism.records import OnRecords
 from srlib.progress import progress, silent
 from srlib.risk.agreement import agreeing_draws
+from srlib.risk.candidates import Data, LogPrior, Support, check_grown, checked_chains
 from srlib.risk.errors import jackknife_variance, log_mean, log_means_left_out
-from srlib.risk.posterior import Data, LogPrior, _check_grown, _checked, _Support
 from srlib.risk.synthesizers import Density, log_likelihoods
 from srlib.trees import SequentialTrees, Trees
 
@@ -123,7 +123,7 @@ class Sought:
     table: Microdata
     rows: NDArray[np.intp]
     repetitions: NDArray[np.int64]
-    support: _Support
+    support: Support
 
     @property
     def combinations(self) -> NDArray[np.uint8]:
@@ -169,7 +169,7 @@ def sought(
         if at.ndim != 1 or not len(at) or at.min() < 0 or at.max() >= len(table):
             raise ValueError(f"rows must be positions in 0 to {len(table) - 1}, one or more")
     positions = None if unknown is None else table.schema.positions(unknown, "unknown")
-    support = _Support(table.schema, table.codes[at], positions, log_prior)
+    support = Support(table.schema, table.codes[at], positions, log_prior)
     support.log_prior_of(slice(1))
     return Sought(table, at, counts[inverse[at]], support)
 
@@ -182,9 +182,9 @@ def is_finite(synthesizer: object) -> bool:
 def check_synthesizer(synthesizer: object, table: Microdata) -> None:
     """Raise a ValueError unless columns of a synthesizer can be computed for a table."""
     if isinstance(synthesizer, Trees):
-        _check_grown(synthesizer, table)
+        check_grown(synthesizer, table)
     elif isinstance(synthesizer, Mixture):
-        _checked(synthesizer.chains)
+        checked_chains(synthesizer.chains)
         if not np.array_equal(synthesizer.n_levels, table.schema.n_levels):
             raise ValueError(
                 f"synthesizer has levels {list(synthesizer.n_levels)}; those of the table are "

@@ -28,9 +28,9 @@ from srlib.mechanism.bayes import posterior
 from srlib.mechanism.core import log_difference
 from srlib.progress import silent
 from srlib.risk.before import RiskBeforeRelease, of_columns
+from srlib.risk.candidates import Data
 from srlib.risk.columns import Columns, columns, sought
 from srlib.risk.errors import jackknife_variance
-from srlib.risk.posterior import Data
 from srlib.risk.replicates import sets_of_releases
 from srlib.risk.synthesizers import Density
 from srlib.trees import Trees

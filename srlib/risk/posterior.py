@@ -1,6 +1,6 @@
 """The posterior disclosure risk of a table, in one call."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -15,17 +15,16 @@ from srlib import diagnostics
 from srlib.data.codes import distinct
 from srlib.data.schema import Microdata, Schema
 from srlib.display import percent
-from srlib.dpmpm.model import Chains, Draws
+from srlib.dpmpm.model import Chains
 from srlib.dpmpm.predict import cell_log_prob
 from srlib.mechanism.bayes import posterior, rank
 from srlib.progress import progress as progress_bar
 from srlib.progress import silent
 from srlib.risk.agreement import APART, rounds
+from srlib.risk.candidates import Data, LogPrior, Support, check_grown, checked_chains, coded_tables
 from srlib.risk.errors import jackknife, log_mean
-from srlib.risk.estimators import collapsed_log_ratios, neighborhood_log_ratios, predictive_ratio
-from srlib.risk.partial import candidates_of, subset_log_means
+from srlib.risk.estimators import predictive_ratio
 from srlib.risk.sets import DrawSets
-from srlib.risk.supports import neighborhood, subset_support
 from srlib.risk.synthesizers import Density, log_likelihoods
 from srlib.trees import (
     ProperTrees,
@@ -50,11 +49,6 @@ _BLOCK = 1 << 24  # numbers of all chains, or of all candidates, for one block o
 _COLUMNS = (
     "repetitions", "probability", "rank", "excluded", "log_mcse", "r_hat", "pareto_k", "reliable",
 )  # fmt: skip
-
-type Data = pd.DataFrame | Microdata
-"""A table as `posterior_risk` takes it."""
-type LogPrior = ArrayLike | Callable[[pd.DataFrame], ArrayLike]
-"""Logarithms of prior probabilities, or a function from candidates to these."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -285,7 +279,7 @@ def posterior_risk(
         )
     one_table = isinstance(released, pd.DataFrame | Microdata | str)
     several = [released] if one_table or not isinstance(released, Iterable) else released
-    tables = _coded([original, *several], schema)
+    tables = coded_tables([original, *several], schema)
     schema, codes = tables[0].schema, [table.codes for table in tables]
     combinations, repetitions, inverse = distinct(codes[0])
     schema.check_apart(_COLUMNS)
@@ -293,11 +287,11 @@ def posterior_risk(
     if unknown_records is not None:
         sought = _checked_records(unknown_records, len(codes[0]), synthesizer)
         combinations, repetitions, inverse = distinct(codes[0][sought])
-    support = _Support(schema, combinations, at, log_prior)
+    support = Support(schema, combinations, at, log_prior)
     support.log_prior_of(slice(1))
     if unknown_records is not None:
         assert isinstance(synthesizer, Trees)
-        _check_grown(synthesizer, tables[0])
+        check_grown(synthesizer, tables[0])
         if draws is not None or not isinstance(chains, Scans | None) or rng is None:
             raise ValueError("unknown records take rng, and chains that are Scans; and no draws")
         with nullcontext() if progress else silent():
@@ -307,7 +301,7 @@ def posterior_risk(
     rows = np.empty(len(combinations), dtype=np.intp)
     rows[inverse[::-1]] = np.arange(len(inverse))[::-1]
     if isinstance(synthesizer, ProperTrees):
-        _check_grown(synthesizer.trees, tables[0])
+        check_grown(synthesizer.trees, tables[0])
         if draws is not None or not isinstance(chains, Scans | None) or rng is None:
             raise ValueError("ProperTrees take rng, and chains that are Scans; and no draws")
         with nullcontext() if progress else silent():
@@ -318,7 +312,7 @@ def posterior_risk(
         if draws is not None or chains is not None:
             raise ValueError("draws and chains belong to the DPMPM; synthesizer is another one")
         if isinstance(synthesizer, Trees):
-            _check_grown(synthesizer, tables[0])
+            check_grown(synthesizer, tables[0])
         elif isinstance(synthesizer, type) or not isinstance(synthesizer, Density):
             raise ValueError(
                 f"synthesizer is {synthesizer!r:.50}; it must be Trees, or have the functions "
@@ -346,7 +340,7 @@ def _settings(
 ) -> Sequence[Chains]:
     """Return the rounds of chains; raise where draws or chains do not fit the tables."""
     if draws is None:
-        return _checked(ROUNDS if chains is None else chains)
+        return checked_chains(ROUNDS if chains is None else chains)
     if chains is not None:
         raise ValueError("draws and chains are both given; chains are run where there are no draws")
     levels = schema.n_levels
@@ -372,122 +366,7 @@ def _checked_records(
     return rows.astype(np.intp)
 
 
-def _check_grown(trees: Trees, original: Microdata) -> None:
-    """Raise a ValueError unless trees were grown on the original."""
-    same_schema = trees.schema == original.schema
-    if not same_schema or not np.array_equal(trees.codes, original.codes):
-        raise ValueError(
-            "synthesizer was grown on another table than the original, or on other levels; "
-            "grow it on the same Microdata"
-        )
-
-
-def _coded(tables: Sequence[Data], schema: Schema | None) -> list[Microdata]:
-    """Return all tables, the original first, as codes of one schema."""
-    if len(tables) < 2:
-        raise ValueError("released is empty; it must hold one table or more")
-    coded: list[Microdata] = []
-    for i, table in enumerate(tables):
-        name = f"released, table {i}" if i else "original"
-        if isinstance(table, pd.DataFrame):
-            try:
-                table = Microdata.from_frame(table, schema)
-            except ValueError as error:
-                raise ValueError(f"{name}: {error}") from error
-        elif not isinstance(table, Microdata):
-            raise ValueError(f"{name} is {table!r:.50}; it must be a DataFrame or Microdata")
-        elif schema not in (None, table.schema):
-            raise ValueError(f"{name} has another schema than the one before")
-        schema = table.schema
-        coded.append(table)
-    return coded
-
-
-def _checked(chains: Chains | Sequence[Chains]) -> Sequence[Chains]:
-    """Return the rounds of chains, if errors and R-hat can be computed from each."""
-    settings = [chains] if isinstance(chains, Chains) else list(chains)
-    if not settings:
-        raise ValueError("chains is empty; it must have one round of chains or more")
-    for each in settings:
-        if each.n_chains < 2 or each.n_draws < 4:
-            raise ValueError(
-                f"chains are {each.n_chains} of {each.n_draws} draws; errors and R-hat take two "
-                "chains or more, of four draws or more"
-            )
-    return settings
-
-
-@dataclass(frozen=True)
-class _Support:
-    """Candidates of each combination, the truth first, and their prior."""
-
-    schema: Schema
-    combinations: NDArray[np.integer]
-    unknown: list[int] | None
-    log_prior: LogPrior | None
-
-    def __post_init__(self) -> None:
-        if self.schema.n_levels.max() > 256:
-            raise ValueError(
-                f"a variable has {self.schema.n_levels.max()} levels; they must be 256 at most"
-            )
-        if self.unknown is not None:  # raises where there are too many candidates
-            candidates_of(self.combinations[:1], self.unknown, self.schema.n_levels, True)
-        if self.log_prior is not None and not callable(self.log_prior):
-            shape, wanted = np.shape(self.log_prior), (len(self.combinations), self.size)
-            if shape != wanted:
-                raise ValueError(
-                    f"log_prior has shape {shape}; it must be {wanted}, combinations by candidates"
-                )
-            if np.isnan(self.log_prior).any():
-                raise ValueError("log_prior has missing values; it must be a number for each")
-
-    @property
-    def size(self) -> int:
-        """Number of candidates of each combination."""
-        levels = self.schema.n_levels
-        if self.unknown is None:
-            return 1 + int((levels - 1).sum())
-        return int(np.prod(levels[self.unknown]))
-
-    def candidates(self, some: slice) -> NDArray[np.uint8]:
-        """Return the candidates of some combinations, (n, size, n_variables)."""
-        codes, levels = self.combinations[some], self.schema.n_levels
-        if self.unknown is None:
-            return neighborhood(codes, levels)
-        return np.stack([subset_support(x, self.unknown, levels) for x in codes])
-
-    def log_prior_of(self, some: slice) -> ArrayLike:
-        """Return the log prior of the candidates of some combinations."""
-        if self.log_prior is None:
-            return 0.0
-        if not callable(self.log_prior):
-            return np.asarray(self.log_prior, dtype=float)[some]
-        codes, candidates = self.combinations[some], self.candidates(some)
-        frame = self.schema.decode(candidates.reshape(-1, candidates.shape[2]))
-        values = np.asarray(self.log_prior(frame), dtype=float)
-        if values.shape != (len(frame),) or np.isnan(values).any():
-            raise ValueError(
-                f"log_prior returns shape {values.shape} for {len(frame)} candidates; it must be a "
-                "number for each, and none missing"
-            )
-        return values.reshape(len(codes), self.size)
-
-    def log_ratios(
-        self, draws: Draws, some: slice
-    ) -> tuple[NDArray[np.float64], NDArray[np.floating]]:
-        """Return ratios as `predictive_ratio` takes them, and log probabilities for Pareto k."""
-        codes = self.combinations[some]
-        if self.unknown is not None:
-            ratios = subset_log_means(draws, codes, self.unknown)
-        elif draws.allocations is not None:
-            return collapsed_log_ratios(draws, codes)
-        else:
-            ratios = neighborhood_log_ratios(draws, codes)[0]
-        return ratios, cell_log_prob(draws, codes)
-
-
-def _estimated(sets: DrawSets, support: _Support, repetitions: NDArray[np.int64]) -> PosteriorRisk:
+def _estimated(sets: DrawSets, support: Support, repetitions: NDArray[np.int64]) -> PosteriorRisk:
     """Return the risks, block of combinations by block of combinations."""
     n = len(support.combinations)
     step = max(1, _BLOCK // (support.size * int(sets.bounds[-1])))
@@ -527,7 +406,7 @@ def _of_unknown(
     released: Sequence[NDArray[np.integer]],
     rows: NDArray[np.intp],
     inverse: NDArray[np.integer],
-    support: _Support,
+    support: Support,
     repetitions: NDArray[np.int64],
     scans: Scans | None,
     rng: np.random.Generator,
@@ -571,7 +450,7 @@ def _of_bootstraps(
     proper: ProperTrees,
     released: Sequence[NDArray[np.integer]],
     rows: NDArray[np.intp],
-    support: _Support,
+    support: Support,
     repetitions: NDArray[np.int64],
     scans: Scans | None,
     rng: np.random.Generator,
@@ -623,7 +502,7 @@ def _from_density(
     synthesizer: Trees | Density,
     codes: Sequence[NDArray[np.integer]],
     rows: NDArray[np.intp],
-    support: _Support,
+    support: Support,
     repetitions: NDArray[np.int64],
     executor: Executor | None,
 ) -> PosteriorRisk:

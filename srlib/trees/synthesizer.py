@@ -32,7 +32,8 @@ class SequentialTrees:
     >>> schema = Schema((Variable("job", ("cook", "smith")), Variable("sick", ("no", "yes"))))
     >>> people = np.array([[0, 0]] * 10 + [[1, 0]] * 6 + [[1, 1]] * 4)
     >>> synthesizer = SequentialTrees(schema, growth=Growth(min_leaf=10))
-    >>> round(np.exp(synthesizer.log_prob(np.array([[1, 1]]), people)), 3)  # 10/20 times 4/10
+    >>> log_prob = synthesizer.log_prob(np.array([[1, 1]]), people)
+    >>> round(float(np.exp(log_prob)), 3)  # 10/20 times 4/10
     0.2
     """
 
