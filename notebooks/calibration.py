@@ -260,7 +260,7 @@ verdicts.say("C3", study.calibrated(calibrated, ["generator", "knows"]))
 # **Share of candidates that are true, by the probability that they got, with 95 % intervals.** All
 # candidates of all targets count, and the dotted line is what calibrated beliefs give.
 #
-# The targets are not people as they are: records drawn from neighborhoods are rarer. For records as they are,
+# The targets are not people as they are: a value drawn at random may be unusual. For records as they are,
 # with candidates around them, the paper's mean probability of the truth is another one:
 
 # %%
@@ -354,7 +354,7 @@ show(by_size.rename(columns=study.COLUMNS | {"n_every": "records", "burn_in": "b
 # %% [markdown]
 # ## A wrong model for the generator
 #
-# Agencies need not tell how they synthesize. Intruders then assume something, and their beliefs are not
+# Agencies need not tell how they synthesize. Intruders then assume something, and their beliefs need not be
 # calibrated even if the prior is right. The targets are those drawn above. Trees take other settings: leaves
 # twice as large, or the variables in reverse order. Trees are also assumed for the mixture, the mixture for
 # trees, and independent margins (the mixture with one class) for both.
