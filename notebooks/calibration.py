@@ -52,7 +52,7 @@
 # %% [markdown]
 # ## Parameters
 #
-# Records come from the embedded population. `params/calibration/full.yaml` takes more and larger data
+# Records come from the embedded population. `params/calibration/published.yaml` takes more and larger data
 # sets.
 
 # %% tags=["parameters"]
@@ -89,7 +89,7 @@ import srlib
 from srlib import charts, dpmpm
 from srlib.data.acs import ACS, embedded_population
 from srlib.data.schema import Schema
-from srlib.display import show
+from srlib.display import percent, show
 from srlib.papers import calibration as study
 from srlib.papers import calibration_losses as losses
 from srlib.papers import claims
@@ -236,7 +236,7 @@ model = study.own_prior(
 right = {("trees", "all others"): known["trees", "trees"]}
 right |= {("mixture", "all others"): known["mixture", "mixture"]}
 right |= {("trees, small data sets", f"{k}"): some[k] for k in some}
-right |= {("mixture, own prior", f"{k:.0%} of the others"): model[k] for k in model}
+right |= {("mixture, own prior", f"{percent(k)} of the others"): model[k] for k in model}
 calibrated = study.scores(right, ["generator", "knows"], rng=stream(seed, "ranks"))
 columns = study.COLUMNS | {"p_value": "ranks, p-value"}
 shown = outputs.table("calibrated", calibrated)[["generator", "knows", *columns]]
@@ -313,7 +313,7 @@ real = study.own_prior(
 )  # fmt: skip
 
 # %% tags=["monte-carlo"]
-knows = {(f"{share:.0%} of the others",): beliefs for share, beliefs in real.items()}
+knows = {(f"{percent(share)} of the others",): beliefs for share, beliefs in real.items()}
 of_real = study.scores(knows, ["knows"], rng=stream(seed, "ranks of people"))
 shown = outputs.table("population", of_real)[["knows", *columns]].rename(columns=columns)
 display(show(shown))

@@ -54,7 +54,7 @@
 # ## Parameters
 #
 # With `data` and `schema` the notebook runs on any table of categorical columns.
-# `params/sequential_trees/full.yaml` takes 10,000 records.
+# `params/sequential_trees/published.yaml` takes 10,000 records.
 
 # %% tags=["parameters"]
 data: str = ""  # CSV file of categorical columns; acs:2012:nc to download; empty: embedded

@@ -25,18 +25,9 @@ TITLE = "Reports"
 PROFILE = "published"
 CONTENTS = "contents.txt"  # names all that lies beside it: what has it as it says is a site
 BINDER = "https://mybinder.org/v2/gh/{}/HEAD?urlpath=lab/tree/notebooks/"
+COMPANIONS = ("intruders", "sequential_trees", "calibration", "any_generator", "assess")
 # The page's order; a notebook that is not named here comes after these.
-ORDER = (
-    "mcclure_reiter",
-    "charest",
-    "hu_reiter_wang",
-    "charest_han",
-    "intruders",
-    "sequential_trees",
-    "calibration",
-    "any_generator",
-    "assess",
-)
+ORDER = ("mcclure_reiter", "charest", "hu_reiter_wang", "charest_han", *COMPANIONS)
 
 
 @dataclass(frozen=True)
@@ -115,7 +106,11 @@ def write(root: Path, outputs: Path, repository: str = "") -> tuple[Path, list[s
         entry, made = _entry(root, outputs, name)
         entries.append(entry)
         files.update(made)
-    papers = [entry for entry in entries if PROFILE in find_profiles(root, entry.name)]
+    papers = [
+        entry
+        for entry in entries
+        if PROFILE in find_profiles(root, entry.name) and entry.name not in COMPANIONS
+    ]
     missing = [entry.name for entry in entries if not entry.page]
     index = report.page(
         "index.html.j2",
