@@ -29,14 +29,14 @@ PAPERS := hu_reiter_wang $(filter-out hu_reiter_wang $(LARGER),$(PUBLISHED))
 METHODS := $(shell find srlib -name '*.py' -o -name '*.csv' -o -name '*.txt')
 METHODS := $(filter-out srlib/runner/% srlib/charts/% srlib/__main__.py,$(METHODS))
 
-outputs/.papers: $(READY) $(METHODS) $(wildcard notebooks/*.py params/*/published.yaml)
+outputs/.papers: $(READY) $(METHODS) $(wildcard notebooks/*.py) $(PAPERS:%=params/%/published.yaml)
 	$(BIN)/srlib run $(PAPERS) --profile published --jobs 2
 	@touch $@
 
 # The other notebooks run at their defaults.
 COMPANIONS := $(filter-out $(PUBLISHED),$(patsubst notebooks/%.py,%,$(wildcard notebooks/*.py)))
 
-outputs/.companions: $(READY) $(METHODS) $(wildcard notebooks/*.py params/*/published.yaml)
+outputs/.companions: $(READY) $(METHODS) $(wildcard notebooks/*.py) $(LARGER:%=params/%/published.yaml)
 	$(BIN)/srlib run $(LARGER) --profile published --jobs 2
 	$(BIN)/srlib run $(COMPANIONS) --jobs 2
 	@touch $@
