@@ -393,7 +393,7 @@ outputs.figure("frontier", charts.points(points, *titles, log_y=True, reference=
 
 # %% [markdown]
 # **Median probability of the truth against the loss of utility; lines reach two standard errors to each
-# side, dotted: the prior.** Numbers are records in a leaf, with a plus those added to it, and $m$ fewer
+# side, dotted: the prior.** Numbers are records in a leaf, with a plus the most that are added to it, and $m$ fewer
 # releases. The first section does not compare the synthesizers at equal utility; here the mixture can be held
 # against the leaf whose pairs are as far off. The error of its probability is not computed. Pairs of variables
 # are a coarse measure: dependencies among three variables and more are not in it. A setting is said to protect

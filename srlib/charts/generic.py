@@ -107,7 +107,7 @@ def points(
     frame : DataFrame
         x and y, positive where their axis is logarithmic; x_error and y_error, standard errors
         (NaN: none is drawn); case (text), which colors the point; and label (text, may be empty),
-        which stands above it: to the right for the first case, else to the left.
+        which stands above it to the right for the first case, else below it to the left.
     x_title, y_title : str
         What the quantities are, with units.
     log_y : bool
@@ -128,16 +128,15 @@ def points(
     if log_y:  # what reaches below zero ends at a tenth of the value
         data["y_low"] = data["y_low"].clip(lower=data["y"] / 10)
     pick = alt.selection_point(name="pick", fields=["case"], bind="legend")
+    room = alt.Scale(zero=False, padding=40)  # for labels beside the first points
     base = alt.Chart(compact(data)).encode(
-        x=number_axis("x", x_title, False, zero=False, channel=alt.X),
+        x=alt.X("x:Q", title=x_title, scale=room),
         y=number_axis("y", y_title, log_y, zero=False, channel=alt.Y),
         color=method_color("case", cases),
         opacity=alt.when(pick).then(alt.value(1)).otherwise(alt.value(0.12)),
     )
     marks = [
-        base.mark_rule().encode(
-            x=number_axis("x_low", x_title, False, zero=False, channel=alt.X), x2="x_high:Q"
-        ),
+        base.mark_rule().encode(x=alt.X("x_low:Q", title=x_title, scale=room), x2="x_high:Q"),
         base.mark_rule().encode(
             y=number_axis("y_low", y_title, log_y, zero=False, channel=alt.Y), y2="y_high:Q"
         ),
@@ -146,7 +145,7 @@ def points(
         .mark_text(align="left", dx=5, dy=-7)
         .encode(text="label:N"),
         base.transform_filter(alt.datum.case != cases[0])
-        .mark_text(align="right", dx=-5, dy=-7)
+        .mark_text(align="right", dx=-5, dy=12)
         .encode(text="label:N"),
     ]
     layers = marks if reference is None else [reference_rule(reference), *marks]

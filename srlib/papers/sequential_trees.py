@@ -852,7 +852,10 @@ def on_chart(found: pd.DataFrame, short: pd.DataFrame, n_releases: int) -> pd.Da
     columns = {"difference": "x", "difference_se": "x_error"}
     labels = {
         "leaf": found["name"],
-        "smoothing": "+" + found["smoothing"].map("{:g}".format),
+        # Less smoothing stands too near the first point for a label.
+        "smoothing": ("+" + found["smoothing"].map("{:g}".format)).where(
+            found["smoothing"] == found["smoothing"].max(), ""
+        ),
         "fewer releases": "m = " + found["n_releases"].astype(str),
     }
     names = [labels[case][i] if case in labels else "" for i, case in enumerate(found["case"])]
@@ -1001,7 +1004,7 @@ def of_setting(found: pd.DataFrame, by: str) -> Verdict:
     first, last = found.iloc[0], found.iloc[-1]
     cost = last["difference"] - first["difference"]
     error = float(np.hypot(first["difference_se"], last["difference_se"]))
-    medians = [f"{row['probability']:.3f} ± {row['probability_se']:.3f}" for row in (first, last)]
+    medians = [f"{row['probability']:.3f} ± {row['probability_se']:.1g}" for row in (first, last)]
     return Verdict(
         protects(first, last),
         f"With {last[by]:g} instead of {first[by]:g} the median changes from {medians[0]} to "
@@ -1025,7 +1028,7 @@ def of_orders(found: pd.DataFrame) -> Verdict:
     return Verdict(
         next(word for word in ranked if word in words),
         f"Over {len(others)} other orders the median lies between {ends[0]} and {ends[1]}; it is "
-        f"{first['probability']:.3f} ± {first['probability_se']:.3f} in the first.",
+        f"{first['probability']:.3f} ± {first['probability_se']:.1g} in the first.",
     )
 
 
