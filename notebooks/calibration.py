@@ -74,12 +74,7 @@ n_draws: int = 40  # [10, inf) draws kept from each chain
 seed: int = 1982  # [0, inf) one seed for all streams of chance
 n_at_risk: int = 30  # [2, 1000] records whose privacy losses are computed
 n_losses: int = 60  # [20, 1000] releases over which they are
-limits: list[float] = [
-    1.5,
-    2.0,
-    3.0,
-    5.0,
-]  # (1, inf) factors of the odds at which releases are rejected
+limits: list[float] = [1.5, 2.0, 3.0, 5.0]  # (1, inf) factors of the odds that are rejected
 output_dir: str = ""  # folder for tables and figures; empty: write none
 
 # %%
