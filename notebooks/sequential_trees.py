@@ -467,6 +467,7 @@ verdicts
 # %% tags=["monte-carlo", "public"]
 judged = {"C2": min(n_places, len(rows)), "C9": min(20, len(rows))}
 judged |= {"C1": len(of_trees[of_trees["repetitions"] == 1]) // 2, "C3": sizes["sought"].min()}
+judged["C4"] = int(study.has_exposed(probability, known).sum())  # records, not values
 verdicts.in_public(len(rows), **judged)
 
 # %% [markdown]

@@ -288,3 +288,8 @@ def test_no_split_changes_where_there_are_no_predictors() -> None:
     found = study.without_donor(trees, released, rows)
     assert found.max() > 0
     np.testing.assert_allclose(found, study.risks_of(trees, released, rows)["excluded"])
+
+
+def test_records_with_an_exposed_value_are_counted_without_the_keys() -> None:
+    probability = np.array([[0.99, 0.2, 0.95], [0.99, 0.2, 0.3], [0.1, 0.91, 0.92]])
+    assert study.has_exposed(probability, [0]).tolist() == [True, False, True]

@@ -408,14 +408,15 @@ def catches(found: pd.DataFrame, claimed: float, most: float = 0.8, few: float =
     most, few : float
         Shares of the audits that count as nearly all and as hardly any.
     """
-    refuted = (found["epsilon"] > claimed).groupby(found["generator"], sort=False).mean()
+    audits = (found["epsilon"] > claimed).groupby(found["generator"], sort=False)
+    refuted, counts, total = audits.mean(), audits.sum(), audits.size()
     word = HOLDS if (refuted >= most).all() else "depends on the mistake"
     if (refuted <= few).all():
         word = FAILS
     return Verdict(
         word,
-        "Refuted: "
-        + "; ".join(f"{percent(share)} ({name})" for name, share in refuted.items())
+        "Audits that refute: "
+        + "; ".join(f"{counts[name]} of {total[name]} ({name})" for name in refuted.index)
         + f". The limit is {percent(most)} of the audits for each mistake.",
     )
 

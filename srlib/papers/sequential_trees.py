@@ -545,6 +545,12 @@ def counted_and_exposed(
     return pd.DataFrame(rows, columns=["counted", *columns])
 
 
+def has_exposed(probability: NDArray[np.float64], keys: Sequence[int]) -> NDArray[np.bool_]:
+    """Say which records, (n,), have an exposed value, as `counted_and_exposed` takes these."""
+    targets = np.delete(np.arange(probability.shape[1]), list(keys))
+    return (probability[:, targets] >= EXPOSED).any(axis=1)
+
+
 def _share(flags: NDArray[np.bool_], among: NDArray[np.bool_]) -> tuple[float, float]:
     """Share of the flagged among some values, (n, k), and its error from between the n records."""
     total = among.sum()
