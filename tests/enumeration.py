@@ -19,7 +19,7 @@ def all_cells(n_levels: Iterable[int]) -> NDArray[np.uint8]:
 
 
 @cache
-def _log_allocation_prior(sizes: tuple[int, ...], prior: Prior) -> float:
+def log_allocation_prior(sizes: tuple[int, ...], prior: Prior) -> float:
     """log p(eta) of an allocation with the given class sizes, sticks and alpha integrated out."""
     if len(sizes) == 1:
         return 0.0
@@ -46,7 +46,7 @@ def log_marginal_likelihood(
     for allocation in product(range(n_classes), repeat=len(codes)):
         eta = np.array(allocation)
         sizes = tuple(int((eta == f).sum()) for f in range(n_classes))
-        term = _log_allocation_prior(sizes, prior)
+        term = log_allocation_prior(sizes, prior)
         for f in range(n_classes):
             for k, levels in enumerate(n_levels):
                 counts = np.bincount(codes[eta == f, k], minlength=levels)

@@ -60,6 +60,7 @@ def fit_dpmpm(
     chains: Chains = CHAINS,
     *,
     schema: Schema | None = None,
+    weights: NDArray[np.floating] | None = None,
     rng: np.random.Generator,
 ) -> Fitted:
     """Fit the Dirichlet process mixture of products of multinomials to a table.
@@ -73,6 +74,8 @@ def fit_dpmpm(
     schema : Schema, optional
         Variables and levels of a DataFrame. Where not given, its categories and the values that
         occur.
+    weights : (n_records,) float, optional
+        Power of each record's likelihood, in [0, 1]; see `sample_posterior`.
     rng : numpy.random.Generator
         Source of chance.
 
@@ -85,7 +88,8 @@ def fit_dpmpm(
     Raises
     ------
     ValueError
-        For a table without records, one that the schema refuses, or Microdata beside a schema.
+        For a table without records, one that the schema refuses, or Microdata beside a schema; for
+        weights that do not fit.
 
     References
     ----------
@@ -108,7 +112,7 @@ def fit_dpmpm(
         data = Microdata.from_frame(data, schema)
     if not len(data):
         raise ValueError("the table has no records; it must have one or more")
-    draws = sample_posterior(data.codes, data.schema.n_levels, chains, rng=rng)
+    draws = sample_posterior(data.codes, data.schema.n_levels, chains, weights=weights, rng=rng)
     return Fitted(data.schema, len(data), draws)
 
 

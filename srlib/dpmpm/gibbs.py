@@ -5,7 +5,7 @@ from dataclasses import replace
 from threading import Event
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from srlib.data.codes import Codes, distinct
 from srlib.dpmpm.kernels import (
@@ -40,6 +40,8 @@ class Sampler:
         Prior distribution.
     rng : numpy.random.Generator
         The chain's own stream.
+    weighted : tuple of (k, n_variables) int and (k,) float, optional
+        Further records, with their weights, in (0, 1); see `sample_posterior`.
     """
 
     def __init__(
@@ -50,6 +52,7 @@ class Sampler:
         n_classes: int,
         prior: Prior,
         rng: np.random.Generator,
+        weighted: tuple[Codes, NDArray[np.floating]] | None = None,
     ) -> None:
         levels_of = np.asarray(n_levels, dtype=np.int64)
         self.rng = rng
@@ -58,6 +61,9 @@ class Sampler:
         self._groups = group_variables(levels_of)
         self._rows = self._groups.rows(combinations)
         self.counts = np.asarray(counts, dtype=np.int64)
+        codes, weights = weighted or (combinations[:0], np.empty(0))
+        classes = np.zeros(len(weights), dtype=np.int64)
+        self._weighted = (self._groups.rows(codes), np.asarray(weights, dtype=np.float64), classes)
         self.alpha = 1.0
         self.pi = np.full(n_classes, 1.0 / n_classes)
         # A uniform Dirichlet whatever the prior: no combination may start with probability zero.
@@ -83,6 +89,7 @@ class Sampler:
             self._prior,
             self.counts,
             self._rows,
+            self._weighted,
             self._groups,
             self.alpha,
             (self.pi, self.phi, self.sizes, self.level_counts, self.class_of),
@@ -91,12 +98,15 @@ class Sampler:
         )
 
     def log_likelihood(self) -> float:
-        """log p(data | pi, phi), the classes summed out."""
-        log_prob = np.empty(self._rows.shape[0])
+        """log p(data | pi, phi), the classes summed out; each record's times its weight."""
         table, log_scale, _ = self._scratch
         fill_tables(self.pi, self.phi, self._groups, table, log_scale)
-        mixture_log_prob(table, log_scale, self._rows, log_prob)
-        return float((self.counts * log_prob).sum())
+        total = 0.0
+        for rows, times in ((self._rows, self.counts), self._weighted[:2]):
+            log_prob = np.empty(len(rows))
+            mixture_log_prob(table, log_scale, rows, log_prob)
+            total += (times * log_prob).sum()
+        return float(total)
 
 
 def sample_posterior(
@@ -105,16 +115,32 @@ def sample_posterior(
     chains: Chains,
     *,
     rng: np.random.Generator,
+    weights: NDArray[np.floating] | None = None,
     keep_allocations: bool = False,
     label: str = "DPMPM",
 ) -> Draws:
-    """Draw from the posterior of the DPMPM by blocked Gibbs sampling.
+    r"""Draw from the posterior of the DPMPM by blocked Gibbs sampling.
 
     Each chain runs on its own stream, spawned from `rng`, so that the draws do not depend on
     the number of threads. The first half of the burn-in is an annealed start: classes are drawn
     from flattened probabilities and ordered by size, so that chains settle in the same mode far
     more often than from a plain random start. After it, Metropolis swaps of neighboring labels
     keep alpha from depending on the labels that a chain happened to get.
+
+    With weights the draws are from a pseudo-posterior. It takes the classes :math:`z_i` for
+    parameters, with their prior :math:`p(z_i = f \mid \pi) = \pi_f`, and raises each record's
+    likelihood given its class to a power :math:`w_i`:
+
+    .. math:: p(\pi, \phi)\, \prod_i \pi_{z_i}
+        \Bigl(\prod_k \phi^{(k)}_{z_i x_{ik}}\Bigr)^{w_i} .
+
+    All full conditionals stay what they are: :math:`z_i` is drawn in proportion to the term above,
+    a class has as many records as before, and the counts of their levels are sums of weights. With
+    the class summed out a record contributes
+    :math:`\sum_f \pi_f (\prod_k \phi^{(k)}_{f x_{ik}})^{w_i}`, which is one for a weight of zero
+    (such records are left out) and the same however a class is divided into two alike. The latter
+    would not be so if :math:`\pi_{z_i}` were raised as well; and powers of the mixture's own
+    probability, at least as large by Jensen's inequality, have no full conditionals to draw from.
 
     Parameters
     ----------
@@ -126,8 +152,12 @@ def sample_posterior(
         Number of classes and prior, number of chains and their lengths.
     rng : numpy.random.Generator
         Source of the chains' streams.
+    weights : (n_records,) float, optional
+        Power of each record's likelihood, in [0, 1]. With weights of one for all the draws are the
+        same as without; those of zero and one cost no more than without.
     keep_allocations : bool
-        Whether the draws hold the records' classes, as `left_out_log_ratios` needs.
+        Whether the draws hold the records' classes, as `left_out_log_ratios` needs, whose formulas
+        are those of records of full weight.
     label : str
         What the progress bar says.
 
@@ -139,16 +169,26 @@ def sample_posterior(
     Raises
     ------
     ValueError
-        If there are no records, or a code is not below its variable's number of levels.
+        If there are no records, or a code is not below its variable's number of levels; if weights
+        do not fit, are all zero, or lie between 0 and 1 where allocations are kept.
 
     References
     ----------
     Hu, Reiter and Wang (2014), section 2, equations 1 to 6; Ishwaran and James (2001) for the
-    blocked Gibbs sampler.
+    blocked Gibbs sampler; Savitsky, Williams and Hu (2022) for the pseudo-posterior.
     """
     codes, n_levels = checked_codes(codes, n_levels)
     if codes.shape[0] == 0:
         raise ValueError("codes has no records; at least one is needed")
+    weighted = None
+    if weights is not None:
+        weights = _checked_weights(weights, len(codes))
+        part = (weights > 0) & (weights < 1)
+        if part.any():
+            if keep_allocations:
+                raise ValueError("weights between 0 and 1 leave no allocations to keep")
+            weighted = codes[part], weights[part]
+        codes = codes[weights == 1]
     combinations, counts, _ = distinct(codes)
     draws = _empty_draws(chains, n_levels)
     if keep_allocations:
@@ -162,7 +202,9 @@ def sample_posterior(
     stop = Event()
 
     def run(chain: int, chain_rng: np.random.Generator) -> None:
-        sampler = Sampler(combinations, counts, n_levels, chains.n_classes, chains.prior, chain_rng)
+        sampler = Sampler(
+            combinations, counts, n_levels, chains.n_classes, chains.prior, chain_rng, weighted
+        )
         annealed = chains.burn_in // 2
         for done in range(0, annealed, 10):
             step = min(10, annealed - done)
@@ -200,6 +242,18 @@ def sample_posterior(
             pool.shutdown(cancel_futures=True)
             raise
     return draws
+
+
+def _checked_weights(weights: ArrayLike, n: int) -> NDArray[np.float64]:
+    """Return the records' weights, or raise a ValueError that says what is wrong."""
+    values = np.asarray(weights, dtype=np.float64)
+    if values.shape != (n,) or not ((values >= 0) & (values <= 1)).all() or not values.any():
+        at = f", from {values.min():g} to {values.max():g}" if values.size else ""
+        raise ValueError(
+            f"weights has shape {values.shape}{at}; it must be ({n},), one for each record, from 0 "
+            "to 1 and not all 0"
+        )
+    return values
 
 
 def _empty_draws(chains: Chains, n_levels: NDArray[np.int64]) -> Draws:

@@ -49,6 +49,7 @@ def log_likelihoods(
     rows: NDArray[np.integer],
     candidates: NDArray[np.integer],
     *,
+    copies: int = 1,
     executor: Executor | None = None,
 ) -> tuple[NDArray[np.float64], Work]:
     """Compute log p(releases | data with one record changed), exactly.
@@ -68,6 +69,8 @@ def log_likelihoods(
         The record of the data that is changed, by its row.
     candidates : (n, support_size, n_variables) int
         What it is changed to; a candidate may be the record itself.
+    copies : int
+        Equal rows of the data that stand for one record and change together, 1 or more.
     executor : Executor, optional
         Where blocks of records are done: processes, or a cluster's workers by its interface of
         `concurrent.futures`. Threads of this process if not given. Results do not depend on it.
@@ -82,18 +85,20 @@ def log_likelihoods(
     Raises
     ------
     ValueError
-        If rows, candidates or releases do not fit the trees.
+        If rows, candidates, copies or releases do not fit the trees.
     """
     codes, rows, supports = checked_changes(trees, released, rows, candidates)
     shown = distinct(codes)[:2]
     cells = trees.cell_of[rows]
+    if not 1 <= copies <= trees.weights[cells].min(initial=copies):
+        raise ValueError(f"copies is {copies}; it must be 1 or more, and each row occur as often")
     step = max(1, (_BLOCK if executor is None else _BLOCK_APART) // max(1, supports.shape[1]))
     slices = [slice(first, first + step) for first in range(0, len(rows), step)]
     blocks = [(cells[some], supports[some]) for some in slices]
     log_prob, work = np.empty(supports.shape[:2]), np.zeros(3, np.int64)
     several = executor is None and len(blocks) > 1
     with ThreadPoolExecutor(os.cpu_count()) if several else nullcontext(executor) as place:
-        shared = (trees, shown, _see(trees, shown) if executor is None else None)
+        shared = (trees, copies, shown, _see(trees, shown) if executor is None else None)
         found = in_blocks(place, _of_block, shared, blocks, "changed records")
         for some, (of_block, done) in zip(slices, found, strict=True):
             log_prob[some] = of_block
@@ -147,6 +152,7 @@ def _see(trees: Trees, shown: Shown) -> list[kernels.Seen]:
 
 def _of_block(
     trees: Trees,
+    copies: int,
     shown: Shown,
     seen: Sequence[kernels.Seen] | None,
     cells: NDArray[np.int64],
@@ -157,5 +163,6 @@ def _of_block(
     for at, of_tree in enumerate(seen or _see(trees, shown)):
         # Each task has codes of its own, whose spare row is written to.
         task = trees.task(at, shown)
+        task.weights[-1] = copies
         done += kernels.changed(task, trees.trees[at], of_tree, cells, supports, out)
     return out, done
