@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from srlib.risk.before import RiskBeforeRelease as RiskBeforeRelease
     from srlib.risk.before import risk_before_release as risk_before_release
     from srlib.risk.black_box import leakage_bound as leakage_bound
+    from srlib.risk.membership import MembershipTest as MembershipTest
+    from srlib.risk.membership import membership_test as membership_test
     from srlib.risk.posterior import PosteriorRisk as PosteriorRisk
     from srlib.risk.posterior import posterior_risk as posterior_risk
     from srlib.risk.synthesizers import Synthesizer as Synthesizer
@@ -47,6 +49,8 @@ _HOME = {
     "leakage_bound": "risk.black_box",
     "risk_before_release": "risk.before",
     "RiskBeforeRelease": "risk.before",
+    "membership_test": "risk.membership",
+    "MembershipTest": "risk.membership",
     # tables, and synthesizers for them
     "read_table": "data.microdata",
     "Microdata": "data.schema",

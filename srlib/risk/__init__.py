@@ -21,6 +21,7 @@ from srlib.risk.estimators import (
     support_log_ratios,
 )
 from srlib.risk.loss import PrivacyLosses, privacy_losses
+from srlib.risk.membership import MembershipTest, distance_test, membership_test
 from srlib.risk.odds import WholeSupport
 from srlib.risk.partial import subset_log_means
 from srlib.risk.participation import Participation, participation
@@ -37,6 +38,7 @@ __all__ = [
     "Density",
     "DrawSets",
     "Leakage",
+    "MembershipTest",
     "PartialKnowledge",
     "Participation",
     "PosteriorRisk",
@@ -52,6 +54,7 @@ __all__ = [
     "collapsed_log_ratios",
     "convergence",
     "counts_of_releases",
+    "distance_test",
     "evidence",
     "exceeds",
     "importance_sampling",
@@ -60,6 +63,7 @@ __all__ = [
     "leakage",
     "leakage_bound",
     "margin_gain",
+    "membership_test",
     "neighborhood",
     "neighborhood_log_ratios",
     "partial_knowledge",

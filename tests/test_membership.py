@@ -1,0 +1,364 @@
+"""Who is in the data: exact tests on tables that can be enumerated, estimates and their errors."""
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import linprog
+from scipy.special import logsumexp
+
+import srlib
+from srlib.data.acs import embedded_population
+from srlib.data.codes import cell_numbers
+from srlib.data.schema import Schema, Variable
+from srlib.dpmpm.exact import enumerate_mechanism, log_marginal_likelihood
+from srlib.margins import LaplaceMargins, PlugInMargins
+from srlib.mechanism.families import compositions
+from srlib.mechanism.records import OnRecords
+from srlib.risk import DrawSets, MembershipTest, distance_test, membership_test
+from srlib.risk.membership import called, limits, log_ratios
+from srlib.risk.synthesizers import log_likelihoods
+from srlib.trees import Growth, Trees, fit_trees
+
+SCHEMA = Schema((Variable("job", ("cook", "smith")), Variable("sick", ("no", "yes"))))
+CELLS = np.array(list(product((0, 1), repeat=2)), dtype=np.uint8)
+
+
+def table(cells: list[int]) -> srlib.Microdata:
+    return srlib.Microdata(CELLS[cells], SCHEMA)
+
+
+# ------------------------------------------------------------------- all releases of small data
+
+
+@pytest.fixture(scope="module")
+def everything() -> dict[str, np.ndarray]:
+    """All releases of two records, and all people of a pool of five in the place of a third.
+
+    One of the pool is in the data. Who is tested is that person, or one of the four others.
+    """
+    synthesizer = OnRecords(enumerate_mechanism(3, 2, [2, 2], 2), [2, 2])
+    others, pool = [0, 3], [0, 0, 1, 2, 3]
+    releases = [table([a, b]) for a in range(4) for b in range(4)]
+    ratio, near, inside = [], [], []
+    for t, person in enumerate(pool):
+        data, rest = table([*others, person]), table(pool[:t] + pool[t + 1 :])
+        test = membership_test(data, releases, rest, synthesizer=synthesizer, rows=[2])
+        ratio.append(test.statistic[:, 0])
+        near.append(distance_test(data, releases, rest, rows=[2]).statistic[:, 0])
+        inside.append([np.exp(synthesizer.log_prob(z.codes, data.codes)) for z in releases])
+    member = np.array(inside) / len(pool)
+    outsider = (member.sum(axis=0) - member) / (len(pool) - 1)
+    return {
+        "ratio": np.array(ratio), "near": np.array(near), "member": member, "outsider": outsider,
+    }  # fmt: skip
+
+
+def power_of(statistic: np.ndarray, member: np.ndarray, outsider: np.ndarray, size: float) -> float:
+    """Power of a test by a statistic; its size is checked on the way."""
+    values, where = np.unique(-statistic, return_inverse=True)
+    mass = np.bincount(where.ravel(), outsider.ravel())
+    limit, by_lot = limits(-values, mass, np.array([size]))
+    says = called(statistic, limit[0], by_lot[0])
+    assert (says * outsider).sum() == pytest.approx(size, abs=1e-12)
+    return float((says * member).sum())
+
+
+def test_no_test_of_the_same_size_finds_more_than_the_ratio(everything: dict) -> None:
+    member, outsider = everything["member"], everything["outsider"]
+    assert member.sum() == pytest.approx(1)
+    np.testing.assert_allclose(everything["ratio"], np.log(member / outsider), atol=1e-12)
+    rng, ahead = np.random.default_rng(1), 0
+    for size in (0.001, 0.01, 0.05, 0.2, 0.5, 0.9):
+        found = power_of(everything["ratio"], member, outsider, size)
+        best = linprog(-member.ravel(), A_eq=outsider.reshape(1, -1), b_eq=[size], bounds=(0, 1))
+        assert found == pytest.approx(-best.fun, abs=1e-9)
+        by_distance = power_of(everything["near"], member, outsider, size)
+        assert by_distance <= found + 1e-12
+        ahead += found > by_distance + 1e-6
+        for _ in range(20):
+            assert power_of(rng.normal(size=member.shape), member, outsider, size) <= found + 1e-12
+    assert ahead == 6  # distance is worse at every size here
+
+
+def test_the_ratio_of_a_non_member_is_one_on_average(everything: dict) -> None:
+    ratio, outsider = np.exp(everything["ratio"]), everything["outsider"]
+    np.testing.assert_allclose((ratio * outsider).sum(axis=1) / outsider.sum(axis=1), 1)
+    assert (ratio * everything["member"]).sum() > 1.001
+
+
+# ------------------------------------------------------------------------------- the mixture
+
+
+@pytest.fixture(scope="module")
+def mixture() -> tuple[srlib.Microdata, list[srlib.Microdata], DrawSets]:
+    data, released = table([0, 0, 1, 3, 3, 3]), [table([0, 3, 3]), table([1, 1, 2])]
+    chains = srlib.Chains(n_classes=2, burn_in=300, n_draws=1500, thin=4, n_chains=4)
+    codes = [z.codes for z in released]
+    levels = SCHEMA.n_levels
+    return (
+        data,
+        released,
+        DrawSets.fit(data.codes, codes, levels, chains, rng=np.random.default_rng(2)),
+    )
+
+
+def exact_predictive(given: np.ndarray) -> np.ndarray:
+    """Log predictive probabilities of the four cells given some records, by enumeration."""
+    n, counts = len(given), np.bincount(cell_numbers(given, [2, 2]), minlength=4)
+    tables = {tuple(t): i for i, t in enumerate(compositions(n + 1, 4).tolist())}
+    # Of tables with one record more, each of whose orders is equally probable.
+    log_prob = log_marginal_likelihood(n + 1, [2, 2], 2)
+    found = np.array([log_prob[tables[tuple(counts + one)]] for one in np.eye(4, dtype=int)])
+    return found - logsumexp(found)
+
+
+def test_the_mixture_has_its_exact_predictive_probabilities(mixture: tuple) -> None:
+    data, released, draws = mixture
+    rows = [0, 2, 3]
+    test = membership_test(
+        data, released, table([0, 1, 2, 3]), draws=draws, baseline="model", rows=rows
+    )
+    for k, row in enumerate(rows):
+        others = np.delete(data.codes, row, axis=0)
+        own = cell_numbers(data.codes[[row]], [2, 2])[0]
+        before = exact_predictive(others)
+        for i, z in enumerate(released):
+            after = exact_predictive(np.concatenate([others, z.codes]))
+            assert test.before is not None
+            assert test.after is not None
+            for part, exact in (
+                (test.before[:, i, k], before[own]),
+                (test.after[:, i, k], after[own]),
+                ((test.statistic[i, k], test.mcse[i, k]), (after - before)[own]),
+            ):
+                assert part[1] < 0.03
+                assert abs(part[0] - exact) < 5 * max(part[1], 0.003)
+            ratios = test.of_people[i, k][np.argsort(test.people[k])]
+            np.testing.assert_allclose(ratios, after - before, atol=0.08)
+            assert np.exp(ratios) @ np.exp(before) == pytest.approx(1, abs=0.03)
+
+
+def test_releases_of_a_mixture_multiply(mixture: tuple) -> None:
+    """Both releases together: the product of what each says of a person, over its mean."""
+    data, released, draws = mixture
+    people = table([0, 1, 2, 3, 3, 1])
+    test = membership_test(data, released, people, 2, draws=draws, rows=[2])
+    others = np.delete(data.codes, 2, axis=0)
+    before = exact_predictive(others)
+    log_prob = sum(exact_predictive(np.concatenate([others, z.codes])) - before for z in released)
+    of_cells = np.exp(log_prob)[[0, 1, 2, 3, 3, 1]]
+    exact = log_prob[1] - np.log(of_cells.mean())
+    assert abs(test.statistic[0, 0] - exact) < 0.08
+    last = np.log(of_cells[5] / of_cells[:5].mean())
+    assert abs(test.of_people[0, 0, list(test.people[0]).index(5)] - last) < 0.1
+    error = np.sqrt(of_cells.var(ddof=1) / 6) / of_cells.mean()
+    assert error < test.mcse[0, 0] < 1.2 * error
+
+
+# --------------------------------------------------------------------------- trees and margins
+
+
+def test_people_in_the_place_of_a_record_are_other_data() -> None:
+    everybody = embedded_population(80, rng=np.random.default_rng(2))
+    data = srlib.Microdata(everybody.codes[:70], everybody.schema)
+    others = srlib.Microdata(everybody.codes[70:], everybody.schema)
+    trees = fit_trees(data, growth=Growth(5, smoothing=1.0))
+    levels = data.schema.n_levels
+    of_trees = trees.release(2, rng=np.random.default_rng(4))
+    for synthesizer in (PlugInMargins(levels), LaplaceMargins(levels, 2.0), trees):
+        released = of_trees
+        if not isinstance(synthesizer, Trees):
+            rng = np.random.default_rng(4)
+            drawn = [synthesizer.release(data.codes, rng=rng) for _ in range(2)]
+            released = [srlib.Microdata(z, data.schema) for z in drawn]
+        test = membership_test(data, released, others, 2, synthesizer=synthesizer, rows=[7, 9])
+        assert test.people.tolist() == [list(range(10))] * 2
+        candidates = np.concatenate([data.codes[[7]], others.codes])[None]
+        tables = [z.codes for z in released]
+        (found,) = log_likelihoods(synthesizer, tables, data.codes, np.array([7]), candidates)
+        expected = found[0] - logsumexp(found[1:]) + np.log(10)
+        assert test.statistic[0, 0] == pytest.approx(expected, abs=1e-9)
+        rest = np.delete(found[1:], 3)
+        last = found[4] - logsumexp(rest) + np.log(9)
+        assert test.of_people[0, 0, 3] == pytest.approx(last, abs=1e-9)
+    codes = data.codes.copy()
+    codes[7] = others.codes[3]
+    changed = fit_trees(srlib.Microdata(codes, data.schema), growth=trees.growth)
+    apart = sum(changed.log_prob(z) - trees.log_prob(z) for z in released)
+    assert found[4] - found[0] == pytest.approx(apart)
+
+
+def test_a_density_that_is_estimated_has_an_error() -> None:
+    class Noisy(PlugInMargins):
+        def log_likelihoods(self, released, data, rows, candidates):
+            exact = super().log_likelihoods(released, data, rows, candidates)
+            rng = np.random.default_rng(1)
+            return exact + 0.1 * rng.normal(size=(40, *exact.shape))
+
+    data, people = table([0, 1, 2, 3] * 5), table([0, 1, 2, 3] * 50)
+    exact, noisy = (
+        membership_test(data, [data], people, synthesizer=of(SCHEMA.n_levels))
+        for of in (PlugInMargins, Noisy)
+    )
+    added = np.sqrt(noisy.mcse**2 - exact.mcse**2)
+    np.testing.assert_allclose(added, 0.1 / np.sqrt(40), rtol=0.5)
+    assert (np.abs(noisy.statistic - exact.statistic) < 5 * added).all()
+
+
+# ----------------------------------------------------------------------- statistic and power
+
+
+def test_the_statistic_compares_a_person_with_the_others() -> None:
+    with np.errstate(divide="ignore"):
+        log_prob = np.log([[0.4, 0.2, 0.1, 0.0], [0.4, 0.0, 0.0, 0.0], [0.4, 0.0, 0.3, 0.0]])
+    own, error, people = log_ratios(log_prob)
+    np.testing.assert_allclose(own, [np.log(4), np.inf, np.log(4)], atol=1e-12)
+    np.testing.assert_allclose(error[[0, 2]], [np.sqrt(1 / 3), 1], atol=1e-12)  # sd / mean / root 3
+    assert np.isnan(error[1])
+    np.testing.assert_allclose(people[0], [np.log(4), 0.0, -np.inf], atol=1e-12)
+    assert np.isneginf(people[1]).all()
+    assert people[2].tolist() == [-np.inf, np.inf, -np.inf]
+
+
+def made_up(
+    statistic: np.ndarray, of_people: np.ndarray, people: np.ndarray | None = None
+) -> MembershipTest:
+    """A test whose statistics are given, of one publication where they have two axes."""
+    inside, outside = (np.asarray(a, dtype=float) for a in (statistic, of_people))
+    if inside.ndim == 1:
+        inside, outside = inside[None], outside[None]
+    n, n_beside = outside.shape[1:]
+    who = np.arange(n * n_beside).reshape(n, n_beside) if people is None else people
+    codes = np.zeros((n, 2), np.uint8)
+    return MembershipTest(
+        SCHEMA, codes, np.ones(n, int), 1, inside, np.zeros(inside.shape), outside, who
+    )
+
+
+def test_power_is_that_of_the_test_with_exactly_its_false_positives() -> None:
+    outside = np.tile(np.arange(100.0), (40, 1))
+    rng = np.random.default_rng(1)
+    power = made_up(np.full(40, 98.5), outside).power([0.01, 0.005], rng=rng)
+    assert power["power"].tolist() == [1, 0]  # one of a hundred outside is above
+    assert power["limit"].tolist() == [98, 99]
+    half = made_up(np.full(40, 99.0), outside)
+    assert half.power([0.005], rng=rng)["power"][0] == pytest.approx(0.5)
+    assert half.found(0.005) == pytest.approx(0.5)
+    tied = made_up(np.zeros(40), 0 * outside)  # all are alike: the test can only guess
+    assert tied.power(rng=rng)["power"].tolist() == pytest.approx([0.01, 0.001])
+    never = made_up(np.full(40, np.inf), np.full((40, 100), -np.inf))
+    assert never.power(rng=rng)["power"].tolist() == [1, 1]
+    assert never.roc()["power"].min() == 1
+    curve = tied.roc()
+    np.testing.assert_allclose(curve["power"], curve["false_positives"])
+
+
+def test_too_few_people_held_out_give_no_number() -> None:
+    test = made_up(np.ones(4), np.zeros((4, 100)))
+    assert test.enough([0.01, 0.001]).tolist() == [True, False]  # 400 different people
+    assert test.power(rng=np.random.default_rng(1))["power"].isna().tolist() == [False, True]
+    assert np.isnan(test.found(0.001)).all()
+    same = made_up(np.ones(4), np.zeros((4, 50)), np.tile(np.arange(50), (4, 1)))
+    assert not same.enough(0.01)
+
+
+def test_power_has_an_error_where_everybody_is_found() -> None:
+    everybody = made_up(np.zeros(30), np.full((30, 20), -np.inf))
+    power = everybody.power([0.01], rng=np.random.default_rng(1))
+    assert power["power"][0] == 1
+    assert 0.02 < power["power_se"][0] < 0.06
+
+
+@pytest.mark.parametrize("people", ["dealt", "all at each"])
+def test_errors_of_the_power_are_those_of_other_samples(people: str) -> None:
+    """Publications, records and people each have an effect of their own, and all vary."""
+    rng = np.random.default_rng(5)
+    n_publications, n, n_people = 4, 30, 240
+    each = 8 if people == "dealt" else n_people
+    who = np.arange(n * each).reshape(n, each) % n_people
+    powers, errors = [], []
+    for _ in range(40):
+        release = 0.3 * rng.normal(size=(n_publications, 1))
+        place = 0.5 * rng.normal(size=n)
+        inside = 2 + release + place + rng.normal(size=(n_publications, n))
+        person = rng.normal(size=n_people)
+        outside = (release + place)[..., None] + person[who]
+        outside = outside + 0.5 * rng.normal(size=outside.shape)
+        test = made_up(inside, outside, who)
+        (row,) = test.power([0.05], rng=rng, n_bootstrap=30).itertuples()
+        powers.append(row.power)
+        errors.append(row.power_se)
+    ratio = np.sqrt(np.mean(np.square(errors))) / np.std(powers, ddof=1)
+    assert 0.75 < ratio < 2.2  # 40 samples: errors of .11; the bootstrap is wide by design
+
+
+# ------------------------------------------------------------------------------- distance
+
+
+def test_distances_are_to_the_nearest_released_record() -> None:
+    everybody = embedded_population(150, rng=np.random.default_rng(3))
+    data, z, y = (everybody.codes[some] for some in (slice(50), slice(50, 90), slice(90, 150)))
+    frames = [srlib.Microdata(codes, everybody.schema) for codes in (data, z[:20], z[20:], y)]
+    original, *released, others = frames
+
+    def apart(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return (a[:, None] != b).sum(axis=2)
+
+    rows = np.arange(5)
+    for m, shown in ((1, [z[:20], z[20:]]), (2, [z])):
+        test = distance_test(original, released, others, m, rows=rows, n_beside=7)
+        near = distance_test(original, released, others, m, rows=rows, n_beside=7, relative=True)
+        for i, records in enumerate(shown):
+            own, of_people = apart(data[rows], records).min(axis=1), apart(y, records).min(axis=1)
+            np.testing.assert_array_equal(test.statistic[i], -own)
+            np.testing.assert_array_equal(test.of_people[i], -of_people[test.people])
+            between = apart(y, y) + 99 * np.eye(60, dtype=int)
+            np.testing.assert_array_equal(near.statistic[i], apart(data[rows], y).min(axis=1) - own)
+            expected = between.min(axis=1) - of_people
+            np.testing.assert_array_equal(near.of_people[i], expected[test.people])
+
+
+# ---------------------------------------------------------------------------- the call itself
+
+
+def test_a_table_of_records_names_its_columns() -> None:
+    data = pd.DataFrame({"job": ["cook", "smith"] * 20, "sick": ["no"] * 30 + ["yes"] * 10})
+    trees = fit_trees(data)
+    released = trees.release(2, rng=np.random.default_rng(1))
+    test = membership_test(
+        data, released, data.sample(120, replace=True, random_state=1), synthesizer=trees
+    )
+    frame = test.to_frame()
+    assert frame.columns.tolist() == [
+        "publication", "job", "sick", "repetitions", "statistic", "statistic_mcse", "found",
+    ]  # fmt: skip
+    assert frame["publication"].tolist() == [1] * 4 + [2] * 4
+    assert frame["repetitions"].tolist() == [15, 5, 15, 5] * 2
+    assert "4 records, 100 people" in repr(test)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"synthesizer": "trees"}, "must be Trees, or have"),
+        ({"synthesizer": None}, "one of synthesizer and draws"),
+        ({"baseline": "nobody"}, "baseline is 'nobody'"),
+        ({"baseline": "model"}, "takes draws"),
+        ({"n_releases": 2}, "in 1 to 1"),
+        ({"n_beside": 1}, "n_beside is 1"),
+        ({"held_out": table([0])}, "held_out has 1 people"),
+        ({"held_out": pd.DataFrame({"job": ["nun"] * 3, "sick": ["no"] * 3})}, "held_out does not"),
+        ({"released": [table([0, 0, 0])]}, "probability zero"),
+    ],
+)
+def test_what_does_not_fit_is_said(change: dict, message: str) -> None:
+    data = table([1, 1, 2, 3])
+    given: dict[str, Any] = {"released": [table([1, 1])], "held_out": table([0, 1, 2])}
+    given |= {"synthesizer": PlugInMargins(SCHEMA.n_levels)} | change
+    if "released" in change:
+        data = table([1, 1, 1])
+    with pytest.raises(ValueError, match=message):
+        membership_test(data, **given)
