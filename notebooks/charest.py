@@ -22,15 +22,15 @@
 #
 # An agency publishes an artificial table drawn from the posterior predictive distribution of a
 # model. For the Dirichlet-multinomial model a large enough prior makes the release differentially
-# private. For better models the paper knows of no such result, and it proposes a way around: use the
-# model's predictive probability as the score of the exponential mechanism, which then supplies the
-# guarantee. In a small example the logarithm of the probability is a better score than the probability
-# itself, and for real tables the paper expects it to be better than distance, too.
+# private. For better models the paper knows of no such result and proposes a way around: the
+# model's predictive probability as the score of the exponential mechanism, which supplies the
+# guarantee. In a small example the logarithm of the probability is a better score than the
+# probability itself, and for real tables the paper expects it to beat distance, too.
 #
-# Small spaces of tables can be written down completely, so every claim can be computed. This notebook
-# audits the example, repeats it at equal privacy, carries it to contingency tables and to scores
-# estimated by Monte Carlo, and answers the paper's open question: how to bound the sensitivity of a
-# score that has no closed form.
+# Small spaces of tables can be written down completely, so every claim can be computed. This
+# notebook audits the example, repeats it at equal privacy, carries it to contingency tables and
+# to scores estimated by Monte Carlo, and answers the paper's open question: how to bound the
+# sensitivity of a score without a closed form.
 #
 # ## What is claimed, and where
 #
@@ -43,24 +43,17 @@
 # | **C5** With more complicated models the score can be estimated by Monte Carlo. | 3 |
 # | **C6** The sensitivity over likely data sets gives something akin to $(\epsilon, \delta)$ privacy. | 3 |
 # | **C7** The sensitivity, the main challenge, does not scale with the data and the model. | 3 |
-#
-# The verdicts stand in callouts where they are decided, and together near the end.
 
 # %% [markdown]
 # ## What you will learn
 #
 # - to turn any score into a mechanism, and to say what its factor 2 and its sensitivity pay for;
 # - to compute the exact epsilon of a mechanism instead of trusting a caption;
-# - to compare mechanisms at equal exact epsilon, in what they keep and in what they disclose;
-# - to tell a misprint from another convention;
-# - to bound the sensitivity of a score that is computed from draws of a model.
+# - to compare mechanisms at equal exact epsilon, in what they keep and what they disclose;
+# - to bound the sensitivity of a score computed from draws of a model.
 #
-# The notebook takes about an hour and a half, the exercises two hours more.
-
-# %% [markdown]
-# ## Parameters
-#
-# Numbers in the text belong to these defaults.
+# Reading takes about 90 minutes, the exercises two hours. Numbers in the text belong to the
+# default parameters:
 
 # %% tags=["parameters"]
 n: int = 50  # [1, 1000] records in the binary example
@@ -126,8 +119,8 @@ display(show(pd.DataFrame(rows, columns=["r = 0", "r = 1", "r = 2"]).assign(data
 print(mechanism.exact_epsilon(tiny))
 
 # %% [markdown]
-# The budget was 1 and the exact epsilon is smaller. The 2 pays for the normalizing constants, which can
-# move against the score. How much of it is needed depends on the score.
+# The exact epsilon is smaller than the budget. The 2 pays for the normalizing constants, which
+# can move against the score. How much of it is needed depends on the score.
 
 # %% [markdown]
 # ## Reproducing Table 1
@@ -142,15 +135,15 @@ deltas = {name: mechanism.sensitivity(score, pairs) for name, score in scores.it
 show(pd.DataFrame(deltas.items(), columns=["score", "sensitivity"]), digits=6)
 
 # %% [markdown]
-# For $P$ the paper bounds the sensitivity by 1, which is right and generous. For $\log P$ it warns that
-# 1 is no longer a bound. The formula that it prints lacks the logarithms and would give the value of $P$.
-# The right value is $\log(1 + n/\gamma)$, because the sensitivity of a log probability *is* the exact
-# epsilon of sampling from that probability.
+# For $P$ the paper bounds the sensitivity by 1, which is right and generous. For $\log P$ it
+# warns that 1 is no longer a bound, and its formula lacks the logarithms: as printed it would
+# give the value of $P$. The right value is $\log(1 + n/\gamma)$, because the sensitivity of a log
+# probability *is* the exact epsilon of sampling from that probability.
 #
-# The rows follow under three conventions: **as printed** (weights $\exp(\epsilon q)$, with sensitivity
-# 1 and without the 2), **as defined** (with the 2 and the true sensitivity), and **calibrated** (at the rate
-# where the exact epsilon is the stated one). Two synthesizers that sample from a posterior directly stand
-# beside them at the same exact epsilon.
+# The rows follow under three conventions: **as printed** (weights $\exp(\epsilon q)$, with
+# sensitivity 1 and without the 2), **as defined** (with the 2 and the true sensitivity), and
+# **calibrated** (at the rate where the exact epsilon is the stated one). Beside them, at the same
+# exact epsilon, stand two synthesizers that sample from a posterior directly.
 
 # %%
 methods = charest.conventions(scores, epsilon)
@@ -160,17 +153,18 @@ display(show(shown, digits=5))
 verdicts.say("C2", charest.promise_kept(score_functions, epsilon))
 
 # %% [markdown]
-# The rows `as printed` are the paper's Table 1, digit for digit, except for two numbers of the last one:
-# 29.53301 is printed as 29.53010 and .04820252 as .04820520. Each has lost one digit in the middle and
-# gained a zero at the end. The table fills up with zeros elsewhere, too: 13.142660 is 13.1426628 to seven
-# digits. The most probable outcome is 30 under every score, but for $P$ it is hardly more probable than the
-# others, and the mean is near 25.
+# The rows `as printed` are the paper's Table 1, digit for digit, except for two numbers of the
+# last one: 29.53301 is printed as 29.53010 and .04820252 as .04820520. Each has lost a digit in
+# the middle and gained a zero at the end. (The table fills up with zeros elsewhere, too:
+# 13.142660 is 13.1426628 to seven digits.) The most probable outcome is 30 under every score, but
+# for $P$ it is hardly more probable than the others, and the mean is near 25.
 #
-# So Table 1 was computed with sensitivity 1 for all three scores and *without* the 2 of the definition. The
-# paper's display of the sampling probabilities lacks it, too: $\exp(\frac{\epsilon}{\Delta q} \dots)$, against
-# $\exp(\frac{\epsilon}{2 \Delta q} \dots)$ in the definition. Distance breaks its promise by the missing 2, $\log P$
-# because its sensitivity is four times what was assumed. $P$ keeps its promise with room to spare, because
-# its sensitivity is a quarter of the 1. The library objects to the third:
+# So Table 1 was computed with sensitivity 1 for all three scores and *without* the 2 of the
+# definition. The paper's display of the sampling probabilities lacks it, too:
+# $\exp(\frac{\epsilon}{\Delta q} \dots)$, against $\exp(\frac{\epsilon}{2 \Delta q} \dots)$ in
+# the definition. Distance breaks its promise by the missing 2, $\log P$ because its sensitivity
+# is four times what was assumed. $P$ keeps its promise with room to spare, because its
+# sensitivity is a quarter of 1. The library objects to the third:
 
 # %%
 with warnings.catch_warnings(record=True) as told:
@@ -182,10 +176,11 @@ print(*(warning.message for warning in told), sep="\n")
 # %% [markdown]
 # ## At equal exact epsilon
 #
-# At the *same* exact epsilon (rows `calibrated`) the order of the scores stays what it was: distance,
-# then $\log P$, then $P$. The magnitudes change: the release by $\log P$ is 8.2 records away from the
-# truth and not 5.3, the one by distance 3.1 and not 1.9. The two synthesizers, at 4.4 and 4.5, look good
-# because $x = 30$ lies near the center that their strong priors ($\alpha = 77$ for 50 records) pull to:
+# At the *same* exact epsilon (rows `calibrated`) the scores keep their order: distance, then
+# $\log P$, then $P$. The magnitudes change: the release by $\log P$ is 8.2 records from the truth
+# and not 5.3, that by distance 3.1 and not 1.9. The two synthesizers, at 4.4 and 4.5, look good
+# because $x = 30$ lies near the center that their strong priors ($\alpha = 77$ for 50 records)
+# pull to:
 
 # %%
 at_half = {name: table for (name, how), table in methods.items() if how == "calibrated"}
@@ -195,9 +190,9 @@ titles = "Ones in the data, x", "Expected distance of the release"
 outputs.figure("distance_by_data", charts.lines(distances, *titles, zero=True))
 
 # %% [markdown]
-# **Expected distance from the data for every data set, at the same exact epsilon.** The synthesizers do
-# well in the middle only. Distance as a score does about equally well everywhere. Is $\log P$ better than $P$
-# under other priors, too?
+# **Expected distance from the data for every data set, at the same exact epsilon.** The
+# synthesizers do well in the middle only, distance as a score about equally well everywhere. Is
+# $\log P$ better than $P$ under other priors, too?
 
 # %%
 priors = charest.over_priors(n, x, epsilon, [gamma, 5.0, 10.0, 20.0, 100.0])
@@ -211,21 +206,22 @@ verdicts.say("C3", charest.log_is_better(priors))
 #
 # ### Reading a column
 #
-# Equal epsilon is an equal worst case over all data and releases. What does a release disclose about
-# the records of *these* data? An intruder knows all records but one and gives its two values
-# probability one half each. Bayes' rule on the column of the release gives the posterior probability of the
-# truth, which epsilon limits to $1/(1 + e^{-\epsilon}) = .622$. The paper names this reading, the
-# method of McClure and Reiter (2012), as a promising avenue.
+# Equal epsilon is an equal worst case over all data and releases. What does a release disclose
+# about the records of *these* data? An intruder knows all records but one and gives its two
+# values probability one half each. Bayes' rule on the column of the release gives the posterior
+# probability of the truth, which epsilon limits to $1/(1 + e^{-\epsilon}) = .622$. The paper
+# names this reading, after McClure and Reiter (2012), as a promising avenue.
 
 # %%
 known = charest.disclosure(at_half, x)
 show(outputs.table("disclosure", known), digits=5)
 
 # %% [markdown]
-# **Posterior probability of a true value, over releases and the records of the data.** At the same exact
-# epsilon the expected gain differs a thousandfold. Distance, which keeps most of the data, also tells the
-# intruder most on average. The others keep their large log ratios for releases that hardly ever happen, or
-# for other data. At $x = 30$ the release by $P$ tells the analyst and the intruder next to nothing.
+# **Posterior probability of a true value, over releases and the records of the data.** At the
+# same exact epsilon the expected gain differs a thousandfold. Distance, which keeps most of the
+# data, also tells the intruder most on average. The others keep their large log ratios for
+# releases that hardly ever happen, or for other data. At $x = 30$ the release by $P$ tells the
+# analyst and the intruder next to nothing.
 #
 # ## The condition for the Dirichlet-multinomial
 #
@@ -261,20 +257,21 @@ verdicts.say("C1", charest.condition_holds(grid))
 # %% [markdown]
 # ## Drawing from the mechanism
 #
-# Three samplers are exact: inversion of the distribution function, the maximum of scores with Gumbel noise, and
-# the rejection sampler that the paper names. Their means agree with the exact ones within two standard errors.
+# Three samplers are exact: inversion of the distribution function, the maximum of scores with
+# Gumbel noise, and the paper's rejection sampler. Their means agree with the exact ones within
+# two standard errors.
 
 # %%
 defined = {name: methods[name, "as defined"] for name in scores}
 show(outputs.table("samplers", charest.samplers(defined, x, 20_000, seed)))
 
 # %% [markdown]
-# **Mean release by three samplers, and the acceptance rate of rejection from uniform proposals.** Rejection
-# suffers where a mechanism is peaked: distance stays a few records wide while a space of tables with $K$
-# cells grows like $n^{K-1}$.
+# **Mean release by three samplers, and the acceptance rate of rejection from uniform proposals.**
+# Rejection suffers where a mechanism is peaked: distance stays a few records wide while a space
+# of tables with $K$ cells grows like $n^{K-1}$.
 #
-# The permute-and-flip mechanism of McKenna and Sheldon (2020) never does worse at the same nominal budget.
-# It also uses up more of that budget:
+# The permute-and-flip mechanism of McKenna and Sheldon (2020) never does worse at the same
+# nominal budget, but uses up more of it:
 
 # %%
 flips = charest.permuted(scores, x, epsilon)
@@ -286,9 +283,10 @@ show(outputs.table("permute_and_flip", flips), digits=3)
 #
 # ## What an audit from outside would find
 #
-# Someone who can only run the mechanism draws releases from two neighboring data sets, even the worst
-# pair. Half of the releases choose an event that is too much more frequent in one of them, the other half
-# gives Clopper-Pearson limits for its probabilities, hence a lower bound for epsilon at 95 % confidence.
+# Someone who can only run the mechanism draws releases from two neighboring data sets, even the
+# worst pair. Half of the releases choose an event that is too much more frequent in one of them;
+# the other half gives Clopper-Pearson limits for its probabilities, hence a lower bound for
+# epsilon at 95 % confidence.
 
 # %% tags=["monte-carlo"]
 bounds = {name: [audit.lower_bounds(table, size, 10, rng=stream(seed, f"audit {name} {size}"))
@@ -301,20 +299,21 @@ display(outputs.figure("audit", charts.lines(seen, *titles, log_x=True, referenc
 print(f"largest standard error of a mean: {errors.max(axis=None):.3f}")
 
 # %% [markdown]
-# **Lower bounds that audits prove, by the number of releases; dotted: the exact epsilon.** Where the
-# budget is spent on outputs that happen, a hundred thousand releases prove most of it. Where it is spent in
-# a corner, far more are needed: the worst output of $\log P$ is seen once in some 560,000 releases at best, that
-# of the beta-binomial once in some $4 \cdot 10^{17}$.
+# **Lower bounds that audits prove, by the number of releases; dotted: the exact epsilon.** A
+# hundred thousand releases prove most of a budget that is spent on outputs that happen. One that
+# is spent in a corner takes far more: the worst output of $\log P$ is seen once in some 560,000
+# releases at best, that of the beta-binomial once in some $4 \cdot 10^{17}$.
 
 # %% [markdown]
 # ## Contingency tables
 #
-# Now the outputs are all tables of $n$ records on $2 \times 2$ or $2 \times 2 \times 2$ cells, and neighbors
-# differ in the cell of one record. Three models supply a $\log P$: the Dirichlet-multinomial with all
-# $\alpha_i = 1$, and log-linear models with and without pairwise effects (500 draws from their prior,
-# common to all data sets). Against them stand the number of records moved to another cell, the analogue
-# of $|d - r|$, and Euclidean distance. All scores, and direct Dirichlet-multinomial draws, get the *same exact
-# epsilon*, at three budgets, for five kinds of data.
+# Now the outputs are all tables of $n$ records on $2 \times 2$ or $2 \times 2 \times 2$ cells,
+# and neighbors differ in the cell of one record. Three models supply a $\log P$: the
+# Dirichlet-multinomial with all $\alpha_i = 1$, and log-linear models with and without pairwise
+# effects (500 draws from their prior, common to all data sets). Against them stand the number of
+# records moved to another cell, the analogue of $|d - r|$, and Euclidean distance. All scores,
+# and direct Dirichlet-multinomial draws, get the *same exact epsilon*, at three budgets, for five
+# kinds of data.
 
 # %%
 spaces = [
@@ -340,12 +339,13 @@ shares = count_tables.wins(compared)
 show(outputs.table("wins", shares), digits=2)
 
 # %% [markdown]
-# **Share of cases in which log P does better.** The measures are records in another cell and margin, the error
-# of the log odds ratio, and Table 1's own measure, the expected predictive probability of the release, under
-# two models. Even by that one $\log P$ does better in about a quarter of the cases at most. A likely reason is its
-# sensitivity, for the Dirichlet $\log(1 + n/\alpha)$: it is set by the output that puts all records into a cell
-# that the data leave nearly empty. A record changes the number of records moved by one at most, whatever the
-# table. A stronger prior makes $\log P$ less sensitive:
+# **Share of cases in which log P does better.** The measures are records in another cell and
+# margin, the error of the log odds ratio, and Table 1's own, the expected predictive probability
+# of the release, under two models. Even by that one $\log P$ does better in about a quarter of
+# the cases at most. A likely reason is its sensitivity, for the Dirichlet $\log(1 + n/\alpha)$:
+# it is set by the output that puts all records into a cell that the data leave nearly empty. A
+# record changes the number of records moved by one at most, whatever the table. A stronger prior
+# makes $\log P$ less sensitive:
 
 # %%
 by_prior = count_tables.by_alpha(spaces[0], [0.1, 5.0, 20.0, 100.0], middle)
@@ -353,18 +353,20 @@ display(show(outputs.table("priors", by_prior), digits=2))
 verdicts.say("C4", charest.beats_distance(shares, by_prior))
 
 # %% [markdown]
-# **Expected records in another cell, by the prior, at the same exact epsilon.** With a prior that is strong
-# *and right*, here a uniform one for balanced data, the model contributes what the budget cannot pay for.
+# **Expected records in another cell, by the prior, at the same exact epsilon.** A prior that is
+# strong *and right*, here a uniform one for balanced data, contributes what the budget cannot pay
+# for.
 #
 # ## Scores by Monte Carlo
 #
-# For better models $\log P$ must be estimated from draws of the parameters. Two ways to get them look alike
-# and are not:
+# For better models $\log P$ must be estimated from draws of the parameters. Two kinds of draws
+# look alike and are not:
 #
-# - **fresh draws for each data set**, as a chain for each data set gives. Neighbors then differ by a record
+# - **fresh draws for each data set**, as from a chain for each. Neighbors then differ by a record
 #   and by Monte Carlo error, and the true sensitivity no longer bounds the difference.
-# - **common draws**: parameters drawn once from the prior and weighted by the likelihood of each data
-#   set. The estimate is the exact predictive probability under a discrete prior, a score like any other.
+# - **common draws**: parameters drawn once from the prior and weighted by the likelihood of each
+#   data set. The estimate is the exact predictive probability under a discrete prior, a score
+#   like any other.
 #
 # On $2 \times 2$ tables the truth is known for the Dirichlet-multinomial and, by enumeration, for a DPMPM
 # (Dunson and Xing 2009) with two classes.
@@ -405,8 +407,8 @@ print(f"{good} of {len(checked)} fits of the DPMPM converged; smallest and large
 show(checked.iloc[[0, -1]], digits=3)
 
 # %% [markdown]
-# Each mechanism gets the budget 1. With fresh draws it declares the true sensitivity, with common draws
-# the bound of the next section, which is computed from the draws.
+# Each mechanism gets the budget 1. With fresh draws it declares the true sensitivity, with common
+# draws the bound of the next section.
 
 # %% tags=["monte-carlo"]
 priors_of = {
@@ -427,13 +429,13 @@ display(show(told, digits=2))
 verdicts.say("C5", charest.by_draws(told))
 
 # %% [markdown]
-# **What becomes of a budget of 1 when the score is estimated.** With the true score the mechanisms use
-# .50 and .37 of it. With 20 fresh draws most of the sensitivity is Monte Carlo error, and the exact
-# epsilon exceeds the budget. Both fall with more draws, without a bound on the way. With common draws
-# the budget holds however few they are, for the DPMPM as for the log-linear model, but the bound leaves
-# most of it unused. Their error says how far the score is from that of the model's own prior, a matter
-# of utility. For these five records prior draws are not too wide: of 1,000, at least 67 are effective
-# for every data set.
+# **What becomes of a budget of 1 when the score is estimated.** With the true score the
+# mechanisms use .50 and .37 of it. With 20 fresh draws most of the sensitivity is Monte Carlo
+# error, and the exact epsilon exceeds the budget. Both fall with more draws, without a bound on
+# the way. With common draws the budget holds however few they are, for both models, but the bound
+# leaves most of it unused. Their error says how far the score is from that of the model's own
+# prior, a matter of utility. For five records prior draws are not too wide: of 1,000, at least 67
+# are effective for every data set.
 
 # %% [markdown]
 # ## A sensitivity that can be computed
@@ -459,8 +461,9 @@ display(show(outputs.table("sensitivity_bound", beside), digits=2))
 verdicts.say("C7", charest.bound_scales(beside))
 
 # %% [markdown]
-# **The bound, and the sensitivity by enumeration of all 2 x 2 tables of n records**, for draws as they are and
-# truncated. It is approached where the data point to one draw and the release to another.
+# **The bound, and the sensitivity by enumeration of all 2 x 2 tables of n records**, for draws as
+# they are and truncated. It is approached where the data point to one draw and the release to
+# another.
 #
 # Now a table that nobody can enumerate: sex, disability, work and health insurance of the embedded
 # census records, 24 cells. Common draws from the priors of the log-linear model and of a DPMPM with ten
@@ -513,14 +516,15 @@ print(f"largest error: {max(e for of in moved.values() for _, e in of.values()):
 show(outputs.table("large_table", large))
 
 # %% [markdown]
-# **Expected share of the records in another cell**, of the 100 records and of tables with the same shares and
-# ten and a hundred times as many. The paper's mechanism over tables has a guarantee now, as far as its chain
-# has converged, but at this budget its releases are no nearer than uniform ones. One draw by likelihood is
-# nearer than Dirichlet-multinomial draws at the two smaller budgets, and the lead is larger for 1,000 and
-# 10,000 records than for 100: the prior that C1 asks for grows with the release, while $B$ stays. At the
-# largest budget there is no lead left. Of the private mechanisms, counting moved records is best from the
-# middle budget on, by far for many records. At the smallest it is no better than uniform cells, and there
-# the models are ahead. What the bound is set to matters:
+# **Expected share of the records in another cell**, of the 100 records and of tables with the
+# same shares and ten and a hundred times as many. The paper's mechanism over tables has a
+# guarantee now, as far as its chain has converged, but at this budget its releases are no nearer
+# than uniform ones. One draw by likelihood is nearer than Dirichlet-multinomial draws at the two
+# smaller budgets, by more for 1,000 and 10,000 records than for 100: the prior that C1 asks for
+# grows with the release, while $B$ stays. At the largest budget there is no lead left. Of the
+# private mechanisms, counting moved records is best from the middle budget on, by far for many
+# records. At the smallest it is no better than uniform cells, and there the models are ahead.
+# What the bound is set to matters:
 
 # %% tags=["monte-carlo"]
 few, limits = untruncated["log-linear"], [1.0, 2.0, 4.0, 6.0, 8.0, 12.0, 16.0]
@@ -535,16 +539,16 @@ titles = "Sensitivity B to which the draws are truncated", "Share of records in 
 outputs.figure("by_limit", charts.lines(by_limit, *titles, zero=True, ordered=True))
 
 # %% [markdown]
-# **One draw by likelihood at the middle budget, log-linear model.** A small $B$ allows no rare cells, a large
-# one leaves little budget for each record. The choice must not depend on the data: this figure itself
-# would spend budget. About .20 remains for many records, because even the nearest of the common draws is
-# that far from these shares.
+# **One draw by likelihood at the middle budget, log-linear model.** A small $B$ allows no rare
+# cells, a large one leaves little budget for each record. The choice must not depend on the data:
+# this figure itself would spend budget. About .20 remains for many records, because even the
+# nearest of the common draws is that far from these shares.
 #
 # ## Chains in the place of common draws
 #
-# Metropolis over tables moves records one at a time. What does a chain release that has not converged?
-# Small tables tell exactly, because the distribution after $t$ steps is a power of the transition matrix. The
-# target has exact epsilon 1.
+# Metropolis over tables moves records one at a time. What does a chain release that has not
+# converged? Small tables tell exactly: the distribution after $t$ steps is a power of the
+# transition matrix. The target has exact epsilon 1.
 
 # %%
 target = mechanism.exact_rate(exact, 1.0, steps) * exact
@@ -552,13 +556,13 @@ by_step = pd.DataFrame(contingency.epsilon_by_step(target, small, 9)).T.rename_a
 show(outputs.table("unconverged", by_step.reset_index()).iloc[::2])
 
 # %% [markdown]
-# **Exact epsilon of the chain's table.** Before it has converged, none can be read off the target. A start
-# *at the data* is the dangerous one: epsilon is infinite until every table can be reached, and too large long
-# after. A chain that starts without looking at the data knows too little of them, and its epsilon here stays
-# below the target until the two are all but equal.
+# **Exact epsilon of the chain's table.** Before it has converged, none can be read off the
+# target. A start *at the data* is the dangerous one: epsilon is infinite until every table can be
+# reached, and too large long after. A chain that starts without looking at the data knows too
+# little of them, and its epsilon here stays below the target until the two are all but equal.
 #
 # Nor do fresh chains show the sensitivity. Changing a record, fitting the DPMPM again, and
-# comparing the two estimated scores on released tables, for three records, gives:
+# comparing the two estimated scores on released tables gives, for three records:
 
 
 # %% tags=["monte-carlo"]
@@ -580,17 +584,18 @@ largest = pd.concat(seen_apart).groupby("draws").max().reset_index()
 show(outputs.table("fresh_differences", largest))
 
 # %% [markdown]
-# **Largest difference of two estimated scores by the draws in each**, and the largest delta-method error, which
-# cannot be trusted where a single draw carries the mean. The difference seems to be smaller with 1,000 draws
-# than with 100, by some two of these errors, and it is about the same with 4,000. It is a lower bound for the
-# sensitivity of the *scores that were built*, not for that of the model.
+# **Largest difference of two estimated scores by the draws in each**, and the largest
+# delta-method error, which cannot be trusted where a single draw carries the mean. The difference
+# seems smaller with 1,000 draws than with 100, by some two of these errors, and is about the same
+# with 4,000. It is a lower bound for the sensitivity of the *scores that were built*, not for
+# that of the model.
 #
 # ## Sensitivity over likely data sets
 #
-# The paper considers the sensitivity over data sets that are likely a priori. In the binary example a
-# beta distribution is the agency's belief about the proportion of ones, and the likely data sets are the most
-# probable counts that together have prior probability `likely`. The rate of $\log P$ is set so that the exact
-# epsilon among *those* is the stated one. What does the mechanism give to all?
+# The paper considers the sensitivity over data sets that are likely a priori. In the binary
+# example a beta distribution is the agency's belief about the proportion of ones, and the likely
+# data sets are the most probable counts that together have prior probability `likely`. The rate
+# of $\log P$ gives the stated exact epsilon among *those*. What does the mechanism give to all?
 
 # %%
 held = [(6, 4), (600, 400), (20, 80), (200, 800)]
@@ -599,11 +604,11 @@ display(show(outputs.table("likely", beliefs), digits=5, settings=["likely"]))
 verdicts.say("C6", charest.likely_suffices(beliefs, epsilon))
 
 # %% [markdown]
-# **Two beliefs that are centered on the data's 30 of 50, and two that are not.** The surer the belief, the
-# closer the release and the larger the exact epsilon over all data sets. Delta is not the probability
-# that the data are unlikely. That probability is the agency's belief; delta is a property of the
-# mechanism, to be computed over all data sets as here. It can be much smaller: .00004 for Beta(6, 4), whose
-# unlikely data sets have probability .01. And it can be larger.
+# **Two beliefs that are centered on the data's 30 of 50, and two that are not.** The surer the
+# belief, the closer the release and the larger the exact epsilon over all data sets. The
+# probability that the data are unlikely is the agency's belief. Delta is a property of the
+# mechanism, computed over all data sets, and can be much smaller (.00004 for Beta(6, 4), whose
+# unlikely data sets have probability .01) or larger.
 #
 # ## The claims
 
@@ -622,25 +627,22 @@ outputs.ledger(book, digits=8)
 # %% [markdown]
 # ## What did not reproduce, and why
 #
-# - **Epsilon.** Two of the three mechanisms of Table 1 exceed the epsilon of its caption; see *Reproducing
-#   Table 1*. With the definition's factor 2 and the true sensitivities the rows are those marked `as defined`.
-# - **The display of the sampling probabilities** before Table 1 lacks the 2 of the definition. It also has
-#   a stray $b$ in the place of $x$ in its denominator.
-# - **Two numbers of the $\log P$ row** have lost a digit each. The other two of that row agree to all
-#   digits with the same weights, so that no other convention is behind it (Exercise 3).
-# - **The formula for the sensitivity of $\log P$** lacks the logarithms.
+# - **Two numbers of the $\log P$ row** have lost a digit each. The other two of that row agree to
+#   all digits with the same weights, so no other convention is behind it (Exercise 3).
+# - **The display of the sampling probabilities** lacks the 2 and has a stray $b$ for $x$ in its
+#   denominator.
 #
 # ## What came after
 #
-# At rate 1 the score $\log P$ gives a draw from the posterior predictive distribution. Dimitrakakis et al.
-# (2014) and Wang, Fienberg and Smola (2015) show that one draw from the posterior is private "for free" where
-# the log likelihood is bounded, and Foulds et al. (2016) that noise added to sufficient statistics is more
-# efficient with many records. The table of 24 cells shows both, since moving records is noise on the counts.
-# Snoke and Slavković (2018) carry out the exponential mechanism for microdata with the propensity score
-# measure pMSE as the score, whose sensitivity is bounded. Savitsky, Williams and Hu (2022) come closest to
-# this paper's question: their pseudo-posterior gives each record's likelihood its own power, and the common
-# power $\epsilon/B$ used here is the case of equal weights. How the DPMPM does as a synthesizer without a
-# guarantee is the subject of the notebook `hu_reiter_wang`.
+# At rate 1 the score $\log P$ gives a draw from the posterior predictive distribution.
+# Dimitrakakis et al. (2014) and Wang, Fienberg and Smola (2015) show that one draw from the
+# posterior is private "for free" where the log likelihood is bounded, and Foulds et al. (2016)
+# that noise added to sufficient statistics is more efficient with many records. The table of 24
+# cells shows both, since moving records is noise on the counts. Snoke and Slavković (2018) use
+# the exponential mechanism for microdata with the propensity score measure pMSE, whose
+# sensitivity is bounded. Savitsky, Williams and Hu (2022) come closest to this paper's question:
+# their pseudo-posterior gives each record's likelihood its own power; with equal weights it is
+# the common power $\epsilon/B$ used here.
 
 # %% [markdown]
 # ## Exercises

@@ -19,10 +19,11 @@
 # **Charest, A.-S. and Han, Y.** On the meaning and limits of empirical differential privacy. *Journal of
 # Privacy and Confidentiality* 7(3). <https://doi.org/10.29012/jpc.v7i3.406>
 #
-# Differential privacy is hard to prove for a Bayesian model. Abowd, Schneider and Vilhuber proposed to
-# *estimate* it: draw from the posterior, draw again with one record left out, divide the line into bins,
-# and compare. The paper asks what that number is. Its answer: not differential privacy, but a
-# sensitivity, which depends on the data at hand and on the bins and takes many draws to estimate.
+# Differential privacy is hard to prove for a Bayesian model. Abowd, Schneider and Vilhuber
+# proposed to *estimate* it: draw from the posterior, draw again with one record left out, divide
+# the line into bins, and compare. The paper asks what that number is. Its answer: not
+# differential privacy, but a sensitivity, which depends on the data at hand and on the bins and
+# takes many draws to estimate.
 #
 # This notebook computes exactly what it can, compares explanations of the printed tables, and ends with
 # an estimate from *one* posterior sample, for any model, with its error.
@@ -41,23 +42,16 @@
 # | **C8** Bins are empty particularly where EDP is small. | 4 |
 # | **C9** EDP falls with the number of records. | 3.3, 4 |
 #
-# A callout judges each claim under the numbers that decide it: *proved*, *holds here*, *depends on*
-# something, or *fails*. A table collects the callouts at the end.
-#
 # ## What you will learn
 #
-# - to tell epsilon (all rows of a table), conditional epsilon (one row and its neighbors) and EDP (one row
-#   of a posterior, seen through bins) apart;
+# - to tell epsilon (all rows of a table), conditional epsilon (one row and its neighbors) and EDP
+#   (one row of a posterior, seen through bins) apart;
 # - to prove when EDP grows with the bins, and to know its limit;
-# - to see when an estimate from counts of draws is worthless, although it looks precise;
-# - to get EDP of any model from one posterior sample, with its error;
-# - to compare explanations of a printed number by likelihoods.
+# - to see when a precise-looking estimate from counts of draws is worthless;
+# - to get EDP of any model from one posterior sample, with its error.
 #
-# Reading takes about 75 minutes, the exercises two to three hours.
-#
-# ## Parameters
-#
-# Numbers in the text belong to these defaults.
+# Reading takes about 75 minutes, the exercises two to three hours. Numbers in the text belong to
+# the default parameters:
 
 # %% tags=["parameters"]
 n: int = 5  # [2, 500] records of the beta-binomial example
@@ -136,8 +130,8 @@ titles = "Share of ones in the data", "Conditional epsilon"
 outputs.figure("figure_1", charts.lines(wide, *titles, zero=True))
 
 # %% [markdown]
-# **Figure 1 as curves.** Only data with hardly any ones or hardly
-# any zeros reach epsilon. Those are common in practice, wherever an attribute is rare.
+# **Figure 1 as curves.** Only data with hardly any ones or hardly any zeros reach epsilon. Such
+# data are common, wherever an attribute is rare.
 #
 # ## Global and local sensitivity
 #
@@ -147,11 +141,11 @@ outputs.figure("figure_1", charts.lines(wide, *titles, zero=True))
 # $$d(D, D') = \sup_S \left|\log \frac{P(\kappa(D) \in S)}{P(\kappa(D') \in S)}\right|, \qquad
 # GS = \max_{D,\,D'} d(D, D'), \qquad LS(D) = \max_{D'} d(D, D').$$
 #
-# By the definition of differential privacy (Dwork and others) $GS$ *is* epsilon, as a referee remarks in
-# the paper's footnote, and $LS(D)$ is the conditional epsilon. EDP is a local
-# sensitivity of another mechanism, which releases the bin of one posterior draw. Three things separate it
-# from the epsilon of releasing that draw: it looks at one data set, it deletes records only, and it sees
-# the draw through bins.
+# By the definition of differential privacy (Dwork and others) $GS$ *is* epsilon, as a referee
+# remarks in the paper's footnote, and $LS(D)$ is the conditional epsilon. EDP is a local
+# sensitivity of another mechanism, which releases the bin of one posterior draw. It differs from
+# the epsilon of releasing that draw in three ways: it looks at one data set, it deletes records
+# only, and it sees the draw through bins.
 #
 # ## EDP, exactly
 #
@@ -167,10 +161,11 @@ side = side.rename(columns="{} bins".format).rename_axis(columns=None).reset_ind
 show(side.rename(columns={"neighbours": "record"}).head(12), digits=2)
 
 # %% [markdown]
-# The printed Table 2 is the one for a *changed* record. With a record deleted, as section 2 defines it,
-# $x = 0$ has 0.22 to 0.87 instead of 4.01 to 11.85: leaving out one of five zeros moves the posterior
-# much less than turning it into a one. Some printed values are a little larger than ours. The text writes
-# $\log 11 \approx 2.4$, and $\alpha = n/(e^{2.4} - 1)$ is 0.49884 instead of 1/2:
+# The printed Table 2 is the one for a *changed* record. With a record deleted, as section 2
+# defines it, $x = 0$ has 0.22 to 0.87 instead of 4.01 to 11.85: leaving out one of five zeros
+# moves the posterior much less than turning it into a one. Some printed values are a little
+# larger than ours, because the text writes $\log 11 \approx 2.4$, and $\alpha = n/(e^{2.4} - 1)$
+# is 0.49884 instead of 1/2:
 
 # %%
 show(paper.entries_as_printed([0.5, paper.ROUNDED_ALPHA]), digits=5)
@@ -208,10 +203,11 @@ titles = "Number of bins (log scale)", "EDP of x = 0"
 outputs.figure("bins", charts.lines(zero, *titles, log_x=True, zero=True))
 
 # %% [markdown]
-# **EDP against the number of bins, for a record changed, deleted or added.** Nearly straight lines on a
-# logarithmic scale, without end. The limit for ever finer bins is the largest log ratio of the two
-# *densities*, and here it is infinite: for a changed or an added record the ratio is zero at $p = 0$,
-# and for a deleted zero it is $1/(1-p)$, unbounded at $p = 1$, where hardly any posterior is.
+# **EDP against the number of bins, for a record changed, deleted or added.** Nearly straight
+# lines on a logarithmic scale, without end. The limit for ever finer bins is the largest log
+# ratio of the two *densities*, here infinite: for a changed or an added record the ratio is zero
+# at $p = 0$, and for a deleted zero it is $1/(1-p)$, unbounded at $p = 1$, where hardly any
+# posterior is.
 #
 # The limit is the local sensitivity of releasing *one posterior draw*, and the largest over the data is
 # that release's exact epsilon. It is finite where one record's likelihood is bounded away from zero. If
@@ -229,9 +225,9 @@ finite_chart = charts.lines(finite, *titles, log_x=True, zero=True, reference=ma
 outputs.figure("posterior_draw", finite_chart)
 
 # %% [markdown]
-# **EDP of two data sets, and the exact epsilon of releasing one posterior draw (dotted).** EDP climbs to
-# each data set's own limit. The largest of these, and not EDP at some number of bins, is what releasing
-# the draw costs.
+# **EDP of two data sets, and the exact epsilon of releasing one posterior draw (dotted).** EDP
+# climbs to each data set's own limit. Releasing the draw costs the largest limit, and not EDP at
+# some number of bins.
 #
 # ## The prior, by trial and error
 #
@@ -249,10 +245,10 @@ verdicts.say("C3", paper.prior_direction(priors))
 # The reverse is not true throughout either: with hardly any prior the posterior of $x = 0$ hugs zero,
 # after four zeros as after five, and EDP is largest for a prior in between.
 #
-# The prior is to be made more informative until EDP is small enough. The paper notes that this trial and
-# error "may leak some information". With five people the leak can be computed. An agency tries $\alpha$ =
-# 0.05, 0.1, ... until EDP at 20 bins is at most the target, keeps $\alpha$ secret and releases five
-# synthetic records, a mechanism with six rows:
+# The prior is to be made more informative until EDP is small enough, and the paper notes that
+# this trial and error "may leak some information". With five people the leak can be computed. An
+# agency tries $\alpha$ = 0.05, 0.1, ... until EDP at 20 bins is at most the target, keeps
+# $\alpha$ secret and releases five synthetic records, a mechanism with six rows:
 
 # %%
 steps = [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50]
@@ -273,9 +269,9 @@ show(outputs.table("trial_and_error", spent), digits=2, settings=["target", *spe
 #
 # ## More records
 #
-# A normal mean with known variance 5 and prior $N(10, 3)$. Without record $i$ the posterior mean moves in
-# proportion to $|y_i - \mu_1|$ and the variance does not depend on $i$, so that EDP is a function of one
-# number: the distance of the most extreme record.
+# A normal mean with known variance 5 and prior $N(10, 3)$. Without record $i$ the posterior mean
+# moves in proportion to $|y_i - \mu_1|$ and the variance does not depend on $i$, so EDP is a
+# function of the distance of the most extreme record.
 
 # %%
 farthest = {
@@ -317,8 +313,8 @@ verdicts.say("C9", paper.falls_with_records(cases))
 # 3 the smallest count decides, and given the bins the estimate's mean and variance are sums over its
 # values.
 #
-# Empty bins make an estimate infinite. The paper says that 0.01 was added to every count. We also try
-# 0.1, 1, and to *drop* the empty bins, so that the maximum is taken over bins with at least one draw.
+# Empty bins make an estimate infinite, and the paper says that it added 0.01 to every count. We
+# also try 0.1, 1, and *dropping* the empty bins from the maximum.
 
 # %%
 three = paper.table_3(0.5, replicates, rng=stream(seed, "table 3"))
@@ -334,15 +330,14 @@ titles = "Number of bins (log scale)", f"Relative {biases.columns[0]}"
 outputs.figure("figure_3", charts.lines(pictured, *titles, log_x=True, ordered=True))
 
 # %% [markdown]
-# **Table 3, and Figure 3 as bias.** The errors, of simulated bins, are at most 0.35. From 20 bins on,
-# the estimate from 10,000 draws is off by 8 % or more under every treatment. With 100,000 draws 20 bins
-# come out within a few percent, with 1,000,000 draws 50 bins do. (The caption of Figure 3 speaks of $n =
-# 50$; its exact values are those of $n = 5$ in Table 2.)
+# **Table 3, and Figure 3 as bias.** The errors, of simulated bins, are at most 0.35. From 20 bins
+# on, the estimate from 10,000 draws is off by 8 % or more under every treatment. With 100,000
+# draws 20 bins come out within a few percent, with 1,000,000 draws 50 bins do.
 #
 # ### Table 3, one treatment of empty bins for each column
 #
-# Which treatment gave the printed biases? A likelihood compares them: a printed number is normal about
-# ours, with the error of a hundred replicates, and with probability 1/20 it is any number up to 1,000,
+# Which treatment gave the printed biases? In the likelihood a printed number is normal about
+# ours, with the error of a hundred replicates, or with probability 1/20 any number up to 1,000,
 # since there are misprints. With the rounded $\epsilon$ of Table 2:
 
 # %%
@@ -353,16 +348,18 @@ best = treatments.pivot(index="treatment", columns="draws", values="below_best")
 show(best.rename(columns="M = {:,}".format).rename_axis(columns=None).reset_index(), digits=1)
 
 # %% [markdown]
-# **Powers of ten by which a likelihood is below the best of its column.** The three columns have three
-# treatments: *dropped* for 10,000 draws, *1 added* for 100,000, and the stated 0.01 only for 1,000,000.
-# Of 250 bins one is nearly always empty, even with 1,000,000 draws in all but one of a thousand
-# replicates, and the estimate is a constant. The rounded $\epsilon$ can be read off the printed −68.92,
-# −49.51 and 8.67, where $\alpha = 1/2$ gives −68.86, −49.40 and 8.90.
+# **Powers of ten by which a likelihood is below the best of its column.** The three columns have
+# three treatments: *dropped* for 10,000 draws, *1 added* for 100,000, and the stated 0.01 only
+# for 1,000,000. Of 250 bins one is nearly always empty, even with 1,000,000 draws in all but one
+# of a thousand replicates, and the estimate is a constant. The rounded $\epsilon$ can be read off
+# the printed −68.92, −49.51 and 8.67, where $\alpha = 1/2$ gives −68.86, −49.40 and, as the
+# constant, 8.90.
 #
-# Section 4 says that the choice of the added constant "was seen to have little impact on the results in
-# our setting" (and a page later that the bias "depends a lot on the details of the smoothing procedure").
-# Bins without draws are said to occur "particularly for small $M$, large $B$ and/or small values of" EDP.
-# Their expected number is exact, $\sum_j (1 - p_j)^M$ over the bins of the true posterior:
+# Section 4 says that the added constant "was seen to have little impact on the results in our
+# setting" (and a page later that the bias "depends a lot on the details of the smoothing
+# procedure"). Bins without draws are said to occur "particularly for small $M$, large $B$ and/or
+# small values of" EDP. Their expected number is exact, $\sum_j (1 - p_j)^M$ over the bins of the
+# true posterior:
 
 # %%
 added = three[three["smoothing"].isin(["0.01", "0.1", "1.0"])].assign(model="beta-binomial")
@@ -402,11 +399,11 @@ asked = tables.distances_asked_for(study, [0.01, 0.02, 0.05, 0.1, 0.2, 1.0])
 show(outputs.table("distances", asked), digits=2, settings=["added"])
 
 # %% [markdown]
-# The entries of 5 to 50 bins, with errors of 0.1 to 0.2, ask for 2.1 to 2.5 whatever is added. With the
-# stated 0.01 those of 100 and 250 bins ask for 3.5 and 3.7, with **0.1** for 2.37 and 2.29. These two
-# exclude each other, and where they agree, at 0.05, the other four disagree: no constant in the table
-# gives all six. The likelihood, averaged over the distances that a hundred normal records give, compares
-# the explanations:
+# The entries of 5 to 50 bins, with errors of 0.1 to 0.2, ask for 2.1 to 2.4 whatever is added.
+# With the stated 0.01 those of 100 and 250 bins ask for 3.5 and 3.7, with **0.1** for 2.37 and
+# 2.29. These two exclude each other, and where they agree, at 0.05, the other four disagree: no
+# constant in the table gives all six. The likelihood, averaged over the distances that a hundred
+# normal records give, compares the explanations:
 
 # %%
 rival = outputs.table("table_4_explanations", tables.explanations(study))
@@ -424,17 +421,18 @@ fit = outputs.table("table_4_fit", tables.fitted(study, found["distance"], rule)
 show(tables.fit_in_words(fit), digits=2)
 
 # %% [markdown]
-# **Printed and computed biases (%) of that data set, at a tenth of the draws in the headings.** The
-# explanations that fit share the tenth of the draws and the one data set: as stated, no distance gives
-# more than half of a column, and the first two columns exclude a new data set in each replicate. They
-# differ in the constant, of which only the first column can tell. 0.1 explains five of its six biases, the
-# stated 0.01 four. Either the one for 100 bins, in the row of the misprinted imprecisions, or that for 250
-# stays unexplained. The imprecisions of that column do have 0.01: with 0.1 the 5.99 would be 3.71.
+# **Printed and computed biases (%) of that data set, at a tenth of the draws in the headings.**
+# The explanations that fit share the tenth of the draws and the one data set: as stated, no
+# distance gives more than half of a column, and the first two columns exclude a new data set in
+# each replicate. They differ in the constant, of which only the first column can tell. 0.1
+# explains five of its six biases, the stated 0.01 four. Either the one for 100 bins, in the row
+# of the misprinted imprecisions, or that for 250 stays unexplained. The imprecisions of that
+# column do have 0.01: with 0.1 the 5.99 would be 3.71.
 #
 # ## What follows for 10,000 draws and 20 bins
 #
-# In this setting of Abowd and others, the printed bias of the normal model is 94.5 %, or 13.1 % if the
-# headings are read as above. "Badly biased" is read as off by more than a tenth of EDP:
+# In this setting of Abowd and others, the printed bias of the normal model is 94.5 %, or 13.1 %
+# if the headings are read as above. "Badly biased" is read as off by more than a tenth of EDP:
 
 # %%
 twenty = paper.at_twenty_bins(three, study, found["distance"], replicates,
@@ -448,9 +446,9 @@ verdicts.say("C4", paper.badly_biased(twenty))
 # the paper's data, within two errors of the limit, and to 14 % in data with a less extreme record. Data
 # with a more extreme one show none beyond its error.
 #
-# Practitioners check the number of draws by the imprecision. Abowd, Schneider and Vilhuber found 0.27 for
-# an EDP of 3.27, 8 % of it, and were content. Does a check that passes below that share pass where the
-# bias exceeds a tenth?
+# Practitioners check the number of draws by the imprecision. Abowd, Schneider and Vilhuber found
+# 0.27 for an EDP of 3.27, 8 % of it, and were content. Does a check that passes below that share
+# pass where the bias exceeds a tenth?
 
 # %%
 checked = paper.checked_cells(three, study, found["distance"], same)
@@ -466,8 +464,8 @@ verdicts.say("C5", paper.check_hides(checked))
 # all have their share. It cannot see a bin that is nearly empty under a *neighbor*, and it serves where
 # posteriors are close.
 #
-# What do 0.27 and 3.27 say themselves? No bin can gain more than $\log 20 = 3.00$, so that 3.27 is a bin
-# that lost: $\log(500/19) = 3.27$, 19 draws where 500 belong.
+# What do 0.27 and 3.27 say? No bin can gain more than $\log 20 = 3.00$, so 3.27 is a bin that
+# lost: $\log(500/19) = 3.27$, 19 draws where 500 belong.
 
 # %%
 chain = tables.effective_draws(0.27, 20, 10_000, 10 * replicates, rng=stream(seed, "chain"))
@@ -478,10 +476,10 @@ largest = pd.DataFrame(many).agg(["mean", "sem"]).T.rename_axis("comparisons").r
 show(largest.rename(columns={"mean": "mean of the largest imprecision", "sem": "its error"}))
 
 # %% [markdown]
-# The paper warns that chains need more draws, and one comparison with a chain would explain the 0.27. So
-# would independent draws, if 0.27 is the largest of thousands of comparisons, one for each record and
-# parameter, as the paper's words allow. If the 19 draws are worth a quarter, the standard error of 3.27 is
-# about one half.
+# The paper warns that chains need more draws, and one comparison with a chain would explain the
+# 0.27. So would independent draws, if 0.27 is the largest of thousands of comparisons, one for
+# each record and parameter, as the paper's words allow. If the 19 draws are worth a quarter, the
+# standard error of 3.27 is about one half.
 
 # %% [markdown]
 # ## From one posterior sample
@@ -490,10 +488,10 @@ show(largest.rename(columns={"mean": "mean of the largest imprecision", "sem": "
 #
 # $$p(\theta \mid D^{-i}) \propto \frac{p(\theta \mid D)}{p(y_i \mid \theta)},$$
 #
-# so that a bin's probability is a ratio of sums of weights, and every bin holds its share of the draws.
-# Where a few draws carry the weight, Pareto's $k$ says so (Vehtari and others), and only those records
-# need a refit. Twenty samples of 10,000 draws each, against counts from as many draws for *each*
-# neighbor:
+# so a bin's probability is a ratio of sums of weights, and every bin holds its share of the
+# draws. Where a few draws carry the weight, Pareto's $k$ says so (Vehtari and others), and only
+# those records need a refit. Twenty samples of 10,000 draws each, against counts from as many
+# draws for *each* neighbor:
 
 # %% tags=["monte-carlo"]
 against, single = paper.compare_estimators(20, 10_000, seed)
@@ -514,9 +512,9 @@ names = {"probability_off_by_percent": "probability off by (%)"}
 show(beta.rename(columns=names).rename(columns=lambda name: name.replace("_", " ")))
 
 # %% [markdown]
-# The rows share one sample, so that their errors tend to have one sign. At 250 bins the neighbor's bin
-# has a probability of $3 \cdot 10^{-8}$. It is known to within a factor of two, where counting ten
-# thousand draws sees nothing. It is not free: an error of 0.01 in EDP takes the draws of the last column.
+# The rows share one sample, so their errors tend to have one sign. At 250 bins the neighbor's bin
+# has a probability of $3 \cdot 10^{-8}$, known to within a factor of two where ten thousand
+# counted draws see nothing. An error of 0.01 in EDP takes the draws of the last column.
 #
 # ## A model without a closed form
 #
@@ -564,11 +562,12 @@ answer["records alike"] = paper.alike(known, answer["record"])
 show(outputs.table("logistic", answer))
 
 # %% [markdown]
-# **Each coefficient's EDP, the record and the bin that attain it.** Pareto's $k$ belongs to the weights,
-# the same for all coefficients. Abowd, Schneider and Vilhuber consider *several parameters at once* and
-# take the largest. A posterior draw shows more. Of all events of probability $1/B$, those of the largest
-# and of the smallest weights $1/p(y_i \mid \theta)$ change most (the Neyman–Pearson lemma), so that bins
-# of the *weight* attain the largest EDP of any function of the parameters:
+# **Each coefficient's EDP, the record and the bin that attain it.** Pareto's $k$ belongs to the
+# weights, the same for all coefficients. Abowd, Schneider and Vilhuber take the largest of
+# *several parameters at once*. A posterior draw shows more. Of all events of probability $1/B$,
+# those of the largest and of the smallest weights $1/p(y_i \mid \theta)$ change most (the
+# Neyman–Pearson lemma), so bins of the *weight* attain the largest EDP of any function of the
+# parameters:
 
 # %% tags=["monte-carlo"]
 of_any = edp.of_any_function(-pointwise, n_bins)
@@ -581,14 +580,14 @@ show(outputs.table("several_parameters", several.rename(columns={"coefficient": 
 # %% [markdown]
 # ## What came after
 #
-# Wang's per-instance differential privacy fixes the data set *and* the record, and applies to posterior
-# sampling in ridge regression. Redberg and Wang publish such losses after the release, with privacy of
-# their own, a way around the leak of the trial and error above. EDP by record, `by_neighbor` here, is a
-# per-instance loss seen through bins. To *design* a private posterior, bound the log likelihood ratio of
-# one changed record by $\Delta$: one posterior draw then has an epsilon of at most $2\Delta$ whatever the
-# prior, and likelihoods raised to the power $t$ have $2 t \Delta$ (Wang, Fienberg and Smola; exercise 6).
-# Local sensitivity by itself sets no noise, since it leaks; smooth sensitivity (Nissim, Raskhodnikova and
-# Smith) repairs that.
+# Wang's per-instance differential privacy fixes the data set *and* the record, and applies to
+# posterior sampling in ridge regression. EDP by record, `by_neighbor` here, is such a loss seen
+# through bins. Redberg and Wang publish these losses after the release, with privacy of their
+# own, a way around the leak of the trial and error above. To *design* a private posterior, bound
+# the log likelihood ratio of one changed record by $\Delta$: one posterior draw then has an
+# epsilon of at most $2\Delta$ whatever the prior, and likelihoods raised to the power $t$ have
+# $2 t \Delta$ (Wang, Fienberg and Smola; exercise 6). Local sensitivity by itself sets no noise,
+# since it leaks; smooth sensitivity (Nissim, Raskhodnikova and Smith) repairs that.
 #
 # ## The verdicts
 
@@ -610,12 +609,10 @@ outputs.ledger(paper.book(three, same, study, n, alpha, n_bins, replicates, size
 # ## What did not reproduce, and why
 #
 # - **Table 3**: two of three columns treat empty bins otherwise than the text says.
-# - **Table 4** belongs to ten times fewer draws than its headings say. One data set explains 17 of its 18
-#   biases, if 0.1 is added in the first column; one, at 100 or at 250 bins, stays unexplained, and two
-#   imprecisions are misprinted.
-# - **Table 2** is for changed records, the definition for deleted ones; $\epsilon$ was rounded to 2.4, and
-#   one of two mirror images is misprinted.
-# - **Figure 3** says $n = 50$ and shows $n = 5$; the formula for $\alpha$ is upside down.
+# - **Table 4** belongs to ten times fewer draws than its headings say. One data set explains 17
+#   of its 18 biases, if 0.1 is added in the first column.
+# - **Table 2** is for changed records and a rounded $\epsilon$, the definition for deleted ones.
+# - **Figure 3** says $n = 50$, but its exact values are those of $n = 5$ in Table 2.
 
 # %% [markdown]
 # ## Exercises

@@ -19,17 +19,17 @@
 # **McClure, D. and Reiter, J. P. (2012).** Differential privacy and statistical disclosure risk
 # measures: an investigation with binary synthetic data. *Transactions on Data Privacy* 5, 535–552.
 #
-# Differential privacy (Dwork 2006) promises something about a *mechanism*: whatever the data and whatever the
-# release, no single record moves the probability of a release by more than a factor
+# Differential privacy (Dwork 2006) is a promise about a *mechanism*: whatever the data and the
+# release, no single record changes the probability of a release by more than a factor
 # $e^{\epsilon}$. Statistical disclosure control asks about *this* release and *these* data: how
-# sure is an intruder, who knows all other records, of the last one? The paper compares the two
-# where both can be computed: $n$ yes/no records, replaced by $n_s$ synthetic ones.
+# sure of one record is an intruder who knows all others? The paper compares the two where both
+# can be computed: $n$ yes/no records, replaced by $n_s$ synthetic ones.
 #
 # Both are readings of one table, the probability of every release given every data set. This
-# notebook computes the whole table, so that the paper's ten simulated pairs become exact
-# distributions. What the paper prints agrees with them but for a few slips. Several of its
-# conclusions need a condition: on the intruder's prior, on $p_0$, on $\epsilon$, or on who knows the rule
-# by which a release was chosen.
+# notebook computes it whole, so the paper's ten simulated pairs become exact distributions. What
+# the paper prints agrees with them but for a few slips. Several conclusions depend on the
+# intruder's prior, on $p_0$, on $\epsilon$, or on who knows the rule by which a release was
+# chosen.
 #
 # ## What is claimed, and where
 #
@@ -43,20 +43,18 @@
 # | **C6** Regions of $R$ and $RR$ can be judged over all priors. | 4 |
 # | **C7** Several releases under one $\epsilon$ make utility worse. | 3.2 |
 # | **C8** An attack on a published region and $\epsilon$ would be challenging (a speculation). | 4 |
-#
-# The verdicts are at the end, each linked to its section.
 
 # %% [markdown]
 # ## What you will learn
 #
-# - to read one table of probabilities down its rows (epsilon) and within a column (risk);
-# - to replace a simulation by a sum, and to get the distribution of what ten pairs would show;
-# - to separate what a risk owes to the prior from what it owes to the release;
-# - to recognize two ways in which a Markov chain misleads, only one of which R-hat sees;
+# - to read one table of probabilities by rows (epsilon) and within a column (risk);
+# - to replace a simulation by a sum, and ten pairs by their distribution;
+# - to tell what a risk owes to the prior from what it owes to the release;
+# - to recognize two ways in which a Markov chain misleads, one of which R-hat misses;
 # - to compare explanations of a printed number by their likelihoods.
 #
-# Reading takes about two hours, and the exercises as long again. Parameters can be changed on the command
-# line (`srlib run mcclure_reiter -p n 200`). The numbers in the text belong to the defaults.
+# Reading takes about two hours, as do the exercises. Numbers in the text belong to the default
+# parameters (`srlib run mcclure_reiter -p n 200` changes one).
 
 # %% tags=["parameters"]
 n: int = 1000  # [1, 100000] records in the data, D
@@ -111,10 +109,10 @@ verdicts = claims.Claims(
 # %% [markdown]
 # ## The smallest example: one table, two readings
 #
-# Three people, each with a secret 0 or 1. Their sum is $X$. The synthesizer (equation 3, after
-# Abowd and Vilhuber 2008) draws three artificial values, each 1 with probability
-# $(X + \alpha)/(3 + 2\alpha)$, and publishes their sum $X^*$. With $\alpha$ for $\epsilon = 2$ this is
-# the probability of every release given every data set:
+# Three people each have a secret 0 or 1, with sum $X$. The synthesizer (equation 3, after Abowd
+# and Vilhuber 2008) draws three artificial values, each 1 with probability
+# $(X + \alpha)/(3 + 2\alpha)$, and publishes their sum $X^*$. With $\alpha$ for $\epsilon = 2$
+# this is the probability of every release given every data set:
 
 # %%
 tiny = mechanism.private_plugin(2.0, n=3, n_s=3)
@@ -128,12 +126,12 @@ show(pd.DataFrame([mechanism.risk(tiny, truth=1, alternative=0, prior=0.5)], col
 # *Down the rows* (first table): changing one record moves $X$ by one, to a neighboring row. The
 # largest ratio of two neighboring entries, over all columns, is $e^\epsilon$.
 #
-# *Within a column* (second table): suppose the others are both 0 and our record is 1, so that
-# $X = 1$. An intruder who knows the others compares rows 1 and 0 in the column of the release, by
-# Bayes' rule (equation 5). With prior 1/2 the posterior probability of the truth is $R$, as shown.
-# (Section 2.2 also names the distance from the posterior mean to the truth; for a binary value it is
-# $1 - R$.) The last entry is $e^2/(1 + e^2)$, the most that $\epsilon = 2$ allows, and that release is the
-# least probable of all. The promise is about the worst column, the risk about the one that came up.
+# *Within a column* (second table): suppose the others are both 0 and our record is 1, so $X = 1$.
+# An intruder who knows the others compares rows 1 and 0 in the column of the release, by Bayes'
+# rule (equation 5). With prior 1/2 the posterior probability of the truth is $R$, as shown
+# ($1 - R$ is the distance of section 2.2, from the posterior mean to the truth). The last entry
+# is $e^2/(1 + e^2)$, the most that $\epsilon = 2$ allows, and that release is the least probable
+# of all. The promise is about the worst column, the risk about the one that came up.
 
 # %% [markdown]
 # ## Theorem 1 over the whole table
@@ -142,10 +140,10 @@ show(pd.DataFrame([mechanism.risk(tiny, truth=1, alternative=0, prior=0.5)], col
 #
 # $$X^* \log\frac{X + 1 + \alpha}{X + \alpha} + (n_s - X^*) \log\frac{n - X - 1 + \beta}{n - X + \beta}.$$
 #
-# The first logarithm is positive and the second negative, so the expression grows with $X^*$ and its
-# extremes are at $X^* = n_s$ and $X^* = 0$. A single logarithm is left there, farthest from zero at
-# $X = 0$ and at $X = n - 1$. Hence $\epsilon = n_s \log(1 + 1/\min(\alpha, \beta))$ exactly, which the
-# paper's $\alpha$ solves. The same by enumeration:
+# The first logarithm is positive and the second negative, so the extremes are at $X^* = n_s$ and
+# $X^* = 0$. A single logarithm is left there, farthest from zero at $X = 0$ and at $X = n - 1$.
+# Hence $\epsilon = n_s \log(1 + 1/\min(\alpha, \beta))$ exactly, which the paper's $\alpha$
+# solves. The same by enumeration:
 
 # %%
 plugin = functools.partial(mechanism.private_plugin, n=n, n_s=n_s)
@@ -157,9 +155,9 @@ display(show(outputs.table("theorem_1", theorem), digits=9, settings=["epsilon"]
 verdicts.say("C1", paper.keeps_its_budget(epsilon, theorem["exact"]))
 
 # %% [markdown]
-# The budget is spent at one corner: where nobody has a one, one person gets one, and *all* synthetic
-# records come out as ones. What other data sets spend is Charest and Han's conditional epsilon, the
-# largest log ratio between one data set and its neighbors:
+# The budget is spent at one corner: nobody has a one, one person gets one, and *all* synthetic
+# records come out as ones. Other data sets spend Charest and Han's conditional epsilon, the
+# largest log ratio between a data set and its neighbors:
 
 # %%
 spent = {f"ε = {e:g}": mechanism.conditional_epsilon(t) / e for e, t in tables.items()}
@@ -173,10 +171,10 @@ outputs.figure("conditional_epsilon", charts.lines(spent, *titles, log_y=True, o
 #
 # ### Unequal parameters, and one record more or less
 #
-# The paper's proof passes through equation 10, where $1/\min \log(e_1/e_0)$ should read
-# $-\min \log(e_1/e_0)$: as printed, equation 10 looks at $\alpha$ alone. Section 3.2 says that unequal
-# parameters change nothing in its logic. Below, all pairs have the smaller parameter of Theorem 1, for
-# the budget closest to 2, and the last line is about neighbors that have one record more or less:
+# In the paper's proof, equation 10 has $1/\min \log(e_1/e_0)$ for $-\min \log(e_1/e_0)$: as
+# printed, it looks at $\alpha$ alone. Section 3.2 says that unequal parameters change nothing in
+# its logic. Below, all pairs have the smaller parameter of Theorem 1, for the budget closest to
+# 2; the last line is about neighbors that have one record more or less:
 
 # %%
 budget = min(epsilon, key=lambda e: abs(e - 2))
@@ -186,18 +184,18 @@ added, less = design.one_record_more(n, n_s, budget)
 print(f"{added}\nn_s log(1 + 1 / (n + 2 alpha)) = {less:.6g}")
 
 # %% [markdown]
-# At the same exact epsilon unequal parameters *lower* the risk at every proportion: their sum is larger
-# and the data count for less. (As both grow, $L$ goes to 1 and $R$ to the prior. As both vanish, a one
-# in a release from data without ones becomes impossible.) A record that is added also enlarges the
+# At the same exact epsilon unequal parameters *lower* the risk at every proportion: their sum is
+# larger and the data count for less. (As both grow, $R$ goes to the prior; as both vanish, ones
+# in a release from data without ones become impossible.) An added record also enlarges the
 # denominator $n + 2\alpha$, which takes the last printed number off epsilon at the corner.
 
 # %% [markdown]
 # ## The expected increase in risk
 #
-# First the worked example of section 3.2: all other records are 0, ours is 1, $\epsilon = 1000$, and the
-# release holds three ones. Then Table 1: over all data sets and releases, how much does the intruder's
-# probability of the truth rise, not counting the cases in which it falls (equation 6)? The record at risk
-# has $Y_j = 1$; only where the data hold no ones is it a 0.
+# First the worked example of section 3.2: all other records are 0, ours is 1, $\epsilon = 1000$,
+# and the release holds three ones. Then Table 1: how much does the intruder's probability of the
+# truth rise over all data sets and releases, not counting the cases in which it falls (equation
+# 6)? The record at risk has $Y_j = 1$, or 0 where the data hold no ones.
 
 # %%
 names = "α", "1 + α", "n + 2α", "P(X* = 3), Y = 0", "P(X* = 3), Y = 1", "R"
@@ -209,15 +207,14 @@ wide = expected_risk.pivot_table(index="p0", columns="epsilon", values="expected
 wide[[*tables]].rename(columns="ε = {:g}".format).map("{:.3g}".format)
 
 # %% [markdown]
-# The ledger compares these values with the printed ones. Once $\epsilon$ is small, $p_0$ no longer matters,
-# because nothing is learned from any data.
+# Once $\epsilon$ is small, $p_0$ no longer matters, because nothing is learned from any data.
 #
-# At $\epsilon = 1000$ the rows differ by up to a factor of 19, but all have the same prior. An intruder who gives a
-# disease of prevalence .001 a probability of one half is wrong by a factor of 500 before anything is
-# released. Let the intruder instead know the proportion, so that the prior probability of a one is $p_0$.
-# The next table has the expected increase under both priors, and the expected $\log RR = \log(R/w)$ in
-# nats under the second: for a record with a one, and for all records (the mutual information of a record
-# and the release).
+# At $\epsilon = 1000$ the rows differ by up to a factor of 19, all with the same prior. An
+# intruder who gives a disease of prevalence .001 a probability of one half is wrong by a factor
+# of 500 before anything is released. Let the intruder instead know the proportion, so that the
+# prior probability of a one is $p_0$. Below are the expected increase under both priors and,
+# under the second, the expected $\log RR = \log(R/w)$ in nats: for a record with a one, and for
+# all records (the mutual information of a record and the release).
 
 # %%
 calibrated = expected_risk.merge(design.with_calibrated_prior(exact, tables))
@@ -230,17 +227,19 @@ common, rare = (pick(p0, key=lambda p: min(p, 1 - p)) for pick in (max, min))
 verdicts.say("C2", paper.depends_on_rarity(calibrated, rare, common))
 
 # %% [markdown]
-# For an intruder who knows the proportion the absolute order reverses: there is more to gain where both
-# values are common. In relative terms the rare value stays exposed. But only the few records that have it
-# are, and over all records the release tells *less* about a rare attribute than about a common one.
+# For an intruder who knows the proportion the absolute order reverses: there is more to gain
+# where both values are common. In relative terms the rare value stays exposed, but only for the
+# few records that have it. Over all records the release tells *less* about a rare attribute than
+# about a common one.
 
 # %% [markdown]
 # ## Risk against utility
 #
-# Utility is what the release costs in precision about $p_0$ (equation 4): $U$ is the $\log_{10}$ of the
-# expected squared error given the release over that given the data. The paper simulates it. It is a
-# finite sum: given $X$ the posterior of $p$ is a beta distribution, so that given $X^*$ it is a mixture of
-# $n + 1$ of them with known weights. Ten pairs for each $\epsilon$, with the utility exact:
+# Utility is what the release costs in precision about $p_0$ (equation 4): $U$ is the $\log_{10}$
+# of the expected squared error given the release over that given the data. The paper simulates
+# it, but it is a finite sum: given $X$ the posterior of $p$ is a beta distribution, so given
+# $X^*$ it is a mixture of $n + 1$ of them with known weights. Ten pairs for each $\epsilon$, with
+# exact utility:
 
 # %%
 pairs = design.draw_pairs(tables, cases, prior, n_pairs, seed)
@@ -250,10 +249,10 @@ for number, p in ((1, common), (2, rare)):
 
 # %% [markdown]
 # **Figures 1 and 2: risk against loss of precision**, for the most common value of $p_0$ (the
-# paper's .5) and for the rarest (.001); each point is one pair, squares are data without a single
-# one. In the first picture risk stays within a few hundredths of the prior, and only precision changes.
-# In the second, single releases at large $\epsilon$ come close to certainty, and others give the intruder
-# a *wrong* belief. The exact distributions behind such draws:
+# paper's .5) and for the rarest (.001). Each point is one pair; squares are data without ones.
+# First, risk stays within a few hundredths of the prior, and only precision changes. Then single
+# releases at large $\epsilon$ come close to certainty, and others give the intruder a *wrong*
+# belief. The exact distributions behind such draws:
 
 # %%
 ranges = pd.DataFrame(exact[case].ranges() for case in cases.itertuples(index=False))
@@ -265,14 +264,14 @@ path = outputs.table("frontier", design.ranges_along_budgets(plugin, budgets, p0
 outputs.figure("frontier", charts.frontier(path))
 
 # %% [markdown]
-# **The price of privacy.** Each line follows $\epsilon$ from loose (left) to tight (right). Move the
-# slider: each arm of the cross covers nine releases in ten. For common values the line is flat, and a
-# smaller $\epsilon$ buys almost nothing for a hundredfold loss of precision. For rare ones the first
-# stretch falls steeply. (The two rare proportions differ because the record at risk has a one: it is the
-# odd one out at .001 and one of many at .999.)
+# **The price of privacy.** Each line follows $\epsilon$ from loose (left) to tight (right); each
+# arm of the cross, which the slider moves, covers nine releases in ten. For common values the
+# line is flat: a smaller $\epsilon$ buys almost nothing for a hundredfold loss of precision. For
+# rare ones it first falls steeply. (The record at risk, a one, is the odd one out at .001 and one
+# of many at .999.)
 #
-# An agency that wants $R$ to stay below some value for any mechanism and release must choose the first
-# budget below. For 99 % of the releases of this mechanism the others are enough (of the budgets in the
+# To keep $R$ below some value for any mechanism and release, an agency must choose the first
+# budget below. For 99 % of this mechanism's releases the others suffice (of the budgets in the
 # figure, which end at the largest):
 
 # %%
@@ -283,13 +282,13 @@ show(outputs.table("epsilon_for_risk", needed), digits=2, settings=["R at most"]
 # ## Relative risk
 #
 # A risk of .99 is no news to an intruder who believed it before. The relative risk $RR = R/w$
-# (equation 8) says what the release added. The paper draws $RR$ against $R$ for 1000 values of $w$.
-# With $L = p(D^* \mid \text{truth})/p(D^* \mid \text{alternative})$ Bayes' rule is
-# $R(1 - w) = wL(1 - R)$; divided by $w$, it says that all these curves are straight:
+# (equation 8) says what the release added. The paper draws $RR$ against $R$ for 1000 values of
+# $w$. With $L = p(D^* \mid \text{truth})/p(D^* \mid \text{alternative})$ Bayes' rule is
+# $R(1 - w) = wL(1 - R)$. Divided by $w$, it makes these curves straight:
 #
 # $$RR = R + L\,(1 - R).$$
 #
-# So a release is described by the single number $L$, its relative risk for vanishing $w$.
+# So the single number $L$ describes a release: it is the relative risk for vanishing $w$.
 
 # %%
 for number, p in ((3, common), (4, rare)):
@@ -297,10 +296,10 @@ for number, p in ((3, common), (4, rare)):
     display(outputs.figure(f"figure_{number}", charts.relative_risk(lines)))
 
 # %% [markdown]
-# **Figures 3 and 4: relative risk against risk**, a line for each pair, first for the most common,
-# then for the rarest $p_0$; dotted where the data hold no ones. (On a logarithmic scale straight lines
-# are bent.) Everything ends in $(1, 1)$: near $w = 1$ nothing is left to learn. How far do these figures
-# carry? The probability that $L$ exceeds the printed limits, in one release and in ten:
+# **Figures 3 and 4: relative risk against risk**, a line for each pair, for the most common and
+# then the rarest $p_0$; dotted where the data hold no ones. (On a logarithmic scale straight
+# lines are bent.) All end in $(1, 1)$: near $w = 1$ nothing is left to learn. The probability
+# that $L$ exceeds the printed limits, in one release and in ten:
 
 # %%
 limits = outputs.table("relative_risk_limits", design.limits_exceeded(exact))
@@ -313,9 +312,9 @@ verdicts.say("C4", paper.limits_of_relative_risk(exact))
 #
 # The paper computes $E\big((p - p_0)^2 \mid X^*\big)$ from 99,000 draws of a chain (after Charest
 # 2010) that alternates a step $X \to X \pm 1$ given $p$ with a draw of $p$ given $X$. With $p$
-# integrated out, $X$ itself is a Markov chain with known transition probabilities. It runs here for every pair, four times instead of
-# once, and $E\big((p - p_0)^2 \mid X\big)$ is averaged along it: the first chain is the paper's, less the
-# small noise of $p$ given $X$.
+# integrated out, $X$ itself is a Markov chain with known transition probabilities. It runs here
+# four times for every pair, and $E\big((p - p_0)^2 \mid X\big)$ is averaged along it: the first
+# chain is the paper's, less the small noise of $p$ given $X$.
 
 # %% tags=["monte-carlo"]
 chain = {"burn_in": burn_in, "n_steps": n_steps}
@@ -326,14 +325,14 @@ display(outputs.figure("chain_against_exact", charts.chain_against_exact(replica
 verdicts.say("C5", paper.chain_suffices(replicates))
 
 # %% [markdown]
-# **Utility from the chains against the exact one**; the shape is the diagnostics' verdict. Two things go
-# wrong, and only one of them shows in the diagnostics.
+# **Utility from the chains against the exact one**; the shape is the diagnostics' verdict. Two
+# things go wrong, of which the diagnostics show one.
 #
-# **First: the walk is too slow.** For small $\epsilon$ the posterior of $X$ is nearly flat over $0..n$,
-# and a walk by single steps needs of the order of $n^2$ of them to cross that range. R-hat (Vehtari
-# et al. 2021) sees it, once there is more than one chain. Compare a healthy set (a rare value, a large
-# $\epsilon$, and 3,000 steps dropped instead of 1,000) with a sick one (the smallest $\epsilon$), with $p$
-# drawn as in the paper:
+# **First: the walk is too slow.** For small $\epsilon$ the posterior of $X$ is nearly flat over
+# $0..n$, and single steps need of the order of $n^2$ to cross it. R-hat (Vehtari et al. 2021)
+# sees it, given more than one chain. Compare a healthy set (a rare value, a large $\epsilon$, and
+# 3,000 steps dropped instead of 1,000) with a sick one (the smallest $\epsilon$), with $p$ drawn
+# as in the paper:
 
 # %% tags=["monte-carlo"]
 start, later = {"n_chains": n_chains}, min(3 * burn_in, burn_in + n_steps // 2)
@@ -347,17 +346,17 @@ display(outputs.figure("trace", charts.trace(diagnostics.long_format(two))))
 outputs.figure("ranks", charts.rank_plot(diagnostics.long_format(two)))
 
 # %% [markdown]
-# **The healthy set (top) and the sick one (bottom)**, as traces of every 20th draw and as ranks among
-# all of them. All steps of the sick chains amount to a handful of independent ones.
+# **The healthy set (top) and the sick one (bottom)**, as traces and as ranks of every 20th draw.
+# All steps of the sick chains amount to a handful of independent ones.
 #
 # **Second: the start is not forgotten.** The paper starts $X$ anywhere in $0..n$ and drops 1,000
-# steps. If the posterior sits near 0, a chain that starts at 900 has to walk 900 steps down, at best.
-# Such a stretch, however short, ruins an average of *squared* errors that are otherwise of order
-# $10^{-6}$. R-hat hardly notices a stretch as short as this.
+# steps. If the posterior sits near 0, a chain that starts at 900 has to walk down 900 steps at
+# least. Such a stretch ruins an average of *squared* errors that are otherwise of order
+# $10^{-6}$, and is so short that R-hat hardly notices it.
 #
-# Both can be computed without simulating. The second eigenvalue of the walk gives its relaxation time,
-# and following the uniform start step by step gives the *expectation* of what the paper's chain reports.
-# For typical data and the most probable release:
+# Both can be computed without simulating: the relaxation time from the second eigenvalue of the
+# walk, and the *expectation* of what the paper's chain reports by following the uniform start
+# step by step. For typical data and the most probable release:
 
 # %% tags=["monte-carlo"]
 extreme = cases[cases["p0"].isin([rare, common])]
@@ -369,21 +368,21 @@ first = {f"X, p0 = {rare:g}, ε = {max(epsilon):g}": first}
 outputs.figure("transient", charts.trace(diagnostics.long_format(first)))
 
 # %% [markdown]
-# **The first 3,000 steps of chains for a rare value and the largest $\epsilon$**, with the paper's burn-in
-# over at draw 1,000. `U, mean of chains` is the $\log_{10}$ of the average ratio over infinitely many
-# chains. For rare values and large $\epsilon$ the relaxation time is some tens of steps, and still the mean
-# is off by a factor of ten or more: all of it transient. A longer burn-in cures this. The slow walk
-# needs another kind of move, a great many more steps, or the sum above.
+# **The first 3,000 steps of chains for a rare value and the largest $\epsilon$**; the paper's
+# burn-in ends at draw 1,000. `U, mean of chains` is the $\log_{10}$ of the average ratio over
+# infinitely many chains. For rare values and large $\epsilon$ the relaxation time is some tens of
+# steps, and still the mean is off by a factor of ten or more: all of it transient, which a longer
+# burn-in cures. The slow walk needs another kind of move, many more steps, or the sum above.
 
 # %% [markdown]
 # ### The small print of Appendix B
 #
-# The appendix proposes $X \pm 1$ with probability 1/2 "for $2 \le X \le n - 1$", and steps inwards
-# from 0 and $n$. $X = 1$ is left without a proposal: taken literally, the chain never sees 0 or 1 unless it
-# started there. Another slip is easily made, to leave out the factor 2 of the proposal at the ends. What
-# either does to $U$, exactly, for the rarest $p_0$ and the largest $\epsilon$ (the denominator
-# $T - (B + 1)$, one short of the number of draws, moves $U$ by less than $10^{-5}$; the relaxation time
-# of the last reading is not computed):
+# The appendix proposes $X \pm 1$ with probability 1/2 "for $2 \le X \le n - 1$", and steps
+# inwards from 0 and $n$. That leaves $X = 1$ without a proposal: taken literally, the chain never
+# sees 0 or 1 unless it started there. Another easy slip is to leave out the factor 2 of the
+# proposal at the ends. Their effects on $U$, exactly, for the rarest $p_0$ and the largest
+# $\epsilon$ (the relaxation time of the last reading is not computed; the denominator
+# $T - (B + 1)$, one short of the number of draws, moves $U$ by less than $10^{-5}$):
 
 # %%
 show(outputs.table("small_print", design.readings_of_the_proposal(tables[max(epsilon)], rare)))
@@ -391,9 +390,8 @@ show(outputs.table("small_print", design.readings_of_the_proposal(tables[max(eps
 # %% [markdown]
 # ## The ranges of U
 #
-# "The simulated values of $U_{(D,D^*)}$ range from 2 to 2.7 [...] when $\epsilon = .01$ and from .25 to 1.1
-# [...] when $\epsilon = 2$." The sentence names no $p_0$; the design has four, and the next sentence is about
-# .5. The ends of a range of ten pairs are order statistics with an exact distribution. Below are their
+# Section 3.2 names no $p_0$ for the ranges of its "simulated values"; its next sentence is about
+# .5. The ends of a range of ten pairs are order statistics with an exact distribution. Their
 # medians, and the probability that all ten pairs fall into the printed range, give or take .05:
 
 # %%
@@ -402,11 +400,11 @@ display(show(ends, digits=2, settings=["p0", "epsilon"]))
 verdicts.say("C3", paper.ranges_by_proportion(ends))
 
 # %% [markdown]
-# For rare values the loss at $\epsilon = .01$ is a hundred thousandfold, so the sentence is about common
-# ones. At $p_0 = .5$ the upper end 2.7 (and "roughly 500", its power of ten) is out of reach. There are two
-# candidates for it: the pairs with $p_0 = .3$, and chains that had not converged. An explanation has to
-# account for *both* ends. Their joint likelihood, exact where the utility is exact, and from single chains
-# of the paper's kind where it is not:
+# For rare values the loss at $\epsilon = .01$ is a hundred thousandfold, so the sentence is about
+# common ones. At $p_0 = .5$ the upper end 2.7 (and "roughly 500", its power of ten) is out of
+# reach. It could come from the pairs with $p_0 = .3$, or from chains that had not converged. An
+# explanation must account for *both* ends. Their joint likelihood, from exact utilities and from
+# single chains of the paper's kind:
 
 # %% tags=["monte-carlo"]
 candidates = list(itertools.product((0.3, 0.5), paper.RANGES))
@@ -421,18 +419,18 @@ callout("How 2 to 2.7 came about", paper.how_the_range_came_about(likelihoods))
 # utilities at $p_0 = .3$, alone or pooled with .5, give both ends more easily. The range .25 to 1.1 hardly
 # tells the explanations apart.
 #
-# The two numbers do not settle it. Appendix B says that utilities were computed by such chains; if they
-# were, the sentence is about .5, and if they were accurate, it is about .3 (or both). The printed range
-# speaks for accurate utilities by the factors above, which is not enough to be sure. That the chains of
-# Appendix B do not converge is shown above, without it.
+# That does not settle it. Appendix B says that utilities were computed by such chains; if they
+# were, the sentence is about .5, and if they were accurate, about .3 (or both). The printed range
+# favors accurate utilities, but only by the factors above. That the chains do not converge is
+# shown above, without it.
 
 # %% [markdown]
 # ## Acceptable regions
 #
-# The paper's proposal: say which combinations of $R$ and $RR$ are acceptable, then ask whether *any*
-# prior $w$ leads out of that region. The parameter `acceptable` holds such a specification. Since the
-# curves are straight lines, the priors that lead out are solved for. For the pair at most risk at each
-# $\epsilon$, at the rarest $p_0$:
+# The paper's proposal: say which combinations of $R$ and $RR$ are acceptable (parameter
+# `acceptable`), then ask whether *any* prior $w$ leads out of that region. On straight lines
+# these priors have closed forms. For the pair at most risk at each $\epsilon$, at the rarest
+# $p_0$:
 
 # %%
 rules = acceptance.read_rules(acceptable)
@@ -445,11 +443,11 @@ off = design.priors_that_disagree(pairs["log_ratio"].to_numpy(), rules, 1000)
 verdicts.say("C6", paper.judged_over_all_priors(off, len(pairs)))
 
 # %% [markdown]
-# **What is not acceptable (shaded), the riskiest pair at each epsilon, and the part of its curve that
-# offends (thick).** A release is safe when no part of its line is thick. Each rule binds at its corner,
-# the smallest $R$ to which it applies; "$RR$ at most 1.05 where $R \ge .9$" means $L \le 1.5$ for every
-# prior. Before releasing, the agency does not know $X^*$. For given data, how often would the release be
-# unacceptable, and up to which $\epsilon$ never?
+# **What is not acceptable (shaded), the riskiest pair at each epsilon, and the part of its curve
+# that offends (thick).** Safe releases have no thick part. Each rule binds at its corner, the
+# smallest $R$ to which it applies; "$RR$ at most 1.05 where $R \ge .9$" means $L \le 1.5$ for
+# every prior. Before releasing, the agency does not know $X^*$. How often would the release be
+# unacceptable, given the data, and up to which $\epsilon$ never?
 
 # %%
 few = sorted({min(x, n) for x in (0, 1, 2, 10, n // 2)})
@@ -461,23 +459,25 @@ never = design.largest_budgets(plugin, few, rules, min(1e-3, *epsilon), max(epsi
 show(outputs.table("largest_epsilon", never), digits=4)
 
 # %% [markdown]
-# Demanding that *no* release offend makes the worst column count again: the budgets fall to within a factor
-# of two of $\log 1.5 = .4055$, which keeps $L \le 1.5$ for all data. Asked how *often* a release offends,
-# data with hundreds of ones are safe at budgets at which those with one are not.
+# If *no* release may offend, the worst column counts again: the budgets fall to within a factor
+# of two of $\log 1.5 = .4055$, which keeps $L \le 1.5$ for all data. If few may, data with
+# hundreds of ones are safe at budgets at which those with one are not.
 
 # %% [markdown]
 # ## What a published choice tells
 #
-# Where several $D^*$ qualify, section 4 takes the one with the greatest utility, "e.g., the largest
-# $\epsilon$ in our setting". It suspects that region and $\epsilon$, if released, leak information on $Y_j$,
-# and speculates that the attack would be challenging "because of the randomness inherent in $D^*$".
+# Where several $D^*$ qualify, section 4 takes the one with the greatest utility, "e.g., the
+# largest $\epsilon$ in our setting". It suspects that a published region and $\epsilon$ leak
+# information on $Y_j$, but speculates that "the randomness inherent in $D^*$" would make the
+# attack challenging.
 #
-# Choosing the largest $\epsilon$ at which no release offends is easily inverted: the table above has a different
-# $\epsilon$ for each data set. A choice that depends on $D^*$ takes Bayes' rule on another table. Draw a
-# release at each of several budgets, and publish the one with the largest $\epsilon$ that breaks no rule, for
-# any prior and any record: that is a mechanism as well, from the data to the pair $(\epsilon, X^*)$, and its
-# table follows from those of the budgets. Below are 20 records with budgets from 20 down to .5, and the run's
-# own $n$ with its own budgets. The record at risk has a one (a zero at $X = 0$), and the prior is 1/2:
+# Choosing the largest $\epsilon$ at which no release offends is easily inverted: in the table
+# above each data set has its own. For a choice that depends on $D^*$, draw a release at each of
+# several budgets and publish the one with the largest $\epsilon$ that breaks no rule, for any
+# prior and any record. That too is a mechanism, from the data to the pair $(\epsilon, X^*)$; its
+# table follows from those of the budgets and takes Bayes' rule. Below are 20 records with budgets
+# from 20 down to .5, and the run's own $n$ and budgets. The record at risk has a one (a zero at
+# $X = 0$), and the prior is 1/2:
 
 # %%
 small = {e: mechanism.private_plugin(e, 20, 20) for e in (20.0, 10.0, 5.0, 2.0, 1.0, 0.5)}
@@ -491,26 +491,26 @@ print(mechanism.exact_epsilon(design.announced(design.choice(small, rules))))
 verdicts.say("C8", paper.attack_is_hard(attack))
 
 # %% [markdown]
-# For an intruder who ignores the selection, $R$ stays close to one half, as it should. An intruder who knows
-# rule and budgets also asks whether the same release would have been published had the record been different.
-# Often it would not: then the value is certain, although the region promised $L \le 1.5$ for every prior. In
-# each row this intruder's risk is above what the largest budget gives *without* a choice. The announced
-# $\epsilon$ alone has no finite epsilon (the line above the verdict), since some budgets never qualify for some
-# data. The randomness of $D^*$ does not help, because the test that it has to pass is not random. A budget
-# that does not look at the data, such as $\epsilon = \log 1.5$ for all, tells nothing. All this assumes that
-# the rule is public, which the paper advises against.
+# For an intruder who ignores the selection, $R$ stays close to one half. One who knows rule and
+# budgets also asks whether the same release would have been published had the record been
+# different. Often it would not: then the value is certain, although the region promised
+# $L \le 1.5$ for every prior. In each row this intruder's risk exceeds what the largest budget
+# gives *without* a choice. The announced $\epsilon$ alone has no finite epsilon (the line above
+# the verdict), since some budgets never qualify for some data. The randomness of $D^*$ does not
+# help, because the test that it must pass is not random. A budget that ignores the data, such as
+# $\epsilon = \log 1.5$, tells nothing. All this assumes a public rule, which the paper advises
+# against.
 #
-# For multivariate records section 4 proposes a point mass on the truth with the rest spread over
-# alternatives, and the share of records outside the region. The guide on rules (`docs/guide/rules.md`)
-# computes such a share for microdata, under a given prior and under the worst one.
+# For multivariate records section 4 proposes the share of records outside the region, which the
+# guide on rules (`docs/guide/rules.md`) computes for microdata.
 
 # %% [markdown]
 # ## Several releases, larger and smaller ones
 #
-# If $m$ releases together must satisfy $\epsilon$, each gets $\epsilon/m$. Their joint probability
-# depends on the sum of the $m$ counts only, so they are worth exactly as much as *one* release of
-# $m\,n_s$ records at $\epsilon$: the same $\alpha$, the same likelihood. The questions about $m$ and about
-# $n_s$ are one, answered exactly for typical data, common and rare:
+# If $m$ releases together must satisfy $\epsilon$, each gets $\epsilon/m$. Their joint
+# probability depends only on the sum of the $m$ counts, so they are worth exactly as much as
+# *one* release of $m\,n_s$ records at $\epsilon$, with the same $\alpha$ and likelihood. The
+# questions about $m$ and $n_s$ are one, answered exactly for typical data, common and rare:
 
 # %%
 by_size = design.loss_by_size(n, (common, rare), epsilon, (0.1, 0.2, 0.5, 1, 2, 5, 10))
@@ -521,19 +521,19 @@ for name, p in (("release_size", common), ("release_size_rare", rare)):
 verdicts.say("C7", paper.several_releases(by_size))
 
 # %% [markdown]
-# **Loss of precision by the number of released records, at fixed total epsilon**, for the most common
-# (top) and the rarest $p_0$. More records reduce the sampling noise of the release and enlarge $\alpha$.
-# With $N$ records and $q = (X + \alpha)/(n + 2\alpha)$ the information about $X$ is
-# $N/[q(1-q)(n + 2\alpha)^2]$, $\alpha \approx N/\epsilon$. Where ones are common $q(1-q)$ is 1/4 and the
-# best size is $N = n\epsilon/2$. Where they are rare, $\alpha$ also moves $q$ away from zero and adds noise,
-# so that a second release pays at larger budgets only.
+# **Loss of precision by the number of released records, at fixed total epsilon**, for the most
+# common (top) and the rarest $p_0$. More records reduce the sampling noise of the release and
+# enlarge $\alpha$. With $N$ records and $q = (X + \alpha)/(n + 2\alpha)$ the information about
+# $X$ is $N/[q(1-q)(n + 2\alpha)^2]$, $\alpha \approx N/\epsilon$. For common ones $q(1-q)$ is 1/4
+# and the best size is $N = n\epsilon/2$. For rare ones $\alpha$ also moves $q$ away from zero and
+# adds noise, so a second release pays at larger budgets only.
 
 # %% [markdown]
 # ## The ledger
 #
-# Sentences that describe what ten pairs for each case happened to show have an exact probability (first
-# table). In the ledger such numbers are *consistent* where it is 1 % or more, and so is what follows from
-# other printed numbers by arithmetic.
+# What ten pairs for each case showed has an exact probability (first table). In the ledger such
+# numbers are *consistent* where it is 1 % or more, and so is what follows from other printed
+# numbers by arithmetic.
 
 # %%
 display(show(outputs.table("sentences", paper.sentences(exact))))
@@ -551,21 +551,20 @@ verdicts
 # %% [markdown]
 # ## What did not reproduce, and why
 #
-# - **Section 1 speaks of decreasing $\epsilon$ "from ten to one"**, and the design has no $\epsilon$ of 1.
-#   The next budgets below ten are 2 and .2.
-# - **The 2.7 (and the 500) at $\epsilon = .01$** are out of reach of accurate utilities at $p_0 = .5$, and
-#   within reach at .3. *The ranges of U* compares explanations; rare values are in neither range.
-# - **Table 1's last digits.** Nearly all agree with digits that were cut; none is further
-#   than one unit of its last digit from the exact value.
-# - **Equation 10** has a reciprocal in the place of a minus sign, **equation 11** $\binom{n}{X^*}$ for
-#   $\binom{n_s}{X^*}$ (which cancels), and **Appendix B** a 2 in the place of a 1 and $T - (B+1)$ for $T - B$.
+# - **Section 1 speaks of decreasing $\epsilon$ "from ten to one"**; below ten the design has 2
+#   and .2.
+# - **Table 1's last digits.** Nearly all agree with digits that were cut; none is further than
+#   one unit of its last digit from the exact value.
+# - **Equation 11** has $\binom{n}{X^*}$ for $\binom{n_s}{X^*}$, which cancels. The slips in
+#   equation 10, in Appendix B and in the ranges of $U$ have their sections above.
 # - Not treated here: synthesizers with many interactions and output perturbation (section 5).
 #
 # ## What came after
 #
-# Kazan and Reiter (2024) turn section 4 around: the agency states acceptable $R$ and $RR$ for all priors, and
-# the largest $\epsilon$ follows without a look at the data, as $\log 1.5$ does here. Liu and Talwar (2019)
-# select among private releases with a finite epsilon, by a score that is part of the release.
+# Kazan and Reiter (2024) turn section 4 around: the agency states acceptable $R$ and $RR$ for all
+# priors, and the largest $\epsilon$ follows without a look at the data, as $\log 1.5$ does here.
+# Liu and Talwar (2019) select among private releases with a finite epsilon, by a score that is
+# part of the release.
 
 # %% [markdown]
 # ## Exercises

@@ -37,8 +37,8 @@
 #    differential privacy, posterior risk and utility;
 # 6. (part two) find an error in a printed paper by filling in a table.
 #
-# Eight claims are put to the test on the way. Each gets its verdict where it is decided, from the
-# numbers of this run, and a table collects them at the end.
+# Eight claims are tested on the way. Each gets its verdict where the numbers of this run decide
+# it, and a table collects them at the end.
 #
 # | claim | |
 # |---|---|
@@ -56,8 +56,8 @@
 # %% [markdown]
 # ## Parameters
 #
-# Any of them can be changed on the command line (`srlib run one_table_two_readings -p x 2`). The numbers
-# in the text belong to the defaults.
+# Any of them can be changed on the command line (`srlib run one_table_two_readings -p x 2`).
+# Numbers in the text belong to the defaults.
 
 # %% tags=["parameters"]
 n: int = 5  # [4, 8] records in the data, and in the release
@@ -106,10 +106,10 @@ verdicts = claims.Claims(
 #
 # ## By hand: one person and a coin
 #
-# One person has a secret, no or yes. The release is one word. The person throws a coin. Heads: the true
-# answer is released. Tails: the coin is thrown again, and decides between no and yes. So the truth is
-# released with probability $1/2 + 1/4 = 3/4$. This is *randomized response* (Warner 1965), and here is
-# its whole table. Each row is a data set, each column a release:
+# One person has a secret, no or yes. The release is one word. The person throws a coin. Heads:
+# the true answer is released. Tails: the coin is thrown again, and decides between no and yes. So
+# the truth is released with probability $1/2 + 1/4 = 3/4$. This is *randomized response* (Warner
+# 1965), and here is its table. Each row is a data set, each column a release:
 
 # %%
 coin = mechanism.Mechanism.from_table(
@@ -131,7 +131,7 @@ print(mechanism.exact_epsilon(coin))
 # $$P(\text{yes} \mid \text{says yes}) = \frac{1/10 \cdot 3/4}{1/10 \cdot 3/4 + 9/10 \cdot 1/4}
 #   = \frac{3}{3 + 9} = \frac14 .$$
 #
-# In odds it is shorter still: 1 to 9 before, times 3, is 3 to 9 after. The rule is the same for any prior:
+# In odds: 1 to 9 before, times 3, is 3 to 9 after. The rule is the same for any prior:
 
 # %%
 priors = pd.DataFrame({"prior": [0.001, 0.01, 0.1, 0.5, 0.9]})
@@ -221,11 +221,12 @@ verdicts.say("C1", one_table.attains(factors, epsilon))
 # | information | the mean $E\,\ell$ | |
 # | EDP | the largest $\lvert\ell\rvert$ if the release is the bin of one posterior draw | Charest and Han |
 #
-# The relative risk $R/w$ lies between 1 and $L$, and tends to $L$ as the prior vanishes. Delta needs a line.
-# It is the largest excess $P(S) - e^{\epsilon} P'(S)$ over all sets $S$ of releases. A release adds
-# $p - e^{\epsilon} p'$ to it, which is positive exactly where $\ell > \epsilon$. So the best $S$ collects
-# those releases, and its excess is $\sum p \, (1 - e^{\epsilon - \ell})$ over them. This is less than their
-# probability $P(\ell > \epsilon)$: delta is not the probability that the bound $\epsilon$ is broken.
+# The relative risk $R/w$ lies between 1 and $L$, and tends to $L$ as the prior vanishes. Delta is
+# the largest excess $P(S) - e^{\epsilon} P'(S)$ over all sets $S$ of releases. A release adds
+# $p - e^{\epsilon} p'$ to it, which is positive exactly where $\ell > \epsilon$. So the best $S$
+# collects those releases, and its excess is $\sum p \, (1 - e^{\epsilon - \ell})$ over them. This
+# is less than their probability $P(\ell > \epsilon)$: delta is not the probability that the bound
+# $\epsilon$ is broken.
 #
 # For $X = 1$, each number as a summary of the loss and computed by other means: $\delta$ from all 64 sets of
 # releases, the others from posteriors of intruders or from the library's functions for each.
@@ -275,7 +276,7 @@ verdicts.say("C3", one_table.bounds_odds(factor, 0.5, n))
 #
 # ### Epsilon does not see how probable a column is
 #
-# Now take the reverse case. A mechanism releases "nothing", but in one case of a thousand the true value:
+# Conversely, a mechanism releases "nothing", but in one case of a thousand the true value:
 
 # %%
 shares = [[0.999, 0.001, 0.0], [0.999, 0.0, 0.001]]
@@ -461,11 +462,12 @@ at_bins = {name: one_table.exact_edp(model, x, n, bins) for name, model in model
 verdicts.say("C6", one_table.bounds_epsilon(at_bins, epsilon))
 
 # %% [markdown]
-# With 20 bins and one record changed, EDP is below epsilon for one mechanism and above it for the others: it is
-# a bound in neither direction. It grows with the number of bins, without end: the ratio of the densities is unbounded where the
-# share tends to 0 or 1. For the exponential mechanism it is the same at every budget, because the model behind the score does not know the
-# budget. EDP is a sensitivity of the posterior. An agency that releases five records and not the posterior
-# should read the table of the release.
+# With 20 bins and one record changed, EDP is below epsilon for one mechanism and above it for the
+# others: it is a bound in neither direction. It grows with the number of bins, without end: the
+# ratio of the densities is unbounded where the share tends to 0 or 1. For the exponential
+# mechanism it is the same at every budget, because the model behind the score does not know the
+# budget. EDP is a sensitivity of the posterior. An agency that releases five records and not the
+# posterior should read the table of the release.
 #
 # Does EDP rank the four as the expected posterior does?
 
@@ -516,12 +518,12 @@ show(shown.astype(object).fillna("none"))
 #
 # ## One column by Monte Carlo
 #
-# Hu, Reiter and Wang's table cannot be written down at its real size, with thousands of records and millions
-# of cells. They fill one column of it, the release that happened, by Monte Carlo. Here every column can be
-# filled both ways. The privacy loss of a release is a difference of two log ratios of predictive
-# probabilities (Exercise 6), one given the release and one without it. They can be averaged over draws given
-# all five records, as this project does where there are many records to judge, or over draws given the other
-# four:
+# Hu, Reiter and Wang's table cannot be written down at its real size, with thousands of records
+# and millions of cells. They fill one column of it, the release that happened, by Monte Carlo.
+# Here every column can be filled both ways. The privacy loss of a release is a difference of two
+# log ratios of predictive probabilities (Exercise 6), one given the release and one without it.
+# They can be averaged over draws given all five records, as this project does for many records,
+# or over draws given the other four:
 
 # %% tags=["monte-carlo"]
 support, log_prior = values[[int(x == 0), int(x > 0)]], np.log([[prior, 1 - prior]])
@@ -553,14 +555,14 @@ off = np.log(column["given_others"] / column["exact"])
 verdicts.say("C8", one_table.by_simulation(off, column["error_given_others"], of_data.n_chains))
 
 # %% [markdown]
-# The errors are standard errors of the logarithm, from 16 chains. The verdict is on the draws given the
-# other records. Its six estimates share the draws without a release, so they count for fewer than six
-# trials. Draws given all records use ratios with an infinite variance in this small example (Exercise 6). Their
-# estimates share one set of draws and are all low here, by 1.6 to 3.1 of their stated errors, which cannot
-# be relied on.
+# The errors are standard errors of the logarithm, from 16 chains. The verdict is on the draws
+# given the other records. Its six estimates share the draws without a release, so they count for
+# fewer than six trials. Draws given all records use ratios with an infinite variance in this
+# small example (Exercise 6). Their estimates share one set of draws and are all low here, by 1.6
+# to 3.1 of their stated errors, which cannot be relied on.
 #
-# What Monte Carlo cannot give is the first reading: for epsilon one would need *every* column, the improbable
-# ones above all.
+# What Monte Carlo cannot give is the first reading: epsilon would need *every* column, the
+# improbable ones above all.
 #
 # ## Since these papers
 #
