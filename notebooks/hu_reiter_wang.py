@@ -849,10 +849,10 @@ assert round(factor, 2) == 1.8
 # - Reiter, J. P., Wang, Q. and Zhang, B. (2014). [Bayesian estimation of disclosure risks for multiply
 #   imputed, synthetic data](https://doi.org/10.29012/jpc.v6i1.635). *Journal of Privacy and
 #   Confidentiality* 6(1).
-# - Savitsky, T. D., Williams, M. R. and Hu, J. (2022). Bayesian pseudo posterior mechanism under
-#   asymptotic differential privacy. *JMLR* 23(55), 1–37.
+# - Savitsky, T. D., Williams, M. R. and Hu, J. (2022). [Bayesian pseudo posterior mechanism under
+#   asymptotic differential privacy](https://doi.org/10.48550/arXiv.1909.11796). *JMLR* 23(55), 1–37.
 # - Vehtari, A., Gelman, A., Simpson, D., Carpenter, B. and Bürkner, P.-C. (2021). [Rank-normalization,
 #   folding, and localization: an improved R-hat for assessing convergence of
 #   MCMC](https://doi.org/10.1214/20-BA1221). *Bayesian Analysis* 16, 667–718.
-# - Vehtari, A., Simpson, D., Gelman, A., Yao, Y. and Gabry, J. (2024). Pareto smoothed importance
-#   sampling. *JMLR* 25(72), 1–58.
+# - Vehtari, A., Simpson, D., Gelman, A., Yao, Y. and Gabry, J. (2024). [Pareto smoothed importance
+#   sampling](https://doi.org/10.48550/arXiv.1507.02646). *JMLR* 25(72), 1–58.

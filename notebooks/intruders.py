@@ -773,7 +773,7 @@ assert round(pooled, 4) == 0.1578
 #   normalizing constants. *Journal of Statistical Computation and Simulation* 80, 1007–1022.
 #   <https://doi.org/10.1080/00949650902882162>
 # - McClure, D. and Reiter, J. P. (2012). Differential privacy and statistical disclosure risk
-#   measures: an illustration with binary synthetic data. *Transactions on Data Privacy* 5, 535–552.
+#   measures: an investigation with binary synthetic data. *Transactions on Data Privacy* 5, 535–552.
 # - Murray, I., Ghahramani, Z. and MacKay, D. J. C. (2006). MCMC for doubly-intractable distributions.
 #   *Proceedings of the 22nd Conference on Uncertainty in Artificial Intelligence*, 359–366.
 #   <https://doi.org/10.48550/arXiv.1206.6848>

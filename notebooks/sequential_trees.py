@@ -618,7 +618,7 @@ assert unsupported == "b"
 # - Nowok, B., Raab, G. M. and Dibben, C. (2016). [synthpop: bespoke creation of synthetic data in
 #   R](https://doi.org/10.18637/jss.v074.i11). *Journal of Statistical Software* 74(11).
 # - Raab, G. M., Nowok, B. and Dibben, C. (2024). [Practical privacy metrics for synthetic
-#   data](https://arxiv.org/abs/2406.16826). arXiv:2406.16826.
+#   data](https://doi.org/10.48550/arXiv.2406.16826). arXiv:2406.16826.
 # - Reiter, J. P. (2005). Using CART to generate partially synthetic, public use microdata. *Journal of
 #   Official Statistics* 21, 441–462.
 # - Taub, J. and Elliot, M. (2019). The synthetic data challenge. *Joint UNECE/Eurostat Work Session on
