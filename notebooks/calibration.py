@@ -39,14 +39,12 @@
 # | **C9** | The risk after one release is about the risk after any other. |
 # | **C10** | Drawing releases again until a rule is met lowers the risk. |
 #
-# C1 is what the word probability promises. The paper takes candidates as in C2. The others are what
-# readers of such risks may take for granted. Verdicts are computed from this run and stand where they are
-# decided.
+# The paper takes candidates as in C2. Verdicts are computed from this run and stand where they are decided.
 #
 # **You will learn** to prove and to test calibration; to see why candidates must be fixed before the truth
 # is drawn; to read a mean risk as bounds for the share that is found; to judge an intruder by the log
 # score; to tell a wrong prior from a wrong generator; to read epsilon, delta and risk out of one random
-# variable; to know the risk before a release. Reading and running take an hour, the exercises another hour
+# variable, and to know what noise does to them. Reading and running take an hour, the exercises another hour
 # and a half.
 
 # %% [markdown]
@@ -73,11 +71,14 @@ burn_in: int = 300  # [0, inf) iterations dropped from each chain
 n_draws: int = 40  # [10, inf) draws kept from each chain
 seed: int = 1982  # [0, inf) one seed for all streams of chance
 n_at_risk: int = 30  # [2, 1000] records whose privacy losses are computed
-n_losses: int = 60  # [20, 1000] releases over which they are
+n_losses: int = 50  # [20, 1000] releases by trees over which they are
+n_by_chains: int = 20  # [20, 1000] releases by the mixture, each with chains of its own
 limits: list[float] = [1.5, 2.0, 3.0, 5.0]  # (1, inf) factors of the odds that are rejected
 output_dir: str = ""  # folder for tables and figures; empty: write none
 
 # %%
+from functools import partial
+
 import numpy as np
 
 import srlib
@@ -105,8 +106,8 @@ verdicts = claims.Claims(sections)
 # %% [markdown]
 # ## By hand: a thousand answers
 #
-# Of 1,000 people 100 are sick. Each is asked, and the answer is released as it is with probability 3/4,
-# else reversed. An intruder who knows these numbers reads the release:
+# Of 1,000 people 100 are sick. Each answer is released as it is with probability 3/4, else reversed. An
+# intruder who knows these numbers reads the release:
 #
 # | released | sick | well | together | probability of being sick |
 # |---|---|---|---|---|
@@ -175,8 +176,8 @@ print(f"Largest difference between claimed and found, around a copy: {off:.0e}")
 #
 # ## Drawn again and again
 #
-# Larger tables are not enumerated but drawn. In each data set from the population some records are replaced
-# by draws from their neighborhoods. Each of these targets is sought by an intruder who knows all other
+# Larger tables are drawn. In each data set from the population some records are replaced by draws from their
+# neighborhoods. Each of these targets is sought by an intruder who knows all other
 # records, the other targets' new values among them. Since the draws are independent, the prior of each
 # target is uniform whatever the others are, so that many targets in one data set are exact. They share a
 # release, and all errors are therefore computed between data sets.
@@ -212,8 +213,8 @@ some = study.some_unknown(
 )  # fmt: skip
 
 # %% [markdown]
-# Finally, data that are drawn from the mixture itself, parameters from their prior and then records. Here
-# no record is replaced. The intruder lacks three variables of a record, all of whose values are candidates,
+# Finally, data drawn from the mixture itself: parameters from their prior, then records, none replaced. The
+# intruder lacks three variables of a record, all of whose values are candidates,
 # and has the model's own prediction from the known records as prior. Everybody is sought, by intruders who
 # know all others, half of them or none.
 
@@ -273,9 +274,9 @@ show(both[["records", "risk", *list(study.COLUMNS)[:3]]].rename(columns=titles))
 # them.** What is claimed in the second row is not the probability of anything that was drawn (C2), and need not
 # be found. What is found is the share of records for which the best guess of the paper's intruder is right.
 #
-# The verdict is about these settings. A test like this finds errors of the code (Cook, Gelman and Rubin 2006;
-# Talts and others 2018) as far as its intervals are narrow. Chains that are too short show as well: a
-# belief with Monte Carlo noise claims more than it achieves.
+# A test like this finds errors of the code (Cook, Gelman and Rubin 2006; Talts and others 2018) as far as its
+# intervals are narrow. Chains that are too short show as well: a belief with Monte Carlo noise claims more
+# than it achieves.
 #
 # ## What a mean risk says
 #
@@ -331,9 +332,8 @@ show(shown)
 # **Beliefs of the intruder who knows most, by prior.** What the uniform prior finds and claims differs from
 # above by the prior alone: releases and likelihoods are the same.
 #
-# The model may be wrong for the population, or its chains too short, or the records too few for it to be
-# learned. `params/calibration/sweep_population.yaml` tries sizes and longer chains; its table ships with the
-# library:
+# The model may be wrong for the population, its chains too short, or the records too few to learn it.
+# `params/calibration/sweep_population.yaml` tries sizes and longer chains; its table ships with the library:
 
 # %%
 origin, by_size = study.swept("population")
@@ -345,12 +345,11 @@ show(by_size.rename(columns=study.COLUMNS | {"n_every": "records", "burn_in": "b
 # as long change little at 400 records. With more records the probabilities claimed come closer to the shares
 # found: .31 and .40 with 100 records for the intruder who knows all others, .43 and .44 with 1,600. With few
 # records the prior distribution of the model's parameters, which is uniform within classes, may spread beliefs.
-
-# %% [markdown]
+#
 # ## A wrong model for the generator
 #
-# Agencies need not tell how they synthesize. Intruders then assume something, and their beliefs need not be
-# calibrated even if the prior is right. The targets are those drawn above. Trees take other settings: leaves
+# Agencies need not tell how they synthesize. Intruders who then assume something need not be calibrated even
+# if the prior is right. The targets are those drawn above. Trees take other settings: leaves
 # twice as large, or the variables in reverse order. Trees are also assumed for the mixture, the mixture for
 # trees, and independent margins (the mixture with one class) for both.
 #
@@ -382,8 +381,8 @@ verdicts.say("C6", study.wrong_model_overstates(wrong))
 #
 # ### Other sizes
 #
-# The same experiment at other sizes of file and leaf, by `params/calibration/sweep_size.yaml`. The table
-# ships with the library and is not computed here:
+# The same experiment at other sizes of file and leaf, by `params/calibration/sweep_size.yaml`; its table ships
+# with the library:
 
 # %%
 origin, swept = study.swept("size")
@@ -395,8 +394,7 @@ show(study.in_short(swept), digits=2)
 # the generator, *other* one who assumes the mixture for trees, or smoothed trees for the mixture. What is found
 # of trees depends on the leaf: .85 to .87 with leaves of 5, .53 to .66 with leaves of 20. The intruder who
 # assumes trees for the mixture claims .84 to .93 at every size, and finds .02 to .04.
-
-# %% [markdown]
+#
 # ## Privacy loss, record by record
 #
 # A likelihood ratio needs no prior, and has other readers. For a release $Z$ of the data $D$, with $D_i^c$
@@ -424,76 +422,98 @@ outputs.figure("losses_of_counts", chart, public=True)
 # bins of a draw from the posterior of the share is seen, the largest of which is EDP. Dashed: exact epsilon,
 # $\log 6$. EDP is larger here, since the share that was drawn tells more than five people who are drawn with it.
 #
-# For trees on records of the population the loss of each release is exact as well, but the releases are drawn.
-# Candidates are all values of the variables that the intruder lacks. Each record is held against each
-# alternative, and against all together with equal weights. The latter loss is what its log odds rise by.
+# On records of the population releases are drawn. For trees the loss of each is exact. For the mixture chains
+# estimate it for each release, with the settings from above. Candidates are all values of the variables that
+# the intruder lacks. Each record is held against each alternative, and against all together with equal
+# weights. The latter loss is what its log odds rise by.
 
 # %%
 table = embedded_population(n_records, rng=stream(seed, "losses"))
 at_risk = stream(seed, "at risk").permutation(n_records)[:n_at_risk]
-leaves = {"donors": Growth(min_leaf), "one record added": Growth(min_leaf, smoothing=1.0)}
-of_trees = {
-    name: privacy_losses(
-        table, srlib.fit_trees(table, growth=growth), n_losses, unknown=unknown, rows=at_risk,
-        rng=stream(seed, f"losses, {name}"),
+losses_of = partial(privacy_losses, table, unknown=unknown, rows=at_risk)
+growths = {"trees": Growth(min_leaf), "trees, smoothed": Growth(min_leaf, smoothing=1.0)}
+single = {
+    name: losses_of(
+        srlib.fit_trees(table, growth=growth), n_losses, rng=stream(seed, f"losses, {name}")
     )
-    for name, growth in leaves.items()
+    for name, growth in growths.items()
 }  # fmt: skip
-single = of_trees["donors"]
+single["mixture"] = losses_of(
+    dpmpm.Mixture(ACS.n_levels, chains), n_by_chains, rng=stream(seed, "losses, mixture")
+)
+trees, mixture = single["trees"], single["mixture"]
 
 # %% tags=["monte-carlo"]
-of_leaves = outputs.table("losses", losses.by_setting(of_trees, 1.0))
-show(of_leaves.rename(columns=losses.COLUMNS), digits=2)
+by_setting = outputs.table("losses", losses.by_setting(single, 1.0))
+show(by_setting.rename(columns=losses.COLUMNS), digits=2)
 
 # %% [markdown]
 # **Privacy losses of records: medians over records, and the share of all losses that are infinite.** *Largest*
 # is the largest absolute loss *as far as seen*. Delta is that of the alternative for which it is largest, at
 # $\epsilon = 1$, with its error and an upper 95 % limit. *Risk* is the mean posterior probability of the truth
 # over releases, from one half against a single alternative, and from equal shares for all candidates against
-# all.
+# all. Smoothed trees have one record more in each leaf, spread over the values.
+#
+# What does the error of the chains do to the mixture's rows? A largest estimate is largest partly by error.
+# *Crossed* seeks the place of the largest loss by one half of the chains and reads it from the other. It is
+# too small on average, and *largest* too large:
 
 # %% tags=["monte-carlo"]
-prior = 1 / (single.losses.shape[2] + 1)
-shown = losses.of_records(single.against_all(), prior, 12)
-display(outputs.figure("losses_of_records", charts.record_losses(shown, prior=prior)))
-verdicts.say("C7", losses.seen_is_bound(single.against_all()))
+told = outputs.table("losses_by_chains", losses.of_chains(mixture, 1.0))
+display(show(told.rename(columns=losses.COLUMNS), digits=2))
+_ = outputs.table("chains", mixture.columns.convergence)
+print(losses.said_of_chains(mixture))
+prior = 1 / (trees.losses.shape[2] + 1)
+halves = losses.half_by_half(mixture.against_all(), prior)
+axes = ("Posterior of the truth, half of the chains", "The other half")
+outputs.figure("half_by_half", charts.agreement(halves, *axes))
 
 # %% [markdown]
-# **Losses of twelve records against all their alternatives together, for leaves of donors**, by the rank of
-# their expected risk. A tick is a release and a triangle the mean of the finite losses; the number of infinite
-# ones stands at the right. Below, the curves of posterior and relative risk through these means, and delta by
-# epsilon, a line a record.
+# **The mixture: posterior probabilities of the records after each release, by one half of its chains and by the
+# other.** Points that are off the line together share the chains given the data. The table has medians over
+# records. All readings in one figure:
+
+# %% tags=["monte-carlo"]
+pictured = {name: single[name].against_all() for name in ("trees", "mixture")}
+shown = losses.of_records(pictured, prior, 6)
+display(outputs.figure("losses_of_records", charts.record_losses(shown, prior=prior)))
+verdicts.say("C7", losses.seen_is_bound(trees.against_all()))
+
+# %% [markdown]
+# **Losses of six records against all their alternatives together, by trees and by the mixture**, by the rank of
+# their expected risk by trees. A tick is a release and a triangle the mean of the finite losses; the number of
+# infinite ones stands at the right. Below, posterior and relative risk at these means, and delta by epsilon, a
+# line a record.
 #
 # Epsilon and delta ask for the alternative that is told apart best, and risk asks which alternatives are left:
 
 # %% tags=["monte-carlo"]
-verdicts.say("C8", losses.small_risk_small_delta(single, 1.0))
+verdicts.say("C8", losses.small_risk_small_delta(trees, 1.0))
 
 # %% [markdown]
-# Several releases, by adding the losses of sets of those at hand:
+# Several releases, by adding losses of sets of those above:
 
 # %% tags=["monte-carlo"]
-several = losses.composed(single, [1, 2, 5, 10], 1.0, rng=stream(seed, "sets of releases"))
+several = {name: single[name] for name in pictured}
+several = losses.composed(several, [1, 2, 5, 10], 1.0, rng=stream(seed, "sets of releases"))
 show(outputs.table("composed", several).rename(columns=losses.COLUMNS), digits=2)
 
 # %% [markdown]
 # **Losses against all alternatives together by the number of releases; medians over records.**
 #
-# All these are numbers of one data set ("per instance", Wang 2019) and of releases that were drawn. They
-# depend on the confidential data and are confidential themselves. Other data may have larger losses.
-# Differential privacy bounds the losses of all data and releases; nothing here does. The same functions take
-# the mixture, whose losses are estimated by chains for each release and have errors of their own.
+# All these are numbers of one data set ("per instance", Wang 2019) and of releases that were drawn ("ex
+# post"). They depend on the confidential data and are confidential themselves. Other data may have larger
+# losses. Differential privacy bounds the losses of all data and releases; nothing here does.
 #
 # ## Before a release
 #
-# What will the risk be, before a release is drawn? The same column, read over the releases that could be
-# drawn, is `srlib.risk_before_release(table, trees, n_releases=1, n_draws=60, unknown=..., rng=...)`. Here it
+# What will the risk be? The same column, read over the releases that could be drawn, is `srlib.risk_before_release(table, trees, n_releases=1, n_draws=50, unknown=..., rng=...)`. Here it
 # takes the releases from above:
 
 # %% tags=["monte-carlo"]
-before = single.before_release()
-print(before.summary())
-over = outputs.table("before", before.over_records().rename_axis("summary").reset_index())
+before = {name: single[name].before_release() for name in pictured}
+print(*(f"By {name}: {each.summary()}" for name, each in before.items()), sep="\n")
+over = outputs.table("before", losses.over_records(before))
 show(over.rename(columns=losses.COLUMNS).replace({"above": "share above one half"}))
 
 # %% [markdown]
@@ -501,10 +521,10 @@ show(over.rename(columns=losses.COLUMNS).replace({"above": "share above one half
 # of the records above one half. *Worst* is what 95 % of the publications do not exceed.
 
 # %% tags=["monte-carlo"]
-verdicts.say("C9", losses.like_the_next(before))
+verdicts.say("C9", losses.like_the_next(before["trees"]))
 
 # %% [markdown]
-# An agency that assesses the release at hand sees one column of the table. Who is exposed next time, and
+# An agency that assesses its release sees one column of the table. Who is exposed next time, and
 # whether this time was lucky, it does not see.
 #
 # ## Drawing again until a rule is met
@@ -536,8 +556,7 @@ _ = outputs.table("claims", verdicts.table)
 verdicts
 
 # %% [markdown]
-# **Limits of this run.** The population is embedded, and its targets are drawn uniformly from neighborhoods,
-# which makes some of them unlike real people. Tests of calibration find what is off on average over records:
+# **Limits of this run.** Targets are drawn uniformly from neighborhoods, which makes some unlike real people. Tests of calibration find what is off on average over records:
 # beliefs that are too high for some kind of record and too low for another can pass. The chains are short. A
 # wrong model was judged for a few alternatives, and for intruders who believe it entirely.
 

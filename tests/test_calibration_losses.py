@@ -52,26 +52,91 @@ def test_settings_are_read_against_each_and_against_all() -> None:
 
 def test_records_are_shown_in_the_order_of_their_risk() -> None:
     losses = made(np.array([[[1.0], [3.0], [2.0]]] * 4)).against_all()
-    frame = study.of_records(losses, 0.5, 10)
+    frame = study.of_records({"a": losses}, 0.5, 10)
     assert frame.groupby("record")["loss"].first().to_dict() == {
         "rank 1": 3.0, "rank 2": 2.0, "rank 3": 1.0,
     }  # fmt: skip
-    assert study.of_records(losses, 0.5, 2)["record"].unique().tolist() == ["rank 1", "rank 3"]
+    two = study.of_records({"a": losses}, 0.5, 2)["record"]
+    assert two.unique().tolist() == ["rank 1", "rank 3"]
+    other = made(np.array([[[5.0], [4.0], [6.0]]] * 2)).against_all()
+    both = study.of_records({"a": losses, "b": other}, 0.5, 10).set_index("record")["loss"]
+    assert both["rank 1, b"].tolist() == [4.0, 4.0]  # the record that is first by the other
+    assert both["rank 1, a"].tolist() == [3.0] * 4
 
 
 def test_records_are_ranked_by_their_risk_at_the_prior() -> None:
     """Losses of 6 or -6, against 1 always: at a small prior the first has the larger mean."""
     losses = made(np.stack([np.array([6.0, -6.0] * 2), np.ones(4)], axis=1)[..., None])
     for prior, first in ((0.5, 1.0), (0.01, 6.0)):
-        assert study.of_records(losses, prior, 2)["loss"][0] == first
+        assert study.of_records({"a": losses}, prior, 2)["loss"][0] == first
 
 
 def test_more_releases_tell_more() -> None:
     losses = made(np.random.default_rng(2).normal(1, 1, (40, 3, 2)))
-    table = study.composed(losses, [1, 3], 1.0, rng=np.random.default_rng(3))
-    assert table["releases"].tolist() == [1, 3]
-    one, three = table[["largest", "delta", "risk"]].to_numpy()
+    both = {"a": losses, "b": losses}
+    table = study.composed(both, [1, 3], 1.0, rng=np.random.default_rng(3))
+    assert table["releases"].tolist() == [1, 3] * 2
+    assert table["synthesizer"].tolist() == ["a", "a", "b", "b"]
+    one, three, again, _ = table[["largest", "delta", "risk"]].to_numpy()
     assert (three > one).all()
+    assert (again == one).all()
+
+
+def noisy(losses: NDArray[np.float64], sd: float, rng: np.random.Generator) -> PrivacyLosses:
+    """Losses of which each half of the chains has an error of its own."""
+    found = made(losses)
+    halves = found.columns.log_likelihood + rng.normal(0, sd, (2, *losses.shape[:2], 1))
+    halves[..., 1:] += rng.normal(0, sd, (2, *losses.shape))
+    convergence = pd.DataFrame(
+        {
+            "draws_given": ["the data", "release 1"],
+            "r_hat_median": [1.0, 1.02], "r_hat_95": [1.005, 1.2], "r_hat_largest": [1.1, 1.3],
+            "ess_of_mean": [50.0, 500.0],
+        }
+    )  # fmt: skip
+    columns = replace(
+        found.columns, log_likelihood=halves.mean(axis=0), halves=halves, convergence=convergence
+    )
+    return _losses(found.schema, found.combinations, found.repetitions, columns, 1, found.members)
+
+
+def test_the_largest_of_estimates_and_the_crossed_one_enclose_the_truth() -> None:
+    rng = np.random.default_rng(6)
+    losses = rng.normal(0, 1, (10, 6, 5))
+    truth = made(losses)
+    assert truth.largest_crossed == pytest.approx(truth.largest)  # no chains, no error
+    exactly = noisy(losses, 0.0, rng)
+    assert exactly.largest_crossed == pytest.approx(truth.largest)
+    runs = [noisy(losses, 0.5, rng) for _ in range(60)]
+    for found, sign in (([r.largest for r in runs], 1), ([r.largest_crossed for r in runs], -1)):
+        off = np.array(found).mean(axis=1) - truth.largest.mean()
+        assert sign * off.mean() > 4 * off.std(ddof=1) / np.sqrt(len(runs))
+    table = study.of_chains(runs[0], 1.0)
+    assert table["against"].tolist() == list(study.AGAINST)
+    assert (table["by_half"] > table["largest"]).all()
+    assert (table["crossed"] < table["largest"]).all()
+
+
+def test_the_halves_of_losses_against_all_are_those_of_their_columns() -> None:
+    found = noisy(np.random.default_rng(7).normal(0, 1, (6, 4, 3)), 0.4, np.random.default_rng(8))
+    together = found.against_all()
+    for half, own in zip(found.half_losses, together.half_losses, strict=True):
+        expected = np.log(3) - np.log(np.exp(-half).sum(axis=2))
+        np.testing.assert_allclose(own[..., 0], expected)
+    pairs = study.half_by_half(together, 0.25)
+    assert pairs["x"].to_numpy() == pytest.approx(
+        expit(together.half_losses[0, ..., 0] - np.log(3)).ravel()
+    )
+    sets = found.composed(2, 20, rng=np.random.default_rng(9))
+    np.testing.assert_allclose(sets.half_losses[0], found.half_losses[0][sets.members].sum(axis=1))
+
+
+def test_what_is_said_of_chains() -> None:
+    found = noisy(np.zeros((4, 2, 2)), 0.3, np.random.default_rng(10))
+    said = study.said_of_chains(found)
+    assert "it is at most 1.01 in 1 of 2 sets" in said
+    assert "50 to 500" in said
+    assert study.said_of_chains(made(np.zeros((4, 2, 2)))).startswith("No chains")
 
 
 def test_what_was_seen_is_no_bound() -> None:

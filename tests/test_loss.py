@@ -1,6 +1,7 @@
 """Privacy losses and risks before release: against every release of small tables."""
 
 import itertools
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -36,6 +37,7 @@ from srlib.risk import (
 )
 from srlib.risk.agreement import agreeing_draws
 from srlib.risk.before import quantile, quantile_variance
+from srlib.risk.columns import SHARED
 from srlib.risk.synthesizers import Density
 from srlib.trees import Growth, SequentialTrees, fit_trees
 
@@ -218,7 +220,7 @@ def test_upper_limits_where_no_loss_was_above() -> None:
 def test_losses_of_the_mixture_by_its_marginal_likelihood() -> None:
     """Two classes, three records: every allocation is gone through."""
     prior = Prior()
-    chains = Chains(n_classes=2, burn_in=100, n_draws=500, n_chains=12, prior=prior)
+    chains = Chains(n_classes=2, burn_in=100, n_draws=500, n_chains=6, prior=prior)
     mixture = Mixture(LEVELS, chains)
     losses = privacy_losses(TABLE, mixture, 2, rng=np.random.default_rng(4))
     assert losses.losses.shape == (2, 3, 3)
@@ -227,7 +229,8 @@ def test_losses_of_the_mixture_by_its_marginal_likelihood() -> None:
     # The releases are drawn by the same stream in the same order.
     rng = np.random.default_rng(4)
     first = rng.spawn(3)[0]
-    data = agreeing_draws(DATA, LEVELS, chains, combinations=DATA[:1], rng=first)
+    many = replace(chains, n_chains=SHARED * chains.n_chains)
+    data = agreeing_draws(DATA, LEVELS, many, combinations=DATA[:1], rng=first)
     candidates = neighborhood(DATA, LEVELS)
     for at, released in enumerate(data.release(2, 3, rng=rng)):
         for row in range(3):
@@ -239,6 +242,15 @@ def test_losses_of_the_mixture_by_its_marginal_likelihood() -> None:
                 log_prob.append(both - log_marginal_likelihood(changed, [2, 3], 2, prior))
             expected = log_prob[0] - np.array(log_prob[1:])
             within(losses.losses[at, row], expected, error[at, row], 5)
+            for half in losses.half_losses:
+                within(half[at, row], expected, np.sqrt(2) * error[at, row], 5)
+    assert losses.columns.convergence is not None
+    assert losses.columns.convergence["draws_given"].tolist() == [
+        "the data", "release 1", "release 2",
+    ]  # fmt: skip
+    assert (losses.columns.convergence["ess_of_mean"] > 100).all()
+    before = losses.before_release()
+    assert before.convergence is losses.columns.convergence
 
 
 # ---------------------------------------------------------------------------- risks before release
@@ -302,7 +314,7 @@ def test_each_publication_has_its_posterior_risk() -> None:
 def test_risks_before_release_by_the_mixture_have_the_error_of_its_chains() -> None:
     chains = Chains(n_classes=2, burn_in=50, n_draws=100, n_chains=3)
     risk = risk_before_release(TABLE, Mixture(LEVELS, chains), 1, 20, rng=np.random.default_rng(7))
-    assert risk.left_out.shape == (3, 20, 3)
+    assert risk.left_out.shape == (SHARED * 3, 20, 3)
     frame = risk.to_frame()
     between = risk.probability.std(axis=0, ddof=1) / np.sqrt(20)
     assert (frame["expected_mcse"] > between).all()

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from srlib.charts.style import (
+    COLORS,
     INK,
     NEUTRAL,
     PRINTED,
@@ -19,6 +20,7 @@ from srlib.charts.style import (
 )
 
 NEIGHBOR_COLORS = ("#0072B2", "#E69F00")
+SYNTHESIZER_COLORS = ("#0072B2", COLORS["predictive_ratio"], COLORS["importance_sampling"])
 
 
 def privacy_loss(
@@ -137,7 +139,8 @@ def record_losses(losses: pd.DataFrame, *, prior: float, epsilon: float | None =
     ----------
     losses : DataFrame
         One row for each record and release: record (text), loss, and probability, of the release
-        given the data. Infinite losses are counted beside the record.
+        given the data. Infinite losses are counted beside the record. A column synthesizer, where
+        there is one, of up to three names, colors the rows.
     prior : float
         The intruder's prior probability of the truth, in (0, 1).
     epsilon : float, optional
@@ -151,6 +154,14 @@ def record_losses(losses: pd.DataFrame, *, prior: float, epsilon: float | None =
         the truth; the relative risk; and delta for each epsilon, a line a record.
     """
     names = in_order(losses["record"])
+    losses = losses.assign(synthesizer=losses.get("synthesizer", ""))
+    synthesizers = in_order(losses["synthesizer"])
+    hue = alt.Color(
+        "synthesizer:N",
+        title=None,
+        scale=alt.Scale(domain=synthesizers, range=list(SYNTHESIZER_COLORS[: len(synthesizers)])),
+        legend=alt.Legend() if len(synthesizers) > 1 else None,
+    )
     finite = losses[np.isfinite(losses["loss"]) & (losses["probability"] > 0)]
     bounds = [] if epsilon is None else [-significant(epsilon), significant(epsilon)]
     every = [0.0, *bounds, *finite["loss"]]
@@ -167,8 +178,8 @@ def record_losses(losses: pd.DataFrame, *, prior: float, epsilon: float | None =
         return alt.layer(*(rule.encode(x=x(title)) for rule in ([zero, at] if bounds else [zero])))
 
     row = alt.Y("record:N", title="Record", sort=names, axis=alt.Axis(labelLimit=110))
-    ticks = alt.Chart(compact(finite[["record", "loss"]])).mark_tick(
-        thickness=1.5, size=11, opacity=0.6, color=NEIGHBOR_COLORS[0]
+    ticks = alt.Chart(compact(finite[["record", "loss", "synthesizer"]])).mark_tick(
+        thickness=1.5, size=11, opacity=0.6
     )
     weighted = finite.assign(loss=finite["loss"] * finite["probability"]).groupby("record")
     mean = (weighted["loss"].sum() / weighted["probability"].sum()).reset_index(name="loss")
@@ -180,7 +191,7 @@ def record_losses(losses: pd.DataFrame, *, prior: float, epsilon: float | None =
     count = alt.Chart(infinite.assign(loss=end)).mark_text(align="right")
     spread = alt.layer(
         limits(),
-        ticks.encode(x=x(), y=row),
+        ticks.encode(x=x(), y=row, color=hue),
         triangle.encode(x=x(), y=row),
         count.encode(x=x(), y=row, text="text:N"),
     )
@@ -201,15 +212,18 @@ def record_losses(losses: pd.DataFrame, *, prior: float, epsilon: float | None =
     )
     relative = alt.layer(limits(), *_relative(curve, told, x(), color, prior))
     tails = pd.concat(
-        [_tail(rows, end).assign(record=name) for name, rows in losses.groupby("record")]
+        [
+            _tail(rows, end).assign(record=name, synthesizer=rows["synthesizer"].iloc[0])
+            for name, rows in losses.groupby("record")
+        ]
     )
     last = "Privacy loss (in the panel of delta: epsilon)"
     tail = alt.layer(
         limits(last),
-        alt.Chart(compact(tails[["record", "loss", "delta"]]))
-        .mark_line(strokeWidth=1, opacity=0.7, color=NEIGHBOR_COLORS[0])
+        alt.Chart(compact(tails[["record", "loss", "delta", "synthesizer"]]))
+        .mark_line(strokeWidth=1, opacity=0.7)
         .encode(
-            x=x(last), detail="record:N",
+            x=x(last), detail="record:N", color=hue,
             y=alt.Y("delta:Q", title="Delta", scale=alt.Scale(domain=[0, 1])),
         ),
     )  # fmt: skip

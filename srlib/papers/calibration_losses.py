@@ -4,6 +4,8 @@ Why this number and this limit is for the notebook to argue.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
+from srlib import diagnostics
 from srlib.display import percent
 from srlib.mechanism.acceptance import Rule, acceptable_releases, redraw
 from srlib.mechanism.core import Mechanism
@@ -29,6 +32,11 @@ COLUMNS = {
     "risk_mcse": "error of risk",
     "expected_mcse": "its error",
     "worst_mcse": "error of worst",
+    "error": "error of a loss",
+    "spread": "spread over releases",
+    "by_half": "largest, half of the chains",
+    "crossed": "largest, crossed",
+    "delta_by_half": "delta, half of the chains",
     "epsilon_again": "epsilon, again",
     "conditional_again": "conditional, again",
 }
@@ -60,29 +68,35 @@ def small_example(n: int, x: int, bins: int) -> tuple[Mechanism, pd.DataFrame, p
     return table, losses(table, x), bin_losses(posterior, x, n, bins)
 
 
-def of_records(found: PrivacyLosses, prior: float, most: int) -> pd.DataFrame:
+def of_records(found: Mapping[str, PrivacyLosses], prior: float, most: int) -> pd.DataFrame:
     """Return the losses of some records, as `srlib.charts.record_losses` takes them.
 
     Parameters
     ----------
-    found : PrivacyLosses
-        Against all alternatives together.
+    found : mapping of str to PrivacyLosses
+        By synthesizer, of the same records against all alternatives together.
     prior : float
         Prior probability of the truth, in (0, 1).
     most : int
-        Records to show at most, evenly spaced in the order of their expected risk.
+        Records to show at most, evenly spaced in the order of their expected risk by the first
+        synthesizer.
     """
-    value = found.losses[..., 0]
-    order = np.argsort(-found.risk(prior).value, kind="stable")
-    shown = order[np.unique(np.linspace(0, len(order) - 1, min(most, len(order))).astype(int))]
-    return pd.DataFrame(
-        {
-            "record": np.repeat([f"rank {int(np.flatnonzero(order == i)[0]) + 1}" for i in shown],
-                                len(value)),
-            "loss": value[:, shown].T.ravel(),
-            "probability": np.tile(found.columns.weights, len(shown)),
-        }
-    )  # fmt: skip
+    risk = next(iter(found.values())).risk(prior).value
+    order = np.argsort(-risk, kind="stable")
+    ranks = np.unique(np.linspace(0, len(order) - 1, min(most, len(order))).astype(int))
+    parts = [
+        pd.DataFrame(
+            {
+                "record": f"rank {rank + 1}, {name}" if len(found) > 1 else f"rank {rank + 1}",
+                "synthesizer": name,
+                "loss": each.losses[:, order[rank], 0],
+                "probability": each.columns.weights,
+            }
+        )
+        for rank in ranks
+        for name, each in found.items()
+    ]
+    return pd.concat(parts, ignore_index=True)
 
 
 def by_setting(found: Mapping[str, PrivacyLosses], epsilon: float) -> pd.DataFrame:
@@ -122,6 +136,88 @@ def by_setting(found: Mapping[str, PrivacyLosses], epsilon: float) -> pd.DataFra
     return pd.DataFrame(rows)
 
 
+def of_chains(found: PrivacyLosses, epsilon: float) -> pd.DataFrame:
+    """Tabulate what the error of chains does to losses that they estimate.
+
+    Parameters
+    ----------
+    found : PrivacyLosses
+        Of single releases and alternatives, estimated by chains.
+    epsilon : float
+        Of delta.
+
+    Returns
+    -------
+    DataFrame
+        against, as of `by_setting`; medians over records, alternatives and releases of error (of a
+        loss) and spread (standard deviation over releases); medians over records of largest,
+        by_half (of the chains), crossed (`PrivacyLosses.largest_crossed`), delta and
+        delta_by_half.
+    """
+    rows = []
+    for against, own in zip(AGAINST, (found, found.against_all()), strict=True):
+        mcse = own.columns.log_mcse
+        halves = [replace(own, losses=half) for half in own.half_losses]
+        middle = {
+            "error": np.hypot(mcse[..., :1], mcse[..., 1:]).ravel(),
+            "spread": own.losses.std(axis=0, ddof=1).ravel(),
+            "largest": own.largest,
+            "by_half": np.mean([half.largest for half in halves], axis=0),
+            "crossed": own.largest_crossed,
+            "delta": own.delta(epsilon).value,
+            "delta_by_half": np.mean([half.delta(epsilon).value for half in halves], axis=0),
+        }
+        rows.append(
+            {"against": against} | {name: _median(values) for name, values in middle.items()}
+        )
+    return pd.DataFrame(rows)
+
+
+def half_by_half(found: PrivacyLosses, prior: float) -> pd.DataFrame:
+    """Return posterior probabilities by each half of the chains, for `srlib.charts.agreement`.
+
+    Parameters
+    ----------
+    found : PrivacyLosses
+        Against all alternatives together, estimated by chains.
+    prior : float
+        Prior probability of the truth, in (0, 1).
+
+    Returns
+    -------
+    DataFrame
+        x and y, one row for each record and release.
+    """
+    x, y = expit(found.half_losses[..., 0] + logit(prior)).reshape(2, -1)
+    return pd.DataFrame({"x": x, "y": y})
+
+
+def said_of_chains(found: PrivacyLosses, needed: float = diagnostics.MAX_R_HAT) -> str:
+    """Say how far the chains of losses agree, and what their error does to the largest loss.
+
+    Parameters
+    ----------
+    found : PrivacyLosses
+        Of single releases and alternatives, estimated by chains.
+    needed : float
+        R-hat up to which chains agree.
+    """
+    chains = found.columns.convergence
+    if chains is None:
+        return "No chains: these losses have no Monte Carlo error."
+    good = (chains["r_hat_95"] <= needed).sum()
+    share = np.mean(found.largest_crossed < found.largest)
+    return (
+        f"Chains given the data and joined with each of {len(chains) - 1} releases: R-hat of the "
+        f"records' log probabilities is {chains['r_hat_median'].median():.2f} for the median "
+        f"record and set, and at most {chains['r_hat_largest'].max():.2f}; for 95 % of the "
+        f"records it is at most {needed:g} in {good} of {len(chains)} sets. Effective draws of the "
+        f"records' mean: {chains['ess_of_mean'].min():.0f} to {chains['ess_of_mean'].max():.0f}. "
+        f"The largest loss falls for {percent(share)} of the records if one half of the chains "
+        "seeks its place and the other is read there."
+    )
+
+
 def _infinite(found: PrivacyLosses) -> float:
     return float(np.isposinf(found.losses).mean())
 
@@ -132,14 +228,18 @@ def _median(values: NDArray[np.float64]) -> float:
 
 
 def composed(
-    single: PrivacyLosses, sizes: Sequence[int], epsilon: float, *, rng: np.random.Generator
+    found: Mapping[str, PrivacyLosses],
+    sizes: Sequence[int],
+    epsilon: float,
+    *,
+    rng: np.random.Generator,
 ) -> pd.DataFrame:
     """Tabulate what several releases tell, by adding the losses of single ones.
 
     Parameters
     ----------
-    single : PrivacyLosses
-        Of single releases and alternatives.
+    found : mapping of str to PrivacyLosses
+        By synthesizer, of single releases and alternatives.
     sizes : sequence of int
         Releases in a publication.
     epsilon : float
@@ -150,16 +250,18 @@ def composed(
     Returns
     -------
     DataFrame
-        releases, and of the losses against all alternatives together: largest and delta; risk, the
-        mean posterior at a uniform prior; medians over records, as are the errors.
+        synthesizer, releases, and of the losses against all alternatives together: largest and
+        delta; risk, the mean posterior at a uniform prior; medians over records, as are the
+        errors.
     """
-    prior = 1 / single.columns.log_likelihood.shape[2]
     rows = []
-    for m in sizes:
+    for (name, single), m in product(found.items(), sizes):
         own = (single if m == 1 else single.composed(m, rng=rng)).against_all()
-        delta, risk = own.delta(epsilon), own.risk(prior)
+        delta = own.delta(epsilon)
+        risk = own.risk(1 / single.columns.log_likelihood.shape[2])
         rows.append(
             {
+                "synthesizer": name,
                 "releases": m,
                 "largest": _median(own.largest),
                 "delta": _median(delta.value),
@@ -169,6 +271,23 @@ def composed(
             }
         )
     return pd.DataFrame(rows)
+
+
+def over_records(before: Mapping[str, RiskBeforeRelease]) -> pd.DataFrame:
+    """Return the risks of publications over all records, one synthesizer below the other.
+
+    Parameters
+    ----------
+    before : mapping of str to RiskBeforeRelease
+        By synthesizer.
+
+    Returns
+    -------
+    DataFrame
+        synthesizer, summary and the columns of `RiskBeforeRelease.over_records`.
+    """
+    tables = {name: each.over_records() for name, each in before.items()}
+    return pd.concat(tables, names=["synthesizer", "summary"]).reset_index()
 
 
 # -------------------------------------------------------------------------------------- verdicts

@@ -54,6 +54,8 @@ class RiskBeforeRelease:
         Whether these are all publications there are.
     left_out : (n_chains, n_publications, n) float64
         `probability` with one chain given the data left out, where there are chains.
+    convergence : DataFrame, optional
+        R-hat and effective draws of the chains, as of `srlib.risk.Columns`.
 
     Examples
     --------
@@ -77,6 +79,7 @@ class RiskBeforeRelease:
     weights: NDArray[np.float64]
     exact: bool
     left_out: NDArray[np.float64]
+    convergence: pd.DataFrame | None = None
 
     def __repr__(self) -> str:
         return f"<RiskBeforeRelease: {self.summary()}>"
@@ -201,8 +204,8 @@ def risk_before_release(
     synthesizer : Trees, Density or Mixture
         Trees grown on the original, or any other whose density is known; of a mechanism on records
         (`srlib.mechanism.OnRecords`) all publications are gone through, and nothing has an error.
-        Of the DPMPM (`srlib.dpmpm.Mixture`) chains run for each release; its settings need two
-        chains or more.
+        Of the DPMPM (`srlib.dpmpm.Mixture`) chains run for each release, and four times as many
+        given the data, since these are in all columns; its settings need two chains or more.
     n_releases : int
         Releases in a publication, 1 or more, independent given the data.
     n_draws : int
@@ -291,6 +294,7 @@ def of_columns(
         weights=columns.weights,
         exact=columns.exact,
         left_out=left_out,
+        convergence=columns.convergence,
     )
 
 

@@ -5,7 +5,7 @@ many of them, weighted by the probability that the data lead to each.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement
 from math import comb
 
@@ -14,10 +14,12 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from srlib import diagnostics
 from srlib.data.codes import distinct
 from srlib.data.schema import Microdata, Schema
 from srlib.dpmpm.fit import Mixture
-from srlib.dpmpm.model import Draws
+from srlib.dpmpm.model import Chains, Draws
+from srlib.dpmpm.predict import cell_log_prob
 from srlib.mechanism.records import OnRecords
 from srlib.progress import progress, silent
 from srlib.risk.agreement import agreeing_draws
@@ -28,6 +30,9 @@ from srlib.trees import SequentialTrees, Trees
 
 MOST_SETS = 200_000
 """Sets of releases that are enumerated; of a mechanism with more, they are drawn."""
+SHARED = 4
+"""Chains given the data for each chain given a release: their error is in the columns of all."""
+_JUDGED = 200  # records over which R-hat is computed
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,13 @@ class Columns:
     shifts : (n_chains, n_publications or 1, n, support_size) float64
         What `log_likelihood` changes by if a chain given the data is left out, which may be the
         same for all publications; no chains where there are none.
+    halves : (2, n_publications, n, support_size) float64, optional
+        `log_likelihood` by each half of the chains, independent of each other; None where there
+        are no chains.
+    convergence : DataFrame, optional
+        Of the chains given the data, then joined with each release: draws_given, and what
+        `srlib.diagnostics.over_many` says of the log probabilities of the true records, as
+        r_hat_median, r_hat_95, r_hat_largest and ess_of_mean. None where there are no chains.
     """
 
     log_likelihood: NDArray[np.float64]
@@ -55,14 +67,19 @@ class Columns:
     exact: bool
     log_mcse: NDArray[np.float64]
     shifts: NDArray[np.float64]
+    halves: NDArray[np.float64] | None = None
+    convergence: pd.DataFrame | None = None
 
     def possible(self) -> "Columns":
         """Return the columns of the publications that the data can lead to."""
         some = self.weights > 0
-        return Columns(
-            self.log_likelihood[some], self.weights[some], self.exact, self.log_mcse[some],
-            self.shifts,
-        )  # fmt: skip
+        return replace(
+            self,
+            log_likelihood=self.log_likelihood[some],
+            weights=self.weights[some],
+            log_mcse=self.log_mcse[some],
+            halves=None if self.halves is None else self.halves[:, some],
+        )
 
     def of_sets(self, members: NDArray[np.integer], weights: NDArray[np.float64]) -> "Columns":
         """Return the columns of publications that are sets of these, independent given the data.
@@ -75,11 +92,16 @@ class Columns:
             Probabilities of the sets.
         """
         value, variance = np.zeros((2, len(members), *self.log_likelihood.shape[1:]))
+        halves = None if self.halves is None else np.zeros((2, *value.shape))
         for at in members.T:
             value += self.log_likelihood[at]
             variance += self.log_mcse[at] ** 2
+            if halves is not None and self.halves is not None:
+                halves += self.halves[:, at]
         shifts = members.shape[1] * self.shifts
-        return Columns(value, weights, self.exact, np.sqrt(variance), shifts)
+        return Columns(
+            value, weights, self.exact, np.sqrt(variance), shifts, halves, self.convergence
+        )
 
     def every_set(self, size: int) -> "Columns":
         """Return the columns of all sets of so many independent releases.
@@ -284,25 +306,46 @@ def _of_density(
 def _of_mixture(synthesizer: Mixture, records: Sought, n: int, rng: np.random.Generator) -> Columns:
     """Draw releases from the DPMPM, and run chains given the data joined with each."""
     codes, support, every = records.table.codes, records.support, slice(None)
+    judged = np.linspace(0, len(records.rows) - 1, min(len(records.rows), _JUDGED)).astype(int)
+    convergence = []
 
-    def draws_of(table: NDArray[np.integer], stream: np.random.Generator) -> Draws:
-        return agreeing_draws(
-            table, synthesizer.n_levels, synthesizer.chains, combinations=codes[:1], rng=stream
+    def draws_of(
+        name: str, table: NDArray[np.integer], chains: Chains, stream: np.random.Generator
+    ) -> Draws:
+        draws = agreeing_draws(
+            table, synthesizer.n_levels, chains, combinations=codes[:1], rng=stream
         )
+        found = diagnostics.over_many(cell_log_prob(draws, records.combinations[judged]))
+        convergence.append((name, *found.values()))
+        return draws
 
     first, *streams = rng.spawn(n + 1)
+    chains = synthesizer.chains
+    many = replace(chains, n_chains=SHARED * chains.n_chains)
     with progress(n, "releases") as bar, silent():
-        data = draws_of(codes, first)
+        data = draws_of("the data", codes, many, first)
         # Each from a draw of its own: releases are independent given the data, not the parameters.
         released = data.release(n, len(codes), rng=rng)
         ratios, _ = support.log_ratios(data, every)
-        of_data = log_mean(ratios)
+        of_data, of_half = log_mean(ratios), _by_halves(ratios)
         shifts = np.stack([of_data - left_out for left_out in log_means_left_out(ratios)])
         shared = jackknife_variance(shifts)
         value, mcse = np.zeros((2, n, *of_data.shape))
+        halves = np.zeros((2, *value.shape))
         for r, (table, stream) in enumerate(zip(released, streams, strict=True)):
-            joined, _ = support.log_ratios(draws_of(np.vstack([codes, table]), stream), every)
+            draws = draws_of(f"release {r + 1}", np.vstack([codes, table]), chains, stream)
+            joined, _ = support.log_ratios(draws, every)
             value[r] = log_mean(joined) - of_data
             mcse[r] = np.sqrt(jackknife_variance(log_means_left_out(joined)) + shared)
+            halves[:, r] = _by_halves(joined) - of_half
             bar.update()
-    return Columns(value, np.full(n, 1 / n), False, mcse, shifts[:, None])
+    names = ["draws_given", "r_hat_median", "r_hat_95", "r_hat_largest", "ess_of_mean"]
+    return Columns(
+        value, np.full(n, 1 / n), False, mcse, shifts[:, None], halves,
+        pd.DataFrame(convergence, columns=names),
+    )  # fmt: skip
+
+
+def _by_halves(log_ratios: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the log of the mean over every second chain, and over the others."""
+    return np.stack([log_mean(log_ratios[half::2]) for half in (0, 1)])

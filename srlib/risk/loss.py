@@ -111,9 +111,36 @@ class PrivacyLosses:
         """Largest absolute loss over candidates and publications, (n,).
 
         The conditional epsilon where the publications are all there are and the candidates all
-        values; else that as far as seen, which more releases can only raise.
+        values; else that as far as seen, which more releases can only raise. Of losses that chains
+        estimate it is too large on average, since it picks where the error is large as well; see
+        `largest_crossed`.
         """
         return np.abs(self.losses).max(axis=(0, 2))
+
+    @property
+    def half_losses(self) -> NDArray[np.float64]:
+        """The losses by each half of the chains, (2, n_publications, n, n_alternatives).
+
+        Halves are independent of each other. Losses that no chains estimate are there twice.
+        """
+        if self.columns.halves is None:
+            return np.stack([self.losses, self.losses])
+        return self.columns.halves[..., :1] - self.columns.halves[..., 1:]
+
+    @property
+    def largest_crossed(self) -> NDArray[np.float64]:
+        """`largest`, sought by one half of the chains and read from the other, (n,).
+
+        The mean over both ways. The half that is read does not know where it is read, so that on
+        average over chains this is at most the largest absolute loss over these publications, and
+        `largest` at least that: up to the error of the logarithm of a mean, the two enclose it.
+        """
+        n = len(self.combinations)
+        by_half = np.moveaxis(self.half_losses, 2, 1).reshape(2, n, -1)
+        at = np.abs(by_half).argmax(axis=2)[..., None]
+        signs = np.sign(np.take_along_axis(by_half, at, axis=2))
+        crossed = signs * np.take_along_axis(by_half[::-1], at, axis=2)
+        return crossed.mean(axis=(0, 2))
 
     @property
     def excluded(self) -> NDArray[np.int64]:
@@ -235,9 +262,13 @@ class PrivacyLosses:
         for moved, by in zip(shifts, of.shifts, strict=True):
             moved[..., 0] = by[..., 0]
             moved[..., 1] = log_difference(logsumexp(joint + by[..., 1:], axis=2), together)
+        halves = of.halves
+        if halves is not None:
+            joint = halves[..., 1:] + weights
+            halves = np.stack([halves[..., 0], logsumexp(joint, axis=3)], axis=3)
         found = Columns(
             np.stack([of.log_likelihood[..., 0], together], axis=2), of.weights, of.exact, mcse,
-            shifts,
+            shifts, halves, of.convergence,
         )  # fmt: skip
         return _losses(
             self.schema, self.combinations, self.repetitions, found, self.n_releases, self.members,
@@ -403,8 +434,8 @@ def privacy_losses(
         Trees grown on the original, or any other whose density is known: losses of each release
         are exact, and errors are those of drawing releases. Of a mechanism on records
         (`srlib.mechanism.OnRecords`) all releases are gone through and nothing has an error. Of
-        the DPMPM (`srlib.dpmpm.Mixture`) chains run for each release; its settings need two
-        chains or more.
+        the DPMPM (`srlib.dpmpm.Mixture`) chains run for each release, and four times as many
+        given the data, since these are in all columns; its settings need two chains or more.
     n_releases : int
         Releases that are drawn, 2 or more.
     schema, unknown

@@ -335,6 +335,7 @@ def _calibration(
     n_draws: int,
     n_at_risk: int,
     n_losses: int,
+    n_by_chains: int,
 ) -> Cost:
     iterations = burn_in + 8 * n_draws
 
@@ -344,7 +345,7 @@ def _calibration(
             combinations=_combinations(n),
         )  # fmt: skip
 
-    known = of_chains(4 * n_sets, 1.5 * n_records)
+    known = of_chains(4 * n_sets + n_by_chains + 4, 1.5 * n_records)
     every = of_chains(1.5 * n_sets_population * (1 + len(shares)), n_every)
     of_model = of_chains(0.5 * n_sets_model * (1 + len(shares)), n_every)
     seconds = known.seconds + every.seconds + of_model.seconds

@@ -122,10 +122,16 @@ def _sequential_trees(
     read.positions(unknown_of_several, "unknown_of_several")
 
 
-def _calibration(*, unknown: Sequence[str]) -> None:
+def _calibration(*, unknown: Sequence[str], n_by_chains: int, n_draws: int) -> None:
     from srlib.data.acs import ACS
+    from srlib.risk.columns import SHARED
 
     ACS.positions(unknown, "unknown")
+    if n_by_chains > (most := SHARED * 4 * n_draws):
+        raise ValueError(
+            f"n_by_chains is {n_by_chains}; each release takes a draw of its own, and chains of "
+            f"{n_draws} draws make {most}"
+        )
 
 
 def _any_generator(
