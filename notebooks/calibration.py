@@ -459,8 +459,8 @@ show(by_setting.rename(columns=losses.COLUMNS), digits=2)
 # too small on average, and *largest* too large:
 
 # %% tags=["monte-carlo"]
-told = outputs.table("losses_by_chains", losses.of_chains(mixture, 1.0))
-display(show(told.rename(columns=losses.COLUMNS), digits=2))
+by_chains = outputs.table("losses_by_chains", losses.of_chains(mixture, 1.0))
+display(show(by_chains.rename(columns=losses.COLUMNS), digits=2))
 _ = outputs.table("chains", mixture.columns.convergence)
 print(losses.said_of_chains(mixture))
 prior = 1 / (trees.losses.shape[2] + 1)
