@@ -332,7 +332,8 @@ outputs.figure("figure_3", charts.lines(pictured, *titles, log_x=True, ordered=T
 # %% [markdown]
 # **Table 3, and Figure 3 as bias.** The errors, of simulated bins, are at most 0.35. From 20 bins
 # on, the estimate from 10,000 draws is off by 8 % or more under every treatment. With 100,000
-# draws 20 bins come out within a few percent, with 1,000,000 draws 50 bins do.
+# draws 20 bins come out within a few percent, with 1,000,000 draws 50 bins do. (The caption of
+# Figure 3 says $n = 50$; its exact values are those of $n = 5$ in Table 2.)
 #
 # ### Table 3, one treatment of empty bins for each column
 #
@@ -581,10 +582,10 @@ show(outputs.table("several_parameters", several.rename(columns={"coefficient": 
 # ## What came after
 #
 # Wang's per-instance differential privacy fixes the data set *and* the record, and applies to
-# posterior sampling in ridge regression. EDP by record, `by_neighbor` here, is such a loss seen
-# through bins. Redberg and Wang publish these losses after the release, with privacy of their
-# own, a way around the leak of the trial and error above. To *design* a private posterior, bound
-# the log likelihood ratio of one changed record by $\Delta$: one posterior draw then has an
+# posterior sampling in ridge regression. EDP by record, `by_neighbor` here, is a per-instance
+# loss seen through bins. Redberg and Wang publish such losses after the release, with privacy of
+# their own, a way around the leak of the trial and error above. To *design* a private posterior,
+# bound the log likelihood ratio of one changed record by $\Delta$: one posterior draw then has an
 # epsilon of at most $2\Delta$ whatever the prior, and likelihoods raised to the power $t$ have
 # $2 t \Delta$ (Wang, Fienberg and Smola; exercise 6). Local sensitivity by itself sets no noise,
 # since it leaks; smooth sensitivity (Nissim, Raskhodnikova and Smith) repairs that.
@@ -612,7 +613,6 @@ outputs.ledger(paper.book(three, same, study, n, alpha, n_bins, replicates, size
 # - **Table 4** belongs to ten times fewer draws than its headings say. One data set explains 17
 #   of its 18 biases, if 0.1 is added in the first column.
 # - **Table 2** is for changed records and a rounded $\epsilon$, the definition for deleted ones.
-# - **Figure 3** says $n = 50$, but its exact values are those of $n = 5$ in Table 2.
 
 # %% [markdown]
 # ## Exercises

@@ -267,8 +267,8 @@ outputs.figure("frontier", charts.frontier(path))
 # **The price of privacy.** Each line follows $\epsilon$ from loose (left) to tight (right); each
 # arm of the cross, which the slider moves, covers nine releases in ten. For common values the
 # line is flat: a smaller $\epsilon$ buys almost nothing for a hundredfold loss of precision. For
-# rare ones it first falls steeply. (The record at risk, a one, is the odd one out at .001 and one
-# of many at .999.)
+# rare ones it first falls steeply. (The two rare lines differ: the record at risk, a one, is the
+# odd one out at .001 and one of many at .999.)
 #
 # To keep $R$ below some value for any mechanism and release, an agency must choose the first
 # budget below. For 99 % of this mechanism's releases the others suffice (of the budgets in the
@@ -460,7 +460,7 @@ show(outputs.table("largest_epsilon", never), digits=4)
 
 # %% [markdown]
 # If *no* release may offend, the worst column counts again: the budgets fall to within a factor
-# of two of $\log 1.5 = .4055$, which keeps $L \le 1.5$ for all data. If few may, data with
+# of two of $\log 1.5 = .4055$, which keeps $L \le 1.5$ for all data. If a few may, data with
 # hundreds of ones are safe at budgets at which those with one are not.
 
 # %% [markdown]
@@ -501,8 +501,8 @@ verdicts.say("C8", paper.attack_is_hard(attack))
 # $\epsilon = \log 1.5$, tells nothing. All this assumes a public rule, which the paper advises
 # against.
 #
-# For multivariate records section 4 proposes the share of records outside the region, which the
-# guide on rules (`docs/guide/rules.md`) computes for microdata.
+# For multivariate records section 4 proposes the share of records outside the region, which
+# `docs/guide/rules.md` computes for microdata.
 
 # %% [markdown]
 # ## Several releases, larger and smaller ones
@@ -531,9 +531,9 @@ verdicts.say("C7", paper.several_releases(by_size))
 # %% [markdown]
 # ## The ledger
 #
-# What ten pairs for each case showed has an exact probability (first table). In the ledger such
-# numbers are *consistent* where it is 1 % or more, and so is what follows from other printed
-# numbers by arithmetic.
+# What ten pairs for each case showed has an exact probability. In the ledger such numbers are
+# *consistent* where it is 1 % or more, and so is what follows from other printed numbers by
+# arithmetic.
 
 # %%
 display(show(outputs.table("sentences", paper.sentences(exact))))
