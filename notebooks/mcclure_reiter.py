@@ -250,9 +250,9 @@ for number, p in ((1, common), (2, rare)):
 # %% [markdown]
 # **Figures 1 and 2: risk against loss of precision**, for the most common value of $p_0$ (the
 # paper's .5) and for the rarest (.001). Each point is one pair; squares are data without ones.
-# First, risk stays within a few hundredths of the prior, and only precision changes. Then single
-# releases at large $\epsilon$ come close to certainty, and others give the intruder a *wrong*
-# belief. The exact distributions behind such draws:
+# Above, risk stays within a few hundredths of the prior, and only precision changes. Below,
+# single releases at large $\epsilon$ come close to certainty, and others give the intruder a
+# *wrong* belief. The exact distributions behind such draws:
 
 # %%
 ranges = pd.DataFrame(exact[case].ranges() for case in cases.itertuples(index=False))
