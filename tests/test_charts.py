@@ -199,6 +199,9 @@ EXAMPLES: dict[str, Callable[[], charts.Chart]] = {
     "trace of many": lambda: charts.trace(chains(12)),
     "rank plot": lambda: charts.rank_plot(chains(12)),
     "lines": lambda: charts.lines(curves(), HOSTILE, "y", log_x=True, log_y=True, reference=0.5),
+    "lines with errors": lambda: charts.lines(
+        curves(), "x", "y", log_x=True, log_y=True, errors=curves() / 2
+    ),
     "lines in order": lambda: charts.lines(curves(9), "x", "y", ordered=True, zero=True),
     "points": lambda: charts.points(points(), "x", HOSTILE, log_y=True, reference=0.03),
     "risk utility": lambda: charts.risk_utility(

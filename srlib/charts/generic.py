@@ -38,6 +38,7 @@ def lines(
     reference: float | None = None,
     zero: bool = False,
     ordered: bool = False,
+    errors: pd.DataFrame | None = None,
 ) -> Chart:
     """One quantity against another, a line for each case.
 
@@ -56,6 +57,9 @@ def lines(
         Whether a y axis that is not logarithmic starts at zero.
     ordered : bool
         Whether the curves have an order, which their colors show from dark to light.
+    errors : DataFrame, optional
+        Standard errors, as `frame`: a rule reaches two to each side of a point. On a logarithmic
+        axis what reaches below zero ends at a tenth of the value.
 
     Returns
     -------
@@ -65,10 +69,19 @@ def lines(
     shown = frame.rename_axis("x").reset_index().melt("x", var_name="curve", value_name="y")
     shown = shown[shown["y"].notna() & ((shown["x"] > 0) | (not log_x))]
     shown = shown[(shown["y"] > 0) | (not log_y)]
+    columns = ["x", "y", "curve"]
+    if errors is not None:
+        each = errors.rename_axis("x").reset_index().melt("x", var_name="curve", value_name="error")
+        shown = shown.merge(each, on=["x", "curve"])
+        shown["low"] = shown["y"] - 2 * shown["error"].fillna(0)
+        shown["high"] = shown["y"] + 2 * shown["error"].fillna(0)
+        if log_y:
+            shown["low"] = shown["low"].clip(lower=shown["y"] / 10)
+        columns += ["low", "high"]
     curves = in_order(shown["curve"])
     pick = alt.selection_point(name="pick", fields=["curve"], bind="legend")
     color = ordered_color("curve", curves, None) if ordered else method_color("curve", curves)
-    base = alt.Chart(compact(shown[["x", "y", "curve"]])).encode(
+    base = alt.Chart(compact(shown[columns])).encode(
         x=number_axis("x", x_title, log_x, zero=False, channel=alt.X),
         y=number_axis("y", y_title, log_y, zero=zero, channel=alt.Y),
         color=color.legend(columns=max(1, 80 // (6 + max(map(len, curves))))),
@@ -79,6 +92,9 @@ def lines(
         base.mark_line(strokeWidth=2).add_params(pick),
         base.mark_point(filled=True, size=16, tooltip=True),
     ]
+    if errors is not None:
+        low = number_axis("low", y_title, log_y, zero=zero, channel=alt.Y)
+        marks.append(base.mark_rule().encode(y=low, y2="high:Q"))
     layers = marks if reference is None else [reference_rule(reference), *marks]
     ends = "; ".join(
         f"{name}: {rows['y'].iloc[0]:.3g} at {rows['x'].iloc[0]:.3g}, "

@@ -6,8 +6,6 @@ Why this number and this limit is for the notebook to argue.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from importlib import resources
-from io import StringIO
 from itertools import product
 
 import numpy as np
@@ -31,6 +29,7 @@ from srlib.mechanism.families import (
     dirichlet_multinomial,
 )
 from srlib.papers.claims import ERRORS, FAILS, HOLDS, PROVED, UNDECIDED, Verdict
+from srlib.papers.ledger import shipped
 from srlib.progress import progress, silent
 from srlib.risk.calibration import (
     Beliefs,
@@ -690,10 +689,7 @@ def swept(name: str) -> tuple[str, pd.DataFrame]:
     table : DataFrame
         The parameters that vary, and columns of `scores`.
     """
-    file = resources.files(__package__) / f"calibration_{name}.txt"
-    text = file.read_text("utf-8")
-    origin = [line.removeprefix("# ") for line in text.splitlines() if line.startswith("#")]
-    return " ".join(origin), pd.read_csv(StringIO(text), comment="#")
+    return shipped(f"calibration_{name}")
 
 
 def before(beliefs: Beliefs) -> Beliefs:

@@ -9,11 +9,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaln, gammaln
-from scipy.stats import betabinom
+from scipy.stats import betabinom, binom
 
+from srlib.data.schema import Schema
 from srlib.diagnostics import over_many
 from srlib.display import Callout, callout, percent
-from srlib.dpmpm import Chains, cell_log_prob, sample_posterior
+from srlib.dpmpm import Chains, Mixture, cell_log_prob, sample_posterior
+from srlib.margins import LaplaceMargins, PlugInMargins
 from srlib.mechanism.bayes import posterior
 from srlib.mechanism.families import beta_binomial
 from srlib.papers.claims import (
@@ -29,6 +31,7 @@ from srlib.papers.claims import (
     span,
 )
 from srlib.risk import (
+    Density,
     DrawSets,
     Participation,
     Risk,
@@ -41,8 +44,11 @@ from srlib.risk import (
     support_log_ratios,
 )
 from srlib.risk.augmented import EXCHANGE
+from srlib.trees import Growth, SequentialTrees
 
 SAMPLED = "unknown records sampled"
+# A difference of probabilities that matters: one record in twenty.
+MATTERS = 0.05
 
 
 def conservative(
@@ -217,6 +223,219 @@ def participants_beyond(found: Participation) -> Callout:
         f"{apart:+.3f} ± {before['se']:.3f}; in one division that is used once, by a standard "
         f"deviation of {before['single']:.3f}.",
     )
+
+
+def synthesizers(schema: Schema, chains: Chains, epsilon: float) -> dict[str, Density | Mixture]:
+    """Return synthesizers of several kinds, by the names that tables have.
+
+    Parameters
+    ----------
+    schema : Schema
+        Variables of the records.
+    chains : Chains
+        Of the mixture.
+    epsilon : float
+        Of a release of the private margins.
+    """
+    grown = {
+        "trees, leaves of 5": Growth(min_leaf=5),
+        "trees, leaves of 20": Growth(min_leaf=20),
+        "trees, smoothed": Growth(min_leaf=5, smoothing=1.0),
+    }
+    found: dict[str, Density | Mixture] = {
+        name: SequentialTrees(schema, growth=growth) for name, growth in grown.items()
+    }
+    found["mixture"] = Mixture(schema.n_levels, chains)
+    found["independent margins"] = PlugInMargins(schema.n_levels)
+    return found | {"private margins": LaplaceMargins(schema.n_levels, epsilon)}
+
+
+def reader(schema: Schema, unknown: Sequence[str]) -> SequentialTrees:
+    """Return how an intruder who knows nobody reads releases: large, smoothed trees.
+
+    Parameters
+    ----------
+    schema : Schema
+        Variables of the records.
+    unknown : sequence of str
+        Variables that are predicted from all others.
+    """
+    order = [name for name in schema.names if name not in unknown]
+    return SequentialTrees(schema, [*order, *unknown], Growth(min_leaf=20, smoothing=1.0))
+
+
+def one_answer(sizes: Sequence[int]) -> pd.DataFrame:
+    """Compute what taking part adds to the log gain for one yes/no answer, exactly.
+
+    The intruder knows all other answers, and half of the people say yes, the participant who is
+    sought among them; the outsider says no. Nothing else tells them apart, so that the difference
+    is half the symmetrized Kullback-Leibler divergence between releases with either in the place.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        Even numbers of people, as many as are released.
+
+    Returns
+    -------
+    DataFrame
+        One row a size: people; with the data's share and with a drawn share, for releases drawn
+        with the share of the data (and one half added to either count), and with a share drawn
+        from its posterior under a uniform prior; and either times the number of people.
+    """
+    rows = []
+    for n in sizes:
+        yes, z = np.array([[n // 2], [n // 2 - 1]]), np.arange(n + 1)
+        made = {
+            "with the data's share": binom.logpmf(z, n, (yes + 0.5) / (n + 1)),
+            "with a drawn share": betabinom.logpmf(z, n, 1 + yes, 1 + n - yes),
+        }
+        row = {"people": float(n)}
+        for name, (p, q) in made.items():
+            row[name] = 0.5 * float(((np.exp(p) - np.exp(q)) * (p - q)).sum())
+        times = {f"{name}, times people": n * row[name] for name in made}
+        rows.append(row | times)
+    return pd.DataFrame(rows).astype({"people": int})
+
+
+def tells_outsiders_as_much(numbers: pd.DataFrame, prior: float) -> Verdict:
+    """Say whether participants are told as much as outsiders, up to `MATTERS`.
+
+    Parameters
+    ----------
+    numbers : DataFrame
+        As `TakingPart.numbers` returns of the probability of the truth. The intruder who knows all
+        others decides.
+    prior : float
+        Probability of the truth before the release.
+
+    Returns
+    -------
+    Verdict
+        `HOLDS` where participants are less than `MATTERS` ahead after releases of all
+        synthesizers, beyond two errors; `FAILS` where they are more; ``"depends on the
+        synthesizer"`` where there are some of either kind.
+    """
+    decides, reads = (numbers[numbers["known"] == known] for known in ("all others", "nobody"))
+    words = [at_most(row.difference, row.se, MATTERS) for row in decides.itertuples(index=False)]
+    if {HOLDS, FAILS} <= set(words):
+        word = "depends on the synthesizer"
+    else:
+        word = words[0] if len(set(words)) == 1 else UNDECIDED
+    least, most = (decides.loc[at] for at in (decides["difference"].idxmin(),
+                                              decides["difference"].idxmax()))  # fmt: skip
+    told, ahead = reads.loc[reads["outsiders"].idxmax()], reads.loc[reads["difference"].idxmax()]
+    return Verdict(
+        word,
+        f"{words.count(FAILS)} of {len(words)} synthesizers make the truth more probable for "
+        f"participants than for outsiders by over {MATTERS:g}, beyond two errors, to an intruder "
+        f"who knows all others, and {words.count(HOLDS)} by less. The differences go from "
+        f"{_pm(least, 'difference', 'se')} ({least['synthesizer']}) to "
+        f"{_pm(most, 'difference', 'se')} ({most['synthesizer']}). To an intruder who knows nobody "
+        f"releases raise the probability for outsiders from {prior:.3f} to up to "
+        f"{_pm(told, 'outsiders', 'outsiders_se')} ({told['synthesizer']}), and by at most "
+        f"{_pm(ahead, 'difference', 'se')} more for participants ({ahead['synthesizer']}).",
+    )
+
+
+def by_size(swept: pd.DataFrame, known: str, column: str, error: str) -> pd.DataFrame:
+    """Set numbers of the sweep side by side, a column for each size of data.
+
+    Parameters
+    ----------
+    swept : DataFrame
+        As `ledger.shipped` returns of the sweep: n_records and columns of `TakingPart.numbers`.
+    known : str
+        Whom the intruder knows.
+    column, error : str
+        What is tabulated, and its standard error.
+
+    Returns
+    -------
+    DataFrame
+        One row a synthesizer and number of releases: synthesizer, releases, and for each number of
+        participants the number with its error, as text.
+    """
+    some = swept[swept["known"] == known]
+    told = some[["synthesizer", "releases"]].drop_duplicates()
+    for size, rows in some.groupby("n_records"):
+        text = rows.apply(_pm, axis=1, args=(column, error))
+        told[f"{int(size) // 2:,} people"] = text.to_numpy()
+    return told
+
+
+def curves_by_size(swept: pd.DataFrame, releases: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return what participants are ahead by and its errors, a column for each synthesizer.
+
+    Parameters
+    ----------
+    swept : DataFrame
+        Of the sweep, for the intruder who knows all others.
+    releases : int
+        Number of releases.
+    """
+    some = swept[(swept["known"] == "all others") & (swept["releases"] == releases)]
+    some = some.assign(people=some["n_records"] // 2)
+    order = some["synthesizer"].unique()
+    value, error = (
+        some.pivot(index="people", columns="synthesizer", values=name)[order]
+        for name in ("difference", "se")
+    )
+    return value, error
+
+
+def with_size(swept: pd.DataFrame, releases: int) -> Callout:
+    """Say how disclosure and statistics change from the smallest to the largest data.
+
+    Parameters
+    ----------
+    swept : DataFrame
+        Of the sweep.
+    releases : int
+        Number of releases.
+    """
+    value, error = curves_by_size(swept, releases)
+    first, last = value.iloc[0], value.iloc[-1]
+    first_se, last_se = error.iloc[0], error.iloc[-1]
+    said = []
+    for name in value:
+        words = (
+            f"{first[name]:.4f} ± {first_se[name]:.4f} to {last[name]:.4f} ± {last_se[name]:.4f}"
+        )
+        change = _change(last[name] - first[name], np.hypot(first_se[name], last_se[name]))
+        if min(first[name] / first_se[name], last[name] / last_se[name]) > ERRORS:
+            ratio = first[name] / last[name]
+            spread = ratio * np.hypot(first_se[name] / first[name], last_se[name] / last[name])
+            change += f", by a factor of {ratio:.2g} ± {spread:.1g}" if change == "falls" else ""
+        said.append(f"{name}: {words} ({change})")
+    reads = swept[(swept["known"] == "nobody") & (swept["releases"] == releases)]
+    by_name = reads.pivot(index="synthesizer", columns="n_records", values="outsiders")
+    errors = reads.pivot(index="synthesizer", columns="n_records", values="outsiders_se")
+    apart = by_name.iloc[:, -1] - by_name.iloc[:, 0]
+    changes = [
+        _change(more, se)
+        for more, se in zip(apart, np.hypot(errors.iloc[:, -1], errors.iloc[:, 0]), strict=True)
+    ]
+    people, size = (by_name.columns // 2)[[0, -1]], by_name.columns[-1] / by_name.columns[0]
+    return callout(
+        f"From {people[0]:,} to {people[1]:,} people, {size:.0f} times as many, and {releases} "
+        "releases",
+        f"Disclosure, to the intruder who knows all others: {'; '.join(said)}. Statistics, told of "
+        f"outsiders to the intruder who knows nobody: rise for {changes.count('rises')} of "
+        f"{len(changes)} synthesizers, beyond two errors, and fall for {changes.count('falls')}.",
+    )
+
+
+def _change(difference: float, error: float) -> str:
+    """Say in a word which way a number changes, if beyond its error."""
+    words = {HOLDS: "falls", FAILS: "rises"}
+    return words.get(at_most(difference, error, 0.0), "no change beyond error")
+
+
+def _pm(row: pd.Series, value: str, error: str) -> str:
+    """Write a number with its standard error."""
+    number = round(row[value], 4) + 0.0  # no minus before a zero
+    return f"{number:.4f} ± {row[error]:.4f}"
 
 
 # ------------------------------------------------------------------- supports, parts of a record

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from importlib import resources
+from io import StringIO
 
 import pandas as pd
 
@@ -56,6 +57,26 @@ def printed(paper: str) -> pd.DataFrame:
         )
     ]
     return table
+
+
+def shipped(name: str) -> tuple[str, pd.DataFrame]:
+    """Return the origin and the rows of a table that a sweep left and that ships.
+
+    Parameters
+    ----------
+    name : str
+        Of its file here, without the ending .txt.
+
+    Returns
+    -------
+    origin : str
+        Its comment lines.
+    table : DataFrame
+        The parameters that vary, and what was collected.
+    """
+    text = (resources.files(__package__) / f"{name}.txt").read_text("utf-8")
+    origin = [line.removeprefix("# ") for line in text.splitlines() if line.startswith("#")]
+    return " ".join(origin), pd.read_csv(StringIO(text), comment="#")
 
 
 def last_digit(number: str) -> float:

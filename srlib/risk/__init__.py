@@ -24,7 +24,7 @@ from srlib.risk.loss import PrivacyLosses, privacy_losses
 from srlib.risk.membership import MembershipTest, distance_test, membership_test
 from srlib.risk.odds import WholeSupport
 from srlib.risk.partial import subset_log_means
-from srlib.risk.participation import Participation, participation
+from srlib.risk.participation import Participation, TakingPart, participation, taking_part
 from srlib.risk.posterior import PosteriorRisk, posterior_risk
 from srlib.risk.sampled import SampledSupport, sampled_support
 from srlib.risk.sets import DrawSets
@@ -47,6 +47,7 @@ __all__ = [
     "RiskBeforeRelease",
     "SampledSupport",
     "Synthesizer",
+    "TakingPart",
     "WholeSupport",
     "agreeing_draws",
     "augment",
@@ -81,5 +82,6 @@ __all__ = [
     "subset_log_means",
     "subset_support",
     "support_log_ratios",
+    "taking_part",
     "whole_support",
 ]

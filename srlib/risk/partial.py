@@ -30,16 +30,19 @@ class Candidates:
     own : (n,) int64
         Position of the truth among the candidates.
     left_out : (n,) bool
-        Whether the record is among those that the draws are given.
+        Whether a record is left out of those that the draws are given.
+    place_rows : (n, n_variables) int64
+        Row of each value of the record that is then left out.
     """
 
     known_rows: NDArray[np.int64]
     unknown_rows: NDArray[np.int64]
     own: NDArray[np.int64]
     left_out: NDArray[np.bool_]
+    place_rows: NDArray[np.int64] | None = None
 
     def prob(self, pi: NDArray, phi: NDArray, part: slice = slice(None)) -> NDArray[np.float64]:
-        """Return p(x | theta) of all candidates, over p(x_i | theta) where the record is left out.
+        """Return p(x | theta) of all candidates, over that of the record that is left out.
 
         The class weights of what is known, (n, F), times the products of phi over the unknown
         variables, (F, size).
@@ -49,7 +52,10 @@ class Candidates:
             weights *= phi[rows]
         unknown = phi[self.unknown_rows].prod(axis=1, dtype=np.float64)
         prob = weights @ unknown.T
-        own = prob[np.arange(len(prob)), self.own[part]]
+        if self.place_rows is None:
+            own = prob[np.arange(len(prob)), self.own[part]]
+        else:
+            own = phi[self.place_rows[part]].prod(axis=1, dtype=np.float64) @ pi
         return prob / np.where(self.left_out[part], own, 1.0)[:, None]
 
     def truth_first(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -65,6 +71,7 @@ def candidates_of(
     unknown: Sequence[int],
     n_levels: NDArray[np.integer],
     left_out: ArrayLike,
+    place: NDArray[np.integer] | None = None,
 ) -> Candidates:
     """Validate the arguments and compute each candidate's rows in ``phi``."""
     codes, hidden = np.asarray(codes, dtype=np.int64), list(unknown)
@@ -84,6 +91,7 @@ def candidates_of(
         unknown_rows=start[hidden] + np.indices(shape).reshape(len(hidden), -1).T,
         own=own,
         left_out=np.broadcast_to(np.asarray(left_out, dtype=bool), len(codes)),
+        place_rows=None if place is None else start + np.asarray(place, dtype=np.int64),
     )
 
 
@@ -94,6 +102,7 @@ def subset_log_means(
     unknown: Sequence[int],
     *,
     left_out: ArrayLike = True,
+    place: NDArray[np.integer] | None = None,
 ) -> NDArray[np.float64]:
     """Return log predictive probabilities of all values of some variables, for all records at once.
 
@@ -110,6 +119,9 @@ def subset_log_means(
     left_out : (n,) bool, or one for all
         Whether a record is among those that the draws are given. It is then left out by
         averaging p(x | theta) / p(x_i | theta) instead of p(x | theta).
+    place : (n, n_variables) int, optional
+        The records x_i that are left out, whose place the candidates take; those of `codes` if not
+        given.
 
     Returns
     -------
@@ -123,7 +135,7 @@ def subset_log_means(
         If `unknown` is empty, repeats a variable or names none, or has more than `BLOCK`
         combinations of levels.
     """
-    candidates = candidates_of(codes, unknown, draws.n_levels, left_out)
+    candidates = candidates_of(codes, unknown, draws.n_levels, left_out, place)
     n, size = len(candidates.own), len(candidates.unknown_rows)
     sums = np.zeros((draws.n_chains, n, size))
     step = max(1, BLOCK // max(size, draws.n_classes))

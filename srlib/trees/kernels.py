@@ -294,14 +294,25 @@ def leaf_counts(task, tree):
 
 
 @njit(nogil=True, cache=True)
-def synthesize(tree, response, distribution, uniforms, codes):
-    """Draw one variable of all records from the distribution functions of the nodes."""
+def leaf_of(tree, codes):
+    """Return the leaf that each record falls into."""
+    leaves = np.zeros(len(codes), np.int64)
     for i in range(len(codes)):
         node = 0
         while tree.variable[node] != LEAF:
             level = np.uint64(codes[i, tree.variable[node]])
             goes_left = (tree.mask[node] >> level) & np.uint64(1)
             node = tree.left[node] if goes_left else tree.right[node]
+        leaves[i] = node
+    return leaves
+
+
+@njit(nogil=True, cache=True)
+def synthesize(tree, response, distribution, uniforms, codes):
+    """Draw one variable of all records from the distribution functions of the nodes."""
+    leaves = leaf_of(tree, codes)
+    for i in range(len(codes)):
+        node = leaves[i]
         codes[i, response] = np.searchsorted(distribution[node], uniforms[i], side="right")
 
 

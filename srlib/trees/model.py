@@ -189,6 +189,26 @@ class Trees:
         )
         return float(sum(seen))
 
+    def record_log_prob(
+        self, codes: NDArray[np.integer], variables: Sequence[int] | None = None
+    ) -> NDArray[np.float64]:
+        """Return log p(values | the values before them in the order) of single records, (n,).
+
+        Parameters
+        ----------
+        codes : (n, n_variables) int
+            The records.
+        variables : sequence of int, optional
+            Positions of the variables whose values are asked for; all if not given.
+        """
+        records = checked_release(codes, self.schema)
+        log_prob = np.zeros(len(records))
+        for k, tree, shares in zip(self.order, self.trees, self.shares, strict=True):
+            if variables is None or k in variables:
+                with np.errstate(divide="ignore"):
+                    log_prob += np.log(shares[kernels.leaf_of(tree, records), records[:, k]])
+        return log_prob
+
 
 def shares_of(task: Task, tree: Tree) -> NDArray[np.float64]:
     """Return shares of the levels of the response in each node of a tree, (n_nodes, n_levels)."""
