@@ -22,16 +22,14 @@
 #
 # A statistical agency wants to release records that describe nobody: every value is drawn from a
 # model fitted to the confidential file. Can someone who knows *all the other records* still read
-# the last one out of the release? The paper answers with Bayes' rule. The intruder lists what the
-# missing record may be, asks how probable the release would be under each possibility, and looks
-# at the posterior probability of the truth. For 10,000 adults of the American Community Survey
-# the answer was reassuring: hardly any record stands out.
+# the last one out of the release? The paper answers with Bayes' rule: the intruder asks how probable
+# the release would be under each possible value of that record. For 10,000 adults of the American Community Survey
+# hardly any record stood out.
 #
-# This notebook runs that study from beginning to end, on an embedded population that is not the
-# paper's file. The title is what it finds there: the paper's conclusion about whole records stands,
-# and its estimator does not, since one or two of all the posterior draws carry over nine tenths of
-# the weight. Some parts of records are more exposed than the whole (C5). An estimator of the same
-# probability without such weights stands beside the paper's, with a standard error.
+# On the embedded population, which is not the paper's file, the conclusion about whole records stands and
+# the estimator does not: one or two of all the posterior draws carry over nine tenths of the weight. Some
+# parts of records are more exposed than the whole (C5). An estimator without such weights stands beside
+# the paper's.
 #
 # ## What is claimed, and where
 #
@@ -46,16 +44,15 @@
 # | **C7** Removing risky records from the data behind the synthesizer helps. | 5 |
 #
 # The verdicts are computed: a callout under the numbers that decide a claim says that it *holds
-# here*, that it *depends on* something, or that it *fails*. It says *not decided* where the deciding
-# number is within two standard errors of its limit. The limits are in the text above each callout.
+# here*, that it *depends on* something, that it *fails*, or, within two standard errors of its limit,
+# that it is *not decided*. The limits are in the text above each callout.
 #
 # ## What you will learn
 #
 # - to state what an intruder knows as a prior over candidates, and to get a posterior risk from it;
-# - to see how weighting draws by the probability of a whole release can leave a single draw, and
-#   what an estimator without such weights does instead;
+# - to see how weighting draws by the probability of a whole release can leave a single draw;
 # - to hold a printed number against its distribution under rival explanations;
-# - to judge a release by its risks and by what an analyst can still do with it.
+# - to judge a release, and its repair, by its risks and by what an analyst can still do with it.
 #
 # Reading takes about two hours, the exercises another two.
 
@@ -63,9 +60,9 @@
 # ## Parameters
 #
 # The defaults are sized for a minute or two of computing and for chains given the data that converge
-# (given a release as well, R-hat is below 1.01 for most combinations and not for all): 1,000 records,
-# and the eleven variables that the paper's figures, its regression and equation 16 use.
-# `params/hu_reiter_wang/published.yaml` has all fourteen and the paper's other settings.
+# (given a release as well, R-hat is below 1.01 for most combinations): 1,000 records, and the eleven
+# variables that the paper's figures, its regression and equation 16 use. The published profile has all
+# fourteen and the paper's other settings.
 
 # %% tags=["parameters"]
 data: str = ""  # CSV file of categorical columns; acs:2012:nc to download; empty: embedded
@@ -116,10 +113,10 @@ outputs, verdicts = Outputs(output_dir), claims.Claims(paper.SECTIONS)
 # %% [markdown]
 # ## The confidential data
 #
-# The paper's data are fourteen variables of the American Community Survey. They span a contingency
-# table of 8.7 million cells, so that 10,000 records leave almost every cell empty. The records one
-# worries about are those whose combination occurs once. The embedded population has the pairwise
-# joint distributions of the survey's 2011 public file. It was *not* drawn from the model below.
+# The paper's data are fourteen variables of the American Community Survey, a table of 8.7 million
+# cells, of which 10,000 records leave almost all empty. The records one worries about are those whose
+# combination occurs once. The embedded population has the pairwise joint distributions of the survey's
+# 2011 public file. It was *not* drawn from the model below.
 
 # %%
 table = microdata.load(
@@ -148,16 +145,14 @@ print("One that occurs once:", words[repetitions.argmin()])
 # %% [markdown]
 # ## The smallest example: what weighting by the release costs
 #
-# Take $d$ independent yes/no variables and no latent classes at all. The intruder wonders about
-# one record; a candidate $x$ flips one of its values. Then everything is known in closed form.
-# With $c$ the number of *other* records that share the candidate's value and $z$ the number of
+# Take $d$ independent yes/no variables and no latent classes. A candidate $x$ flips one value of the
+# record in doubt, and everything is known in closed form. With $c$ the number of *other* records that share the candidate's value and $z$ the number of
 # released records that do, the candidate's weight is $(1 + c + z)/(1 + c)$, over the same for
 # the true value.
 #
 # The paper's route to that number draws parameters $\theta_j$ from the posterior given the data and
 # weights each by $p(Z \mid \theta_j)$, the probability of the *whole release*. A release is as large
-# as the data, so that its likelihood is as narrow as the posterior that the draws came from, in every
-# direction. In one direction, two normal densities of equal width whose centers lie apart by chance
+# as the data, and its likelihood as narrow as the posterior that the draws came from. In one direction, two normal densities of equal width whose centers lie apart by chance
 # leave an effective share of $e^{-0.477} \approx 0.62$ of the draws, as a geometric mean (exercise
 # 5). Directions multiply: $d$ of them typically leave $0.62^d$. Errors in the table are the largest
 # over the candidates, in the logarithm of their posterior probability.
@@ -169,10 +164,9 @@ smallest = pd.DataFrame(
 show(outputs.table("smallest_example", smallest, public=True), digits=2)
 
 # %% [markdown]
-# By the formula a thousand draws leave less than one effective draw from fifteen directions on, where
-# the largest weight is all there is. The mixture below has 699 parameters for the paper's variables and
-# twenty classes. The last column belongs to an estimator that never looks at the likelihood of the
-# release.
+# By the formula a thousand draws leave less than one effective draw from fifteen directions on. The
+# mixture below has 699 parameters for the paper's variables and twenty classes. The last column belongs
+# to an estimator that never looks at the likelihood of the release.
 #
 # ## The synthesizer
 #
@@ -183,9 +177,9 @@ show(outputs.table("smallest_example", smallest, public=True), digits=2)
 #
 # with a stick-breaking prior on $\pi$ whose concentration $\alpha$ is estimated, and uniform
 # Dirichlet priors on each $\phi^{(k)}_f$ (equations 1 to 6). A blocked Gibbs sampler (Ishwaran and
-# James 2001) draws from the posterior, in several chains. Each of the $m$ synthetic files takes one
-# draw of $(\pi, \phi)$, and then every synthetic record draws its class afresh from $\pi$. A second set
-# of files, from other draws, will show what is peculiar to the first.
+# James 2001) draws from the posterior. Each of the $m$ synthetic files takes one draw of $(\pi, \phi)$,
+# and every synthetic record draws its class afresh from $\pi$. A second set of files will show what is
+# peculiar to the first.
 
 # %%
 prior = dpmpm.Prior(alpha_shape, alpha_rate)
@@ -205,8 +199,8 @@ releases, again = of_both[:n_releases], of_both[n_releases:]
 # %% [markdown]
 # ## Has the sampler converged?
 #
-# Class labels mean nothing, so that convergence is judged on quantities that do not depend on
-# them. Two of them are repeated for a sick sample, without burn-in and with a draw after each iteration.
+# Convergence is judged on quantities that do not depend on class labels. Two of them are repeated for a
+# sick sample, without burn-in and with a draw after each iteration.
 
 # %% tags=["monte-carlo"]
 quantities = paper.label_free(draws, combinations, repetitions)
@@ -224,8 +218,8 @@ outputs.figure("trace", charts.trace(traces))
 
 # %% [markdown]
 # **The five quantities in up to eight chains.** The truncation $F$ matters little as long as few of the
-# $F$ classes are occupied. A chain that keeps to a level of its own sits in another local mode: another
-# way to divide the records into classes, which Gibbs steps leave only rarely.
+# $F$ classes are occupied. A chain at a level of its own sits in another local mode, which Gibbs steps
+# leave only rarely.
 #
 # ## Is the release useful?
 #
@@ -241,12 +235,10 @@ for number, pair in enumerate(pairs, start=1):
 # %% [markdown]
 # **Figures 1 and 2 of the paper**, with 95 % intervals.
 #
-# Below are the three pairs of variables with the largest difference of a cell. The size of a
-# difference says little where most proportions are small, so it is set beside the difference between
-# two samples of one population: a release from the right model is about as far from the data as a
-# second sample. **C1** holds if the cells of a release are off by less than $\sqrt 2$ times as much,
-# on average over all pairs, so that the model adds less to the squared differences than sampling
-# does.
+# Below are the three pairs with the largest difference of a cell. A release from the right
+# model is about as far from the data as a second sample of the population. **C1** holds if the cells of
+# a release are off by less than $\sqrt 2$ times as much, on average over all pairs, so that the model
+# adds less to the squared differences than sampling does.
 
 # %% tags=["monte-carlo"]
 differences = inference.pairwise_differences(
@@ -260,16 +252,15 @@ display(show(worst.set_axis(headings, axis=1), digits=4))
 verdicts.say("C1", paper.keeps_pairs(off))
 
 # %% [markdown]
-# Now Table 2, a logistic regression with the codes as numbers, combined over the synthetic files by
-# the rules of Raghunathan, Reiter and Rubin (2003). With $\bar u$ the mean squared standard error and
+# Table 2 is a logistic regression with the codes as numbers, combined over the synthetic files by the
+# rules of Raghunathan, Reiter and Rubin (2003). With $\bar u$ the mean squared standard error and
 # $b$ the variance between releases, the variance $(1 + 1/m)\,b - \bar u$ can come out negative; then
 # Reiter's (2002) adjusted one is used and marked. The intervals have normal quantiles, as the paper's
-# seem to have (*What did not reproduce, and why*).
+# seem to have.
 #
 # **C2** holds if at least 95 % of the original estimates lie in the synthetic interval. With fewer
 # inside it is not decided if independent intervals of that level would miss as often at least once
-# in twenty times. Otherwise it depends on the coefficient where more than half lie inside, and
-# fails where no more than half do.
+# in twenty times. Otherwise it depends on the coefficient, or fails where no more than half lie inside.
 
 
 # %% tags=["monte-carlo"]
@@ -304,9 +295,9 @@ verdicts.say("C2", paper.agrees_on_coefficients(coefficients))
 #
 # The paper does not say whether the draws that generated the releases are among the $\Theta_j$, which
 # no intruder could arrange. **C6** is judged without them, by two numbers in the worst release. A
-# hundred effective draws give an average to a tenth of the spread of its terms, and that many are
-# asked for (or a quarter of the draws where these are fewer than 400). And Pareto's $k$ should be at
-# most 0.7: above it no practicable number of draws helps (Vehtari and others 2024).
+# hundred effective draws, which give an average to a tenth of the spread of its terms, are asked for
+# (or a quarter of the draws where these are fewer than 400). And Pareto's $k$ should be at most 0.7:
+# above it no practicable number of draws helps (Vehtari and others 2024).
 
 # %% tags=["monte-carlo"]
 cases, weights = paper.weigh(some, releases, made_by)
@@ -317,8 +308,8 @@ without_them = weights[weights["case"] == paper.LEFT_OUT]
 verdicts.say("C6", paper.weights_suffice(without_them))
 
 # %% [markdown]
-# Where one or two draws carry the weight, the average over the posterior has become an evaluation
-# at one point of it, and which point is chance.
+# Where one or two draws carry the weight, an average over the posterior has become one point of it,
+# by chance.
 #
 # ## An estimator without weights
 #
@@ -329,9 +320,9 @@ verdicts.say("C6", paper.weights_suffice(without_them))
 # The first factor is the same for every candidate. The rest are two posterior predictive
 # probabilities of *one record*: given the data, and given the data joined with the release.
 # Relative to the truth's they are averages of $r_j$, over draws given $D$ and over draws given
-# $D$ joined with $Z^{(l)}$. The price is another set of chains for each released file; and the error
-# of the chains on $D$ enters $m$ times (exercise 7). Given the classes of all records, the averages
-# over $\pi$ and $\phi$ are taken exactly, with record $i$ out of its class, which leaves less noise.
+# $D$ joined with $Z^{(l)}$. The price is another set of chains for each released file, and the error
+# of the chains on $D$ enters $m$ times (exercise 7). Given the classes, the averages over $\pi$ and
+# $\phi$ are exact, with record $i$ out of its class.
 
 # %%
 of_joined = {"n_chains": n_chains_joined, "burn_in": burn_in_joined, "n_draws": n_draws_joined}
@@ -348,11 +339,9 @@ show(outputs.table("r_hat_log_prob", paper.convergence(judged_on)))
 
 # %% [markdown]
 # The table has R-hat of the log probabilities that the risks need (Vehtari and others 2021). Where it
-# is above 1.01 the chains differ. The Monte Carlo errors of the predictive ratio come from between
-# chains and contain that.
-#
-# What the weights do is seen best by doing the work twice on the *same* release, with one half of the
-# chains and with the other:
+# is above 1.01 the chains differ, which the errors of the predictive ratio contain: they come from
+# between chains. What the weights do is seen by working twice on the *same* release, with one half of
+# the chains and with the other:
 
 # %% tags=["monte-carlo"]
 importance, runs = paper.weighted_risks(some, combinations, cases)
@@ -371,9 +360,9 @@ for name in ("importance sampling, generating draws left out", "predictive ratio
 
 # %% [markdown]
 # **Probability of the truth for each combination, two runs, same release**, by importance sampling
-# and by the predictive ratio. What lies off the line is Monte Carlo error. Errors stated from half of the
-# chains are rough, so that two of them need not cover 95 % of the differences. The last column of the
-# table, the share of one run's top three that the other keeps, rests on few truths.
+# and by the predictive ratio. What lies off the line is Monte Carlo error. Errors from half of the chains
+# are rough: two of them need not cover 95 % of the differences. The last column of the table, the share
+# of one run's top three that the other keeps, rests on few truths.
 #
 # ## How high are the risks?
 
@@ -387,17 +376,16 @@ display(outputs.figure("figure_3", charts.rank_histogram(risks, predictive.suppo
 outputs.figure("figure_4", charts.risk_histogram(risks, 1 / predictive.support_size))
 
 # %% [markdown]
-# **Figure 3: rank of the truth among its candidates**, 1 for the most probable. The dotted rule is
-# what a release that says nothing would give. **Figure 4: posterior probability of the truth.** The
-# dotted rule is the prior. At the defaults two runs of importance sampling on the same releases
-# hardly agree (above), so that its wider spread cannot be read as risk. Odds at a single draw are
-# more extreme than their average over the posterior.
+# **Figure 3: rank of the truth among its candidates**, 1 for the most probable; dotted: a release that
+# says nothing. **Figure 4: posterior probability of the truth**; dotted: the prior. At the defaults two
+# runs of importance sampling hardly agree (above), so that its wider spread cannot be read as risk. Odds
+# at a single draw are more extreme than their average over the posterior.
 #
 # Both claims are judged by the predictive ratio. **C3** holds if the truth is among the first three
 # of $S$ candidates less often than the share $3/S$ of a random order. **C4** holds if more than half
 # of the probabilities are within a factor of two of the prior. It fails if at most 5 % are, and in
-# between it depends on the record. The second half of its sentence, a largest probability near 0.2,
-# is a number of the paper's releases; the next section comes to it.
+# between it depends on the record. The largest probability, near 0.2 in the paper, is for the next
+# section.
 
 # %% tags=["monte-carlo"]
 threshold = 0.08 * 35 / predictive.support_size  # 2.8 times the prior, as in the paper
@@ -411,9 +399,9 @@ verdicts.say("C4", paper.near_prior(predictive))
 
 # %% [markdown]
 # Why may truths be among the first more rarely than in a random order? If the candidates that were
-# improbable given the data move most, they take both ends of the order, and little is left for a truth,
-# which occurs in the data. A low rank is then no sign of a low risk. Here are the moves in quarters of the
-# candidates, and the most probable truths in words.
+# improbable given the data move most, they take both ends of the order, and little is left for a truth.
+# A low rank is then no sign of a low risk. Here are the moves in quarters of the candidates, and the most
+# probable truths in words.
 
 # %% tags=["monte-carlo", "confidential"]
 log_prior = mechanism.posterior(log_mean(of_data))
@@ -429,9 +417,9 @@ show(top, settings=["rank"])
 #
 # The paper prints three numbers of its figures: a largest probability of .190 (Table 3), 16
 # probabilities above .08, 31 truths among the first three. Its data were never published, so these
-# cannot be recomputed. They can be held against their distribution over releases, under rival
-# explanations. Likelihoods of releases multiply, so that every five of ten releases make a set. Below
-# are medians and ranges of 90 % over sets of this run's own releases, a small version of what follows.
+# cannot be recomputed, but they can be held against their distribution over releases, under rival
+# explanations. Every five of ten releases make a set. Below are medians and ranges of 90 % over sets of
+# this run's own releases, a small version of what follows.
 
 # %% tags=["monte-carlo"]
 joined_again = study.joined(again, "release again", **of_joined)
@@ -458,22 +446,21 @@ callout("The printed numbers", paper.most_likely(told))
 
 # %% [markdown]
 # None of the five has all three numbers within its ranges. Without the generating draw the paper's
-# estimator has the .190 and the 16, which are more than the predictive ratio gives. But it puts more
-# truths among the first three than the 31 of the paper, which the predictive ratio has. Releases that
-# say about twice as much of each record have the .190, to which their factor was fitted, and the 31,
-# but more than 16 above .08. Under them the three numbers together are as probable as under that
-# estimator, within the error, and how much releases say is a matter of the data, which are not the
-# paper's. So the printed numbers do not tell which estimator made them. What speaks against the paper's estimator
-# is C6, on any data where it fails.
+# estimator has the .190 and the 16, more than the predictive ratio gives. But it puts more truths among
+# the first three than the paper's 31, which the predictive ratio has. Releases that say about twice as
+# much of each record have the .190, to which their factor was fitted, and the 31, but more than 16
+# above .08. Under them the three numbers together are as probable as under that estimator, within the
+# error, and how much releases say is a matter of the data, which are not the paper's. So the printed
+# numbers do not tell which estimator made them. What speaks against the paper's is C6, where it fails.
 #
 # ## An intruder who lacks a few variables
 #
 # Now the intruder knows the record's other variables, and all combinations of the unknown ones are
 # candidates (equation 16): for every combination, or for 500 spread evenly over the order of their
-# risks. **C5** is judged by what the release multiplies the prior of the truth by: is that more where
-# the intruder lacks the variables in `unknown` than where the whole record is in doubt? The claim
-# holds if it is more, by two standard errors, for over 95 % of these records. It fails if it may be
-# more for at most 5 % of them. In between it depends on the record. The three most exposed come first.
+# risks. **C5** holds if the release multiplies the prior of the truth by more where the intruder lacks
+# the variables in `unknown` than where the whole record is in doubt, by two standard errors, for over
+# 95 % of these records. It fails if it may do so for at most 5 %. In between it depends on the record.
+# The three most exposed come first.
 
 # %% tags=["monte-carlo", "confidential"]
 chosen = np.unique(by_risk[np.linspace(0, len(by_risk) - 1, min(len(by_risk), 500)).astype(int)])
@@ -490,15 +477,13 @@ display(show(most_exposed, settings=["rank"]))
 verdicts.say("C5", paper.more_from_part(subset_table, ours.iloc[chosen]))
 
 # %% [markdown]
-# The paper shows one record whose four values are guessed with probability .3695. The callout says how
-# often a part is more exposed than the whole. Margins of equation 17 and every cell of the table are the
-# subject of `intruders`.
+# The paper shows one record whose four values are guessed with probability .3695. Margins of equation 17
+# and every cell of the table are the subject of `intruders`.
 #
 # ## Other priors
 #
-# With a uniform prior the posterior is the likelihood of the release, so that any other prior can
-# be put in afterwards (equation 18). The first table has the prior odds that the truth would need
-# against the leading candidate. An intruder who fits the synthesis model to $D_{-i}$ has its predictive
+# Any other prior can be put in afterwards (equation 18). The first table has the prior odds that the
+# truth would need against the leading candidate. An intruder who fits the synthesis model to $D_{-i}$ has its predictive
 # distribution as prior (section 5). "For large $m$", the paper adds, posteriors can be practically
 # insensitive to the prior (Reiter, Wang and Zhang 2014): the second table compares the two priors for more
 # and more of this run's releases.
@@ -511,16 +496,14 @@ sizes = [1, n_releases, 2 * n_releases]
 show(paper.sensitivity_to_prior(evidence["predictive ratio"], log_prior, sizes), digits=2)
 
 # %% [markdown]
-# At the defaults the two posteriors are no closer after ten releases than after one: ten are not a
-# large $m$.
+# At the defaults ten releases are not a large $m$: the two posteriors are no closer than after one.
 #
 # ## Structural zeros
 #
 # The paper's table is built without impossible combinations. Where there are some, Manrique-Vallier and
-# Reiter (2014) truncate the mixture: the cells that can occur have their probabilities divided by
-# their sum. The predictive ratio carries over unchanged. What zeros do to the risk is enumerated on a
-# small table of age, marital status and disability, where no child is married: eight records, releases
-# of four, the prior replaced by draws from it.
+# Reiter (2014) truncate the mixture: the probabilities of the cells that can occur are divided by their
+# sum. What zeros do to the risk is enumerated on a small table of age, marital status and disability,
+# where no child is married: eight records, releases of four, the prior replaced by draws from it.
 
 # %% tags=["public"]
 zeros = paper.impossible_children(n_draws=1500, n_batches=4, rng=stream(seed, "zeros"))
@@ -528,52 +511,54 @@ outputs.table("structural_zeros", zeros, public=True)
 show(zeros.set_index(["synthesizer", "candidates"]).mul(100).add_suffix(", %").reset_index(), 2)
 
 # %% [markdown]
-# The first row is a synthesizer that ignores the zeros, and an intruder who does too. In the second
-# the intruder knows them: the candidates are fewer, and prior and posterior rise together. The third
-# truncates the synthesizer as well. Compare what it adds to the expected log gain with the errors: nearly
-# all of the posterior's rise is common knowledge at work, and not the release.
+# In the first row synthesizer and intruder ignore the zeros. In the second the intruder knows them: the
+# candidates are fewer, and prior and posterior rise together. The third truncates the synthesizer as
+# well. Compare what it adds to the expected log gain with the errors: nearly all of the posterior's rise
+# is common knowledge, and not the release.
 #
-# ## Dropping the riskiest records
+# ## Repair
 #
-# Where some risks are too high, the paper suggests removing the risky records from the data that the
-# synthesizer is fitted to (section 5). Two traps. The riskiest were chosen by *this* release: a fresh
-# release from the same data would show lower risks for them by regression to the mean, so the
-# comparison needs one. And an intruder who knows that a record was left out, whatever its value, keeps
-# the prior; but a record is left out because of its values, so that the list must stay secret.
+# The paper suggests removing risky records from the data that the synthesizer is fitted to (section 5).
+# Down-weighting is milder: in a weighted pseudo-posterior (Hu, Savitsky and Williams 2021) each record's
+# likelihood, here given its class, is raised to a power between zero, which drops the record, and one.
+# The power here is the prior over the truth's probability: a third if the releases made the truth three
+# times as probable.
 #
-# The `n_dropped` combinations with the highest risk are left out, the model is fitted again and $m$
-# releases are made; the intruder believes that nothing was dropped. **C7** holds if a release says less
-# of the dropped records than one of the second set above, by two standard errors from between releases.
+# The `n_dropped` combinations with the highest risk are repaired, the model is fitted again, $m$ releases
+# are made, and the risk of *everybody* is computed anew, to an intruder who believes that nothing was
+# done. The riskiest were chosen by the first releases, and any fresh ones would show lower risks for
+# them. So **C7** holds if a release without the riskiest says less of them than one of the second set
+# above, by two standard errors from between releases.
 
 # %%
-riskiest = by_risk[: min(n_dropped, max(1, len(by_risk) // 2))]
-kept = table.codes[~np.isin(combination_of, riskiest)]
-few_draws = given_data | {"n_chains": min(n_chains, 8), "n_draws": 30}
-refitted = study.draws(kept, "data without the riskiest", **few_draws)
-reduced = study.release(refitted, n_releases, "release without the riskiest")
-joined_reduced = study.joined(reduced, "release without the riskiest", **of_joined)
-log_ratios_reduced = paper.log_mean_ratios(joined_reduced, combinations)
+n_repaired = min(n_dropped, max(1, len(by_risk) // 2))
+riskiest, next_in_line = by_risk[:n_repaired], by_risk[n_repaired : 2 * n_repaired]
+power = np.minimum(1, 1 / (predictive.support_size * predictive.probability[riskiest]))
+few_draws = given_data | {"n_chains": min(n_chains, 4), "n_draws": 30}
+arms = {paper.ARMS[0]: (log_ratios[1:], releases), paper.ARMS[1]: (log_ratios_again, again)}
+for arm, powers in zip(paper.ARMS[2:], (np.zeros(n_repaired), power), strict=True):
+    record_weights = paper.weights_of(combination_of, riskiest, powers)
+    refitted = study.draws(table.codes, f"data, {arm}", record_weights, **few_draws)
+    repaired = study.release(refitted, n_releases, f"release, {arm}")
+    joined_repaired = study.joined(repaired, f"release, {arm}", **of_joined)
+    arms[arm] = paper.log_mean_ratios(joined_repaired, combinations), repaired
 
 # %% tags=["monte-carlo"]
-arms = {
-    "all records, as released": (log_ratios[1:], releases),
-    "all records, released anew": (log_ratios_again, again),
-    "all but the riskiest": (log_ratios_reduced, reduced),
-}
 against = {k: (z, inference.against_sampling(table.codes, r, levels)) for k, (z, r) in arms.items()}
-arms = outputs.table("dropping", paper.dropping(against, of_data, riskiest, threshold))
-display(show(arms))
-verdicts.say("C7", paper.lower_without(arms))
+found = paper.repairs(against, of_data, riskiest, next_in_line, threshold)
+outputs.table("repairs", found.reset_index())
+display(show(paper.side_by_side(found)))
+verdicts.say("C7", paper.lower_without(found))
 
 # %% [markdown]
-# The first two rows differ by what choosing does, the last two by what dropping does, both with their
-# errors in the callout. A negative gain misleads the intruder. The largest risk of *all* records need not
-# fall: others are next in line, which Hu, Savitsky and Williams (2021) call whack-a-mole and Carlini and
-# others (2022) an onion.
-#
-# *Down-weighting* risky records, by a power below one on their likelihoods, is not computed here.
-# Dropping is the special case of a power of zero. The powers between can be tuned to an asymptotic
-# differential privacy guarantee (Savitsky, Williams and Hu 2022).
+# **Everybody's risk under four ways to fit.** *Next in line* are the `n_dropped` combinations with the
+# next highest risks. The first two columns differ by what choosing does. Others rise or fall where their
+# mean log gain differs from that of the releases anew by more than two errors, which rest on few
+# releases; the first column shows how many do by chance. A negative gain misleads the intruder. Repair
+# can move risk to the next in line, which Hu, Savitsky and Williams (2021) call whack-a-mole and Carlini
+# and others (2022) an onion: compare that row. The list of repaired records must stay secret; what a
+# known rule tells is computed in `sequential_trees`.
+# Weights can be tuned to an asymptotic privacy guarantee (Savitsky, Williams and Hu 2022).
 #
 # ## What holds on these data
 
@@ -606,21 +591,20 @@ outputs.ledger(paper.book(settings, counts, coefficients, single, same_file=same
 # %% [markdown]
 # ## What did not reproduce, and why
 #
-# **The estimator.** If one draw carried each release's weight on the paper's data too, the 31 rows of
-# Table 3 cannot be reproduced without its very draws. The paper gives no number of effective draws.
+# **The estimator.** If one draw carried each release's weight on the paper's data too, Table 3 cannot be
+# reproduced without its very draws. The paper gives no number of effective draws.
 #
-# **The words.** "Only a handful of combinations have ratios exceeding two" is said of posterior over
-# prior. That is a probability above .057: 22 in Table 3 alone, and at least 27 with the 16 probabilities
-# above .08, of which Table 3 has eleven at most (exercise 3).
+# **The words.** "Only a handful of combinations have ratios exceeding two", of posterior over prior: a
+# probability above .057, which 22 have in Table 3 alone, and at least 27 with the 16 above .08
+# (exercise 3).
 #
 # **The prior odds.** Section 4.2 prints 1.46 for 0.0585 / 0.0398, which is 1.470: cut, not rounded.
 #
 # **The intervals of Table 2.** The combining rules come with a $t$ distribution whose degrees of
 # freedom are $\nu = (m - 1)(1 - \bar u / ((1 + 1/m) b))^2$. For $m = 5$ no interval from a positive
-# variance can then be shorter than the half-width computed here, in units of $\sqrt{\bar u}$. For
-# the printed intervals to be so, the standard errors of the seven coefficients would have to be as
-# small as the second line says. Unless they were, the printed intervals have normal quantiles, or
-# other degrees of freedom.
+# variance can then be shorter than the half-width computed here, in units of $\sqrt{\bar u}$. Unless
+# the standard errors of the seven coefficients were as small as the second line says, the printed
+# intervals have normal quantiles, or other degrees of freedom.
 
 # %% tags=["public"]
 shortest, largest_se = paper.shortest_intervals()
@@ -629,8 +613,7 @@ print("standard errors at most:", *largest_se.round(3))
 
 # %% [markdown]
 # **Limits of this run.** Chains of this model can stick in local modes, at the paper's size more than
-# here. Standard errors from between chains contain what the chains disagree about. They do not contain
-# modes that no chain has found.
+# here. Standard errors from between chains do not contain modes that no chain has found.
 
 # %% [markdown]
 # ## Exercises

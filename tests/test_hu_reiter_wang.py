@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from srlib.assessment.inference import AgainstSampling
 from srlib.data import microdata
 from srlib.data.schema import Schema
 from srlib.dpmpm import Chains, log_marginal_likelihood, sample_posterior, zeros
@@ -172,21 +173,41 @@ def test_shipped_sets_are_whole() -> None:
     ("dropped", "word"), [(-0.25, HOLDS), (-0.1, UNDECIDED), (0.1, UNDECIDED), (0.3, FAILS)]
 )
 def test_dropping_is_held_against_releases_made_anew(dropped: float, word: str) -> None:
-    columns = "log gain of the riskiest", "its error", "off, against sampling", "error of that"
-    arms = pd.DataFrame([(0.5, 0.1, 1.0, 0.1), (0.0, 0.1, 1.0, 0.1), (dropped, 0.0, 1.1, 0.1)])
-    arms = arms.set_axis(columns, axis=1).assign(
-        **{
-            "synthesizer fitted to": [
-                "all records, as released", "all records, released anew", "all but the riskiest",
-            ]
-        }
-    )  # fmt: skip
-    verdict = paper.lower_without(arms)
+    columns = ["riskiest", "riskiest_se", "others", "others_se", "off", "off_se"]
+    rows = [(0.5, 0.1), (0.0, 0.1), (dropped, 0.0), (-0.1, 0.1)]
+    found = pd.DataFrame([(*row, 0.0, 0.02, 1.0, 0.1) for row in rows], paper.ARMS, columns)
+    found.loc[paper.ARMS[3], "others"] = 0.05
+    verdict = paper.lower_without(found)
     assert verdict.word == word
+    assert "by -0.100 ± 0.141 and +0.050 ± 0.028. That" in verdict.because
     assert "alone makes -0.500 ± 0.141. The" in verdict.because
-    alike = arms.assign(**{columns[0]: [0.1, 0.0, dropped]})
+    found.loc[paper.ARMS[0], "riskiest"] = 0.1
     said = "makes -0.100 ± 0.141, which is within two errors of nothing. The"
-    assert said in paper.lower_without(alike).because
+    assert said in paper.lower_without(found).because
+
+
+def test_repairs_are_measured_for_everybody() -> None:
+    """Three combinations of two candidates; a release that says nothing has a log gain of zero."""
+    rng = np.random.default_rng(1)
+    of_data = np.zeros((2, 3, 2))
+    says = np.log([[[4.0, 1.0], [1.0, 1.0], [1.0, 4.0]]])
+    nothing = [of_data + 1e-9 * rng.standard_normal(of_data.shape) for _ in range(3)]
+    much = [z + says for z in nothing]
+    off = AgainstSampling(difference=0.01, single=0.01, expected=0.01, error=0.1)
+    arms = dict.fromkeys(paper.ARMS, (nothing, off)) | {paper.ARMS[1]: (much, off)}
+    found = paper.repairs(arms, of_data, np.array([0]), np.array([1]), 0.6)
+    assert found.loc[paper.ARMS[1], "riskiest"] == pytest.approx(np.log(0.8 * 2), abs=1e-6)
+    assert found.loc[paper.ARMS[1], "others"] == pytest.approx(np.log(0.2 * 2) / 2, abs=1e-6)
+    assert found.loc[paper.ARMS[2], ["riskiest", "next", "others"]].tolist() == pytest.approx(
+        [0] * 3, abs=1e-6
+    )
+    assert found.loc[paper.ARMS[2], ["rise", "above_riskiest"]].tolist() == [0.5, 0]
+    assert found.loc[paper.ARMS[1], ["largest", "above_riskiest"]].tolist() == pytest.approx(
+        [64 / 65, 1]
+    )
+    assert paper.side_by_side(found).shape == (9, 5)
+    given = paper.weights_of(np.array([2, 0, 1, 0]), np.array([0, 1]), np.array([0.5, 0.0]))
+    assert given.tolist() == [1, 0.5, 0, 0.5]
 
 
 def test_words_and_codebook() -> None:

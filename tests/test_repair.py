@@ -167,6 +167,8 @@ def test_who_carries_the_risk() -> None:
     assert one["change_se"] == pytest.approx(0.1)
     assert others["change"] == pytest.approx(1 / 3 - 0.3)
     assert others["before_se"] == pytest.approx(1 / 30)
+    # Changes of .4, 0 and -.3; the second record's error of .1 goes off, those of others are zero.
+    assert others["moved"] == pytest.approx((0.16 + 0.0 - 0.01 + 0.09) / 3)
     assert (others["rise"], others["fall"]) == pytest.approx((1 / 3, 1 / 3))
     assert (others["above_before"], others["above_after"]) == pytest.approx((0, 1 / 3))
     assert who_carries(before, after, np.ones(4, bool), 0.5).loc["others", "records"] == 0

@@ -42,6 +42,7 @@ from srlib.risk.estimators import (
     release_log_prob,
     share_ranked,
 )
+from srlib.risk.repair import mean_with_error, who_carries
 from srlib.risk.replicates import importance_evidence, over_sets, sets_of_releases
 from srlib.risk.supports import changed_support, neighborhood
 from srlib.rng import stream
@@ -71,8 +72,13 @@ SECTIONS = {
     "C4": "How high are the risks?",
     "C5": "An intruder who lacks a few variables",
     "C6": "The paper's estimator",
-    "C7": "Dropping the riskiest records",
+    "C7": "Repair",
 }
+# What a synthesizer is fitted to where the riskiest records are repaired.
+ARMS = (
+    "all records, as released", "all records, released anew", "the riskiest dropped",
+    "the riskiest down-weighted",
+)  # fmt: skip
 # Counts of a table of records, by what the notebook calls them.
 COUNTS = {
     "combinations": "distinct_combinations",
@@ -228,31 +234,34 @@ def more_from_part(part: pd.DataFrame, whole: pd.DataFrame) -> Verdict:
     )
 
 
-def lower_without(arms: pd.DataFrame) -> Verdict:
+def lower_without(found: pd.DataFrame) -> Verdict:
     """Say whether leaving records out of the fit lowers what a release says of them.
 
     Parameters
     ----------
-    arms : DataFrame
-        As `dropping` returns, `nothing dropped` and `riskiest dropped` among its rows.
+    found : DataFrame
+        As `repairs` returns.
     """
-    row = arms.set_index("synthesizer fitted to")
-    column, error = "log gain of the riskiest", "its error"
-    kept, dropped = row.loc["all records, released anew"], row.loc["all but the riskiest"]
-    change = dropped[column] - kept[column]
-    of_change = float(np.hypot(kept[error], dropped[error]))
-    cost = dropped["off, against sampling"] - kept["off, against sampling"]
-    of_cost = float(np.hypot(kept["error of that"], dropped["error of that"]))
-    first = row.iloc[0]
-    chosen, of_chosen = kept[column] - first[column], float(np.hypot(kept[error], first[error]))
+
+    def change(arm: str, of: str, since: str = ARMS[1]) -> tuple[float, float]:
+        error = np.hypot(found.loc[arm, f"{of}_se"], found.loc[since, f"{of}_se"])
+        return float(found.loc[arm, of] - found.loc[since, of]), float(error)
+
+    def said(arm: str, of: str) -> str:
+        return "{:+.3f} ± {:.3f}".format(*change(arm, of))
+
+    as_released, anew, dropped, weighted = ARMS
+    chosen, of_chosen = change(anew, "riskiest", as_released)
     apart = "" if abs(chosen) > ERRORS * of_chosen else ", which is within two errors of nothing"
     return Verdict(
-        at_most(change, of_change, 0.0),
-        "Leaving them out changes the mean log gain of one release about the riskiest by "
-        f"{change:+.3f} ± {of_change:.3f}, against releases made anew from all records. That they "
-        f"were chosen by the first releases alone makes {chosen:+.3f} ± {of_chosen:.3f}{apart}. "
-        f"The differences of a release from the data change by {cost:+.2f} ± {of_cost:.2f} of what "
-        "sampling makes.",
+        at_most(*change(dropped, "riskiest"), 0.0),
+        "Against releases made anew from all records, dropping changes the mean log gain of one "
+        f"release by {said(dropped, 'riskiest')} for the riskiest and by "
+        f"{said(dropped, 'others')} for all others, down-weighting by "
+        f"{said(weighted, 'riskiest')} and {said(weighted, 'others')}. That the riskiest were "
+        f"chosen by the first releases alone makes {chosen:+.3f} ± {of_chosen:.3f}{apart}. The "
+        f"differences of a release from the data change by {said(dropped, 'off')} and "
+        f"{said(weighted, 'off')} of what sampling makes.",
     )
 
 
@@ -703,53 +712,112 @@ def shortest_intervals() -> tuple[float, NDArray[np.float64]]:
     return shortest, limits @ [-0.5, 0.5] / shortest
 
 
-def dropping(
+def weights_of(
+    combination_of: NDArray[np.integer],
+    chosen: NDArray[np.integer],
+    powers: NDArray[np.floating],
+) -> NDArray[np.float64]:
+    """Return the records' weights, (n,): one, but those given of the combinations chosen.
+
+    Parameters
+    ----------
+    combination_of : (n,) int
+        The combination that each record has.
+    chosen : (k,) int
+        Combinations.
+    powers : (k,) float
+        Their records' weights.
+    """
+    of_combination = np.ones(combination_of.max() + 1)
+    of_combination[chosen] = powers
+    return of_combination[combination_of]
+
+
+def repairs(
     arms: Mapping[str, tuple[Sequence[NDArray[np.float64]], AgainstSampling]],
     of_data: NDArray[np.float64],
     riskiest: NDArray[np.integer],
+    next_in_line: NDArray[np.integer],
     threshold: float,
 ) -> pd.DataFrame:
-    """Compare the risks of releases by what their synthesizer was fitted to.
+    """Compare the risks of all combinations by what their synthesizer was fitted to.
+
+    The intruder believes in each case that all records count alike.
 
     Parameters
     ----------
     arms : mapping of str to (sequence of (n_chains, n, support_size) float, AgainstSampling)
-        What the synthesizer was fitted to; of its releases the log mean ratios over draws given
-        the data joined with each, and their differences from the data.
+        By `ARMS`; of each arm's releases the log mean ratios over draws given the data joined with
+        each, and their differences from the data.
     of_data : (n_chains, n, support_size) float
         Log mean ratios over draws given the data.
-    riskiest : (k,) int
-        Combinations that were chosen for their risk.
+    riskiest, next_in_line : (k,) int
+        Combinations that were chosen for their risk, and those that come next.
     threshold : float
         Probability above which truths are counted.
 
     Returns
     -------
     DataFrame
-        One row an arm: log gain (posterior over prior of the truth) that a single release makes,
-        on average over the riskiest, and its standard error from between the releases; with all
-        releases together the largest probability of a truth among the riskiest and among all, and
-        the number above the threshold; what a release is off by, against sampling, and its error.
+        Indexed by arm: riskiest, next and others, mean log gains (posterior over prior of the
+        truth) that a single release makes, and their standard errors from between the releases
+        (_se); rise and fall, shares of the others whose log gain differs from that of the releases
+        anew by more than two errors; with all releases together largest, the largest probability
+        of a truth, above_riskiest and above_others, the numbers above the threshold; off, what a
+        release is off by against sampling, and off_se.
     """
-    rows, before = [], log_mean(of_data)
-    for name, (joined, off) in arms.items():
+    before, gains, together = log_mean(of_data), {}, {}
+    for name, (joined, _) in arms.items():
         told = np.array([log_mean(of_release) - before for of_release in joined])
-        single = mechanism.posterior(told)[:, riskiest, 0] + np.log(told.shape[2])
-        of_release = single.mean(axis=1)
-        together = np.exp(mechanism.posterior(told.sum(axis=0))[:, 0])
-        rows.append(
-            {
-                "synthesizer fitted to": name,
-                "log gain of the riskiest": of_release.mean(),
-                "its error": of_release.std(ddof=1) / np.sqrt(len(of_release)),
-                "largest of the riskiest": together[riskiest].max(),
-                "largest of all": together.max(),
-                "above the threshold": int((together > threshold).sum()),
-                "off, against sampling": off.ratio,
-                "error of that": off.error,
-            }
-        )
-    return pd.DataFrame(rows)
+        gains[name] = mechanism.posterior(told)[:, :, 0] + np.log(told.shape[2])
+        together[name] = np.exp(mechanism.posterior(told.sum(axis=0))[:, 0])
+    chosen = np.isin(np.arange(len(before)), riskiest)
+    rows = {}
+    for name, (_, off) in arms.items():
+        moved = who_carries(gains[ARMS[1]], gains[name], chosen, np.log(2)).loc["others"]
+        groups = {"riskiest": chosen, "next": next_in_line, "others": ~chosen}
+        rows[name] = {
+            **{
+                key: value
+                for group, some in groups.items()
+                for key, value in zip(
+                    (group, f"{group}_se"), mean_with_error(gains[name][:, some].mean(axis=1)),
+                    strict=True,
+                )
+            },
+            "rise": moved["rise"],
+            "fall": moved["fall"],
+            "largest": together[name].max(),
+            "above_riskiest": (together[name][chosen] > threshold).sum(),
+            "above_others": (together[name][~chosen] > threshold).sum(),
+            "off": off.ratio,
+            "off_se": off.error,
+        }  # fmt: skip
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("synthesizer fitted to")
+
+
+def side_by_side(found: pd.DataFrame) -> pd.DataFrame:
+    """Return the table of `repairs` with a column for each arm, errors behind their numbers."""
+    with_errors = {
+        "riskiest": "log gain of a release, the riskiest",
+        "next": "the same, next in line",
+        "others": "the same, all others",
+        "off": "off, against sampling",
+    }
+    rows = {
+        heading: [f"{a:.2f} ± {e:.2f}" for a, e in zip(found[k], found[f"{k}_se"], strict=True)]
+        for k, heading in with_errors.items()
+    }
+    rows["largest probability"] = [f"{value:.3f}" for value in found["largest"]]
+    for group in ("riskiest", "others"):
+        rows[f"above the threshold, {group}"] = [f"{n:.0f}" for n in found[f"above_{group}"]]
+    for way in ("rise", "fall"):
+        rows[f"others that {way}"] = [
+            "" if name == ARMS[1] else percent(share) for name, share in found[way].items()
+        ]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=list(found.index)).reset_index(
+        names=""
+    )
 
 
 # ------------------------------------------------------------------------ two runs of one estimator
@@ -916,8 +984,14 @@ class Study:
     thin: int
     prior: dpmpm.Prior
 
-    def draws(self, codes: NDArray[np.integer], purpose: str, **chains: int) -> dpmpm.Draws:
-        """Draw from the posterior given some records, with their classes.
+    def draws(
+        self,
+        codes: NDArray[np.integer],
+        purpose: str,
+        weights: NDArray[np.floating] | None = None,
+        **chains: int,
+    ) -> dpmpm.Draws:
+        """Draw from the posterior given some records, with their classes if none has a weight.
 
         Parameters
         ----------
@@ -925,6 +999,8 @@ class Study:
             The records.
         purpose : str
             Name of the stream of chance and label of the progress bar.
+        weights : (n,) float, optional
+            As of `dpmpm.sample_posterior`.
         **chains : int
             n_chains, burn_in and n_draws of `dpmpm.Chains`.
         """
@@ -933,7 +1009,7 @@ class Study:
         )
         return dpmpm.sample_posterior(
             codes, self.n_levels, settings, rng=stream(self.seed, purpose), label=purpose,
-            keep_allocations=True,
+            weights=weights, keep_allocations=weights is None,
         )  # fmt: skip
 
     def release(self, draws: dpmpm.Draws, n: int, purpose: str) -> list[NDArray[np.uint8]]:
@@ -946,7 +1022,7 @@ class Study:
     ) -> list[dpmpm.Draws]:
         """Draw from the posterior given the data joined with each release."""
         return [
-            self.draws(np.vstack([self.codes, release]), f"data and {purpose} {i}", **chains)
+            self.draws(np.vstack([self.codes, release]), f"data and {purpose} {i}", None, **chains)
             for i, release in enumerate(releases, start=1)
         ]
 

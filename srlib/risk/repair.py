@@ -80,8 +80,8 @@ class WeightedTrees:
         ValueError
             If the rule gives another number of records, or none or more than `parts` of one.
         """
-        times = np.asarray(self.rule(data) if callable(self.rule) else self.rule)
-        times = times.astype(np.int64)
+        given = self.rule(data) if callable(self.rule) else self.rule
+        times: NDArray[np.int64] = np.asarray(given, dtype=np.int64)
         if times.shape != (len(data),) or (times < 0).any() or (times > self.parts).any():
             raise ValueError(
                 f"rule returns shape {times.shape}, from {times.min(initial=0)} to "
@@ -176,9 +176,11 @@ def who_carries(
     -------
     DataFrame
         Indexed by the records, repaired and others: records, before and after (mean risks) and
-        change, each with its standard error (_se); rise and fall, shares of the records; above
-        _before and _after, shares of the records whose expected risk exceeds the limit. NaN for
-        no records.
+        change, each with its standard error (_se); moved, the mean square of the changes in
+        expected risk, less what the errors add to it, and moved_se, its standard error from between
+        records (which share the publications); rise and fall, shares of the records; above_before
+        and above_after, shares of the records whose expected risk exceeds the limit. NaN for no
+        records.
 
     Raises
     ------
@@ -193,16 +195,21 @@ def who_carries(
             )
     change = after.mean(axis=0) - before.mean(axis=0)
     error = np.hypot(*(v.std(axis=0, ddof=1) / np.sqrt(len(v)) for v in (before, after)))
+    squares = change**2 - error**2
     rows: dict[str, dict[str, float]] = {}
     for name, some in (("repaired", repaired), ("others", ~repaired)):
         if not some.any():
             rows[name] = {"records": 0}
             continue
-        (low, low_se), (high, high_se) = (_over(v[:, some].mean(axis=1)) for v in (before, after))
+        (low, low_se), (high, high_se) = (
+            mean_with_error(v[:, some].mean(axis=1)) for v in (before, after)
+        )
         rows[name] = {
             "records": int(some.sum()),
             "before": low, "before_se": low_se, "after": high, "after_se": high_se,
             "change": high - low, "change_se": float(np.hypot(low_se, high_se)),
+            "moved": float(squares[some].mean()),
+            "moved_se": float(squares[some].std() / np.sqrt(max(1, int(some.sum()) - 1))),
             "rise": float((change > ERRORS * error)[some].mean()),
             "fall": float((change < -ERRORS * error)[some].mean()),
             "above_before": float((before.mean(axis=0) > limit)[some].mean()),
@@ -211,6 +218,6 @@ def who_carries(
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
-def _over(values: NDArray[np.floating]) -> tuple[float, float]:
-    """Return the mean over publications and its standard error."""
+def mean_with_error(values: NDArray[np.floating]) -> tuple[float, float]:
+    """Return the mean over publications, two or more, and its standard error."""
     return float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values)))
