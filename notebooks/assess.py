@@ -44,16 +44,16 @@
 # assesses an example.
 
 # %% tags=["parameters"]
-original: str = ""  # CSV file of the original records; empty: an example
-released: list[str] = []  # CSV files of the releases, one or more, each judged by itself
+original: str = ""  # file of the original records; empty: an example
+released: list[str] = []  # files of the releases, one or more, each judged by itself
 schema: str = ""  # YAML file that declares the variables; empty: recognized or inferred
-holdout: str = ""  # CSV file of people who are not in the original; empty: none
+holdout: str = ""  # file of people who are not in the original; empty: none
 keys: list[str] = []  # variables that the intruder knows; empty: all but the target
 target: str = ""  # variable that the intruder wants to know; empty: the last that is no key
 rules: str = ""  # YAML file of limits that each release is held to; empty: none
 same_generator: bool = False  # the releases are draws of one generator, and are averaged
 partially_synthetic: bool = False  # row i of each release was made from row i of the original
-drop_missing: bool = False  # drop records with missing values (and say how many)
+missing: str = "level"  # {level, drop, error} what a missing value is, where the schema does not say
 ignore_columns: bool = False  # leave out columns that the schema does not declare
 quick: bool = False  # leave out the intruder who knows all others, which takes most of the time
 n_classes: int = 30  # [1, 1000] latent classes of that intruder's model, F
@@ -89,7 +89,7 @@ if original or released:
     submission = assessment.submit(
         original, released, keys, target, schema=schema, holdout=holdout,
         same_generator=same_generator, partially_synthetic=partially_synthetic,
-        drop_missing=drop_missing, ignore_columns=ignore_columns, quick=quick, rules=rules,
+        missing=missing, ignore_columns=ignore_columns, quick=quick, rules=rules,
     )  # fmt: skip
 else:
     submission = assessment.example(500, keys, target, rng=stream(seed, "records"))

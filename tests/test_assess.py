@@ -217,7 +217,7 @@ HEADER = "job,town,sick"
         (None, ["original.csv", "made.csv", "--schema", "no.yaml"], "'no.yaml': there is no such"),
         (
             replaced("made.csv", HEADER, "a,north,no", "d,north,no", "a,south,maybe"),
-            ["original.csv", "made.csv"],
+            ["original.csv", "made.csv", "--schema", "schema.yaml"],
             "made.csv: values outside the levels: job has '...' (line 3); sick has '...' (line 4)",
         ),
         (
@@ -237,7 +237,7 @@ HEADER = "job,town,sick"
         ),
         (
             replaced("again.csv", HEADER, "a,,no", "a,north,no"),
-            ["original.csv", "made.csv", "again.csv"],
+            ["original.csv", "made.csv", "again.csv", "-p", "missing", "error"],
             "again.csv: missing values: town 1 (line 2)",
         ),
         (
@@ -336,13 +336,13 @@ def test_what_was_chosen_is_noted(folder: Path) -> None:
     inferred = assessment.submit("original.csv", ["made.csv"], keys=["job"], target="town")
     assert inferred.notes == (
         "original.csv: 60 records.",
-        "original.csv: No schema was given: the levels are the values that the file has.",
         "made.csv: 50 records.",
+        "No schema was given: levels are the values that the original has.",
     )
     with pytest.raises(ValueError, match="released is empty"):
         assessment.submit("original.csv", [])
-    with pytest.raises(ValueError, match="drop_missing is set together"):
-        assessment.submit("original.csv", ["made.csv"], drop_missing=True, partially_synthetic=True)
+    with pytest.raises(ValueError, match="missing is 'drop' together"):
+        assessment.submit("original.csv", ["made.csv"], missing="drop", partially_synthetic=True)
 
 
 def draws_of(codes: np.ndarray, levels: list[int], **settings: int) -> dpmpm.Draws:

@@ -128,7 +128,7 @@ def test_the_model_has_a_stream_of_chance_for_each_release(monkeypatch: pytest.M
 def test_people_held_out_and_dropped_records_are_counted() -> None:
     frame, held_out = records(60, 1), records(70, 3)
     frame.loc[:9, "job"] = np.nan
-    found = quickly(frame, records(50, 2), target="sick", holdout=held_out, drop_missing=True)
+    found = quickly(frame, records(50, 2), target="sick", holdout=held_out, missing="drop")
     assert found.submission.notes[:2] == (
         "original: 50 of 60 records.",
         "original: Records with missing values dropped: 10 of 60.",
@@ -183,6 +183,8 @@ def test_the_page_is_confidential_and_all_text_in_it_escaped() -> None:
 
 
 FRAME = records(20, 1)
+OTHER_LEVEL = {"released": FRAME.replace({"a": "z"}), "schema": Schema.from_frame(FRAME)}
+LACKING = {"original": FRAME.replace({"a": None}), "missing": "error"}
 
 
 @pytest.mark.parametrize(
@@ -197,9 +199,9 @@ FRAME = records(20, 1)
         ({"released": {"made": FRAME.iloc[:1]}}, "made: the table has 1 record; it needs 2"),
         ({"released": [FRAME, FRAME.drop(columns="job")]}, "release 2: missing columns job"),
         ({"released": FRAME.assign(age=1)}, r"release 1: unknown columns 'age' \(ignore_columns"),
-        ({"released": FRAME.replace({"a": "z"})}, "release 1: values outside the levels: job has"),
-        ({"holdout": FRAME.replace({"a": "z"})}, "holdout: values outside the levels: job has 'z'"),
-        ({"original": FRAME.replace({"a": None})}, "original: missing values: job"),
+        (OTHER_LEVEL, "release 1: values outside the levels: job has"),
+        (OTHER_LEVEL | {"released": FRAME, "holdout": OTHER_LEVEL["released"]}, "holdout: values"),
+        (LACKING, "original: missing values: job"),
         ({"keys": ["age"]}, "keys names 'age'; the variables are job, town, sick"),
         ({"target": "age"}, "target names 'age'"),
         ({"keys": ["sick"], "target": "sick"}, "target is 'sick', which is among the keys"),

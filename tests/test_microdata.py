@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from srlib.data import microdata
+from srlib.data import files
 from srlib.data.codes import cell_numbers, distinct, row_numbers
 from srlib.data.microdata import ACS, Microdata, Schema, Variable, load, read_table
 
@@ -374,7 +374,6 @@ def test_other_columns_are_left_out_on_request(tmp_path):
         ("color,size\n", "a header and no records"),
         ("color,size\n\n", "a header and no records"),
         ("color,size,size\nred,1,1\n", "duplicate column names 'size'"),
-        ("color;size\nred;1\n", "separated by ';'"),
         (
             "color,size\nred\nred,1\nred,1,2\n",
             "2 fields like the header: line 2 has 1; line 4",
@@ -424,8 +423,8 @@ def test_damaged_compressed_files(tmp_path):
 
 
 def test_a_small_file_that_stands_for_a_large_one_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(microdata, "MAX_LINE", 1000)
-    monkeypatch.setattr(microdata, "MAX_LINES", 500)
+    monkeypatch.setattr(files, "MAX_LINE", 1000)
+    monkeypatch.setattr(files, "MAX_LINES", 500)
     path = tmp_path / "a.csv.gz"
     for text, message in (
         (b"color,size\n" + b"r" * 10_000_000, "line 2 is longer than 1,000 characters"),
@@ -435,20 +434,20 @@ def test_a_small_file_that_stands_for_a_large_one_is_refused(tmp_path, monkeypat
     ):
         path.write_bytes(gzip.compress(text))
         assert refusal(path) == message
-    monkeypatch.setattr(microdata, "MAX_CHARACTERS", 2000)
+    monkeypatch.setattr(files, "MAX_CHARACTERS", 2000)
     path.write_bytes(gzip.compress(b"color,size\n" + b"red,1\n" * 400))
     assert refusal(path) == "the file has more than 2,000 characters"
 
 
 def test_no_table_compresses_like_a_bomb(tmp_path, monkeypatch):
-    monkeypatch.setattr(microdata, "_PLAUSIBLE", 5000)
+    monkeypatch.setattr(files, "_PLAUSIBLE", 5000)
     records = b"color,size\n" + b"red,1\nblue,2\n" * 200_000
     (tmp_path / "a.csv").write_bytes(records)
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(records))
     with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("a.csv", records)
     for name in ("a.csv.gz", "a.zip"):
-        most = microdata.MAX_RATIO * (tmp_path / name).stat().st_size
+        most = files.MAX_RATIO * (tmp_path / name).stat().st_size
         assert most < len(records)
         assert refusal(tmp_path / name) == (
             f"the file has more than {most:,} characters; uncompress it if that is what it holds"
@@ -461,8 +460,8 @@ def test_no_table_compresses_like_a_bomb(tmp_path, monkeypatch):
 
 
 def test_lines_as_long_as_allowed_are_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(microdata, "MAX_LINE", 12)
-    monkeypatch.setattr(microdata, "MAX_LINES", 4)
+    monkeypatch.setattr(files, "MAX_LINE", 12)
+    monkeypatch.setattr(files, "MAX_LINES", 4)
     path = write(tmp_path / "a.csv", "color,size\nred,1\nblue,2\nred,2")
     assert len(read_table(path, SMALL).codes) == 3
 
@@ -505,7 +504,7 @@ def test_columns_that_do_not_look_categorical(tmp_path):
 
 
 def test_a_file_of_many_chunks(tmp_path, monkeypatch):
-    monkeypatch.setattr("srlib.data.microdata._CHUNK", 7)
+    monkeypatch.setattr("srlib.data.files._CHUNK", 7)
     codes = np.random.default_rng(3).integers(0, SMALL.n_levels, (100, 2))
     buffer = io.StringIO()
     SMALL.decode(codes, labels=False).to_csv(buffer, index=False)

@@ -16,10 +16,10 @@ from srlib.assessment import tables, verdict
 from srlib.assessment.findings import Findings, examine, judge
 from srlib.assessment.model import of_original
 from srlib.assessment.page import page
-from srlib.assessment.submission import Submission, Table, submit
+from srlib.assessment.submission import Declared, Submission, Table, submit
 from srlib.assessment.verdict import Judgment, Rules
 from srlib.data.codes import distinct
-from srlib.data.schema import Microdata, Schema
+from srlib.data.schema import Microdata
 from srlib.dpmpm.fit import Mixture
 from srlib.dpmpm.model import Chains, Draws
 from srlib.progress import silent
@@ -143,11 +143,11 @@ def assess(
     keys: Sequence[str] | None = None,
     target: str | None = None,
     *,
-    schema: Schema | str | Path | None = None,
+    schema: Declared | None = None,
     holdout: Table | None = None,
     same_generator: bool = False,
     partially_synthetic: bool = False,
-    drop_missing: bool = False,
+    missing: str = "level",
     ignore_columns: bool = False,
     quick: bool = False,
     rules: Rules | str | Path | None = None,
@@ -171,7 +171,7 @@ def assess(
         Variables that the intruder knows; all but the target where not given.
     target : str, optional
         Variable that the intruder wants to know; the last that is no key where not given.
-    schema, holdout, same_generator, partially_synthetic, drop_missing, ignore_columns
+    schema, holdout, same_generator, partially_synthetic, missing, ignore_columns
         As of `submission.submit`.
     quick : bool
         Whether the intruder who knows all other records is left out, who takes most of the time.
@@ -226,7 +226,7 @@ def assess(
     submission = submit(
         original, released, keys, target, schema=schema, holdout=holdout,
         same_generator=same_generator, partially_synthetic=partially_synthetic,
-        drop_missing=drop_missing, ignore_columns=ignore_columns, quick=quick, rules=rules,
+        missing=missing, ignore_columns=ignore_columns, quick=quick, rules=rules,
     )  # fmt: skip
     streams = partial(stream, int(rng.integers(2**63)))
     table = Microdata(submission.original, submission.schema)

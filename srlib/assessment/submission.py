@@ -1,8 +1,8 @@
 """An original table and its releases, taken in and checked."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,13 +11,15 @@ from numpy.typing import NDArray
 
 from srlib.assessment import verdict
 from srlib.assessment.verdict import Rules
-from srlib.data.acs import ACS
 from srlib.data.codes import Codes
-from srlib.data.microdata import read_table
+from srlib.data.declared import MISSING_RULES, Declaration, with_missing, with_unseen
+from srlib.data.microdata import Texts, declared, read_texts
 from srlib.data.schema import Microdata, Schema
 
 type Table = pd.DataFrame | Microdata | str | Path
-"""Records: a DataFrame of categorical, text or number columns, microdata, or a CSV file's path."""
+"""Records: a DataFrame of categorical, text or number columns, microdata, or a file's path."""
+type Declared = Schema | Declaration | str | Path
+"""Variables and levels, what is declared of them, its YAML file, or ``"acs"``."""
 
 
 @dataclass(frozen=True)
@@ -80,11 +82,11 @@ def submit(
     keys: Sequence[str] | None = None,
     target: str | None = None,
     *,
-    schema: Schema | str | Path | None = None,
+    schema: Declared | None = None,
     holdout: Table | None = None,
     same_generator: bool = False,
     partially_synthetic: bool = False,
-    drop_missing: bool = False,
+    missing: str = "level",
     ignore_columns: bool = False,
     quick: bool = False,
     rules: Rules | str | Path | None = None,
@@ -96,21 +98,24 @@ def submit(
     original : DataFrame, Microdata, str or Path
         Records of people; of a file, see `read_table`.
     released : the same, a sequence of them, or a mapping from names
-        One table or more, with the variables and the levels of the original.
+        One table or more, with the variables of the original.
     keys, target
         As `roles`.
-    schema : Schema, str or Path, optional
-        Variables and their levels, a YAML file that declares them, or ``"acs"``; recognized in or
-        inferred from the original where not given.
+    schema : Schema, Declaration, str or Path, optional
+        Variables and their levels, what is declared of them, a YAML file of it, or ``"acs"``;
+        recognized in the original where not given, see `Declaration.recognize`. Numbers are cut by
+        the original alone. Levels that are not declared may also be those of the other tables.
     holdout : DataFrame, Microdata, str or Path, optional
         People of the same population who are not in the original.
     same_generator : bool
         Whether the releases are draws of one generator, to be judged together.
     partially_synthetic : bool
         Whether row i of each release was made from row i of the original.
-    drop_missing, ignore_columns : bool
-        Whether records with missing values are dropped, and columns left out that the schema does
-        not have; errors otherwise. For all tables.
+    missing : str
+        What missing values are, of variables for which the schema does not say: a ``"level"`` of
+        their own, a reason to ``"drop"`` the record, or an ``"error"``. For all tables.
+    ignore_columns : bool
+        Whether columns are left out that the schema does not have; an error otherwise.
     quick : bool
         Whether the intruder's model is left out; checked against the rules.
     rules : mapping, str or Path, optional
@@ -128,17 +133,30 @@ def submit(
     if not releases:
         raise ValueError("released is empty; it must have one table or more")
     _check_files(original, *releases.values(), holdout, rules, None if schema == "acs" else schema)
-    if partially_synthetic and drop_missing:
+    if missing not in MISSING_RULES:
+        raise ValueError(f"missing is {missing!r}; it must be one of {', '.join(MISSING_RULES)}")
+    if partially_synthetic and missing == "drop":
         raise ValueError(
-            "drop_missing is set together with partially_synthetic; rows of tables of which "
-            "records are dropped do not correspond"
+            "missing is 'drop' together with partially_synthetic; rows of tables of which records "
+            "are dropped do not correspond"
         )
     limits = _limits(rules, quick)
-    take = partial(_taken, drop_missing=drop_missing, ignore_columns=ignore_columns)
-    first = take(original, "original", _declared(schema))
-    others = [take(z, name, first.schema) for name, z in releases.items()]
-    given = [] if holdout is None or _nothing(holdout) else [holdout]
-    held_out = [take(z, "holdout", first.schema) for z in given]
+    given = {} if holdout is None or _nothing(holdout) else {"holdout": holdout}
+    sources = {"original": original, **releases, **given}
+    original_texts = _texts(original, "original", declared(schema), ignore_columns)
+    known = original_texts.schema
+    if known is None:
+        with _told(original, "original"):
+            known = Declaration.recognize(original_texts.frame, typed=original_texts.typed)
+    texts = [original_texts]
+    texts += [_texts(z, name, known, ignore_columns) for name, z in list(sources.items())[1:]]
+    with _told(original, "original"):
+        of_all, found = _completed(known, texts, missing, original_texts.schema is None)
+    tables = [
+        _taken(source, name, text, of_all, missing)
+        for (name, source), text in zip(sources.items(), texts, strict=True)
+    ]
+    first, others, held_out = tables[0], tables[1 : 1 + len(releases)], tables[1 + len(releases) :]
     for (name, source), table in zip(releases.items(), others, strict=True):
         if partially_synthetic and len(table.codes) != len(first.codes):
             raise ValueError(
@@ -158,7 +176,8 @@ def submit(
         same_generator=same_generator,
         partially_synthetic=partially_synthetic,
         notes=(
-            *(note for table in (first, *others, *held_out) for note in table.notes),
+            *(note for table in tables for note in table.notes),
+            *found,
             *_chosen(first.schema, keys, target, keys_at, target_at),
         ),
         rules=limits,
@@ -206,48 +225,64 @@ def _limits(rules: Rules | str | Path | None, quick: bool) -> Rules:
     return limits
 
 
-def _declared(schema: Schema | str | Path | None) -> Schema | None:
-    """Return the schema that was given, if any."""
-    if schema is None or isinstance(schema, Schema):
-        return schema
-    if _nothing(schema):
-        return None
-    return ACS if schema == "acs" else Schema.from_yaml(schema)
-
-
-def _taken(
-    source: Table, name: str, schema: Schema | None, *, drop_missing: bool, ignore_columns: bool
-) -> Microdata:
-    """Return a table's records, of two people or more; notes and errors say which table it is."""
-    place = _place(source, name)
+def _texts(
+    source: Table, name: str, schema: Schema | Declaration | None, ignore_columns: bool
+) -> Texts:
+    """Return a table's columns, checked against what is declared, before they are coded."""
     if isinstance(source, str | Path):
-        table = read_table(source, schema, drop_missing=drop_missing, ignore_columns=ignore_columns)
-    else:
-        try:
-            table = _coded(source, schema, drop_missing, ignore_columns)
-        except ValueError as error:
-            raise ValueError(f"{name}: {error}") from None
-    if (n := len(table.codes)) < 2:
-        raise ValueError(f"{place}: the table has {n} record; it needs 2 or more")
-    of_all = f"{n:,} of {n + table.n_dropped:,}" if table.n_dropped else f"{n:,}"
-    notes = [f"{Path(place).name}: {note}" for note in (f"{of_all} records.", *table.notes)]
-    return replace(table, notes=tuple(notes))
-
-
-def _coded(
-    source: pd.DataFrame | Microdata,
-    schema: Schema | None,
-    drop_missing: bool,
-    ignore_columns: bool,
-) -> Microdata:
-    """Return the records of a DataFrame, or of microdata with the schema's levels."""
+        return read_texts(source, schema, ignore_columns=ignore_columns)
     if isinstance(source, Microdata):
         if schema in (None, source.schema):
-            return source
-        source = source.schema.decode(source.codes, labels=False)
-    if schema and ignore_columns:
-        source = source[[name for name in source.columns if str(name) in schema.names]]
-    return Microdata.from_frame(source, schema, drop_missing=drop_missing)
+            return Texts(source.to_frame(labels=False), source.schema, source.notes)
+        source = source.to_frame(labels=False)
+    with _told(source, name):
+        if schema:
+            schema.check_columns(list(map(str, source.columns)), ignore_unknown=ignore_columns)
+            source = source[[c for c in source.columns if str(c) in schema.names]]
+    return Texts(source, schema)
+
+
+def _completed(
+    known: Schema | Declaration, texts: Sequence[Texts], missing: str, recognized: bool
+) -> tuple[Schema, list[str]]:
+    """Return the schema of all tables, and one sentence for all that was not declared."""
+    notes: list[str] = []
+    frames = [text.frame for text in texts]
+    schema, cuts = known.complete(frames[0]) if isinstance(known, Declaration) else (known, ())
+    notes += cuts
+    if recognized:
+        notes.append("No schema was given: levels are the values that the original has.")
+        for frame in frames[1:]:
+            schema, more = with_unseen(schema, frame)
+            notes += more
+    if missing == "level":
+        schema, more = with_missing(schema, *frames)
+        notes += more
+    return schema, notes
+
+
+@contextmanager
+def _told(source: Table, name: str) -> Iterator[None]:
+    """Let errors name the table that they are of."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{_place(source, name)}: {error}") from None
+
+
+def _taken(source: Table, name: str, texts: Texts, schema: Schema, missing: str) -> Microdata:
+    """Return a table's records, of two people or more; notes and errors say which table it is."""
+    with _told(source, name):
+        codes, kept, more = schema.encode_complete(texts.frame, drop_missing=missing == "drop")
+        if (n := len(codes)) < 2:
+            raise ValueError(f"the table has {n} record{'s' * (n != 1)}; it needs 2 or more")
+    of_all = f"{n:,} of {len(kept):,}" if not kept.all() else f"{n:,}"
+    told = [f"{of_all} records.", *texts.notes, *more]
+    lines = None
+    if isinstance(source, str | Path):
+        lines = texts.frame.index.to_numpy(np.int64)[kept]
+    notes = tuple(f"{Path(_place(source, name)).name}: {note}" for note in told)
+    return Microdata(codes, schema, notes, lines, len(kept) - n)
 
 
 def _chosen(

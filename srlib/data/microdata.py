@@ -1,22 +1,11 @@
 """Microdata for the synthesizers: tables of categorical records from files and elsewhere."""
 
-import csv
-import gzip
-import zipfile
-import zlib
-from array import array
-from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
-from io import TextIOWrapper
-from itertools import count, islice
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, cast
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from srlib.data.acs import (
     ACS,
@@ -27,7 +16,9 @@ from srlib.data.acs import (
     parse_acs,
     recode_acs,
 )
-from srlib.data.schema import Microdata, Schema, Variable, repeated, shown
+from srlib.data.declared import Declaration
+from srlib.data.files import columns_of, header_of, is_typed, named_errors
+from srlib.data.schema import Microdata, Schema, Variable, shown
 
 __all__ = [
     "ACS",
@@ -43,19 +34,34 @@ __all__ = [
 
 PAPER_VINTAGE = 2012
 POPULATION_SIZE = 10_000
-_CHUNK = 1 << 16
-# A small compressed file may stand for more than any memory holds.
-MAX_LINE = 10_000_000
-MAX_LINES = 100_000_000
-MAX_CHARACTERS = 20_000_000_000
-MAX_RATIO = 200  # characters a byte; tables of records, sorted ones apart, have 5 to 60
-_PLAUSIBLE = 10_000_000  # characters of any compressed file
-_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Texts:
+    """A table as a file has it.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        Columns of text, or what a file with types has; its index is the line of the file that each
+        record begins at, or its number.
+    schema : Schema or Declaration, optional
+        As given or recognized.
+    notes : tuple of str
+        One sentence for everything that was recognized or left out.
+    typed : bool
+        Whether categories of the frame were declared, or else are the texts of a file.
+    """
+
+    frame: pd.DataFrame
+    schema: Schema | Declaration | None
+    notes: tuple[str, ...] = ()
+    typed: bool = True
 
 
 def load(
     data: str | Path,
-    schema: str | Path | Schema = "",
+    schema: str | Path | Schema | Declaration = "",
     *,
     rng: np.random.Generator | None = None,
     n_records: int | None = None,
@@ -97,7 +103,7 @@ def load(
     """
     if n_records is not None and n_records < 1:
         raise ValueError(f"n_records is {n_records}; it must be at least 1")
-    declared = _declared(data, schema)
+    of_data = _declared_for(data, schema)
     source = str(data)
     if not source:
         return embedded_population(n_records or POPULATION_SIZE, rng=_needed(rng))
@@ -105,7 +111,7 @@ def load(
         vintage, state = parse_acs(source)
         data = download_acs(vintage, state)
     table = read_table(
-        data, declared, drop_missing=drop_missing, ignore_columns=ignore_columns, vintage=vintage
+        data, of_data, drop_missing=drop_missing, ignore_columns=ignore_columns, vintage=vintage
     )
     n = len(table.codes)
     if n_records is None or n <= n_records:
@@ -124,7 +130,7 @@ def _needed(rng: np.random.Generator | None) -> np.random.Generator:
 
 def read_table(
     path: str | Path,
-    schema: str | Path | Schema | None = None,
+    schema: str | Path | Schema | Declaration | None = None,
     *,
     drop_missing: bool = False,
     ignore_columns: bool = False,
@@ -145,9 +151,10 @@ def read_table(
     path : str or Path
         The file.
     schema : Schema, str or Path, optional
-        The columns to read and their levels: a schema, the path of its YAML file (see
-        `Schema.from_yaml`), or ``"acs"`` for the paper's Table 1. Where not given or ``""``, that
-        one if the file has its columns, and otherwise inferred, see `Schema.infer`.
+        The columns to read and their levels: a schema or declaration, the path of its YAML file
+        (see `Declaration.from_yaml`; numbers are cut by this file), or ``"acs"`` for the paper's
+        Table 1. Where not given or ``""``, that one if the file has its columns, and otherwise
+        inferred, see `Schema.infer`.
     drop_missing : bool
         Whether records with a missing value are dropped; otherwise they are an error.
     ignore_columns : bool
@@ -181,22 +188,36 @@ def read_table(
     >>> len(people), people.schema.names, people.lines.tolist()
     (2, ('job', 'sick'), [2, 3])
     """
-    path, schema = Path(path), _schema(schema)
-    if path.exists() and not path.is_file():
-        raise ValueError(f"{path}: it is not a regular file")
-    try:
-        return _read(path, schema, drop_missing, ignore_columns, vintage)
-    except UnicodeDecodeError:
-        raise ValueError(f"{path}: line {_undecodable_line(path)} is not UTF-8 text") from None
-    except (gzip.BadGzipFile, zipfile.BadZipFile, zlib.error, EOFError) as error:
-        raise ValueError(f"{path}: the compressed file is damaged: {error}") from None
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from error
+    with named_errors(path := Path(path)):
+        return _microdata(_read(path, declared(schema), ignore_columns, vintage), drop_missing)
+
+
+def read_texts(
+    path: str | Path,
+    schema: str | Path | Schema | Declaration | None = None,
+    *,
+    ignore_columns: bool = False,
+    vintage: int = PAPER_VINTAGE,
+) -> Texts:
+    """Read a file's columns without coding them.
+
+    Parameters
+    ----------
+    path, schema, ignore_columns, vintage
+        As of `read_table`.
+
+    Raises
+    ------
+    ValueError
+        As `read_table` for files and columns.
+    """
+    with named_errors(path := Path(path)):
+        return _read(path, declared(schema), ignore_columns, vintage)
 
 
 def schema_of(
     data: str | Path,
-    schema: str | Path | Schema = "",
+    schema: str | Path | Schema | Declaration = "",
     *,
     drop_missing: bool = False,
     ignore_columns: bool = False,
@@ -216,32 +237,34 @@ def schema_of(
     ValueError, FileNotFoundError
         As `load`.
     """
-    declared = _declared(data, schema)
+    of_data = _declared_for(data, schema)
     source = str(data)
     if source.startswith("acs:"):
         parse_acs(source)
     if not source or source.startswith("acs:"):
         return ACS
     return read_table(
-        data, declared, drop_missing=drop_missing, ignore_columns=ignore_columns, vintage=vintage
+        data, of_data, drop_missing=drop_missing, ignore_columns=ignore_columns, vintage=vintage
     ).schema
 
 
-def _schema(schema: str | Path | Schema | None) -> Schema | None:
+def declared(schema: str | Path | Schema | Declaration | None) -> Schema | Declaration | None:
     """Return the schema that an argument stands for, None where one is to be recognized."""
     if schema is None or schema == "":
         return None
-    if isinstance(schema, Schema):
+    if isinstance(schema, Schema | Declaration):
         return schema
-    return ACS if schema == "acs" else Schema.from_yaml(schema)
+    return ACS if schema == "acs" else Declaration.from_yaml(schema)
 
 
-def _declared(data: str | Path, schema: str | Path | Schema) -> Schema | None:
+def _declared_for(
+    data: str | Path, schema: str | Path | Schema | Declaration
+) -> Schema | Declaration | None:
     """Return the schema that is declared for data, which may be read with it if it exists."""
-    declared = _schema(schema)
+    of_data = declared(schema)
     source = str(data)
     if not source or source.startswith("acs:"):
-        if declared not in (None, ACS):
+        if of_data not in (None, ACS):
             raise ValueError(
                 f"schema is {str(schema)!r}; for data = {source!r} it must be '' or 'acs'"
             )
@@ -250,13 +273,29 @@ def _declared(data: str | Path, schema: str | Path | Schema) -> Schema | None:
             f"data is {source!r}: there is no such file; allowed are '' for the embedded "
             "population, acs:YEAR:STATE, or the path of a file"
         )
-    return declared
+    return of_data
+
+
+def _microdata(table: Texts, drop_missing: bool) -> Microdata:
+    """Return the records of a table, with levels inferred or completed where they have to be."""
+    frame, schema, notes = table.frame, table.schema, list(table.notes)
+    if schema is None:
+        schema = Schema.infer(frame)
+        notes.append("No schema was given: the levels are the values that the file has.")
+    elif isinstance(schema, Declaration):
+        schema, cuts = schema.complete(frame)
+        notes += cuts
+    codes, kept, more = schema.encode_complete(frame, drop_missing=drop_missing)
+    if not kept.any():
+        raise ValueError(f"no record is left. {' '.join([*notes, *more])}")
+    lines, n_dropped = frame.index.to_numpy(np.int64)[kept], len(frame) - len(codes)
+    return Microdata(codes, schema, (*notes, *more), lines, n_dropped)
 
 
 def _read(
-    path: Path, schema: Schema | None, drop_missing: bool, ignore_columns: bool, vintage: int
-) -> Microdata:
-    header = _read_header(path)
+    path: Path, schema: Schema | Declaration | None, ignore_columns: bool, vintage: int
+) -> Texts:
+    header = header_of(path)
     notes = []
     raw = schema in (None, ACS) and is_raw(header)
     columns: Collection[str] = header
@@ -272,7 +311,7 @@ def _read(
     if ignored := [name for name in header if name not in columns]:
         notes.append(f"Columns left out: {shown(ignored)}.")
 
-    frame, n_blank = _read_columns(path, header, columns)
+    frame, n_blank = columns_of(path, header, columns)
     if n_blank:
         notes.append(f"Blank lines left out: {n_blank:,}.")
     if raw:
@@ -283,155 +322,4 @@ def _read(
             f"Hu, Reiter and Wang (2014) by the codes of vintage {vintage}; records of persons "
             f"below 18 left out: {n_persons - len(frame):,} of {n_persons:,}."
         )
-    elif schema is None:
-        schema = Schema.infer(frame)
-        notes.append("No schema was given: the levels are the values that the file has.")
-
-    codes, kept, more = schema.encode_complete(frame, drop_missing=drop_missing)
-    if not kept.any():
-        raise ValueError(f"no record is left. {' '.join([*notes, *more])}")
-    lines, n_dropped = frame.index.to_numpy(np.int64)[kept], len(frame) - len(codes)
-    return Microdata(codes, schema, (*notes, *more), lines, n_dropped)
-
-
-def _read_header(path: Path) -> list[str]:
-    with _open_text(path) as file:
-        _, fields = next(_records(file, _most_characters(path)), (1, []))
-    header = [name.strip() for name in fields]
-    if not any(header):
-        raise ValueError("the file is empty" if not header else "the header has no column names")
-    if len(header) == 1 and (other := [c for c in ";\t|" if c in header[0]]):
-        raise ValueError(f"fields seem to be separated by {other[0]!r}; they must be by commas")
-    if again := repeated(header):
-        raise ValueError(f"duplicate column names {shown(again)}")
-    return header
-
-
-def _read_columns(
-    path: Path, header: Sequence[str], columns: Collection[str]
-) -> tuple[pd.DataFrame, int]:
-    """Read columns as categoricals of text, with line numbers as the index; count blank lines."""
-    # One dictionary a column gives each new text the next integer, and no text is kept twice.
-    ids: dict[str, defaultdict[str, int]] = {c: defaultdict(count().__next__) for c in columns}
-    chunks: dict[str, list[NDArray[np.int32]]] = {column: [] for column in columns}
-    lines, ragged, n_ragged, n_blank = array("q"), [], 0, 0
-    with _open_text(path) as file:
-        records = _records(file, _most_characters(path))
-        next(records)
-        while chunk := list(islice(records, _CHUNK)):
-            rows = []
-            for line, fields in chunk:
-                if len(fields) == len(header):
-                    rows.append(fields)
-                    lines.append(line)
-                elif fields:
-                    n_ragged += 1
-                    if n_ragged <= _SHOWN:
-                        ragged.append(f"line {line} has {len(fields)}")
-                else:
-                    n_blank += 1
-            for name, values in zip(header, zip(*rows, strict=True), strict=False):
-                if name in ids:
-                    codes = map(ids[name].__getitem__, values)
-                    chunks[name].append(np.fromiter(codes, np.int32, len(rows)))
-    if ragged:
-        raise ValueError(
-            f"records must have {len(header)} fields like the header: {'; '.join(ragged)}"
-            + (f"; and {n_ragged - _SHOWN:,} more lines" if n_ragged > _SHOWN else "")
-        )
-    if not lines:
-        raise ValueError("the file has a header and no records")
-    index = pd.Index(np.frombuffer(lines, np.int64), name="line")
-    return (
-        pd.DataFrame(
-            {
-                name: pd.Categorical.from_codes(np.concatenate(chunks[name]), list(ids[name]))
-                for name in columns
-            },
-            index=index,
-        ),
-        n_blank,
-    )
-
-
-def _most_characters(path: Path) -> int:
-    """Return how many characters may come of a file."""
-    if path.suffix.lower() not in (".gz", ".zip"):
-        return MAX_CHARACTERS
-    return min(MAX_CHARACTERS, max(_PLAUSIBLE, MAX_RATIO * path.stat().st_size))
-
-
-def _records(file: IO[str], most: int) -> Iterator[tuple[int, list[str]]]:
-    """Yield the line that each record begins at, and its fields."""
-    reader = csv.reader(_bounded_lines(file, most), strict=True, skipinitialspace=True)
-    line = 1
-    try:
-        for fields in reader:
-            yield line, fields
-            line = reader.line_num + 1
-    except csv.Error as error:
-        raise ValueError(f"the record at line {line} is not CSV: {error}") from None
-
-
-def _bounded_lines(file: IO[str], most: int) -> Iterator[str]:
-    """Yield the lines of a file; ValueError where it is larger than can be meant."""
-    n_characters = number = 0
-    while line := file.readline(MAX_LINE + 1):
-        number += 1
-        n_characters += len(line)
-        if len(line) > MAX_LINE:
-            raise ValueError(f"line {number} is longer than {MAX_LINE:,} characters")
-        if number > MAX_LINES:
-            raise ValueError(f"the file has more than {MAX_LINES:,} lines")
-        if n_characters > most:
-            hint = "" if most == MAX_CHARACTERS else "; uncompress it if that is what it holds"
-            raise ValueError(f"the file has more than {most:,} characters{hint}")
-        yield line
-
-
-@contextmanager
-def _open_text(path: Path) -> Iterator[IO[str]]:
-    # newline="" leaves line ends within quotes to the csv module; -sig skips a byte order mark.
-    with (
-        _open_binary(path) as binary,
-        TextIOWrapper(binary, encoding="utf-8-sig", newline="") as text,
-    ):
-        yield text
-
-
-@contextmanager
-def _open_binary(path: Path) -> Iterator[IO[bytes]]:
-    match path.suffix.lower():
-        case ".gz":
-            with gzip.open(path) as file:
-                yield cast(IO[bytes], file)
-        case ".zip":
-            with (
-                zipfile.ZipFile(path) as archive,
-                archive.open(_csv_member(archive.namelist())) as member,
-            ):
-                yield member
-        case _:
-            with path.open("rb") as file:
-                yield file
-
-
-def _csv_member(names: Sequence[str]) -> str:
-    tables = [name for name in names if name.lower().endswith(".csv")]
-    # The person files of the Census Bureau are ss12pnc.csv, and psam_p37.csv from 2017.
-    found = [name for name in tables if name.lower().startswith(("ss", "psam"))] or tables
-    if len(found) != 1:
-        raise ValueError(f"the zip must have one CSV file; it has {shown(found) or 'none'}")
-    return found[0]
-
-
-def _undecodable_line(path: Path) -> int:
-    number = 1
-    with _open_binary(path) as file:
-        while line := file.readline(MAX_LINE):
-            try:
-                line.decode("utf-8")
-            except UnicodeDecodeError:
-                return number
-            number += line.endswith(b"\n")
-    raise AssertionError("every line of the file is UTF-8")
+    return Texts(frame, schema, tuple(notes), is_typed(path))

@@ -4,7 +4,8 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, Self
 
@@ -13,12 +14,14 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from srlib import yamls
+from srlib.data.numbers import number
 from srlib.yamls import brief
 
 # Text that stands for a missing value, unless a variable declares it as a level.
 MISSING_TEXTS = frozenset({"", "NA", "NaN", "nan", "null"})
 MISSING = -1
 OUTSIDE = -2
+MISSING_LEVEL = "missing"
 
 # Vega's renderer dies of control characters, except for tabs and line ends within values.
 # Half a character, as YAML's "\ud800", can be written to no file.
@@ -35,7 +38,7 @@ _SHOWN = 5
 
 @dataclass(frozen=True)
 class Variable:
-    """One categorical variable.
+    """One categorical variable, or numbers cut into categories.
 
     Parameters
     ----------
@@ -49,12 +52,26 @@ class Variable:
         One short text for readers for each level; the levels themselves where not given.
     title : str
         What the variable is, for readers; the name where not given.
+    edges : tuple of float
+        Of a numeric variable, where its numbers are cut; rising. The first ``len(edges) + 1``
+        levels are the pieces: below the first edge, from one edge to below the next, and from the
+        last edge on. Further levels are texts that are no numbers.
+    missing : str
+        The level that missing values are; where not given they have none.
+    missing_codes : tuple of str
+        Texts that mean a missing value, beside those of ``MISSING_TEXTS``.
+    drop_missing : bool, optional
+        Whether records that lack the value are dropped; where not given, what a caller says.
     """
 
     name: str
     levels: tuple[str, ...]
     labels: tuple[str, ...] = ()
     title: str = ""
+    edges: tuple[float, ...] = ()
+    missing: str = ""
+    missing_codes: tuple[str, ...] = ()
+    drop_missing: bool | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "labels", self.labels or self.levels)
@@ -89,24 +106,59 @@ class Variable:
                 raise ValueError(
                     f"{what}: {shown(bad)} has a meaning of its own for the charts; rename it"
                 )
+        if len(self.edges) >= len(self.levels) or (np.diff(self.edges) <= 0).any():
+            raise ValueError(
+                f"edges of {self.name} are {self.edges} for {len(self.levels)} levels; they must "
+                "rise, and be fewer than the levels"
+            )
+        if self.missing and self.missing not in self.levels[len(self.edges) :]:
+            raise ValueError(
+                f"missing of {self.name} is {self.missing!r}; it must be one of its levels"
+            )
+
+    @property
+    def code_of_missing(self) -> int:
+        """The code of a missing value: that of its level, or ``MISSING``."""
+        return self.levels.index(self.missing) if self.missing else MISSING
 
     def codes_of(self, texts: Iterable[str]) -> list[int]:
         """Return the code of each text: 0 for the first level, ``MISSING`` or ``OUTSIDE``.
 
         Texts are compared as they are, so that "01" is not "1". One difference is overlooked: a
         whole number written with decimals ("1.0", which software makes of integers when some are
-        missing) is the integer, unless it is a level itself.
+        missing) is the integer, unless it is a level itself. Of a numeric variable a number is
+        that of its piece, however it is written.
         """
         index = {level: code for code, level in enumerate(self.levels)}
+        absent = set(self.missing_codes)
 
         def code(text: str) -> int:
+            if text in absent or whole_number(text) in absent:
+                return self.code_of_missing
             if text in index:
                 return index[text]
             if text in MISSING_TEXTS:
-                return MISSING
+                return self.code_of_missing
+            if self.edges and not np.isnan(value := number(text)):
+                return int(np.searchsorted(self.edges, value, side="right"))
             return index.get(whole_number(text), OUTSIDE)
 
         return [code(text) for text in texts]
+
+    def with_levels(self, more: Sequence[str]) -> "Variable":
+        """Return the variable with further levels behind its own, which are their labels, too."""
+        return replace(self, levels=(*self.levels, *more), labels=(*self.labels, *more))
+
+    def with_missing(self) -> "Variable":
+        """Return the variable with a level for missing values, if it has none."""
+        if self.missing:
+            return self
+        level = next(
+            name
+            for name in chain([MISSING_LEVEL], (f"{MISSING_LEVEL} {i}" for i in count(2)))
+            if name not in self.levels and name not in self.labels
+        )
+        return replace(self.with_levels([level]), missing=level)
 
 
 @dataclass(frozen=True)
@@ -206,7 +258,7 @@ class Schema:
         """
         try:
             document = yamls.read(path, texts=True)
-            return cls(tuple(_variable(entry) for entry in _entries(document)))
+            return cls(tuple(declared_variable(entry) for entry in _entries(document)))
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from error
 
@@ -299,7 +351,7 @@ class Schema:
         problems = []
         for j, variable in enumerate(self.variables):
             ids, texts = factor(frame.iloc[:, columns.index(variable.name)])
-            codes[:, j] = np.array([*variable.codes_of(texts), MISSING])[ids]
+            codes[:, j] = np.array([*variable.codes_of(texts), variable.code_of_missing])[ids]
             outside = codes[:, j] == OUTSIDE
             if outside.any():
                 values = dict.fromkeys(texts[i] for i in ids[outside])
@@ -348,8 +400,9 @@ class Schema:
             As `encode`.
         """
         notes, kept = [], np.ones(len(frame), np.bool_)
-        if drop_missing:
-            kept = (self.encode(frame, allow_missing=True) != MISSING).all(axis=1)
+        drop = [drop_missing if v.drop_missing is None else v.drop_missing for v in self.variables]
+        if any(drop):
+            kept = (self.encode(frame, allow_missing=True)[:, drop] != MISSING).all(axis=1)
         if not kept.all():
             n_dropped = len(frame) - int(kept.sum())
             notes.append(f"Records with missing values dropped: {n_dropped:,} of {len(frame):,}.")
@@ -357,7 +410,10 @@ class Schema:
         codes = self.encode(frame)
         decimals = []
         for variable in self.variables:
-            other = [t for t in factor(frame[variable.name])[1] if t not in variable.levels]
+            if variable.edges:
+                continue
+            known = {*variable.levels, *variable.missing_codes, *MISSING_TEXTS}
+            other = [t for t in factor(frame[variable.name])[1] if t not in known]
             decimals += [f"{variable.name} {text}" for text in other[:1]]
         if decimals:
             notes.append(
@@ -405,17 +461,7 @@ class Schema:
 
     def check_columns(self, columns: Sequence[str], *, ignore_unknown: bool = False) -> None:
         """Raise ValueError unless the columns of a table are those of the schema, in any order."""
-        lacking = [name for name in self.names if name not in columns]
-        unknown = [] if ignore_unknown else [name for name in columns if name not in self.names]
-        problems = []
-        if again := repeated(columns):
-            problems.append(f"duplicate column names {shown(again)}")
-        if lacking:
-            problems.append(f"missing columns {', '.join(lacking)}")
-        if unknown:
-            problems.append(f"unknown columns {shown(unknown)} (ignore_columns leaves them out)")
-        if problems:
-            raise ValueError(f"{'; '.join(problems)}; the schema has {', '.join(self.names)}")
+        check_columns(self.names, columns, ignore_unknown=ignore_unknown)
 
     def check_apart(self, columns: Collection[str]) -> None:
         """Raise ValueError if a variable is called like a column that will stand beside them."""
@@ -508,6 +554,23 @@ class Microdata:
         return self.schema.decode(self.codes, labels=labels)
 
 
+def check_columns(
+    names: Sequence[str], columns: Sequence[str], *, ignore_unknown: bool = False
+) -> None:
+    """Raise ValueError unless the columns of a table are those that a schema names."""
+    lacking = [name for name in names if name not in columns]
+    unknown = [] if ignore_unknown else [name for name in columns if name not in names]
+    problems = []
+    if again := repeated(columns):
+        problems.append(f"duplicate column names {shown(again)}")
+    if lacking:
+        problems.append(f"missing columns {', '.join(lacking)}")
+    if unknown:
+        problems.append(f"unknown columns {shown(unknown)} (ignore_columns leaves them out)")
+    if problems:
+        raise ValueError(f"{'; '.join(problems)}; the schema has {', '.join(names)}")
+
+
 def factor(column: pd.Series) -> tuple[NDArray[np.intp], list[str]]:
     """Return for each value the position of its text, -1 where NaN, and the distinct texts."""
     ids, values = pd.factorize(column)
@@ -563,7 +626,8 @@ def _entries(document: Any) -> list[Any]:
     return document["variables"]
 
 
-def _variable(entry: Any) -> Variable:
+def declared_variable(entry: Any) -> Variable:
+    """Return the variable that an entry of a YAML file declares by its levels."""
     if not (isinstance(entry, dict) and {"name", "levels"} <= set(entry)):
         raise ValueError(f"each variable needs a name and levels; one is {brief(entry)}")
     if unknown := set(entry) - {"name", "title", "levels"}:

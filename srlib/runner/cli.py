@@ -1,4 +1,4 @@
-"""The command line: run, assess, sweep, collect, build, course, new, report, site, parameters."""
+"""The command line of the library."""
 
 import json
 import math
@@ -337,6 +337,41 @@ def _folder_name(root: Path, text: str) -> str:
     name = re.sub(r"[^\w-]", "_", text.split(".")[0])[:60] or "released"
     # Folders named after profiles are those of `srlib run assess`, which replaces what is there.
     return f"released_{name}" if name in find_profiles(root, "assess") else name
+
+
+@main.command()
+@click.argument(
+    "files",
+    nargs=-1,
+    required=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+)
+@click.option(
+    "--output", type=click.Path(dir_okay=False, path_type=Path), help="File to write, a new one."
+)
+def schema(files: tuple[Path, ...], output: Path | None) -> None:
+    """Suggest a schema of FILES, the original first, to be edited and given to --schema.
+
+    It has the levels of all files together, cuts numbers near quantiles, makes missing values a
+    level, and leaves out columns that look like dates, or names and numbers of people. It is
+    printed where no file is named, and has values of yours.
+    """
+    from srlib.data.declared import suggest
+    from srlib.data.files import read_columns
+
+    try:
+        declaration, reasons = suggest([read_columns(file) for file in files])
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    for reason in reasons:
+        click.echo(reason, err=True)
+    if output is None:
+        click.echo(declaration.to_yaml(), nl=False)
+        return
+    if output.exists():
+        raise UsageError(f"{output} exists; it is not replaced")
+    output.write_text(declaration.to_yaml(), encoding="utf-8")
+    click.echo(shown(output))
 
 
 class _Seconds(click.FloatRange):

@@ -164,7 +164,7 @@ def _assess(
     target: str,
     same_generator: bool,
     partially_synthetic: bool,
-    drop_missing: bool,
+    missing: str,
     ignore_columns: bool,
     quick: bool,
     rules: str,
@@ -175,7 +175,7 @@ def _assess(
         submit(
             original, released, keys, target, schema=schema, holdout=holdout,
             same_generator=same_generator, partially_synthetic=partially_synthetic,
-            drop_missing=drop_missing, ignore_columns=ignore_columns, quick=quick, rules=rules,
+            missing=missing, ignore_columns=ignore_columns, quick=quick, rules=rules,
         )  # fmt: skip
 
 
