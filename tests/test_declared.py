@@ -135,7 +135,7 @@ def test_declared_cuts() -> None:
         ({"width": 5.0}, ("below 5", "5 to below 10", "10 or more", "N")),
         ({"decimals": 0}, ("0", "3", "7", "12", "N")),
     ):
-        schema, _ = Declaration((Numeric("x", **given_cut),)).complete(frame)  # type: ignore[arg-type]
+        schema, _ = Declaration((Numeric("x", **given_cut),)).complete(frame)
         assert schema.variables[0].levels == levels
 
 
@@ -307,10 +307,9 @@ def test_files_with_types_read_as_text_does(tmp_path: Path, suffix: str, package
     else:
         import pyreadstat
 
-        labels = {"f": "f", "m": "m"}
-        pyreadstat.write_sav(
-            frame.astype({"sex": str}), typed, variable_value_labels={"sex": labels}
-        )
+        labels: dict[float | str, str] = {"f": "f", "m": "m"}
+        of_sex: dict[str, dict[float | str, str]] = {"sex": labels}
+        pyreadstat.write_sav(frame.astype({"sex": str}), typed, variable_value_labels=of_sex)
     one, other = submit(text, text), submit(typed, typed)
     assert other.schema == one.schema
     np.testing.assert_array_equal(other.original, one.original)
