@@ -307,6 +307,11 @@ callout("Nearest people", verdict.of_nearest(near))
 # | DiSCO | have such keys, and that target is theirs |
 # | DiSDiO | count for DiSCO and for Dorig |
 # | TCAP | (of released records that agree on a target:) the probability that it is right |
+# | DiSCO/DiS | (of those that count for DiS:) count for DiSCO |
+# | DiSCO/iS, DiSDiO/iS | (of those that count for iS:) count for DiSCO; for DiSDiO |
+#
+# The last four all go by the name of TCAP, the first by Taub and Elliot (2019), the second by Little,
+# Allmendinger and Elliot (2025). The verdict's line on attributes rests on DiSCO.
 #
 # **What they do not mean.** A replicated unique need not be the same person: keys drawn at random meet
 # unique ones too. A high DiSCO need not come from anybody's record. Where the keys predict the target, an

@@ -28,6 +28,9 @@ HAND = {
     "DiSCO": 3 / 8,  # both B and the first C
     "DiSDiO": 2 / 8,  # both B
     "TCAP": (1 * 0 + 3 * 1 + 1 * 0.5) / 5,  # released A, B, C; nobody can check F
+    "DiSCO/DiS": 3 / 5,
+    "DiSCO/iS": 3 / 7,
+    "DiSDiO/iS": 2 / 7,
 }
 # Targets have the margin 4/8, 3/8, 1/8; s_q is 1, 3, 3, 1, 1, 0, 2, 2 of the original records.
 HAND_BASELINES = {
@@ -38,6 +41,11 @@ HAND_BASELINES = {
     "DiSDiO": (1 / 2 + 2 * (1 / 2) ** 3 + 0 + 2 * (3 / 8) ** 2) / 8,
     "TCAP": (1 / 2 + 3 * (1 / 2) ** 3 + (1 / 2 + 3 / 8) / 2 + 2 * (3 / 8) ** 2)
     / (1 + 3 * (64 + 27 + 1) / 512 + 1 + 2 * (16 + 9 + 1) / 64),  # of released A, B, C, E
+}
+HAND_BASELINES |= {
+    "DiSCO/DiS": HAND_BASELINES["DiSCO"] / HAND_BASELINES["DiS"],
+    "DiSCO/iS": HAND_BASELINES["DiSCO"] / (7 / 8),
+    "DiSDiO/iS": HAND_BASELINES["DiSDiO"] / (7 / 8),
 }
 LEVELS = [6, 3]
 
@@ -85,6 +93,9 @@ def by_dictionaries(
     values["UiS"] = sum(s[q(r)] == 1 for r in released) / len(released)
     chances = attributions(original, released, keys, target)
     values["TCAP"] = sum(chances) / len(chances) if chances else np.nan
+    for name in ("DiSCO/DiS", "DiSCO/iS", "DiSDiO/iS"):
+        part, whole = (sum(f[each] for f in flags) for each in name.split("/"))
+        values[name] = part / whole if whole else np.nan
     return flags, values
 
 

@@ -16,16 +16,22 @@ Appendix 1) are the shares, here in [0, 1] and there in percent, of
 - DiSDiO, and disclosive in original: those with d_tq = d_q besides.
 
 All are of n but UiS, which is of n*. UiS and iS follow sections 3.2 and 3.3, from which formulas
-of Appendix 1 differ in some versions of the paper. TCAP is that of Taub and Elliot (2019, UNECE
-work session on statistical data confidentiality): the mean of d_tq / d_q over the released records
-with s_tq = s_q (disclosive) and d_q > 0 (matched). Raab and others describe another one in
-Appendix 2, which is DiSCO / iS.
+of Appendix 1 differ in some versions of the paper.
+
+Four numbers go by the name of TCAP, a probability that a disclosed target is right:
+
+- TCAP, of Taub and Elliot (2019, UNECE work session on statistical data confidentiality): the mean
+  of d_tq / d_q over the released records with s_tq = s_q (disclosive) and d_q > 0 (matched);
+- DiSCO/DiS, of Little, Allmendinger and Elliot (2025): the share of right ones of the original
+  records whose target the release discloses;
+- DiSCO/iS, which Raab and others give in Appendix 2: of those whose keys are in the release;
+- DiSDiO/iS: the same, of targets that the original discloses as well.
 
 A baseline is the expected value for a release that knows the original's margins only:
 
 - of repU and iS, with n* records whose keys are drawn independently, each from its margin;
 - of DiS, DiSCO and DiSDiO, with the released keys and targets drawn from the target's margin; of
-  TCAP, the ratio of the expected sum to the expected number of records that it is the mean of.
+  TCAP and the three ratios, the ratio of the expected numbers of records above and below the line.
 
 UiO, UiS and Dorig describe one table and have none. The usual baseline of TCAP is the probability
 that one such draw is right, the sum over t of (d_t / n)^2 (baseCAPd in Appendix 2). Ours is larger
@@ -53,10 +59,10 @@ class Comparison:
         One row an original record, in their order; bool columns UiO, repU, iS, Dorig, DiS, DiSCO
         and DiSDiO say whether the record counts.
     measures : dict of str to float
-        UiO, UiS, repU, iS, Dorig, DiS, DiSCO, DiSDiO and TCAP, in [0, 1]; TCAP is NaN if no
-        disclosive released record is matched.
+        UiO, UiS, repU, iS, Dorig, DiS, DiSCO, DiSDiO, TCAP, DiSCO/DiS, DiSCO/iS and DiSDiO/iS, in
+        [0, 1]; the last four are NaN where there are no records to take the share of.
     baselines : dict of str to float
-        Of repU, iS, DiS, DiSCO, DiSDiO and TCAP, in [0, 1]; TCAP's is NaN if no key is matched.
+        Of all but UiO, UiS and Dorig, in [0, 1]; the last four are NaN if no key is matched.
     """
 
     flags: pd.DataFrame
@@ -424,6 +430,9 @@ def _compare(original: Codes, released: Codes, levels: Sequence[int]) -> Compari
         "UiS": float((s == 1).sum() / len(released)),
         **shares,
         "TCAP": float(np.average(right, weights=s[aim])) if aim.any() else np.nan,
+        "DiSCO/DiS": _ratio(shares["DiSCO"], shares["DiS"]),
+        "DiSCO/iS": _ratio(shares["DiSCO"], shares["iS"]),
+        "DiSDiO/iS": _ratio(shares["DiSDiO"], shares["iS"]),
     }
     return Comparison(flags, values, _baselines(original, len(released), flags, d[q], s[q]))
 
@@ -445,15 +454,24 @@ def _baselines(
     shares, records = np.unique(p, return_counts=True)
     same = np.where(s > 0, (records / len(p) @ shares[:, None] ** (sizes - 1.0))[which], 0.0)
     own = np.where(s > 0, p**s, 0.0)
-    right, aimed = s / d @ own, s / d @ same
+    certain = own * flags["Dorig"]
+    found = float(flags["iS"].mean())
     return {
         "repU": float((once * flags["UiO"]).mean()),
         "iS": float((1 - (1 - key_prob) ** n_released).mean()),
         "DiS": float(same.mean()),
         "DiSCO": float(own.mean()),
-        "DiSDiO": float((own * flags["Dorig"]).mean()),
-        "TCAP": float(right / aimed) if aimed > 0 else np.nan,
+        "DiSDiO": float(certain.mean()),
+        "TCAP": _ratio(s / d @ own, s / d @ same),
+        "DiSCO/DiS": _ratio(own.sum(), same.sum()),
+        "DiSCO/iS": _ratio(own.mean(), found),
+        "DiSDiO/iS": _ratio(certain.mean(), found),
     }
+
+
+def _ratio(part: float, whole: float) -> float:
+    """Return a share, NaN of nothing."""
+    return float(part / whole) if whole > 0 else np.nan
 
 
 def share_alike(column: Codes) -> NDArray[np.float64]:
