@@ -59,7 +59,7 @@ quick: bool = False  # leave out the intruder who knows all others, which takes 
 n_classes: int = 30  # [1, 1000] latent classes of that intruder's model, F
 n_draws: int = 250  # [4, inf) draws kept from each chain
 n_chains: int = 8  # [2, 1000] chains for the original, and with each release joined
-most_iterations: int = 2000  # [1, inf) iterations of a chain in the last round
+most_iterations: int = 0  # [0, inf) iterations of a chain in the last round; 0: by size
 seed: int = 2026  # [0, inf) one seed for all streams of chance
 output_dir: str = ""  # folder for tables and figures; empty: write none
 
@@ -118,9 +118,13 @@ callout(
 # before, until they agree or the longest have run.
 
 # %%
-rounds = disclosure.rounds(most_iterations, n_classes=n_classes, n_draws=n_draws, n_chains=n_chains)
+of_chains = {"n_classes": n_classes, "n_draws": n_draws, "n_chains": n_chains}
+rounds = assessment.affordable_rounds(submission, **of_chains)
+if most_iterations or not original:
+    rounds = disclosure.rounds(most_iterations or 2000, **of_chains)
+quick = quick or not rounds
 print(
-    "Left out (quick)."
+    "Left out (quick, or more records than a minute allows: -p most_iterations 500 insists)."
     if quick
     else f"At most {len(rounds)} rounds of {n_chains} chains for the original and for each release, "
     f"of {', '.join(f'{each.n_iterations:,}' for each in rounds)} iterations a chain."

@@ -16,7 +16,13 @@ from srlib.assessment.model import (
     copies,
     model_risks,
 )
-from srlib.assessment.report import Assessment, assess, assess_submission, model_draws
+from srlib.assessment.report import (
+    Assessment,
+    affordable_rounds,
+    assess,
+    assess_submission,
+    model_draws,
+)
 from srlib.assessment.submission import (
     Submission,
     roles,
@@ -38,6 +44,7 @@ __all__ = [
     "Findings",
     "Model",
     "Submission",
+    "affordable_rounds",
     "assess",
     "assess_submission",
     "copies",

@@ -462,7 +462,7 @@ def _baselines(
         "DiS": float(same.mean()),
         "DiSCO": float(own.mean()),
         "DiSDiO": float(certain.mean()),
-        "TCAP": _ratio(s / d @ own, s / d @ same),
+        "TCAP": _ratio(float(s / d @ own), float(s / d @ same)),
         "DiSCO/DiS": _ratio(own.sum(), same.sum()),
         "DiSCO/iS": _ratio(own.mean(), found),
         "DiSDiO/iS": _ratio(certain.mean(), found),

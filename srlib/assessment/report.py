@@ -31,8 +31,10 @@ from srlib.risk.synthesizers import Density
 from srlib.rng import stream
 from srlib.trees import Trees
 
-# Chains of the intruder's model, in two rounds. Their number counts for more than their length.
-ROUNDS = rounds(2_000, n_classes=30, n_draws=250, n_chains=8)
+MOST_ITERATIONS = 2_000
+"""Iterations of a chain of the intruder's model in the last round, where there is time for it."""
+MOST_STEPS = 1e10
+"""Records times classes times iterations of all chains where nothing is said: about a minute."""
 
 
 @dataclass(frozen=True)
@@ -128,8 +130,9 @@ class Assessment:
             prefix = dict.fromkeys(prefix, "")
         found: dict[str, Any] = {"first": self.judgments[0].first}
         for row in self.table("measures").itertuples():
+            measure = row.measure.replace("/", "_of_")
             for column in ("mean", "se", "baseline"):
-                found[f"{prefix[row.release]}{row.measure}_{column}"] = getattr(row, column)
+                found[f"{prefix[row.release]}{measure}_{column}"] = getattr(row, column)
         for row in self.table("pmse").query("measure == 'ratio'").itertuples():
             found[f"{prefix[row.release]}pmse_ratio"] = row.mean
         if self.traces:
@@ -151,7 +154,7 @@ def assess(
     ignore_columns: bool = False,
     quick: bool = False,
     rules: Rules | str | Path | None = None,
-    chains: Chains | Sequence[Chains] = ROUNDS,
+    chains: Chains | Sequence[Chains] | None = None,
     synthesizer: Trees | Density | Mixture | None = None,
     n_draws: int = MIN_DRAWS,
     rng: np.random.Generator,
@@ -177,8 +180,9 @@ def assess(
         Whether the intruder who knows all other records is left out, who takes most of the time.
     rules : mapping, str or Path, optional
         Limits that each release is held to, as `verdict.read_rules` describes, or their file.
-    chains : Chains or sequence of Chains
+    chains : Chains or sequence of Chains, optional
         Of that intruder's model, as of `risk.agreeing_draws`: two chains of four draws or more.
+        Where not given, those of `affordable_rounds`; if there are none, as with `quick`.
     synthesizer : Trees, Density or Mixture, optional
         The generator, as `risk_before_release` takes it. Then that intruder's risk is also computed
         over other publications that it could have made, each of as many releases as are judged
@@ -216,7 +220,7 @@ def assess(
     """
     if not isinstance(rng, np.random.Generator):
         raise ValueError(f"rng is {rng!r}; it must be a Generator, as numpy.random.default_rng(1)")
-    each_round = (chains,) if isinstance(chains, Chains) else tuple(chains)
+    each_round = (chains,) if isinstance(chains, Chains) else tuple(chains or ())
     for each in each_round:
         if each.n_chains < 2 or each.n_draws < 4:
             raise ValueError(
@@ -234,7 +238,8 @@ def assess(
         checks.at_least(MIN_DRAWS, n_draws=n_draws)
         check_synthesizer(synthesizer, table)
     with nullcontext() if progress else silent():
-        found = assess_submission(submission, None if quick else each_round, streams)
+        each_round = each_round if chains is not None else affordable_rounds(submission)
+        found = assess_submission(submission, None if quick else each_round or None, streams)
         if synthesizer is None:
             return found
         n_releases = max(len(one.released) for one in submission.judged().values())
@@ -242,6 +247,34 @@ def assess(
             table, synthesizer, n_releases, n_draws, rng=streams("before release")
         )
         return replace(found, before=before)
+
+
+def affordable_rounds(
+    submission: Submission, *, n_classes: int = 30, n_draws: int = 250, n_chains: int = 8
+) -> tuple[Chains, ...]:
+    """Return as many rounds of chains of the intruder's model as `MOST_STEPS` allow.
+
+    The number of chains counts for more than their length, so that long ones are given up first.
+
+    Parameters
+    ----------
+    submission : Submission
+        Chains run on its original, and on this joined with each release.
+    n_classes, n_draws, n_chains : int
+        As of `dpmpm.Chains`.
+
+    Returns
+    -------
+    tuple of Chains
+        None where there are too many records for the shortest, some 25,000 with one release,
+        unless there is a rule on the model.
+    """
+    n_records = len(submission.original) * (1 + len(submission.released))
+    n_records += sum(map(len, submission.released))
+    found = rounds(MOST_ITERATIONS, n_classes=n_classes, n_draws=n_draws, n_chains=n_chains)
+    iterations = np.cumsum([each.n_iterations for each in found])
+    fit = int((iterations * n_chains * n_classes * n_records <= MOST_STEPS).sum())
+    return found[: max(fit, 1 if "model" in submission.rules else 0)]
 
 
 def assess_submission(

@@ -378,11 +378,15 @@ def _assess(
     n_records = max(map(_lines, [original, *released])) if original and released else 500.0
     n_releases = len(released) if released else 3
     start = Cost(15 + 6e-5 * n_records * n_releases, 450 + 3e-4 * n_records)
-    if quick:
+    iterations = 4 / 3 * max(most_iterations or 2_000, 2 * n_draws)
+    if original and not most_iterations:  # as srlib.assessment.affordable_rounds
+        steps = n_records * (1 + 2 * n_releases) * n_chains * n_classes
+        iterations = min(iterations, 1e10 / steps)
+    if quick or iterations < 2 * n_draws:
         return start
     found = _chains(
         1 + n_releases, 2 * n_records, n_chains=n_chains, n_draws=n_draws, n_classes=n_classes,
-        iterations=4 / 3 * max(most_iterations, 2 * n_draws), kept=2,
+        iterations=iterations, kept=2,
         combinations=_combinations(n_records),
     )  # fmt: skip
     return Cost(start.seconds + found.seconds, start.megabytes + found.megabytes)
