@@ -6,8 +6,11 @@ import pytest
 
 import srlib
 from srlib.data.acs import embedded_population
+from srlib.data.schema import Variable
+from srlib.display import percent
 from srlib.papers import sequential_trees as study
 from srlib.papers.claims import FAILS, HOLDS, UNDECIDED
+from srlib.risk import MembershipTest
 from srlib.trees import Growth, Scans, fit_trees
 
 
@@ -109,74 +112,92 @@ def test_unknown_people_are_judged_by_all_chains() -> None:
 # ----------------------------------------------------------------------------------- membership
 
 
-def test_the_statistic_compares_a_person_with_the_others() -> None:
-    with np.errstate(divide="ignore"):
-        log_prob = np.log([[0.4, 0.2, 0.1, 0.0], [0.4, 0.0, 0.0, 0.0], [0.4, 0.0, 0.3, 0.0]])
-    found = study.in_or_out(log_prob)
-    expected = [[np.log(4), np.log(4), 0.0, -np.inf], [np.inf, *[-np.inf] * 3]]
-    expected[0][2] = np.log(0.1 / 0.1)
-    np.testing.assert_allclose(found[:2], expected, atol=1e-12)
-    assert found[2, 2] == np.inf
+def test_cooks_by_hand_are_those_of_the_trees() -> None:
+    """Both parts of the ratio from the density itself, and a mean of one outside the data."""
+    few, people = study.smallest_example()
+    found = study.cooks_by_hand(before=0.2, released=10)
+    well = people.assign(sick=["no"] * 10 + ["yes"] * 3 + ["no"] * 2)
+    cooks = srlib.Microdata(np.zeros((10, 2), np.uint8), few.schema)
+    other = fit_trees(well, growth=few.growth, schema=few.schema)
+    apart = np.exp(few.log_prob(cooks) - other.log_prob(cooks))
+    assert found["in_data"][0] == pytest.approx(apart)
+    assert found["ratio"][0] == pytest.approx(apart / (0.2 * apart + 0.8))
+    assert found["ratio"] @ found["not_in_data"] == pytest.approx(1)
+    np.testing.assert_allclose(found[["in_data", "not_in_data"]].sum(), 1)
 
 
-def test_power_is_that_of_the_test_with_exactly_its_false_positives() -> None:
-    outside = np.arange(100.0)
-    statistic = np.column_stack([np.full(4, 98.5), np.tile(outside, (4, 1))])
-    assert study.power(statistic) == 1  # above 98, as one of a hundred outside is
-    assert study.power(statistic, 0.005) == 0
-    assert study.power(np.where(statistic == 98.5, 99, statistic), 0.005) == pytest.approx(0.5)
-    tied = np.zeros((4, 101))  # all are alike: the test can only guess
-    assert study.power(tied) == pytest.approx(0.01)
-    alike = np.random.default_rng(1).normal(size=(400, 101))
-    assert abs(study.power(alike) - 0.01) < 4 * np.sqrt(0.01 * 0.99 / 400)
+def given(ratio: list[float], distance: list[float], n_people: int = 100) -> study.Tests:
+    """Tests of records with these statistics; of the people one in a hundred is at 10."""
+    people = np.tile((np.arange(n_people) < n_people // 100) * 10.0, (1, len(ratio), 1))
+    schema = srlib.Schema((Variable("job", ("cook", "smith")),))
+    who = np.arange(people.size).reshape(people.shape[1:])
+
+    def test(values: list[float]) -> MembershipTest:
+        inside = np.array([values], dtype=float)
+        repetitions = 1 + np.arange(len(values)) % 2
+        codes = np.zeros((len(values), 1), np.uint8)
+        return MembershipTest(schema, codes, repetitions, 1, inside, 0 * inside, people, who)
+
+    return study.Tests(test(ratio), test(distance), test(distance))
 
 
-def test_power_has_an_error_where_everybody_is_found() -> None:
-    log_prob = np.tile([0.0, *[-np.inf] * 20], (30, 1))
-    found, error = study.power_with_error([log_prob, log_prob], rng=np.random.default_rng(1))
-    assert found == 1
-    assert 0.02 < error < 0.06
+@pytest.mark.parametrize(
+    ("distance", "word"),
+    [([20.0] * 40, HOLDS), ([-1.0] * 40, FAILS), ([20.0, -1.0] * 20, UNDECIDED)],
+)
+def test_distance_finds_members_or_misses_them(distance: list, word: str) -> None:
+    of = given([20.0] * 40, distance)
+    verdict = study.finds_members(of, rng=np.random.default_rng(1))
+    assert verdict.word == word
+    table = study.missed(of).set_index("records")
+    assert table["n"].tolist() == [20, 20, 4000]
+    assert table["ratio"].tolist() == [1, 1, 0.01]
+    assert table["near"].tolist() == [*(float(d > 10) for d in distance[:2]), 0.01]
+    assert table.loc["none", "at_zero"] == 0.99
+    records = study.one_by_one_found(of)
+    np.testing.assert_array_equal(records["distance"], -np.array(distance))
 
 
-def test_people_in_the_place_of_a_record_are_other_data() -> None:
-    data, held_out = study.set_apart(
-        embedded_population(80, rng=np.random.default_rng(2)), 10, rng=np.random.default_rng(3)
+def test_nothing_is_said_where_nobody_is_found_or_few_were_held_out() -> None:
+    rng = np.random.default_rng(1)
+    assert study.finds_members(given([-1.0] * 9, [20.0] * 9), rng=rng).word == UNDECIDED
+    few = given([20.0] * 9, [20.0] * 9, n_people=50)
+    assert study.finds_members(few, rng=rng).word == UNDECIDED
+    table = study.powers({("trees", 5): {1: few}}, rng=rng)
+    assert table["power"].isna().all()
+    assert study.hides_members(table).word == UNDECIDED
+    shown = study.powers_in_words(table)
+    assert shown["likelihood ratio, 1 %"].tolist() == ["too few people"]
+
+
+def test_tables_of_powers_name_tests_and_errors() -> None:
+    of = given([20.0] * 9, [-1.0] * 9)
+    table = study.powers({("trees", 5): {1: of, 5: of}}, rng=np.random.default_rng(1))
+    assert table["power"].tolist() == [1, 1]
+    assert table["near"].tolist() == [0, 0]
+    assert table["strict"].isna().all()
+    shown = study.powers_in_words(table)
+    assert shown["likelihood ratio, 1 %"].tolist() == [f"100 ± {percent(table['power_se'][0])}"] * 2
+    curves = study.roc_curves({("trees", 5): {1: of}})
+    assert curves.columns.tolist() == ["trees, leaf of 5", "nearest record, first trees", "chance"]
+    assert curves["trees, leaf of 5"].min() == 1
+
+
+def test_tests_are_made_of_one_release_and_of_several() -> None:
+    everybody = embedded_population(100, rng=np.random.default_rng(2))
+    data, held_out = study.set_apart(everybody, 50, rng=np.random.default_rng(3))
+    assert (len(data), len(held_out)) == (80, 20)  # a fifth at most
+    people = srlib.Microdata(held_out, data.schema)
+    trees = fit_trees(data, growth=Growth(5))
+    released = trees.release(3, rng=np.random.default_rng(4))
+    rows = np.arange(4)
+    found = study.membership_tests(data, people, rows, trees, released, 3, n_beside=9)
+    assert [t.best.statistic.shape for t in found.values()] == [(study.SINGLES, 4), (1, 4)]
+    assert [t.near.n_releases for t in found.values()] == [1, 3]
+    direct = srlib.membership_test(
+        data, released, people, 3, synthesizer=trees, rows=rows, n_beside=9
     )
-    assert (len(data), len(held_out)) == (70, 10)
-    trees = fit_trees(data, growth=Growth(5, smoothing=1.0))
-    (released,) = trees.release(1, rng=np.random.default_rng(4))
-    found = study.of_people(trees, [released], np.array([7]), held_out)
-    codes = data.codes.copy()
-    codes[7] = held_out[3]
-    changed = fit_trees(srlib.Microdata(codes, data.schema), growth=trees.growth)
-    assert found[0, 4] == pytest.approx(changed.log_prob(released))
-    assert found[0, 0] == pytest.approx(trees.log_prob(released))
-
-
-def test_the_mixture_of_one_class_has_predictive_probabilities_that_are_known() -> None:
-    """One class: p(x | others) is a product over variables, from counts and a uniform prior."""
-    rng = np.random.default_rng(5)
-    frame = pd.DataFrame({"a": [*"xyz"] * 20, "b": rng.permutation([*"uv"] * 30)})
-    data = srlib.Microdata.from_frame(frame)
-    chains = srlib.Chains(n_classes=1, burn_in=10, n_draws=2000, thin=20, n_chains=4)
-    drawn, sets = study.of_mixture(data, chains, 1, rng=rng)
-    people = np.array([[0, 0], [1, 1], [2, 0]])
-    found = study.of_people_in_mixture(sets, data.codes[:3], people)
-
-    def log_predictive(codes: np.ndarray, x: np.ndarray) -> float:
-        shares = [
-            (np.sum(codes[:, k] == x[k]) + 1) / (len(codes) + levels)
-            for k, levels in enumerate((3, 2))
-        ]
-        return float(np.log(shares).sum())
-
-    for i in range(3):
-        others = np.delete(data.codes, i, axis=0)
-        both = np.concatenate([others, drawn[0].codes])
-        gain = [
-            log_predictive(both, x) - log_predictive(others, x) for x in (data.codes[i], *people)
-        ]
-        np.testing.assert_allclose(found[i], np.array(gain) - gain[0], atol=0.05)
+    np.testing.assert_array_equal(found[3].best.statistic, direct.statistic)
 
 
 # ------------------------------------------------------------------------------------- matching

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
 from srlib import diagnostics
 from srlib.assessment import matching
@@ -19,19 +18,22 @@ from srlib.data.schema import Microdata, Schema
 from srlib.display import Callout, callout, percent
 from srlib.dpmpm.gibbs import sample_posterior
 from srlib.dpmpm.model import Chains
-from srlib.dpmpm.predict import cell_log_prob
+from srlib.margins import LaplaceMargins, PlugInMargins
 from srlib.mechanism.bayes import posterior
 from srlib.papers.claims import FAILS, HOLDS, UNDECIDED, Verdict, at_most, of_share, share_above
-from srlib.risk.estimators import log_likelihood
+from srlib.risk.membership import MembershipTest, distance_test, membership_test
 from srlib.risk.posterior import PosteriorRisk
 from srlib.risk.sets import DrawSets
 from srlib.risk.supports import neighborhood, subset_support
+from srlib.risk.synthesizers import Density
 from srlib.trees import Growth, Scans, Trees, complete, fit_trees, kernels, log_likelihoods
 
 QUANTILES = (0.1, 0.5, 0.9)
 # Releases of each setting: utility is averaged over all, risk over groups of these.
 RELEASES = 20
 GROUPS = 4
+# Of these, each is once the only one that a test of membership sees.
+SINGLES = 2
 # Posterior probability, from equal shares, from which on a value counts as exposed.
 EXPOSED = 0.9
 
@@ -264,12 +266,6 @@ def first_of(sets: DrawSets, n_releases: int) -> DrawSets:
     return DrawSets(sets.data, sets.joined[:n_releases])
 
 
-def in_groups(sets: DrawSets) -> dict[int, list[DrawSets]]:
-    """Return the draws for each release by itself, and for all together, by number of releases."""
-    single = [DrawSets(sets.data, [joined]) for joined in sets.joined]
-    return {1: single, len(sets.joined): [sets]}
-
-
 def errors_of_mixture(estimated: Mapping[int, PosteriorRisk]) -> Callout:
     """Say how far the chains of the mixture determine its risks, by number of releases."""
     errors = " and ".join(
@@ -314,132 +310,283 @@ def one_by_one(
 # ------------------------------------------------------------------------------------- membership
 
 
-def of_people(
-    trees: Trees,
-    released: Sequence[Microdata],
+def cooks_by_hand(before: float = 0.2, released: int = 10) -> pd.DataFrame:
+    """Compute both parts of the likelihood ratio of the sick cook of `smallest_example`.
+
+    Parameters
+    ----------
+    before : float
+        Share of the cooks in the population who are sick: the probability that somebody else in
+        the place is.
+    released : int
+        Cooks in the release.
+
+    Returns
+    -------
+    DataFrame
+        One row for each kind of release: release; after, the probability that the cook in the
+        place is sick; ratio, after over before; in_data and not_in_data, the probabilities of such
+        a release.
+    """
+    well = np.array([0.9**released, 1 - 0.9**released]), np.array([1.0, 0.0])
+    outside = before * well[0] + (1 - before) * well[1]
+    after = before * well[0] / outside
+    names = ["all cooks well", "a sick cook"]
+    return pd.DataFrame(
+        {"release": names, "in_data": well[0], "not_in_data": outside, "after": after}
+    ).assign(ratio=after / before)
+
+
+@dataclass(frozen=True)
+class Tests:
+    """Tests of who is in the data, for the same releases, records and people.
+
+    Attributes
+    ----------
+    best : MembershipTest
+        By the likelihood ratio.
+    near, nearer : MembershipTest
+        By the distance to the nearest released record, and by that less the distance to the
+        nearest of the people held out.
+    """
+
+    best: MembershipTest
+    near: MembershipTest
+    nearer: MembershipTest
+
+
+def membership_tests(
+    table: Microdata,
+    people: Microdata,
     rows: NDArray[np.integer],
-    held_out: NDArray[np.integer],
-) -> NDArray[np.float64]:
-    """Return log p(releases | data with a person in a record's place), exactly.
+    synthesizer: Trees | Density | DrawSets,
+    released: Sequence[Microdata],
+    n_releases: int,
+    *,
+    n_beside: int,
+) -> dict[int, Tests]:
+    """Test who is in the data after one release, for the first `SINGLES`, and after several.
 
     Parameters
     ----------
-    trees : Trees
-        Grown on the data.
-    released : sequence of Microdata
-        What the intruder sees.
+    table : Microdata
+        The confidential records.
+    people : Microdata
+        People who are not in them.
     rows : (n,) int
-        The records whose places are sought.
-    held_out : (n_people, n_variables) int
-        People who are not in the data.
+        The records that are tested.
+    synthesizer : Trees, Density or DrawSets
+        With its density, or draws of the mixture for the first releases.
+    released : sequence of Microdata
+        Its releases.
+    n_releases : int
+        How many of these are several.
+    n_beside : int
+        People who are tested at the place of each record.
 
     Returns
     -------
-    (n, 1 + n_people) float64
-        With the record itself in its place first.
+    dict of Tests
+        By the number of releases that the intruder sees.
     """
-    own = trees.codes[rows]
-    others = np.broadcast_to(held_out, (len(rows), *held_out.shape))
-    return log_likelihoods(trees, released, rows, np.concatenate([own[:, None], others], axis=1))[0]
+    tests = {}
+    for m, size in ((1, min(SINGLES, n_releases)), (n_releases, n_releases)):
+        some, draws, density = released[:size], None, None
+        if isinstance(synthesizer, DrawSets):
+            draws = first_of(synthesizer, size)
+        else:
+            density = synthesizer
+        best = membership_test(
+            table, some, people, m, synthesizer=density, draws=draws, rows=rows, n_beside=n_beside
+        )
+        near, nearer = (
+            distance_test(table, some, people, m, relative=less, rows=rows, n_beside=n_beside)
+            for less in (False, True)
+        )
+        tests[m] = Tests(best, near, nearer)
+    return tests
 
 
-def of_people_in_mixture(
-    sets: DrawSets, records: NDArray[np.integer], held_out: NDArray[np.integer]
-) -> NDArray[np.float64]:
-    """Estimate what `of_people` computes for a mixture, up to a constant for each record.
+def independent(schema: Schema, epsilon: float = 1.0) -> dict[str, Density]:
+    """Return synthesizers by independent margins, without noise and with Laplace noise."""
+    levels = schema.n_levels
+    return {"margins": PlugInMargins(levels), "Laplace margins": LaplaceMargins(levels, epsilon)}
+
+
+def releases_of(
+    synthesizer: Density, table: Microdata, n: int, *, rng: np.random.Generator
+) -> list[Microdata]:
+    """Return releases of a table by a synthesizer of coded records."""
+    return [Microdata(synthesizer.release(table.codes, rng=rng), table.schema) for _ in range(n)]
+
+
+def powers(
+    tests: Mapping[tuple[str, int], Mapping[int, Tests]], *, rng: np.random.Generator
+) -> pd.DataFrame:
+    """Tabulate the power of all tests at 1 % and .1 % false positives.
 
     Parameters
     ----------
-    sets : DrawSets
-        Draws given the data, and the data joined with each release.
-    records : (n, n_variables) int
-        The records whose places are sought.
-    held_out : (n_people, n_variables) int
-        People who are not in the data.
-
-    Returns
-    -------
-    (n, 1 + n_people) float64
-    """
-    log_means = []
-    for draws in sets:
-        log_prob = cell_log_prob(draws, np.concatenate([records, held_out]))
-        log_prob = log_prob.reshape(-1, log_prob.shape[2])
-        own, other = -log_prob[:, : len(records)], log_prob[:, len(records) :]
-        scales = own.max(axis=0), other.max(axis=0)
-        sums = np.exp(own - scales[0]).T @ np.exp(other - scales[1])
-        means = np.log(sums / len(log_prob)) + scales[0][:, None] + scales[1]
-        log_means.append(np.column_stack([np.zeros(len(records)), means]))
-    return log_likelihood(*log_means)
-
-
-def in_or_out(log_prob: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the statistic of a test that a person is in the data, for each record's place.
-
-    It is the log of the ratio of p(releases) with this person in the place to its mean over other
-    people of the population, for whom the people held out stand, without the one who is tested.
-
-    Parameters
-    ----------
-    log_prob : (n, 1 + n_people) float
-        As `of_people`.
-
-    Returns
-    -------
-    (n, 1 + n_people) float64
-        Infinite where nobody else is possible, minus infinity where the person is not.
-    """
-    n_people = log_prob.shape[1] - 1
-    others = np.repeat(log_prob[:, None, 1:], n_people + 1, axis=1)
-    others[:, np.arange(1, n_people + 1), np.arange(n_people)] = -np.inf
-    counts = np.r_[n_people, np.full(n_people, n_people - 1)]
-    means = logsumexp(others, axis=2) - np.log(counts)
-    with np.errstate(invalid="ignore"):
-        return np.where(np.isneginf(log_prob), -np.inf, log_prob - means)
-
-
-def power(statistic: NDArray[np.float64], false_positives: float = 0.01) -> float:
-    """Return the share of the records that a test finds, at its share of false positives.
-
-    Parameters
-    ----------
-    statistic : (n, 1 + n_people) float
-        As `in_or_out` returns; the test says "in" above one limit for all, and by lot at it.
-    false_positives : float
-        Share of the people who are not in the data, in (0, 1).
-    """
-    inside, outside = statistic[:, 0], np.sort(statistic[:, 1:], axis=None)
-    limit = outside[-1 - int(false_positives * len(outside))]
-    by_lot = (false_positives - np.mean(outside > limit)) / np.mean(outside == limit)
-    return float(np.mean(inside > limit) + by_lot * np.mean(inside == limit))
-
-
-def power_with_error(
-    columns: Sequence[NDArray[np.float64]], *, rng: np.random.Generator, n_bootstrap: int = 200
-) -> tuple[float, float]:
-    """Return the mean power at 1 % false positives, over several releases, and its standard error.
-
-    The error is from between records, and from between releases where there are several. The
-    former is at least that of a proportion one record away from none and all.
-
-    Parameters
-    ----------
-    columns : sequence of (n, 1 + n_people) float
-        As `of_people`, of one release or of several, for the same records.
+    tests : mapping of mappings of Tests
+        By synthesizer and min_leaf, and by the number of releases.
     rng : numpy.random.Generator
-        Draws records anew.
-    n_bootstrap : int
-        How often.
+        Source of the bootstrap.
+
+    Returns
+    -------
+    DataFrame
+        synthesizer, min_leaf, n_releases; power and power_se of the likelihood ratio at 1 %,
+        strict and strict_se at .1 %; and the same of the distances, near and nearer, at 1 %.
     """
-    statistics = np.array([in_or_out(log_prob) for log_prob in columns])
-    n = statistics.shape[1]
-    powers = [power(each) for each in statistics]
-    chosen = rng.integers(n, size=(n_bootstrap, n))
-    again = [np.mean([power(each[some]) for each in statistics]) for some in chosen]
-    near = (n * np.mean(powers) + 1) / (n + 2)
-    of_records = max(np.std(again, ddof=1), np.sqrt(near * (1 - near) / n))
-    of_releases = np.std(powers, ddof=1) / np.sqrt(len(powers)) if len(powers) > 1 else 0.0
-    return float(np.mean(powers)), float(np.hypot(of_records, of_releases))
+    rows = []
+    for (synthesizer, min_leaf), of_number in tests.items():
+        for m, of in of_number.items():
+            row = {"synthesizer": synthesizer, "min_leaf": min_leaf, "n_releases": m}
+            tried = (of.best, [0.01, 0.001]), (of.near, [0.01]), (of.nearer, [0.01])
+            found = pd.concat(
+                [test.power(rates, rng=rng, n_bootstrap=100) for test, rates in tried]
+            )
+            for name, at in zip(
+                ("power", "strict", "near", "nearer"), found.itertuples(), strict=True
+            ):
+                row |= {name: at.power, f"{name}_se": at.power_se}
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def powers_in_words(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return `powers` as percents with their errors; where people are too few, that is said."""
+    names = {"power": "likelihood ratio, 1 %", "strict": "likelihood ratio, .1 %"}
+    names |= {"near": "nearest, 1 %", "nearer": "nearest less held out, 1 %"}
+    shown = in_words(frame[["synthesizer", "min_leaf", "n_releases"]])
+    for name, label in names.items():
+        both = zip(frame[name], frame[f"{name}_se"], strict=True)
+        shown[label] = [
+            "too few people" if np.isnan(value) else f"{100 * value:.0f} ± {percent(error)}"
+            for value, error in both
+        ]
+    return shown
+
+
+def parts_in_words(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return both parts of the mixture's ratio, of some rows of `MembershipTest.to_frame`."""
+
+    def text(name: str) -> list[str]:
+        both = zip(frame[name], frame[f"{name}_mcse"], strict=True)
+        return [f"{np.exp(value):.2g} ± {percent(error)}" for value, error in both]
+
+    return pd.DataFrame(
+        {
+            "records that have it": frame["repetitions"],
+            "predictive probability before": text("log_before"),
+            "after": text("log_after"),
+            "ratio": text("statistic"),
+        }
+    )
+
+
+def roc_curves(tests: Mapping[tuple[str, int], Mapping[int, Tests]]) -> pd.DataFrame:
+    """Return the power after one release over the share of false positives, by test.
+
+    Parameters
+    ----------
+    tests : mapping of mappings of Tests
+        As of `powers`; the distances of the first synthesizer are shown.
+
+    Returns
+    -------
+    DataFrame
+        A column for each curve over an index of false positives; chance is one of them.
+    """
+    first = next(iter(tests.values()))[1]
+    of = {
+        f"{name}, leaf of {leaf}" if leaf else name: some[1].best
+        for (name, leaf), some in tests.items()
+    }
+    of |= {"nearest record, first trees": first.near}
+    curves = {name: test.roc(25).set_index("false_positives")["power"] for name, test in of.items()}
+    frame = pd.DataFrame(curves)
+    return frame.assign(chance=frame.index)
+
+
+def one_by_one_found(of: Tests) -> pd.DataFrame:
+    """Say of each record and release what each test says of it.
+
+    Returns
+    -------
+    DataFrame
+        As `MembershipTest.to_frame` at 1 % false positives, with the release in place of the
+        publication and log_ratio in place of the statistic; distance to the nearest released
+        record; and found_near and found_nearer, how often the distances find the record.
+    """
+    frame = of.best.to_frame().rename(
+        columns={
+            "publication": "release",
+            "statistic": "log_ratio",
+            "statistic_mcse": "log_ratio_mcse",
+        }
+    )
+    near, nearer = (test.to_frame() for test in (of.near, of.nearer))
+    return frame.assign(
+        distance=-near["statistic"], found_near=near["found"], found_nearer=nearer["found"]
+    )
+
+
+def missed(of: Tests) -> pd.DataFrame:
+    """Compare what the tests find among combinations that one record has, or several, or none.
+
+    Returns
+    -------
+    DataFrame
+        records (that have the combination; none: the people who are not in the data), at_zero
+        (share of them that a release repeats), the shares found at 1 % false positives: ratio,
+        near, nearer; and n.
+    """
+    frame = pd.DataFrame(
+        {
+            "records": np.where(of.best.repetitions == 1, "one", "two or more"),
+            "at_zero": (of.near.statistic == 0).mean(axis=0),
+            "ratio": of.best.found().mean(axis=0),
+            "near": of.near.found().mean(axis=0),
+            "nearer": of.nearer.found().mean(axis=0),
+        }
+    ).groupby("records")
+    found = frame.mean().assign(n=frame.size()).reset_index()
+    rate = 0.01 if of.best.enough(0.01) else np.nan
+    outside = {"records": "none", "at_zero": (of.near.of_people == 0).mean(), "ratio": rate}
+    outside |= {"near": rate, "nearer": rate, "n": len(np.unique(of.near.people))}
+    return pd.concat([found, pd.DataFrame([outside])], ignore_index=True)
+
+
+def finds_members(of: Tests, *, limit: float = 0.5, rng: np.random.Generator) -> Verdict:
+    """Say whether the distance to the nearest released record finds those who can be found.
+
+    Parameters
+    ----------
+    of : Tests
+        At 1 % false positives.
+    limit : float
+        Share that distance finds of those whom the likelihood ratio finds.
+    rng : numpy.random.Generator
+        Draws records anew, for the error.
+    """
+    by_ratio, by_distance = of.best.found(), of.near.found()
+    total = by_ratio.sum(axis=0)
+    if not total.sum() > 0:  # none is found, or people are too few
+        return Verdict(UNDECIDED, "The likelihood ratio finds nobody, or too few were held out.")
+    both = (by_ratio * by_distance).sum(axis=0)
+    share = both.sum() / total.sum()
+    again = rng.integers(len(total), size=(200, len(total)))
+    error = (both[again].sum(axis=1) / np.maximum(total[again].sum(axis=1), 1e-9)).std(ddof=1)
+    n = (by_ratio > 0).any(axis=0).sum()
+    near = (n * share + 1) / (n + 2)
+    error = max(error, np.sqrt(near * (1 - near) / n))
+    return Verdict(
+        at_most(-share, error, -limit),
+        f"At {percent(0.01)} false positives the likelihood ratio finds {percent(by_ratio.mean())} "
+        f"of the records from one release. Distance finds {percent(share)} ± {percent(error)} of "
+        f"these; the limit is {percent(limit)}.",
+    )
 
 
 # --------------------------------------------------------------------------------------- matching
@@ -934,10 +1081,15 @@ def hides_members(found: pd.DataFrame, limit: float = 0.05) -> Verdict:
     Parameters
     ----------
     found : DataFrame
-        n_releases, power at 1 % false positives, power_se; a row for each number of releases.
+        n_releases, power at 1 % false positives, power_se; a row for each number of releases. NaN
+        where too few people were held out.
     limit : float
         For the power.
     """
+    if found["power"].isna().any():
+        return Verdict(
+            UNDECIDED, "Fewer than 100 people were held out, too few for one false positive in 100."
+        )
     by_number = found.set_index("n_releases").sort_index()
     words = {at_most(row.power, row.power_se, limit) for row in by_number.itertuples()}
     powers = " and ".join(

@@ -48,7 +48,7 @@ from srlib.trees import Trees
 RATES = (0.01, 0.001)
 """Shares of false positives at which the power is computed."""
 FEWEST = 1
-"""People held out who exceed a limit on average, below which it is not estimated."""
+"""People at each record who exceed a limit on average, below which it is not estimated."""
 N_BESIDE = 100
 """People held out who are compared at each record, if nothing else is said."""
 _BLOCK = 1 << 22  # distances for one block of people
@@ -111,10 +111,10 @@ class MembershipTest:
     def enough(self, false_positives: ArrayLike) -> NDArray[np.bool_]:
         """Say whether people enough were held out for these shares of false positives.
 
-        One at least has to be above the limit on average.
+        At each record one at least has to be above the limit on average. Fewer do not tell the
+        limit, nor ratios as high as it may be: by Markov's inequality up to one over the share.
         """
-        n_people = len(np.unique(self.people))
-        return np.asarray(false_positives, dtype=float) * n_people >= FEWEST - 1e-9
+        return np.asarray(false_positives, dtype=float) * self.people.shape[1] >= FEWEST - 1e-9
 
     def found(self, false_positives: float = RATES[0]) -> NDArray[np.float64]:
         """Return the probability that each record is called "in", (n_publications, n).
@@ -213,8 +213,7 @@ class MembershipTest:
         DataFrame
             false_positives, from the least for which people enough were held out to 1, and power.
         """
-        n_people = len(np.unique(self.people))
-        rates = np.geomspace(min(FEWEST / n_people, 0.5), 1, n_points)
+        rates = np.geomspace(min(FEWEST / self.people.shape[1], 0.5), 1, n_points)
         values, where = _in_order(self.of_people)
         at_limits = zip(*limits(values, np.bincount(where), rates), strict=True)
         powers = [called(self.statistic, *at).mean() for at in at_limits]
@@ -355,9 +354,11 @@ def membership_test(
             )
         if isinstance(synthesizer, Trees):
             check_grown(synthesizer, records.table)
-        candidates = np.concatenate([records.combinations[:, None], others[people]], axis=1)
+        candidates, where = _candidates(records.combinations, others, people)
         with nullcontext() if progress else silent():
-            found = [_of_density(synthesizer, each, records, candidates) for each in publications]
+            found = [
+                _of_density(synthesizer, each, records, candidates, where) for each in publications
+            ]
     else:
         raise ValueError("one of synthesizer and draws must be given, and not both")
     log_prob, mcse = (np.stack(part) for part in zip(*found, strict=True))
@@ -567,14 +568,41 @@ def _distances(
     return found
 
 
+def _candidates(
+    records: NDArray[np.integer], others: NDArray[np.integer], people: NDArray[np.int64]
+) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Return what each record is changed to, each only once, and which of these everybody is.
+
+    Returns
+    -------
+    candidates : (n, support_size, n_variables) uint8
+        The record itself first; again where it has fewer candidates than others have.
+    where : (n, 1 + n_beside) int64
+        Of the record and of each person beside it, the place among the candidates.
+    """
+    cells, _, cell_of = distinct(others)
+    different = [np.unique(cell_of[those], return_inverse=True) for those in people]
+    size = max(len(of_record) for of_record, _ in different)
+    candidates = np.repeat(records[:, None].astype(np.uint8), 1 + size, axis=1)
+    where = np.zeros((len(records), 1 + people.shape[1]), np.int64)
+    for i, (of_record, at) in enumerate(different):
+        candidates[i, 1 : 1 + len(of_record)] = cells[of_record]
+        where[i, 1:] = 1 + at
+    return candidates, where
+
+
 def _of_density(
     synthesizer: Trees | Density,
     tables: Sequence[NDArray[np.uint8]],
     records: Sought,
     candidates: NDArray[np.uint8],
+    where: NDArray[np.int64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return log p(releases | candidate in the record's place), and the error of the log ratio."""
-    found = log_likelihoods(synthesizer, tables, records.table.codes, records.rows, candidates)
+    """Return log p(releases | person in the record's place), and the error of the log ratio."""
+    of_each = log_likelihoods(synthesizer, tables, records.table.codes, records.rows, candidates)
+    found = np.take_along_axis(
+        of_each, np.broadcast_to(where, (*of_each.shape[:-1], where.shape[1])), axis=-1
+    )
     mcse = np.zeros(len(candidates))
     if found.ndim == 3:
         _, mcse = jackknife(lambda mean: log_ratios(mean)[0], [found])

@@ -302,7 +302,7 @@ def _sequential_trees(
     ways = len(leaves) + len(smoothing) + n_orders + 6
     of_targets = 4 * ways + 2 * most_releases + 2 * n_quarters + n_releases
     sought = 4 * combinations + min(n_targets, n) * of_targets
-    sought += 0.4 * n_places * n_held_out + 14 * len(people) * n_scans
+    sought += 0.6 * n_places * n_held_out + 14 * len(people) * n_scans
     of_data = _chains(
         2, n, n_chains=4, iterations=burn_in + 20 * n_draws, n_draws=n_draws,
         n_classes=n_classes, combinations=combinations,

@@ -113,6 +113,8 @@ def _sequential_trees(
     )
     beside = ("repetitions", "synthesizer", "min_leaf", "n_releases", "prior", "probability")
     read.check_apart((*beside, "log_mcse", "rank", "support_size", "excluded"))
+    of_members = ("release", "publication", "log_ratio", "log_ratio_mcse", "statistic", "distance")
+    read.check_apart((*of_members, "statistic_mcse", "found", "found_near", "found_nearer"))
     checked_order(read, order or None)
     if ordered:
         read.positions(ordered, "ordered")
