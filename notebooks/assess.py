@@ -284,8 +284,9 @@ show(in_words(beyond.drop(columns="thinned").rename(columns={"value": "share", "
 # error of dividing the same people at random (compare Platzer and Reutterer 2021). Any model fitted to
 # the original follows its chance features, so an honest release may lie somewhat above: over 16 simulated
 # originals, releases from a fitted DPMPM had a mean share of 52 % and half copies one of 68 %, each with a
-# standard deviation of 1 (`tests/benchmarks/fresh_samples.py`). This test has no part in the verdict. The
-# example holds out 500 more simulated people.
+# standard deviation of 1 (`tests/benchmarks/fresh_samples.py`). This test has no part in the verdict. It looks
+# at one released record at a time, and who is in the data may be told where it sees nothing
+# (`sequential_trees`, *Who is in the data*). The example holds out 500 more simulated people.
 
 # %% tags=["monte-carlo"]
 near = found.table("nearest") if original else pd.DataFrame()
