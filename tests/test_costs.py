@@ -23,7 +23,8 @@ COUNTS = [
     for paper, declared in DECLARED.items()
     for name, parameter in declared.items()
     if parameter.range.endswith("inf)") and re.search(r"\bint\b", parameter.type)
-    if name not in ("seed", "n_supports", "n_targets", "n_dropped")  # these end at the records
+    # These end at the records.
+    if name not in ("seed", "n_supports", "n_targets", "n_dropped", "n_repaired")
 ]
 
 

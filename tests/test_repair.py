@@ -17,9 +17,7 @@ from srlib.risk.synthesizers import log_likelihoods
 from srlib.trees import Growth, SequentialTrees
 
 LEVELS = np.array([2, 2])
-FEW = Chains(
-    n_classes=2, burn_in=100, n_draws=4_000, thin=2, n_chains=2, prior=Prior(2.0, 2.0, 0.7)
-)
+FEW = Chains(n_classes=2, burn_in=100, n_draws=3_000, n_chains=2, prior=Prior(2.0, 2.0, 0.7))
 
 
 # ------------------------------------------------------------------------- weights in the mixture

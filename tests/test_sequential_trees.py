@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import binom
 
 import srlib
 from srlib.data.acs import embedded_population
@@ -10,8 +11,8 @@ from srlib.data.schema import Variable
 from srlib.display import percent
 from srlib.papers import sequential_trees as study
 from srlib.papers.claims import FAILS, HOLDS, UNDECIDED
-from srlib.risk import MembershipTest
-from srlib.trees import Growth, Scans, fit_trees
+from srlib.risk import MembershipTest, posterior_risk
+from srlib.trees import Growth, Scans, SequentialTrees, fit_trees
 
 
 def risks(*over_prior: float) -> pd.DataFrame:
@@ -247,10 +248,108 @@ def test_ways_differ_in_one_respect() -> None:
     assert all(sorted(way.order) == sorted(names) for way in found)
     levels = {variable.name: len(variable.levels) for variable in data.schema.variables}
     assert np.all(np.diff([levels[name] for name in found[5].order]) >= 0)
-    table = study.frontier(data, found[:3], np.arange(8), rng=np.random.default_rng(3))
+    table, of_each = study.frontier(
+        data, found[:3], np.arange(8), further=np.array([9]), rng=np.random.default_rng(3)
+    )
+    assert [values.shape for values in of_each] == [(5, 9)] * 3
+    medians = np.median(of_each[0][:, :8], axis=1)
+    assert table["probability"][0] == pytest.approx(medians.mean())
     assert np.isinf(table["loss"][:2]).all()
     assert np.isfinite(table["loss"][2])
     assert (table["probability_se"] > 0).all()
+
+
+def test_repaired_records_count_less() -> None:
+    """Left out, the release says nothing of a record; the intruder knows who was left out."""
+    data = embedded_population(120, rng=np.random.default_rng(2))
+    names = tuple(variable.name for variable in data.schema.variables)
+    first = study.Way("leaf", "5", Growth(5), names, 1)
+    trees = fit_trees(data, growth=Growth(5))
+    risk = posterior_risk(data, trees.release(1, rng=np.random.default_rng(1)), synthesizer=trees)
+    chosen = study.riskiest(data.codes, risk, 5)
+    own = np.array(
+        [risk.probability[(risk.combinations == data.codes[i]).all(axis=1)] for i in chosen]
+    )
+    assert (np.sort(risk.probability[risk.repetitions == 1])[:-6:-1] == own.ravel()).all()
+    assert len(study.riskiest(data.codes, risk, 1000)) == (risk.repetitions == 1).sum() // 2
+    rows = np.setdiff1d(np.arange(6), chosen)
+    ways = [first, *study.repairs(first, len(data), chosen)]
+    table, of_each = study.frontier(data, ways, rows, further=chosen, rng=np.random.default_rng(3))
+    np.testing.assert_allclose(of_each[2][:, len(rows) :], 1 / risk.support_size)
+    carried = study.carried(ways, of_each, np.arange(len(rows) + 5) >= len(rows))
+    assert carried["name"].tolist() == ["released anew", "left out", "weight 1/4"]
+    assert carried["repaired"][1] < carried["repaired"][2] < carried["repaired"][0]
+    assert study.at_equal_utility(table)["leaf"].isna().all()  # a single leaf is no curve
+
+
+def test_equal_utility_is_interpolated_between_leaves() -> None:
+    rows = [
+        ("leaf", "5", 0.8, 0.1, 0.8),
+        ("leaf", "50", 1.0, 0.1, 0.2),
+        ("order", "x", 0.9, 0.1, 1),
+    ]
+    rows += [("repair", "left out", 0.9, 0.02, 0.5), ("repair", "other", 0.7, 0.02, 0.5)]
+    columns = ["case", "name", "difference", "difference_se", "probability"]
+    found = study.at_equal_utility(pd.DataFrame(rows, columns=columns).assign(probability_se=0.02))
+    assert found["name"].tolist() == ["left out", "other"]
+    assert found["leaf"][0] == pytest.approx(0.4)  # the geometric mean
+    slope = np.log(4) / 0.2 * 0.02
+    assert found["leaf_se"][0] == pytest.approx(0.4 * np.linalg.norm([0.0125, 0.05, slope]))
+    assert np.isnan(found["leaf"][1])
+
+
+def test_a_rule_tells_of_the_next_in_line() -> None:
+    """Binomial releases: the counts of sick records decide."""
+    found = study.rule_by_hand(10).set_index("sick")
+    z = np.arange(11)
+
+    def expected(p: float, q: float) -> float:
+        truth, other = binom.pmf(z, 10, p), binom.pmf(z, 10, q)
+        return float((truth**2 / (truth + other)).sum())
+
+    one, two = found.loc[1], found.loc[2]
+    assert one["nothing"] == pytest.approx(expected(0.1, 0.0))
+    assert one["unaware"] == pytest.approx(0.9**10 / (1 + 0.9**10))
+    assert one[["list", "rule"]].tolist() == pytest.approx([0.5, 0.5])
+    assert two[["nothing", "unaware", "list"]].tolist() == pytest.approx([expected(0.2, 0.1)] * 3)
+    assert two["rule"] == pytest.approx(expected(0.2, 0.0))
+
+
+def test_what_a_rule_tells_of_records() -> None:
+    data = embedded_population(120, rng=np.random.default_rng(2))
+    trees = SequentialTrees(data.schema, growth=Growth(5))
+    found = study.told_by_the_rule(data, trees, range(4), 2, 2, rng=np.random.default_rng(5))
+    assert found["kind"].tolist() == ["alone", "one of two", "one of more"]
+    assert found["list"][0] == pytest.approx(1 / 35)
+    assert found["rule"][0] != pytest.approx(1 / 35)
+    assert found["refuted"].between(0, 1).all()
+
+
+@pytest.mark.parametrize(
+    ("repaired", "change", "moved", "word"),
+    [
+        (0.1, 0.0, 0.0001, HOLDS),
+        (0.1, 0.05, 0.0001, FAILS),  # the others' mean rises
+        (0.1, 0.0, 0.02, FAILS),  # it does not, and single ones move
+        (0.1, -0.05, 0.02, UNDECIDED),  # it falls, and single ones may rise
+        (0.1, 0.0, 0.003, UNDECIDED),
+        (0.6, 0.0, 0.0001, FAILS),
+    ],
+)
+def test_repair_protects_where_nobody_else_pays(
+    repaired: float, change: float, moved: float, word: str
+) -> None:
+    rows = [
+        ("nothing", "released anew", 0.9, 0.0, 0.0),
+        ("repair", "left out", repaired, change, moved),
+    ]
+    columns = ["case", "name", "repaired", "change", "moved"]
+    found = pd.DataFrame(rows, columns=columns)
+    found = found.assign(repaired_se=0.01, change_se=0.02, moved_se=0.001, typical=0.1)
+    assert study.repair_protects(found).word == word
+    both = pd.concat([found, found[1:].assign(name="weight 1/4", repaired=0.7)])
+    other = {HOLDS: "depends on the repair", FAILS: FAILS, UNDECIDED: UNDECIDED}
+    assert study.repair_protects(both).word == other[word]
 
 
 def test_releases_one_by_one_are_those_seen_together() -> None:

@@ -4,7 +4,8 @@ Why this number and this limit is for the notebook to argue.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from math import comb
 
 import numpy as np
 import pandas as pd
@@ -14,19 +15,38 @@ from srlib import diagnostics
 from srlib.assessment import matching
 from srlib.assessment.inference import AgainstSampling, against_sampling
 from srlib.data.codes import distinct, row_numbers
-from srlib.data.schema import Microdata, Schema
+from srlib.data.schema import Microdata, Schema, Variable
 from srlib.display import Callout, callout, percent
 from srlib.dpmpm.gibbs import sample_posterior
 from srlib.dpmpm.model import Chains
 from srlib.margins import LaplaceMargins, PlugInMargins
 from srlib.mechanism.bayes import posterior
-from srlib.papers.claims import FAILS, HOLDS, UNDECIDED, Verdict, at_most, of_share, share_above
+from srlib.papers.claims import (
+    ERRORS,
+    FAILS,
+    HOLDS,
+    UNDECIDED,
+    Verdict,
+    at_most,
+    of_share,
+    share_above,
+)
 from srlib.risk.membership import MembershipTest, distance_test, membership_test
 from srlib.risk.posterior import PosteriorRisk
+from srlib.risk.repair import WeightedTrees, alone, mean_with_error, who_carries
 from srlib.risk.sets import DrawSets
 from srlib.risk.supports import neighborhood, subset_support
 from srlib.risk.synthesizers import Density
-from srlib.trees import Growth, Scans, Trees, complete, fit_trees, kernels, log_likelihoods
+from srlib.trees import (
+    Growth,
+    Scans,
+    SequentialTrees,
+    Trees,
+    complete,
+    fit_trees,
+    kernels,
+    log_likelihoods,
+)
 
 QUANTILES = (0.1, 0.5, 0.9)
 # Releases of each setting: utility is averaged over all, risk over groups of these.
@@ -34,6 +54,10 @@ RELEASES = 20
 GROUPS = 4
 # Of these, each is once the only one that a test of membership sees.
 SINGLES = 2
+# A record of a quarter's weight counts once where others count so often.
+PARTS = 4
+# Expected probability of the truth above which records are counted.
+LIMIT = 0.5
 # Posterior probability, from equal shares, from which on a value counts as exposed.
 EXPOSED = 0.9
 
@@ -876,6 +900,10 @@ class Way:
         All variables, in the order in which they are drawn.
     n_releases : int
         Tables released.
+    times : (n,) int, optional
+        How often each record counts; all alike if not given.
+    parts : int
+        How often a record of full weight counts.
     """
 
     case: str
@@ -883,6 +911,14 @@ class Way:
     growth: Growth
     order: tuple[str, ...]
     n_releases: int
+    times: NDArray[np.integer] | None = field(default=None, compare=False)
+    parts: int = 1
+
+    def trees(self, data: Microdata, ordered: Sequence[str]) -> WeightedTrees:
+        """Return the synthesizer, for data with as many records as these."""
+        alike = np.ones(len(data), np.int64) if self.times is None else self.times
+        plain = SequentialTrees(data.schema, self.order, self.growth, ordered)
+        return WeightedTrees(plain, alike, self.parts)
 
 
 def ways(
@@ -930,6 +966,46 @@ def ways(
     return found
 
 
+def riskiest(codes: NDArray[np.integer], risk: PosteriorRisk, most: int) -> NDArray[np.intp]:
+    """Return rows of the records with the highest risk, of those that occur once.
+
+    Parameters
+    ----------
+    codes : (n, n_variables) int
+        The records.
+    risk : PosteriorRisk
+        Of all their combinations.
+    most : int
+        Rows to return at most; no more than half of these records.
+    """
+    _, repetitions, inverse = distinct(codes)
+    once = np.flatnonzero(repetitions[inverse] == 1)
+    order = np.argsort(-risk.probability[inverse[once]], kind="stable")
+    return once[order[: min(most, max(1, len(once) // 2))]]
+
+
+def repairs(first: Way, n_records: int, chosen: NDArray[np.integer]) -> list[Way]:
+    """List the first way once more, and it with some records left out or of a quarter's weight.
+
+    Parameters
+    ----------
+    first : Way
+        All records count alike in it.
+    n_records : int
+        Records of the data.
+    chosen : (k,) int
+        Rows of those that are repaired.
+    """
+    times = [np.full(n_records, parts) for parts in (1, PARTS)]
+    for count, of_all in enumerate(times):
+        of_all[chosen] = count
+    return [
+        replace(first, case="nothing", name="released anew"),
+        replace(first, case="repair", name="left out", times=times[0]),
+        replace(first, case="repair", name=f"weight 1/{PARTS}", times=times[1], parts=PARTS),
+    ]
+
+
 def frontier(
     data: Microdata,
     ways: Sequence[Way],
@@ -937,7 +1013,8 @@ def frontier(
     *,
     rng: np.random.Generator,
     ordered: Sequence[str] = (),
-) -> pd.DataFrame:
+    further: NDArray[np.integer] | None = None,
+) -> tuple[pd.DataFrame, list[NDArray[np.float64]]]:
     """Set the risk of trees beside their utility, for several ways to release.
 
     Parameters
@@ -952,36 +1029,240 @@ def frontier(
         Source of the releases.
     ordered : sequence of str
         As `fit_trees` takes them.
+    further : (k,) int, optional
+        Records that are sought as well and do not enter the table.
 
     Returns
     -------
-    DataFrame
+    table : DataFrame
         case, name, min_leaf, smoothing, n_releases, order; probability (median of the truth's, on
         average over the groups) and probability_se, from between them; low and high (quantiles
         of 10 and 90 %); loss, the largest privacy loss seen between a record and an alternative;
         difference (of a release's pairwise shares, over that of another sample), difference_se.
+    probabilities : list of (n_groups, n + k) float64
+        Of the truths of all records sought, a way each. The intruder knows how often each record
+        counts.
     """
-    support = neighborhood(data.codes[rows], data.schema.n_levels)
-    found = []
+    sought = rows if further is None else np.concatenate([rows, further])
+    support = neighborhood(data.codes[sought], data.schema.n_levels)
+    found, probabilities = [], []
     for way in ways:
-        trees = fit_trees(data, way.order, way.growth, ordered=ordered)
-        m = way.n_releases
+        trees, m = way.trees(data, ordered), way.n_releases
         n_groups = min(max(GROUPS, RELEASES // m), GROUPS + 1)
-        released = trees.release(max(RELEASES, n_groups * m), rng=rng)
-        quantiles, loss = [], 0.0
-        for at in range(0, n_groups * m, m):
-            log_prob, _ = log_likelihoods(trees, released[at : at + m], rows, support)
-            loss = max(loss, float(np.abs(log_prob - log_prob[:, :1]).max()))
-            quantiles.append(np.quantile(np.exp(posterior(log_prob)[:, 0]), QUANTILES))
+        shown = trees.grown_on(data.codes).release(max(RELEASES, n_groups * m), len(data), rng=rng)
+        released = [z.codes for z in shown]
+        of_way, loss = np.empty((n_groups, len(sought))), 0.0
+        for group in range(n_groups):
+            seen = released[group * m : (group + 1) * m]
+            log_prob = trees.log_likelihoods(seen, data.codes, sought, support)
+            apart = np.abs(log_prob - log_prob[:, :1])[: len(rows)]
+            loss = max(loss, float(apart.max()))
+            of_way[group] = np.exp(posterior(log_prob)[:, 0])
+        quantiles = np.quantile(of_way[:, : len(rows)], QUANTILES, axis=1).T
+        probabilities.append(of_way)
         low, middle, high = np.mean(quantiles, axis=0)
         error = np.std(quantiles, axis=0, ddof=1)[1] / np.sqrt(n_groups)
-        off = pairs_apart(data, released[:RELEASES])
+        off = pairs_apart(data, shown[:RELEASES])
         setting = way.case, way.name, way.growth.min_leaf, way.growth.smoothing, m
         risk = middle, error, low, high, loss, off.ratio, off.error
         found.append((*setting, " ".join(way.order), *risk))
     columns = ["case", "name", "min_leaf", "smoothing", "n_releases", "order", "probability"]
     columns += ["probability_se", "low", "high", "loss", "difference", "difference_se"]
-    return pd.DataFrame(found, columns=columns)
+    return pd.DataFrame(found, columns=columns), probabilities
+
+
+def at_equal_utility(found: pd.DataFrame) -> pd.DataFrame:
+    """Set the risk of each way beside that of leaves whose pairs are as far from the data.
+
+    The logarithm of the median is interpolated between two sizes of a leaf; its error has the
+    errors of their medians, and that of the way's difference.
+
+    Parameters
+    ----------
+    found : DataFrame
+        The table of `frontier`.
+
+    Returns
+    -------
+    DataFrame
+        Ways that vary neither leaf nor order: case, name, difference, difference_se, probability,
+        probability_se, and of the leaves leaf and leaf_se, NaN beyond the smallest and largest.
+    """
+    leaves = found[found["case"] == "leaf"].sort_values("difference")
+    x, log_y = leaves["difference"].to_numpy(), np.log(leaves["probability"].to_numpy())
+    log_error = (leaves["probability_se"] / leaves["probability"]).to_numpy()
+    columns = ["case", "name", "difference", "difference_se", "probability", "probability_se"]
+    others = found.loc[~found["case"].isin(["leaf", "order"]), columns].reset_index(drop=True)
+    rows = []
+    for at, error in zip(others["difference"], others["difference_se"], strict=True):
+        k = int(np.searchsorted(x, at))
+        if not 0 < k < len(x):
+            rows.append((np.nan, np.nan))
+            continue
+        share = (at - x[k - 1]) / (x[k] - x[k - 1])
+        slope = (log_y[k] - log_y[k - 1]) / (x[k] - x[k - 1])
+        parts = (1 - share) * log_error[k - 1], share * log_error[k], slope * error
+        median = np.exp(log_y[k - 1] + slope * (at - x[k - 1]))
+        rows.append((median, median * np.linalg.norm(parts)))
+    return others.join(pd.DataFrame(rows, columns=["leaf", "leaf_se"]))
+
+
+def carried(
+    ways: Sequence[Way], probabilities: Sequence[NDArray[np.float64]], repaired: NDArray[np.bool_]
+) -> pd.DataFrame:
+    """Compare everybody's risk with that of the first way, for ways in its order.
+
+    Parameters
+    ----------
+    ways : sequence of Way
+        The first is what is compared with.
+    probabilities : sequence of (n_groups, n) float
+        As `frontier`.
+    repaired : (n,) bool
+        Records that count less where some do.
+
+    Returns
+    -------
+    DataFrame
+        case, name; repaired and others, mean probabilities of their truths, and repaired_se,
+        others_se; of the others change and change_se, moved and moved_se, rise and fall, as of
+        `who_carries`, and typical, the root of moved; above, the share of the others with an
+        expected probability above `LIMIT`.
+    """
+    rows = []
+    for way, after in zip(ways[1:], probabilities[1:], strict=True):
+        if way.case == "order":
+            continue
+        own, others = (
+            row for _, row in who_carries(probabilities[0], after, repaired, LIMIT).iterrows()
+        )
+        rows.append(
+            {
+                "case": way.case, "name": way.name,
+                "repaired": own["after"], "repaired_se": own["after_se"],
+                "others": others["after"], "others_se": others["after_se"],
+                "change": others["change"], "change_se": others["change_se"],
+                "moved": others["moved"], "moved_se": others["moved_se"],
+                "typical": np.sqrt(max(others["moved"], 0.0)),
+                "rise": others["rise"], "fall": others["fall"], "above": others["above_after"],
+            }
+        )  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+type Cases = dict[str, tuple[SequentialTrees | WeightedTrees, SequentialTrees | WeightedTrees]]
+"""By name, what made the releases, and what the intruder believes did."""
+
+
+def rule_by_hand(n: int = 10) -> pd.DataFrame:
+    """Compute exactly what a rule tells: who is alone with a disease is left out.
+
+    One variable, one leaf, one release as large as the data; a sick record is sought at a prior of
+    one half.
+
+    Parameters
+    ----------
+    n : int
+        Records.
+
+    Returns
+    -------
+    DataFrame
+        sick, the number of them; expected probability of the truth where nothing is done, and with
+        the rule for an intruder who believes that nothing was done (unaware), who knows who was
+        left out (list), or who knows the rule (rule).
+    """
+    plain = SequentialTrees(Schema((Variable("sick", ("no", "yes")),)))
+    releases = [np.repeat([[0], [1]], [n - z, z], axis=0) for z in range(n + 1)]
+    ways = [comb(n, z) for z in range(n + 1)]
+    support, rows = np.array([[[1], [0]]]), np.array([n - 1])
+    found = []
+    for sick in (1, 2):
+        data = np.repeat([[0], [1]], [n - sick, sick], axis=0)
+        by_rule = WeightedTrees(plain, alone([0]))
+        by_list = WeightedTrees(plain, by_rule.times(data))
+        row: dict[str, float] = {"sick": sick}
+        cases: Cases = {
+            "nothing": (plain, plain), "unaware": (by_rule, plain), "list": (by_rule, by_list),
+            "rule": (by_rule, by_rule),
+        }  # fmt: skip
+        for name, (made_by, believed) in cases.items():
+            weight = np.array([np.exp(made_by.log_prob(z, data)) for z in releases]) * ways
+            seen = [z for z, w in zip(releases, weight, strict=True) if w > 0]
+            columns = [believed.log_likelihoods([z], data, rows, support)[0] for z in seen]
+            row[name] = float(np.exp(posterior(np.array(columns))[:, 0]) @ weight[weight > 0])
+        found.append(row)
+    return pd.DataFrame(found)
+
+
+def told_by_the_rule(
+    data: Microdata,
+    trees: SequentialTrees,
+    keys: Sequence[int],
+    n_each: int,
+    n_releases: int,
+    *,
+    rng: np.random.Generator,
+) -> pd.DataFrame:
+    """Compare three intruders where records that are alone in some variables are left out.
+
+    Parameters
+    ----------
+    data : Microdata
+        The confidential records.
+    trees : SequentialTrees
+        What the other records are given to.
+    keys : sequence of int
+        The variables.
+    n_each : int
+        Records of each kind: alone in the keys, one of two, one of more.
+    n_releases : int
+        Releases, two or more, each seen by itself.
+    rng : numpy.random.Generator
+        Chooses the records and draws the releases.
+
+    Returns
+    -------
+    DataFrame
+        kind, records, left_out (records of the kind in the data); mean probabilities of the truth
+        from one release where nothing is done, and with the rule to an intruder who knows who was
+        left out (list) and to one who knows the rule (rule), each with its standard error from
+        between releases (_se); refuted, the share of the releases and records for which neither
+        the truth nor any alternative is possible if nothing was done.
+    """
+    _, repetitions, inverse = distinct(data.codes[:, list(keys)])
+    agreeing = repetitions[inverse]
+    kinds = {"alone": agreeing == 1, "one of two": agreeing == 2, "one of more": agreeing > 2}
+    chosen = {k: rng.permutation(np.flatnonzero(some))[:n_each] for k, some in kinds.items()}
+    rows = np.concatenate(list(chosen.values()))
+    support = neighborhood(data.codes[rows], data.schema.n_levels)
+    by_rule = WeightedTrees(trees, alone(keys))
+    by_list = WeightedTrees(trees, by_rule.times(data.codes))
+    cases: Cases = {
+        "nothing": (trees, trees), "unaware": (by_rule, trees), "list": (by_rule, by_list),
+        "rule": (by_rule, by_rule),
+    }  # fmt: skip
+    made = {
+        id(t): [t.release(data.codes, rng=rng) for _ in range(n_releases)] for t in cases["unaware"]
+    }
+    log_prob = {
+        name: np.array(
+            [believed.log_likelihoods([z], data.codes, rows, support) for z in made[id(made_by)]]
+        )
+        for name, (made_by, believed) in cases.items()
+    }
+    refuted = np.isneginf(log_prob.pop("unaware")).all(axis=2)
+    of_truth = {name: np.exp(posterior(values)[..., 0]) for name, values in log_prob.items()}
+    found, stop = [], 0
+    for kind, some in chosen.items():
+        at, stop = slice(stop, stop + len(some)), stop + len(some)
+        if not len(some):
+            continue
+        row = {"kind": kind, "records": len(some)}
+        for name, values in of_truth.items():
+            row[name], row[f"{name}_se"] = mean_with_error(values[:, at].mean(axis=1))
+        found.append(row | {"refuted": refuted[:, at].mean()})
+    return pd.DataFrame(found)
 
 
 def pairs_apart(data: Microdata, released: Sequence[Microdata]) -> AgainstSampling:
@@ -1002,6 +1283,8 @@ def on_chart(found: pd.DataFrame, short: pd.DataFrame, n_releases: int) -> pd.Da
         Releases of the mixture.
     """
     cases = {"leaf": "records in a leaf", "order": "other orders"}
+    # What is done to single records stands too near the first point to be seen.
+    found = found[~found["case"].isin(["nothing", "repair"])].reset_index(drop=True)
     columns = {"difference": "x", "difference_se": "x_error"}
     labels = {
         "leaf": found["name"],
@@ -1230,4 +1513,47 @@ def hidden_among_others(found: pd.DataFrame, factor: float = 1.5) -> Verdict:
         f"The median probability of the truth is {one['median']:.3f} where {int(one['people'])} "
         f"person is unknown. Where {int(last['people'])} are, it is {last['lowest']:.3f} to "
         f"{last['highest']:.3f}, by chain; the prior is {last['prior']:.3f}.",
+    )
+
+
+def repair_protects(found: pd.DataFrame, factor: float = 0.5, tolerated: float = 0.05) -> Verdict:
+    """Say whether records that count less are protected, and nobody else is exposed for it.
+
+    A repair protects if the mean probability of the truths of the repaired falls to a share of
+    what it is where nothing was done but releasing anew. Others pay if their mean rises; and some
+    do if the risks of single ones move while the mean does not fall.
+
+    Parameters
+    ----------
+    found : DataFrame
+        As `carried`.
+    factor : float
+        The share.
+    tolerated : float
+        Root of the mean square of the others' changes that counts as no move.
+    """
+    anew = found[found["case"] == "nothing"].iloc[0]
+    of_repairs, said = [], []
+    for _, row in found[found["case"] == "repair"].iterrows():
+        fall = row["repaired"] - factor * anew["repaired"]
+        fall_error = float(np.hypot(row["repaired_se"], factor * anew["repaired_se"]))
+        moves = at_most(row["moved"], row["moved_se"], tolerated**2)
+        if row["change"] > ERRORS * row["change_se"]:
+            moves = FAILS
+        elif moves == FAILS and row["change"] < -ERRORS * row["change_se"]:
+            moves = UNDECIDED
+        words = {at_most(fall, fall_error, 0.0), moves}
+        of_repairs.append(next(word for word in (FAILS, UNDECIDED, HOLDS) if word in words))
+        said.append(
+            f"{row['name'].capitalize()}: {row['repaired']:.3f} ± {row['repaired_se']:.1g}; the "
+            f"mean of the others changes by {row['change']:+.3f} ± {row['change_se']:.1g}, and "
+            f"single ones typically by {row['typical']:.2f}."
+        )
+    words = set(of_repairs)
+    word = of_repairs[0] if len(words) == 1 else "depends on the repair"
+    return Verdict(
+        UNDECIDED if UNDECIDED in words else word,
+        f"The mean probability of the riskiest is {anew['repaired']:.3f} ± "
+        f"{anew['repaired_se']:.1g} where nothing is done but releasing anew, which changes that "
+        f"of others typically by {anew['typical']:.2f}. {' '.join(said)}",
     )

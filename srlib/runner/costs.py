@@ -232,9 +232,9 @@ def _hu_reiter_wang(
         1, n_records, n_chains=n_chains, iterations=burn_in + thin * n_draws, n_draws=n_draws,
         n_classes=n_classes, combinations=combinations,
     )  # fmt: skip
-    # As released, released anew, and without the riskiest; only the first are kept.
+    # As released, anew, and with the riskiest dropped or down-weighted; only the first are kept.
     of_joined = _chains(
-        3 * n_releases, 2 * n_records, n_chains=n_chains_joined,
+        4 * n_releases, 2 * n_records, n_chains=n_chains_joined,
         iterations=burn_in_joined + thin * n_draws_joined, n_draws=n_draws_joined,
         n_classes=n_classes, combinations=combinations, kept=n_releases + 1,
     )  # fmt: skip
@@ -286,6 +286,7 @@ def _sequential_trees(
     leaves: Sequence[int],
     smoothing: Sequence[float],
     n_orders: int,
+    n_repaired: int,
     n_targets: int,
     n_places: int,
     people: Sequence[int],
@@ -299,9 +300,10 @@ def _sequential_trees(
     combinations = _combinations(n)
     # One record and 35 candidates: trees of larger files are deeper.
     each = 2.2e-3 * (n / 500) ** 0.45
-    ways = len(leaves) + len(smoothing) + n_orders + 6
+    ways = len(leaves) + len(smoothing) + n_orders + 9
     of_targets = 4 * ways + 2 * most_releases + 2 * n_quarters + n_releases
-    sought = 4 * combinations + min(n_targets, n) * of_targets
+    sought = 4 * combinations + min(n_targets, n) * of_targets + 4 * ways * min(n_repaired, n)
+    sought += 600  # of which the rule decides anew who is left out
     sought += 0.6 * n_places * n_held_out + 14 * len(people) * n_scans
     of_data = _chains(
         2, n, n_chains=4, iterations=burn_in + 20 * n_draws, n_draws=n_draws,
