@@ -51,6 +51,8 @@ holdout: str = ""  # file of people who are not in the original; empty: none
 keys: list[str] = []  # variables that the intruder knows; empty: all but the target
 target: str = ""  # variable that the intruder wants to know; empty: the last that is no key
 rules: str = ""  # YAML file of limits that each release is held to; empty: none
+synthesizer: str = ""  # trees, dpmpm, margins, or NAME in a Python file, FILE.py:NAME; empty: none
+n_publications: int = 20  # [20, 1000] publications that it draws for risks before a release
 same_generator: bool = False  # the releases are draws of one generator, and are averaged
 partially_synthetic: bool = False  # row i of each release was made from row i of the original
 missing: str = "level"  # {level, drop, error} missing values of variables without a rule
@@ -72,8 +74,9 @@ from IPython.display import Markdown
 
 from srlib import assessment, charts, diagnostics
 from srlib import risk as disclosure
-from srlib.assessment import in_words, matching, verdict
-from srlib.data import distinct
+from srlib.assessment import generator, in_words, matching, verdict
+from srlib.assessment.tables import SUMMARIES
+from srlib.data import Microdata, distinct
 from srlib.display import callout, show
 from srlib.papers.ledger import printed
 from srlib.rng import stream
@@ -100,9 +103,7 @@ levels, records = submission.schema.n_levels, submission.original
 combinations, counts, _ = distinct(records)
 size = {"records": [len(records)], "variables": [len(levels)], "cells": [submission.schema.n_cells]}
 size |= {"combinations": [len(counts)], "that occur once": [(counts == 1).sum()]}
-show(pd.DataFrame(size))
-
-# %%
+display(show(pd.DataFrame(size)))
 names = np.array(submission.schema.names)
 callout(
     "The intruder",
@@ -357,9 +358,7 @@ outputs.figure("measures", charts.against_baseline(pictured[~describing], "Share
 outputs.table("without_each_key", found.table("lacking"))
 falls = outputs.table("key_falls", found.table("falls"))
 of_first = falls[falls["release"] == first]
-show(in_words(of_first, *falls.columns[:-1]).head(12))
-
-# %% tags=["monte-carlo"]
+display(show(in_words(of_first, *falls.columns[:-1]).head(12)))
 callout("Driver", verdict.of_driver(of_first, matching.driving_key(of_first, verdict.SURE)))
 
 # %% [markdown]
@@ -528,6 +527,44 @@ if not quick:
 # %% [markdown]
 # **The chains on the original.** Well mixed ones look like one band of noise. Where they do not, run
 # longer ones, for instance `-p most_iterations 32000`.
+#
+# ## Before a release
+#
+# A release is one draw. Where its generator can be called again (`--synthesizer`), the risk of what it
+# *could* draw is known before anything is published. The intruder knows all records but one, the generator
+# and its settings, so no model is assumed; candidates are those from above, and the verdict does not use it.
+# A publication has one release, or as many as were assessed. The example calls independent margins, which made
+# one of its releases.
+
+# %% tags=["monte-carlo"]
+again = None
+if generator_name := synthesizer or ("" if original else "margins"):
+    table = Microdata(submission.original, submission.schema)
+    made = generator.made(generator_name, table)
+    again = generator.before(submission, made, n_publications, rng=chances("before a release"))
+    over = outputs.table("before", again.over_records())
+    display(show(in_words(over).replace({"summary": SUMMARIES})))
+print(again.said() if again else "Skipped: no generator is named.")
+
+# %% tags=["monte-carlo"]
+if again:
+    places = outputs.table("before_places", again.places)
+    display(show(in_words(places).replace({"summary": SUMMARIES})))
+    prior = again.by_size[1].prior[0]
+    display(outputs.figure("before", charts.risk_histogram(again.pictured(), prior, ticks=5)))
+
+# %% tags=["confidential", "monte-carlo"]
+if again:
+    at_risk = outputs.table("before_records", again.of_records())
+    at = ["expected", "expected_mcse", "worst", "worst_mcse"]
+    display(show(in_words(at_risk, *at, *values, keep=values).head(8)))
+
+# %% [markdown]
+# **Risks that a release would have, and the records most at risk from a single one.** *Worst* is what 95 % of the publications
+# do not exceed; gain is the mean log of risk over prior. Errors are those of drawing, and of chains where
+# there are any. The last columns of the second table say how many publications have lower, equal and higher
+# risks than what was assessed; of a release by another generator this measures nothing. Who draws until the risk
+# is low has another generator, and an intruder who knows the rule may learn more from it.
 
 # %% [markdown] tags=["teaching"]
 # ## Exercises
@@ -705,9 +742,8 @@ assert round(by_errors, 1) == 3.3
 # %% [markdown] tags=["teaching"]
 # ### Open question: risk before a release
 #
-# This report judges one table that already exists. Suppose that you can call the generator as often as you
-# like. Design a report on the *generator*: what would you compute, what would you compare, and what must you
-# never do with the result?
+# The last section calls a generator fitted to this original. Design a whole report on the *generator*: what
+# would you compute, what would you compare, and what must you never do with the result?
 
 # %% [markdown] tags=["solution", "teaching"]
 # A good answer draws replicate releases and reports the mean and a high quantile of each risk, with errors

@@ -21,7 +21,9 @@ from srlib.runner.parameters import Request, find_root
 
 # A rare level each, the outcome of the record that has it, and names of folder and files.
 JOB, TOWN, SICK = "CANARYJOB7Q", "CANARYTOWN8X", "CANARYSICK4V"
-NAMES = ("canaryfolder3m", "canaryfile9z", "canarymade2k", "canaryschema6w")
+NAMES = (
+    "canaryfolder3m", "canaryfile9z", "canarymade2k", "canaryschema6w", "canarycode1n"
+)  # fmt: skip
 CANARIES = (JOB, TOWN, SICK, *NAMES)
 SIZES = {"n_classes": 2, "burn_in": 20, "n_draws": 30, "n_chains": 4, "n_releases": 2, "thin": 1}
 
@@ -59,7 +61,11 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     given = [x for k, v in (SIZES | chosen | {"unknown": "[sick]"}).items() for x in ("-p", k, v)]
     result = srlib("run", "hu_reiter_wang", *given, "--output", outputs)
     assert result.exit_code == 0, result.output
-    result = srlib("assess", file, made, "--target", "sick", "--quick", "--output", outputs)
+    (folder / "canarycode1n.py").write_text(
+        f"from srlib import fit_trees as make  # {JOB}\n", encoding="utf-8"
+    )
+    named = ["--target", "sick", "--synthesizer", folder / "canarycode1n.py:make"]
+    result = srlib("assess", file, made, *named, "--quick", "--output", outputs)
     assert result.exit_code == 0, result.output
     (outputs / "hu_reiter_wang/default").rename(outputs / "hu_reiter_wang/published")
     (outputs / "assess/canarymade2k").rename(outputs / "assess/default")

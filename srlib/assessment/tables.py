@@ -71,7 +71,18 @@ _WORDS = {
     "neighbors": "near neighbors",
     "probability": "posterior probability",
     "log_mcse": "error of its logarithm",
+    "expected_mcse": "its error",
+    "worst_mcse": "error of worst",
+    "lower": "share lower",
+    "same": "equal",
+    "higher": "higher",
 }
+SUMMARIES = {
+    "largest": "largest risk",
+    "gain": "mean gain, in nats",
+    "above": "share above one half",
+}
+"""Rows of `RiskBeforeRelease.over_records`, as reports name them."""
 
 _LINES = 5  # lines of the file that are named for a combination
 

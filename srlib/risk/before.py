@@ -25,6 +25,7 @@ WORST = 0.95
 """Share of publications whose risk is not above the worst that is reported."""
 MIN_DRAWS = 20
 """Publications that are drawn at least: of fewer the largest is not above the 95 % quantile."""
+_SUMMARIES = ("largest", "gain", "above")
 _COLUMNS = ("repetitions", "prior", "expected", "expected_mcse", "worst", "worst_mcse")
 
 
@@ -115,15 +116,50 @@ class RiskBeforeRelease:
             above the threshold. Columns expected, worst and their errors, as of `to_frame`.
         """
         checks.inner_probability(threshold=threshold)
+        found = self._over(
+            self._summaries(self.probability, threshold), self._summaries(self.left_out, threshold)
+        )
+        return pd.DataFrame(found, index=list(_SUMMARIES))
+
+    def place(self, probability: ArrayLike, threshold: float = 0.5) -> pd.DataFrame:
+        """Say where a publication at hand lies among those that could be drawn.
+
+        Parameters
+        ----------
+        probability : (n,) float
+            Posterior probabilities of the true combinations after it, to the same intruder; NaN
+            where the synthesizer cannot have made it.
+        threshold : float
+            As of `over_records`.
+
+        Returns
+        -------
+        DataFrame
+            Indexed by the summaries of `over_records`: value, of the publication; expected and
+            worst; and lower, same and higher, the shares of publications with such a summary.
+            Differences below 1e-9 are rounding.
+        """
+        checks.inner_probability(threshold=threshold)
+        own = self._summaries(np.broadcast_to(probability, len(self.prior)), threshold)
+        if np.isnan(own).any():
+            own = np.full(len(_SUMMARIES), np.nan)
+        every = self._summaries(self.probability, threshold)
+        sides = {
+            "lower": every < own - 1e-9,
+            "same": np.abs(every - own) <= 1e-9,
+            "higher": every > own + 1e-9,
+        }
+        found = self.over_records(threshold)[["expected", "worst"]]
+        found.insert(0, "value", own)
+        shares = {name: self.weights @ side for name, side in sides.items()}
+        return found.assign(**{k: np.where(np.isnan(own), np.nan, v) for k, v in shares.items()})
+
+    def _summaries(self, probability: NDArray[np.float64], threshold: float) -> NDArray[np.float64]:
+        """Return the summaries over records of publications, (..., n) to (..., 3)."""
         share = self.repetitions / self.repetitions.sum()
-
-        def three(probability: NDArray[np.float64]) -> NDArray[np.float64]:
-            gain = np.log(probability / self.prior) @ share
-            above = (probability > threshold) @ share
-            return np.stack([probability.max(axis=-1), gain, above], axis=-1)
-
-        found = self._over(three(self.probability), three(self.left_out))
-        return pd.DataFrame(found, index=["largest", "gain", "above"])
+        gain = np.log(probability / self.prior) @ share
+        above = (probability > threshold) @ share
+        return np.stack([probability.max(axis=-1), gain, above], axis=-1)
 
     def summary(self) -> str:
         """Say in words how high the risks of a publication will be."""
@@ -242,22 +278,70 @@ def risk_before_release(
     >>> risk.summary().split(", ")[0]
     '4 combinations of 40 records'
     """
-    checks.at_least(1, n_releases=n_releases)
+    found = risks_by_size(
+        original, synthesizer, [n_releases], n_draws, schema=schema, unknown=unknown,
+        log_prior=log_prior, rows=rows, rng=rng, progress=progress,
+    )  # fmt: skip
+    return found[n_releases]
+
+
+def risks_by_size(
+    original: Data,
+    synthesizer: Trees | Density | Mixture,
+    sizes: Sequence[int],
+    n_draws: int = 100,
+    *,
+    schema: Schema | None = None,
+    unknown: Sequence[str] | None = None,
+    log_prior: LogPrior | None = None,
+    rows: Sequence[int] | NDArray[np.integer] | None = None,
+    rng: np.random.Generator | None = None,
+    progress: bool = True,
+) -> dict[int, RiskBeforeRelease]:
+    """Compute `risk_before_release` for publications of several sizes, from the same releases.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        Releases in a publication, 1 or more each.
+    n_draws : int
+        Publications of the largest size that are drawn, 20 or more; the smaller ones are all that
+        their releases make without using one twice.
+    original, synthesizer, schema, unknown, log_prior, rows, rng, progress
+        As of `risk_before_release`.
+
+    Returns
+    -------
+    dict of int to RiskBeforeRelease
+        By size.
+
+    Raises
+    ------
+    ValueError
+        As of `risk_before_release`.
+    """
+    for n_releases in sizes:
+        checks.at_least(1, n_releases=n_releases)
     checks.at_least(MIN_DRAWS, n_draws=n_draws)
     records = sought(original, schema, unknown, log_prior, rows)
     records.table.schema.check_apart(_COLUMNS)
     check_synthesizer(synthesizer, records.table)
+    n = max(sizes) * n_draws
     with nullcontext() if progress else silent():
-        found = columns(records, synthesizer, n_releases * n_draws, rng=rng)
-    if is_finite(synthesizer):
-        found = found.possible().every_set(n_releases)
-    else:
-        members = np.arange(n_releases * n_draws).reshape(n_draws, n_releases)
-        found = found.of_sets(members, np.full(n_draws, 1 / n_draws))
-    return of_columns(
-        records.table.schema, records.combinations, records.repetitions, found, n_releases,
-        records.support.log_prior_of(slice(None)),
-    )  # fmt: skip
+        found = columns(records, synthesizer, n, rng=rng)
+
+    def of_size(size: int) -> RiskBeforeRelease:
+        if is_finite(synthesizer):
+            sets = found.possible().every_set(size)
+        else:
+            members = np.arange(n // size * size).reshape(-1, size)
+            sets = found.of_sets(members, np.full(len(members), 1 / len(members)))
+        return of_columns(
+            records.table.schema, records.combinations, records.repetitions, sets, size,
+            records.support.log_prior_of(slice(None)),
+        )  # fmt: skip
+
+    return {size: of_size(size) for size in sizes}
 
 
 def of_columns(

@@ -51,6 +51,10 @@ _COLUMNS = (
 )  # fmt: skip
 
 
+class ImpossibleRelease(ValueError):
+    """Releases that a synthesizer cannot have drawn from the original."""
+
+
 @dataclass(frozen=True, repr=False)
 class PosteriorRisk:
     """Risk of each combination of a table, and how far it can be trusted.
@@ -523,7 +527,7 @@ def _from_density(
         log_prior = support.log_prior_of(some)
         log_prob = found if found.ndim == 2 else log_mean(found)
         if np.isneginf(log_prob[:, 0]).any():
-            raise ValueError(
+            raise ImpossibleRelease(
                 "the releases have probability zero given the original: this synthesizer cannot "
                 "have drawn them from it"
             )

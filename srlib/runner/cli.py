@@ -200,6 +200,12 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 )
 @click.option("--quick", is_flag=True, help="Leave out the intruder's model, most of the time.")
 @click.option("--rules", help="YAML file of limits; exit status 3 where a release breaks one.")
+@click.option(
+    "--synthesizer",
+    metavar="NAME",
+    help="The generator, called again for risks before a release: trees, dpmpm or margins, with "
+    "settings as in trees:min_leaf=20,smoothing=1, or FILE.py:NAME. The file's code is run.",
+)
 @click.option("--name", help="Folder of the report; the first RELEASED's name if not given.")
 @click.option(
     "-p",
@@ -226,6 +232,7 @@ def assess(
     same_generator: bool,
     quick: bool,
     rules: str | None,
+    synthesizer: str | None,
     name: str | None,
     overrides: tuple[tuple[str, str], ...],
     output: Path | None,
@@ -249,6 +256,7 @@ def assess(
         "target": target,
         "holdout": holdout,
         "rules": rules,
+        "synthesizer": synthesizer,
         "same_generator": same_generator,
         "quick": quick,
     }

@@ -376,10 +376,15 @@ def _assess(
     n_draws: int,
     n_chains: int,
     most_iterations: int,
+    synthesizer: str,
+    n_publications: int,
 ) -> Cost:
     n_records = max(map(_lines, [original, *released])) if original and released else 500.0
     n_releases = len(released) if released else 3
-    start = Cost(15 + 6e-5 * n_records * n_releases, 450 + 3e-4 * n_records)
+    again = _again(synthesizer, n_records, n_publications * n_releases)
+    start = Cost(
+        15 + 6e-5 * n_records * n_releases + again.seconds, 450 + 3e-4 * n_records + again.megabytes
+    )
     iterations = 4 / 3 * max(most_iterations or 2_000, 2 * n_draws)
     if original and not most_iterations:  # as srlib.assessment.affordable_rounds
         steps = n_records * (1 + 2 * n_releases) * n_chains * n_classes
@@ -392,6 +397,27 @@ def _assess(
         combinations=_combinations(n_records),
     )  # fmt: skip
     return Cost(start.seconds + found.seconds, start.megabytes + found.megabytes)
+
+
+def _again(synthesizer: str, n_records: float, n_releases: float) -> Cost:
+    """Return what risks before release take; that of a user's own generator is not known."""
+    from srlib.assessment.generator import CHAINS
+
+    name, _, settings = synthesizer.partition(":")
+    combinations = _combinations(n_records)
+    columns = 8e-6 * 40 * 4 * combinations * n_releases
+    if name == "trees":
+        return Cost(2.2e-3 * (n_records / 500) ** 0.45 * combinations * n_releases, columns)
+    if name != "dpmpm":
+        return Cost(0, columns)
+    own = dict(part.split("=") for part in settings.split(",") if "=" in part)
+    of = {k: int(own.get(k, getattr(CHAINS, k))) for k in ("burn_in", "n_draws", "thin")}
+    found = _chains(
+        n_releases + 4, 2 * n_records, n_chains=int(own.get("n_chains", CHAINS.n_chains)),
+        n_draws=of["n_draws"], n_classes=int(own.get("n_classes", CHAINS.n_classes)),
+        iterations=of["burn_in"] + of["n_draws"] * of["thin"], combinations=combinations,
+    )  # fmt: skip
+    return Cost(found.seconds, found.megabytes + 3 * columns)
 
 
 def _combinations(n_records: float) -> float:

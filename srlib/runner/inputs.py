@@ -170,15 +170,25 @@ def _assess(
     ignore_columns: bool,
     quick: bool,
     rules: str,
+    synthesizer: str,
 ) -> None:
+    if synthesizer:
+        from srlib.assessment.generator import read
+
+        read(synthesizer)
     if original or released:  # else an example of its own
         from srlib.assessment.submission import submit
 
-        submit(
+        submission = submit(
             original, released, keys, target, schema=schema, holdout=holdout,
             same_generator=same_generator, partially_synthetic=partially_synthetic,
             missing=missing, ignore_columns=ignore_columns, quick=quick, rules=rules,
         )  # fmt: skip
+        if synthesizer:
+            from srlib.assessment.generator import made
+            from srlib.data.schema import Microdata
+
+            made(synthesizer, Microdata(submission.original, submission.schema))
 
 
 CHECKS: Mapping[str, Callable[..., None]] = {

@@ -365,7 +365,7 @@ class Request:
 def file_parameters(declared: Mapping[str, Parameter]) -> list[str]:
     """Return the parameters that hold paths of files.
 
-    Those are they whose comments name a CSV or YAML file, and whose names say so
+    Those are they whose comments name a CSV, YAML or Python file, and whose names say so
     (`confidential.FILES`).
 
     Parameters
@@ -373,7 +373,7 @@ def file_parameters(declared: Mapping[str, Parameter]) -> list[str]:
     declared : mapping
         As `read_parameters` returns.
     """
-    of_file = re.compile(r"\b(CSV|YAML) files?\b")
+    of_file = re.compile(r"\b(CSV|YAML|Python) files?\b")
     return [p.name for p in declared.values() if p.name in FILES or of_file.search(p.help)]
 
 
@@ -406,6 +406,7 @@ def hash_inputs(
     for name in names:
         value = parameters[name]
         for path in value if isinstance(value, list) else [value]:
+            path = re.sub(r"(?<=\.py):\w*$", "", str(path))  # FILE.py:NAME
             found = _survey_file(path) if str(path).startswith("acs:") else Path(place or "", path)
             if path and found.is_file():
                 with found.open("rb") as file:
