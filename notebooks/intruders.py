@@ -37,6 +37,7 @@
 # | **C3** Restricting the support to one change is conservative. | 3.1, last paragraph |
 # | **C4** Over one change, margins of a few variables say little. | 4.2, equation 17 |
 # | **C5** Posterior and informative prior hardly differ: the release adds little. | 5, as an "if" |
+# | **C6** A release tells as much of outsiders as of participants. | not in the paper |
 #
 # The claim that an intruder who lacks only a few variables can guess them (4.2, equation 16) is
 # judged in `hu_reiter_wang`, as its C5.
@@ -73,6 +74,9 @@ fractions: list[float] = [0.0, 1.0]  # [0, 1] shares of the other records known,
 n_pairs: int = 10  # [2, inf) divisions into participants and outsiders, each used in both ways
 n_draws_pairs: int = 60  # [30, inf) draws kept from each of their chains
 burn_in_pairs: int = 400  # [0, inf) iterations dropped from each of their chains
+numbers_released: list[int] = [1]  # [1, inf) releases read where synthesizers are compared
+n_places: int = 20  # [1, inf) participants, and outsiders in their places, in each division there
+epsilon: float = 1.0  # (0, inf) privacy budget of a release of the private margins
 n_two: int = 60  # [20, inf) records in the data where the intruder sees two releases
 fractions_two: list[float] = [0.5]  # [0, 0.5] shares of the other records known there
 n_draws_two: int = 110  # [30, inf) draws kept from each chain that samples unknown records
@@ -98,13 +102,15 @@ from srlib.display import callout, show
 from srlib.mechanism.bayes import posterior
 from srlib.papers import claims
 from srlib.papers import intruders as paper
+from srlib.papers.ledger import shipped
 from srlib.rng import stream
 from srlib.runner.outputs import Outputs
 
 outputs = Outputs(output_dir)
 sections = {"C1": "Knowing less (C1)", "C2": "What ignorance costs the intruder (C2)"}
 sections |= {"C3": "One change, two changes, every cell (C3)", "C4": "Margins (C4, equation 17)"}
-verdicts = claims.Claims(sections | {"C5": "The model's own prediction as prior (C5)"})
+sections |= {"C5": "The model's own prediction as prior (C5)"}
+verdicts = claims.Claims(sections | {"C6": "What is disclosure, what is statistics (C6)"})
 
 # %% [markdown]
 # ## Data, model, releases
@@ -238,10 +244,9 @@ r_hat = r_hat.rename(columns={0.5: "R-hat, median", 1.0: "R-hat, largest"}).rese
 show(r_hat.rename(columns={"share_known": "share known"}), settings=["share known"])
 
 # %% [markdown]
-# The table has R-hat of the mean log probability over everybody, for the chains of all divisions. The
-# chains are short. At the defaults most of those with all other records known do not agree to within
-# 1.01. Their Monte Carlo error is part of the errors below, which come from between pairs. The profile
-# `full` has longer chains and more shares.
+# R-hat is that of the mean log probability over everybody. The chains are short. At the defaults most of
+# those with all other records known do not agree to within 1.01. Their Monte Carlo error is part of the
+# errors below, which come from between pairs.
 
 # %% tags=["monte-carlo"]
 averages = outputs.table("dial", divided.averages())
@@ -296,41 +301,102 @@ verdicts.say("C1", paper.safe_knowing_less(divided, single))
 # there, which is an expectation over truths drawn from that intruder's beliefs. A share far above it
 # is a sign of beliefs that are not calibrated.
 #
-# ## Participants and outsiders
+# ## What is disclosure, what is statistics (C6)
 #
 # What the release tells of outsiders is statistics. What it tells of participants beyond that is due to
 # their taking part, as in membership inference (Shokri and others 2017). The theorem gives the sign. If
 # all of $D_{-i}$ is known, a coherent intruder gains on average for participants. For outsiders the
 # release is a function of $D$ and of chance, so that $p(x \mid D)$ is already right: an intruder who takes
-# an outsider for a participant, and updates, loses on average.
+# an outsider for a participant, and updates, loses on average. In the divisions above:
 
 # %% tags=["monte-carlo"]
 gain = outputs.table("beyond", divided.beyond())
 names = {"share_known": "share known", "difference": "participants less outsiders"}
 names |= {"se": "error", "single": "spread of one division", "se_people": "from other people"}
-show(gain.rename(columns=names), settings=["share known"])
-
-# %% tags=["monte-carlo"]
-of_least = divided.table[divided.table["share_known"] == min(fractions)]
-lines = of_least.pivot(index=["pair", "swapped"], columns="group", values="gain")
-lines = (lines["participants"] - lines["outsiders"]).unstack()
-lines["mean of both"] = lines.mean(axis=1)
-lines = lines.rename(columns={False: "first half takes part", True: "second half takes part"})
-
-# %% tags=["monte-carlo"]
-titles = "Division", "Gain of participants less that of outsiders"
-lines.index += 1
-display(outputs.figure("beyond", charts.lines(lines, *titles, reference=0.0)))
+display(show(gain.rename(columns=names), settings=["share known"]))
 paper.participants_beyond(divided)
 
 # %% [markdown]
-# **The gain, log of posterior over informed prior, of participants less that of outsiders**, in every
-# division for the intruder who knows least, and its mean over divisions in the table. One division that
-# is used once may show a difference of either sign. The mean of both uses is free of who is predictable,
-# since each person stands on both sides. The errors are between pairs and hold for these people; the last
-# column is by how much other people of the same population would move the difference (one standard
-# error). Whether the groups differ *before* the release, beyond the error in the callout, checks that
-# leaving out a participant's own record leaves nothing of it behind.
+# **The gain, log of posterior over informed prior, of participants less that of outsiders.** One division
+# that is used once may show a difference of either sign. The mean of both uses is free of who is
+# predictable, since each person stands on both sides. The errors are between pairs and hold for these
+# people; the last column is by how much other people of the same population would move the difference
+# (one standard error). A difference *before* the release, beyond its error, would be a sign that a
+# participant's own record is not quite left out.
+#
+# ### Any synthesizer
+#
+# Let $i$ hold a place in $D$ and let $o$ be an outsider. The halves are drawn at random: given $D_{-i}$,
+# either of the two could as well hold the place. Releases then have the density $p_i$ or $p_o$. Let
+# $s_i(Z)$ and $s_o(Z)$ be any scores that an intruder who knows $D_{-i}$ gives the two. Over both cases
+# participants are ahead by
+#
+# $$\tfrac12 \sum_Z \left[p_i(Z) - p_o(Z)\right] \left[s_i(Z) - s_o(Z)\right]$$
+#
+# on average, and by nothing if the release does not depend on who holds the place. Take an intruder who
+# computes with a uniform prior over $k$ candidates, and $Q_i$ for the mean density over those of $i$. The
+# log gain is $s_i = \log p_i / Q_i$. Where the known values of the two agree, $Q_i = Q_o = Q$, and the
+# difference is half the symmetrized Kullback–Leibler divergence of $p_i$ and $p_o$; elsewhere a pair may have
+# either sign. It is infinite where a release rules out an outsider's true values, as those of trees do.
+# The probability of the truth, $s_i = p_i / (k Q_i)$, stays finite: the difference is $\sum_Z (p_i - p_o)^2 /
+# (2 k Q)$ where known values agree, and at most $\tanh(\epsilon / 2)$ under $\epsilon$-differential privacy.
+# Synthesizers are compared by this probability.
+#
+# Two intruders start from $1/k$ for all values. One knows *all others*, takes either person for the one
+# who holds the place, and computes $p(Z \mid D_{-i}, x)$, exactly but for the mixture. The other knows
+# *nobody*, takes a release for a sample of the population, and predicts the unknown values of everybody by
+# large smoothed trees grown on it.
+
+# %% tags=["monte-carlo"]
+quick = dpmpm.Chains(
+    n_classes=n_classes, burn_in=burn_in_pairs // 2, n_draws=max(n_draws_pairs // 2, 30),
+    thin=short.thin,
+)  # fmt: skip
+compared = disclosure.taking_part(
+    everybody, levels, unknown_at, paper.synthesizers(used, quick, epsilon),
+    paper.reader(used, unknown), numbers_released, n_pairs=n_pairs, n_places=n_places,
+    rng=stream(seed, "synthesizers"),
+)  # fmt: skip
+
+# %% tags=["monte-carlo"]
+numbers = outputs.table("taking_part", compared.numbers())
+outputs.table("taking_part_log", compared.numbers("gain"))
+display(show(paper.in_short(numbers), settings=["releases"]))
+verdicts.say("C6", paper.tells_outsiders_as_much(numbers, compared.prior))
+
+# %% [markdown]
+# **Probability of the truth for outsiders, and by how much it is higher for participants**, with errors
+# from between pairs. *Ruled out* are outsiders whose true values the intruder holds impossible; *no
+# candidate*, those of whom all values are, so that the belief stays at the prior. What the intruder who
+# knows nobody finds out of outsiders is statistics. The other one knows these already, and the outsiders'
+# number there speaks of the record that does hold the place. **C6** holds for a synthesizer if
+# participants are ahead by less than 0.05, one record in twenty, to the intruder who knows all others.
+#
+# ### More people, more releases
+#
+# First the difference of log gains for one yes/no answer, exactly; then the comparison above at other
+# sizes and with five releases, by `params/intruders/sweep_participation.yaml`.
+
+# %% tags=["public"]
+display(show(outputs.table("one_answer", paper.one_answer([10, 100, 1000]), public=True)))
+origin, swept = shipped("intruders_participation")
+print(origin)
+display(show(paper.by_size(swept, "all others", "difference", "se"), settings=["releases"]))
+display(show(paper.by_size(swept, "nobody", "outsiders", "outsiders_se"), settings=["releases"]))
+value, error = paper.curves_by_size(swept, 5)
+titles = "Participants (as many outsiders)", "Probability of the truth, ahead of outsiders"
+with_size = charts.lines(value, *titles, log_x=True, log_y=True, errors=error)
+display(outputs.figure("with_size", with_size))
+paper.with_size(swept, 5)
+
+# %% [markdown]
+# **Disclosure** (second table and figure: participants ahead, to the intruder who knows all others) **and
+# statistics** (third table: outsiders, to the one who knows nobody), with standard errors; rules in the
+# figure reach two to each side. The exact differences fall as one over the number of people, and drawing
+# the share halves them; in a tree the number that counts is that of a leaf. Those of the sweep fall
+# likewise for independent margins, more slowly for the mixture, and little or not for trees, while
+# outsiders are told no less. Five releases make small differences about five times as large. The people
+# are others at each size.
 #
 # ## What ignorance costs the intruder (C2)
 #
@@ -540,9 +606,8 @@ verdicts.say("C5", paper.adds_little(informed))
 # have too few to compare. The uniform prior sets out from the same probability for every record,
 # whatever the other records say.
 #
-# What an agency would accept is a question of its rules. McClure and Reiter's regions of $R$ and $RR$
-# apply to these risks as they do to theirs; the guide on rules (`docs/guide/rules.md`) shows how to
-# compute the share of records that lie outside.
+# McClure and Reiter's regions of $R$ and $RR$ apply to these risks, too; the guide on rules
+# (`docs/guide/rules.md`) shows how to compute the share of records outside.
 #
 # ## What holds on these data
 
@@ -554,7 +619,8 @@ verdicts
 # A public report (`srlib report RUN --public`) of somebody's file shows these words and no more:
 
 # %% tags=["monte-carlo", "public"]
-verdicts.in_public(len(people), C2=len(few) - len(few) // 2)
+sought = min(n_pairs * n_places, len(people))
+verdicts.in_public(len(people), C2=len(few) - len(few) // 2, C6=sought)
 
 # %% [markdown]
 # **Limits of this run.** At its defaults the population is embedded, the variables are few, and the
@@ -761,7 +827,7 @@ assert round(pooled, 4) == 0.1578
 # - Show that for $m = 1$ and the model's prior over every cell, posterior and prior of a record are
 #   harmonic means of $p(x_i \mid \theta)$.
 # - Set `fractions: [0, 0.02, 0.05, 0.1, 1]`. How many known records are worth one release?
-# - Participants less outsiders, for `n_records` of 200, 600 and 2000: how does it fall with size?
+# - Take the margins of $D_{-i}$ as prior for all synthesizers. Which columns of C6's table change?
 #
 # ## References
 #

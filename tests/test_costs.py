@@ -25,6 +25,7 @@ COUNTS = [
     if parameter.range.endswith("inf)") and re.search(r"\bint\b", parameter.type)
     # These end at the records.
     if name not in ("seed", "n_supports", "n_targets", "n_dropped", "n_repaired")
+    and (paper, name) != ("intruders", "n_places")
 ]
 
 

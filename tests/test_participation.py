@@ -1,10 +1,12 @@
 """Participants and outsiders after releases of any synthesizer, against sums over all cases."""
 
 from itertools import permutations, product
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
@@ -16,9 +18,11 @@ from srlib.margins import LaplaceMargins, PlugInMargins
 from srlib.mechanism import OnRecords, beta_binomial
 from srlib.papers import intruders as paper
 from srlib.papers.claims import FAILS, HOLDS, UNDECIDED
+from srlib.papers.ledger import shipped
 from srlib.risk.synthesizers import Density, log_likelihoods
 from srlib.trees import Growth, SequentialTrees
 
+ROOT = Path(__file__).resolve().parents[1]
 LEVELS = np.array([2, 2])
 SCHEMA = Schema((Variable("a", ("0", "1")), Variable("b", ("0", "1"))))
 PEOPLE = np.array([[0, 0], [0, 1], [1, 1], [0, 1]], dtype=np.uint8)
@@ -255,9 +259,32 @@ def numbers(*differences: float, error: float = 0.01) -> pd.DataFrame:
 def test_as_much_is_told_of_outsiders(differences: tuple, word: str) -> None:
     verdict = paper.tells_outsiders_as_much(numbers(*differences), 1 / 12)
     assert verdict.word == word
+    shown = paper.in_short(numbers(*differences))
+    assert shown["outsiders"].iloc[0] == "0.300\u00a0±\u00a00.010"
+    assert len(shown) == 2 * len(differences)
 
 
 # ------------------------------------------------------------------------------- the sweep's table
+
+
+def test_the_table_that_ships_is_the_sweeps() -> None:
+    origin, table = shipped("intruders_participation")
+    assert "params/intruders/sweep_participation.yaml" in origin
+    sweep = yaml.safe_load((ROOT / "params/intruders/sweep_participation.yaml").read_text("utf-8"))
+    assert sorted(table["n_records"].unique()) == sweep["grid"]["n_records"]
+    assert sorted(table["releases"].unique()) == sweep["base"]["numbers_released"]
+    assert f"{2 * sweep['base']['n_pairs']} divisions" in origin
+    kinds = paper.synthesizers(SCHEMA, dpmpm.Chains(n_classes=2, burn_in=1, n_draws=30), 1.0)
+    assert table["synthesizer"].unique().tolist() == list(kinds)
+    assert len(table) == 2 * 2 * len(kinds) * len(sweep["grid"]["n_records"])
+    logs = table[table["known"] == "all others"].set_index("synthesizer")["log_difference"]
+    assert np.isinf(logs[["trees, leaves of 5", "trees, leaves of 20"]]).all()
+    value, error = paper.curves_by_size(table, 5)
+    shown = paper.by_size(table, "all others", "difference", "se")
+    assert shown.shape == (2 * len(kinds), 2 + len(value))
+    first = f"{value.iloc[0, 0]:.3f}\u00a0±\u00a0{error.iloc[0, 0]:.3f}"
+    assert 0.002 < error.iloc[0, 0] < 0.01  # its first digit is in the third decimal place
+    assert shown[shown["releases"] == 5].iloc[0, 2] == first
 
 
 def test_what_is_said_of_sizes() -> None:
@@ -267,9 +294,9 @@ def test_what_is_said_of_sizes() -> None:
             row = {"n_records": n, "synthesizer": name, "releases": 5, "se": 0.01}
             row |= {"outsiders": told if name == "a" else 0.2, "outsiders_se": 0.01}
             rows += [row | {"known": known, "difference": ahead} for known in KNOWN_TO]
-    said = repr(paper.with_size(pd.DataFrame(rows), 5))
+    said = repr(paper.with_size(pd.DataFrame(rows), 5)).replace("\u00a0", " ")
     assert "From 100 to 1,000 people, 10 times as many" in said
-    assert "a: 0.4000 ± 0.0100 to 0.0400 ± 0.0100 (falls, by a factor of 10 ± 3)" in said
-    assert "b: 0.1000 ± 0.0100 to 0.2000 ± 0.0100 (rises)" in said
-    assert "c: 0.0000 ± 0.0100 to 0.0000 ± 0.0100 (no change beyond error)" in said
+    assert "a: 0.400 ± 0.010 to 0.040 ± 0.010 (falls, by a factor of 10 ± 3)" in said
+    assert "b: 0.100 ± 0.010 to 0.200 ± 0.010 (rises)" in said
+    assert "c: 0.000 ± 0.010 to 0.000 ± 0.010 (no change beyond error)" in said
     assert "rise for 1 of 3 synthesizers, beyond two errors, and fall for 0" in said

@@ -332,10 +332,19 @@ def tells_outsiders_as_much(numbers: pd.DataFrame, prior: float) -> Verdict:
         f"who knows all others, and {words.count(HOLDS)} by less. The differences go from "
         f"{_pm(least, 'difference', 'se')} ({least['synthesizer']}) to "
         f"{_pm(most, 'difference', 'se')} ({most['synthesizer']}). To an intruder who knows nobody "
-        f"releases raise the probability for outsiders from {prior:.3f} to up to "
+        f"releases raise the probability for outsiders from {prior:.3f} to as much as "
         f"{_pm(told, 'outsiders', 'outsiders_se')} ({told['synthesizer']}), and by at most "
         f"{_pm(ahead, 'difference', 'se')} more for participants ({ahead['synthesizer']}).",
     )
+
+
+def in_short(numbers: pd.DataFrame) -> pd.DataFrame:
+    """Return numbers as `TakingPart.numbers` does, with their errors beside them, as text."""
+    told = numbers[["synthesizer", "releases", "known"]].copy()
+    told["outsiders"] = numbers.apply(_pm, axis=1, args=("outsiders", "outsiders_se"))
+    told["participants ahead"] = numbers.apply(_pm, axis=1, args=("difference", "se"))
+    told["ruled out"], told["no candidate"] = numbers["excluded"], numbers["refuted"]
+    return told
 
 
 def by_size(swept: pd.DataFrame, known: str, column: str, error: str) -> pd.DataFrame:
@@ -399,11 +408,11 @@ def with_size(swept: pd.DataFrame, releases: int) -> Callout:
     first_se, last_se = error.iloc[0], error.iloc[-1]
     said = []
     for name in value:
-        words = (
-            f"{first[name]:.4f} ± {first_se[name]:.4f} to {last[name]:.4f} ± {last_se[name]:.4f}"
-        )
+        ends = (pd.Series({"d": d[name], "se": e[name]})
+                for d, e in ((first, first_se), (last, last_se)))  # fmt: skip
+        words = " to ".join(_pm(end, "d", "se") for end in ends)
         change = _change(last[name] - first[name], np.hypot(first_se[name], last_se[name]))
-        if min(first[name] / first_se[name], last[name] / last_se[name]) > ERRORS:
+        if first[name] > ERRORS * first_se[name] and last[name] > ERRORS * last_se[name]:
             ratio = first[name] / last[name]
             spread = ratio * np.hypot(first_se[name] / first[name], last_se[name] / last[name])
             change += f", by a factor of {ratio:.2g} ± {spread:.1g}" if change == "falls" else ""
@@ -433,9 +442,12 @@ def _change(difference: float, error: float) -> str:
 
 
 def _pm(row: pd.Series, value: str, error: str) -> str:
-    """Write a number with its standard error."""
-    number = round(row[value], 4) + 0.0  # no minus before a zero
-    return f"{number:.4f} ± {row[error]:.4f}"
+    """Write a number with its standard error, to the first digit of the latter, two after a one."""
+    spread = float(row[error])
+    place = np.log10(spread) if spread > 0 else -4.0
+    digits = max(int(place % 1 < np.log10(2)) - int(np.floor(place)), 0)
+    number = round(float(row[value]), digits) + 0.0  # no minus before a zero
+    return f"{number:.{digits}f}\u00a0±\u00a0{spread:.{digits}f}"
 
 
 # ------------------------------------------------------------------- supports, parts of a record

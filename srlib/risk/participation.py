@@ -324,9 +324,9 @@ def taking_part(
     One half takes part, and each place in the data gets an outsider, who might have held it. An
     intruder who knows all other records, and that somebody who lacks the unknown variables holds
     the place, updates a uniform prior over their values by the probability of the releases given
-    them and the other records; for the outsider likewise, as the one who holds the place. An intruder who knows nobody takes the
-    releases for samples of the population and predicts the unknown variables of everybody from
-    the known ones. Then the halves change places.
+    them and the other records; for the outsider likewise, as the one who holds the place. An
+    intruder who knows nobody takes the releases for samples of the population and predicts the
+    unknown variables of everybody from the known ones. Then the halves change places.
 
     Parameters
     ----------

@@ -251,6 +251,8 @@ def _intruders(
     n_pairs: int,
     n_draws_pairs: int,
     burn_in_pairs: int,
+    numbers_released: Sequence[int],
+    n_places: int,
     n_two: int,
     n_draws_two: int,
     n_classes: int,
@@ -268,8 +270,18 @@ def _intruders(
         iterations=burn_in_pairs + thin / 2 * n_draws_pairs, n_classes=n_classes, kept=2,
         combinations=_combinations(n_records),
     )  # fmt: skip
+    most = max(numbers_released)
+    compared = _chains(
+        2 * n_pairs * (1 + most), 0.9 * n_records, n_chains=4, n_draws=n_draws_pairs // 2,
+        iterations=burn_in_pairs / 2 + thin / 2 * n_draws_pairs, n_classes=n_classes, kept=2,
+        combinations=_combinations(n_records),
+    )  # fmt: skip
+    # Trees of three kinds, places and outsiders; and six synthesizers whose releases are read.
+    places = n_pairs * min(n_places, n_records // 2) * len(numbers_released)
+    seconds = compared.seconds + 9e-3 * places * (n_records / 600) ** 0.4
+    seconds += n_pairs * most * (0.02 + 4e-5 * n_records)
     draws, of_two = n_chains * n_draws, n_chains * n_draws_two * n_two
-    seconds = of_data.seconds + divided.seconds + 1.1e-6 * of_two * (n_two + 9 * thin)
+    seconds += of_data.seconds + divided.seconds + 1.1e-6 * of_two * (n_two + 9 * thin)
     megabytes = of_data.megabytes + divided.megabytes + 1e-4 * of_two
     return Cost(
         12 + 8e-3 * n_records + 0.01 * draws + seconds,

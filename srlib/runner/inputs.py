@@ -80,6 +80,7 @@ def _intruders(
     unknown_too: Sequence[Sequence[str]],
 ) -> None:
     from srlib.data import microdata
+    from srlib.trees import checked_order
 
     read = microdata.schema_of(
         data, schema, drop_missing=drop_missing, ignore_columns=ignore_columns, vintage=vintage
@@ -90,6 +91,7 @@ def _intruders(
     used.positions(unknown, "unknown")
     for names in unknown_too:
         used.positions(names, "unknown_too")
+    checked_order(used, None)
 
 
 def _sequential_trees(
