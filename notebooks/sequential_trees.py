@@ -329,8 +329,8 @@ verdicts.say("C2", study.hides_members(members[members["min_leaf"] == min_leaf][
 # $\epsilon = 1$. From one release it is the mean over several, each by itself. Errors are those of other records,
 # other people and, from one release, other releases, by a bootstrap of all three; the people who stand for
 # the baseline stay. They are a sample, so that the test falls a little short of the best, and
-# at .1 % it takes 1,000 of them at each place (`published.yaml`). Trees give members away, whether leaves are
-# smoothed or not, and larger leaves fewer. Of the mixture and the margins the test finds no more
+# at .1 % it takes 1,000 of them at each place (`published.yaml`). Trees give members away, with small leaves and
+# with larger ones, smoothed or not. Of the mixture and the margins the test finds no more
 # than its false positives, within two errors, and distance so of all synthesizers. Whom does it miss?
 
 # %% tags=["monte-carlo"]

@@ -241,16 +241,16 @@ def made_up(
 def test_power_is_that_of_the_test_with_exactly_its_false_positives() -> None:
     outside = np.tile(np.arange(1000.0) // 10, (40, 1))
     rng = np.random.default_rng(1)
-    power = made_up(np.full(40, 98.5), outside).power([0.01, 0.005], rng=rng)
+    power = made_up(np.full(40, 98.5), outside).power([0.01, 0.005], rng=rng, n_bootstrap=9)
     assert power["power"].tolist() == [1, 0]  # one of a hundred outside is above
     assert power["limit"].tolist() == [98, 99]
     half = made_up(np.full(40, 99.0), outside)
-    assert half.power([0.005], rng=rng)["power"][0] == pytest.approx(0.5)
+    assert half.power([0.005], rng=rng, n_bootstrap=9)["power"][0] == pytest.approx(0.5)
     assert half.found(0.005) == pytest.approx(0.5)
     tied = made_up(np.zeros(40), 0 * outside)  # all are alike: the test can only guess
-    assert tied.power(rng=rng)["power"].tolist() == pytest.approx([0.01, 0.001])
+    assert tied.power(rng=rng, n_bootstrap=9)["power"].tolist() == pytest.approx([0.01, 0.001])
     never = made_up(np.full(40, np.inf), np.full((40, 1000), -np.inf))
-    assert never.power(rng=rng)["power"].tolist() == [1, 1]
+    assert never.power(rng=rng, n_bootstrap=9)["power"].tolist() == [1, 1]
     assert never.roc()["power"].min() == 1
     curve = tied.roc()
     np.testing.assert_allclose(curve["power"], curve["false_positives"])
@@ -287,7 +287,7 @@ def test_errors_of_the_power_are_those_of_other_samples(people: str) -> None:
         outside = (release + place)[..., None] + person[who]
         outside = outside + 0.5 * rng.normal(size=outside.shape)
         test = made_up(inside, outside, who)
-        (row,) = test.power([0.05], rng=rng, n_bootstrap=30).itertuples()
+        (row,) = test.power([0.05], rng=rng, n_bootstrap=20).itertuples()
         powers.append(row.power)
         errors.append(row.power_se)
     ratio = np.sqrt(np.mean(np.square(errors))) / np.std(powers, ddof=1)
