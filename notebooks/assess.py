@@ -264,9 +264,23 @@ show(in_words(copies, *at))
 # the difference to it is in standard errors of the comparison.
 
 # %% tags=["monte-carlo"]
+named = ["release"] if len(found.findings) > 1 else []
 beyond = {name: found.table(name) for name in ("identity", "attributes")}
 beyond = outputs.table("beyond", pd.concat(beyond, names=["risk"]).droplevel(1).reset_index())
 show(in_words(beyond.drop(columns="thinned").rename(columns={"value": "share", "error": "error"})))
+
+# %% [markdown]
+# **Other targets.** The verdict is about one target. Here all variables that are no keys are targets in
+# turn; where everything else is a key, every variable is. *Of what is left* is the share that the release
+# takes of what the baseline leaves to disclose. What it says of people who have the value that most people
+# have, anybody would guess.
+
+# %% tags=["monte-carlo"]
+targets = outputs.table("targets", found.table("targets"))
+for name, of_one in targets.groupby("release", sort=False):
+    display(callout(f"Other targets: {name}", verdict.of_targets(of_one)))
+at = [*named, "target", "value", "others", "margins", "z", "rest", "frequent", "level"]
+show(in_words(targets, *at).rename(columns={"value": "share"}))
 
 # %% [markdown]
 # **What these tests cannot see.** Where the original repeats people, as households and survey weights
@@ -327,7 +341,6 @@ callout("Nearest people", verdict.of_nearest(near))
 
 
 # %% tags=["monte-carlo"]
-named = ["release"] if len(found.findings) > 1 else []
 measures = outputs.table("measures", found.table("measures"))
 of_interest = ["repU", "DiSCO", "TCAP"] if named else measures["measure"].unique()
 at = [*named, "measure", "releases", "mean", "sd", "se", "baseline"]

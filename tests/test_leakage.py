@@ -4,13 +4,15 @@ from itertools import combinations, product
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
-from srlib.assessment import leakage, matching, verdict
+from srlib.assessment import findings, leakage, matching, verdict
+from srlib.assessment.submission import submit
 from srlib.data import microdata
 from srlib.data.codes import Codes
 
@@ -483,3 +485,36 @@ def test_nearest_people_of_many_are_those_of_evenly_spaced_records(
     monkeypatch.setattr(leakage, "PAIRS", 4 * people)
     assert leakage.nearest(original, released, held_out, levels) == some
     assert every.records == 60
+
+
+@pytest.mark.parametrize("keys", [["a", "b"], None])
+def test_all_targets_in_turn(keys: list[str] | None) -> None:
+    rng = np.random.default_rng(11)
+    shared = rng.integers(0, 2, 120)
+    noise = rng.integers(0, 2, (120, 4))
+    codes = np.where(rng.random((120, 4)) < 0.7, shared[:, None], noise)
+    original = pd.DataFrame(codes, columns=list("abcd"))
+    released = [original.sample(120, replace=True, random_state=seed) for seed in (1, 2)]
+    submission = submit(original, released, keys, same_generator=True)
+    found = findings.of_targets(submission).set_index("target")
+    assert set(found.index) == ({"c", "d"} if keys else set("abcd"))
+    assert found["rest"].is_monotonic_decreasing
+    for name, row in found.iterrows():
+        at = submission.schema.names.index(str(name))
+        of = [k for k in range(4) if k != at] if keys is None else [0, 1]
+        every = [
+            leakage.attributes(submission.original, z, [2] * 4, of, at) for z in submission.released
+        ]
+        assert row["value"] == pytest.approx(np.mean([each.value for each in every]))
+        assert row["z"] == pytest.approx(np.mean([each.z for each in every]))
+        most = np.bincount(submission.original[:, at]).argmax()
+        shares = []
+        for z in submission.released:
+            disclosed = [
+                record[at]
+                for record in submission.original
+                if {tuple(r[[*of, at]]) for r in z if (r[of] == record[of]).all()}
+                == {tuple(record[[*of, at]])}
+            ]
+            shares.append(np.mean(np.array(disclosed) == most) if disclosed else np.nan)
+        np.testing.assert_allclose(row["frequent"], np.mean(shares))

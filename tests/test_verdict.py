@@ -384,3 +384,37 @@ def test_nearness_is_said_by_its_error(z: float, words: str) -> None:
     row = {"release": "made", "share": 0.6, "by_chance": 0.5, "error": 0.02, "z": z}
     assert words in verdict.of_nearest(pd.DataFrame([row]))
     assert "nobody was held out" in verdict.of_nearest(pd.DataFrame())
+
+
+# ------------------------------------------------------------------------------ targets in turn
+
+
+def test_one_of_many_comparisons_has_to_be_surer() -> None:
+    alone = verdict.told([beyond(0.6, 0.3, 2.6)], 1)
+    assert alone == "far more"
+    assert verdict.told([beyond(0.6, 0.3, 2.6)], 2) == "no more"
+    # One in 1,000 of sf(2.58) = .0049 is exceeded from 4.4 errors on.
+    assert verdict.told([beyond(0.6, 0.3, 4.3)], 1000) == "no more"
+    assert verdict.told([beyond(0.6, 0.3, 4.5)], 1000) == "far more"
+    assert verdict.told([beyond(0.34, 0.3, 9.0)], 1) == "more"
+
+
+def of_targets(*levels: str, frequent: float = 0.5) -> str:
+    rows = [("sick", 0.5, 0.4, 0.1, frequent, level) for level in levels]
+    columns = ["target", "value", "others", "margins", "frequent", "level"]
+    return verdict.of_targets(pd.DataFrame(rows, columns=columns)).replace(
+        "\N{NO-BREAK SPACE}", " "
+    )
+
+
+def test_targets_in_words() -> None:
+    assert "no more about any of them" in of_targets("no more", "no more")
+    text = of_targets("far more", "no more", "more", frequent=0.9)
+    assert text.startswith("Of 3 variables that are targets in turn, the release tells more than")
+    assert "about 2: sick (50.0 % of the people against 40.0 %), sick (" in text
+    assert "For 2 of these, 90.0 % or more of the people disclosed" in text
+    assert "above all" not in text
+    many = of_targets(*["more"] * 4, frequent=0.89)
+    assert "about 4: above all sick" in many
+    assert many.count("of the people against") == 3
+    assert "anybody would guess" not in many

@@ -15,6 +15,8 @@ from srlib.assessment.submission import Submission
 from srlib.data.codes import Codes, Levels
 from srlib.risk.sets import DrawSets
 
+_OF_TARGET = ("value", "error", "others", "others_error", "margins", "z")
+
 # Parameters of the regression behind pMSE, at most.
 MOST_PARAMETERS = 1_000
 
@@ -43,6 +45,8 @@ class Findings:
     margins, pmse, overlap, losses, customary : DataFrame
         As `utility.margins`, `utility.propensity`, `utility.interval_overlap`, `utility.losses`
         and `utility.against_fresh` return.
+    targets : DataFrame
+        As `of_targets` returns.
     interactions : bool
         Whether the regression behind pMSE has products of variables.
     nearest : tuple
@@ -63,6 +67,7 @@ class Findings:
     overlap: pd.DataFrame
     losses: pd.DataFrame
     customary: pd.DataFrame
+    targets: pd.DataFrame
     interactions: bool
     nearest: tuple[leakage.Nearest, ...] = ()
     model: Model | None = None
@@ -110,12 +115,61 @@ def examine(
         overlap=overlap,
         losses=utility.losses(margins, overlap, pmse, len(original), smallest),
         customary=utility.against_fresh(pmse, overlap),
+        targets=of_targets(submission),
         interactions=interactions,
         nearest=()
         if held_out is None
         else tuple(leakage.nearest(original, z, held_out, levels) for z in released),
         model=None if sets is None else believe(submission, sets, known),
     )
+
+
+def of_targets(submission: Submission) -> pd.DataFrame:
+    """Compare what the releases disclose of each variable with what others' records would.
+
+    Parameters
+    ----------
+    submission : Submission
+        Its releases are taken together. The targets are all variables but the keys; where all
+        but the target are keys, each variable in turn, with all others as keys.
+
+    Returns
+    -------
+    DataFrame
+        A row a target, what is told beyond others' records first: target; value, error, others,
+        others_error, margins and z as of `leakage.Beyond`, means over the releases; rest, the share
+        that the releases take of what the baseline leaves; frequent, the share of the people
+        disclosed, rightly, who have the level that most have; and level, as of
+        `verdict.of_attributes`, but that a difference has to be as sure as if it alone had been
+        looked at.
+    """
+    schema, original = submission.schema, submission.original
+    p = len(schema.names)
+    others = [k for k in range(p) if k not in submission.keys]
+    alone = others == [submission.target]
+    rows = []
+    for target in range(p) if alone else others:
+        keys = [k for k in range(p) if k != target] if alone else list(submission.keys)
+        found, frequent = [], []
+        for released in submission.released:
+            found.append(leakage.attributes(original, released, schema.n_levels, keys, target))
+            compared = matching.compare(original, released, schema.n_levels, keys, target)
+            disclosed = original[compared.flags["DiSCO"].to_numpy(), target]
+            most = np.bincount(original[:, target]).argmax()
+            frequent.append((disclosed == most).mean() if len(disclosed) else np.nan)
+        rows.append(
+            {"target": schema.names[target]}
+            | {name: float(np.mean([getattr(each, name) for each in found])) for name in _OF_TARGET}
+            | {"frequent": float(np.mean(frequent))}
+            | {"found": found}
+        )
+    frame = pd.DataFrame(rows)
+    baseline = frame[["others", "margins"]].max(axis=1)
+    frame["rest"] = [
+        leakage.share_of_rest(v, b) for v, b in zip(frame["value"], baseline, strict=True)
+    ]
+    frame["level"] = [verdict.told(found, len(frame)) for found in frame.pop("found")]
+    return frame.sort_values("rest", ascending=False, kind="stable", ignore_index=True)
 
 
 def _copies(submission: Submission, released: Codes, n_levels: Levels) -> leakage.Copies:

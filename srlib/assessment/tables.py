@@ -34,6 +34,8 @@ _WORDS = {
     "same_row_z": "difference in errors",
     "margins": "margins would",
     "z": "difference in errors",
+    "rest": "of what is left",
+    "frequent": "with the most frequent value",
     "by_chance": "by chance",
     "held_out": "people held out",
     "records": "released records",

@@ -28,6 +28,9 @@ MORE = 0.05
 # all people in the file, could hide among those that chance meets.
 UNSEEN, UNSEEN_OF_ALL = 0.10, 0.02
 FEWEST = 20  # records of a file, below which nothing is judged but an outright copy
+# Disclosures are said to be what anybody would guess if so many of them are of the value that
+# most people have.
+GUESSED = 0.9
 # A loss beyond a fresh sample's is small up to the first, and limits use up to the second.
 GOOD, LIMITED = 0.05, 0.15
 
@@ -251,9 +254,57 @@ def _mean(found: Sequence[Beyond], name: str) -> float:
     return float(np.mean([getattr(each, name) for each in found]))
 
 
-def _level(value: float, found: Sequence[Beyond], z: float) -> str:
+def told(found: Sequence[Beyond], comparisons: int) -> str:
+    """Say how much releases of one generator tell beyond others, as one of many comparisons.
+
+    Parameters
+    ----------
+    found : sequence of Beyond
+        One for each release.
+    comparisons : int
+        How many are looked at; the sureness of a single one is kept for all together (Bonferroni).
+
+    Returns
+    -------
+    str
+        ``"no more"``, ``"more"`` or ``"far more"``.
+    """
+    sure = float(stats.norm.isf(stats.norm.sf(SURE) / comparisons))
+    return _level(_mean(found, "value"), found, _mean(found, "z"), sure)
+
+
+def of_targets(targets: pd.DataFrame) -> str:
+    """Say of which variables a release tells more than other people's records would.
+
+    Parameters
+    ----------
+    targets : DataFrame
+        As `findings.of_targets` returns.
+    """
+    more = targets[targets["level"] != "no more"]
+    n = len(targets)
+    if not len(more):
+        return (
+            f"With {n} variables as targets in turn, the release tells no more about any of them "
+            "than other people's records would."
+        )
+    first = ", ".join(
+        f"{row.target} ({percent(row.value)} of the people against "
+        f"{percent(max(row.others, row.margins))})"
+        for row in more.head(3).itertuples()
+    )
+    guessed = int((more["frequent"] >= GUESSED).sum())
+    return (
+        f"Of {n} variables that are targets in turn, the release tells more than other people's "
+        f"records would about {len(more)}: {'above all ' if len(more) > 3 else ''}{first}."
+        + f" For {guessed} of these, {percent(GUESSED)} or more of the people disclosed have the "
+        "value that most people have, as anybody would guess." * (guessed > 0)
+    )
+
+
+def _level(value: float, found: Sequence[Beyond], z: float, sure: float | None = None) -> str:
     rest = share_of_rest(value, _mean(found, "baseline"))
-    if not (z >= SURE and rest >= MORE):
+    if not (z >= (SURE if sure is None else sure) and rest >= MORE):
         return "no more"
     return "far more" if rest >= FAR else "more"
 
