@@ -74,7 +74,7 @@ from IPython.display import Markdown
 
 from srlib import assessment, charts, diagnostics
 from srlib import risk as disclosure
-from srlib.assessment import generator, in_words, matching, verdict
+from srlib.assessment import generator, held_out, in_words, matching, verdict
 from srlib.assessment.tables import SUMMARIES
 from srlib.data import Microdata, distinct
 from srlib.display import callout, show
@@ -304,12 +304,34 @@ show(in_words(targets, *at).rename(columns={"value": "share"}))
 # (`sequential_trees`, *Who is in the data*). The example holds out 500 more simulated people.
 
 # %% tags=["monte-carlo"]
-near = found.table("nearest") if original else pd.DataFrame()
+strangers = submission.held_out
 if not original:
     strangers = assessment.example(500, keys, target, rng=chances("held out")).original
-    near = assessment.nearest(submission, strangers)
+near = pd.DataFrame() if strangers is None else assessment.nearest(submission, strangers)
 outputs.table("nearest", near)
 callout("Nearest people", verdict.of_nearest(near))
+
+# %% [markdown]
+# The same question for whole records and for the target: of how many people does the release have all
+# values, and of how many a single record with their keys, and for how many do all released records with
+# their keys agree on the true target? Among people held out nobody took part. What the release says of
+# them is knowledge of the population. The difference, with the error of dividing the same people at
+# random, is what it tells of people because they took part.
+
+# %% tags=["monte-carlo"]
+told = pd.DataFrame() if strangers is None else assessment.participants(submission, strangers)
+outputs.table("participants", told)
+for name, of_one in told.groupby("release", sort=False) if len(told) else ():
+    display(callout(f"In the file and held out: {name}", held_out.in_a_sentence(of_one)))
+if len(told):
+    pictured = told.replace({"measure": held_out.MEASURES})
+    columns = {"release": "panel", "measure": "label", "used": "mean", "held_out": "baseline"}
+    pictured = pictured.rename(columns=columns | {"error": "se"})
+    display(outputs.figure("participants", charts.against_baseline(pictured, "Share of people")))
+
+# %% [markdown]
+# **Shares of people in the file (points, with two standard errors of the difference) and of people held
+# out (dark ticks).** A point to the right of its tick, beyond the error, is disclosure of participants.
 
 # %% [markdown]
 # ## What matching finds

@@ -11,6 +11,7 @@ from srlib.assessment.findings import (
     examine,
     judge,
 )
+from srlib.assessment.held_out import participants
 from srlib.assessment.model import (
     Model,
     copies,
@@ -58,6 +59,7 @@ __all__ = [
     "model_draws",
     "model_risks",
     "nearest",
+    "participants",
     "roles",
     "submit",
     "terms",

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from srlib.assessment import verdict
+from srlib.assessment import leakage, verdict
 from srlib.assessment.verdict import Rules
 from srlib.data.codes import Codes
 from srlib.data.declared import MISSING_RULES, Declaration, with_missing, with_unseen
@@ -126,6 +126,7 @@ def submit(
     ValueError
         For the first that holds: no release; a file that does not exist, or that `read_table` or
         `read_rules` refuses; a table with fewer than two records, or that the schema does not fit;
+        people held out who are people of the original;
         a partially synthetic release of another size than the original, or with dropped records;
         `keys` or `target` as `roles` says; a rule on the model, which is left out.
     """
@@ -163,6 +164,9 @@ def submit(
                 f"{_place(source, name)}: the table has {len(table.codes):,} records; a partially "
                 f"synthetic release has as many as the original, {len(first.codes):,}"
             )
+    for table in held_out:
+        with _told(given["holdout"], "holdout"):
+            _check_others(first, table)
     keys_at, target_at = roles(first.schema, keys or (), target or "")
     return Submission(
         schema=first.schema,
@@ -283,6 +287,19 @@ def _taken(source: Table, name: str, texts: Texts, schema: Schema, missing: str)
         lines = texts.frame.index.to_numpy(np.int64)[kept]
     notes = tuple(f"{Path(_place(source, name)).name}: {note}" for note in told)
     return Microdata(codes, schema, notes, lines, len(kept) - n)
+
+
+def _check_others(original: Microdata, held_out: Microdata) -> None:
+    """Raise a ValueError where people held out are, beyond any doubt, people of the original."""
+    levels = original.schema.n_levels.tolist()
+    found = leakage.copies(original.codes, held_out.codes, levels)
+    if found.same_table or found.handed_out_z >= 2 * verdict.CERTAIN:
+        share = 1.0 if found.same_table else found.handed_out
+        raise ValueError(
+            f"an estimated {verdict.percent(share)} of the {found.alone:,} people of the original "
+            "who are alone with all their values are in it, too; people held out must be others, "
+            "kept out before the synthesizer was fitted"
+        )
 
 
 def _chosen(

@@ -35,6 +35,7 @@ _WORDS = {
     "margins": "margins would",
     "z": "difference in errors",
     "rest": "of what is left",
+    "used": "people in the file",
     "frequent": "with the most frequent value",
     "by_chance": "by chance",
     "held_out": "people held out",
