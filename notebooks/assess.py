@@ -319,12 +319,12 @@ callout("Nearest people", verdict.of_nearest(near))
 # random, is what it tells of people because they took part.
 
 # %% tags=["monte-carlo"]
-told = pd.DataFrame() if strangers is None else assessment.participants(submission, strangers)
-outputs.table("participants", told)
-for name, of_one in told.groupby("release", sort=False) if len(told) else ():
+both = pd.DataFrame() if strangers is None else assessment.participants(submission, strangers)
+outputs.table("participants", both)
+for name, of_one in both.groupby("release", sort=False) if len(both) else ():
     display(callout(f"In the file and held out: {name}", held_out.in_a_sentence(of_one)))
-if len(told):
-    pictured = told.replace({"measure": held_out.MEASURES})
+if len(both):
+    pictured = both.replace({"measure": held_out.MEASURES})
     columns = {"release": "panel", "measure": "label", "used": "mean", "held_out": "baseline"}
     pictured = pictured.rename(columns=columns | {"error": "se"})
     display(outputs.figure("participants", charts.against_baseline(pictured, "Share of people")))
