@@ -224,7 +224,7 @@ def test_trees_run_on_any_categorical_table(tmp_path: Path) -> None:
     settings = risk.groupby(["synthesizer", "min_leaf", "n_releases"])["repetitions"]
     assert settings.sum().tolist() == [72] * 6  # a fifth of the people is held out
     claimed = pd.read_csv(folder / "tables/claims.csv")
-    assert claimed["claim"].tolist() == [f"C{i}" for i in range(1, 11)]
+    assert claimed["claim"].tolist() == [f"C{i}" for i in range(1, 12)]
     members = pd.read_csv(folder / "tables/membership.csv")
     assert members["power"].isna().all()  # 18 people held out cannot tell 1 %
     assert "tables/risk.csv" in (folder / "CONFIDENTIAL.txt").read_text().splitlines()
