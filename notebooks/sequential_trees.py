@@ -343,7 +343,7 @@ verdicts.say("C10", study.finds_members(single, rng=stream(seed, "missed")))
 
 # %% [markdown]
 # **Shares of the records tested, after one release by the first trees, at 1 % false positives.** Releases repeat
-# many people who are not in the data, so that a repeated record is no evidence. Records that occur once are found
+# many people who are not in the data, so that a repeated record is little evidence. Records that occur once are found
 # without being repeated: without them the release is impossible or improbable, by their effect on leaves of
 # other people. The table `membership_records` has each record with its log ratio and its error. For the mixture
 # the model's own predictive distribution is another baseline, and both parts of the ratio are probabilities:
