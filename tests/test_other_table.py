@@ -194,7 +194,7 @@ def test_intruders_run_on_any_categorical_table(tmp_path: Path) -> None:
     shares = {"fractions": "[0.0, 1.0]", "n_pairs": 2, "n_draws_pairs": 30, "burn_in_pairs": 20}
     two = {"fractions_two": "[0.5]", "n_two": 20, "n_draws_two": 30}
     folder = run_on(tmp_path, "intruders", frame, **sizes, **chosen, **shares, **two)
-    said = check_claims(folder, 5)
+    said = check_claims(folder, 6)
     assert said["C4"].split(". ", 1)[1].startswith("Before any release 0.71 of")  # all but 2 of 7
     assert "knows none of the other records instead of all" in said["C1"]
     higher = pd.read_csv(folder / "tables/higher_knowing_nothing.csv")
