@@ -127,8 +127,8 @@ quick = quick or not rounds
 print(
     "Left out (quick, or more records than a minute allows: -p most_iterations 500 insists)."
     if quick
-    else f"At most {len(rounds)} rounds of {n_chains} chains for the original and for each release, "
-    f"of {', '.join(f'{each.n_iterations:,}' for each in rounds)} iterations a chain."
+    else f"Rounds of {n_chains} chains for the original and for each release, at most of "
+    f"{', '.join(f'{each.n_iterations:,}' for each in rounds)} iterations a chain."
 )
 
 # %% tags=["monte-carlo"]

@@ -88,6 +88,16 @@ class MembershipTest:
     after, before : (2, n_publications, n) float64, optional
         Log predictive probability of the record after the publication and before it, and their
         Monte Carlo standard errors; where the baseline is the model's own.
+
+    Examples
+    --------
+    >>> people = pd.DataFrame({"job": ["cook", "smith"] * 50, "sick": ["no"] * 90 + ["yes"] * 10})
+    >>> others = people.sample(300, replace=True, random_state=1)  # in earnest, other people
+    >>> test = distance_test(people, [people[:40]], others)
+    >>> test.power([0.1], rng=np.random.default_rng(1))["power"].round(2).tolist()
+    [0.05]
+    >>> test.to_frame()[["job", "sick"]].iloc[0].tolist()
+    ['cook', 'no']
     """
 
     schema: Schema
