@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from srlib.assessment import assess_submission, findings, in_public, leakage
 from srlib.assessment.submission import submit
 from srlib.data.declared import (
     Declaration,
@@ -22,6 +23,7 @@ from srlib.data.declared import (
 from srlib.data.microdata import read_table
 from srlib.data.numbers import even_edges, number, piece_names, quantile_edges, rounded_edges
 from srlib.data.schema import Microdata, Schema, Variable
+from srlib.display import NOT_SHOWN
 from srlib.runner.cli import main
 
 
@@ -140,6 +142,41 @@ def test_declared_cuts() -> None:
         assert schema.variables[0].levels == levels
 
 
+def test_codes_that_say_that_a_variable_does_not_apply() -> None:
+    frame = pd.DataFrame({"x": [1, 2, 3, "-9", "-9.0", "N", None]})
+    schema, _ = Declaration((Numeric("x", edges=(2.0,), not_applicable=("-9", "N")),)).complete(
+        frame
+    )
+    schema, _ = with_missing(schema, frame)
+    x = schema.variables[0]
+    assert x.levels == ("below 2", "2 or more", "-9", "N", "missing")
+    assert schema.encode(frame)[:, 0].tolist() == [0, 1, 1, 2, 2, 3, 4]
+    assert x.no_values == (2, 3, 4)
+    with pytest.raises(ValueError, match="not_applicable of x has 'N'; each must be a level"):
+        Variable("x", ("a", "b"), not_applicable=("N",))
+
+
+def test_who_has_no_value_of_the_target_has_nothing_to_disclose() -> None:
+    frame = pd.DataFrame(
+        {"key": ["a", "a", "b", "b", "c", "c"], "x": ["1", "1", "N", "N", "2", "N"]}
+    )
+    schema = Schema(
+        (Variable("key", ("a", "b", "c")), Variable("x", ("1", "2", "N"), not_applicable=("N",)))
+    )
+    found = submit(frame, frame, target="x", schema=schema)
+    assert "x is missing or does not apply for 3 of 6 people" in " ".join(found.notes)
+    of_all = leakage.attributes(found.original, found.original, [3, 3], [0], 1)
+    assert (of_all.people, of_all.value) == (6, 4 / 6)  # a and b
+    of_values = leakage.attributes(found.original, found.original, [3, 3], [0], 1, [2])
+    assert (of_values.people, of_values.value) == (3, 2 / 3)  # both a; c has two answers
+    assert findings.of_targets(found).set_index("target").loc["x", "value"] == 2 / 3
+    nobody = frame.assign(x="N")
+    with pytest.raises(
+        ValueError, match="target is 'x', of which nobody in the original has a value"
+    ):
+        submit(nobody, frame, target="x", schema=schema)
+
+
 def test_missing_values_are_a_level_wherever_one_table_has_them() -> None:
     schema = Schema(
         (Variable("a", ("1", "2")), Variable("b", ("1", "2")), Variable("c", ("1", "2")),
@@ -227,6 +264,7 @@ variables:
   missing: drop
 - name: sex
   levels: {f: female, m: male}
+  not_applicable: [N]
 - name: own
   levels: ["yes", "no"]
   missing: error
@@ -243,7 +281,8 @@ def test_a_declaration_in_a_file(tmp_path: Path) -> None:
         "income", edges=(0.0, 10_000.0), missing="drop", missing_codes=("N", "-9")
     )
     assert isinstance(sex, Variable)
-    assert (sex.labels, sex.missing) == (("female", "male", "missing"), "missing")
+    assert (sex.labels, sex.missing) == (("female", "male", "N", "missing"), "missing")
+    assert sex.no_values == (2, 3)
     assert isinstance(own, Variable)
     assert own.drop_missing is False
     path.write_text(found.to_yaml())
@@ -414,3 +453,18 @@ def test_the_command_suggests_a_schema(tmp_path: Path) -> None:
 def test_tables_without_variables_suggest_nothing() -> None:
     with pytest.raises(ValueError, match="no column is a variable"):
         suggest([pd.DataFrame({"id": np.arange(300)})])
+
+
+def test_a_level_that_rests_on_few_people_with_a_value_is_not_shown_in_public() -> None:
+    rng = np.random.default_rng(7)
+    frame = pd.DataFrame(rng.integers(0, 2, (200, 3)), columns=list("abc")).astype(str)
+    frame.loc[9:, "c"] = "N"
+    schema = Schema(
+        (*(Variable(name, ("0", "1")) for name in "ab"),
+         Variable("c", ("0", "1", "N"), not_applicable=("N",)))
+    )  # fmt: skip
+    submission = submit(frame, frame.sample(frac=1, random_state=1), target="c", schema=schema)
+    found = assess_submission(submission, None, lambda name: rng)
+    shown = in_public(found.judgments, found.findings).iloc[0]
+    assert shown["attributes"] == shown["advice"] == NOT_SHOWN
+    assert shown["utility"] != NOT_SHOWN

@@ -103,7 +103,12 @@ def examine(
     return Findings(
         copies=tuple(_copies(submission, z, levels) for z in released),
         identity=tuple(leakage.identity(original, z, levels, keys) for z in released),
-        attributes=tuple(leakage.attributes(original, z, levels, keys, target) for z in released),
+        attributes=tuple(
+            leakage.attributes(
+                original, z, levels, keys, target, schema.variables[target].no_values
+            )
+            for z in released
+        ),
         measures=matching.measures(original, released, levels, keys, target),
         lacking=lacking,
         falls=falls,
@@ -136,11 +141,11 @@ def of_targets(submission: Submission) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        A row a target, what is told beyond others' records first: target; value, error, others,
-        others_error, margins and z as of `leakage.Beyond`, means over the releases; rest, the share
-        that the releases take of what the baseline leaves; frequent, the share of the people
-        disclosed, rightly, who have the level that most have; and level, as of
-        `verdict.of_attributes`, but that a difference has to be as sure as if it alone had been
+        A row a target that somebody has a value of, what is told beyond others' records first:
+        target; value, error, others, others_error, margins and z as of `leakage.Beyond`, means over
+        the releases; rest, the share that the releases take of what the baseline leaves; frequent,
+        the share of the people disclosed, rightly, who have the level that most have; and level, as
+        of `verdict.of_attributes`, but that a difference has to be as sure as if it alone had been
         looked at.
     """
     schema, original = submission.schema, submission.original
@@ -150,12 +155,18 @@ def of_targets(submission: Submission) -> pd.DataFrame:
     rows = []
     for target in range(p) if alone else others:
         keys = [k for k in range(p) if k != target] if alone else list(submission.keys)
+        none = schema.variables[target].no_values
+        counted = ~np.isin(original[:, target], none)
+        if not counted.any():
+            continue
+        most = np.bincount(original[counted, target]).argmax()
         found, frequent = [], []
         for released in submission.released:
-            found.append(leakage.attributes(original, released, schema.n_levels, keys, target))
+            found.append(
+                leakage.attributes(original, released, schema.n_levels, keys, target, none)
+            )
             compared = matching.compare(original, released, schema.n_levels, keys, target)
-            disclosed = original[compared.flags["DiSCO"].to_numpy(), target]
-            most = np.bincount(original[:, target]).argmax()
+            disclosed = original[compared.flags["DiSCO"].to_numpy() & counted, target]
             frequent.append((disclosed == most).mean() if len(disclosed) else np.nan)
         rows.append(
             {"target": schema.names[target]}

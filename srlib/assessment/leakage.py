@@ -424,7 +424,12 @@ def identity(original: Codes, released: Codes, n_levels: Levels, keys: Sequence[
 
 
 def attributes(
-    original: Codes, released: Codes, n_levels: Levels, keys: Sequence[int], target: int
+    original: Codes,
+    released: Codes,
+    n_levels: Levels,
+    keys: Sequence[int],
+    target: int,
+    no_values: Sequence[int] = (),
 ) -> Beyond:
     r"""Share of people whose target is disclosed, rightly, by the records with their keys.
 
@@ -441,13 +446,16 @@ def attributes(
         As `identity`.
     target : int
         Column that the intruder wants to know.
+    no_values : sequence of int
+        Codes of the target that are no values, as missing ones: to learn one is no disclosure, and
+        people who have one are not counted.
 
     Returns
     -------
     Beyond
-        Of all people in the file. `margins` draws the targets of the released records with the
-        person's keys from the release's own margin of the target: a release that says the same of
-        everybody discloses nobody.
+        Of all people in the file who have a value. `margins` draws the targets of the released
+        records with the person's keys from the release's own margin of the target: a release that
+        says the same of everybody discloses nobody.
     """
     tables, levels = _two_or_more(*checked(original, [released], n_levels, keys, target))
     n, m = len(tables[0]), len(tables[1])
@@ -467,19 +475,26 @@ def attributes(
     p = (np.bincount(tables[1][:, -1], minlength=levels[-1]) / m)[tables[0][:, -1]]
     q = kept * p + 1 - kept  # each of s records was not kept, or has the target
     by_margins = np.where(s > 0, q**s - (1 - kept) ** s, 0.0)
+    counted = ~np.isin(tables[0][:, -1], no_values)
+    people, group = int(counted.sum()), key[:n][counted]
+    if not people:
+        return Beyond(0, np.nan, np.nan, np.nan, np.nan, np.nan, np.nan, m > n)
+    disclosed, by_others, by_margins = (
+        each[counted] for each in (disclosed, by_others, by_margins)
+    )
     others, margins = disclosed - by_others, disclosed - by_margins
     return Beyond(
-        people=n,
+        people=people,
         value=float(disclosed.mean()),
-        error=_error(key[:n], disclosed - disclosed.mean()) / n,
+        error=_error(group, disclosed - disclosed.mean()) / people,
         others=float(by_others.mean()),
-        others_error=_error(key[:n], by_others - by_others.mean()) / n,
+        others_error=_error(group, by_others - by_others.mean()) / people,
         margins=float(by_margins.mean()),
         z=min(
             # One pair of people who disclose each other, more than were seen: where there is none,
             # the others' share would have no error.
-            _ratio(others.sum(), np.hypot(_error(key[:n], others), 2.0)),
-            _ratio(margins.sum(), _error(key[:n], margins)),
+            _ratio(others.sum(), np.hypot(_error(group, others), 2.0)),
+            _ratio(margins.sum(), _error(group, margins)),
         ),
         thinned=m > n,
     )

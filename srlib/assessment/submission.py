@@ -168,6 +168,18 @@ def submit(
         with _told(given["holdout"], "holdout"):
             _check_others(first, table)
     keys_at, target_at = roles(first.schema, keys or (), target or "")
+    wanted = first.schema.variables[target_at]
+    valued = ~np.isin(first.codes[:, target_at], wanted.no_values)
+    if not valued.any():
+        raise ValueError(
+            f"target is {wanted.name!r}, of which nobody in the original has a value: all are "
+            "missing or not applicable"
+        )
+    if n_none := int((~valued).sum()):
+        found.append(
+            f"{wanted.name} is missing or does not apply for {n_none:,} of {len(valued):,} people, "
+            "about whom the release can disclose no value: they are left out of the attributes."
+        )
     return Submission(
         schema=first.schema,
         original=first.codes,

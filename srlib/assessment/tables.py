@@ -234,6 +234,7 @@ def in_public(
         people = {
             "copies": [copies.alone or everybody for copies in found.copies],
             "identity": [each.people or everybody for each in found.identity],
+            "attributes": [each.people for each in found.attributes],
         }
         levels = {
             line.topic: line.level

@@ -36,6 +36,7 @@ from srlib.data.schema import (
     factor,
     repeated,
     shown,
+    whole_number,
 )
 from srlib.yamls import brief
 
@@ -76,6 +77,8 @@ class Numeric:
         One of `MISSING_RULES`; what a caller says where not given.
     missing_codes : tuple of str
         Texts that mean a missing value.
+    not_applicable : tuple of str
+        Texts that mean that the variable does not apply; levels of their own.
     """
 
     name: str
@@ -86,6 +89,7 @@ class Numeric:
     decimals: int | None = None
     missing: str | None = None
     missing_codes: tuple[str, ...] = ()
+    not_applicable: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         given = [cut for cut in CUTS if getattr(self, cut) not in (None, ())]
@@ -120,7 +124,8 @@ class Numeric:
         ValueError
             If there are fewer than two numbers, or too many texts or pieces.
         """
-        values, counts, texts = _numbers(column, self.missing_codes)
+        values, counts, texts = _numbers(column, (*self.missing_codes, *self.not_applicable))
+        texts += self.not_applicable
         if len(texts) > MOST_PIECES:
             raise ValueError(
                 f"{self.name} is declared to be numeric and has {len(texts):,} texts that are no "
@@ -144,6 +149,7 @@ class Numeric:
             edges=edges,
             missing_codes=self.missing_codes,
             drop_missing=_drops(self.missing),
+            not_applicable=self.not_applicable,
         )
         if self.missing == "level":
             variable = variable.with_missing()
@@ -208,8 +214,9 @@ class Declaration:
         A variable has ``levels``, see `Schema.from_yaml`, or how its numbers are cut: ``bins``
         (quantiles), ``edges`` (a list), ``width`` or ``decimals``. Either may have
         ``missing``, one of "level" (missing values are a level), "drop" (records that lack it are
-        dropped) and "error", and ``missing_codes``, a list of texts. Beside ``variables`` the file
-        may have ``leave_out``, a list of columns, and ``missing``, for all variables without their
+        dropped) and "error", ``missing_codes``, a list of texts, and ``not_applicable``, the texts
+        that say that it does not apply, which are levels. Beside ``variables`` the file may have
+        ``leave_out``, a list of columns, and ``missing``, for all variables without their
         own. ::
 
             leave_out: [SERIALNO]
@@ -428,8 +435,9 @@ def _numbers(
     ids, texts = factor(column)
     counts = np.bincount(ids[ids >= 0], minlength=len(texts))
     absent = {*missing_codes, *MISSING_TEXTS}
-    of_text = np.array([np.nan if text in absent else number(text) for text in texts])
-    others = [t for t, v in zip(texts, of_text, strict=True) if np.isnan(v) and t not in absent]
+    plainly = [text if text in absent else whole_number(text) for text in texts]
+    of_text = np.array([np.nan if text in absent else number(text) for text in plainly])
+    others = [t for t, v in zip(plainly, of_text, strict=True) if np.isnan(v) and t not in absent]
     is_number = ~np.isnan(of_text)
     values, where = np.unique(of_text[is_number], return_inverse=True)
     return values, np.bincount(where, counts[is_number], len(values)).astype(np.int64), others
@@ -486,15 +494,19 @@ def _variable(entry: Any, for_all: str | None) -> Variable | Numeric:
     entry, name = dict(entry), entry["name"]
     missing = _rule(entry.pop("missing", for_all), f"missing of {brief(name)}")
     codes = _texts(entry.pop("missing_codes", []), f"missing_codes of {brief(name)}")
+    no_answer = _texts(entry.pop("not_applicable", []), f"not_applicable of {brief(name)}")
     if not set(entry) & set(CUTS):
         variable = declared_variable(entry)
-        variable = replace(variable, missing_codes=codes, drop_missing=_drops(missing))
+        variable = variable.with_levels([t for t in no_answer if t not in variable.levels])
+        variable = replace(
+            variable, missing_codes=codes, drop_missing=_drops(missing), not_applicable=no_answer
+        )
         return variable.with_missing() if missing == "level" else variable
     if unknown := set(entry) - {"name", "title", *CUTS}:
         raise ValueError(
             f"variable {brief(name)} has {', '.join(set(entry) & set(CUTS))} and the keys "
-            f"{shown(sorted(unknown))}; beside how numbers are cut it may have title, missing and "
-            "missing_codes"
+            f"{shown(sorted(unknown))}; beside how numbers are cut it may have title, missing, "
+            "missing_codes and not_applicable"
         )
     edges = _texts(entry.get("edges", []), f"edges of {brief(name)}")
     return Numeric(
@@ -506,6 +518,7 @@ def _variable(entry: Any, for_all: str | None) -> Variable | Numeric:
         decimals=_whole(entry, "decimals"),
         missing=missing,
         missing_codes=codes,
+        not_applicable=no_answer,
     )
 
 
@@ -530,8 +543,9 @@ def _entry(variable: Variable | Numeric) -> dict[str, Any]:
         rule = "level" if variable.missing else dropped
     if rule:
         entry["missing"] = rule
-    if variable.missing_codes:
-        entry["missing_codes"] = list(variable.missing_codes)
+    for key in ("missing_codes", "not_applicable"):
+        if texts := getattr(variable, key):
+            entry[key] = list(texts)
     return entry
 
 

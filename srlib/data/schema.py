@@ -62,6 +62,8 @@ class Variable:
         Texts that mean a missing value, beside those of ``MISSING_TEXTS``.
     drop_missing : bool, optional
         Whether records that lack the value are dropped; where not given, what a caller says.
+    not_applicable : tuple of str
+        Levels that say that the variable does not apply: to learn one of these is no disclosure.
     """
 
     name: str
@@ -72,6 +74,7 @@ class Variable:
     missing: str = ""
     missing_codes: tuple[str, ...] = ()
     drop_missing: bool | None = None
+    not_applicable: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "labels", self.labels or self.levels)
@@ -116,6 +119,17 @@ class Variable:
                 f"missing of {self.name} is {self.missing!r}; it must be one of its levels"
             )
 
+        if strange := [level for level in self.not_applicable if level not in self.levels]:
+            raise ValueError(
+                f"not_applicable of {self.name} has {shown(strange)}; each must be a level"
+            )
+
+    @property
+    def no_values(self) -> tuple[int, ...]:
+        """Codes of the levels that are no values: missing, or not applicable."""
+        of_none = {*self.not_applicable, self.missing}
+        return tuple(code for code, level in enumerate(self.levels) if level in of_none)
+
     @property
     def code_of_missing(self) -> int:
         """The code of a missing value: that of its level, or ``MISSING``."""
@@ -139,9 +153,11 @@ class Variable:
                 return index[text]
             if text in MISSING_TEXTS:
                 return self.code_of_missing
+            if (whole := whole_number(text)) in index:
+                return index[whole]
             if self.edges and not np.isnan(value := number(text)):
                 return int(np.searchsorted(self.edges, value, side="right"))
-            return index.get(whole_number(text), OUTSIDE)
+            return OUTSIDE
 
         return [code(text) for text in texts]
 
