@@ -435,10 +435,11 @@ ways = study.ways(
 )  # fmt: skip
 riskiest = study.riskiest(table.codes, exact[min_leaf, 1], n_repaired)
 ways += study.repairs(first, len(table), riskiest)
-sought = np.concatenate([rows, np.setdiff1d(riskiest, rows)])
+anybody = stream(seed, "anybody").permutation(len(table))[:n_targets]
+sought = np.concatenate([riskiest, np.setdiff1d(anybody, riskiest)])
 frontier, of_each = study.frontier(
-    table, ways, rows, further=sought[len(rows):], ordered=ordered, rng=stream(seed, "frontier")
-)  # fmt: skip
+    table, ways, rows, further=sought, ordered=ordered, rng=stream(seed, "frontier")
+)
 
 # %%
 names = {"case": "varied", "name": "to", "probability": "median", "probability_se": "its error"}
@@ -500,11 +501,13 @@ names |= {"leaf": "median, leaves as far off", "leaf_se": "error of that"}
 show(equal.rename(columns=names))
 
 # %% [markdown]
-# Blank: closer to the data than any leaf. Then who carries the risk: the mean probability of the truth for the riskiest and for the others that are
-# sought, measured anew for each way, to an intruder who also knows how often each record counts.
+# Blank: closer to the data than any leaf. Then who carries the risk: the mean probability of the truth for
+# the riskiest and for a random sample of all others, measured anew for each way, to an intruder who also
+# knows how often each record counts.
 
 # %%
-carried = outputs.table("carried", study.carried(ways, of_each, np.isin(sought, riskiest)))
+of_sought = [of_way[:, len(rows) :] for of_way in of_each]
+carried = outputs.table("carried", study.carried(ways, of_sought, np.isin(sought, riskiest)))
 names = {"case": "varied", "name": "to", "repaired": "riskiest", "repaired_se": "its error"}
 names |= {"others_se": "error, others", "typical": "typical change of others"}
 names |= {"rise": "others that rise", "fall": "others that fall", "above": "others above .5"}

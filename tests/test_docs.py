@@ -149,7 +149,11 @@ def documented(value: object) -> Iterator[object]:
 @pytest.mark.parametrize("subject", api.SUBJECTS)
 def test_docstrings_are_there_and_read_as_they_are_meant(subject: str) -> None:
     complaints, seen = io.StringIO(), set()
+    settings = {"warning_stream": complaints, "report_level": 2}
     for module in api.modules(subject):
+        docutils.core.publish_doctree(
+            inspect.getdoc(module) or "", module.__name__, settings_overrides=settings
+        )
         for name in api.public(module):
             if getattr(module, name) in seen:
                 continue
@@ -158,7 +162,6 @@ def test_docstrings_are_there_and_read_as_they_are_meant(subject: str) -> None:
                 assert inspect.getdoc(value), f"{module.__name__}.{name}"
                 shown = str(get_doc_object(value, config={"show_class_members": False}))
                 shown = shown.replace(".. only:: latex", "")  # a directive of Sphinx
-                settings = {"warning_stream": complaints, "report_level": 2}
                 docutils.core.publish_doctree(
                     shown, f"{module.__name__}.{name}", settings_overrides=settings
                 )

@@ -1,8 +1,9 @@
 r"""Who is in the data: the best test, and one by distance to the nearest released record.
 
-The intruder knows all other records, D_-i, and how releases are made, sees a release Z, and asks
-whether a person with the values x is the one who is missing. The alternative is that the place is
-held by somebody drawn from a baseline p(x | D_-i). The likelihood ratio has two parts,
+The intruder knows all other records, :math:`D_{-i}`, and how releases are made, sees a release Z,
+and asks whether a person with the values x is the one who is missing. The alternative is that the
+place is held by somebody drawn from a baseline :math:`p(x \mid D_{-i})`. The likelihood ratio has
+two parts,
 
 .. math:: \frac{p(x_i \mid D_{-i}, Z)}{p(x_i \mid D_{-i})}
           = \frac{p(Z \mid D_{-i}, x_i)}{\sum_x p(x \mid D_{-i}) \, p(Z \mid D_{-i}, x)},
