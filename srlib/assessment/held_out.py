@@ -21,6 +21,12 @@ MEASURES = {
     "disclosed": "all released records with their keys have their target",
 }
 """What is counted of people, by name."""
+LABELS = {
+    "copied": "all values released",
+    "single": "one record with their keys",
+    "disclosed": "target disclosed",
+}
+"""The same, short enough for a chart."""
 
 
 def beyond_held_out(
