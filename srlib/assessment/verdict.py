@@ -286,7 +286,7 @@ def of_targets(targets: pd.DataFrame) -> str:
     if not len(more):
         return (
             f"With {n} variables as targets in turn, the release tells no more about any of them "
-            "than other people's records would."
+            "than other people's records would, beyond the errors of so many comparisons."
         )
     first = ", ".join(
         f"{row.target} ({percent(row.value)} of the people against "
