@@ -556,7 +556,7 @@ verdicts.say("C7", paper.lower_without(found))
 # mean log gain differs from that of the releases anew by more than two errors, which rest on few
 # releases; the first column shows how many do by chance. A negative gain misleads the intruder. Repair
 # can move risk to the next in line, which Hu, Savitsky and Williams (2021) call whack-a-mole and Carlini
-# and others (2022) an onion. Compare that row: at the defaults it falls. The list of repaired records
+# and others (2022) an onion. Compare that row: at the defaults it does not rise. The list of repaired records
 # must stay secret; what a known rule tells is computed in `sequential_trees`. Weights can be tuned to
 # an asymptotic privacy guarantee (Savitsky, Williams and Hu 2022).
 #
