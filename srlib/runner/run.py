@@ -217,8 +217,9 @@ def _execute(
 
     With lines, the sections that end are told where no bar is shown.
     """
-    # Parameters are checked before; papermill's own guess at them only warns.
-    logging.getLogger("papermill").setLevel(logging.ERROR)
+    # Parameters are checked before, papermill's own guess at them only warns; what fails is raised,
+    # and a kernel that an interruption ends is not reported as lost by who still waits for it.
+    logging.getLogger("papermill").setLevel(logging.CRITICAL)
     notebook = jupytext.reads(text.decode("utf-8"), fmt="py")
     stages = _Stages(source.stem)
     with _terminal_named(bar) as has_bar, scratch_folder() as scratch, _quiet_when_broken_off():
