@@ -68,6 +68,16 @@ def test_cells_that_record_public_files_are_tagged(text: Path) -> None:
         assert not public or "public" in cell.metadata.get("tags", [])
 
 
+def test_a_cell_that_needs_something_names_a_parameter(text: Path) -> None:
+    import jupytext
+
+    from srlib.runner.parameters import read_parameters
+
+    tags = {tag for cell in jupytext.read(text).cells for tag in cell.metadata.get("tags", [])}
+    needed = {tag.removeprefix("needs-") for tag in tags if tag.startswith("needs-")}
+    assert needed <= set(read_parameters(text))
+
+
 def test_a_paper_has_exercises_with_asserted_answers(text: Path) -> None:
     """Three to eight; a notebook is a paper's if there are printed numbers of it."""
     from srlib.runner import course

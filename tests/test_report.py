@@ -218,3 +218,28 @@ def test_somebodys_own_case_leaves_out_what_teaches() -> None:
     own = render(notebook, {}, {"changed_parameters": {"original": "mine.csv"}})
     assert "Title" in own
     assert "by hand" not in own
+
+
+@pytest.mark.parametrize(
+    ("parameters", "shown"),
+    [
+        ({"original": "mine.csv", "by": ""}, False),
+        ({"original": "mine.csv", "by": []}, False),
+        ({"original": "mine.csv", "by": 0.0}, False),
+        ({"original": "mine.csv", "by": ["SEX"]}, True),
+        ({"original": "mine.csv"}, True),
+        ({"original": "", "by": ""}, True),
+    ],
+)
+def test_a_users_report_leaves_out_what_needs_a_parameter_that_is_empty(
+    parameters: dict[str, object], shown: bool
+) -> None:
+    notebook = notebook_with(displayed(text_plain="record 12"))
+    notebook.cells.insert(1, nbformat.v4.new_markdown_cell("### By group"))
+    for cell in notebook.cells[1:]:
+        cell.metadata["tags"] = ["needs-by", "public"]
+    for public in (False, True):
+        html = render(notebook, parameters, COMPLETE, public=public)
+        assert "Title" in html
+        assert ("By group" in html) == shown
+        assert ("record 12" in html) == shown

@@ -138,7 +138,8 @@ def render(
     ----------
     notebook : NotebookNode
         Executed notebook. A run whose parameters were changed is somebody's own case, and its
-        report leaves out the cells tagged ``teaching``.
+        report leaves out the cells tagged ``teaching``. That of a user's file leaves out the cells
+        tagged ``needs-NAME`` where the parameter NAME is empty, zero or false.
     parameters : dict
         Values by name.
     provenance : dict
@@ -154,9 +155,11 @@ def render(
         If the run failed and the report is to be public.
     """
     of_users_file = confidential.of_users_file(parameters, provenance)
+    hidden = {"teaching"} if provenance.get("changed_parameters") else set()
+    if of_users_file:
+        hidden |= {f"needs-{name}" for name, value in parameters.items() if not value}
     if public:
         notebook, parameters, provenance = confidential.public_run(notebook, parameters, provenance)
-    hidden = {"teaching"} if provenance.get("changed_parameters") else set()
     charts = any(mime in data for data in displayed(notebook) for mime in VEGA_LITE)
     return page(
         "report.html.j2",
