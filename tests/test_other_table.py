@@ -315,6 +315,9 @@ BAD = {
         ("any_generator", {"variables": "[SEX, MIND]"}, "variables names 'MIND'"),
         ("assess", {"original": "good.csv"}, "released is empty"),
         ("assess", {"original": "good.csv", "released": "[empty.csv]"}, "the file is empty"),
+        ("assess", {"released": "[good.csv]"}, "original is empty"),
+        ("assess", {"target": "MIND"}, "target names 'MIND'; the variables are SEX, AGEP"),
+        ("assess", {"holdout": "no.csv", "rules": "a.yaml"}, "holdout, rules without original"),
     ],
 )
 def test_files_and_names_are_checked_before_a_kernel_starts(

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from srlib.assessment.submission import Submission, roles
-from srlib.data.microdata import load
+from srlib.data.microdata import ACS, load
 from srlib.dpmpm.model import Draws
 
 EXAMPLE = """**The example** releases one simulated table of 500 records in three ways. *Independent
@@ -21,10 +21,15 @@ def example(
     """Simulate records of the survey, with no release yet."""
     population = load("", n_records=n_records, rng=rng)
     notes = (f"No files were given: an example, {n_records} simulated records.",)
+    at = example_roles(keys, target)
+    return Submission(population.schema, population.codes, (), *at, notes=notes)
+
+
+def example_roles(keys: Sequence[str], target: str) -> tuple[tuple[int, ...], int]:
+    """Find the columns of the example's keys and target, as `submission.roles` does of a table."""
     wanted = target or _EXAMPLE_TARGET
     known = keys or [name for name in _EXAMPLE_KEYS if name != wanted]
-    roles_of = roles(population.schema, known, wanted)
-    return Submission(population.schema, population.codes, (), *roles_of, notes=notes)
+    return roles(ACS, known, wanted)
 
 
 def with_releases(submission: Submission, draws: Draws, *, rng: np.random.Generator) -> Submission:

@@ -178,7 +178,7 @@ def _assess(
         from srlib.assessment.generator import read
 
         read(synthesizer)
-    if original or released:  # else an example of its own
+    if original or released:
         from srlib.assessment.submission import submit
 
         submission = submit(
@@ -191,6 +191,13 @@ def _assess(
             from srlib.data.schema import Microdata
 
             made(synthesizer, Microdata(submission.original, submission.schema))
+        return
+    files = {"schema": schema, "holdout": holdout, "rules": rules}
+    if alone := [name for name, path in files.items() if path]:
+        raise ValueError(f"{', '.join(alone)} without original; the example has no files")
+    from srlib.assessment.example import example_roles
+
+    example_roles(keys, target)
 
 
 CHECKS: Mapping[str, Callable[..., None]] = {
