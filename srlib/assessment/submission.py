@@ -124,8 +124,9 @@ def submit(
     Raises
     ------
     ValueError
-        For the first that holds: no original; no release; a file that does not exist, or that `read_table` or
-        `read_rules` refuses; a table with fewer than two records, or that the schema does not fit;
+        For the first that holds: no original; no release; a file that does not exist, or that
+        `read_table` or `read_rules` refuses; a table with fewer than two records, or that the
+        schema does not fit;
         people held out who are people of the original;
         a partially synthetic release of another size than the original, or with dropped records;
         `keys` or `target` as `roles` says; a rule on the model, which is left out.
