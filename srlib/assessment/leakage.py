@@ -161,6 +161,31 @@ class Beyond:
 
 
 @dataclass(frozen=True)
+class OfEach:
+    """What a release tells of each person in the file, beside what other people's records would.
+
+    Attributes
+    ----------
+    counted : (n,) bool
+        People that the share is of.
+    value : (n,) float
+        Probability that the person is met or disclosed: 0 or 1 unless the release is thinned.
+    others, margins : (n,) float
+        Parts of the expected numbers of such people, with other people's records and with a
+        release that knows the margins only. Of `identity` it is the sum over people that estimates
+        a number: keys that several people share foretell how often one person's are met.
+    group : (n,) int
+        Number of each person's keys; records with other keys are independent.
+    """
+
+    counted: NDArray[np.bool_]
+    value: NDArray[np.float64]
+    others: NDArray[np.float64]
+    margins: NDArray[np.float64]
+    group: NDArray[np.intp]
+
+
+@dataclass(frozen=True)
 class Nearest:
     """Whether released records lie nearer to people in the file than to people held out.
 
@@ -392,34 +417,63 @@ def identity(original: Codes, released: Codes, n_levels: Levels, keys: Sequence[
     n, m = len(tables[0]), len(tables[1])
     key = row_numbers(np.concatenate(tables), levels)
     o, s = _counts(key, n)
-    alone = o == 1
-    people = int(alone.sum())
+    each = met_of_each(key, n, (n, m), by_margins(tables[0]))
+    people = int(each.counted.sum())
     if not people:
         nothing = float("nan")
         return Beyond(0, nothing, nothing, nothing, nothing, nothing, nothing, m > n)
-    size, kept = min(m, n), min(1.0, n / m)
-    missed = (1 - kept) ** s
-    met = 1 - missed[alone]
     # Keys of two or more people whom no released record is kept for.
-    left, several = missed[o > 1], o[o > 1]
-    times = several * (size / n) ** (several - 1.0)
-    at = alone[key[:n]]
-    prob = np.prod([share_alike(column) for column in tables[0].T], axis=0)
-    by_margins = -np.expm1(size * np.log1p(-np.minimum(prob[at], 1 - 1e-12)))
-    value = float(met.mean())
-    spread = np.sqrt((by_margins * (1 - by_margins)).sum())
+    left, several = ((1 - min(1.0, n / m)) ** s)[o > 1], o[o > 1]
+    times = several * (min(m, n) / n) ** (several - 1.0)
+    value = float(each.value.sum() / people)
+    spread = np.sqrt((each.margins * (1 - each.margins)).sum())
     return Beyond(
         people=people,
         value=value,
         error=float(np.sqrt(value * (1 - value) / people)),
-        others=float(min(1.0, (times * left).sum() / people)),
+        others=float(min(1.0, each.others.sum() / people)),
         others_error=float(np.sqrt(max((times**2 * left).sum(), 4.0)) / people),
-        margins=float(by_margins.mean()),
+        margins=float(each.margins.sum() / people),
         z=min(
             _across_z(o, s, np.ones(len(o)), every=True),
-            _ratio(float(met.sum() - by_margins.sum()), float(spread)),
+            _ratio(float(each.value.sum() - each.margins.sum()), float(spread)),
         ),
         thinned=m > n,
+    )
+
+
+def by_margins(keys: Codes) -> NDArray[np.float64]:
+    """Probability of each record's keys, (n,), if each key is drawn from its margin alone."""
+    return np.prod([share_alike(column) for column in keys.T], axis=0)
+
+
+def met_of_each(
+    key: NDArray[np.intp], people: int, sizes: tuple[int, int], prob: NDArray[np.float64]
+) -> OfEach:
+    """Find the people alone with their keys who meet a released record, as `identity` counts them.
+
+    Parameters
+    ----------
+    key : (people + released records,) int
+        Number of each record's keys, the original's first. All records of a number are there; other
+        records of the files may be left out.
+    people : int
+        How many of these are the original's.
+    sizes : (n, n*)
+        Records of both files.
+    prob : (people,) float
+        As `by_margins` returns.
+    """
+    n, m = sizes
+    o, s = (count[key[:people]] for count in _counts(key, people))
+    size, missed, alone = min(m, n), (1 - min(1.0, n / m)) ** s, o == 1
+    margins = -np.expm1(size * np.log1p(-np.minimum(prob, 1 - 1e-12)))
+    return OfEach(
+        counted=alone,
+        value=np.where(alone, 1 - missed, 0.0),
+        others=np.where(alone, 0.0, (size / n) ** (o - 1.0) * missed),
+        margins=np.where(alone, margins, 0.0),
+        group=key[:people],
     )
 
 
@@ -461,35 +515,21 @@ def attributes(
     n, m = len(tables[0]), len(tables[1])
     both = np.concatenate(tables)
     key, cell = row_numbers(both[:, :-1], levels[:-1]), row_numbers(both, levels)
-
-    def counts(group: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        size = int(group.max()) + 1
-        parts = (np.bincount(part, minlength=size)[group[:n]] for part in (group[:n], group[n:]))
-        of_original, of_released = parts
-        return of_original, of_released
-
-    (d, s), (d_t, s_t) = counts(key), counts(cell)
-    kept = min(1.0, n / m)
-    disclosed = _disclosed(s, s_t, kept)
-    by_others = _disclosed(d - 1, d_t - 1, min(1.0, m / n))
     p = (np.bincount(tables[1][:, -1], minlength=levels[-1]) / m)[tables[0][:, -1]]
-    q = kept * p + 1 - kept  # each of s records was not kept, or has the target
-    by_margins = np.where(s > 0, q**s - (1 - kept) ** s, 0.0)
-    counted = ~np.isin(tables[0][:, -1], no_values)
-    people, group = int(counted.sum()), key[:n][counted]
+    valued = ~np.isin(tables[0][:, -1], no_values)
+    each = disclosed_of_each(key, cell, n, (n, m), p, valued)
+    people, group = int(valued.sum()), each.group[valued]
     if not people:
         return Beyond(0, np.nan, np.nan, np.nan, np.nan, np.nan, np.nan, m > n)
-    disclosed, by_others, by_margins = (
-        each[counted] for each in (disclosed, by_others, by_margins)
-    )
-    others, margins = disclosed - by_others, disclosed - by_margins
+    disclosed, by_others = each.value[valued], each.others[valued]
+    others, margins = disclosed - by_others, disclosed - each.margins[valued]
     return Beyond(
         people=people,
         value=float(disclosed.mean()),
         error=_error(group, disclosed - disclosed.mean()) / people,
         others=float(by_others.mean()),
         others_error=_error(group, by_others - by_others.mean()) / people,
-        margins=float(by_margins.mean()),
+        margins=float(each.margins.sum() / people),
         z=min(
             # One pair of people who disclose each other, more than were seen: where there is none,
             # the others' share would have no error.
@@ -498,6 +538,41 @@ def attributes(
         ),
         thinned=m > n,
     )
+
+
+def disclosed_of_each(
+    key: NDArray[np.intp],
+    cell: NDArray[np.intp],
+    people: int,
+    sizes: tuple[int, int],
+    prob: NDArray[np.float64],
+    valued: NDArray[np.bool_],
+) -> OfEach:
+    """Find the people whose target is disclosed, rightly, as `attributes` counts them.
+
+    Parameters
+    ----------
+    key, people, sizes
+        As of `met_of_each`.
+    cell : (people + released records,) int
+        Number of each record's keys and target together.
+    prob : (people,) float
+        Share of the release that has each person's target.
+    valued : (people,) bool
+        People who have a value of the target, and are counted.
+    """
+    n, m = sizes
+    (d, s), (d_t, s_t) = (
+        [count[group[:people]] for count in _counts(group, people)] for group in (key, cell)
+    )
+    kept = min(1.0, n / m)
+    q = kept * prob + 1 - kept  # each of s records was not kept, or has the target
+    found = (
+        _disclosed(s, s_t, kept),
+        _disclosed(d - 1, d_t - 1, min(1.0, m / n)),
+        np.where(s > 0, q**s - (1 - kept) ** s, 0.0),
+    )
+    return OfEach(valued, *(np.where(valued, each, 0.0) for each in found), key[:people])
 
 
 def _disclosed(
