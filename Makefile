@@ -50,7 +50,7 @@ test: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo --no-cache
-	$(BIN)/python -m pytest -n 2 --dist loadfile --nbval --nbval-current-env tests notebooks
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --nbval --nbval-current-env notebooks tests
 
 build: $(READY)
 	$(BIN)/srlib build
