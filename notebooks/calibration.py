@@ -649,7 +649,7 @@ assert more == 0.2
 # ### Exercise 5: temper the belief
 #
 # The intruder who takes smoothed trees in reverse order for the real ones raises the likelihood to a power
-# $t < 1$. Compute the mean gain for the powers .003, .01, .03, .1, .3 and 1 (`gains`, by power), over the even
+# $t < 1$. Compute the mean gain for the powers .003, .01, .03, .1, .3 and 1 over the even
 # data sets. Over the odd ones, does the best of them gain more than the full likelihood (`tempering_helps`)?
 
 # %% tags=["solution"]

@@ -695,8 +695,8 @@ assert round(twenty_cooks, 1) == 22.0
 # ### Exercise 5: the slow way
 #
 # The library computes p(releases | other data) without growing all trees anew. Take the first of the records
-# sought above, change its first variable to another level, grow trees on the changed table, and let
-# `slow` be the log probability of the first release under these less that under the original trees. Is it what
+# sought above, change its first variable to another level, grow trees on the changed table, and compute the
+# log probability of the first release under these less that under the original trees. Is it what
 # `srlib.trees.log_likelihoods` returns for the two candidates (`agree`, "yes" or "no")?
 
 # %% tags=["solution"]

@@ -30,7 +30,7 @@ import numpy as np
 # %% [markdown]
 # ### Exercise 1: half of a third
 #
-# To three digits.
+# To three digits (`sixth`).
 
 # %% tags=["solution"]
 secret_step = share / 3
@@ -44,14 +44,18 @@ assert round(sixth, 3) == 0.167
 
 # %% [markdown]
 # ### Exercise 2: several answers
+#
+# They are `half`, `releases`, `name`, `private` and the set `suspects`.
 
 # %% tags=["solution"]
 releases, name, private, half = [2, 5], "Beta Binomial", sixth > 1, 3 * sixth
+suspects = {"smith", "cook"}
 assert np.isclose(half, np.exp(-np.log(2)))
 assert np.all([sixth])
 assert releases == [2, 5]
 assert name == "Beta Binomial"
 assert not private
+assert suspects == {"smith", "cook"}
 
 # %% [markdown]
 # ### Open question: what would you do?
@@ -109,12 +113,13 @@ def test_copy_has_stubs_and_checks_and_no_answers(built: Path) -> None:
         assert "the end" in text
         assert "### Exercise 2: several answers" in text
     cells = [cell.source for cell in copy.cells]
-    at = cells.index("### Exercise 1: half of a third\n\nTo three digits.")
+    at = cells.index("### Exercise 1: half of a third\n\nTo three digits (`sixth`).")
     assert cells[at + 1].endswith("\nsixth = ...")
     assert cells[at + 2].startswith(
         'from srlib.runner.course import check\n\ncheck(\n    "Exercise 1",'
     )
-    assert cells[at + 4].endswith("\nhalf = ...\nreleases = ...\nname = ...\nprivate = ...")
+    stub = "\nhalf = ...\nreleases = ...\nname = ...\nprivate = ...\nsuspects = ..."
+    assert cells[at + 4].endswith(stub)
     code = [cell for cell in copy.cells if cell.cell_type == "code"]
     assert all(cell.outputs == [] and cell.execution_count is None for cell in code)
     assert copy.metadata.jupytext.formats == "ipynb,py:percent"
@@ -130,7 +135,7 @@ def test_text_beside_the_copy_is_the_copy(built: Path) -> None:
 @pytest.mark.parametrize(
     ("answers", "verdicts"),
     [
-        ({}, ["not answered yet"] * 5),
+        ({}, ["not answered yet"] * 6),
         (
             {
                 "sixth": "1 / 6",
@@ -138,8 +143,9 @@ def test_text_beside_the_copy_is_the_copy(built: Path) -> None:
                 "releases": "np.array([2, 5])",
                 "name": "' beta  binomial'",
                 "private": "np.False_",
+                "suspects": "{'cook', 'Smith'}",
             },
-            ["right"] * 5,
+            ["right"] * 6,
         ),
         (
             {
@@ -148,8 +154,9 @@ def test_text_beside_the_copy_is_the_copy(built: Path) -> None:
                 "releases": "[2, 5, 7]",
                 "name": "'plug-in'",
                 "private": "True",
+                "suspects": "{'cook'}",
             },
-            ["wrong"] * 5,
+            ["wrong"] * 6,
         ),
     ],
 )
@@ -158,7 +165,7 @@ def test_copy_says_right_wrong_or_not_yet(
 ) -> None:
     names = [
         "Exercise 1, sixth",
-        *(f"Exercise 2, {n}" for n in ("half", "releases", "name", "private")),
+        *(f"Exercise 2, {n}" for n in ("half", "releases", "name", "private", "suspects")),
     ]
     expected = [f"{name}: {verdict}" for name, verdict in zip(names, verdicts, strict=True)]
     assert said(copy_of(built), answers, built) == expected
@@ -204,6 +211,8 @@ def test_order_of_a_list_counts() -> None:
         ("# ### Exercise", "# Exercise", "no cell is headed '### Exercise 1'"),
         ('tags=["solution"]', "", "Exercise 1 has no answer"),
         ("# ### Open question", "# ### Exercise 3", "Exercise 3 has no answer"),
+        ("(`sixth`)", "", "Exercise 1 checks sixth, which it does not ask for"),
+        ("(`sixth`)", "(`sixth`, `secret_step`)", "asks for secret_step, which nothing checks"),
     ],
 )
 def test_exercises_that_make_no_copy(

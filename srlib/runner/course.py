@@ -6,8 +6,10 @@ a closed form, which the executed notebook has found to be true:
 
     assert round(epsilon, 3) == 0.714      # a number, to the digits that are written
     assert np.isclose(epsilon, np.log(2))  # a number, to three significant digits
-    assert releases == [2, 5]              # whole numbers, texts, lists: exactly
+    assert releases == [2, 5]              # whole numbers, texts, lists, sets: exactly
     assert private                         # or: assert not private
+
+The question names each of them in backticks, and nothing else that the solution assigns.
 
 An open question, headed ``### Open question: ...``, has no answer to check: the cells behind it say
 what a good one contains.
@@ -66,7 +68,8 @@ def exercises(notebook: "NotebookNode") -> list[Exercise]:
     ------
     ValueError
         If they are not numbered 1, 2, ...; if one has no solution, or a solution that asserts no
-        answer that can be checked; if a solution follows no exercise.
+        answer that can be checked; if a question does not ask for what is checked, or asks for
+        what is not; if a solution follows no exercise.
     """
     found: list[Exercise] = []
     cells, at = notebook.cells, 0
@@ -84,9 +87,8 @@ def exercises(notebook: "NotebookNode") -> list[Exercise]:
         while at < len(cells) and _is_solution(cells[at]):
             at += 1
         code = [cell.source for cell in cells[first:at] if cell.cell_type == "code"]
-        answers = {
-            name: seal(f"{label} {name}", values) for name, values in _asserted(code).items()
-        }
+        asserted = _asserted(code)
+        answers = {name: seal(f"{label} {name}", values) for name, values in asserted.items()}
         if at == first or (heading[2] and not answers):
             raise ValueError(
                 f"{label} has no answer to check: a code cell tagged {SOLUTION!r} behind it must "
@@ -94,8 +96,19 @@ def exercises(notebook: "NotebookNode") -> list[Exercise]:
                 "'assert np.isclose(answer, np.log(2))'; behind an open question a Markdown cell "
                 f"tagged {SOLUTION!r} says what a good answer contains"
             )
+        if heading[2]:
+            _check_asked(label, cells[first - 1].source, set(answers), _assigned(code))
         found.append(Exercise(label, range(first, at), answers))
     return found
+
+
+def _check_asked(label: str, question: str, checked: set[str], assigned: set[str]) -> None:
+    """Raise a ValueError unless a question asks for the names that are checked, and no others."""
+    named = set(re.findall(r"`([A-Za-z_]\w*)`", question))
+    if unasked := checked - named:
+        raise ValueError(f"{label} checks {', '.join(sorted(unasked))}, which it does not ask for")
+    if unchecked := (named & assigned) - checked:
+        raise ValueError(f"{label} asks for {', '.join(sorted(unchecked))}, which nothing checks")
 
 
 def _is_solution(cell: "NotebookNode") -> bool:
@@ -104,18 +117,23 @@ def _is_solution(cell: "NotebookNode") -> bool:
 
 def _asserted(cells: Iterable[str]) -> dict[str, list[tuple[Any, int | None]]]:
     """Return, for each answer, its elements and the digits behind the point of those with any."""
-    assigned, answers = set(), {}
+    cells, answers = list(cells), {}
     for source in cells:
-        tree = ast.parse(source)
-        assigned |= {
-            node.id
-            for node in ast.walk(tree)
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-        }
-        for node in tree.body:
+        for node in ast.parse(source).body:
             if isinstance(node, ast.Assert) and (found := _answer(node.test, source)):
                 answers[found[0]] = found[1]
+    assigned = _assigned(cells)
     return {name: elements for name, elements in answers.items() if name in assigned}
+
+
+def _assigned(cells: Iterable[str]) -> set[str]:
+    """Return the names that cells assign."""
+    return {
+        node.id
+        for source in cells
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
 
 
 def _answer(test: ast.expr, source: str) -> tuple[str, list[tuple[Any, int | None]]] | None:
@@ -127,16 +145,24 @@ def _answer(test: ast.expr, source: str) -> tuple[str, list[tuple[Any, int | Non
         case ast.Compare(
             ast.Name(name) | ast.Call(ast.Name("round"), [ast.Name(name), *_]), [ast.Eq()], [value]
         ):
-            parts = value.elts if isinstance(value, ast.List | ast.Tuple) else [value]
+            parts = value.elts if isinstance(value, ast.List | ast.Tuple | ast.Set) else [value]
             try:
-                return name, [_element(part, source) for part in parts]
+                elements = [_element(part, source) for part in parts]
             except ValueError:
                 return None
+            if isinstance(value, ast.Set):
+                elements.sort(key=lambda element: _order(element[0]))
+            return name, elements
         case ast.Call(ast.Attribute(ast.Name("np"), "isclose"), [ast.Name(name), value, *_]):
             if {node.id for node in ast.walk(value) if isinstance(node, ast.Name)} <= {"np"}:
                 number = float(eval(ast.unparse(value), {"np": np}))
                 return name, [(number, max(0, 2 - math.floor(math.log10(abs(number) or 1))))]
     return None
+
+
+def _order(element: object) -> str:
+    """Return what the elements of a set are sorted by."""
+    return str(element).casefold()
 
 
 def _element(node: ast.expr, source: str) -> tuple[Any, int | None]:
@@ -195,13 +221,15 @@ def verdict(answer: Any, sealed: str, salt: str) -> str:
     Parameters
     ----------
     answer : object
-        A number, text, truth value, or a flat list or array of these; ``...`` where there is none
-        yet. Numbers with digits may be off by one unit in the last one, texts by case and spaces.
+        A number, text, truth value, or a flat list, array or set of these; ``...`` where there is
+        none yet. Numbers with digits may be off by one unit in the last one, texts by case and
+        spaces.
     sealed, salt : str
         What `seal` returned, and for which salt.
     """
     if answer is ...:
         return OPEN
+    answer = sorted(answer, key=_order) if isinstance(answer, set | frozenset) else answer
     elements = np.asarray(answer, dtype=object).ravel().tolist()
     expected = [element.split(":") for element in sealed.split()]
     right = len(elements) == len(expected) and all(
