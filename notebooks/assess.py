@@ -59,7 +59,7 @@ missing: str = "level"  # {level, drop, error} missing values of variables witho
 ignore_columns: bool = False  # leave out columns that the schema does not declare
 quick: bool = False  # leave out the intruder who knows all others, which takes most of the time
 n_classes: int = 30  # [1, 1000] latent classes of that intruder's model, F
-n_draws: int = 250  # [4, inf) draws kept from each chain
+n_draws: int = 250  # [4, inf) draws kept from each chain; fewer of large files by size
 n_chains: int = 8  # [2, 1000] chains for the original, and with each release joined
 most_iterations: int = 0  # [0, inf) iterations of a chain in the last round; 0: by size
 seed: int = 2026  # [0, inf) one seed for all streams of chance
@@ -128,7 +128,8 @@ print(
     "Left out (quick, or more records than a minute allows: -p most_iterations 500 insists)."
     if quick
     else f"Rounds of {n_chains} chains for the original and for each release, at most of "
-    f"{', '.join(f'{each.n_iterations:,}' for each in rounds)} iterations a chain."
+    f"{', '.join(f'{each.n_iterations:,}' for each in rounds)} iterations a chain, of which "
+    f"{rounds[0].n_draws} are kept."
 )
 
 # %% tags=["monte-carlo"]

@@ -32,7 +32,7 @@ from srlib.data.acs import (
     recode_acs,
 )
 from srlib.data.codes import distinct
-from srlib.data.microdata import load, read_table
+from srlib.data.microdata import load, read_table, read_texts
 
 PERSON_FILE = (
     Path(__file__).parents[1].parent / "shared" / "data" / "acs2011_pums_person_sample.csv"
@@ -156,6 +156,20 @@ def test_a_recoded_file_is_recognized(tmp_path):
     assert read.schema is ACS
     assert read.notes == ("Recognized by its columns as American Community Survey data, recoded.",)
     np.testing.assert_array_equal(read.codes, table.codes)
+
+
+def test_a_file_with_further_columns_is_not_recognized(tmp_path):
+    table = embedded_population(200, rng=np.random.default_rng(0))
+    path = tmp_path / "more.csv"
+    ACS.decode(table.codes, labels=False).assign(owner=table.codes[:, 0]).to_csv(path, index=False)
+    assert read_table(path).schema.names == (*ACS.names, "owner")
+
+
+def test_a_raw_file_is_recoded_for_an_assessment_only_if_a_schema_says_so(tmp_path):
+    path = tmp_path / "persons.csv"
+    persons(AGEP=[5, 40]).assign(PUMA=100).to_csv(path, index=False)
+    assert read_texts(path).frame["AGEP"].tolist() == ["5", "40"]
+    assert len(read_texts(path, "acs").frame) == 1
 
 
 def test_a_recoded_file_may_keep_the_raw_race(tmp_path):

@@ -40,6 +40,18 @@ def quickly(original: Any, released: Any, **settings: Any) -> Assessment:
     return assess(original, released, **(usual | settings))
 
 
+def test_draws_of_many_combinations_are_thinned() -> None:
+    # 10 and 2 levels in four columns are 10,000 and 16 combinations.
+    for n_levels, n_draws, thin in ((10, 83, 3), (2, 250, 1)):
+        codes = np.indices((n_levels,) * 4).reshape(4, -1).T.repeat(10_000 // n_levels**4, axis=0)
+        schema = Schema.from_frame(pd.DataFrame(codes).astype(str).astype("category"))
+        given = report.Submission(schema, codes, (codes,), (0, 1, 2), 3)
+        (chains,) = report.affordable_rounds(given)
+        assert (chains.burn_in, chains.n_draws, chains.thin) == (250, n_draws, thin)
+        (few,) = report.affordable_rounds(given, n_draws=20, n_chains=6)[:1]
+        assert few.n_draws == 20
+
+
 def test_frames_and_files_tell_the_same(tmp_path: Path) -> None:
     tables = {"original.csv": records(60, 1), "a.csv": records(50, 2), "b.csv": records(70, 3)}
     for name, frame in tables.items():

@@ -35,6 +35,10 @@ MOST_ITERATIONS = 2_000
 """Iterations of a chain of the intruder's model in the last round, where there is time for it."""
 MOST_STEPS = 1e10
 """Records times classes times iterations of all chains where nothing is said: about a minute."""
+MOST_KEPT = 1.6e7
+"""Combinations times draws kept of all chains where nothing is said: some twenty seconds."""
+FEWEST_KEPT = 50
+"""Draws that are kept from each chain all the same."""
 
 
 @dataclass(frozen=True)
@@ -255,13 +259,15 @@ def affordable_rounds(
     """Return as many rounds of chains of the intruder's model as `MOST_STEPS` allow.
 
     The number of chains counts for more than their length, so that long ones are given up first.
+    Every draw that is kept is held against every combination of the original. Of many combinations
+    the draws are thinned until that takes no more than `MOST_KEPT`: neighboring ones tell little.
 
     Parameters
     ----------
     submission : Submission
         Chains run on its original, and on this joined with each release.
     n_classes, n_draws, n_chains : int
-        As of `dpmpm.Chains`.
+        As of `dpmpm.Chains`, but that `n_draws` are the most.
 
     Returns
     -------
@@ -272,6 +278,9 @@ def affordable_rounds(
     n_records = len(submission.original) * (1 + len(submission.released))
     n_records += sum(map(len, submission.released))
     found = rounds(MOST_ITERATIONS, n_classes=n_classes, n_draws=n_draws, n_chains=n_chains)
+    kept = (1 + len(submission.released)) * n_chains * len(distinct(submission.original)[1])
+    step = -(-n_draws // max(int(MOST_KEPT / kept), min(FEWEST_KEPT, n_draws)))
+    found = tuple(replace(each, n_draws=n_draws // step, thin=each.thin * step) for each in found)
     iterations = np.cumsum([each.n_iterations for each in found])
     fit = int((iterations * n_chains * n_classes * n_records <= MOST_STEPS).sum())
     return found[: max(fit, 1 if "model" in submission.rules else 0)]

@@ -204,7 +204,7 @@ def read_texts(
     Parameters
     ----------
     path, schema, ignore_columns, vintage
-        As of `read_table`.
+        As of `read_table`, but that a raw person file is recoded only where the schema is ``ACS``.
 
     Raises
     ------
@@ -212,7 +212,7 @@ def read_texts(
         As `read_table` for files and columns.
     """
     with named_errors(path := Path(path)):
-        return _read(path, declared(schema), ignore_columns, vintage)
+        return _read(path, declared(schema), ignore_columns, vintage, recode=False)
 
 
 def schema_of(
@@ -293,16 +293,23 @@ def _microdata(table: Texts, drop_missing: bool) -> Microdata:
 
 
 def _read(
-    path: Path, schema: Schema | Declaration | None, ignore_columns: bool, vintage: int
+    path: Path,
+    schema: Schema | Declaration | None,
+    ignore_columns: bool,
+    vintage: int,
+    *,
+    recode: bool = True,
 ) -> Texts:
+    """Read a file; with `recode`, a raw person file is recoded though no schema says so."""
     header = header_of(path)
     notes = []
-    raw = schema in (None, ACS) and is_raw(header)
+    raw = (schema == ACS or (schema is None and recode)) and is_raw(header)
     columns: Collection[str] = header
     if raw:
         columns = RAW_NAMES.values()
     else:
-        if schema is None and set(ACS.names) <= set(header):
+        named = set(ACS.names) <= set(header)
+        if schema is None and named and (ignore_columns or len(header) == len(ACS.names)):
             schema = ACS
             notes.append("Recognized by its columns as American Community Survey data, recoded.")
         if schema is not None:

@@ -403,6 +403,9 @@ def _assess(
         iterations = min(iterations, 1e10 / steps)
     if quick or iterations < 2 * n_draws:
         return start
+    if original and not most_iterations:
+        kept = (1 + n_releases) * n_chains * _combinations(n_records)
+        n_draws = min(n_draws, max(50, int(1.6e7 / kept)))
     found = _chains(
         1 + n_releases, 2 * n_records, n_chains=n_chains, n_draws=n_draws, n_classes=n_classes,
         iterations=iterations, kept=2,
