@@ -274,13 +274,14 @@ show(in_words(beyond.drop(columns="thinned").rename(columns={"value": "share", "
 # **Other targets.** The verdict is about one target. Here all variables that are no keys are targets in
 # turn; where everything else is a key, every variable is. *Of what is left* is the share that the release
 # takes of what the baseline leaves to disclose. What it says of people who have the value that most people
-# have, anybody would guess. Of several releases the first three targets are shown; `tables/targets.csv` has all.
+# have, anybody would guess, and so where one key alone tells: where ten or more others share its level, and all
+# have the same value. Of several releases the first three targets are shown; `tables/targets.csv` has all.
 
 # %% tags=["monte-carlo"]
 targets = outputs.table("targets", found.table("targets"))
 for name, of_one in targets.groupby("release", sort=False):
     display(callout(f"Other targets: {name}", verdict.of_targets(of_one)))
-at = [*named, "target", "value", "others", "margins", "z", "rest", "frequent", "level"]
+at = [*named, "target", "value", "others", "margins", "z", "rest", "frequent", "one_key", "level"]
 highest = targets.groupby("release", sort=False).head(3) if named else targets
 show(in_words(highest, *at).rename(columns={"value": "share"}))
 

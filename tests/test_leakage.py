@@ -518,3 +518,4 @@ def test_all_targets_in_turn(keys: list[str] | None) -> None:
             ]
             shares.append(np.mean(np.array(disclosed) == most) if disclosed else np.nan)
         np.testing.assert_allclose(row["frequent"], np.mean(shares))
+        assert not row["guessed"] < max(row["frequent"], row["one_key"])

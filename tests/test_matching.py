@@ -481,3 +481,17 @@ def test_errors_of_the_other_functions() -> None:
     for function, arguments, message in calls:
         with pytest.raises(ValueError, match=message):
             function(*arguments)
+
+
+def test_one_key_decides_where_ten_others_agree() -> None:
+    """Eleven children are all well; ten people of the north and one of the south are not."""
+    child, north = [1] * 11 + [0] * 11, [0] * 11 + [1] * 10 + [0]
+    sick = [0] * 11 + [1] * 11
+    table = np.array([child, north, sick]).T
+    expected = np.array([True] * 11 + [True] * 11)
+    assert (matching.decided_by_one_key(table, (2, 2, 2), [0, 1], 2) == expected).all()
+    # By region alone: nobody of the south, where some are sick, and ten of the north are too few.
+    assert not matching.decided_by_one_key(table, (2, 2, 2), [1], 2).any()
+    table[0, 2] = 1  # a sick child
+    decided = matching.decided_by_one_key(table, (2, 2, 2), [0, 1], 2)
+    assert decided.tolist() == [False] * 11 + [True] * 11

@@ -399,9 +399,9 @@ def test_one_of_many_comparisons_has_to_be_surer() -> None:
     assert verdict.told([beyond(0.34, 0.3, 9.0)], 1) == "more"
 
 
-def of_targets(*levels: str, frequent: float = 0.5) -> str:
-    rows = [("sick", 0.5, 0.4, 0.1, frequent, level) for level in levels]
-    columns = ["target", "value", "others", "margins", "frequent", "level"]
+def of_targets(*levels: str, guessed: float = 0.5) -> str:
+    rows = [("sick", 0.5, 0.4, 0.1, guessed, level) for level in levels]
+    columns = ["target", "value", "others", "margins", "guessed", "level"]
     return verdict.of_targets(pd.DataFrame(rows, columns=columns)).replace(
         "\N{NO-BREAK SPACE}", " "
     )
@@ -409,12 +409,12 @@ def of_targets(*levels: str, frequent: float = 0.5) -> str:
 
 def test_targets_in_words() -> None:
     assert "no more about any of them" in of_targets("no more", "no more")
-    text = of_targets("far more", "no more", "more", frequent=0.9)
+    text = of_targets("far more", "no more", "more", guessed=0.9)
     assert text.startswith("Of 3 variables that are targets in turn, the release tells more than")
     assert "about 2: sick (50.0 % of the people against 40.0 %), sick (" in text
     assert "For 2 of these, 90.0 % or more of the people disclosed" in text
     assert "above all" not in text
-    many = of_targets(*["more"] * 4, frequent=0.89)
+    many = of_targets(*["more"] * 4, guessed=0.89)
     assert "about 4: above all sick" in many
     assert many.count("of the people against") == 3
     assert "anybody would guess" not in many

@@ -144,9 +144,10 @@ def of_targets(submission: Submission) -> pd.DataFrame:
         A row a target that somebody has a value of, what is told beyond others' records first:
         target; value, error, others, others_error, margins and z as of `leakage.Beyond`, means over
         the releases; rest, the share that the releases take of what the baseline leaves; frequent,
-        the share of the people disclosed, rightly, who have the level that most have; and level, as
-        of `verdict.of_attributes`, but that a difference has to be as sure as if it alone had been
-        looked at.
+        the share of the people disclosed, rightly, who have the level that most have; one_key, that
+        of those whose target a single key decides (`matching.decided_by_one_key`); guessed, that
+        of those of whom either holds; and level, as of `verdict.of_attributes`, but that a
+        difference has to be as sure as if it alone had been looked at.
     """
     schema, original = submission.schema, submission.original
     p = len(schema.names)
@@ -160,18 +161,21 @@ def of_targets(submission: Submission) -> pd.DataFrame:
         if not counted.any():
             continue
         most = np.bincount(original[counted, target]).argmax()
-        found, frequent = [], []
+        usual = original[:, target] == most
+        one_key = matching.decided_by_one_key(original, schema.n_levels, keys, target)
+        guesses = {"frequent": usual, "one_key": one_key, "guessed": usual | one_key}
+        found, shares = [], []
         for released in submission.released:
             found.append(
                 leakage.attributes(original, released, schema.n_levels, keys, target, none)
             )
             compared = matching.compare(original, released, schema.n_levels, keys, target)
-            disclosed = original[compared.flags["DiSCO"].to_numpy() & counted, target]
-            frequent.append((disclosed == most).mean() if len(disclosed) else np.nan)
+            told = compared.flags["DiSCO"].to_numpy() & counted
+            shares.append([of[told].mean() if told.any() else np.nan for of in guesses.values()])
         rows.append(
             {"target": schema.names[target]}
             | {name: float(np.mean([getattr(each, name) for each in found])) for name in _OF_TARGET}
-            | {"frequent": float(np.mean(frequent))}
+            | dict(zip(guesses, np.mean(shares, axis=0).tolist(), strict=True))
             | {"found": found}
         )
     frame = pd.DataFrame(rows)

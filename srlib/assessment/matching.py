@@ -48,6 +48,9 @@ from numpy.typing import NDArray
 from srlib.data.codes import Codes, Levels, row_numbers
 from srlib.threads import one_blas_thread
 
+DECIDING = 10
+"""Other people with a level of a key, all of one target, from which on the level decides it."""
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -100,6 +103,33 @@ def compare(
     """
     tables, levels = checked(original, [released], n_levels, keys, target)
     return _compare(tables[0], tables[1], levels)
+
+
+def decided_by_one_key(
+    original: Codes, n_levels: Levels, keys: Sequence[int], target: int
+) -> NDArray[np.bool_]:
+    """Find the people whose target everybody knows who knows one thing about them.
+
+    Of these, `DECIDING` or more other people share the level of one key, and all have their target.
+    That disclosures may come from a single level of one key is what the package synthpop (1.9-3)
+    checks by pairs of levels; the rule here is ours.
+
+    Parameters
+    ----------
+    original, n_levels, keys, target
+        As `compare`.
+
+    Returns
+    -------
+    (n,) bool
+    """
+    wanted, found = original[:, target].astype(np.int64), np.zeros(len(original), dtype=bool)
+    for key in keys:
+        pairs = original[:, key].astype(np.int64) * n_levels[target] + wanted
+        same_both = np.bincount(pairs)[pairs]
+        same_key = np.bincount(original[:, key])[original[:, key]]
+        found |= (same_both == same_key) & (same_key > DECIDING)
+    return found
 
 
 def measures(

@@ -37,6 +37,7 @@ _WORDS = {
     "rest": "of what is left",
     "used": "people in the file",
     "frequent": "with the most frequent value",
+    "one_key": "told by one key alone",
     "by_chance": "by chance",
     "held_out": "people held out",
     "records": "released records",

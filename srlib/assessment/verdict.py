@@ -293,12 +293,13 @@ def of_targets(targets: pd.DataFrame) -> str:
         f"{percent(max(row.others, row.margins))})"
         for row in more.head(3).itertuples()
     )
-    guessed = int((more["frequent"] >= GUESSED).sum())
+    guessed = int((more["guessed"] >= GUESSED).sum())
     return (
         f"Of {n} variables that are targets in turn, the release tells more than other people's "
         f"records would about {len(more)}: {'above all ' if len(more) > 3 else ''}{first}."
         + f" For {guessed} of these, {percent(GUESSED)} or more of the people disclosed have the "
-        "value that most people have, as anybody would guess." * (guessed > 0)
+        "value that most people have, or a level of one key that alone decides, as anybody would "
+        "guess." * (guessed > 0)
     )
 
 
