@@ -50,6 +50,7 @@ def test_run(project: Path) -> None:
             "provenance.json",
             "report.html",
             "results.json",
+            "ro-crate-metadata.json",
             "tables/values.csv",
         )
     ]

@@ -19,6 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -34,7 +35,7 @@ from traitlets.config import Config
 
 from srlib import yamls
 from srlib.progress import TERMINAL
-from srlib.runner import confidential, costs
+from srlib.runner import confidential, costs, crate
 from srlib.runner.files import (
     is_replaceable,
     make_private,
@@ -467,7 +468,12 @@ def _provenance(root: Path, request: Request, source: str) -> dict[str, Any]:
         "git_dirty": None if changes is None else bool(changes),
         "source_sha256": source,
         "versions": _versions(),
+        "started": _now(),
     }
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def run(
@@ -560,7 +566,7 @@ def run(
     def write_provenance(**outcome: str) -> None:
         seconds = round(time.monotonic() - started, 1)
         used = {"seconds": seconds, "kernel_mb": getattr(_OwnKernel.started, "peak_mb", None)}
-        content = {**outcome, **used, **begun}
+        content = {**outcome, **used, **begun, "ended": _now()}
         text = json.dumps(content, indent=2, ensure_ascii=False)
         (folder / "provenance.json").write_text(text + "\n", encoding="utf-8")
         if request.inputs:
@@ -586,6 +592,7 @@ def run(
             from srlib.runner import report
 
             report.write(folder)
+        crate.write(folder)
         if request.keep_others:
             final = _move_beside_others(folder, named, final, request)
         else:
@@ -597,6 +604,7 @@ def run(
         try:
             confidential.list_files(folder, request.parameters, {"inputs": request.inputs})
             write_provenance(status="failed", error=message)
+            crate.write(folder)
             replace_folder(folder, failed)
             kept = f"kept: {failed}"
         except OSError as other:
