@@ -220,6 +220,24 @@ def test_somebodys_own_case_leaves_out_what_teaches() -> None:
     assert "by hand" not in own
 
 
+def test_the_title_comes_first_and_how_the_report_was_made_last() -> None:
+    about = COMPLETE | {"versions": {"numpy": "2.5"}, "inputs": {"people.csv": "e3b0c442"}}
+    notebook = notebook_with(source="# Title\n\nThe lead.")
+    html = render(notebook, {"data": "people.csv"}, about | {"ended": "2026-11-22T23:59:59+00:00"})
+    at = [
+        html.index(text)
+        for text in ("<h1", '"status', "The lead.", '<details class="code"', "<footer")
+    ]
+    assert at == sorted(at)
+    footer = html.partition("<footer")[2]
+    for text in ("people.csv", "e3b0c442", "2.5", "2026-11-22T23:59:59"):
+        assert text in footer
+    public = render(notebook, {"data": "people.csv"}, about, public=True)
+    assert "2.5" in public
+    assert "e3b0c442" not in public
+    assert "The lead." in render(notebook_with(source="The lead."), {}, {})
+
+
 @pytest.mark.parametrize(
     ("parameters", "shown"),
     [

@@ -161,14 +161,19 @@ def render(
     if public:
         notebook, parameters, provenance = confidential.public_run(notebook, parameters, provenance)
     charts = any(mime in data for data in displayed(notebook) for mime in VEGA_LITE)
+    cells = [
+        cell
+        for cell in notebook.cells
+        if cell.source.strip() and hidden.isdisjoint(cell.metadata.get("tags", []))
+    ]
+    # The title goes before what is said of the run, on paper as on the screen.
+    heading, opening = _opened(cells.pop(0).source) if cells and _has_title(cells[0]) else ("", "")
     return page(
         "report.html.j2",
         charts,
-        cells=[
-            cell
-            for cell in notebook.cells
-            if cell.source.strip() and hidden.isdisjoint(cell.metadata.get("tags", []))
-        ],
+        heading=heading,
+        opening=opening,
+        cells=cells,
         parameters=parameters,
         provenance=provenance,
         public=public,
@@ -220,6 +225,18 @@ def title(text: str) -> str:
     """Return the first top-level heading of a Markdown text, or ``""``."""
     found = re.search(r"^# +(.+)$", text, re.MULTILINE)
     return found[1] if found else ""
+
+
+def _has_title(cell: NotebookNode) -> bool:
+    return cell.cell_type == "markdown" and bool(title(cell.source))
+
+
+def _opened(text: str) -> tuple[Markup, Markup]:
+    """Part a text behind its title; both parts are HTML."""
+    html = markdown(text)
+    before, end, after = html.partition("</h1>")
+    section = '<section class="prose">{}</section>'
+    return Markup(section).format(before + end), Markup(section).format(after)
 
 
 def first_markdown(notebook: NotebookNode) -> str:
