@@ -49,7 +49,9 @@ released: list[str] = []  # files of the releases, one or more, each judged by i
 schema: str = ""  # YAML file that declares the variables; empty: recognized or inferred
 holdout: str = ""  # file of people who are not in the original; empty: none
 keys: list[str] = []  # variables that the intruder knows; empty: all but the target
+more_keys: list[list[str]] = []  # other sets of keys, to be compared with the first
 target: str = ""  # variable that the intruder wants to know; empty: the last that is no key
+tolerance: float = 0.0  # [0, inf) distance up to which a numeric target is told; 0: none
 rules: str = ""  # YAML file of limits that each release is held to; empty: none
 synthesizer: str = ""  # trees, dpmpm, margins, or NAME in a Python file, FILE.py:NAME; empty: none
 n_publications: int = 20  # [20, 1000] publications that it draws for risks before a release
@@ -90,12 +92,12 @@ outputs = Outputs(output_dir)
 # %%
 if original or released:
     submission = assessment.submit(
-        original, released, keys, target, schema=schema, holdout=holdout,
-        same_generator=same_generator, partially_synthetic=partially_synthetic,
+        original, released, [keys, *more_keys], target, schema=schema, holdout=holdout,
+        tolerance=tolerance, same_generator=same_generator, partially_synthetic=partially_synthetic,
         missing=missing, ignore_columns=ignore_columns, quick=quick, rules=rules,
     )  # fmt: skip
 else:
-    submission = assessment.example(500, keys, target, rng=stream(seed, "records"))
+    submission = assessment.example(500, keys, target, more_keys, rng=stream(seed, "records"))
 print(*submission.notes, sep="\n")
 
 # %%
@@ -566,6 +568,55 @@ if not quick:
 # **The chains on the original.** Well mixed ones look like one band of noise. Where they do not, run
 # longer ones, for instance `-p most_iterations 32000`.
 #
+# ## Further questions
+#
+# Each section below answers a question that a parameter asks.
+
+# %% [markdown] tags=["needs-more_keys"]
+# ### Several sets of keys
+#
+# Nobody knows what an intruder knows. Each set of keys is a guess, and each has two rows: *identity* of
+# the people alone with these keys, *attributes* of all. A wider set leaves more people alone, and a narrower
+# one is easier to know, so that neither need have the higher risk. The more rows there are, the surer a
+# difference has to be. The verdict is about the first set that was named.
+
+# %% tags=["monte-carlo", "needs-more_keys"]
+key_sets = outputs.table("key_sets", found.table("key_sets"))
+for name, of_one in key_sets.groupby("release", sort=False):
+    display(callout(f"Sets of keys: {name}", verdict.of_key_sets(of_one)))
+at = ["keys", "risk", "people", "value", "others", "margins", "z", "rest", "level"]
+show(in_words(key_sets[key_sets["release"] == first], *at).rename(columns={"value": "share"}))
+
+# %% [markdown] tags=["needs-tolerance"]
+# ### A number within a tolerance
+#
+# Two incomes may lie in two bins and hardly differ, or in one and differ by much. With a tolerance $\tau$, a
+# person's number $x$ is told if there are released records with the person's keys and all their numbers
+# $z_j$ have $\max_j |z_j - x| \le \tau$. Every guess between the least and the largest of them is then
+# right within $\tau$. That is DiSCO with "near" instead of "equal", and other people's records, margins
+# and errors are as above. Tables of magnitudes have such rules ("within $p$ percent", Hundepool et al. 2010),
+# and Giomi et al. (2022) count guesses within some percent as right. The verdict stays on the levels, so that no choice
+# of a tolerance can make it milder. The example has simulated wages, which vary by about a quarter:
+# released are other people's records, wages shuffled among the people, and wages changed by 50 or so.
+
+# %% tags=["monte-carlo", "needs-tolerance"]
+of_numbers = submission
+if not original:
+    of_numbers = assessment.wages(500, tolerance or 100.0, rng=chances("wages"))
+told = outputs.table("within", assessment.within(of_numbers))
+for row in told.itertuples():
+    display(callout(row.release, row.text))
+if len(told):
+    display(show(in_words(told.drop(columns="text")).rename(columns={"value": "share"})))
+
+# %% tags=["monte-carlo", "needs-tolerance"]
+if of_numbers.uncut and of_numbers.held_out is not None:
+    beside = assessment.participants(of_numbers, of_numbers.held_out)
+    beside = outputs.table("within_held_out", beside[beside["measure"] == "within"])
+    at = ["release", "used", "held_out", "difference", "error", "z"]
+    display(show(in_words(beside, *at)))
+
+# %% [markdown]
 # ## Before a release
 #
 # A release is one draw. Where its generator can be called again (`--synthesizer`), the risk of what it
@@ -794,11 +845,14 @@ assert round(by_errors, 1) == 3.3
 # %% [markdown]
 # ## References
 #
+# - Giomi, M., Boenisch, F., Wehmeyer, C. and Tasnádi, B. (2022). A unified framework for quantifying
+#   privacy risk in synthetic data. arXiv:2211.10459. <https://doi.org/10.48550/arXiv.2211.10459>
 # - Good, I. J. (1953). The population frequencies of species and the estimation of population
 #   parameters. *Biometrika* 40, 237–264. <https://doi.org/10.1093/biomet/40.3-4.237>
 # - Hu, J., Reiter, J. P. and Wang, Q. (2014). Disclosure risk evaluation for fully synthetic
 #   categorical data. *Privacy in Statistical Databases*, 185–199.
 #   <https://doi.org/10.1007/978-3-319-11257-2_15>
+# - Hundepool, A. et al. (2010). *Handbook on Statistical Disclosure Control*, version 1.2. ESSNet SDC.
 # - Karr, A. F., Kohnen, C. N., Oganian, A., Reiter, J. P. and Sanil, A. P. (2006). A framework for
 #   evaluating the utility of data altered to protect confidentiality. *The American Statistician*
 #   60, 224–232. <https://doi.org/10.1198/000313006X124640>

@@ -267,6 +267,17 @@ HEADER = "job,town,sick"
             "keys names 'age'; the variables are job, town, sick",
         ),
         (None, ["original.csv", "made.csv", "--keys", "job,job"], "each variable may stand once"),
+        (
+            None,
+            ["original.csv", "made.csv", "--keys", "job", "--keys", "sick", "--target", "sick"],
+            "keys has the set sick, with the target 'sick' in it",
+        ),
+        (
+            None,
+            ["original.csv", "made.csv", "--target", "sick", "--tolerance", "2"],
+            "tolerance is 2, and the target 'sick' is not numeric",
+        ),
+        (None, ["original.csv", "made.csv", "--tolerance", "-1"], "tolerance is -1; it must be 0"),
         (None, ["original.csv", "made.csv", "--target", "ill"], "target names 'ill'"),
         (
             None,

@@ -3,6 +3,7 @@
 from srlib.assessment.example import (
     EXAMPLE,
     example,
+    wages,
     with_releases,
 )
 from srlib.assessment.findings import (
@@ -36,6 +37,7 @@ from srlib.assessment.tables import (
     in_words,
     nearest,
     terms,
+    within,
 )
 
 __all__ = [
@@ -63,5 +65,7 @@ __all__ = [
     "roles",
     "submit",
     "terms",
+    "wages",
     "with_releases",
+    "within",
 ]

@@ -4,7 +4,9 @@ The measures themselves are in `leakage`, `matching`, `utility` and `model`; `ve
 into words.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,6 +14,7 @@ import pandas as pd
 from srlib.assessment import leakage, matching, utility, verdict
 from srlib.assessment.model import Model, OfOriginal, believe
 from srlib.assessment.submission import Submission
+from srlib.assessment.tolerance import within
 from srlib.data.codes import Codes, Levels
 from srlib.risk.sets import DrawSets
 
@@ -45,12 +48,14 @@ class Findings:
     margins, pmse, overlap, losses, customary : DataFrame
         As `utility.margins`, `utility.propensity`, `utility.interval_overlap`, `utility.losses`
         and `utility.against_fresh` return.
-    targets : DataFrame
-        As `of_targets` returns.
+    targets, key_sets : DataFrame
+        As `of_targets` and `of_key_sets` return.
     interactions : bool
         Whether the regression behind pMSE has products of variables.
     nearest : tuple
         Of each release, as `leakage.nearest` returns; empty where nobody was held out.
+    within : tuple
+        Of each release, as `tolerance.within` returns; empty where no tolerance was named.
     model : Model, optional
         None where the intruder's model was left out.
     """
@@ -68,8 +73,10 @@ class Findings:
     losses: pd.DataFrame
     customary: pd.DataFrame
     targets: pd.DataFrame
+    key_sets: pd.DataFrame
     interactions: bool
     nearest: tuple[leakage.Nearest, ...] = ()
+    within: tuple[leakage.Beyond, ...] = ()
     model: Model | None = None
 
 
@@ -100,15 +107,15 @@ def examine(
     overlap = utility.interval_overlap(original, released, labels, names, keys, target)
     lacking, falls = matching.lacking_each_key(original, released, levels, keys, target, names)
     held_out = submission.held_out
+    none = schema.variables[target].no_values
+    identity = tuple(leakage.identity(original, z, levels, keys) for z in released)
+    attributes = tuple(
+        leakage.attributes(original, z, levels, keys, target, none) for z in released
+    )
     return Findings(
         copies=tuple(_copies(submission, z, levels) for z in released),
-        identity=tuple(leakage.identity(original, z, levels, keys) for z in released),
-        attributes=tuple(
-            leakage.attributes(
-                original, z, levels, keys, target, schema.variables[target].no_values
-            )
-            for z in released
-        ),
+        identity=identity,
+        attributes=attributes,
         measures=matching.measures(original, released, levels, keys, target),
         lacking=lacking,
         falls=falls,
@@ -121,10 +128,12 @@ def examine(
         losses=utility.losses(margins, overlap, pmse, len(original), smallest),
         customary=utility.against_fresh(pmse, overlap),
         targets=of_targets(submission),
+        key_sets=of_key_sets(submission, identity, attributes),
         interactions=interactions,
         nearest=()
         if held_out is None
         else tuple(leakage.nearest(original, z, held_out, levels) for z in released),
+        within=of_numbers(submission),
         model=None if sets is None else believe(submission, sets, known),
     )
 
@@ -185,6 +194,95 @@ def of_targets(submission: Submission) -> pd.DataFrame:
     ]
     frame["level"] = [verdict.told(found, len(frame)) for found in frame.pop("found")]
     return frame.sort_values("rest", ascending=False, kind="stable", ignore_index=True)
+
+
+def of_key_sets(
+    submission: Submission,
+    identity: Sequence[leakage.Beyond],
+    attributes: Sequence[leakage.Beyond],
+) -> pd.DataFrame:
+    """Compare what the releases tell intruders who know different sets of keys.
+
+    Parameters
+    ----------
+    submission : Submission
+        Its releases are taken together.
+    identity, attributes : sequence of Beyond
+        Of each release with the first set, `Submission.keys`, as of `Findings`.
+
+    Returns
+    -------
+    DataFrame
+        Two rows a set, the riskiest set and the riskier row of it first: keys, their names; risk,
+        ``"identity"`` or ``"attributes"``; and the columns of `compared`. For the level a
+        difference has to be as sure as if it alone of all rows had been looked at.
+    """
+    schema, original, released = submission.schema, submission.original, submission.released
+    levels, target = schema.n_levels, submission.target
+    none = schema.variables[target].no_values
+    found = {submission.keys: {"identity": identity, "attributes": attributes}}
+    for keys in submission.more_keys:
+        found[keys] = {
+            "identity": [leakage.identity(original, z, levels, keys) for z in released],
+            "attributes": [
+                leakage.attributes(original, z, levels, keys, target, none) for z in released
+            ],
+        }
+    sets = []
+    for keys, of_risk in found.items():
+        known = ", ".join(schema.names[k] for k in keys)
+        rows = [
+            {"keys": known, "risk": risk, **compared(each, 2 * len(found))}
+            for risk, each in of_risk.items()
+        ]
+        sets.append(sorted(rows, key=_risk, reverse=True))
+    sets.sort(key=lambda rows: _risk(rows[0]), reverse=True)
+    return pd.DataFrame([row for rows in sets for row in rows])
+
+
+def _risk(row: Mapping[str, Any]) -> tuple[int, float]:
+    """Return what rows of `of_key_sets` are sorted by: the level, and then the rest."""
+    rest = row["rest"]
+    return verdict.LEVELS["identity"].index(row["level"]), -np.inf if np.isnan(rest) else rest
+
+
+def compared(found: Sequence[leakage.Beyond], comparisons: int = 1) -> dict[str, Any]:
+    """Summarize comparisons of the releases of one generator with other people's records.
+
+    Parameters
+    ----------
+    found : sequence of Beyond
+        One for each release.
+    comparisons : int
+        As of `verdict.told`.
+
+    Returns
+    -------
+    dict
+        people, value, error, others, others_error, margins and z, means over the releases; rest and
+        level. The shares are NaN where they are of nobody.
+    """
+    means = {name: float(np.mean([getattr(each, name) for each in found])) for name in _OF_TARGET}
+    people = found[0].people
+    baseline = max(means["others"], means["margins"])
+    return {
+        "people": people,
+        **means,
+        "rest": leakage.share_of_rest(means["value"], baseline),
+        "level": verdict.told(found, comparisons) if people else "no more",
+    }
+
+
+def of_numbers(submission: Submission) -> tuple[leakage.Beyond, ...]:
+    """Compare of how many each release tells the number within the tolerance, if one was named."""
+    uncut = submission.uncut
+    if uncut is None:
+        return ()
+    original, levels = submission.original, submission.schema.n_levels
+    return tuple(
+        within(original, z, levels, submission.keys, (uncut.original, told), uncut.tolerance)
+        for z, told in zip(submission.released, uncut.released, strict=True)
+    )
 
 
 def _copies(submission: Submission, released: Codes, n_levels: Levels) -> leakage.Copies:

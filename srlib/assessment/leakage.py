@@ -518,11 +518,16 @@ def attributes(
     p = (np.bincount(tables[1][:, -1], minlength=levels[-1]) / m)[tables[0][:, -1]]
     valued = ~np.isin(tables[0][:, -1], no_values)
     each = disclosed_of_each(key, cell, n, (n, m), p, valued)
-    people, group = int(valued.sum()), each.group[valued]
+    return of_all(each, m > n)
+
+
+def of_all(each: OfEach, thinned: bool) -> Beyond:
+    """Return the shares of the people counted who are disclosed, with errors as of `attributes`."""
+    people, group = int(each.counted.sum()), each.group[each.counted]
     if not people:
-        return Beyond(0, np.nan, np.nan, np.nan, np.nan, np.nan, np.nan, m > n)
-    disclosed, by_others = each.value[valued], each.others[valued]
-    others, margins = disclosed - by_others, disclosed - each.margins[valued]
+        return Beyond(0, np.nan, np.nan, np.nan, np.nan, np.nan, np.nan, thinned)
+    disclosed, by_others = each.value[each.counted], each.others[each.counted]
+    others, margins = disclosed - by_others, disclosed - each.margins[each.counted]
     return Beyond(
         people=people,
         value=float(disclosed.mean()),
@@ -536,7 +541,7 @@ def attributes(
             _ratio(others.sum(), np.hypot(_error(group, others), 2.0)),
             _ratio(margins.sum(), _error(group, margins)),
         ),
-        thinned=m > n,
+        thinned=thinned,
     )
 
 
@@ -561,18 +566,45 @@ def disclosed_of_each(
     valued : (people,) bool
         People who have a value of the target, and are counted.
     """
-    n, m = sizes
     (d, s), (d_t, s_t) = (
         [count[group[:people]] for count in _counts(group, people)] for group in (key, cell)
     )
+    value, others, margins = (
+        np.where(valued, each, 0.0) for each in by_counts(d, d_t, s, s_t, prob, sizes)
+    )
+    return OfEach(valued, value, others, margins, key[:people])
+
+
+def by_counts(
+    d: NDArray[np.intp],
+    d_t: NDArray[np.intp],
+    s: NDArray[np.intp],
+    s_t: NDArray[np.intp],
+    prob: NDArray[np.float64],
+    sizes: tuple[int, int],
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Probabilities that the release, others' records, and margins disclose each person's target.
+
+    Parameters
+    ----------
+    d, d_t : (people,) int
+        Original records with the person's keys, the person's own among them, and how many of them
+        have the person's target.
+    s, s_t : (people,) int
+        The same of the released records.
+    prob : (people,) float
+        Share of the release that has each person's target.
+    sizes : (n, n*)
+        Records of both files.
+    """
+    n, m = sizes
     kept = min(1.0, n / m)
     q = kept * prob + 1 - kept  # each of s records was not kept, or has the target
-    found = (
+    return (
         _disclosed(s, s_t, kept),
         _disclosed(d - 1, d_t - 1, min(1.0, m / n)),
         np.where(s > 0, q**s - (1 - kept) ** s, 0.0),
     )
-    return OfEach(valued, *(np.where(valued, each, 0.0) for each in found), key[:people])
 
 
 def _disclosed(

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from srlib.assessment.findings import compared
 from srlib.assessment.tables import in_words
 from srlib.display import show
 
@@ -86,10 +87,19 @@ def _tables(found: "Assessment") -> dict[str, pd.DataFrame]:
     records = found.records()
     worst = records[records["release"] == found.judgments[0].release].head(_SHOWN)
     at = [*worst.columns[:5], *worst.columns[-1 - len(found.submission.schema.names) : -1]]
+    more = {}
+    if found.submission.more_keys:
+        more["Several sets of keys"] = in_words(found.table("key_sets"))
+    if found.submission.uncut:
+        told = pd.DataFrame(
+            [{"release": name} | compared(one.within) for name, one in found.findings.items()]
+        )
+        more[f"Within {found.submission.uncut.tolerance:g} of the target"] = in_words(told)
     return {
         "Numbers of the verdict": lines,
         "Copies": in_words(found.table("copies"), *copies),
         "Identity and attributes": in_words(beyond),
+        **more,
         "What matching finds": in_words(found.table("measures")),
         "What is lost": in_words(found.table("losses")),
         "Records to look at": in_words(worst, *at, keep=at[5:]),

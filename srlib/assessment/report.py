@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from srlib import checks
 from srlib.assessment import tables, verdict
-from srlib.assessment.findings import Findings, examine, judge
+from srlib.assessment.findings import Findings, compared, examine, judge
 from srlib.assessment.model import of_original
 from srlib.assessment.page import page
 from srlib.assessment.submission import Declared, Submission, Table, submit
@@ -137,6 +137,12 @@ class Assessment:
             measure = row.measure.replace("/", "_of_")
             for column in ("mean", "se", "baseline"):
                 found[f"{prefix[row.release]}{measure}_{column}"] = getattr(row, column)
+        for release, each in self.findings.items():
+            if each.within:
+                told = compared(each.within)
+                found[f"{prefix[release]}within_mean"] = told["value"]
+                found[f"{prefix[release]}within_se"] = told["error"]
+                found[f"{prefix[release]}within_baseline"] = max(told["others"], told["margins"])
         for row in self.table("pmse").query("measure == 'ratio'").itertuples():
             found[f"{prefix[row.release]}pmse_ratio"] = row.mean
         if self.traces:
@@ -147,11 +153,12 @@ class Assessment:
 def assess(
     original: Table,
     released: Table | Sequence[Table] | Mapping[str, Table],
-    keys: Sequence[str] | None = None,
+    keys: Sequence[str] | Sequence[Sequence[str]] | None = None,
     target: str | None = None,
     *,
     schema: Declared | None = None,
     holdout: Table | None = None,
+    tolerance: float | None = None,
     same_generator: bool = False,
     partially_synthetic: bool = False,
     missing: str = "level",
@@ -174,11 +181,12 @@ def assess(
         Records of people, in categorical, text or number columns; or a CSV file of them.
     released : the same, a sequence of them, or a mapping from names
         One table or more, whatever made them, with the variables and levels of the original.
-    keys : sequence of str, optional
-        Variables that the intruder knows; all but the target where not given.
+    keys : sequence of str, or of these, optional
+        Variables that the intruder knows; all but the target where not given. Of several sets the
+        verdict is about the first, and ``table("key_sets")`` compares all.
     target : str, optional
         Variable that the intruder wants to know; the last that is no key where not given.
-    schema, holdout, same_generator, partially_synthetic, missing, ignore_columns
+    schema, holdout, tolerance, same_generator, partially_synthetic, missing, ignore_columns
         As of `submission.submit`.
     quick : bool
         Whether the intruder who knows all other records is left out, who takes most of the time.
@@ -233,7 +241,7 @@ def assess(
             )
     submission = submit(
         original, released, keys, target, schema=schema, holdout=holdout,
-        same_generator=same_generator, partially_synthetic=partially_synthetic,
+        tolerance=tolerance, same_generator=same_generator, partially_synthetic=partially_synthetic,
         missing=missing, ignore_columns=ignore_columns, quick=quick, rules=rules,
     )  # fmt: skip
     streams = partial(stream, int(rng.integers(2**63)))

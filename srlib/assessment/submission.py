@@ -1,25 +1,49 @@
 """An original table and its releases, taken in and checked."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from srlib.assessment import leakage, verdict
+from srlib.assessment.tolerance import Numbers, checked_tolerance
 from srlib.assessment.verdict import Rules
 from srlib.data.codes import Codes
 from srlib.data.declared import MISSING_RULES, Declaration, with_missing, with_unseen
 from srlib.data.microdata import Texts, declared, read_texts
-from srlib.data.schema import Microdata, Schema
+from srlib.data.schema import Microdata, Schema, Variable, factor
 
 type Table = pd.DataFrame | Microdata | str | Path
 """Records: a DataFrame of categorical, text or number columns, microdata, or a file's path."""
 type Declared = Schema | Declaration | str | Path
 """Variables and levels, what is declared of them, its YAML file, or ``"acs"``."""
+
+
+@dataclass(frozen=True)
+class Uncut:
+    """The target's numbers as the tables have them, and the tolerance within which they count.
+
+    Attributes
+    ----------
+    tolerance : float
+        Above 0, in the units of the target.
+    original : (n,) float
+        NaN where there is no number: missing, not applicable, or a text.
+    released : tuple of (n*,) float
+        Of each release.
+    held_out : (m,) float, optional
+        Of people held out.
+    """
+
+    tolerance: float
+    original: Numbers
+    released: tuple[Numbers, ...]
+    held_out: Numbers | None = None
 
 
 @dataclass(frozen=True)
@@ -52,6 +76,10 @@ class Submission:
         One sentence for all that was recognized, inferred, dropped or chosen.
     rules : mapping
         Limits that the releases are held to, as `verdict.read_rules` returns.
+    more_keys : tuple of tuple of int
+        Other sets of columns that an intruder may know; the verdict is about `keys`.
+    uncut : Uncut, optional
+        The target's numbers, where a tolerance was named.
     """
 
     schema: Schema
@@ -66,24 +94,30 @@ class Submission:
     partially_synthetic: bool = False
     notes: tuple[str, ...] = ()
     rules: Rules = field(default_factory=dict)
+    more_keys: tuple[tuple[int, ...], ...] = ()
+    uncut: Uncut | None = None
 
     def judged(self) -> "dict[str, Submission]":
         """Return the parts that are judged apart, by name: each release, or all together."""
         names = self.names or tuple(f"release {i + 1}" for i in range(len(self.released)))
         if self.same_generator and len(names) > 1:
             return {f"{names[0]} and {len(names) - 1} more": self}
-        pairs = zip(names, self.released, strict=True)
-        return {name: replace(self, released=(z,), names=(name,)) for name, z in pairs}
+        each = {}
+        for i, (name, z) in enumerate(zip(names, self.released, strict=True)):
+            uncut = self.uncut and replace(self.uncut, released=self.uncut.released[i : i + 1])
+            each[name] = replace(self, released=(z,), names=(name,), uncut=uncut)
+        return each
 
 
 def submit(
     original: Table,
     released: Table | Sequence[Table] | Mapping[str, Table],
-    keys: Sequence[str] | None = None,
+    keys: Sequence[str] | Sequence[Sequence[str]] | None = None,
     target: str | None = None,
     *,
     schema: Declared | None = None,
     holdout: Table | None = None,
+    tolerance: float | None = None,
     same_generator: bool = False,
     partially_synthetic: bool = False,
     missing: str = "level",
@@ -99,14 +133,18 @@ def submit(
         Records of people; of a file, see `read_table`.
     released : the same, a sequence of them, or a mapping from names
         One table or more, with the variables of the original.
-    keys, target
-        As `roles`.
+    keys : sequence of str, or of these
+        As of `roles`. Of several sets the first is that of the verdict, and may be empty.
+    target : str, optional
+        As of `roles`; where not given, the last variable that is in no set of keys.
     schema : Schema, Declaration, str or Path, optional
         Variables and their levels, what is declared of them, a YAML file of it, or ``"acs"``;
         recognized in the original where not given, see `Declaration.recognize`. Numbers are cut by
         the original alone. Levels that are not declared may also be those of the other tables.
     holdout : DataFrame, Microdata, str or Path, optional
         People of the same population who are not in the original.
+    tolerance : float, optional
+        Distance up to which a number is told, in the units of the target; 0: not asked for.
     same_generator : bool
         Whether the releases are draws of one generator, to be judged together.
     partially_synthetic : bool
@@ -129,8 +167,11 @@ def submit(
         schema does not fit;
         people held out who are people of the original;
         a partially synthetic release of another size than the original, or with dropped records;
-        `keys` or `target` as `roles` says; a rule on the model, which is left out.
+        `keys` or `target` as `roles` says; a set of keys that is empty, has the target, or stands
+        twice; a tolerance below 0, for a target that is not numeric, or that a table has no numbers
+        of; a rule on the model, which is left out.
     """
+    distance, sets = checked_tolerance(tolerance), key_sets(keys)
     if _nothing(original):
         raise ValueError("original is empty; it must be a table or the path of its file")
     releases = _named(released)
@@ -156,10 +197,13 @@ def submit(
     texts += [_texts(z, name, known, ignore_columns) for name, z in list(sources.items())[1:]]
     with _told(original, "original"):
         of_all, found = _completed(known, texts, missing, original_texts.schema is None)
-    tables = [
-        _taken(source, name, text, of_all, missing)
-        for (name, source), text in zip(sources.items(), texts, strict=True)
-    ]
+    tables, kept = zip(
+        *(
+            _taken(source, name, text, of_all, missing)
+            for (name, source), text in zip(sources.items(), texts, strict=True)
+        ),
+        strict=True,
+    )
     first, others, held_out = tables[0], tables[1 : 1 + len(releases)], tables[1 + len(releases) :]
     for (name, source), table in zip(releases.items(), others, strict=True):
         if partially_synthetic and len(table.codes) != len(first.codes):
@@ -170,7 +214,7 @@ def submit(
     for table in held_out:
         with _told(given["holdout"], "holdout"):
             _check_others(first, table)
-    keys_at, target_at = roles(first.schema, keys or (), target or "")
+    keys_at, target_at, more_at = all_roles(first.schema, sets, target or "")
     wanted = first.schema.variables[target_at]
     valued = ~np.isin(first.codes[:, target_at], wanted.no_values)
     if not valued.any():
@@ -183,6 +227,12 @@ def submit(
             f"{wanted.name} is missing or does not apply for {n_none:,} of {len(valued):,} people, "
             "about whom the release can disclose no value: they are left out of the attributes."
         )
+    uncut = None
+    if distance:
+        columns = [t.frame[wanted.name][rows] for t, rows in zip(texts, kept, strict=True)]
+        every = _uncut(wanted, distance, list(sources.items()), columns)
+        at = slice(1, 1 + len(releases))
+        uncut = Uncut(distance, every[0], tuple(every[at]), every[-1] if held_out else None)
     return Submission(
         schema=first.schema,
         original=first.codes,
@@ -197,9 +247,11 @@ def submit(
         notes=(
             *(note for table in tables for note in table.notes),
             *found,
-            *_chosen(first.schema, keys, target, keys_at, target_at),
+            *_chosen(first.schema, sets[0], target, keys_at, target_at),
         ),
         rules=limits,
+        more_keys=more_at,
+        uncut=uncut,
     )
 
 
@@ -289,8 +341,13 @@ def _told(source: Table, name: str) -> Iterator[None]:
         raise ValueError(f"{_place(source, name)}: {error}") from None
 
 
-def _taken(source: Table, name: str, texts: Texts, schema: Schema, missing: str) -> Microdata:
-    """Return a table's records, of two people or more; notes and errors say which table it is."""
+def _taken(
+    source: Table, name: str, texts: Texts, schema: Schema, missing: str
+) -> tuple[Microdata, NDArray[np.bool_]]:
+    """Return a table's records, of two people or more, and which of its rows they are.
+
+    Notes and errors say which table it is.
+    """
     with _told(source, name):
         codes, kept, more = schema.encode_complete(texts.frame, drop_missing=missing == "drop")
         if (n := len(codes)) < 2:
@@ -301,7 +358,32 @@ def _taken(source: Table, name: str, texts: Texts, schema: Schema, missing: str)
     if isinstance(source, str | Path):
         lines = texts.frame.index.to_numpy(np.int64)[kept]
     notes = tuple(f"{Path(_place(source, name)).name}: {note}" for note in told)
-    return Microdata(codes, schema, notes, lines, len(kept) - n)
+    return Microdata(codes, schema, notes, lines, len(kept) - n), kept
+
+
+def _uncut(
+    variable: Variable,
+    tolerance: float,
+    sources: Sequence[tuple[str, Table]],
+    columns: Sequence[pd.Series],
+) -> list[Numbers]:
+    """Return the numbers of the target in each table, NaN where there is none."""
+    if not variable.edges:
+        raise ValueError(
+            f"tolerance is {tolerance:g}, and the target {variable.name!r} is not numeric; a "
+            "schema makes it so by bins, edges, width or decimals"
+        )
+    found = []
+    for (name, source), column in zip(sources, columns, strict=True):
+        ids, texts = factor(column)
+        numbers = np.array([*variable.numbers_of(texts), np.nan])[ids]
+        if np.isnan(numbers).all():
+            raise ValueError(
+                f"{_place(source, name)}: {variable.name!r} has no numbers; with a tolerance they "
+                "must not be cut already"
+            )
+        found.append(numbers)
+    return found
 
 
 def _check_others(original: Microdata, held_out: Microdata) -> None:
@@ -340,6 +422,65 @@ def _apart(paths: Sequence[Path]) -> tuple[str, ...]:
         if len(set(names)) == len(names):
             return names
     return tuple(f"{path.name} ({i})" for i, path in enumerate(paths, start=1))
+
+
+def key_sets(keys: Sequence[str] | Sequence[Sequence[str]] | None) -> list[Sequence[str]]:
+    """Return the sets of keys, one or more, where one may be given as a list of names."""
+    if isinstance(keys, str) or not isinstance(keys, Collection):
+        return [keys or ()]
+    several = [isinstance(each, Collection) and not isinstance(each, str) for each in keys]
+    if not any(several):
+        return [cast(Sequence[str], keys)]
+    if not all(several):
+        raise ValueError(f"keys is {keys!r}; it must be a list of names, or a list of such lists")
+    return [list(each) for each in keys]
+
+
+def all_roles(
+    schema: Schema, sets: Sequence[Sequence[str]], target: str
+) -> tuple[tuple[int, ...], int, tuple[tuple[int, ...], ...]]:
+    """Find the columns of several sets of keys and of the target.
+
+    Parameters
+    ----------
+    schema : Schema
+        Two variables or more.
+    sets : sequence of sequence of str
+        Names of variables, one set or more; the first may be empty: all but the target.
+    target : str
+        As of `roles`; ``""``: the last that is in no set.
+
+    Returns
+    -------
+    keys, target
+        Of the first set, as `roles` returns.
+    more_keys : tuple of tuple of int
+        Of the other sets.
+
+    Raises
+    ------
+    ValueError
+        As `roles`, and for another set that is empty, has the target, or stands twice.
+    """
+    first, *others = sets
+    if others and not target:
+        free = [name for name in schema.names if all(name not in names for names in sets)]
+        if not free:
+            raise ValueError("keys are all variables, in one set or another; name the target")
+        target = free[-1]
+    keys_at, target_at = roles(schema, first, target)
+    found = [keys_at]
+    for names in others:
+        if not names:
+            raise ValueError("keys has an empty set; each set but the first must name variables")
+        at = tuple(schema.positions(names, "keys"))
+        said = f"keys has the set {','.join(names)}"
+        if target_at in at:
+            raise ValueError(f"{said}, with the target {schema.names[target_at]!r} in it")
+        if set(at) in map(set, found):
+            raise ValueError(f"{said} twice, in whatever order")
+        found.append(at)
+    return keys_at, target_at, tuple(found[1:])
 
 
 def roles(schema: Schema, keys: Sequence[str], target: str) -> tuple[tuple[int, ...], int]:

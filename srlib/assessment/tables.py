@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from srlib.assessment import leakage, matching, utility, verdict
-from srlib.assessment.findings import Findings
+from srlib.assessment.findings import Findings, compared, of_numbers
 from srlib.assessment.submission import Submission
 from srlib.data.codes import Codes, Levels, distinct
 from srlib.display import MIN_RECORDS, NOT_SHOWN
@@ -187,6 +187,30 @@ def nearest(submission: Submission, held_out: Codes) -> pd.DataFrame:
             for z in one.released
         ]
     )
+
+
+def within(submission: Submission) -> pd.DataFrame:
+    """Compare of how many each release tells the target's number within the tolerance.
+
+    Parameters
+    ----------
+    submission : Submission
+        With one release or more.
+
+    Returns
+    -------
+    DataFrame
+        A row for each that is judged: release; the columns that `findings.compared` returns; and
+        text, the same in words. Empty where no tolerance was named.
+    """
+    rows = []
+    for name, one in submission.judged().items():
+        if one.uncut is None:
+            continue
+        found, target = of_numbers(one), one.schema.names[one.target]
+        line = verdict.of_attributes(found, target, one.uncut.tolerance)
+        rows.append({"release": name} | compared(found) | {"text": line.text})
+    return pd.DataFrame(rows)
 
 
 def every(findings: Mapping[str, Findings], name: str) -> pd.DataFrame:

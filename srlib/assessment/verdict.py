@@ -18,6 +18,7 @@ from scipy import stats
 
 from srlib import yamls
 from srlib.assessment.leakage import Beyond, Copies, share_of_rest
+from srlib.data.numbers import plain
 
 # A difference of SURE standard errors is more than chance, and one of CERTAIN beyond doubt. A risk
 # is far above its baseline if it takes FAR of what the baseline leaves to disclose.
@@ -208,13 +209,24 @@ def of_identity(found: Sequence[Beyond]) -> Line:
     return Line("identity", level, value, low, high, _mean(found, "baseline"), text)
 
 
-def of_attributes(found: Sequence[Beyond], target: str) -> Line:
-    """People whose target all released records with their keys agree on, rightly."""
+def of_attributes(found: Sequence[Beyond], target: str, tolerance: float = 0.0) -> Line:
+    """People whose target all released records with their keys tell, rightly.
+
+    Parameters
+    ----------
+    found : sequence of Beyond
+        Of each release, as `leakage.attributes` or, with a tolerance, `tolerance.within` returns.
+    target : str
+        Its name.
+    tolerance : float
+        Distance up to which a number is told; 0: its level.
+    """
     value, low, high, others, z, spread = _over(found)
     level = _level(value, found, z)
+    tells = f"are within {plain(tolerance)} of" if tolerance else "agree on"
     text = (
         f"for {percent(value)} ({span(low, high)}) of the people, all released records with their "
-        f"keys{_thinned(found)} agree on the true {target}; other people's records would for "
+        f"keys{_thinned(found)} {tells} the true {target}; other people's records would for "
         f"{others}, margins for {percent(_mean(found, 'margins'))}: {_tells(level)}{spread}."
     )
     return Line("attributes", level, value, low, high, _mean(found, "baseline"), text)
@@ -300,6 +312,34 @@ def of_targets(targets: pd.DataFrame) -> str:
         + f" For {guessed} of these, {percent(GUESSED)} or more of the people disclosed have the "
         "value that most people have, or a level of one key that alone decides, as anybody would "
         "guess." * (guessed > 0)
+    )
+
+
+def of_key_sets(key_sets: pd.DataFrame) -> str:
+    """Say with which sets of keys a release tells more than other people's records would.
+
+    Parameters
+    ----------
+    key_sets : DataFrame
+        As `findings.of_key_sets` returns.
+    """
+    first_rows = key_sets.drop_duplicates("keys")
+    more, n = first_rows[first_rows["level"] != "no more"], len(first_rows)
+    sets = "With one set of keys" if n == 1 else f"With {n} sets of keys in turn"
+    if not len(more):
+        return (
+            f"{sets}, the release tells no more than other people's records would, beyond the "
+            "errors of so many comparisons."
+        )
+    first = "; ".join(
+        f"{row.keys} ({row.risk}: {percent(row.value)} of the people"
+        f"{' alone with them' if row.risk == 'identity' else ''} against "
+        f"{percent(max(row.others, row.margins))})"
+        for row in more.head(3).itertuples()
+    )
+    return (
+        f"{sets}, the release tells more than other people's records would with {len(more)}: "
+        f"{'above all ' if len(more) > 3 else ''}{first}."
     )
 
 

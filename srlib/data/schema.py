@@ -161,6 +161,17 @@ class Variable:
 
         return [code(text) for text in texts]
 
+    def numbers_of(self, texts: Iterable[str]) -> list[float]:
+        """Return the number that each text is.
+
+        NaN where it is none, is missing, or says that the variable does not apply.
+        """
+        absent = {*self.missing_codes, *self.not_applicable}
+        return [
+            np.nan if text in absent or whole_number(text) in absent else number(text)
+            for text in texts
+        ]
+
     def with_levels(self, more: Sequence[str]) -> "Variable":
         """Return the variable with further levels behind its own, which are their labels, too."""
         return replace(self, levels=(*self.levels, *more), labels=(*self.labels, *more))

@@ -192,8 +192,19 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.argument("original", type=_FILE)
 @click.argument("released", type=_FILE, nargs=-1, required=True)
 @click.option("--schema", help="YAML file with the levels; those that ORIGINAL has if not given.")
-@click.option("--keys", metavar="A,B", help="What the intruder knows; all but the target.")
+@click.option(
+    "--keys",
+    metavar="A,B",
+    multiple=True,
+    help="What the intruder knows; all but the target. Again for other sets to compare with it.",
+)
 @click.option("--target", metavar="C", help="What the intruder wants; the last that is no key.")
+@click.option(
+    "--tolerance",
+    metavar="NUMBER",
+    type=float,
+    help="Distance up to which the number of a numeric target is told.",
+)
 @click.option("--holdout", help="CSV file of people of the same population, not in ORIGINAL.")
 @click.option(
     "--same-generator", is_flag=True, help="Average the RELEASED tables, draws of one generator."
@@ -226,8 +237,9 @@ def assess(
     original: Path,
     released: tuple[Path, ...],
     schema: str | None,
-    keys: str | None,
+    keys: tuple[str, ...],
     target: str | None,
+    tolerance: float | None,
     holdout: str | None,
     same_generator: bool,
     quick: bool,
@@ -248,12 +260,15 @@ def assess(
     with the same parameters; any other goes to NAME-2, NAME-3 and so on.
     """
     root = find_root(Path.cwd(), "assess")
+    sets = [[key.strip() for key in names.split(",")] for names in keys]
     arguments = {
         "original": str(original),
         "released": [str(path) for path in released],
         "schema": schema,
-        "keys": [key.strip() for key in keys.split(",")] if keys else [],
+        "keys": sets[0] if sets else [],
+        "more_keys": sets[1:],
         "target": target,
+        "tolerance": tolerance,
         "holdout": holdout,
         "rules": rules,
         "synthesizer": synthesizer,

@@ -165,7 +165,9 @@ def _assess(
     schema: str,
     holdout: str,
     keys: Sequence[str],
+    more_keys: Sequence[Sequence[str]],
     target: str,
+    tolerance: float,
     same_generator: bool,
     partially_synthetic: bool,
     missing: str,
@@ -182,9 +184,10 @@ def _assess(
         from srlib.assessment.submission import submit
 
         submission = submit(
-            original, released, keys, target, schema=schema, holdout=holdout,
-            same_generator=same_generator, partially_synthetic=partially_synthetic,
-            missing=missing, ignore_columns=ignore_columns, quick=quick, rules=rules,
+            original, released, [keys, *more_keys], target, schema=schema, holdout=holdout,
+            tolerance=tolerance, same_generator=same_generator,
+            partially_synthetic=partially_synthetic, missing=missing,
+            ignore_columns=ignore_columns, quick=quick, rules=rules,
         )  # fmt: skip
         if synthesizer:
             from srlib.assessment.generator import made
@@ -197,7 +200,7 @@ def _assess(
         raise ValueError(f"{', '.join(alone)} without original; the example has no files")
     from srlib.assessment.example import example_roles
 
-    example_roles(keys, target)
+    example_roles(keys, target, more_keys)
 
 
 CHECKS: Mapping[str, Callable[..., None]] = {
