@@ -76,7 +76,7 @@ from IPython.display import Markdown
 
 from srlib import assessment, charts, diagnostics
 from srlib import risk as disclosure
-from srlib.assessment import generator, held_out, in_words, matching, verdict
+from srlib.assessment import account, generator, held_out, in_words, matching, verdict
 from srlib.assessment.tables import SUMMARIES
 from srlib.data import Microdata, distinct
 from srlib.display import callout, show
@@ -655,6 +655,27 @@ if again:
 # risks than what was assessed; of a release by another generator this measures nothing. Who draws until the risk
 # is low has another generator, and an intruder who knows the rule may learn more from it.
 
+# %% [markdown]
+# ## For the file
+#
+# What was assumed here, and what follows where it does not hold. All parameters, the versions and the hashes
+# of the input files stand at the end of the report. A hash confirms a guess at a record where all others are
+# known, so the public report has none.
+
+# %% tags=["monte-carlo"]
+assumed = assessment.assumptions(found, generator_name)
+show(in_words(outputs.table("assumptions", assumed)), prose=True)
+
+# %% [markdown]
+# The next table has the equation of each measure and its place above. The last column names the criteria of
+# European regulators, from Opinion 05/2014 of the Article 29 Working Party, and the table below says how far
+# each is covered. Who took part is none of the three. The opinion asks for an evaluation of the
+# risk where a criterion is not met. No number here replaces that, or decides whether data are anonymous.
+
+# %% tags=["public"]
+display(show(account.MEASURES, prose=True))
+show(account.WORDS, prose=True)
+
 # %% [markdown] tags=["teaching"]
 # ## Exercises
 #
@@ -845,6 +866,8 @@ assert round(by_errors, 1) == 3.3
 # %% [markdown]
 # ## References
 #
+# - Article 29 Data Protection Working Party (2014). *Opinion 05/2014 on anonymisation techniques*,
+#   WP 216.
 # - Giomi, M., Boenisch, F., Wehmeyer, C. and Tasnádi, B. (2022). A unified framework for quantifying
 #   privacy risk in synthetic data. arXiv:2211.10459. <https://doi.org/10.48550/arXiv.2211.10459>
 # - Good, I. J. (1953). The population frequencies of species and the estimation of population

@@ -79,7 +79,9 @@ def percent(share: float, digits: int = 0) -> str:
     return f"{100 * share:.{digits}f}\u00a0%"
 
 
-def show(frame: "pd.DataFrame", digits: int = 3, settings: Sequence[str] = ()) -> Shown:
+def show(
+    frame: "pd.DataFrame", digits: int = 3, settings: Sequence[str] = (), *, prose: bool = False
+) -> Shown:
     """Show a table with fixed digits, thousands separated, no index, and its text escaped.
 
     Parameters
@@ -91,6 +93,8 @@ def show(frame: "pd.DataFrame", digits: int = 3, settings: Sequence[str] = ()) -
     settings : sequence of str
         Columns of floats that are shown with the digits they have: what was chosen and not
         computed, and ranks.
+    prose : bool
+        Whether its cells are words, which reports align on the left.
 
     Returns
     -------
@@ -103,4 +107,5 @@ def show(frame: "pd.DataFrame", digits: int = 3, settings: Sequence[str] = ()) -
         if values.dtype.kind in "fiu"
     } | dict.fromkeys(settings, "{:,g}".format)
     options: dict[str, Any] = {"index": False, "formatters": formatters, "na_rep": ""}
-    return Shown(frame.to_html(border=0, **options), frame.to_string(**options))
+    html = frame.to_html(border=0, classes="prose" if prose else None, **options)
+    return Shown(html, frame.to_string(**options))

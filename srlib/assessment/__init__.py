@@ -1,5 +1,9 @@
 """Two tables held against each other: the measures of agencies, utility, and the verdict."""
 
+from srlib.assessment.account import (
+    assumptions,
+    fingerprints,
+)
 from srlib.assessment.example import (
     EXAMPLE,
     example,
@@ -50,11 +54,13 @@ __all__ = [
     "affordable_rounds",
     "assess",
     "assess_submission",
+    "assumptions",
     "copies",
     "every",
     "examine",
     "example",
     "exposed",
+    "fingerprints",
     "in_public",
     "in_words",
     "judge",

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from srlib.assessment.account import assumptions, fingerprints, versions
 from srlib.assessment.findings import compared
 from srlib.assessment.tables import in_words
 from srlib.display import show
@@ -32,6 +33,9 @@ body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto
 .wide { overflow-x: auto }
 table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums }
 th, td { border-bottom: 1px solid #bbb; padding: .2rem .6rem; text-align: right }
+.prose th, .prose td { text-align: left; vertical-align: top }
+@page { @bottom-right { content: counter(page) " / " counter(pages) } }
+@media print { .wide { overflow: visible } tr { break-inside: avoid } h2 { break-after: avoid } }
 @media (prefers-color-scheme: dark) { body { background: #111; color: #eee } }
 """
 
@@ -57,6 +61,7 @@ def page(found: "Assessment") -> str:
         _listed(found.submission.notes),
         *(part for title, frame in _tables(found).items() for part in _table(title, frame)),
         *_before(found),
+        *_for_the_file(found),
     ]
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -116,8 +121,25 @@ def _before(found: "Assessment") -> list[str]:
     return [title, text, *rest]
 
 
-def _table(title: str, frame: pd.DataFrame) -> list[str]:
-    return [f"<h2>{escape(title)}</h2>", f'<div class="wide">{show(frame).html}</div>']
+def _for_the_file(found: "Assessment") -> list[str]:
+    """What was assumed, and the tables and versions that it was computed from."""
+    hashes = (
+        "Hashes are SHA-256 of each table's variables, levels and codes, as "
+        "srlib.assessment.account.fingerprints describes. They confirm guesses at single records "
+        "and are confidential."
+    )
+    assumed = in_words(assumptions(found))
+    return [
+        *_table("For the file: what was assumed", assumed, prose=True),
+        *_table("For the file: tables", fingerprints(found.submission)),
+        f"<p>{escape(hashes)}</p>",
+        f"<p>{escape(versions())}</p>",
+    ]
+
+
+def _table(title: str, frame: pd.DataFrame, prose: bool = False) -> list[str]:
+    table = show(frame, prose=prose).html
+    return [f"<h2>{escape(title)}</h2>", f'<div class="wide">{table}</div>']
 
 
 def _listed(texts: "list[str] | tuple[str, ...]") -> str:

@@ -80,6 +80,7 @@ _WORDS = {
     "lower": "share lower",
     "same": "equal",
     "higher": "higher",
+    "wrong": "if it is wrong",
 }
 SUMMARIES = {
     "largest": "largest risk",

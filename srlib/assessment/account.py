@@ -1,0 +1,321 @@
+"""An account for the file: what was assumed, by which equations, and on which tables."""
+
+import hashlib
+import importlib.metadata
+import json
+import platform
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from srlib.assessment.submission import Submission
+from srlib.data.codes import Codes
+
+if TYPE_CHECKING:
+    from srlib.assessment.report import Assessment
+
+_NAMES = 8  # variables that are named in a cell
+_USED = ("srlib", "numpy", "pandas", "scipy", "statsmodels", "numba")
+
+_PREMISES = {
+    "": "nothing in the original speaks against it",
+    "twins": "the original repeats people where nobody else is near",
+    "removed": "no two original records are equal, though many nearly are",
+}
+
+SINGLING_OUT, LINKABILITY, INFERENCE = "singling out", "linkability", "inference"
+
+_HERE = "this report"
+_OTHERS, _MATCHING = "More than other people's records would tell?", "What matching finds"
+_ALL_OTHERS = "What someone learns who knows all the others"
+
+MEASURES = pd.DataFrame(
+    [
+        (
+            "copies",
+            "share of released records equal to an original one; others: 1 - f₁/n, with f₁ of n "
+            "records alone",
+            "Good 1953",
+            _OTHERS,
+            f"{SINGLING_OUT}, {LINKABILITY}",
+        ),
+        (
+            "handed out",
+            "weight of people alone who lie in both files, beyond a random division of both, over "
+            "the weight of all alone",
+            _HERE,
+            _OTHERS,
+            SINGLING_OUT,
+        ),
+        (
+            "identity",
+            "share of the people with o = 1 for whom s ≥ 1; o original and s released records have "
+            "their keys",
+            _HERE,
+            _OTHERS,
+            f"{SINGLING_OUT}, {LINKABILITY}",
+        ),
+        (
+            "attributes, other targets",
+            "share of the people with s_t = s ≥ 1; s released records have their keys, s_t the "
+            "true target, too",
+            "Raab and others 2024; baseline: this report",
+            _OTHERS,
+            INFERENCE,
+        ),
+        (
+            "people held out",
+            "share of people in the file less that of people held out; error by random division",
+            "compare Platzer and Reutterer 2021",
+            "People held out",
+            "none: who took part",
+        ),
+        (
+            "UiO, UiS, repU, iS",
+            "shares of records with o = 1; with s = 1; with both; with s ≥ 1",
+            "Raab and others 2024",
+            _MATCHING,
+            SINGLING_OUT,
+        ),
+        (
+            "Dorig, DiS, DiSCO, DiSDiO, TCAP",
+            "shares of records whose keys leave one target: in the original, in the release, "
+            "rightly, in both; TCAP: of released ones, right",
+            "Raab and others 2024; Taub and Elliot 2019",
+            _MATCHING,
+            INFERENCE,
+        ),
+        (
+            "match risk",
+            "Σ T/c over records; c released ones have their keys, T: their own row does",
+            "Reiter and Mitra 2009",
+            "Partially synthetic releases",
+            LINKABILITY,
+        ),
+        (
+            "whole record",
+            "p(x | Z, D₋ᵢ) ∝ p(Z | x, D₋ᵢ) p(x), under a DPMPM",
+            "Hu, Reiter and Wang 2014",
+            _ALL_OTHERS,
+            INFERENCE,
+        ),
+        (
+            "gain",
+            "p(x | Z, D₋ᵢ) / p(x | D₋ᵢ) of the true target, under a DPMPM",
+            "Hu, Reiter and Wang 2014; test of the model: this report",
+            _ALL_OTHERS,
+            INFERENCE,
+        ),
+        (
+            "risk before a release",
+            "mean and 95th percentile over publications of the whole record's risk, under the "
+            "generator",
+            _HERE,
+            "Before a release",
+            INFERENCE,
+        ),
+        (
+            "margins, pMSE, overlap",
+            "½ Σ |p - q|; mean (p̂ - c)²; common part of two 95 % intervals",
+            "Snoke and others 2018; Karr and others 2006",
+            "What the release is good for",
+            "none: use",
+        ),
+    ],
+    columns=["measure", "computed as", "source", "section", "speaks to"],
+)
+"""What is computed, a row a measure; sections are those of the report."""
+
+WORDS = pd.DataFrame(
+    [
+        (
+            SINGLING_OUT,
+            "Can records be isolated that identify a person?",
+            "copies, handed out, identity, repU; the records to look at",
+            "A released record that is alone with its keys may be nobody's. Variables that were "
+            "not named as keys, and other files, may isolate people.",
+        ),
+        (
+            LINKABILITY,
+            "Can two records of the same person or group be linked?",
+            "copies, row by row agreement, identity, match risk",
+            "Only original and release are linked. No other file on these people is tried, nor "
+            "releases over different variables. Households are not known.",
+        ),
+        (
+            INFERENCE,
+            "Can a value be deduced, with significant probability, from others?",
+            "attributes, other targets, TCAP and its kin, whole record, gain",
+            "Matching counts keys that leave one target, not probable ones. The gain is that of "
+            "one model. The definition has no baseline: it also covers what a release "
+            "tells of everybody in the population.",
+        ),
+    ],
+    columns=["word", "it asks", "here", "not covered"],
+)
+"""The criteria of the Article 29 Working Party (Opinion 05/2014), with what speaks to them."""
+
+
+def assumptions(found: "Assessment", generator: str = "") -> pd.DataFrame:
+    """List what an assessment takes for granted. Confidential: it names variables.
+
+    Parameters
+    ----------
+    found : Assessment
+        Its submission and findings.
+    generator : str
+        Name of a generator that is called again; ``""``: of what the assessment says itself.
+
+    Returns
+    -------
+    DataFrame
+        A row an assumption: assumption; value, as it was in this assessment; and wrong, what
+        follows where it does not hold.
+    """
+    one, n = found.submission, len(found.submission.original)
+    names, variables = one.schema.names, one.schema.variables
+    target = variables[one.target]
+    lacking = int(np.isin(one.original[:, one.target], target.no_values).sum())
+    with_level = sum(bool(variable.missing) for variable in variables)
+    keys = [names[k] for k in one.keys]
+    listed = ", ".join(keys[:_NAMES]) + f" and {len(keys) - _NAMES} more" * (len(keys) > _NAMES)
+    n_levels = one.schema.n_levels
+    limits = [
+        f"{topic} {limit} {value}"
+        for topic, each in one.rules.items()
+        for limit, value in each.items()
+    ]
+    if not generator and found.before is not None:
+        generator = "the generator given"
+    premise = next(iter(found.findings.values())).copies[0].premise
+    rows = {
+        "known to the intruder": (
+            f"{len(keys)} of {len(names)} variables: {listed}",
+            "Identity and attributes are those of these keys. Other keys give other shares, higher "
+            "or lower.",
+        ),
+        "wanted": (
+            target.name + f"; {n - lacking:,} of {n:,} people have a value" * (lacking > 0),
+            "The verdict on attributes is about this variable only.",
+        ),
+        "categories": (
+            f"{len(names)} variables of {n_levels.min()} to {n_levels.max()} levels",
+            "A release of finer values, or an intruder who has them, can tell more than is seen "
+            "here.",
+        ),
+        "missing values": (
+            f"a level of their own in {with_level} of {len(names)} variables"
+            if with_level
+            else "no variable has a level for them",
+            "A release may tell who has no value. People whose records were dropped are in no "
+            "number.",
+        ),
+        "people": (
+            f"each record is a person, drawn like the others: {_PREMISES[premise]}",
+            "Households, weights, or equal records that were removed change what strangers repeat; "
+            "the verdict on copies is Undecided where that is seen.",
+        ),
+        "people held out": (
+            "none" if one.held_out is None else f"{len(one.held_out):,}, of the same population",
+            "What other people's records would tell is predicted from the original alone."
+            if one.held_out is None
+            else "With people of another population, or people who took part, the comparison "
+            "says nothing.",
+        ),
+        "releases": _of_releases(found),
+        "rows": (
+            "row i of a release was made from row i of the original"
+            if one.partially_synthetic
+            else "rows of the files do not correspond",
+            "Matches by row, and their baseline, count the wrong pairs."
+            if one.partially_synthetic
+            else "Where they do, matches by row are not counted; the comparison row by row sees it "
+            "if values agree.",
+        ),
+        "intruder's model": _of_model(found),
+        "generator": (
+            f"called again: {generator}" if generator else "not called",
+            "Risks before a release are those of this generator with these settings."
+            if generator
+            else "Only the releases at hand are judged, not what else could have been drawn.",
+        ),
+        "limits": (
+            "; ".join(limits) or "the report's own thresholds",
+            "Words of the verdict follow from thresholds. Whether these fit the data is for the "
+            "agency to say.",
+        ),
+    }
+    return pd.DataFrame(
+        [(name, *row) for name, row in rows.items()], columns=["assumption", "value", "wrong"]
+    )
+
+
+def _of_releases(found: "Assessment") -> tuple[str, str]:
+    one = found.submission
+    sizes = [len(z) for z in one.released]
+    records = f"{min(sizes):,}" if min(sizes) == max(sizes) else f"{min(sizes):,} to {max(sizes):,}"
+    value = f"{len(sizes)} of {records} records"
+    if any(of.thinned for each in found.findings.values() for of in each.identity):
+        value += "; larger ones are thinned to the original's size"
+    if len(sizes) > 1 and one.same_generator:
+        return (
+            f"{value}, draws of one generator",
+            "If they are not, a mean over them hides the worst.",
+        )
+    judged = ", each judged by itself" if len(sizes) > 1 else ""
+    return (
+        value + judged,
+        "One release cannot tell how far another fit of its generator would move a number.",
+    )
+
+
+def _of_model(found: "Assessment") -> tuple[str, str]:
+    models = [each.model for each in found.findings.values()]
+    if None in models:
+        return "left out", "No intruder who knows all other records was considered."
+    agree = all(model is not None and model.converged for model in models)
+    return (
+        f"a DPMPM, by chains that {'agree' if agree else 'do not agree'}",
+        "The probabilities are those of an intruder who believes in it. One who knows better may "
+        "learn more.",
+    )
+
+
+def fingerprints(submission: Submission) -> pd.DataFrame:
+    """Return the SHA-256 of each table as it was compared. Confidential.
+
+    The hash is of a serialization that does not depend on where a table came from: the JSON text of
+    all variables with their levels, ``[[name, [level, ...]], ...]``, without spaces and in UTF-8; a
+    line feed; and the codes from 0, row by row, as 32-bit little-endian integers. Another order of
+    records gives another hash. It confirms guesses: who knows all records but one can try every
+    value of that one.
+
+    Parameters
+    ----------
+    submission : Submission
+        Its original, releases and people held out.
+
+    Returns
+    -------
+    DataFrame
+        A row a table: table, records, sha256.
+    """
+    declared = [[variable.name, variable.levels] for variable in submission.schema.variables]
+    head = json.dumps(declared, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+
+    def digest(codes: Codes) -> str:
+        return hashlib.sha256(head + np.ascontiguousarray(codes, "<i4").tobytes()).hexdigest()
+
+    names = submission.names or [f"release {i + 1}" for i in range(len(submission.released))]
+    tables = {"original": submission.original, **dict(zip(names, submission.released, strict=True))}
+    if submission.held_out is not None:
+        tables["people held out"] = submission.held_out
+    rows = [(name, len(codes), digest(codes)) for name, codes in tables.items()]
+    return pd.DataFrame(rows, columns=["table", "records", "sha256"])
+
+
+def versions() -> str:
+    """Return the versions of Python, of the library and of what it computes with, in one line."""
+    found = [f"{name} {importlib.metadata.version(name)}" for name in _USED]
+    return ", ".join([f"Python {platform.python_version()}", *found])
