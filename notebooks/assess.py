@@ -667,10 +667,11 @@ assumed = assessment.assumptions(found, generator_name)
 show(in_words(outputs.table("assumptions", assumed)), prose=True)
 
 # %% [markdown]
-# The next table has the equation of each measure and its place above. The last column names the criteria of
-# European regulators, from Opinion 05/2014 of the Article 29 Working Party, and the table below says how far
-# each is covered. Who took part is none of the three. The opinion asks for an evaluation of the
-# risk where a criterion is not met. No number here replaces that, or decides whether data are anonymous.
+# The next table has the equation of each measure and its place above, where it was asked for. The last
+# column names the criteria of European regulators, from Opinion 05/2014 of the Article 29 Working Party.
+# The table after it says how far each is covered. Who took part is none of the three. The opinion asks for
+# an evaluation of the risk where a criterion is not met. No number here replaces that, or decides whether
+# data are anonymous.
 
 # %% tags=["public"]
 display(show(account.MEASURES, prose=True))

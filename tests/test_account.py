@@ -70,6 +70,17 @@ def test_assumptions_follow_what_was_given() -> None:
     assert told["limits"] == "copies worst_level none; identity rest_at_most 0.05"
 
 
+def test_further_sets_of_keys_and_a_tolerance_are_told() -> None:
+    numbers = people(60, 1).assign(wage=np.random.default_rng(2).integers(0, 1000, 60))
+    keys = [["job", "town"], ["town"]]
+    found = srlib.assess(
+        numbers, numbers[::-1], keys, "wage", tolerance=5, quick=True, rng=np.random.default_rng(1)
+    )
+    told = values(found)
+    assert told["known to the intruder"] == "2 of 4 variables: job, town; further sets compared: 1"
+    assert told["wanted"] == "wage; numbers within 5 count as told"
+
+
 def test_many_keys_are_counted_and_some_are_named() -> None:
     wide = pd.DataFrame(np.random.default_rng(1).integers(0, 2, (40, 12)).astype(str))
     wide.columns = [f"v{k}" for k in range(12)]

@@ -65,6 +65,14 @@ MEASURES = pd.DataFrame(
             INFERENCE,
         ),
         (
+            "a number within a tolerance",
+            "share of the people whose number x has |z - x| ≤ τ for all released numbers z with "
+            "their keys",
+            _HERE,
+            "A number within a tolerance",
+            INFERENCE,
+        ),
+        (
             "people held out",
             "share of people in the file less that of people held out; error by random division",
             "compare Platzer and Reutterer 2021",
@@ -191,12 +199,15 @@ def assumptions(found: "Assessment", generator: str = "") -> pd.DataFrame:
     premise = next(iter(found.findings.values())).copies[0].premise
     rows = {
         "known to the intruder": (
-            f"{len(keys)} of {len(names)} variables: {listed}",
+            f"{len(keys)} of {len(names)} variables: {listed}"
+            + f"; further sets compared: {len(one.more_keys)}" * bool(one.more_keys),
             "Identity and attributes are those of these keys. Other keys give other shares, higher "
             "or lower.",
         ),
         "wanted": (
-            target.name + f"; {n - lacking:,} of {n:,} people have a value" * (lacking > 0),
+            target.name
+            + f"; {n - lacking:,} of {n:,} people have a value" * (lacking > 0)
+            + (f"; numbers within {one.uncut.tolerance:g} count as told" if one.uncut else ""),
             "The verdict on attributes is about this variable only.",
         ),
         "categories": (
