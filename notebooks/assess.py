@@ -578,7 +578,8 @@ if not quick:
 # Nobody knows what an intruder knows. Each set of keys is a guess, and each has two rows: *identity* of
 # the people alone with these keys, *attributes* of all. A wider set leaves more people alone, and a narrower
 # one is easier to know, so that neither need have the higher risk. The more rows there are, the surer a
-# difference has to be. The verdict is about the first set that was named.
+# difference has to be. The verdict is about the first set that was named; the table is for the release that
+# comes first in it.
 
 # %% tags=["monte-carlo", "needs-more_keys"]
 key_sets = outputs.table("key_sets", found.table("key_sets"))
@@ -590,14 +591,14 @@ show(in_words(key_sets[key_sets["release"] == first], *at).rename(columns={"valu
 # %% [markdown] tags=["needs-tolerance"]
 # ### A number within a tolerance
 #
-# Two incomes may lie in two bins and hardly differ, or in one and differ by much. With a tolerance $\tau$, a
-# person's number $x$ is told if there are released records with the person's keys and all their numbers
-# $z_j$ have $\max_j |z_j - x| \le \tau$. Every guess between the least and the largest of them is then
-# right within $\tau$. That is DiSCO with "near" instead of "equal", and other people's records, margins
-# and errors are as above. Tables of magnitudes have such rules ("within $p$ percent", Hundepool et al. 2010),
-# and Giomi et al. (2022) count guesses within some percent as right. The verdict stays on the levels, so that no choice
-# of a tolerance can make it milder. The example has simulated wages, which vary by about a quarter:
-# released are other people's records, wages shuffled among the people, and wages changed by 50 or so.
+# Two incomes may lie in two bins and hardly differ. With a tolerance $\tau$, a person's number $x$ is told
+# if there are released records with the person's keys and all their numbers $z_j$ have
+# $\max_j |z_j - x| \le \tau$. Every guess between the least and the largest of them is then right within
+# $\tau$. That is DiSCO with "near" instead of "equal"; other people's records, margins and errors are as
+# above. Tables of magnitudes have such rules ("within $p$ percent", Hundepool et al. 2010), and Giomi et al.
+# (2022) count guesses so. The verdict stays on the levels: no tolerance can make it milder. The example has
+# simulated wages, which vary by about a quarter: released are other people's records, wages shuffled among
+# the people, and wages changed by 50 or so.
 
 # %% tags=["monte-carlo", "needs-tolerance"]
 of_numbers = submission

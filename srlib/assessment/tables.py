@@ -210,7 +210,8 @@ def within(submission: Submission) -> pd.DataFrame:
             continue
         found, target = of_numbers(one), one.schema.names[one.target]
         line = verdict.of_attributes(found, target, one.uncut.tolerance)
-        rows.append({"release": name} | compared(found) | {"text": line.text})
+        text = line.text[:1].upper() + line.text[1:]
+        rows.append({"release": name} | compared(found) | {"text": text})
     return pd.DataFrame(rows)
 
 
