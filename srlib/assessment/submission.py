@@ -16,7 +16,7 @@ from srlib.assessment.verdict import Rules
 from srlib.data.codes import Codes
 from srlib.data.declared import MISSING_RULES, Declaration, with_missing, with_unseen
 from srlib.data.microdata import Texts, declared, read_texts
-from srlib.data.schema import Microdata, Schema, Variable, factor
+from srlib.data.schema import Microdata, Schema, Variable, factor, shown
 
 type Table = pd.DataFrame | Microdata | str | Path
 """Records: a DataFrame of categorical, text or number columns, microdata, or a file's path."""
@@ -193,10 +193,10 @@ def submit(
     if known is None:
         with _told(original, "original"):
             known = Declaration.recognize(original_texts.frame, typed=original_texts.typed)
-    texts = [original_texts]
+    names = [name for name in original_texts.frame.columns if str(name) in known.names]
+    texts = [replace(original_texts, frame=original_texts.frame[names])]
     texts += [_texts(z, name, known, ignore_columns) for name, z in list(sources.items())[1:]]
-    with _told(original, "original"):
-        of_all, found = _completed(known, texts, missing, original_texts.schema is None)
+    of_all, found = _completed(known, sources, texts, missing, original_texts.schema is None)
     tables, kept = zip(
         *(
             _taken(source, name, text, of_all, missing)
@@ -314,17 +314,28 @@ def _texts(
 
 
 def _completed(
-    known: Schema | Declaration, texts: Sequence[Texts], missing: str, recognized: bool
+    known: Schema | Declaration,
+    sources: Mapping[str, Table],
+    texts: Sequence[Texts],
+    missing: str,
+    recognized: bool,
 ) -> tuple[Schema, list[str]]:
     """Return the schema of all tables, and one sentence for all that was not declared."""
     notes: list[str] = []
     frames = [text.frame for text in texts]
-    schema, cuts = known.complete(frames[0]) if isinstance(known, Declaration) else (known, ())
+    with _told(sources["original"], "original"):
+        schema, cuts = known.complete(frames[0]) if isinstance(known, Declaration) else (known, ())
     notes += cuts
     if recognized:
         notes.append("No schema was given: levels are the values that the original has.")
-        for frame in frames[1:]:
-            schema, more = with_unseen(schema, frame)
+        if isinstance(known, Declaration) and known.leave_out:
+            notes.append(
+                "Columns left out, of which the original has one value or none: "
+                f"{shown(known.leave_out)}."
+            )
+        for (name, source), frame in list(zip(sources.items(), frames, strict=True))[1:]:
+            with _told(source, name):
+                schema, more = with_unseen(schema, frame)
             notes += more
     if missing == "level":
         schema, more = with_missing(schema, *frames)

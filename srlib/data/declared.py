@@ -27,6 +27,7 @@ from srlib.data.numbers import (
 )
 from srlib.data.schema import (
     MISSING,
+    MISSING_LEVEL,
     MISSING_TEXTS,
     OUTSIDE,
     Schema,
@@ -34,6 +35,7 @@ from srlib.data.schema import (
     check_columns,
     declared_variable,
     factor,
+    observed_levels,
     repeated,
     shown,
     whole_number,
@@ -244,40 +246,54 @@ class Declaration:
         """Declare a table by its values.
 
         A column of numbers with more than 30 distinct ones, beside five texts at most, is
-        numeric. The levels of any other are its categories, or the values that it has.
+        numeric. The levels of any other are its categories, or the values that it has. Columns with
+        one value, or none, are left out.
 
         Parameters
         ----------
         frame : DataFrame
-            One column for each variable.
+            One column for each variable, with two records or more.
         typed : bool
             Whether categories were declared; else they are any texts of a file.
 
         Raises
         ------
         ValueError
-            For dates, columns that look like names or numbers of people, and what
-            `Schema.from_frame` refuses.
+            For dates, columns that look like names or numbers of people, those with more than 100
+            values that are no numbers, and categories that are no levels of a `Variable`. The
+            message names all of them.
         """
-        problems = [problem for name, c in frame.items() if (problem := _no_variable(name, c))]
+        if (n := len(frame)) < 2:
+            raise ValueError(
+                f"the table has {n} record{'s' * (n != 1)}; levels are inferred from 2 or more"
+            )
+        variables: list[Variable | Numeric] = []
+        problems, leave_out = [], []
+        for name, column in frame.items():
+            declared = typed and isinstance(column.dtype, pd.CategoricalDtype)
+            levels = () if declared else observed_levels(column)
+            if problem := _no_variable(name, column, () if _is_numeric(column) else levels):
+                problems.append(problem)
+            elif declared:
+                variables += Schema.from_frame(column.to_frame(name)).variables
+            elif _is_numeric(column):
+                variables.append(Numeric(str(name), bins=BINS))
+            elif len(levels) > 1:
+                variables.append(Variable(str(name), levels))
+            elif levels and _lacks(column):
+                variables.append(
+                    Variable(str(name), (*levels, MISSING_LEVEL), missing=MISSING_LEVEL)
+                )
+            else:
+                leave_out.append(str(name))
         if problems:
             raise ValueError(
-                f"{'; '.join(problems)}. A schema may leave columns out (leave_out) or declare them"
+                f"{'; '.join(problems)}. A schema may leave columns out (leave_out) or declare "
+                "them; srlib schema ORIGINAL RELEASED suggests one"
             )
-        numeric = [
-            str(name)
-            for name, column in frame.items()
-            if not (typed and isinstance(column.dtype, pd.CategoricalDtype)) and _is_numeric(column)
-        ]
-        others = frame.drop(columns=numeric)
-        of_levels = Schema.from_frame if typed else Schema.infer
-        levels = iter(of_levels(others).variables if others.shape[1] else ())
-        return cls(
-            tuple(
-                Numeric(str(name), bins=BINS) if str(name) in numeric else next(levels)
-                for name in frame.columns
-            )
-        )
+        if not variables:
+            raise ValueError("no column has two values or more")
+        return cls(tuple(variables), tuple(leave_out))
 
     def to_yaml(self) -> str:
         """Return the content of a file that `from_yaml` reads as the same."""
@@ -347,17 +363,19 @@ def suggest(tables: Sequence[pd.DataFrame]) -> tuple[Declaration, tuple[str, ...
     for name in map(str, first.columns):
         parts = [table.iloc[:, list(map(str, table.columns)).index(name)] for table in tables]
         column = pd.concat([part.astype(object) for part in parts], ignore_index=True)
-        missing = "level" if column.isna().any() or set(factor(column)[1]) & MISSING_TEXTS else None
-        try:
-            if problem := _no_variable(name, parts[0]):
-                raise ValueError(problem)
-            if _is_numeric(column):
-                variables.append(Numeric(name, bins=BINS, missing=missing))
-            else:
-                variable = Schema.infer(column.to_frame(name)).variables[0]
-                variables.append(variable.with_missing() if missing else variable)
-        except ValueError as error:
-            left[name] = str(error)
+        missing = "level" if _lacks(column) else None
+        numeric, levels = _is_numeric(column), observed_levels(column)
+        if problem := _no_variable(name, parts[0], ()) or _no_variable(
+            name, column, () if numeric else levels
+        ):
+            left[name] = problem.removeprefix(f"{name} ")
+        elif numeric:
+            variables.append(Numeric(name, bins=BINS, missing=missing))
+        elif len(levels) < 2 and not (levels and missing):
+            left[name] = "all records have one value" if levels else "no record has a value"
+        else:
+            own = (*levels, MISSING_LEVEL) if missing else levels
+            variables.append(Variable(name, own, missing=MISSING_LEVEL if missing else ""))
     if not variables:
         raise ValueError(f"no column is a variable: {'; '.join(left.values())}")
     reasons = tuple(f"{name} is left out: {reason}." for name, reason in left.items())
@@ -405,20 +423,45 @@ def with_unseen(schema: Schema, frame: pd.DataFrame) -> tuple[Schema, tuple[str,
     Returns
     -------
     schema : Schema
-        New levels come last. Missing values are none.
+        New levels come last. Missing values are none, nor are known levels written in another way,
+        as `Variable.spelled` finds them.
     notes : tuple of str
-        One sentence, if there are any.
+        A sentence for these, and one for new levels, if there are any.
+
+    Raises
+    ------
+    ValueError
+        If a variable has values and no known one, or among numbers more than five texts: measures
+        would take the two tables for different in all records.
     """
-    variables, unseen = [], []
+    variables, unseen, spelled = [], [], []
     for variable in schema.variables:
-        texts = dict.fromkeys(factor(frame[variable.name])[1])
-        new = [t for t, c in zip(texts, variable.codes_of(texts), strict=True) if c == OUTSIDE]
-        if new:
-            unseen.append(f"{variable.name} {shown(new, 3)}")
-            variable = variable.with_levels(new)
+        texts = list(dict.fromkeys(factor(frame[variable.name])[1]))
+        strange = [t for t, c in zip(texts, variable.codes_of(texts), strict=True) if c == OUTSIDE]
+        if strange:
+            known = variable.spelled(strange)
+            if known:
+                told = [f"{text!r} for {level!r}" for text, level in list(known.items())[:3]]
+                more = f" and {len(known) - 3} more" if len(known) > 3 else ""
+                spelled.append(f"{variable.name} {', '.join(told)}{more}")
+                variable = replace(variable, spellings=(*variable.spellings, *known.items()))
+            new = [text for text in strange if text not in known]
+            if max(variable.codes_of(texts)) < 0 or (variable.edges and len(new) > FEW_TEXTS):
+                own = "numbers" if variable.edges else shown(variable.levels, 3)
+                raise ValueError(
+                    f"{variable.name} has {shown(new, 3)}, where the original has {own}; the same "
+                    "values must be written in the same way, or a schema leave the column out "
+                    "(leave_out)"
+                )
+            if new:
+                unseen.append(f"{variable.name} {shown(new, 3)}")
+                variable = variable.with_levels(new)
         variables.append(variable)
-    note = f"Levels that the original does not have: {'; '.join(unseen)}."
-    return Schema(tuple(variables)), (note,) if unseen else ()
+    notes = {
+        "Values written in another way than in the original are taken for these": spelled,
+        "Levels that the original does not have": unseen,
+    }
+    return Schema(tuple(variables)), tuple(f"{k}: {'; '.join(v)}." for k, v in notes.items() if v)
 
 
 def _lacking(variable: Variable, column: pd.Series) -> int:
@@ -450,8 +493,13 @@ def _is_numeric(column: pd.Series) -> bool:
     return len(values) > FEW_NUMBERS and len(texts) <= FEW_TEXTS and not coded
 
 
-def _no_variable(name: object, column: pd.Series) -> str:
-    """Say why a column can be no variable, if so."""
+def _lacks(column: pd.Series) -> bool:
+    """Say whether a value of a column is missing."""
+    return bool(column.isna().any() or set(factor(column)[1]) & MISSING_TEXTS)
+
+
+def _no_variable(name: object, column: pd.Series, levels: Sequence[str]) -> str:
+    """Say why a column can be no variable, if so; levels are its own where it is not numeric."""
     if pd.api.types.is_datetime64_any_dtype(column.dtype):
         return f"{name} has dates; make a year or an age of them"
     texts = [text for text in factor(column)[1] if text not in MISSING_TEXTS]
@@ -461,6 +509,11 @@ def _no_variable(name: object, column: pd.Series) -> str:
         number(text) % 1 for text in texts if not np.isnan(number(text))
     ):
         return f"{name} differs for all records, as a name or a number of people does"
+    if len(levels) > MOST_PIECES:
+        return (
+            f"{name} has {len(levels):,} values that are no numbers, as {shown(levels, 3)}; a "
+            f"variable may have {MOST_PIECES}"
+        )
     return ""
 
 

@@ -41,7 +41,7 @@ def is_typed(path: Path) -> bool:
 
 
 def header_of(path: Path) -> list[str]:
-    """Return the names of a file's columns.
+    """Return the names of a file's columns; one without a name is called by its place.
 
     Raises
     ------
@@ -56,6 +56,7 @@ def header_of(path: Path) -> list[str]:
         header = [name.strip() for name in fields]
     if not any(header):
         raise ValueError("the file is empty" if not header else "the header has no column names")
+    header = [name or f"column {i}" for i, name in enumerate(header, start=1)]
     if again := repeated(header):
         raise ValueError(f"duplicate column names {shown(again)}")
     return header
@@ -111,7 +112,11 @@ def named_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except UnicodeDecodeError:
-        raise ValueError(f"{path}: line {_undecodable_line(path)} is not UTF-8 text") from None
+        line = _undecodable_line(path)
+        raise ValueError(
+            f"{path}: line {line} is not UTF-8 text; a file in another encoding must be saved as "
+            "UTF-8, as by iconv -f WINDOWS-1252 -t UTF-8"
+        ) from None
     except (gzip.BadGzipFile, zipfile.BadZipFile, zlib.error, EOFError) as error:
         raise ValueError(f"{path}: the compressed file is damaged: {error}") from None
     except ValueError as error:

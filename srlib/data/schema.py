@@ -64,6 +64,8 @@ class Variable:
         Whether records that lack the value are dropped; where not given, what a caller says.
     not_applicable : tuple of str
         Levels that say that the variable does not apply: to learn one of these is no disclosure.
+    spellings : tuple of (str, str)
+        Other texts of levels, each with its level.
     """
 
     name: str
@@ -75,6 +77,7 @@ class Variable:
     missing_codes: tuple[str, ...] = ()
     drop_missing: bool | None = None
     not_applicable: tuple[str, ...] = ()
+    spellings: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "labels", self.labels or self.levels)
@@ -144,6 +147,7 @@ class Variable:
         that of its piece, however it is written.
         """
         index = {level: code for code, level in enumerate(self.levels)}
+        index |= {text: index[level] for text, level in self.spellings}
         absent = set(self.missing_codes)
 
         def code(text: str) -> int:
@@ -175,6 +179,18 @@ class Variable:
     def with_levels(self, more: Sequence[str]) -> "Variable":
         """Return the variable with further levels behind its own, which are their labels, too."""
         return replace(self, levels=(*self.levels, *more), labels=(*self.labels, *more))
+
+    def spelled(self, texts: Iterable[str]) -> dict[str, str]:
+        """Return the level of each text that is one written in another way.
+
+        Case, zeros in front of a number and behind its decimals, quotation marks, a full stop at
+        the end and repeated spaces are ways of writing. Texts that could be two levels are none.
+        """
+        own: dict[str, list[str]] = {}
+        for level in self.levels[len(self.edges) + bool(self.edges) :]:
+            own.setdefault(_form(level), []).append(level)
+        found = {text: own.get(_form(text), []) for text in texts}
+        return {text: levels[0] for text, levels in found.items() if len(levels) == 1}
 
     def with_missing(self) -> "Variable":
         """Return the variable with a level for missing values, if it has none."""
@@ -338,7 +354,7 @@ class Schema:
                 f"the table has {len(frame)} record{'s' * (len(frame) != 1)}; levels are inferred "
                 "from 2 or more"
             )
-        levels = [(str(name), _observed_levels(column)) for name, column in frame.items()]
+        levels = [(str(name), observed_levels(column)) for name, column in frame.items()]
         if bad := [
             f"{n} {len(found):,}" for n, found in levels if not 2 <= len(found) <= max_levels
         ]:
@@ -440,6 +456,7 @@ class Schema:
             if variable.edges:
                 continue
             known = {*variable.levels, *variable.missing_codes, *MISSING_TEXTS}
+            known |= {text for text, _ in variable.spellings}
             other = [t for t in factor(frame[variable.name])[1] if t not in known]
             decimals += [f"{variable.name} {text}" for text in other[:1]]
         if decimals:
@@ -604,6 +621,13 @@ def factor(column: pd.Series) -> tuple[NDArray[np.intp], list[str]]:
     return ids, [str(value).strip() for value in values]
 
 
+def _form(text: str) -> str:
+    """Return what texts that differ in their way of writing have in common."""
+    plainly = " ".join(text.strip("'\"` ").rstrip(".").casefold().split())
+    value = number(plainly.replace(",", "."))
+    return plainly if np.isnan(value) else repr(value + 0.0)
+
+
 def whole_number(text: str) -> str:
     """Return "1" for "1.0", and any text that is no whole number as it is."""
     match = _WHOLE_NUMBER.fullmatch(text)
@@ -630,7 +654,8 @@ def repeated(texts: Iterable[str]) -> list[str]:
     return [text for text, count in Counter(texts).items() if count > 1]
 
 
-def _observed_levels(column: pd.Series) -> tuple[str, ...]:
+def observed_levels(column: pd.Series) -> tuple[str, ...]:
+    """Return the values of a column but missing ones, in numeric or alphabetic order."""
     texts = {text for text in factor(column)[1] if text not in MISSING_TEXTS}
     if all(_WHOLE_NUMBER.fullmatch(text) for text in texts):
         texts = {whole_number(text) for text in texts}
