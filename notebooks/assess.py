@@ -48,6 +48,8 @@ original: str = ""  # file of the original records; empty: an example
 released: list[str] = []  # files of the releases, one or more, each judged by itself
 schema: str = ""  # YAML file that declares the variables; empty: recognized or inferred
 holdout: str = ""  # file of people who are not in the original; empty: none
+weights: str = ""  # column of the original with its sampling weights; empty: none
+population: int = 0  # [0, inf) people in the population of a simple random sample; 0: not known
 keys: list[str] = []  # variables that the intruder knows; empty: all but the target
 more_keys: list[list[str]] = []  # other sets of keys, to be compared with the first
 target: str = ""  # variable that the intruder wants to know; empty: the last that is no key
@@ -76,7 +78,15 @@ from IPython.display import Markdown
 
 from srlib import assessment, charts, diagnostics
 from srlib import risk as disclosure
-from srlib.assessment import account, generator, held_out, in_words, matching, verdict
+from srlib.assessment import (
+    account,
+    generator,
+    held_out,
+    in_words,
+    matching,
+    uniques,
+    verdict,
+)  # fmt: skip
 from srlib.assessment.tables import SUMMARIES
 from srlib.data import Microdata, distinct
 from srlib.display import callout, show
@@ -93,7 +103,8 @@ outputs = Outputs(output_dir)
 if original or released:
     submission = assessment.submit(
         original, released, [keys, *more_keys], target, schema=schema, holdout=holdout,
-        tolerance=tolerance, same_generator=same_generator, partially_synthetic=partially_synthetic,
+        tolerance=tolerance, weights=weights, population=population,
+        same_generator=same_generator, partially_synthetic=partially_synthetic,
         missing=missing, ignore_columns=ignore_columns, quick=quick, rules=rules,
     )  # fmt: skip
 else:
@@ -567,7 +578,8 @@ if not quick:
 # %% [markdown]
 # **The chains on the original.** Well mixed ones look like one band of noise. Where they do not, run
 # longer ones, for instance `-p most_iterations 32000`.
-#
+
+# %% [markdown]
 # ## Further questions
 #
 # Each section below answers a question that a parameter asks.
@@ -616,6 +628,35 @@ if of_numbers.uncut and of_numbers.held_out is not None:
     beside = outputs.table("within_held_out", beside[beside["measure"] == "within"])
     at = ["release", "used", "held_out", "difference", "error", "z"]
     display(show(in_words(beside, *at)))
+
+# %% [markdown] tags=["needs-weights-or-population"]
+# ### Alone in the file, alone in the population?
+#
+# People who are alone in a sample with their keys may share them with others who were not sampled. Somebody
+# with the sampling weight w stands for w - 1 others, and each draw of the mixture above says how probable it is
+# that these have the same keys. Where weights differ among people with the same keys, a regression on the keys
+# smooths them. Nothing else may decide who is sampled. Expected are the number of people who are alone in the
+# population, and of right matches, the sum of 1/F, where F of its people have the keys (Skinner and Shlomo 2008;
+# Manrique-Vallier and Reiter 2012). Where the mixture is wrong, so are the intervals: in simulated samples of 500
+# with five keys, 83 to 97 % of them had the true number, and with 13 keys, which it took to be rarer than they
+# were, none (*Assess a release* in the documentation has the table). The sentence says how many people alone the
+# model would expect.
+
+# %% tags=["monte-carlo", "needs-weights-or-population"]
+if found.population:
+    outputs.table("population", found.population.groups)
+    display(callout("The population", uniques.in_a_sentence(found.population)))
+    at = [f"{name}{end}" for name in ("unique", "match") for end in ("", "_low", "_high")]
+    display(show(in_words(found.population.groups, "met_by", "people", *at), digits=1))
+
+# %% [markdown] tags=["needs-weights-or-population"]
+# The next list has single people: those whose keys a release has first, then by the probability that nobody
+# else in the population has them.
+
+# %% tags=["confidential", "monte-carlo", "needs-weights-or-population"]
+if found.population:
+    of_people = outputs.table("population_records", uniques.exposed(submission, found.population))
+    display(show(in_words(of_people, keep=names).head(8), settings=["weight"]))
 
 # %% [markdown]
 # ## Before a release
@@ -881,6 +922,9 @@ assert round(by_errors, 1) == 3.3
 # - Karr, A. F., Kohnen, C. N., Oganian, A., Reiter, J. P. and Sanil, A. P. (2006). A framework for
 #   evaluating the utility of data altered to protect confidentiality. *The American Statistician*
 #   60, 224–232. <https://doi.org/10.1198/000313006X124640>
+# - Manrique-Vallier, D. and Reiter, J. P. (2012). Estimating identification disclosure risk using
+#   mixed membership models. *Journal of the American Statistical Association* 107, 1385–1394.
+#   <https://doi.org/10.1080/01621459.2012.710508>
 # - Platzer, M. and Reutterer, T. (2021). Holdout-based empirical assessment of mixed-type synthetic
 #   data. *Frontiers in Big Data* 4, 679939. <https://doi.org/10.3389/fdata.2021.679939>
 # - Raab, G. M., Nowok, B. and Dibben, C. (2024). Practical privacy metrics for synthetic data.
@@ -888,6 +932,9 @@ assert round(by_errors, 1) == 3.3
 # - Reiter, J. P. and Mitra, R. (2009). Estimating risks of identification disclosure in partially
 #   synthetic data. *Journal of Privacy and Confidentiality* 1(1), 99–110.
 #   <https://doi.org/10.29012/jpc.v1i1.567>
+# - Skinner, C. and Shlomo, N. (2008). Assessing identification risk in survey microdata using
+#   log-linear models. *Journal of the American Statistical Association* 103, 989–1001.
+#   <https://doi.org/10.1198/016214507000001328>
 # - Snoke, J., Raab, G. M., Nowok, B., Dibben, C. and Slavkovic, A. (2018). General and specific
 #   utility measures for synthetic data. *Journal of the Royal Statistical Society A* 181, 663–688.
 #   <https://doi.org/10.1111/rssa.12358>

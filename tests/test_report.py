@@ -254,8 +254,10 @@ def test_a_users_report_leaves_out_what_needs_a_parameter_that_is_empty(
 ) -> None:
     notebook = notebook_with(displayed(text_plain="record 12"))
     notebook.cells.insert(1, nbformat.v4.new_markdown_cell("### By group"))
-    for cell in notebook.cells[1:]:
-        cell.metadata["tags"] = ["needs-by", "public"]
+    for cell, tag in zip(notebook.cells[1:], ("needs-by", "needs-by-or-none"), strict=True):
+        cell.metadata["tags"] = [tag, "public"]
+    if "by" in parameters:
+        parameters = parameters | {"none": ""}
     for public in (False, True):
         html = render(notebook, parameters, COMPLETE, public=public)
         assert "Title" in html

@@ -73,6 +73,13 @@ MEASURES = pd.DataFrame(
             INFERENCE,
         ),
         (
+            "alone in the population",
+            "(1 - q)^M, with q the probability of the keys for each of M people not sampled",
+            "Skinner and Shlomo 2008; Manrique-Vallier and Reiter 2012",
+            "Alone in the file, alone in the population?",
+            f"{SINGLING_OUT}, {LINKABILITY}",
+        ),
+        (
             "people held out",
             "share of people in the file less that of people held out; error by random division",
             "compare Platzer and Reutterer 2021",
@@ -226,6 +233,16 @@ def assumptions(found: "Assessment", generator: str = "") -> pd.DataFrame:
             f"each record is a person, drawn like the others: {_PREMISES[premise]}",
             "Households, weights, or equal records that were removed change what strangers repeat; "
             "the verdict on copies is Undecided where that is seen.",
+        ),
+        "population": (
+            "its size is not named"
+            if one.weights is None
+            else f"{one.weights.sum():,.0f} people; each record stands for "
+            f"{one.weights.min():,.4g} to {one.weights.max():,.4g}",
+            "Whether people alone in the file are alone in the population is not said."
+            if one.weights is None
+            else "Where more than the weights decided who was sampled, more or fewer people are "
+            "alone in the population than expected.",
         ),
         "people held out": (
             "none" if one.held_out is None else f"{len(one.held_out):,}, of the same population",

@@ -13,6 +13,8 @@ from srlib.dpmpm.model import Draws
 EXAMPLE = """**The example** releases one simulated table of 500 records in three ways. *Independent
 margins* draws each column by itself. *DPMPM* draws records from a mixture that was fitted to the
 table. *Half copied* hands out half of the rows as they are, among such draws."""
+EXAMPLE_PEOPLE = 10_000
+"""People in the population that the example is taken for a sample of."""
 _EXAMPLE_KEYS, _EXAMPLE_TARGET = ("SEX", "AGEP", "RACE1P", "MAR", "SCHL"), "HICOV"
 _EXAMPLE_MORE_KEYS = (_EXAMPLE_KEYS[:3], (*_EXAMPLE_KEYS, "LANX", "WAOB", "MIL"))
 
@@ -25,13 +27,17 @@ def example(
     *,
     rng: np.random.Generator,
 ) -> Submission:
-    """Simulate records of the survey, with no release yet."""
+    """Simulate records of the survey, a sample of `EXAMPLE_PEOPLE`, with no release yet."""
     population = load("", n_records=n_records, rng=rng)
-    notes = (f"No files were given: an example, {n_records} simulated records.",)
+    notes = (
+        f"No files were given: an example, {n_records} simulated records.",
+        f"They are taken for a simple random sample of {EXAMPLE_PEOPLE:,} people.",
+    )
     known, wanted, more = example_roles(keys, target, more_keys)
     return Submission(
-        population.schema, population.codes, (), known, wanted, notes=notes, more_keys=more
-    )
+        population.schema, population.codes, (), known, wanted, notes=notes, more_keys=more,
+        weights=np.full(n_records, EXAMPLE_PEOPLE / n_records),
+    )  # fmt: skip
 
 
 def example_roles(

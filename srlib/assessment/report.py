@@ -17,6 +17,7 @@ from srlib.assessment.findings import Findings, compared, examine, judge
 from srlib.assessment.model import of_original
 from srlib.assessment.page import page
 from srlib.assessment.submission import Declared, Submission, Table, submit
+from srlib.assessment.uniques import Population, expected_population
 from srlib.assessment.verdict import Judgment, Rules
 from srlib.data.codes import distinct
 from srlib.data.schema import Microdata
@@ -55,6 +56,9 @@ class Assessment:
         What the verdict rests on, by name of the release, in the same order.
     traces : dict of str to (n_chains, n_draws) array
         Quantities of the model's chains on the original; empty where the model was left out.
+    population : Population, optional
+        Who of the people alone with their keys is alone in the population, too, where its size or
+        sampling weights were given.
     before : RiskBeforeRelease, optional
         Risks over publications that the generator could make, where it was given.
 
@@ -71,6 +75,7 @@ class Assessment:
     judgments: tuple[Judgment, ...]
     findings: Mapping[str, Findings]
     traces: Mapping[str, NDArray[Any]]
+    population: Population | None = None
     before: RiskBeforeRelease | None = None
 
     @property
@@ -159,6 +164,8 @@ def assess(
     schema: Declared | None = None,
     holdout: Table | None = None,
     tolerance: float | None = None,
+    weights: str = "",
+    population: int = 0,
     same_generator: bool = False,
     partially_synthetic: bool = False,
     missing: str = "level",
@@ -186,7 +193,9 @@ def assess(
         verdict is about the first, and ``table("key_sets")`` compares all.
     target : str, optional
         Variable that the intruder wants to know; the last that is no key where not given.
-    schema, holdout, tolerance, same_generator, partially_synthetic, missing, ignore_columns
+    schema, holdout, tolerance, weights, population
+        As of `submission.submit`.
+    same_generator, partially_synthetic, missing, ignore_columns
         As of `submission.submit`.
     quick : bool
         Whether the intruder who knows all other records is left out, who takes most of the time.
@@ -241,7 +250,8 @@ def assess(
             )
     submission = submit(
         original, released, keys, target, schema=schema, holdout=holdout,
-        tolerance=tolerance, same_generator=same_generator, partially_synthetic=partially_synthetic,
+        tolerance=tolerance, weights=weights, population=population,
+        same_generator=same_generator, partially_synthetic=partially_synthetic,
         missing=missing, ignore_columns=ignore_columns, quick=quick, rules=rules,
     )  # fmt: skip
     streams = partial(stream, int(rng.integers(2**63)))
@@ -310,7 +320,8 @@ def assess_submission(
         Of the intruder's model, as of `risk.agreeing_draws`; left out where None.
     streams : callable
         From a purpose to its source of chance: the stream of the original's chains is called
-        ``"original"``, that of the i-th release that is judged by the name NAME ``"NAME i"``.
+        ``"original"``, that of the i-th release that is judged by the name NAME ``"NAME i"``, that
+        of the population ``"population"``.
     draws : Draws, optional
         `model_draws` of the original's, where they were drawn already.
     """
@@ -342,6 +353,9 @@ def assess_submission(
             "log likelihood": draws.log_likelihood,
             "occupied classes": draws.n_occupied,
         },
+        population=None
+        if submission.weights is None
+        else expected_population(submission, draws, rng=streams("population")),
     )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import cast
 
@@ -10,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from srlib.assessment import leakage, verdict
+from srlib.assessment import leakage, sampling, verdict
 from srlib.assessment.tolerance import Numbers, checked_tolerance
 from srlib.assessment.verdict import Rules
 from srlib.data.codes import Codes
@@ -68,6 +69,8 @@ class Submission:
         Line of its file that each original record begins at; where not given, its number from 1.
     held_out : (m, p) int, optional
         Records of people of the same population who are not in the original.
+    weights : (n,) float, optional
+        People of the population that each original record stands for, 1 or more.
     same_generator : bool
         Whether the releases are draws of one generator, and are judged together.
     partially_synthetic : bool
@@ -90,6 +93,7 @@ class Submission:
     names: tuple[str, ...] = ()
     lines: NDArray[np.int64] | None = None
     held_out: Codes | None = None
+    weights: NDArray[np.float64] | None = None
     same_generator: bool = False
     partially_synthetic: bool = False
     notes: tuple[str, ...] = ()
@@ -118,6 +122,8 @@ def submit(
     schema: Declared | None = None,
     holdout: Table | None = None,
     tolerance: float | None = None,
+    weights: str = "",
+    population: int = 0,
     same_generator: bool = False,
     partially_synthetic: bool = False,
     missing: str = "level",
@@ -145,6 +151,13 @@ def submit(
         People of the same population who are not in the original.
     tolerance : float, optional
         Distance up to which a number is told, in the units of the target; 0: not asked for.
+    weights : str
+        Column of the original, no variable, with the sampling weights: how many people of the
+        population each record stands for, the inverse of its inclusion probability. Other tables
+        may lack it.
+    population : int
+        People in the population, where the original is a simple random sample of it and has no
+        weights; 0 where that is not known.
     same_generator : bool
         Whether the releases are draws of one generator, to be judged together.
     partially_synthetic : bool
@@ -165,7 +178,8 @@ def submit(
         For the first that holds: no original; no release; a file that does not exist, or that
         `read_table` or `read_rules` refuses; a table with fewer than two records, or that the
         schema does not fit;
-        people held out who are people of the original;
+        people held out who are people of the original; weights that are no column of the original,
+        or a variable, or below 1; a population smaller than the original;
         a partially synthetic release of another size than the original, or with dropped records;
         `keys` or `target` as `roles` says; a set of keys that is empty, has the target, or stands
         twice; a tolerance below 0, for a target that is not numeric, or that a table has no numbers
@@ -188,14 +202,17 @@ def submit(
     limits = _limits(rules, quick)
     given = {} if holdout is None or _nothing(holdout) else {"holdout": holdout}
     sources = {"original": original, **releases, **given}
-    original_texts = _texts(original, "original", declared(schema), ignore_columns)
+    of_people = declared(schema)
+    sampling.check(weights, population, of_people, [*chain(*sets), target])
+    original_texts = _texts(original, "original", of_people, ignore_columns, weights)
     known = original_texts.schema
     if known is None:
         with _told(original, "original"):
             known = Declaration.recognize(original_texts.frame, typed=original_texts.typed)
     names = [name for name in original_texts.frame.columns if str(name) in known.names]
     texts = [replace(original_texts, frame=original_texts.frame[names])]
-    texts += [_texts(z, name, known, ignore_columns) for name, z in list(sources.items())[1:]]
+    for name, source in list(sources.items())[1:]:
+        texts.append(_texts(source, name, known, ignore_columns, weights))
     of_all, found = _completed(known, sources, texts, missing, original_texts.schema is None)
     tables, kept = zip(
         *(
@@ -214,6 +231,9 @@ def submit(
     for table in held_out:
         with _told(given["holdout"], "holdout"):
             _check_others(first, table)
+    with _told(original, "original"):
+        weight_of, more = sampling.read(original, original_texts, kept[0], weights, population)
+    found += more
     keys_at, target_at, more_at = all_roles(first.schema, sets, target or "")
     wanted = first.schema.variables[target_at]
     valued = ~np.isin(first.codes[:, target_at], wanted.no_values)
@@ -242,6 +262,7 @@ def submit(
         names=tuple(releases),
         lines=first.lines,
         held_out=held_out[0].codes if held_out else None,
+        weights=weight_of,
         same_generator=same_generator,
         partially_synthetic=partially_synthetic,
         notes=(
@@ -297,15 +318,20 @@ def _limits(rules: Rules | str | Path | None, quick: bool) -> Rules:
 
 
 def _texts(
-    source: Table, name: str, schema: Schema | Declaration | None, ignore_columns: bool
+    source: Table,
+    name: str,
+    schema: Schema | Declaration | None,
+    ignore_columns: bool,
+    weights: str,
 ) -> Texts:
-    """Return a table's columns, checked against what is declared, before they are coded."""
+    """Return a table's variables, checked against what is declared, before they are coded."""
     if isinstance(source, str | Path):
-        return read_texts(source, schema, ignore_columns=ignore_columns)
+        return read_texts(source, schema, ignore_columns=ignore_columns, without=(weights,))
     if isinstance(source, Microdata):
         if schema in (None, source.schema):
             return Texts(source.to_frame(labels=False), source.schema, source.notes)
         source = source.to_frame(labels=False)
+    source = source.drop(columns=weights, errors="ignore")
     with _told(source, name):
         if schema:
             schema.check_columns(list(map(str, source.columns)), ignore_unknown=ignore_columns)

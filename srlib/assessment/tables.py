@@ -81,6 +81,16 @@ _WORDS = {
     "same": "equal",
     "higher": "higher",
     "wrong": "if it is wrong",
+    "met_by": "met by",
+    "releases_met": "releases with the keys",
+    "unique": "alone in the population",
+    "unique_low": "from",
+    "unique_high": "to",
+    "unique_mcse": "its error",
+    "match": "right matches",
+    "match_low": "from",
+    "match_high": "to",
+    "match_mcse": "its error",
 }
 SUMMARIES = {
     "largest": "largest risk",

@@ -207,6 +207,18 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 )
 @click.option("--holdout", help="CSV file of people of the same population, not in ORIGINAL.")
 @click.option(
+    "--weights",
+    metavar="COLUMN",
+    help="Column of ORIGINAL with sampling weights: how many people of the population a record "
+    "stands for. It is no variable.",
+)
+@click.option(
+    "--population",
+    type=click.IntRange(1),
+    metavar="N",
+    help="People in the population that ORIGINAL is a simple random sample of.",
+)
+@click.option(
     "--same-generator", is_flag=True, help="Average the RELEASED tables, draws of one generator."
 )
 @click.option("--quick", is_flag=True, help="Leave out the intruder's model, most of the time.")
@@ -241,6 +253,8 @@ def assess(
     target: str | None,
     tolerance: float | None,
     holdout: str | None,
+    weights: str | None,
+    population: int | None,
     same_generator: bool,
     quick: bool,
     rules: str | None,
@@ -270,6 +284,8 @@ def assess(
         "target": target,
         "tolerance": tolerance,
         "holdout": holdout,
+        "weights": weights,
+        "population": population,
         "rules": rules,
         "synthesizer": synthesizer,
         "same_generator": same_generator,

@@ -164,6 +164,8 @@ def _assess(
     released: Sequence[str],
     schema: str,
     holdout: str,
+    weights: str,
+    population: int,
     keys: Sequence[str],
     more_keys: Sequence[Sequence[str]],
     target: str,
@@ -185,9 +187,9 @@ def _assess(
 
         submission = submit(
             original, released, [keys, *more_keys], target, schema=schema, holdout=holdout,
-            tolerance=tolerance, same_generator=same_generator,
-            partially_synthetic=partially_synthetic, missing=missing,
-            ignore_columns=ignore_columns, quick=quick, rules=rules,
+            tolerance=tolerance, weights=weights, population=population,
+            same_generator=same_generator, partially_synthetic=partially_synthetic,
+            missing=missing, ignore_columns=ignore_columns, quick=quick, rules=rules,
         )  # fmt: skip
         if synthesizer:
             from srlib.assessment.generator import made
@@ -195,8 +197,11 @@ def _assess(
 
             made(synthesizer, Microdata(submission.original, submission.schema))
         return
-    files = {"schema": schema, "holdout": holdout, "rules": rules}
-    if alone := [name for name, path in files.items() if path]:
+    of_files = {
+        "schema": schema, "holdout": holdout, "rules": rules,
+        "weights": weights, "population": population,
+    }  # fmt: skip
+    if alone := [name for name, value in of_files.items() if value]:
         raise ValueError(f"{', '.join(alone)} without original; the example has no files")
     from srlib.assessment.example import example_roles
 

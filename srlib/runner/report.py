@@ -7,6 +7,7 @@ import re
 import urllib.parse
 from collections.abc import Iterator
 from functools import cache
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -139,7 +140,8 @@ def render(
     notebook : NotebookNode
         Executed notebook. A run whose parameters were changed is somebody's own case, and its
         report leaves out the cells tagged ``teaching``. That of a user's file leaves out the cells
-        tagged ``needs-NAME`` where the parameter NAME is empty, zero or false.
+        tagged ``needs-NAME`` where the parameter NAME is empty, zero or false, and those tagged
+        ``needs-NAME-or-OTHER`` where both are.
     parameters : dict
         Values by name.
     provenance : dict
@@ -157,7 +159,9 @@ def render(
     of_users_file = confidential.of_users_file(parameters, provenance)
     hidden = {"teaching"} if provenance.get("changed_parameters") else set()
     if of_users_file:
-        hidden |= {f"needs-{name}" for name, value in parameters.items() if not value}
+        empty = [name for name, value in parameters.items() if not value]
+        hidden |= {f"needs-{name}" for name in empty}
+        hidden |= {f"needs-{one}-or-{other}" for one, other in permutations(empty, 2)}
     if public:
         notebook, parameters, provenance = confidential.public_run(notebook, parameters, provenance)
     charts = any(mime in data for data in displayed(notebook) for mime in VEGA_LITE)
