@@ -73,8 +73,8 @@ vintage: int = 2012  # [2008, 2100] year of a raw ACS person file that is given 
 n_records: int = 1000  # [10, inf) records used; a seeded sample where the file has more
 all_variables: bool = False  # embedded population: all 14, not just those named below
 pairs: list[list[str]] = []  # pairs for Figures 1 and 2; empty: the paper's, or outcome's
-outcome: str = "DIS"  # outcome of the regression: its last level against the others
-predictors: list[str] = ["SEX", "MIL", "MIG", "SCH", "RACE1P", "LANX"]  # numeric codes
+outcome: str = ""  # of the regression, last level against others; empty: the paper's, or none
+predictors: list[str] = []  # of the regression, by numeric codes; empty: the paper's, or none
 unknown: list[str] = ["WKL", "DIS", "HICOV", "MIG"]  # variables that equation 16's intruder lacks
 n_releases: int = 5  # [2, 100] synthetic data sets released, m
 n_dropped: int = 10  # [1, inf) riskiest combinations that a second synthesizer leaves out
@@ -124,9 +124,8 @@ table = microdata.load(
     vintage=vintage, rng=stream(seed, "records"),
 )  # fmt: skip
 table.schema.check_apart([*paper.BESIDE.split(), "combination", "prior", "posterior"])
-if not pairs and table.schema == microdata.ACS:
-    pairs = [["WKL", "SCHL"], ["HISP", "RACE1P"]]
-pairs = pairs or [[outcome, predictor] for predictor in predictors[:2]]
+outcome, predictors = paper.regression(table.schema, outcome, predictors)
+pairs = pairs or paper.pictured(table.schema, outcome, predictors)
 if not (data or all_variables):
     of_pairs = (name for pair in pairs for name in pair)
     table = paper.named(table, {outcome, *predictors, *unknown, *of_pairs})
@@ -134,8 +133,7 @@ combinations, repetitions, combination_of = distinct(table.codes)
 print(*table.notes, sep="\n")
 
 # %%
-at = {k: table.schema.positions(v, k) for k, v in
-      {"outcome": [outcome], "predictors": predictors, "unknown": unknown}.items()}  # fmt: skip
+unknown_at = table.schema.positions(unknown, "unknown")
 words, levels = paper.in_words(table.schema, combinations), table.schema.n_levels
 counts = paper.counted(table.schema, repetitions)
 display(show(outputs.table("codebook", paper.codebook(table.schema))))
@@ -256,7 +254,7 @@ verdicts.say("C1", paper.keeps_pairs(off))
 # rules of Raghunathan, Reiter and Rubin (2003). With $\bar u$ the mean squared standard error and
 # $b$ the variance between releases, the variance $(1 + 1/m)\,b - \bar u$ can come out negative; then
 # Reiter's (2002) adjusted one is used and marked. The intervals have normal quantiles, as the paper's
-# seem to have.
+# seem to have. Of a table with other variables there is a regression where one is asked for.
 #
 # **C2** holds if at least 95 % of the original estimates lie in the synthetic interval. With fewer
 # inside it is not decided if independent intervals of that level would miss as often at least once
@@ -265,18 +263,21 @@ verdicts.say("C1", paper.keeps_pairs(off))
 
 # %% tags=["monte-carlo"]
 def regression(codes: np.ndarray) -> Regression:
-    is_last = codes[:, at["outcome"][0]] == levels[at["outcome"]] - 1
-    return logistic_regression(is_last, codes[:, at["predictors"]] + 1, predictors)
+    (y,), x = (table.schema.positions(names, "names") for names in ([outcome], predictors))
+    return logistic_regression(codes[:, y] == levels[y] - 1, codes[:, x] + 1, predictors)
 
 
-coefficients = inference.coefficients(regression(table.codes), [regression(z) for z in releases])
+asked = regression if outcome else None
+coefficients, lacking = paper.coefficients(asked, table.codes, releases)
+outputs.table("coefficients", coefficients)
 shown = ["term", "original", "original_se", "synthetic", "low", "high", "adjusted", "overlap"]
-of_table_2 = outputs.table("coefficients", coefficients)[shown]
-show(of_table_2.rename(columns={"original_se": "its standard error"}))
+of_table_2 = coefficients[shown].rename(columns={"original_se": "its standard error"})
+show(of_table_2) if len(of_table_2) else print(lacking)
 
 # %% tags=["monte-carlo"]
-display(outputs.figure("table_2", charts.coefficients(coefficients)))
-verdicts.say("C2", paper.agrees_on_coefficients(coefficients))
+if len(coefficients):
+    display(outputs.figure("table_2", charts.coefficients(coefficients)))
+verdicts.say("C2", paper.agrees_on_coefficients(coefficients, lacking))
 
 # %% [markdown]
 # ## The paper's estimator
@@ -465,8 +466,7 @@ callout("The printed numbers", paper.most_likely(told))
 # %% tags=["monte-carlo", "confidential"]
 chosen = np.unique(by_risk[np.linspace(0, len(by_risk) - 1, min(len(by_risk), 500)).astype(int)])
 of_part = [
-    disclosure.subset_log_means(z, combinations[chosen], at["unknown"])
-    for z in (draws, *joined_draws)
+    disclosure.subset_log_means(z, combinations[chosen], unknown_at) for z in (draws, *joined_draws)
 ]
 part = disclosure.predictive_ratio(of_part)
 subset_table = paper.part_table(np.array(words)[chosen], unknown, part)

@@ -11,8 +11,10 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
+from srlib.assessment.regression import Regression, logistic_regression
 from srlib.data import microdata
 from srlib.display import percent
+from srlib.papers import hu_reiter_wang
 from srlib.runner import inputs
 from srlib.runner.cli import main
 from srlib.runner.parameters import read_parameters
@@ -137,6 +139,32 @@ def test_runs_on_any_categorical_table(tmp_path: Path) -> None:
     assert numbers(said["C6"])[:2] == [pytest.approx(left_out["ess"].min(), abs=0.05), 120]
 
 
+def test_a_regression_is_the_papers_or_as_asked_for_or_none() -> None:
+    own = microdata.Schema.from_frame(pd.DataFrame({"a": list("xy"), "b": list("uv")}))
+    found = hu_reiter_wang.regression(microdata.ACS, "", [])
+    assert found == ("DIS", ["SEX", "MIL", "MIG", "SCH", "RACE1P", "LANX"])
+    assert hu_reiter_wang.regression(own, "b", ["a"]) == ("b", ["a"])
+    assert hu_reiter_wang.regression(own, "", []) == ("", [])
+    assert hu_reiter_wang.pictured(own, "", []) == [["a", "b"]]
+    assert hu_reiter_wang.pictured(own, "b", ["a"]) == [["b", "a"]]
+    codes = np.array([[0, 0], [1, 1]] * 9)
+    nothing, why = hu_reiter_wang.coefficients(None, codes, [codes])
+    assert len(nothing) == 0
+    assert why.startswith("No regression was asked for")
+
+    def fit(codes: np.ndarray) -> Regression:
+        return logistic_regression(codes[:, 1], codes[:, :1], ["a"])
+
+    nothing, why = hu_reiter_wang.coefficients(fit, codes, [codes])
+    assert "cannot be estimated: predictors separate the outcome (through a" in why
+    said = hu_reiter_wang.agrees_on_coefficients(nothing, why)
+    assert (said.word, said.because) == ("not decided", why)
+    mixed = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 9)
+    found, why = hu_reiter_wang.coefficients(fit, mixed, [mixed, mixed])
+    assert list(found) == list(nothing)
+    assert why == ""
+
+
 def run_on(tmp_path: Path, paper: str, frame: pd.DataFrame, **chosen: object) -> Path:
     """Run a notebook on a table, and return the folder of the run."""
     data = tmp_path / "table.csv"
@@ -156,14 +184,15 @@ def test_runs_on_the_smallest_table_where_importance_sampling_does_not_fail(tmp_
         np.repeat(range(4), (8, 5, 4, 9))
     ]
     sizes = {"n_releases": 2, "n_classes": 1, "burn_in": 20, "n_draws": 300, "n_chains": 4}
-    chosen = sizes | {"outcome": "b", "predictors": "[a]", "unknown": "[b]"}
-    folder = run_on(tmp_path, "hu_reiter_wang", frame, **chosen)
+    folder = run_on(tmp_path, "hu_reiter_wang", frame, **sizes, unknown="[b]")
     subsets = pd.read_csv(folder / "tables/subset_risk.csv")
     assert len(subsets) == 4
     assert (subsets["support_size"] == 2).all()
     weights = pd.read_csv(folder / "tables/importance_weights.csv")
     assert weights["ess"].min() > 100
-    assert check_claims(folder)["C6"].startswith("holds here")
+    said = check_claims(folder)
+    assert said["C6"].startswith("holds here")
+    assert said["C2"].startswith("not decided. No regression was asked for")
 
 
 def test_the_ledger_of_a_survey_has_no_difference_and_is_confidential(tmp_path: Path) -> None:
@@ -272,7 +301,8 @@ def test_a_variable_called_like_a_column_of_the_tables_is_refused(tmp_path: Path
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("predictors", "[]", "predictors is []; it must name one or more variables"),
+        ("outcome", "DIS", "predictors is []; it must name one or more variables"),
+        ("predictors", "[SEX]", "outcome names ''; the variables are SEX"),
         ("pairs", "[[WKL, SCHL, DIS]]", "pairs is ['WKL', 'SCHL', 'DIS']; it must name exactly 2"),
     ],
 )
@@ -302,7 +332,8 @@ BAD = {
         ("hu_reiter_wang", {"data": "ragged.csv"}, "line 2 has 1"),
         ("hu_reiter_wang", {"data": "good.csv", "schema": "schema.yaml"}, "must be a list"),
         ("hu_reiter_wang", {"data": "good.csv", "schema": "no.yaml"}, "No such file"),
-        ("hu_reiter_wang", {"data": "good.csv"}, "outcome names 'DIS'; the variables are a, b"),
+        ("hu_reiter_wang", {"data": "good.csv"}, "unknown names 'WKL', 'DIS'"),
+        ("hu_reiter_wang", {"outcome": "MIND"}, "outcome names 'MIND'; the variables are SEX"),
         ("hu_reiter_wang", {"schema": "schema.yaml"}, "must be a list"),
         ("hu_reiter_wang", {"data": "good.csv", "schema": "levels.yaml"}, "b has '...' (lines 3,"),
         ("intruders", {"data": "good.csv"}, "without names 'LANX'"),

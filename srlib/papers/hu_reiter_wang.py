@@ -4,7 +4,7 @@ Why this number and this limit is for the notebook to argue.
 """
 
 import io
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
 
@@ -14,7 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from srlib import diagnostics, dpmpm, mechanism
+from srlib.assessment import inference
 from srlib.assessment.inference import AgainstSampling
+from srlib.assessment.regression import Regression
+from srlib.data.codes import Codes
 from srlib.data.microdata import ACS
 from srlib.data.schema import Microdata, Schema
 from srlib.display import percent
@@ -54,6 +57,22 @@ EFFECTIVE_DRAWS, EFFECTIVE_SHARE = 100, 0.25
 LARGEST_K = 0.7
 # The share of the draws that one direction of the parameters leaves effective, in the limit.
 LOG_SHARE = float(np.log(np.sqrt(3) / 2) - 1 / 3)
+OUTCOME, PREDICTORS = "DIS", ("SEX", "MIL", "MIG", "SCH", "RACE1P", "LANX")
+"""Variables of the paper's regression, Table 2."""
+_OF_COEFFICIENTS = [
+    "term",
+    "original",
+    "original_se",
+    "original_low",
+    "original_high",
+    "synthetic",
+    "synthetic_se",
+    "df",
+    "adjusted",
+    "low",
+    "high",
+    "overlap",
+]
 # Columns of the tables of combinations that stand beside the variables.
 BESIDE = "repetitions estimator probability rank support_size log_mcse pareto_k"
 DIAGNOSTICS = {
@@ -112,14 +131,76 @@ def keeps_pairs(off: AgainstSampling, limit: float = np.sqrt(2)) -> Verdict:
     )
 
 
-def agrees_on_coefficients(table: pd.DataFrame) -> Verdict:
+def regression(schema: Schema, outcome: str, predictors: Sequence[str]) -> tuple[str, list[str]]:
+    """Return outcome and predictors of the regression of Table 2, or empty ones for none.
+
+    Parameters
+    ----------
+    schema : Schema
+        Variables of the table.
+    outcome, predictors : str, sequence of str
+        Those asked for; where both are empty, the paper's, if the table has all of these.
+
+    Raises
+    ------
+    ValueError
+        If one is empty and the other is not, or as `Schema.positions`.
+    """
+    if outcome or predictors:
+        schema.positions([outcome], "outcome")
+        schema.positions(predictors, "predictors")
+        return outcome, list(predictors)
+    if {OUTCOME, *PREDICTORS} <= set(schema.names):
+        return OUTCOME, list(PREDICTORS)
+    return "", []
+
+
+def pictured(schema: Schema, outcome: str, predictors: Sequence[str]) -> list[list[str]]:
+    """Pairs for Figures 1 and 2: the paper's, or the outcome's, or the first variable's."""
+    if schema == ACS:
+        return [["WKL", "SCHL"], ["HISP", "RACE1P"]]
+    first = outcome or schema.names[0]
+    return [[first, other] for other in (predictors or schema.names[1:])[:2]]
+
+
+def coefficients(
+    fit: Callable[[Codes], Regression] | None, original: Codes, released: Sequence[Codes]
+) -> tuple[pd.DataFrame, str]:
+    """Compare one regression on original and releases, where that can be done.
+
+    Parameters
+    ----------
+    fit : callable, optional
+        Fits the regression to a table's codes; None where none was asked for.
+    original, released : (n, p) int and sequence of (n*, p) int
+        Codes from 0.
+
+    Returns
+    -------
+    table : DataFrame
+        As `inference.coefficients` returns; without rows where there is no regression.
+    lacking : str
+        Why there is none; empty where there is one.
+    """
+    nothing = pd.DataFrame(columns=_OF_COEFFICIENTS, dtype=float)
+    if fit is None:
+        return nothing, "No regression was asked for, and the table lacks variables of the paper's."
+    try:
+        return inference.coefficients(fit(original), [fit(z) for z in released]), ""
+    except (ValueError, RuntimeError) as error:
+        return nothing, f"The regression cannot be estimated: {error}."
+
+
+def agrees_on_coefficients(table: pd.DataFrame, lacking: str = "") -> Verdict:
     """Say whether a regression on the releases agrees with the original one.
 
     Parameters
     ----------
-    table : DataFrame
-        As `inference.coefficients` returns.
+    table, lacking
+        As `coefficients` returns.
     """
+    if not len(table):
+        return Verdict(UNDECIDED, lacking)
     inside, total = int(table["original"].between(table["low"], table["high"]).sum()), len(table)
     return Verdict(
         of_intervals(inside, total),

@@ -59,12 +59,13 @@ def _hu_reiter_wang(
         data, schema, drop_missing=drop_missing, ignore_columns=ignore_columns, vintage=vintage
     )
     read.check_apart(_BESIDE_VARIABLES)
-    read.positions([outcome], "outcome")
-    read.positions(predictors, "predictors")
+    if outcome or predictors:
+        read.positions([outcome], "outcome")
+        read.positions(predictors, "predictors")
+        if outcome in predictors:
+            raise ValueError(f"outcome is {outcome!r}, which is among the predictors")
     read.positions(unknown, "unknown")
-    # Without pairs the notebook pictures the outcome with the first predictors.
-    of_outcome = [[outcome, predictor] for predictor in predictors[:2]]
-    for pair in pairs or ([] if read == microdata.ACS else of_outcome):
+    for pair in pairs:
         read.positions(pair, "pairs", exactly=2)
 
 
