@@ -45,7 +45,7 @@
 
 # %% tags=["parameters"]
 original: str = ""  # file of the original records; empty: an example
-released: list[str] = []  # files of the releases, one or more, each judged by itself
+released: list[str] = []  # files, each judged by itself, or folders of files, each of one tool
 schema: str = ""  # YAML file that declares the variables; empty: recognized or inferred
 holdout: str = ""  # file of people who are not in the original; empty: none
 weights: str = ""  # column of the original with its sampling weights; empty: none
@@ -57,7 +57,7 @@ tolerance: float = 0.0  # [0, inf) distance up to which a numeric target is told
 rules: str = ""  # YAML file of limits that each release is held to; empty: none
 synthesizer: str = ""  # trees, dpmpm, margins, or NAME in a Python file, FILE.py:NAME; empty: none
 n_publications: int = 20  # [20, 1000] publications that it draws for risks before a release
-same_generator: bool = False  # the releases are draws of one generator, and are averaged
+same_generator: bool = False  # the released files are draws of one generator, and are averaged
 partially_synthetic: bool = False  # row i of each release was made from row i of the original
 missing: str = "level"  # {level, drop, error} missing values of variables without a rule
 ignore_columns: bool = False  # leave out columns that the schema does not declare
@@ -84,6 +84,7 @@ from srlib.assessment import (
     held_out,
     in_words,
     matching,
+    side_by_side,
     uniques,
     verdict,
 )  # fmt: skip
@@ -203,6 +204,32 @@ show(outputs.table("in_public", assessment.in_public(found.judgments, found.find
 
 # %% tags=["monte-carlo"]
 Markdown("" if original else assessment.EXAMPLE)
+
+# %% [markdown]
+# ### Side by side
+#
+# Several releases, or folders of them from several tools, share one table. Copies, identity and
+# attributes are shares of what the baseline leaves to disclose, 0 for a fresh sample; the loss is the
+# verdict's. An error (±) is that of another release by the same tool from the same original. Several
+# releases tell it by their spread. Of one release it is the measure's own, as if its records were drawn
+# again from the generator as it was fitted; the gain's is that of its chains.
+#
+# A tool is dominated if a risk is higher, none is lower, and its loss is higher, all beyond two errors of
+# the difference, corrected for the number of pairs and of risks. In the picture the lower left corner is
+# best. The largest of the three risks stands against the loss, with two errors to both sides and, for few
+# releases, as many more as Student's t asks.
+
+# %% tags=["monte-carlo"]
+sides = outputs.table("side_by_side", found.side_by_side())
+if len(sides) > 1:
+    display(show(side_by_side.in_words(sides).head(12)))
+alone = "One release, or one tool, is judged: there is nothing to compare it with."
+callout("Side by side", side_by_side.said(sides) if len(sides) > 1 else alone)
+
+# %% tags=["monte-carlo"]
+if len(sides) > 1:
+    pictured = side_by_side.pictured(sides)
+    display(outputs.figure("side_by_side", charts.side_by_side(pictured)))
 
 # %% [markdown]
 # ## Records to look at

@@ -86,7 +86,10 @@ def test_the_report_of_two_releases(folder: Path) -> None:
     result = assess("original.csv", "made.csv", "again.csv", *given, "--same-generator", "--json")
     assert result.exit_code == 0, result.output
     document = json.loads(result.stdout)
-    assert list(document) == ["report", "first", "releases", "broken_rules", "results"]
+    keys = ["report", "first", "releases", "side_by_side", "broken_rules", "results"]
+    assert list(document) == keys
+    (sides,) = document["side_by_side"]
+    assert [sides[name] for name in ("release", "releases")] == ["made.csv and 1 more", 2]
     run = folder / "out/assess/made"
     assert Path(document["report"]) == run / "report.html"
     (judged,) = document["releases"]
@@ -143,22 +146,25 @@ def test_the_report_of_two_releases(folder: Path) -> None:
 
 def test_the_command_prints_what_the_function_returns(folder: Path) -> None:
     """Candidates judged one by one, one of which breaks a rule: the status says so."""
-    records(60, 1).sample(frac=1, random_state=1).to_csv("copy.csv", index=False)
+    Path("tool").mkdir()
+    records(60, 1).sample(frac=1, random_state=1).to_csv("tool/copy.csv", index=False)
+    records(60, 1).to_csv("tool/again.csv", index=False)
+    Path("tool/.hidden").touch()
     Path("rules.yaml").write_text("copies: {worst_level: none}\nidentity: {value_at_most: 1}\n")
     given = ["--schema", "schema.yaml", "--target", "sick", "--quick", "--rules", "rules.yaml"]
-    result = assess("original.csv", "made.csv", "copy.csv", *given)
+    result = assess("original.csv", "made.csv", "tool", *given)
     assert result.exit_code == 3, result.output
     found = assessment.assess(
-        "original.csv", ["made.csv", "copy.csv"], schema="schema.yaml", target="sick", quick=True,
+        "original.csv", ["made.csv", "tool/"], schema="schema.yaml", target="sick", quick=True,
         rules="rules.yaml", rng=np.random.default_rng(0),
     )  # fmt: skip
     assert result.stdout == f"{found.verdict()}\n\nreport: out/assess/made/report.html\n"
-    assert found.verdict().startswith("Do not release copy.csv: it is the original itself.\n")
+    assert found.verdict().startswith("Do not release tool: it is the original itself.\n")
     reasons = [
         f"broken rule: {r['release']}: {r['topic']} {r['reason']}" for r in found.broken_rules
     ]
     assert [line for line in result.stderr.splitlines() if line.startswith("broken")] == reasons
-    assert "copy.csv: copies is 'found'; at worst 'none' is allowed" in reasons[0]
+    assert "tool: copies is 'found'; at worst 'none' is allowed" in reasons[0]
     broken = pd.read_csv(folder / "out/assess/made/tables/broken_rules.csv")
     assert broken["topic"].tolist() == [rule["topic"] for rule in found.broken_rules]
     told = cli._document(folder / "out/assess/made")
@@ -166,6 +172,13 @@ def test_the_command_prints_what_the_function_returns(folder: Path) -> None:
     lines = [each["lines"]["copies"] for each in (*told["releases"], *found.to_dict()["releases"])]
     assert lines[0]["text"] == lines[2]["text"]
     assert lines[0]["value"] == pytest.approx(lines[2]["value"], rel=1e-9)
+    sides = [pd.DataFrame(each["side_by_side"]) for each in (told, found.to_dict())]
+    pd.testing.assert_frame_equal(*sides, check_dtype=False, rtol=1e-9)
+    run = folder / "out/assess/made"
+    assert list(pd.read_csv(run / "tables/in_public.csv")["release"]) == [1, 2]
+    assert (run / "figures/side_by_side.svg").exists()
+    provenance = json.loads((run / "provenance.json").read_text())
+    assert {"tool/copy.csv", "tool/again.csv"} < set(provenance["inputs"])
 
 
 def test_the_notebook_bears_two_records_and_one_constant_release(
@@ -547,8 +560,8 @@ def test_the_verdict_on_a_copy_and_on_fresh_samples() -> None:
 def test_each_release_is_judged_alone_unless_one_generator_made_them() -> None:
     submission = submitted([records(120, 5), records(120, 6)])
     assert list(submission.judged()) == ["release 1", "release 2"]
-    together = replace(submission, same_generator=True, names=("a.csv", "b.csv"))
-    assert list(together.judged()) == ["a.csv and 1 more"]
+    together = replace(submission, groups=("tool", "tool"))
+    assert list(together.judged()) == ["tool"]
     assert submissions._apart([Path("x/a.csv"), Path("y/a.csv")]) == ("x/a.csv", "y/a.csv")
     assert submissions._apart([Path("a.csv"), Path("a.csv")]) == ("a.csv (1)", "a.csv (2)")
 

@@ -165,6 +165,20 @@ def measured():
     return pd.DataFrame(rows, columns=["panel", "label", "mean", "se", "baseline"])
 
 
+def beside(*labels):
+    """Tools near each other, some on the same spot, and the reference."""
+    near = [0.01 * (i // 2) for i in range(len(labels))]
+    frame = pd.DataFrame({"label": labels, "risk": near, "loss": near})
+    ends = {"low": -0.02, "high": 0.02}
+    return frame.assign(
+        **{
+            f"{name}_{end}": frame[name] + by
+            for name in ("risk", "loss")
+            for end, by in ends.items()
+        }
+    )
+
+
 def losses():
     rng = np.random.default_rng(6)
     frame = pd.DataFrame({"record": np.repeat([HOSTILE, "2"], 40), "loss": rng.normal(2, 1, 80)})
@@ -207,6 +221,8 @@ EXAMPLES: dict[str, Callable[[], charts.Chart]] = {
     "risk utility": lambda: charts.risk_utility(
         pd.concat([simulated().assign(panel="exact"), simulated().assign(panel=HOSTILE)])
     ),
+    "side by side": lambda: charts.side_by_side(beside("a", HOSTILE, "fresh sample")),
+    "side by side of many": lambda: charts.side_by_side(beside(*"abcdefghijkl", "fresh sample")),
     "relative risk": lambda: charts.relative_risk(straight()),
     "sweep": lambda: charts.sweep(swept(), "n", "expected_increase", "p0", log_x=True, log_y=True),
     "frontier": lambda: charts.frontier(budgets()),

@@ -50,7 +50,9 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Runs of two notebooks on one user's files, under the names that a site takes."""
     outputs = tmp_path_factory.mktemp("outputs")
     folder = tmp_path_factory.mktemp(NAMES[0])
-    file, made = folder / "canaryfile9z.csv", folder / "canarymade2k.csv"
+    file, tool = folder / "canaryfile9z.csv", folder / "canarymade2k"
+    tool.mkdir()
+    made = tool / "made.csv"
     people().to_csv(file, index=False)
     people().sample(frac=0.5, random_state=3).to_csv(made, index=False)
     schema = folder / "canaryschema6w.yaml"
@@ -65,7 +67,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         f"from srlib import fit_trees as make  # {JOB}\n", encoding="utf-8"
     )
     named = ["--target", "sick", "--synthesizer", folder / "canarycode1n.py:make"]
-    result = srlib("assess", file, made, *named, "--quick", "--output", outputs)
+    result = srlib("assess", file, tool, *named, "--quick", "--output", outputs)
     assert result.exit_code == 0, result.output
     (outputs / "hu_reiter_wang/default").rename(outputs / "hu_reiter_wang/published")
     (outputs / "assess/canarymade2k").rename(outputs / "assess/default")

@@ -168,9 +168,7 @@ def test_releases_at_hand_are_held_against_what_could_be_drawn() -> None:
     assert found.over_records()["releases"].tolist() == [1] * 3 + [2] * 3
     assert found.of_records()["expected"].is_monotonic_decreasing
     assert len(found.pictured()) == 2 * len(risk.probability)
-    apart = generator.before(
-        replace(together, same_generator=False), trees, 20, rng=np.random.default_rng(3)
-    )
+    apart = generator.before(replace(together, groups=()), trees, 20, rng=np.random.default_rng(3))
     assert apart.places["releases"].tolist() == [1] * 6
     assert apart.said().count(": mean gain ") == 2
 

@@ -1,6 +1,7 @@
 """Releases of known kinds, and what the first line of the verdict says to do with each."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -160,7 +161,7 @@ def test_a_copy_among_candidates_comes_first() -> None:
     )
     assert judgments[0].first == "Do not release copy: it is the original itself."
     assert judgments[-1].release == "mixture"
-    together = submission.__class__(**{**vars(submission), "same_generator": True})
+    together = replace(submission, groups=("together",) * len(names))
     ((name, one),) = together.judged().items()
     judgment = assessment.judge(name, one, assessment.examine(one))
     assert judgment.advice == "withhold"  # a copy among declared draws of one generator as well

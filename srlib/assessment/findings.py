@@ -98,13 +98,9 @@ def examine(
     schema, original, released = submission.schema, submission.original, submission.released
     levels, names = schema.n_levels.tolist(), schema.names
     keys, target = submission.keys, submission.target
-    labels = [variable.labels for variable in schema.variables]
-    smallest = min(len(z) for z in released)
-    most = most_parameters(len(original) + smallest)
+    most = most_parameters(len(original) + min(len(z) for z in released))
     interactions = utility.n_parameters(levels, True) <= most
-    margins = utility.margins(original, released, levels, names)
-    pmse = utility.propensity(original, released, levels, interactions=interactions)
-    overlap = utility.interval_overlap(original, released, labels, names, keys, target)
+    useful = usefulness(submission, interactions)
     lacking, falls = matching.lacking_each_key(original, released, levels, keys, target, names)
     held_out = submission.held_out
     none = schema.variables[target].no_values
@@ -122,11 +118,7 @@ def examine(
         matches=matching.match_risk(original, released, levels, keys)
         if submission.partially_synthetic
         else None,
-        margins=margins,
-        pmse=pmse,
-        overlap=overlap,
-        losses=utility.losses(margins, overlap, pmse, len(original), smallest),
-        customary=utility.against_fresh(pmse, overlap),
+        **vars(useful),
         targets=of_targets(submission),
         key_sets=of_key_sets(submission, identity, attributes),
         interactions=interactions,
@@ -135,6 +127,44 @@ def examine(
         else tuple(leakage.nearest(original, z, held_out, levels) for z in released),
         within=of_numbers(submission),
         model=None if sets is None else believe(submission, sets, known),
+    )
+
+
+@dataclass(frozen=True)
+class Usefulness:
+    """The tables of `Findings` that say what releases are good for."""
+
+    margins: pd.DataFrame
+    pmse: pd.DataFrame
+    overlap: pd.DataFrame
+    losses: pd.DataFrame
+    customary: pd.DataFrame
+
+
+def usefulness(submission: Submission, interactions: bool) -> Usefulness:
+    """Compute what releases that are judged together are good for.
+
+    Parameters
+    ----------
+    submission : Submission
+        As of `examine`.
+    interactions : bool
+        Whether the regression behind pMSE has products of variables.
+    """
+    schema, original, released = submission.schema, submission.original, submission.released
+    levels, names = schema.n_levels.tolist(), schema.names
+    labels = [variable.labels for variable in schema.variables]
+    keys, target = submission.keys, submission.target
+    margins = utility.margins(original, released, levels, names)
+    pmse = utility.propensity(original, released, levels, interactions=interactions)
+    overlap = utility.interval_overlap(original, released, labels, names, keys, target)
+    smallest = min(len(z) for z in released)
+    return Usefulness(
+        margins=margins,
+        pmse=pmse,
+        overlap=overlap,
+        losses=utility.losses(margins, overlap, pmse, len(original), smallest),
+        customary=utility.against_fresh(pmse, overlap),
     )
 
 

@@ -235,7 +235,8 @@ class Before:
     Attributes
     ----------
     by_size : dict of int to RiskBeforeRelease
-        By the number of releases in a publication: one, and as many as were assessed.
+        By the number of releases in a publication: one, as many as were assessed, and as many as
+        are judged together.
     places : DataFrame
         As `RiskBeforeRelease.place` returns, of each part that is judged: release, releases,
         summary, value, expected, worst, lower, same and higher. Parts that the generator cannot
@@ -316,16 +317,18 @@ def before(
         Of the original.
     n_draws : int
         Publications that are drawn of as many releases as there are, 20 or more; these releases
-        are also taken one by one.
+        are also taken one by one, and as many at a time as are judged together.
     rng : numpy.random.Generator
         Source of chance.
     """
     table = Microdata(submission.original, submission.schema)
-    sizes = sorted({1, len(submission.released)})
+    judged = submission.judged()
+    of_tools = (len(one.released) for one in judged.values())
+    sizes = sorted({1, len(submission.released), *of_tools})
     of_draws, of_chains = rng.spawn(2)
     by_size = risks_by_size(table, synthesizer, sizes, n_draws, rng=of_draws)
     rows = []
-    for name, one in submission.judged().items():
+    for name, one in judged.items():
         risk = by_size[len(one.released)]
         found = _at_hand(table, one.released, synthesizer, of_chains)
         place = risk.place(found).rename_axis("summary").reset_index()

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from srlib.assessment import side_by_side
 from srlib.assessment.account import assumptions, fingerprints, versions
 from srlib.assessment.findings import compared
 from srlib.assessment.tables import in_words
@@ -57,6 +58,7 @@ def page(found: "Assessment") -> str:
         '<p class="confidential">Confidential: this page names records of the original.</p>',
         "<h1>Assessment of synthetic data</h1>",
         *_verdict(found),
+        *_side_by_side(found),
         "<h2>What was assessed</h2>",
         _listed(found.submission.notes),
         *(part for title, frame in _tables(found).items() for part in _table(title, frame)),
@@ -81,6 +83,15 @@ def _verdict(found: "Assessment") -> list[str]:
         reasons = [f"{rule['release']}: {rule['topic']} {rule['reason']}" for rule in broken]
         parts += ["<h2>Broken rules</h2>", _listed(reasons)]
     return parts
+
+
+def _side_by_side(found: "Assessment") -> list[str]:
+    """All that is judged apart in one table, where there is more than one."""
+    if len(found.judgments) < 2:
+        return []
+    sides = found.side_by_side()
+    text = f"<p>{escape(side_by_side.said(sides))}</p>"
+    return [*_table("Side by side", side_by_side.in_words(sides)), text]
 
 
 def _tables(found: "Assessment") -> dict[str, pd.DataFrame]:

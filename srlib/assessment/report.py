@@ -12,11 +12,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from srlib import checks
-from srlib.assessment import tables, verdict
+from srlib.assessment import side_by_side, tables, verdict
 from srlib.assessment.findings import Findings, compared, examine, judge
 from srlib.assessment.model import of_original
 from srlib.assessment.page import page
-from srlib.assessment.submission import Declared, Submission, Table, submit
+from srlib.assessment.submission import Declared, Releases, Submission, Table, submit
 from srlib.assessment.uniques import Population, expected_population
 from srlib.assessment.verdict import Judgment, Rules
 from srlib.data.codes import distinct
@@ -95,12 +95,13 @@ class Assessment:
         """Return what ``srlib assess --json`` prints but the report's place, ready for JSON.
 
         That is `first`, what to do with the worst release; `releases`, the lines of each;
-        `broken_rules`; and `results`, as `results` returns.
+        `side_by_side`, the rows of that table; `broken_rules`; and `results`, as `results` returns.
         """
         found = {name: _plain(value) for name, value in self.results().items()}
         return {
             "first": found.pop("first"),
             "releases": verdict.by_release(self.to_frame()),
+            "side_by_side": side_by_side.records(self.side_by_side()),
             "broken_rules": self.broken_rules,
             "results": found,
         }
@@ -121,6 +122,13 @@ class Assessment:
         """
         return tables.every(self.findings, name)
 
+    def side_by_side(self) -> pd.DataFrame:
+        """Return a row a release, or a tool: risks and utility, each with its error.
+
+        As `side_by_side.table` returns; `side_by_side.said` says which are dominated.
+        """
+        return side_by_side.table(self.submission, self.judgments, self.findings)
+
     def records(self) -> pd.DataFrame:
         """Return every original combination with what was found of it. Confidential.
 
@@ -134,7 +142,8 @@ class Assessment:
 
     def results(self) -> dict[str, Any]:
         """Return the numbers to compare, by name; of several releases, each after the release's."""
-        prefix = {name: f"{verdict.slug(name)}_" for name in self.findings}
+        slugs = verdict.slugs(self.submission.judged())
+        prefix = {name: f"{slug}_" for name, slug in slugs.items()}
         if len(prefix) == 1:
             prefix = dict.fromkeys(prefix, "")
         found: dict[str, Any] = {"first": self.judgments[0].first}
@@ -157,7 +166,7 @@ class Assessment:
 
 def assess(
     original: Table,
-    released: Table | Sequence[Table] | Mapping[str, Table],
+    released: Releases,
     keys: Sequence[str] | Sequence[Sequence[str]] | None = None,
     target: str | None = None,
     *,
@@ -180,14 +189,16 @@ def assess(
 ) -> Assessment:
     """Judge releases of an original table by what they tell and what they are good for.
 
-    Each release is judged by itself, the worst first. All that ``srlib assess`` computes.
+    Each release is judged by itself, or with others of one tool, the worst first. All that ``srlib
+    assess`` computes.
 
     Parameters
     ----------
     original : DataFrame, Microdata, str or Path
         Records of people, in categorical, text or number columns; or a CSV file of them.
-    released : the same, a sequence of them, or a mapping from names
-        One table or more, whatever made them, with the variables and levels of the original.
+    released : the same, a sequence of them, or a mapping from names to either
+        One table or more, whatever made them, with the variables and levels of the original. A
+        folder, or a sequence under a name, has the draws of one tool, which are judged together.
     keys : sequence of str, or of these, optional
         Variables that the intruder knows; all but the target where not given. Of several sets the
         verdict is about the first, and ``table("key_sets")`` compares all.

@@ -16,11 +16,14 @@ from srlib.assessment.tolerance import Numbers, checked_tolerance
 from srlib.assessment.verdict import Rules
 from srlib.data.codes import Codes
 from srlib.data.declared import MISSING_RULES, Declaration, with_missing, with_unseen
+from srlib.data.files import tables_in
 from srlib.data.microdata import Texts, declared, read_texts
 from srlib.data.schema import Microdata, Schema, Variable, factor, shown
 
 type Table = pd.DataFrame | Microdata | str | Path
 """Records: a DataFrame of categorical, text or number columns, microdata, or a file's path."""
+type Releases = Table | Sequence[Table] | Mapping[str, Table | Sequence[Table]]
+"""Tables, or folders of them: the draws of one tool, as is a sequence under the tool's name."""
 type Declared = Schema | Declaration | str | Path
 """Variables and levels, what is declared of them, its YAML file, or ``"acs"``."""
 
@@ -65,14 +68,15 @@ class Submission:
         Column that the intruder wants to know.
     names : tuple of str
         Of the releases; empty: release 1, release 2 and so on.
+    groups : tuple of str
+        The name under which each release is judged, the same for the draws of one tool, which are
+        judged together; empty: each under its own.
     lines : (n,) int, optional
         Line of its file that each original record begins at; where not given, its number from 1.
     held_out : (m, p) int, optional
         Records of people of the same population who are not in the original.
     weights : (n,) float, optional
         People of the population that each original record stands for, 1 or more.
-    same_generator : bool
-        Whether the releases are draws of one generator, and are judged together.
     partially_synthetic : bool
         Whether row i of each release was made from row i of the original.
     notes : tuple of str
@@ -91,10 +95,10 @@ class Submission:
     keys: tuple[int, ...]
     target: int
     names: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
     lines: NDArray[np.int64] | None = None
     held_out: Codes | None = None
     weights: NDArray[np.float64] | None = None
-    same_generator: bool = False
     partially_synthetic: bool = False
     notes: tuple[str, ...] = ()
     rules: Rules = field(default_factory=dict)
@@ -102,20 +106,28 @@ class Submission:
     uncut: Uncut | None = None
 
     def judged(self) -> "dict[str, Submission]":
-        """Return the parts that are judged apart, by name: each release, or all together."""
+        """Return the parts that are judged apart, by name: each release, or all of one tool."""
         names = self.names or tuple(f"release {i + 1}" for i in range(len(self.released)))
-        if self.same_generator and len(names) > 1:
-            return {f"{names[0]} and {len(names) - 1} more": self}
-        each = {}
-        for i, (name, z) in enumerate(zip(names, self.released, strict=True)):
-            uncut = self.uncut and replace(self.uncut, released=self.uncut.released[i : i + 1])
-            each[name] = replace(self, released=(z,), names=(name,), uncut=uncut)
-        return each
+        groups = self.groups or names
+        parts: dict[str, Submission] = {}
+        for group in dict.fromkeys(groups):
+            at = [i for i, of_release in enumerate(groups) if of_release == group]
+            uncut = self.uncut
+            if uncut:
+                uncut = replace(uncut, released=tuple(uncut.released[i] for i in at))
+            parts[group] = replace(
+                self,
+                released=tuple(self.released[i] for i in at),
+                names=tuple(names[i] for i in at),
+                groups=(group,) * len(at),
+                uncut=uncut,
+            )
+        return parts
 
 
 def submit(
     original: Table,
-    released: Table | Sequence[Table] | Mapping[str, Table],
+    released: Releases,
     keys: Sequence[str] | Sequence[Sequence[str]] | None = None,
     target: str | None = None,
     *,
@@ -137,8 +149,10 @@ def submit(
     ----------
     original : DataFrame, Microdata, str or Path
         Records of people; of a file, see `read_table`.
-    released : the same, a sequence of them, or a mapping from names
-        One table or more, with the variables of the original.
+    released : the same, a sequence of them, or a mapping from names to either
+        One table or more, with the variables of the original. A folder stands for its files, see
+        `files.tables_in`. These, and a sequence that stands under a name, are draws of one tool and
+        judged together.
     keys : sequence of str, or of these
         As of `roles`. Of several sets the first is that of the verdict, and may be empty.
     target : str, optional
@@ -159,7 +173,8 @@ def submit(
         People in the population, where the original is a simple random sample of it and has no
         weights; 0 where that is not known.
     same_generator : bool
-        Whether the releases are draws of one generator, to be judged together.
+        Whether releases that are given one by one are draws of one generator, to be judged
+        together.
     partially_synthetic : bool
         Whether row i of each release was made from row i of the original.
     missing : str
@@ -175,9 +190,9 @@ def submit(
     Raises
     ------
     ValueError
-        For the first that holds: no original; no release; a file that does not exist, or that
-        `read_table` or `read_rules` refuses; a table with fewer than two records, or that the
-        schema does not fit;
+        For the first that holds: no original; no release; a folder as `files.tables_in` says, or
+        together with `same_generator`; a file that does not exist, or that `read_table` or
+        `read_rules` refuses; a table with fewer than two records, or that the schema does not fit;
         people held out who are people of the original; weights that are no column of the original,
         or a variable, or below 1; a population smaller than the original;
         a partially synthetic release of another size than the original, or with dropped records;
@@ -188,10 +203,11 @@ def submit(
     distance, sets = checked_tolerance(tolerance), key_sets(keys)
     if _nothing(original):
         raise ValueError("original is empty; it must be a table or the path of its file")
-    releases = _named(released)
+    releases, of_folders = _listed(released, same_generator)
     if not releases:
         raise ValueError("released is empty; it must have one table or more")
-    _check_files(original, *releases.values(), holdout, rules, None if schema == "acs" else schema)
+    of_releases = [each.table for each in releases]
+    _check_files(original, *of_releases, holdout, rules, None if schema == "acs" else schema)
     if missing not in MISSING_RULES:
         raise ValueError(f"missing is {missing!r}; it must be one of {', '.join(MISSING_RULES)}")
     if partially_synthetic and missing == "drop":
@@ -200,8 +216,9 @@ def submit(
             "are dropped do not correspond"
         )
     limits = _limits(rules, quick)
-    given = {} if holdout is None or _nothing(holdout) else {"holdout": holdout}
-    sources = {"original": original, **releases, **given}
+    sources = [(original, "original"), *((each.table, each.name) for each in releases)]
+    if holdout is not None and not _nothing(holdout):
+        sources.append((holdout, "holdout"))
     of_people = declared(schema)
     sampling.check(weights, population, of_people, [*chain(*sets), target])
     original_texts = _texts(original, "original", of_people, ignore_columns, weights)
@@ -211,25 +228,24 @@ def submit(
             known = Declaration.recognize(original_texts.frame, typed=original_texts.typed)
     names = [name for name in original_texts.frame.columns if str(name) in known.names]
     texts = [replace(original_texts, frame=original_texts.frame[names])]
-    for name, source in list(sources.items())[1:]:
-        texts.append(_texts(source, name, known, ignore_columns, weights))
+    texts += [_texts(*source, known, ignore_columns, weights) for source in sources[1:]]
     of_all, found = _completed(known, sources, texts, missing, original_texts.schema is None)
     tables, kept = zip(
         *(
-            _taken(source, name, text, of_all, missing)
-            for (name, source), text in zip(sources.items(), texts, strict=True)
+            _taken(*source, text, of_all, missing)
+            for source, text in zip(sources, texts, strict=True)
         ),
         strict=True,
     )
     first, others, held_out = tables[0], tables[1 : 1 + len(releases)], tables[1 + len(releases) :]
-    for (name, source), table in zip(releases.items(), others, strict=True):
+    for (source, name), table in zip(sources[1:], others, strict=False):
         if partially_synthetic and len(table.codes) != len(first.codes):
             raise ValueError(
                 f"{_place(source, name)}: the table has {len(table.codes):,} records; a partially "
                 f"synthetic release has as many as the original, {len(first.codes):,}"
             )
     for table in held_out:
-        with _told(given["holdout"], "holdout"):
+        with _told(*sources[-1]):
             _check_others(first, table)
     with _told(original, "original"):
         weight_of, more = sampling.read(original, original_texts, kept[0], weights, population)
@@ -250,7 +266,7 @@ def submit(
     uncut = None
     if distance:
         columns = [t.frame[wanted.name][rows] for t, rows in zip(texts, kept, strict=True)]
-        every = _uncut(wanted, distance, list(sources.items()), columns)
+        every = _uncut(wanted, distance, sources, columns)
         at = slice(1, 1 + len(releases))
         uncut = Uncut(distance, every[0], tuple(every[at]), every[-1] if held_out else None)
     return Submission(
@@ -259,13 +275,14 @@ def submit(
         released=tuple(table.codes for table in others),
         keys=keys_at,
         target=target_at,
-        names=tuple(releases),
+        names=tuple(each.name for each in releases),
+        groups=tuple(each.group for each in releases),
         lines=first.lines,
         held_out=held_out[0].codes if held_out else None,
         weights=weight_of,
-        same_generator=same_generator,
         partially_synthetic=partially_synthetic,
         notes=(
+            *of_folders,
             *(note for table in tables for note in table.notes),
             *found,
             *_chosen(first.schema, sets[0], target, keys_at, target_at),
@@ -276,14 +293,46 @@ def submit(
     )
 
 
-def _named(released: Table | Sequence[Table] | Mapping[str, Table]) -> dict[str, Table]:
-    """Return the releases by names that tell them apart: of files, as much as that takes."""
-    if isinstance(released, Mapping):
-        return dict(released)
+@dataclass(frozen=True)
+class _Release:
+    """A table, its name, and the name under which it is judged."""
+
+    table: Table
+    name: str
+    group: str
+
+
+def _listed(released: Releases, same_generator: bool) -> tuple[list[_Release], list[str]]:
+    """Return all releases with names that tell them apart, and one sentence for each folder."""
     if isinstance(released, pd.DataFrame | Microdata | str | Path):
         released = [released]
-    paths = [Path(_place(z, f"release {i}")) for i, z in enumerate(released, start=1)]
-    return dict(zip(_apart(paths) if paths else (), released, strict=True))
+    if not isinstance(released, Mapping):
+        paths = [Path(_place(z, f"release {i}")) for i, z in enumerate(released, start=1)]
+        released = dict(zip(_apart(paths) if paths else (), released, strict=True))
+    found, notes = [], []
+    for tool, given in released.items():
+        if isinstance(given, str | Path) and Path(given).is_dir():
+            files, hidden = tables_in(Path(given))
+            tables: dict[str, Table] = {f"{tool}/{file.name}": file for file in files}
+            ignored = f"; hidden files are ignored: {', '.join(hidden)}" if hidden else ""
+            notes.append(f"{tool}: a folder of {len(files)}, judged together{ignored}.")
+        elif isinstance(given, Sequence) and not isinstance(given, str):
+            tables = {f"{tool} {i}": table for i, table in enumerate(given, start=1)}
+            if not tables:
+                raise ValueError(f"{tool}: there are no releases; a tool must have one or more")
+        else:
+            found.append(_Release(given, tool, tool))
+            continue
+        if same_generator:
+            raise ValueError(
+                f"same_generator is true, and {tool} stands for several releases, which are judged "
+                "together without it; it is for releases that are given one by one"
+            )
+        found += [_Release(table, name, tool) for name, table in tables.items()]
+    if same_generator and len(found) > 1:
+        together = f"{found[0].name} and {len(found) - 1} more"
+        found = [replace(each, group=together) for each in found]
+    return found, notes
 
 
 def _nothing(source: object) -> bool:
@@ -299,6 +348,8 @@ def _place(source: object, name: str) -> str:
 def _check_files(*sources: object) -> None:
     for source in sources:
         path = isinstance(source, str | Path) and not _nothing(source)
+        if path and Path(str(source)).is_dir():
+            raise ValueError(f"{str(source)!r}: it is a folder, which only a release may be")
         if path and not Path(str(source)).is_file():
             raise ValueError(f"{str(source)!r}: there is no such file")
 
@@ -341,7 +392,7 @@ def _texts(
 
 def _completed(
     known: Schema | Declaration,
-    sources: Mapping[str, Table],
+    sources: Sequence[tuple[Table, str]],
     texts: Sequence[Texts],
     missing: str,
     recognized: bool,
@@ -349,7 +400,7 @@ def _completed(
     """Return the schema of all tables, and one sentence for all that was not declared."""
     notes: list[str] = []
     frames = [text.frame for text in texts]
-    with _told(sources["original"], "original"):
+    with _told(*sources[0]):
         schema, cuts = known.complete(frames[0]) if isinstance(known, Declaration) else (known, ())
     notes += cuts
     if recognized:
@@ -359,8 +410,8 @@ def _completed(
                 "Columns left out, of which the original has one value or none: "
                 f"{shown(known.leave_out)}."
             )
-        for (name, source), frame in list(zip(sources.items(), frames, strict=True))[1:]:
-            with _told(source, name):
+        for source, frame in list(zip(sources, frames, strict=True))[1:]:
+            with _told(*source):
                 schema, more = with_unseen(schema, frame)
             notes += more
     if missing == "level":
@@ -394,14 +445,15 @@ def _taken(
     lines = None
     if isinstance(source, str | Path):
         lines = texts.frame.index.to_numpy(np.int64)[kept]
-    notes = tuple(f"{Path(_place(source, name)).name}: {note}" for note in told)
+    place = Path(_place(source, name)).name if name in ("original", "holdout") else name
+    notes = tuple(f"{place}: {note}" for note in told)
     return Microdata(codes, schema, notes, lines, len(kept) - n), kept
 
 
 def _uncut(
     variable: Variable,
     tolerance: float,
-    sources: Sequence[tuple[str, Table]],
+    sources: Sequence[tuple[Table, str]],
     columns: Sequence[pd.Series],
 ) -> list[Numbers]:
     """Return the numbers of the target in each table, NaN where there is none."""
@@ -411,7 +463,7 @@ def _uncut(
             "schema makes it so by bins, edges, width or decimals"
         )
     found = []
-    for (name, source), column in zip(sources, columns, strict=True):
+    for (source, name), column in zip(sources, columns, strict=True):
         ids, texts = factor(column)
         numbers = np.array([*variable.numbers_of(texts), np.nan])[ids]
         if np.isnan(numbers).all():
@@ -454,6 +506,7 @@ def _chosen(
 
 def _apart(paths: Sequence[Path]) -> tuple[str, ...]:
     """Names of files, with as many of their folders as it takes to tell them apart."""
+    paths = [path.resolve() if path.name in ("", "..") else path for path in paths]
     for parts in range(1, max(len(path.parts) for path in paths) + 1):
         names = tuple("/".join(path.parts[-parts:]) for path in paths)
         if len(set(names)) == len(names):

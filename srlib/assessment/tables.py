@@ -188,14 +188,16 @@ def nearest(submission: Submission, held_out: Codes) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        A row a release: release, then the attributes of `leakage.Nearest`.
+        A row a release: release, its own name where several are judged together; then the
+        attributes of `leakage.Nearest`.
     """
     levels = submission.schema.n_levels
     return pd.DataFrame(
         [
-            {"release": name} | asdict(leakage.nearest(one.original, z, held_out, levels))
+            {"release": own if len(one.released) > 1 else name}
+            | asdict(leakage.nearest(one.original, z, held_out, levels))
             for name, one in submission.judged().items()
-            for z in one.released
+            for own, z in zip(one.names, one.released, strict=True)
         ]
     )
 

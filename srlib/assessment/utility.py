@@ -289,6 +289,55 @@ def against_fresh(pmse: pd.DataFrame, overlap: pd.DataFrame) -> pd.DataFrame:
     return frame
 
 
+def of_release(
+    pmse: pd.DataFrame, overlap: pd.DataFrame, losses: pd.DataFrame, n_released: int
+) -> dict[str, tuple[float, float]]:
+    r"""Utility of one release, with standard errors over draws of its records from one generator.
+
+    Parameters
+    ----------
+    pmse, overlap, losses : DataFrame
+        Of one release, as `propensity`, `interval_overlap` and `losses` return.
+    n_released : int
+        Its records, n*.
+
+    Returns
+    -------
+    dict of str to (value, error)
+        pmse_ratio; overlap, the mean over the coefficients; and loss, the largest of the four.
+
+    Notes
+    -----
+    The ratio r has the error :math:`\sqrt{(2 + 4 \max(r - 1, 0)) / (k - 1)}`, as of noncentral
+    chi-squared with k - 1 degrees of freedom. An overlap moves with a released coefficient by
+    :math:`(1 / s + 1 / s^*) / (4 \cdot 1.96)` at most, where s and s* are its standard errors. A
+    distance of margins, or the largest of them, changes by 1 / n* at most with one record, so that
+    its error is :math:`1 / (2 \sqrt{n^*})` at most (Efron and Stein 1981). Of a loss of 0 the
+    error is the largest of the four.
+    """
+    ratio, fresh, spread = pmse.set_index("measure").loc["ratio", ["mean", "fresh", "fresh_sd"]]
+    ratio_error = spread / fresh * np.sqrt(1 + 2 * max(ratio - 1, 0.0))
+    known = overlap[overlap["mean"].notna()]
+    count, se = _independent(len(known)), known["synthetic_se"]
+    quantile = special.ndtri(0.975)
+    moves = (1 + se / known["original_se"]) / (4 * quantile)
+    of = losses.set_index("measure")
+    errors = {
+        "margins": 0.5 / np.sqrt(n_released),
+        "pairs": 0.5 / np.sqrt(n_released),
+        "intervals": np.sqrt((se**2).mean() / count),
+        "pMSE": ratio_error * of.loc["pMSE", "fresh"] / fresh,
+    }
+    loss = of["loss"].dropna()
+    largest = float(loss.max()) if len(loss) else np.nan
+    reaching = loss.index[loss == largest]  # all of them where the largest is 0
+    return {
+        "pmse_ratio": (float(ratio), float(ratio_error)),
+        "overlap": (float(known["mean"].mean()), float(np.sqrt((moves**2).mean() / count))),
+        "loss": (largest, float(max((errors[name] for name in reaching), default=np.nan))),
+    }
+
+
 def _independent(coefficients: int) -> float:
     """Coefficients that count: those of one variable move together, so no more than half."""
     return max(coefficients / 2, 1.0)

@@ -7,8 +7,9 @@ follows from the levels. The rules are those of this report; an agency sets its 
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -692,9 +693,14 @@ def of_nearest(found: pd.DataFrame) -> str:
     )
 
 
-def slug(name: str) -> str:
-    """A release's name in letters, digits and underscores."""
-    return re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_") or "release"
+def slugs(names: Iterable[str]) -> dict[str, str]:
+    """Releases' names in letters, digits and underscores, each another one, by name."""
+    found: dict[str, str] = {}
+    for name in names:
+        slug = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_") or "release"
+        numbered = chain([slug], (f"{slug}_{i}" for i in count(2)))
+        found[name] = next(each for each in numbered if each not in found.values())
+    return found
 
 
 # ----------------------------------------------------------------------------- an agency's rules

@@ -25,6 +25,7 @@ from srlib.charts.risk import (
     risk_utility,
     subset_risk,
 )
+from srlib.charts.side_by_side import side_by_side
 from srlib.charts.style import (
     COLORS,
     INK,
@@ -73,6 +74,7 @@ __all__ = [
     "reliability",
     "risk_histogram",
     "risk_utility",
+    "side_by_side",
     "specification",
     "subset_risk",
     "svg",

@@ -33,11 +33,39 @@ _PLAUSIBLE = 10_000_000  # characters of any compressed file
 _SHOWN = 5
 # What reads files with types, by how their names end.
 _TYPED = {".parquet": "pyarrow", ".sav": "pyreadstat", ".dta": ""}
+_TEXT = (".csv", ".tsv", ".txt", ".gz", ".zip")
 
 
 def is_typed(path: Path) -> bool:
     """Say whether a file has types, and not only text, by how its name ends."""
     return path.suffix.lower() in _TYPED
+
+
+def tables_in(folder: Path) -> tuple[list[Path], list[str]]:
+    """Return the data files of a folder in the order of their names, and names of hidden ones.
+
+    Raises
+    ------
+    ValueError
+        If there is no data file, or anything else that is not hidden: a table that is passed over
+        in silence would be missed by nobody.
+    """
+    everything = sorted(folder.iterdir())
+    hidden = [path.name for path in everything if path.name.startswith(".")]
+    seen = [path for path in everything if path.name not in hidden]
+    endings = (*_TEXT, *_TYPED)
+    data = [path for path in seen if path.is_file() and path.suffix.lower() in endings]
+    if others := [path.name + "/" * path.is_dir() for path in seen if path not in data]:
+        raise ValueError(
+            f"{folder}: {', '.join(others)} cannot be read as a table; a folder of releases has "
+            f"files whose names end in {', '.join(endings)}, and hidden ones"
+        )
+    if not data:
+        raise ValueError(
+            f"{folder}: the folder has no files{' but hidden ones' if hidden else ''}; it must "
+            "have one release or more"
+        )
+    return data, hidden
 
 
 def header_of(path: Path) -> list[str]:

@@ -190,7 +190,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 @main.command()
 @click.argument("original", type=_FILE)
-@click.argument("released", type=_FILE, nargs=-1, required=True)
+@click.argument("released", type=click.Path(exists=True, path_type=Path), nargs=-1, required=True)
 @click.option("--schema", help="YAML file with the levels; those that ORIGINAL has if not given.")
 @click.option(
     "--keys",
@@ -219,7 +219,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     help="People in the population that ORIGINAL is a simple random sample of.",
 )
 @click.option(
-    "--same-generator", is_flag=True, help="Average the RELEASED tables, draws of one generator."
+    "--same-generator", is_flag=True, help="Average the RELEASED files, draws of one generator."
 )
 @click.option("--quick", is_flag=True, help="Leave out the intruder's model, most of the time.")
 @click.option("--rules", help="YAML file of limits; exit status 3 where a release breaks one.")
@@ -267,8 +267,9 @@ def assess(
 ) -> None:
     """Report on the risk and utility of RELEASED tables that were made from an ORIGINAL one.
 
-    All are CSV files of categorical columns; any tool may have made the released ones. Each is
-    judged by itself, the worst first. It works in any folder.
+    All are files of records; any tool may have made the released ones. Each RELEASED is judged by
+    itself, the worst first; where it is a folder, its files are draws of one tool and judged
+    together under the folder's name. It works in any folder.
 
     An earlier report in the folder assess/NAME/ is replaced only by one on the same file contents
     with the same parameters; any other goes to NAME-2, NAME-3 and so on.
@@ -292,7 +293,7 @@ def assess(
         "quick": quick,
     }
     given = {argument: value for argument, value in arguments.items() if value}
-    profile = _folder_name(root, plain_name("--name", name) if name else released[0].name)
+    profile = _folder_name(root, plain_name("--name", name) if name else released[0].resolve().name)
     request = _assessing(root, given, overrides, profile)
 
     from srlib.runner.inputs import check
@@ -355,10 +356,13 @@ def _document(run: Path) -> dict[str, Any]:
     """Read from a run's folder what `Assessment.to_dict` returns."""
     import pandas as pd
 
-    from srlib.assessment import verdict
+    from srlib.assessment import side_by_side, verdict
+
+    texts_of = ("release", "advice", "risk_of", "first", "topic", "level", "text", "reason")
 
     def table(name: str) -> pd.DataFrame:
-        numbers = {column: [""] for column in ("value", "low", "high", "baseline")}
+        header = pd.read_csv(run / "tables" / name, nrows=0)
+        numbers = {column: [""] for column in header if column not in texts_of}
         return pd.read_csv(
             run / "tables" / name, keep_default_na=False, na_values=numbers, dtype={"release": str}
         )
@@ -367,6 +371,7 @@ def _document(run: Path) -> dict[str, Any]:
     return {
         "first": results.pop("first"),
         "releases": verdict.by_release(table("verdict.csv")),
+        "side_by_side": side_by_side.records(table("side_by_side.csv")),
         "broken_rules": table("broken_rules.csv").to_dict("records"),
         "results": results,
     }

@@ -11,6 +11,8 @@ from typing import Any
 
 import psutil
 
+from srlib.runner.parameters import files_at
+
 WORTH_SAYING = 120.0
 """Seconds of processor time from which on an estimate is shown."""
 ADDRESS_SPACE = 64e9
@@ -391,8 +393,9 @@ def _assess(
     synthesizer: str,
     n_publications: int,
 ) -> Cost:
-    n_records = max(map(_lines, [original, *released])) if original and released else 500.0
-    n_releases = len(released) if released else 3
+    files = [file for path in released for file in files_at(path)]
+    n_records = max(map(_lines, [original, *files])) if original and files else 500.0
+    n_releases = len(files) or 3
     again = _again(synthesizer, n_records, n_publications * n_releases)
     start = Cost(
         15 + 6e-5 * n_records * n_releases + again.seconds, 450 + 3e-4 * n_records + again.megabytes

@@ -390,8 +390,9 @@ def hash_inputs(
     parameters : mapping
         Values by name.
     names : iterable of str
-        Parameters that hold a path or a list of paths. Values that name no file are left out,
-        such as the empty text; a survey file ``acs:YEAR:STATE`` is downloaded unless it is here.
+        Parameters that hold a path or a list of paths. Of a folder, these are its files but hidden
+        ones. Values that name neither are left out, such as the empty text; a survey file
+        ``acs:YEAR:STATE`` is downloaded unless it is here.
     place : Path, optional
         Folder that paths start from; the working folder if not given.
 
@@ -406,12 +407,31 @@ def hash_inputs(
     for name in names:
         value = parameters[name]
         for path in value if isinstance(value, list) else [value]:
-            path = re.sub(r"(?<=\.py):\w*$", "", str(path))  # FILE.py:NAME
-            found = _survey_file(path) if str(path).startswith("acs:") else Path(place or "", path)
-            if path and found.is_file():
-                with found.open("rb") as file:
-                    hashes[str(path)] = hashlib.file_digest(file, "sha256").hexdigest()
+            for each in files_at(str(path), place):
+                survey = each.startswith("acs:")
+                found = _survey_file(each) if survey else Path(place or "", each)
+                if found.is_file():
+                    with found.open("rb") as file:
+                        hashes[each] = hashlib.file_digest(file, "sha256").hexdigest()
     return hashes
+
+
+def files_at(path: str, place: Path | None = None) -> list[str]:
+    """Return the files that a parameter's text stands for: one, or a folder's but hidden ones.
+
+    Parameters
+    ----------
+    path : str
+        With ``:NAME`` behind a Python file, it is that file; the empty text is none.
+    place : Path, optional
+        As `hash_inputs`.
+    """
+    path = re.sub(r"(?<=\.py):\w*$", "", path)
+    folder = Path(place or "", path)
+    if not path or not folder.is_dir():
+        return [path] if path else []
+    names = sorted(each.name for each in folder.iterdir() if not each.name.startswith("."))
+    return [f"{path.rstrip('/')}/{name}" for name in names]
 
 
 def _survey_file(data: str) -> Path:

@@ -35,6 +35,7 @@ from srlib.runner.parameters import (
     Request,
     UsageError,
     file_parameters,
+    files_at,
     find_papers,
     find_profiles,
     hash_inputs,
@@ -299,12 +300,13 @@ def _rows(content: Mapping[str, Any], file: Path) -> list[dict[str, Any]]:
 
 
 def _paths(settings: Iterable[Mapping[str, Any]], names: Iterable[str]) -> dict[str, None]:
-    """Return what parameters give as paths, each once."""
+    """Return the files that parameters name, each once."""
     found: dict[str, None] = {}
     for values in settings:
         for name in names:
             value = values[name]
-            found |= dict.fromkeys(value if isinstance(value, list) else [value])
+            for path in value if isinstance(value, list) else [value]:
+                found |= dict.fromkeys(files_at(str(path)))
     return found
 
 

@@ -1,0 +1,287 @@
+"""Several tools side by side: what each risks and what it is good for, with errors.
+
+An error is that of another release by the same tool, made of the same original. Of several releases
+it is the standard error of their mean, from their spread, with a degree of freedom less than there
+are releases. Of a single one it is the measure's own, which is that of records drawn again from the
+generator as it was fitted. The original is the same for all, so that the error of what other
+people's records would tell drops out between two tools.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import stats
+
+from srlib.assessment import utility
+from srlib.assessment.findings import Findings, usefulness
+from srlib.assessment.leakage import Beyond, Copies, share_of_rest
+from srlib.assessment.submission import Submission
+from srlib.assessment.verdict import Judgment
+
+APART = 2.0
+"""Errors of a difference beyond which two tools differ, if they were the only two."""
+RISKS = ("copies", "identity", "attributes")
+UTILITY = ("pmse_ratio", "overlap", "loss")
+_MOST_PAIRS = 5  # named in a sentence
+
+
+def table(
+    submission: Submission, judgments: Sequence[Judgment], findings: Mapping[str, Findings]
+) -> pd.DataFrame:
+    """Set all that is judged apart side by side.
+
+    Parameters
+    ----------
+    submission : Submission
+        With one release or more.
+    judgments : sequence of Judgment
+        The verdict on each part of it.
+    findings : dict of str to Findings
+        By name of the part.
+
+    Returns
+    -------
+    DataFrame
+        A row a part, in the order of the judgments: release; releases, their number m; advice; then
+        with the error of each behind it, as `copies_error`: copies, identity and attributes, the
+        share that the release takes of what its baseline leaves to disclose (`Line.rest`); gain,
+        the median of the intruder's model, whose error is that of its chains; pmse_ratio, overlap
+        and loss, as `utility.of_release`. All but the gain are means over the releases. Then risk
+        and risk_error, the largest of the three risks; risk_of, which that is; and zero_error, how
+        far from 0 a fresh sample's may lie, the standard error of the baseline and of a share of
+        its size. NaN where there is nothing to compare.
+    """
+    judged = submission.judged()
+    rows = []
+    for judgment in judgments:
+        found = findings[judgment.release]
+        each = _of_releases(judged[judgment.release], found)
+        means = {name: _mean(numbers) for name, numbers in each.items()}
+        row: dict[str, Any] = {
+            "release": judgment.release,
+            "releases": len(found.copies),
+            "advice": judgment.advice,
+        }
+        for name in RISKS:
+            row |= {name: means[name][0], f"{name}_error": means[name][1]}
+        row |= dict(zip(("gain", "gain_error"), _gain(found), strict=True))
+        for name in UTILITY:
+            row |= {name: means[name][0], f"{name}_error": means[name][1]}
+        worst = max(RISKS, key=lambda name: np.nan_to_num(means[name][0], nan=-np.inf))
+        row |= {"risk": means[worst][0], "risk_error": means[worst][1], "risk_of": worst}
+        rows.append(row | {"zero_error": float(each[worst][:, 3].mean())})
+    return pd.DataFrame(rows)
+
+
+def _of_releases(submission: Submission, found: Findings) -> dict[str, NDArray[np.float64]]:
+    """Return value, own error, least error and a fresh sample's by measure, each (m, 4)."""
+    numbers: dict[str, list[tuple[float, ...]]] = {name: [] for name in (*RISKS, *UTILITY)}
+    for i, released in enumerate(submission.released):
+        numbers["copies"].append(_of_copies(found.copies[i]))
+        numbers["identity"].append(_beyond(found.identity[i]))
+        numbers["attributes"].append(_beyond(found.attributes[i]))
+        tables: Any = found
+        if len(submission.released) > 1:
+            tables = usefulness(replace(submission, released=(released,)), found.interactions)
+        useful = utility.of_release(tables.pmse, tables.overlap, tables.losses, len(released))
+        for name, (value, error) in useful.items():
+            # A loss that chance explains is 0, whichever it is.
+            numbers[name].append((value, error, error if value == 0 else 0.0, 0.0))
+    return {name: np.array(values) for name, values in numbers.items()}
+
+
+def _of_copies(found: Copies) -> tuple[float, ...]:
+    if np.isnan(found.repeated_z):  # what others repeat is not known
+        return np.nan, np.nan, np.nan, np.nan
+    return _rest(
+        found.repeated, found.repeated_error, found.others, found.others_error, found.released
+    )
+
+
+def _beyond(found: Beyond) -> tuple[float, ...]:
+    if not found.people:
+        return np.nan, np.nan, np.nan, np.nan
+    return _rest(found.value, found.error, found.baseline, found.others_error, found.people)
+
+
+def _rest(
+    value: float, error: float, baseline: float, baseline_error: float, people: int
+) -> tuple[float, ...]:
+    """Return a share on the scale of what the baseline leaves, and its errors.
+
+    The least error is that of half a person: that nobody was seen does not mean that nobody is.
+    """
+    left = 1 - baseline
+    if left <= 0:
+        return 0.0, 0.0, 0.0, 0.0
+    half = 0.5 / (people + 1)
+    least = np.sqrt(half * (1 - half) / people)
+    of_fresh = np.hypot(np.sqrt(baseline * left / people), baseline_error)
+    return share_of_rest(value, baseline), max(error, least) / left, least / left, of_fresh / left
+
+
+def _mean(numbers: NDArray[np.float64]) -> tuple[float, float]:
+    """Return the mean over releases and its standard error."""
+    values, errors, least, _ = numbers.T
+    if len(values) == 1:
+        return float(values[0]), float(errors[0])
+    spread = max(values.std(ddof=1), least.mean())
+    return float(values.mean()), float(spread / np.sqrt(len(values)))
+
+
+def _gain(found: Findings) -> tuple[float, float]:
+    """Return the median gain of the intruder's model and its error between chains."""
+    if found.model is None:
+        return np.nan, np.nan
+    value, low, high = found.model.median
+    return value, value * float(np.log(high / low)) / (2 * 1.96)
+
+
+def compared(frame: pd.DataFrame) -> pd.DataFrame:
+    """Compare all pairs of tools, risk by risk, and by loss.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As `table` returns.
+
+    Returns
+    -------
+    DataFrame
+        A row a pair: first and second, the names; for copies, identity, attributes and loss, as in
+        copies, copies_error and copies_limit, how much more the first has, the standard error of
+        that, and how much it can be by chance; and relation: ``"dominated"`` where the first has
+        more of a risk and less of none, and more loss, all beyond the limits; ``"dominates"`` where
+        that holds of the second; ``"tie"`` where no risk differs nor the loss; ``""`` else. A risk
+        that one of both lacks does not count.
+
+    Notes
+    -----
+    The limit is that of `APART` normal errors. Of k pairs each has the k-th part of its
+    probability, and each risk again its part (Bonferroni). Where an error is from the spread of few
+    releases, Student's t replaces the normal distribution, with the degrees of freedom of Welch and
+    Satterthwaite.
+    """
+    pairs = list(combinations(frame.to_dict("records"), 2))
+    rows = []
+    for a, b in pairs:
+        row = {"first": a["release"], "second": b["release"]}
+        known = [name for name in RISKS if not np.isnan(a[name] - b[name])]
+        sides = {}
+        for name in (*RISKS, "loss"):
+            tail = stats.norm.sf(APART) / len(pairs) / (len(known) if name in known else 1)
+            difference = a[name] - b[name]
+            errors = np.array([a[f"{name}_error"], b[f"{name}_error"]])
+            error = float(np.hypot(*errors))
+            limit = error * _quantile(tail, _degrees(errors, [a["releases"], b["releases"]]))
+            row |= {name: difference, f"{name}_error": error, f"{name}_limit": limit}
+            sides[name] = int(difference > limit) - int(difference < -limit)
+        loss = 9 if np.isnan(row["loss"]) else sides["loss"]
+        rows.append(row | {"relation": _relation([sides[name] for name in known], loss)})
+    numbers = [f"{name}{of}" for name in (*RISKS, "loss") for of in ("", "_error", "_limit")]
+    return pd.DataFrame(rows, columns=["first", "second", *numbers, "relation"])
+
+
+def _degrees(errors: NDArray[np.float64], releases: Sequence[int]) -> float:
+    """Return the degrees of freedom of a difference; own errors have infinitely many."""
+    estimated = [error**4 / (m - 1) for error, m in zip(errors, releases, strict=True) if m > 1]
+    total = sum(estimated)
+    return float((errors**2).sum() ** 2 / total) if total > 0 else np.inf
+
+
+def _quantile(tail: float, degrees: float) -> float:
+    return float(stats.norm.isf(tail) if np.isinf(degrees) else stats.t.isf(tail, degrees))
+
+
+def _relation(risks: Sequence[int], loss: int) -> str:
+    """Name the relation from signs of the differences; 0 within the limit, 9 not known."""
+    if not any(risks) and loss == 0:
+        return "tie"
+    for sign, name in ((1, "dominated"), (-1, "dominates")):
+        if loss == sign and sign in risks and -sign not in risks:
+            return name
+    return ""
+
+
+def said(frame: pd.DataFrame) -> str:
+    """Say which tools are dominated and which are ties, and nothing more.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As `table` returns, of two tools or more.
+    """
+    pairs = compared(frame).to_dict("records")
+    dominated = []
+    for row in pairs:
+        sign = {"dominated": 1, "dominates": -1}.get(row["relation"], 0)
+        if sign:
+            worse, better = (row["first"], row["second"])[::sign]
+            more = [name for name in (*RISKS, "loss") if sign * row[name] > row[f"{name}_limit"]]
+            numbers = ", ".join(
+                f"{name} {100 * sign * row[name]:.1f} ± {100 * row[f'{name}_error']:.1f}"
+                for name in more
+            )
+            dominated.append(f"{worse} by {better} (points more: {numbers})")
+    ties = [f"{row['first']} and {row['second']}" for row in pairs if row["relation"] == "tie"]
+    return (
+        f"Dominated beyond error: {_some(dominated)}. "
+        if dominated
+        else "None is dominated beyond error. "
+    ) + (f"Ties in all risks and in loss: {_some(ties)}." if ties else "No two are ties.")
+
+
+def _some(texts: Sequence[str]) -> str:
+    more = len(texts) - _MOST_PAIRS
+    return "; ".join(texts[:_MOST_PAIRS]) + (f"; and {more} more pairs" if more > 0 else "")
+
+
+def in_words(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the table for readers: numbers with one standard error, shares in percent."""
+    shown = pd.DataFrame({"release": frame["release"]})
+    shown["error from"] = [f"{m} releases" if m > 1 else "one release" for m in frame["releases"]]
+    formats = dict.fromkeys((*RISKS, "loss"), (100, 1)) | {"gain": (1, 3)}
+    names = {"gain": "median gain", "pmse_ratio": "pMSE ratio"}
+    for name in (*RISKS, "gain", "pmse_ratio", "overlap", "loss"):
+        scale, digits = formats.get(name, (1, 2))
+        unit = ", %" if scale == 100 else ""
+        shown[names.get(name, name) + unit] = [
+            "" if np.isnan(value) else f"{scale * value:.{digits}f} ± {scale * error:.{digits}f}"
+            for value, error in zip(frame[name], frame[f"{name}_error"], strict=True)
+        ]
+    return shown.loc[:, (shown != "").any()]
+
+
+def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows of `table` ready for JSON; None where there is no number."""
+    return [
+        {name: None if value != value else value for name, value in row.items()}
+        for row in frame.to_dict("records")
+    ]
+
+
+def pictured(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return what `charts.side_by_side` draws: a row a tool and, last, a fresh sample.
+
+    Bars are two standard errors to both sides, and as many more as Student's t asks of an error
+    that is estimated from few releases. A fresh sample is at the origin, its bar that of the
+    baseline whose error is largest.
+    """
+    known = frame[frame[["risk", "loss"]].notna().all(axis=1)]
+    degrees = np.where(known["releases"] > 1, known["releases"] - 1.0, np.inf)
+    times = np.array([_quantile(stats.norm.sf(APART), each) for each in degrees])
+    drawn = pd.DataFrame({"label": known["release"]})
+    for name in ("risk", "loss"):
+        reach = times * known[f"{name}_error"]
+        drawn[name] = known[name]
+        drawn[f"{name}_low"], drawn[f"{name}_high"] = known[name] - reach, known[name] + reach
+    drawn["loss_low"] = drawn["loss_low"].clip(lower=0)
+    reach = APART * known["zero_error"].max()
+    fresh = {"label": "fresh sample", "risk": 0.0, "risk_low": -reach, "risk_high": reach}
+    fresh |= dict.fromkeys(("loss", "loss_low", "loss_high"), 0.0)
+    return pd.concat([drawn, pd.DataFrame([fresh])], ignore_index=True)
