@@ -286,9 +286,11 @@ def _of_releases(found: "Assessment") -> tuple[str, str]:
     value = f"{len(sizes)} of {records} records"
     if any(of.thinned for each in found.findings.values() for of in each.identity):
         value += "; larger ones are thinned to the original's size"
-    if len(sizes) > 1 and one.same_generator:
+    n_tools = len(one.judged())
+    if n_tools < len(sizes):
+        tools = "one generator" if n_tools == 1 else f"{n_tools} generators, each judged by itself"
         return (
-            f"{value}, draws of one generator",
+            f"{value}, draws of {tools}",
             "If they are not, a mean over them hides the worst.",
         )
     judged = ", each judged by itself" if len(sizes) > 1 else ""
