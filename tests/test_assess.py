@@ -591,9 +591,14 @@ def test_what_the_regression_contains_is_said() -> None:
     submission = submitted([records(120, 6)])
     findings = assessment.examine(submission)
     assert assessment.terms(findings, [3, 4, 2]).startswith("It has 18 parameters: all levels and")
-    assert [most_parameters(n) for n in (1_000, 20_000, 10**9)] == [99, 736, 1_000]
+    assert [most_parameters(n) for n in (1_000, 20_000, 10**9)] == [99, 700, 700]
     levels_alone = replace(findings, interactions=False)
     assert "7 parameters, of levels alone" in assessment.terms(levels_alone, [3, 4, 2])
+    part = replace(findings, pmse=findings.pmse.assign(fitted=100))
+    told = assessment.terms(part, [3, 4, 2])
+    assert told.endswith(
+        "It is fitted to 100 of the 240 records, evenly spaced; the errors are of so many."
+    )
 
 
 def test_where_nothing_is_matched_tcap_has_no_value() -> None:

@@ -142,6 +142,24 @@ def test_pmse_of_fresh_samples_is_larger_by_the_share_of_the_original() -> None:
     assert stats.sem(ratios) < 0.2
 
 
+def test_pmse_of_a_part_of_the_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its references hold, of a correct model and of fresh samples."""
+    rng, repetitions = np.random.default_rng(8), 60
+    monkeypatch.setattr(utility, "MOST_PRODUCTS", 7**2 * 6)  # of 12 combinations
+    correct, fresh = [], []
+    for _ in range(repetitions):
+        original = population(900, rng)
+        released = [original[rng.integers(0, 900, 700)], population(700, rng)]
+        frames = [utility.propensity(original, [z], LEVELS) for z in released]
+        correct.append(row(frames[0], "standardized")["mean"])
+        fresh.append(row(frames[1], "ratio")["mean"] - row(frames[1], "ratio")["fresh"])
+        assert frames[0].loc[0, ["records", "fitted"]].tolist() == [1600, 800]
+    assert abs(np.mean(correct)) < 5 / np.sqrt(repetitions)
+    assert np.std(correct) == pytest.approx(1, abs=5 * np.sqrt(1 / repetitions))
+    assert abs(np.mean(fresh)) < 5 * stats.sem(fresh)
+    assert stats.sem(fresh) < 0.1
+
+
 def test_interactions_see_a_lost_association() -> None:
     rng = np.random.default_rng(4)
     original = population(800, rng)

@@ -21,7 +21,7 @@ from srlib.risk.sets import DrawSets
 _OF_TARGET = ("value", "error", "others", "others_error", "margins", "z")
 
 # Parameters of the regression behind pMSE, at most.
-MOST_PARAMETERS = 1_000
+MOST_PARAMETERS = 700
 
 
 def most_parameters(n_records: int) -> int:

@@ -290,10 +290,17 @@ def in_public(
 def terms(findings: Findings, n_levels: Levels) -> str:
     """Say which terms the regression behind pMSE has, and why no more."""
     with_pairs, single = (utility.n_parameters(n_levels, pairs) for pairs in (True, False))
+    records, fitted = findings.pmse.loc[0, ["records", "fitted"]]
+    sample = (
+        f" It is fitted to {fitted:,} of the {records:,} records, evenly spaced; the errors are of "
+        "so many."
+        if fitted < records
+        else ""
+    )
     if findings.interactions:
-        return f"It has {with_pairs:,} parameters: all levels and all pairs of levels."
+        return f"It has {with_pairs:,} parameters: all levels and all pairs of levels.{sample}"
     return (
         f"It has {single:,} parameters, of levels alone: with pairs of levels they would be "
         f"{with_pairs:,}, too many for the reference to hold. It cannot see a lost association; "
-        "the distances of pairs can."
+        f"the distances of pairs can.{sample}"
     )

@@ -33,6 +33,8 @@ from srlib.data.codes import Codes, Levels, distinct
 from srlib.threads import one_blas_thread
 
 TIE = 3.0  # a difference of fewer of its errors is none
+# Combinations times squared parameters of the regression behind pMSE: some ten seconds.
+MOST_PRODUCTS = 1e10
 
 
 def margins(
@@ -157,19 +159,31 @@ def propensity(
         Columns as `matching.measures`, with fresh and fresh_sd, the mean and standard deviation for
         a fresh sample of the population; rows pMSE, in [0, 1), with the expectation as baseline;
         ratio, pMSE / E, with the baseline 1; standardized, (pMSE - E) / SD, with the baseline 0.
-        The latter two are NaN where the tables have one and the same constant record.
+        The latter two are NaN where the tables have one and the same constant record. The column
+        records has the records of both tables, and fitted those that the regression was fitted
+        to: evenly spaced ones of either where all would take more than `MOST_PRODUCTS`. The
+        references are for these, E and SD larger by 1 + (1 - f) c / (1 - c) with a part f of the
+        original, which differs from the model as well.
     """
-    rows, baselines, fresh, deviations = [], [], [], []
+    rows, baselines, fresh, deviations, fitted_to = [], [], [], [], []
+    every, parameters = original, n_parameters(n_levels, interactions)
     for table in released:
+        original, n_all = every, len(every) + len(table)
         combination, _, inverse = distinct(np.concatenate([original, table]))
+        if (part := MOST_PRODUCTS / (len(combination) * parameters**2)) < 1:
+            original, table = (_spaced(z, part) for z in (original, table))
+            combination, _, inverse = distinct(np.concatenate([original, table]))
+        fitted_to.append((n_all, len(inverse)))
         counts = np.bincount(inverse[: len(original)], minlength=len(combination))
         counts_released = np.bincount(inverse[len(original) :], minlength=len(combination))
         total, n = counts + counts_released, len(inverse)
         share = len(table) / n
+        # A part of the original differs from the model that was fitted to all of it, too.
+        apart = 1 + (1 - len(original) / len(every)) * share / (1 - share)
         terms = indicators(n_levels, interactions)
         fitted, rank = propensity_scores(combination, terms, total, counts_released)
         value = float(total @ (fitted - share) ** 2 / n)
-        scale = (1 - share) ** 2 * share / n
+        scale = apart * (1 - share) ** 2 * share / n
         df = rank - 1
         known = df > 0
         rows.append(
@@ -180,11 +194,17 @@ def propensity(
             }
         )
         baselines.append({"pMSE": df * scale, "ratio": 1.0, "standardized": 0.0})
-        wider, spread = 1 / (1 - share), np.sqrt(2 / df) if known else np.nan
+        wider, spread = 1 / (1 - share) / apart, np.sqrt(2 / df) if known else np.nan
         fresh.append([df * scale * wider, wider, (wider - 1) * np.sqrt(df / 2)])
         deviations.append([np.sqrt(2 * df) * scale * wider, spread * wider, wider])
     frame = over_releases(pd.DataFrame(rows), pd.DataFrame(baselines))
+    frame["records"], frame["fitted"] = np.sum(fitted_to, axis=0)
     return frame.assign(fresh=np.mean(fresh, axis=0), fresh_sd=np.mean(deviations, axis=0))
+
+
+def _spaced(codes: Codes, part: float) -> Codes:
+    """Return a part of the records, evenly spaced, two or more."""
+    return codes[np.linspace(0, len(codes) - 1, max(int(part * len(codes)), 2)).astype(int)]
 
 
 def losses(
