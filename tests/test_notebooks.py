@@ -74,8 +74,8 @@ def test_a_cell_that_needs_something_names_a_parameter(text: Path) -> None:
     from srlib.runner.parameters import read_parameters
 
     tags = {tag for cell in jupytext.read(text).cells for tag in cell.metadata.get("tags", [])}
-    needed = {tag.removeprefix("needs-") for tag in tags if tag.startswith("needs-")}
-    assert needed <= set(read_parameters(text))
+    needed = [tag.removeprefix("needs-").split("-or-") for tag in tags if tag.startswith("needs-")]
+    assert {name for names in needed for name in names} <= set(read_parameters(text))
 
 
 def test_a_paper_has_exercises_with_asserted_answers(text: Path) -> None:
