@@ -157,7 +157,7 @@ def test_pmse_of_a_part_of_the_records(monkeypatch: pytest.MonkeyPatch) -> None:
     assert abs(np.mean(correct)) < 5 / np.sqrt(repetitions)
     assert np.std(correct) == pytest.approx(1, abs=5 * np.sqrt(1 / repetitions))
     assert abs(np.mean(fresh)) < 5 * stats.sem(fresh)
-    assert stats.sem(fresh) < 0.1
+    assert stats.sem(fresh) < 0.2
 
 
 def test_interactions_see_a_lost_association() -> None:
