@@ -256,6 +256,45 @@ def test_columns_of_one_value_are_left_out_of_an_assessment(tmp_path: Path) -> N
     assert any(told in note for note in found.notes)
 
 
+def test_numbers_in_other_notations_are_the_same_people() -> None:
+    original = table().drop(columns=["own", "code"])
+    original["income"] = np.random.default_rng(1).lognormal(10, 1, 300).round(2)
+    original["age"] = original["age"].astype(str)
+    other = original.assign(
+        income=[f"{x:.2f}".replace(".", ",") for x in original["income"]],
+        age=original["age"] + " %",
+    )
+    english = other.assign(income=[f"${x:,.2f}" for x in original["income"]])
+    for one, two in ((original, other), (other, english), (english, original)):
+        found = submit(one, two)
+        np.testing.assert_array_equal(found.original, found.released[0])
+    assert any("'$" in note and "is read as" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("codes", "like"),
+    [
+        ([99999998, 99999999], ("99999998", "99999999")),
+        ([-9, -1], ("-9", "-1")),
+        ([996], ("996",)),
+        ([500], ()),  # a frequent amount
+        ([0], ()),
+        ([99999998, 2 * 10**8], ()),  # not at the end
+    ],
+)
+def test_numbers_that_look_like_codes(codes: list[int], like: tuple[str, ...]) -> None:
+    rng = np.random.default_rng(1)
+    income = np.concatenate([rng.choice(np.arange(1, 990), 400), np.repeat(codes, 40)])
+    frame = pd.DataFrame({"income": income, "sex": rng.choice(["f", "m"], len(income))})
+    declaration, reasons = suggest([frame])
+    (found, _) = declaration.variables
+    assert isinstance(found, Numeric)
+    assert found.missing_codes == like
+    assert bool(reasons) == bool(like)
+    notes = Declaration.recognize(frame).complete(frame)[1]
+    assert ("may be codes, which a schema names" in notes[0]) == bool(like)
+
+
 def test_all_that_is_no_variable_is_named_at_once() -> None:
     names = [f"street {i % 150}" for i in range(300)]
     frame = table().assign(place=names, number=range(300))

@@ -20,6 +20,7 @@ from srlib.data.numbers import (
     MOST_PIECES,
     even_edges,
     number,
+    numbers_in,
     piece_names,
     plain,
     quantile_edges,
@@ -54,6 +55,11 @@ MISSING_RULES = ("level", "drop", "error")
 CUTS = ("bins", "edges", "width", "decimals")
 """Ways to cut numbers, of which a variable declares one."""
 
+HEAVY = 5
+"""Times the usual number of records that a number must have to look like a code."""
+
+_LARGE_CODE = re.compile("9+[6-9]")
+_SMALL_CODE = re.compile("-([1-9]|99+)")
 _DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([T ].*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
 
 
@@ -156,6 +162,15 @@ class Numeric:
         if self.missing == "level":
             variable = variable.with_missing()
         beside = f", beside {shown(texts)}" if texts else ""
+        absent = {*texts, *self.missing_codes, *MISSING_TEXTS}
+        other = [t for t in factor(column)[1] if t not in absent and np.isnan(number(t))]
+        if other:
+            beside += f"; {other[0]!r} is read as {plain(variable.numbers_of(other)[0])}"
+        if codes := _like_codes(values, counts):
+            beside += (
+                f"; {', '.join(codes)} may be codes, which a schema names as missing_codes or "
+                "not_applicable"
+            )
         return variable, f"{self.name} is {how}{beside}."
 
     def _pieces(
@@ -346,9 +361,11 @@ def suggest(tables: Sequence[pd.DataFrame]) -> tuple[Declaration, tuple[str, ...
     -------
     declaration : Declaration
         Levels are those of all tables together, and missing values one more. Numbers as
-        `Declaration.recognize` takes them. What looks like no variable is left out.
+        `Declaration.recognize` takes them, but those of the original that look like codes. What
+        looks like no variable is left out.
     reasons : tuple of str
-        Why columns are left out, a sentence each.
+        Why columns are left out, and what numbers are taken for codes of missing values, a
+        sentence each.
 
     Raises
     ------
@@ -360,6 +377,7 @@ def suggest(tables: Sequence[pd.DataFrame]) -> tuple[Declaration, tuple[str, ...
         check_columns(list(map(str, first.columns)), list(map(str, other.columns)))
     variables: list[Variable | Numeric] = []
     left: dict[str, str] = {}
+    coded: list[str] = []
     for name in map(str, first.columns):
         parts = [table.iloc[:, list(map(str, table.columns)).index(name)] for table in tables]
         column = pd.concat([part.astype(object) for part in parts], ignore_index=True)
@@ -370,7 +388,12 @@ def suggest(tables: Sequence[pd.DataFrame]) -> tuple[Declaration, tuple[str, ...
         ):
             left[name] = problem.removeprefix(f"{name} ")
         elif numeric:
-            variables.append(Numeric(name, bins=BINS, missing=missing))
+            codes = _like_codes(*_numbers(parts[0], ())[:2])
+            variables.append(
+                Numeric(name, bins=BINS, missing="level" if codes else missing, missing_codes=codes)
+            )
+            if codes:
+                coded.append(f"{name}: {', '.join(codes)} are taken for codes of missing values.")
         elif len(levels) < 2 and not (levels and missing):
             left[name] = "all records have one value" if levels else "no record has a value"
         else:
@@ -378,8 +401,8 @@ def suggest(tables: Sequence[pd.DataFrame]) -> tuple[Declaration, tuple[str, ...
             variables.append(Variable(name, own, missing=MISSING_LEVEL if missing else ""))
     if not variables:
         raise ValueError(f"no column is a variable: {'; '.join(left.values())}")
-    reasons = tuple(f"{name} is left out: {reason}." for name, reason in left.items())
-    return Declaration(tuple(variables), tuple(left)), reasons
+    reasons = [f"{name} is left out: {reason}." for name, reason in left.items()]
+    return Declaration(tuple(variables), tuple(left)), (*reasons, *coded)
 
 
 def with_missing(schema: Schema, *frames: pd.DataFrame) -> tuple[Schema, tuple[str, ...]]:
@@ -479,11 +502,25 @@ def _numbers(
     counts = np.bincount(ids[ids >= 0], minlength=len(texts))
     absent = {*missing_codes, *MISSING_TEXTS}
     plainly = [text if text in absent else whole_number(text) for text in texts]
-    of_text = np.array([np.nan if text in absent else number(text) for text in plainly])
+    of_text = np.array(numbers_in(plainly))
+    of_text[[text in absent for text in plainly]] = np.nan
     others = [t for t, v in zip(plainly, of_text, strict=True) if np.isnan(v) and t not in absent]
     is_number = ~np.isnan(of_text)
     values, where = np.unique(of_text[is_number], return_inverse=True)
     return values, np.bincount(where, counts[is_number], len(values)).astype(np.int64), others
+
+
+def _like_codes(values: NDArray[np.float64], counts: NDArray[np.int64]) -> tuple[str, ...]:
+    """Find numbers that look like codes: -1 to -9, or nines at an end, that unusually many have."""
+    heavy = counts >= HEAVY * np.median(counts) if len(counts) else counts > 0
+    found = []
+    for end, pattern in ((values[::-1], _LARGE_CODE), (values, _SMALL_CODE)):
+        for value in end:
+            if not pattern.fullmatch(plain(value)):
+                break
+            if heavy[np.searchsorted(values, value)]:
+                found.append(float(value))
+    return tuple(map(plain, sorted(found)))
 
 
 def _is_numeric(column: pd.Series) -> bool:
@@ -506,7 +543,7 @@ def _no_variable(name: object, column: pd.Series, levels: Sequence[str]) -> str:
     if len(texts) > FEW_NUMBERS and all(map(_DATE.fullmatch, texts)):
         return f"{name} has dates, as {texts[0]!r}; make a year or an age of them"
     if len(texts) == len(column) > MOST_PIECES and not any(
-        number(text) % 1 for text in texts if not np.isnan(number(text))
+        value % 1 for value in numbers_in(texts) if not np.isnan(value)
     ):
         return f"{name} differs for all records, as a name or a number of people does"
     if len(levels) > MOST_PIECES:

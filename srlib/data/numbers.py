@@ -9,6 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 MOST_PIECES = 100
 """Pieces that a numeric variable is cut into at most."""
 
+_GAP = "' \u00a0\u202f"
+_GROUPED = re.compile(rf"[+-]?\d{{1,3}}([,{_GAP}]\d{{3}})+(\.\d+)?")
+_COMMA = re.compile(rf"[+-]?(\d+|\d{{1,3}}([.{_GAP}]\d{{3}})+),\d+")
+_POINTS = re.compile(r"[+-]?\d{1,3}(\.\d{3})+")
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 
 
@@ -22,6 +26,33 @@ def number(text: str) -> float:
     """
     value = float(text) if _NUMBER.fullmatch(text) else np.nan
     return value if np.isfinite(value) else np.nan
+
+
+def numbers_in(texts: Sequence[str]) -> list[float]:
+    """Return the numbers that the texts of one column are, NaN where one is none.
+
+    Beside what `number` reads, signs of money and percent are left out, and digits may be in
+    groups of three, or have a decimal comma. A comma before three digits groups them, unless more
+    of the column's texts have commas that do not.
+
+    Examples
+    --------
+    >>> numbers_in(["1,200", "$1,250,000.5", "7 %", "N"])
+    [1200.0, 1250000.5, 7.0, nan]
+    >>> numbers_in(["1,200", "0,5", "1.250,75", "1.250"])
+    [1.2, 0.5, 1250.75, 1250.0]
+    """
+    bare = [re.sub("[$€£%]", "", text).strip() for text in texts]
+    grouped, comma = (sum(map(bool, map(of.fullmatch, bare))) for of in (_GROUPED, _COMMA))
+    if comma > grouped:  # the comma is the decimal point, and points and commas change places
+        bare = [
+            text.translate(str.maketrans(",.", ".,"))
+            if _COMMA.fullmatch(text) or _POINTS.fullmatch(text)
+            else text
+            for text in bare
+        ]
+    plainly = [re.sub(f"[,{_GAP}]", "", t) if _GROUPED.fullmatch(t) else t for t in bare]
+    return [number(text) for text in plainly]
 
 
 def quantile_edges(values: ArrayLike, counts: ArrayLike, bins: int) -> tuple[float, ...]:

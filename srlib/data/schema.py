@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from srlib import yamls
-from srlib.data.numbers import number
+from srlib.data.numbers import number, numbers_in
 from srlib.yamls import brief
 
 # Text that stands for a missing value, unless a variable declares it as a level.
@@ -148,7 +148,8 @@ class Variable:
         """
         index = {level: code for code, level in enumerate(self.levels)}
         index |= {text: index[level] for text, level in self.spellings}
-        absent = set(self.missing_codes)
+        absent, texts = set(self.missing_codes), list(texts)
+        value_of = dict(zip(texts, numbers_in(texts), strict=True)) if self.edges else {}
 
         def code(text: str) -> int:
             if text in absent or whole_number(text) in absent:
@@ -159,8 +160,8 @@ class Variable:
                 return self.code_of_missing
             if (whole := whole_number(text)) in index:
                 return index[whole]
-            if self.edges and not np.isnan(value := number(text)):
-                return int(np.searchsorted(self.edges, value, side="right"))
+            if self.edges and not np.isnan(value_of[text]):
+                return int(np.searchsorted(self.edges, value_of[text], side="right"))
             return OUTSIDE
 
         return [code(text) for text in texts]
@@ -171,9 +172,10 @@ class Variable:
         NaN where it is none, is missing, or says that the variable does not apply.
         """
         absent = {*self.missing_codes, *self.not_applicable}
+        texts = list(texts)
         return [
-            np.nan if text in absent or whole_number(text) in absent else number(text)
-            for text in texts
+            np.nan if text in absent or whole_number(text) in absent else value
+            for text, value in zip(texts, numbers_in(texts), strict=True)
         ]
 
     def with_levels(self, more: Sequence[str]) -> "Variable":
