@@ -57,6 +57,7 @@ tolerance: float = 0.0  # [0, inf) distance up to which a numeric target is told
 rules: str = ""  # YAML file of limits that each release is held to; empty: none
 synthesizer: str = ""  # trees, dpmpm, margins, or NAME in a Python file, FILE.py:NAME; empty: none
 n_publications: int = 20  # [20, 1000] publications that it draws for risks before a release
+n_splits: int = 0  # [0, 100] divisions of the original, each half released from in turn; 0: none
 same_generator: bool = False  # the released files are draws of one generator, and are averaged
 partially_synthetic: bool = False  # row i of each release was made from row i of the original
 missing: str = "level"  # {level, drop, error} missing values of variables without a rule
@@ -85,6 +86,7 @@ from srlib.assessment import (
     in_words,
     matching,
     side_by_side,
+    splits,
     uniques,
     verdict,
 )  # fmt: skip
@@ -355,11 +357,12 @@ outputs.table("nearest", near)
 callout("Nearest people", verdict.of_nearest(near))
 
 # %% [markdown]
-# The same question for whole records and for the target: of how many people does the release have all
-# values, and of how many a single record with their keys, and for how many do all released records with
-# their keys agree on the true target? Among people held out nobody took part. What the release says of
-# them is knowledge of the population. The difference, with the error of dividing the same people at
-# random, is what it tells of people because they took part.
+# All shares of people that this report has can be taken of people held out as well, of whom nobody took
+# part. What the release says of them is knowledge of the population. The difference, with the error of dividing
+# the same people at random, is what it tells of people because they took part. The table is of the release
+# that comes first in the verdict; `matching`, below, explains its measures. UiO, UiS and Dorig are of one table,
+# and the intruder of the model knows the whole file but one record: of strangers the release tells that intruder
+# nothing that the file does not.
 
 # %% tags=["monte-carlo"]
 both = pd.DataFrame() if strangers is None else assessment.participants(submission, strangers)
@@ -367,9 +370,8 @@ outputs.table("participants", both)
 for name, of_one in both.groupby("release", sort=False) if len(both) else ():
     display(callout(f"In the file and held out: {name}", held_out.in_a_sentence(of_one)))
 if len(both):
-    pictured = both.replace({"measure": held_out.LABELS})
-    columns = {"release": "panel", "measure": "label", "used": "mean", "held_out": "baseline"}
-    pictured = pictured.rename(columns=columns | {"error": "se"})
+    display(show(held_out.tabulated(both[both["release"] == first])))
+    pictured = held_out.pictured(both, "release")
     display(outputs.figure("participants", charts.against_baseline(pictured, "Share of people")))
 
 # %% [markdown]
@@ -685,6 +687,40 @@ if found.population:
     of_people = outputs.table("population_records", uniques.exposed(submission, found.population))
     display(show(in_words(of_people, keep=names).head(8), settings=["weight"]))
 
+# %% [markdown] tags=["needs-n_splits"]
+# ### People whom the tool keeps out
+#
+# Where nobody was held out and the generator can be called again, the tool holds people out (`--splits`). It divides
+# the original's people at random, lets the generator release from one half, and compares this half with the
+# other. Then the halves change places. A copy and independent margins are the ends of the scale; the example asks
+# trees, of which the table is, and the mixture.
+#
+# This is about a generator fitted to half of the people. Fitted to all of them it depends less on each, and as a
+# rule tells less of participants. The interval covers division, fit, release and other people of the same
+# population.
+
+# %% tags=["monte-carlo", "needs-n_splits"]
+if n_splits or not original:
+    asked = [synthesizer] if synthesizer else ["trees", "dpmpm:burn_in=400,n_draws=10,thin=1"]
+    refitted = {name.partition(":")[0]: generator.refit(name) for name in asked}
+    divided = splits.divide(submission, refitted, n_splits or 5, streams=chances)
+    outputs.table("divisions", divided.table)
+    kept_out = outputs.table("kept_out", divided.averages())
+    of_each = {name: kept_out[kept_out["generator"] == name] for name in refitted}
+    for name, of_one in of_each.items():
+        display(callout(name, held_out.in_a_sentence(of_one, "people used")))
+    display(show(held_out.tabulated(next(iter(of_each.values())), "people used")))
+
+# %% tags=["monte-carlo", "needs-n_splits"]
+if n_splits or not original:
+    pictured = held_out.pictured(kept_out, "generator")
+    display(outputs.figure("kept_out", charts.against_baseline(pictured, "Share of people")))
+
+# %% [markdown] tags=["needs-n_splits"]
+# **Shares of people used (points, with two standard errors of the difference) and of people held out (dark
+# ticks), means over divisions.** The distance between the two is what a generator tells of people because they
+# took part.
+
 # %% [markdown]
 # ## Before a release
 #
@@ -698,11 +734,11 @@ if found.population:
 again = None
 if generator_name := synthesizer or ("" if original else "margins"):
     table = Microdata(submission.original, submission.schema)
-    made = generator.made(generator_name, table)
-    again = generator.before(submission, made, n_publications, rng=chances("before a release"))
-    over = outputs.table("before", again.over_records())
-    display(show(in_words(over).replace({"summary": SUMMARIES})))
-print(again.said() if again else "Skipped: no generator is named.")
+    if made := generator.made_if_dense(generator_name, table, required=not n_splits):
+        again = generator.before(submission, made, n_publications, rng=chances("before a release"))
+        over = outputs.table("before", again.over_records())
+        display(show(in_words(over).replace({"summary": SUMMARIES})))
+print(again.said() if again else "Skipped: no generator with a density is named.")
 
 # %% tags=["monte-carlo"]
 if again:

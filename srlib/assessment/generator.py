@@ -27,6 +27,8 @@ from srlib.trees import Growth, Trees, fit_trees
 
 type Generator = Trees | Density | Mixture
 """What risks before release can be computed of."""
+type Release = Callable[[Microdata, np.random.Generator], NDArray[np.integer]]
+"""A generator that is fitted anew to each table and releases one."""
 
 CHAINS = Chains(n_classes=20, burn_in=500, n_draws=100, thin=5)
 """Of ``dpmpm``: short ones, since they run for every release that is drawn."""
@@ -119,6 +121,10 @@ def read(text: str) -> Named:
     return Named(name, None, settings)
 
 
+class NoDensity(ValueError):
+    """A generator that can only be run."""
+
+
 def made(text: str, table: Microdata) -> Generator:
     """Make the generator that a text names, and check that its risks can be computed.
 
@@ -150,10 +156,10 @@ def made(text: str, table: Microdata) -> Generator:
     if callable(found) and (isinstance(found, type) or not hasattr(found, "release")):
         found = _called(named.file, lambda: found(table))
     if isinstance(found, Synthesizer) and not isinstance(found, Trees | Density | Mixture):
-        raise ValueError(
+        raise NoDensity(
             f"synthesizer: what {text} makes has release and no log_prob. Without a density there "
             "is no risk before release; srlib.leakage_bound bounds it from below (see the notebook "
-            "any_generator)"
+            "any_generator), and n_splits asks what it tells of people"
         )
     if not isinstance(found, Trees | Density | Mixture):
         raise ValueError(
@@ -164,6 +170,70 @@ def made(text: str, table: Microdata) -> Generator:
     if not isinstance(found, Trees | Mixture):
         _called(named.file, lambda: _tried(found, table, text))
     return found
+
+
+def made_if_dense(text: str, table: Microdata, required: bool) -> Generator | None:
+    """Make a generator as `made` does; None for one that has no density, unless that is required.
+
+    Raises
+    ------
+    ValueError
+        As `made`.
+    """
+    try:
+        return made(text, table)
+    except NoDensity:
+        if required:
+            raise
+        return None
+
+
+def refit(source: str | Synthesizer | Trees) -> Release:
+    """Return a generator as a function that fits it to any table and draws one release.
+
+    Parameters
+    ----------
+    source : str, Synthesizer or Trees
+        A text as of `read`; of a Python file the code is run, once. NAME needs no density here: it
+        is a synthesizer, which releases from the table that it is given, or a function that makes
+        one of it. Trees are grown again, in the same way.
+
+    Raises
+    ------
+    ValueError
+        As `read`; if the file has no such name or its code fails.
+    """
+    if not isinstance(source, str):
+        return lambda table, rng: _one_release(source, table, rng)
+    named = read(source)
+    if (file := named.file) is None:
+        maker = _MAKERS[named.name][0]
+        return lambda table, rng: _one_release(maker(table, named.settings), table, rng)
+    found = _called(file, lambda: getattr(_module(named), named.name))
+    makes = callable(found) and (isinstance(found, type) or not hasattr(found, "release"))
+
+    def release(table: Microdata, rng: np.random.Generator) -> NDArray[np.integer]:
+        def own() -> NDArray[np.integer]:
+            made = found(table) if makes else found
+            if not hasattr(made, "release"):
+                raise _Own(f"{source} is {type(made).__name__}; it must have the function release")
+            return _one_release(made, table, rng)
+
+        return _called(file, own)
+
+    return release
+
+
+def _one_release(
+    generator: Synthesizer | Trees, table: Microdata, rng: np.random.Generator
+) -> NDArray[np.integer]:
+    """Release a table, of trees after growing them on it."""
+    if not isinstance(generator, Trees):
+        return generator.release(table.codes, rng=rng)
+    own = generator
+    if own.codes is not table.codes:
+        own = Trees.grow(table.codes, table.schema, own.order, own.ordered, own.growth)
+    return own.release(rng=rng)[0].codes
 
 
 def _tried(density: Density, table: Microdata, text: str) -> None:

@@ -3,15 +3,19 @@
 People who were kept out before the synthesizer was fitted are like those in the file in every
 respect but this one. What a release says of them is knowledge of the population; what it says more
 of the others it says because they took part.
+
+Every measure of the report that is a share of people has such a pair. UiO, UiS and Dorig describe
+one table. The nearest people have a comparison of their own, `leakage.nearest`. The intruder of the
+model knows the whole file but one record: of somebody who is not in it the release tells that
+intruder nothing that the file does not.
 """
 
-from collections import defaultdict
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.special import gammaln
 
 from srlib.assessment.matching import checked
 from srlib.assessment.submission import Submission, Uncut
@@ -21,18 +25,35 @@ from srlib.data.codes import Codes, Levels, row_numbers
 
 MEASURES = {
     "copied": "a released record has all their values",
+    "copied, alone": "of those alone with all their values: a released record has them",
     "single": "one released record alone has their keys",
-    "disclosed": "all released records with their keys have their target",
-    "within": "all released records with their keys are within the tolerance of their target",
+    "identity": "of those alone with their keys: a released record has them",
+    "repU": "they alone have their keys, and one released record alone",
+    "iS": "a released record has their keys",
+    "DiS": "all released records with their keys agree on a target",
+    "DiSCO": "all released records with their keys have their target",
+    "DiSDiO": "the same, for those whose target their own table discloses as well",
+    "TCAP": "of targets that released records agree on: right (Taub and Elliot 2019)",
+    "DiSCO/DiS": "of those whose target is disclosed: rightly (Little and others 2025)",
+    "DiSCO/iS": "of those whose keys are released: target disclosed, rightly",
+    "DiSDiO/iS": "the same, and their own table discloses it as well",
 }
-"""What is counted of people, by name."""
+"""What is counted of people, by name; the abbreviations are those of `matching`."""
+WITHIN = {"within": "all released records with their keys are within the tolerance of their target"}
+"""The same of a target that is a number, where a tolerance is given."""
+SAID = ("copied", "single", "DiSCO", "within")
+"""Measures that a sentence is made of."""
 LABELS = {
     "copied": "all values released",
-    "single": "one record with their keys",
-    "disclosed": "target disclosed",
+    "copied, alone": "of uniques: all values",
+    "identity": "of key uniques: keys",
+    "DiSCO": "target disclosed (DiSCO)",
     "within": "target within tolerance",
 }
-"""The same, short enough for a chart."""
+"""Measures in the picture, in words short enough for it."""
+
+type Ratios = dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]
+"""Parts of each measure, person by person: it is the sum of the first over that of the second."""
 
 
 def beyond_held_out(
@@ -42,6 +63,7 @@ def beyond_held_out(
     n_levels: Levels,
     keys: Sequence[int],
     target: int,
+    no_values: Sequence[int] = (),
 ) -> pd.DataFrame:
     """Compare shares of people in the file with the same shares of people held out.
 
@@ -57,13 +79,16 @@ def beyond_held_out(
         Columns that the intruder knows.
     target : int
         Column that the intruder wants to know.
+    no_values : sequence of int
+        Levels of the target that are missing or do not apply: people who have one are left out of
+        what is said of targets.
 
     Returns
     -------
     DataFrame
-        A row for each of `MEASURES` but "within": measure; used and held_out, the shares in [0, 1],
-        means over the releases; difference, its standard error and 95 % interval, low and high;
-        and z, their ratio, 0 where there is neither.
+        A row for each of `MEASURES`: measure; used and held_out, the shares in [0, 1], means over
+        the releases; difference, its standard error and 95 % interval, low and high; and z, their
+        ratio, 0 where there is neither. NaN where nobody is left to take the share of.
 
     Raises
     ------
@@ -73,51 +98,178 @@ def beyond_held_out(
     Notes
     -----
     If the release says of people in the file what it says of others, who is in the file and who
-    was held out is a random division of the same people. The error is that of such divisions;
-    over several releases it is no smaller than that of their mean.
+    was held out is a random division of the same people. The error is that of such divisions, of
+    ratios by linearization, and of measures that depend on others in the same table from between
+    groups of people with the same keys (or values), so that it is somewhat too large where the
+    difference is not zero. Over several releases it is no smaller than that of their mean.
     """
-    everywhere = list(range(len(n_levels)))
-    whole, levels = checked(original, [held_out, *released], n_levels, everywhere)
-    parts, part_levels = checked(original, [held_out, *released], n_levels, keys, target)
-    n, h = len(whole[0]), len(whole[1])
-    found = defaultdict(list)
-    for record, known in zip(whole[2:], parts[2:], strict=True):
-        cell = row_numbers(np.concatenate([*whole[:2], record]), levels)
-        both = np.concatenate([*parts[:2], known])
-        key = row_numbers(both[:, :-1], part_levels[:-1])
-        right = row_numbers(both, part_levels)
-        met, with_keys, with_both = (
-            np.bincount(group[n + h :], minlength=int(group.max()) + 1)[group[: n + h]]
-            for group in (cell, key, right)
-        )
-        flags = {
-            "copied": met > 0,
-            "single": with_keys == 1,
-            "disclosed": (with_keys > 0) & (with_both == with_keys),
+    everybody, _ = checked(original, [held_out, *released], n_levels, range(len(n_levels)))
+    groups = groups_of(np.concatenate(everybody[:2]), n_levels, keys)
+    frames = []
+    for z in released:
+        used, others = ratios(original, held_out, z, n_levels, keys, target, no_values)
+        frame = pd.DataFrame({"used": shares(used), "held_out": shares(others)})
+        moves = zip(residuals(used).items(), residuals(others).values(), strict=True)
+        joined = {
+            name: np.concatenate([one / len(original), -other / len(held_out)])
+            for (name, one), other in moves
         }
-        for name, flag in flags.items():
-            found[name].append(_shares(flag[:n], flag[n:]))
-    return pd.DataFrame([_row(name, of_releases) for name, of_releases in found.items()])
+        frames.append(frame.assign(within=pd.Series(variances(joined, groups)) ** 0.5))
+    return _over_releases(pd.concat(frames).rename_axis("measure").reset_index())
 
 
-def _shares(used: NDArray[np.bool_], others: NDArray[np.bool_]) -> tuple[float, float, float]:
-    """Return the share of people in the file and of others, and the error of the difference."""
-    error = np.hypot(used.std() / np.sqrt(len(used)), others.std() / np.sqrt(len(others)))
-    return float(used.mean()), float(others.mean()), float(error)
+def _over_releases(of_releases: pd.DataFrame) -> pd.DataFrame:
+    """Average over releases; a row a release and measure: measure, used, held_out and within."""
+    of_releases["difference"] = of_releases["used"] - of_releases["held_out"]
+    grouped = of_releases.groupby("measure", sort=False)
+    found = grouped[["used", "held_out", "difference"]].mean()
+    between = grouped["difference"].sem().fillna(0)
+    error = np.fmax(grouped["within"].mean(), between)
+    return with_interval(found, error, 1.96).reset_index()
 
 
-def _row(measure: str, of_releases: Sequence[tuple[float, float, float]]) -> dict[str, Any]:
-    """Return a row of `beyond_held_out` from what `_shares` returns of each release."""
-    used, others, error = np.array(of_releases).T
-    difference, m = used - others, len(used)
-    between = difference.std(ddof=1) / np.sqrt(m) if m > 1 else 0.0
-    se = float(max(np.mean(error), between))
-    mean = float(difference.mean())
+def with_interval(
+    found: pd.DataFrame, error: pd.Series, width: "float | pd.Series"
+) -> pd.DataFrame:
+    """Add the error of a difference, its interval of so many errors to each side, and z.
+
+    Parameters
+    ----------
+    found : DataFrame
+        With the column difference.
+    error, width : Series
+        Standard errors, and the half width of an interval in units of them.
+    """
+    difference = found["difference"]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = np.where(difference == 0, 0.0, difference / error)
+    return found.assign(
+        error=error, low=difference - width * error, high=difference + width * error, z=z
+    )
+
+
+def ratios(
+    used: Codes,
+    held_out: Codes,
+    released: Codes,
+    n_levels: Levels,
+    keys: Sequence[int],
+    target: int,
+    no_values: Sequence[int] = (),
+) -> tuple[Ratios, Ratios]:
+    """Count what a release says of each person who was used, and of each held out.
+
+    Of tables of two sizes, to be alone, and what a table itself discloses, means so in a random
+    part of the larger one that is as large as the smaller, on average over such parts.
+
+    Parameters
+    ----------
+    used, held_out, n_levels, keys, target, no_values
+        As of `beyond_held_out`.
+    released : (n*, p) int
+        One release.
+
+    Returns
+    -------
+    used, held_out : dict of str to pair of (n,) float
+        By the names of `MEASURES`.
+
+    Raises
+    ------
+    ValueError
+        As `matching.measures`.
+    """
+    whole, levels = checked(used, [held_out, released], n_levels, range(len(n_levels)))
+    parts, part_levels = checked(used, [held_out, released], n_levels, keys, target)
+    both = np.concatenate(parts)
+    cell = row_numbers(np.concatenate(whole), levels)
+    key, right = row_numbers(both[:, :-1], part_levels[:-1]), row_numbers(both, part_levels)
+    n, h = len(used), len(held_out)
+    of_release = slice(n + h, None)
+    agreed = np.zeros(int(key.max()) + 1)  # on how many targets released records agree
+    agreed[key[of_release]] = both[of_release, -1]
+    apart = np.bincount(
+        key[of_release], both[of_release, -1] != agreed[key[of_release]], len(agreed)
+    )
+
+    def counted(own: slice) -> Ratios:
+        def times(group: NDArray[np.intp], table: slice) -> NDArray[np.intp]:
+            return np.bincount(group[table], minlength=int(group.max()) + 1)[group[own]]
+
+        m, size = min(n, h), own.stop - own.start
+        of_cell, of_key, of_both = (times(group, own) for group in (cell, key, right))
+        alone, key_alone, certain = (
+            _none_among(size, others, m) for others in (of_cell - 1, of_key - 1, of_key - of_both)
+        )
+        met, with_keys, with_both = (times(group, of_release) for group in (cell, key, right))
+        valued = ~np.isin(both[own, -1], no_values)
+        everybody = np.ones(size)
+        said = valued & (with_keys > 0) & (apart[key[own]] == 0)
+        truly = valued & (with_keys > 0) & (with_both == with_keys)
+        weight = said * with_keys / of_key * (1 - _none_among(size + 1, of_key, m + 1))
+        found = valued & (with_keys > 0)
+        pairs = {
+            "copied": (met > 0, everybody),
+            "copied, alone": (alone * (met > 0), alone),
+            "single": (with_keys == 1, everybody),
+            "identity": (key_alone * (with_keys > 0), key_alone),
+            "repU": (key_alone * (with_keys == 1), everybody),
+            "iS": (with_keys > 0, everybody),
+            "DiS": (said, valued),
+            "DiSCO": (truly, valued),
+            "DiSDiO": (truly * certain, valued),
+            "TCAP": (weight * truly, weight),
+            "DiSCO/DiS": (truly, said),
+            "DiSCO/iS": (truly, found),
+            "DiSDiO/iS": (truly * certain, found),
+        }
+        return {name: (a.astype(float), b.astype(float)) for name, (a, b) in pairs.items()}
+
+    return counted(slice(0, n)), counted(slice(n, n + h))
+
+
+def shares(parts: Ratios) -> dict[str, float]:
+    """Return each measure from its parts; NaN of nobody."""
+    return {name: a.sum() / b.sum() if b.any() else np.nan for name, (a, b) in parts.items()}
+
+
+def residuals(parts: Ratios) -> dict[str, NDArray[np.float64]]:
+    """Return by how much each person moves each ratio, times the number of people, (n,)."""
+    share = shares(parts)
     return {
-        "measure": measure, "used": used.mean(), "held_out": others.mean(),
-        "difference": mean, "error": se, "low": mean - 1.96 * se, "high": mean + 1.96 * se,
-        "z": mean / se if se > 0 else np.copysign(np.inf, mean) if mean else 0.0,
-    }  # fmt: skip
+        name: (a - share[name] * b) / b.mean() if b.any() else np.full(len(a), np.nan)
+        for name, (a, b) in parts.items()
+    }
+
+
+def groups_of(people: Codes, n_levels: Levels, keys: Sequence[int]) -> dict[str, NDArray[np.intp]]:
+    """Return for each measure groups of people, (n,), whose parts of it move independently.
+
+    Whether somebody is alone, or the own table discloses a target, is up to those with the same
+    values or keys; of other measures everybody is a group.
+    """
+    people = np.asarray(people).astype(np.int64)
+    by_key = row_numbers(people[:, list(keys)], [int(n_levels[key]) for key in keys])
+    groups = {name: np.arange(len(people)) for name in MEASURES}
+    groups |= dict.fromkeys(("identity", "repU", "DiSDiO", "TCAP", "DiSDiO/iS"), by_key)
+    return groups | {"copied, alone": row_numbers(people, [int(n) for n in n_levels])}
+
+
+def variances(
+    moves: Mapping[str, NDArray[np.float64]], groups: Mapping[str, NDArray[np.intp]]
+) -> dict[str, float]:
+    """Return the variance of each measure, from what each person adds to it, (n,), in groups."""
+    return {name: float((np.bincount(groups[name], m) ** 2).sum()) for name, m in moves.items()}
+
+
+def _none_among(size: int, others: NDArray[np.intp], m: int) -> NDArray[np.float64]:
+    """Probability that a person's random companions, m - 1 of size - 1, are none of the others."""
+    rest = size - 1 - others
+    if m == size:
+        return (others == 0).astype(float)
+    with np.errstate(invalid="ignore"):
+        found = gammaln(rest + 1) - gammaln(rest - m + 2) + gammaln(size - m + 1) - gammaln(size)
+    return np.where(rest >= m - 1, np.exp(found), 0.0)
 
 
 def participants(submission: Submission, held_out: Codes) -> pd.DataFrame:
@@ -136,13 +288,15 @@ def participants(submission: Submission, held_out: Codes) -> pd.DataFrame:
         As `beyond_held_out`, with the column release in front; with the row "within" where the
         numbers of people held out are known.
     """
+    none = submission.schema.variables[submission.target].no_values
     frames = []
     for name, one in submission.judged().items():
         found = beyond_held_out(
-            one.original, one.released, held_out, one.schema.n_levels, one.keys, one.target
+            one.original, one.released, held_out, one.schema.n_levels, one.keys, one.target, none
         )
         if one.uncut and one.uncut.held_out is not None:
-            found.loc[len(found)] = _within(one, held_out, one.uncut, one.uncut.held_out)
+            within = _within(one, held_out, one.uncut, one.uncut.held_out)
+            found = pd.concat([found, within], ignore_index=True)
         found.insert(0, "release", name)
         frames.append(found)
     return pd.concat(frames, ignore_index=True)
@@ -150,9 +304,9 @@ def participants(submission: Submission, held_out: Codes) -> pd.DataFrame:
 
 def _within(
     submission: Submission, held_out: Codes, uncut: Uncut, numbers: Numbers
-) -> dict[str, Any]:
+) -> pd.DataFrame:
     """Compare of how many the releases tell the number within the tolerance."""
-    of_releases = []
+    rows = []
     for released, told in zip(submission.released, uncut.released, strict=True):
         used, others = (
             told_within(
@@ -161,28 +315,45 @@ def _within(
             )
             for codes, truth in ((submission.original, uncut.original), (held_out, numbers))
         )  # fmt: skip
-        of_releases.append(_shares(used, others))
-    return _row("within", of_releases)
+        error = np.hypot(used.std() / len(used) ** 0.5, others.std() / len(others) ** 0.5)
+        rows.append(["within", used.mean(), others.mean(), error])
+    return _over_releases(pd.DataFrame(rows, columns=["measure", "used", "held_out", "within"]))
 
 
-def in_a_sentence(found: pd.DataFrame) -> str:
+def tabulated(found: pd.DataFrame, people: str = "people in the file") -> pd.DataFrame:
+    """Return what readers look at: measure, shares of both, difference and its interval."""
+    words = {"measure": "measure", "used": people, "held_out": "people held out"}
+    words |= {"difference": "difference", "low": "from", "high": "to"}
+    return found[list(words)].rename(columns=words)
+
+
+def pictured(found: pd.DataFrame, panel: str) -> pd.DataFrame:
+    """Return rows of `LABELS` for `charts.against_baseline`, a panel for each value of a column."""
+    columns = {panel: "panel", "measure": "label", "used": "mean", "held_out": "baseline"}
+    rows = found[found["measure"].isin(LABELS)].replace({"measure": LABELS})
+    return rows.rename(columns=columns | {"error": "se"})
+
+
+def in_a_sentence(found: pd.DataFrame, people: str = "people in the file") -> str:
     """Say of one release what it tells of participants beyond people held out.
 
     Parameters
     ----------
     found : DataFrame
         As `beyond_held_out` returns.
+    people : str
+        The participants.
     """
-    more = found[found["z"] >= SURE]
+    more = found[(found["z"] >= SURE) & found["measure"].isin(SAID)]
     if not len(more):
         return (
-            "It tells no more of people in the file than of people held out, beyond the error of "
-            "this comparison."
+            f"It tells no more of {people} than of people held out, beyond the error of this "
+            "comparison."
         )
     said = "; ".join(
-        f"for {percent(row.used)} of the people in the file and {percent(row.held_out)} of "
-        f"those held out, {MEASURES[row.measure]} (difference {percent(row.low)} to "
+        f"for {percent(row.used)} of the {people} and {percent(row.held_out)} of those "
+        f"held out, {(MEASURES | WITHIN)[row.measure]} (difference {percent(row.low)} to "
         f"{percent(row.high)})"
         for row in more.itertuples()
     )
-    return f"It tells more of people in the file than of people held out: {said}."
+    return f"It tells more of {people} than of people held out: {said}."

@@ -8,6 +8,7 @@ import pandas as pd
 from srlib.assessment import side_by_side
 from srlib.assessment.account import assumptions, fingerprints, versions
 from srlib.assessment.findings import compared
+from srlib.assessment.held_out import tabulated
 from srlib.assessment.tables import in_words
 from srlib.display import show
 
@@ -63,6 +64,7 @@ def page(found: "Assessment") -> str:
         _listed(found.submission.notes),
         *(part for title, frame in _tables(found).items() for part in _table(title, frame)),
         *_before(found),
+        *_splits(found),
         *_for_the_file(found),
     ]
     return (
@@ -130,6 +132,14 @@ def _before(found: "Assessment") -> list[str]:
     text = f"<p>{escape(found.before.summary())}</p>"
     title, *rest = _table("Before a release", frame.rename_axis("summary").reset_index())
     return [title, text, *rest]
+
+
+def _splits(found: "Assessment") -> list[str]:
+    """What the generator tells of people whom the tool kept out of it."""
+    if found.splits is None:
+        return []
+    found_of = found.splits.averages().query("generator == 'synthesizer'")
+    return _table("People used and held out", tabulated(found_of, "people used"))
 
 
 def _for_the_file(found: "Assessment") -> list[str]:

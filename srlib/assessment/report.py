@@ -12,10 +12,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from srlib import checks
-from srlib.assessment import side_by_side, tables, verdict
+from srlib.assessment import generator, side_by_side, tables, verdict
 from srlib.assessment.findings import Findings, compared, examine, judge
 from srlib.assessment.model import of_original
 from srlib.assessment.page import page
+from srlib.assessment.splits import Splits, check_splits, divide
 from srlib.assessment.submission import Declared, Releases, Submission, Table, submit
 from srlib.assessment.uniques import Population, expected_population
 from srlib.assessment.verdict import Judgment, Rules
@@ -28,7 +29,7 @@ from srlib.risk.agreement import agreeing_draws, rounds
 from srlib.risk.before import MIN_DRAWS, RiskBeforeRelease, risk_before_release
 from srlib.risk.columns import check_synthesizer
 from srlib.risk.sets import DrawSets
-from srlib.risk.synthesizers import Density
+from srlib.risk.synthesizers import Density, Synthesizer
 from srlib.rng import stream
 from srlib.trees import Trees
 
@@ -61,6 +62,8 @@ class Assessment:
         sampling weights were given.
     before : RiskBeforeRelease, optional
         Risks over publications that the generator could make, where it was given.
+    splits : Splits, optional
+        What the generator tells of participants, where the original was divided.
 
     Examples
     --------
@@ -77,6 +80,7 @@ class Assessment:
     traces: Mapping[str, NDArray[Any]]
     population: Population | None = None
     before: RiskBeforeRelease | None = None
+    splits: Splits | None = None
 
     @property
     def broken_rules(self) -> list[dict[str, str]]:
@@ -182,8 +186,9 @@ def assess(
     quick: bool = False,
     rules: Rules | str | Path | None = None,
     chains: Chains | Sequence[Chains] | None = None,
-    synthesizer: Trees | Density | Mixture | None = None,
+    synthesizer: Trees | Synthesizer | None = None,
     n_draws: int = MIN_DRAWS,
+    n_splits: int = 0,
     rng: np.random.Generator,
     progress: bool = True,
 ) -> Assessment:
@@ -215,12 +220,15 @@ def assess(
     chains : Chains or sequence of Chains, optional
         Of that intruder's model, as of `risk.agreeing_draws`: two chains of four draws or more.
         Where not given, those of `affordable_rounds`; if there are none, as with `quick`.
-    synthesizer : Trees, Density or Mixture, optional
+    synthesizer : Trees, Density, Mixture or Synthesizer, optional
         The generator, as `risk_before_release` takes it. Then that intruder's risk is also computed
         over other publications that it could have made, each of as many releases as are judged
-        together; it enters no verdict.
+        together; it enters no verdict. One without a density can only be asked by divisions.
     n_draws : int
         How many of these, 20 or more.
+    n_splits : int
+        How often the original's people are divided, two or more: the synthesizer is fitted to each
+        half, and the half is compared with the other, as of `splits.divide`. 0: not at all.
     rng : numpy.random.Generator
         Source of chance; none is used where `quick` and there is no synthesizer.
     progress : bool
@@ -233,8 +241,8 @@ def assess(
     Raises
     ------
     ValueError
-        As `submission.submit`, if the chains are too few or too short, or if the synthesizer does
-        not fit the original. Nothing has been sampled then.
+        As `submission.submit`, if the chains are too few or too short, if the synthesizer does
+        not fit the original, or as `splits.divide`. Nothing has been sampled then.
 
     Examples
     --------
@@ -267,17 +275,27 @@ def assess(
     )  # fmt: skip
     streams = partial(stream, int(rng.integers(2**63)))
     table = Microdata(submission.original, submission.schema)
-    if synthesizer is not None:
+    dense: generator.Generator | None = None
+    if n_splits:
+        check_splits(n_splits, len(table), synthesizer is not None)
+    if isinstance(synthesizer, Trees | Density | Mixture):
+        dense = synthesizer
+    if dense is not None or (synthesizer is not None and not n_splits):
         checks.at_least(MIN_DRAWS, n_draws=n_draws)
         check_synthesizer(synthesizer, table)
     with nullcontext() if progress else silent():
+        splits = None
+        if n_splits and synthesizer is not None:
+            asked = {"synthesizer": generator.refit(synthesizer)}
+            splits = divide(submission, asked, n_splits, streams=streams)
         each_round = each_round if chains is not None else affordable_rounds(submission)
         found = assess_submission(submission, None if quick else each_round or None, streams)
-        if synthesizer is None:
+        found = replace(found, splits=splits)
+        if dense is None:
             return found
         n_releases = max(len(one.released) for one in submission.judged().values())
         before = risk_before_release(
-            table, synthesizer, n_releases, n_draws, rng=streams("before release")
+            table, dense, n_releases, n_draws, rng=streams("before release")
         )
         return replace(found, before=before)
 

@@ -229,6 +229,14 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     help="The generator, called again for risks before a release: trees, dpmpm or margins, with "
     "settings as in trees:min_leaf=20,smoothing=1, or FILE.py:NAME. The file's code is run.",
 )
+@click.option(
+    "--splits",
+    "n_splits",
+    metavar="N",
+    type=int,
+    help="Divide ORIGINAL's people N times, fit the synthesizer to each half, and compare what its "
+    "releases tell of people in the half and of the others.",
+)
 @click.option("--name", help="Folder of the report; the first RELEASED's name if not given.")
 @click.option(
     "-p",
@@ -259,6 +267,7 @@ def assess(
     quick: bool,
     rules: str | None,
     synthesizer: str | None,
+    n_splits: int | None,
     name: str | None,
     overrides: tuple[tuple[str, str], ...],
     output: Path | None,
@@ -289,6 +298,7 @@ def assess(
         "population": population,
         "rules": rules,
         "synthesizer": synthesizer,
+        "n_splits": n_splits,
         "same_generator": same_generator,
         "quick": quick,
     }

@@ -392,13 +392,16 @@ def _assess(
     most_iterations: int,
     synthesizer: str,
     n_publications: int,
+    n_splits: int,
 ) -> Cost:
     files = [file for path in released for file in files_at(path)]
     n_records = max(map(_lines, [original, *files])) if original and files else 500.0
     n_releases = len(files) or 3
     again = _again(synthesizer, n_records, n_publications * n_releases)
+    halves = _fits(synthesizer if original else "dpmpm", n_records / 2, 2 * n_splits)
     start = Cost(
-        15 + 6e-5 * n_records * n_releases + again.seconds, 450 + 3e-4 * n_records + again.megabytes
+        15 + 6e-5 * n_records * n_releases + again.seconds + halves.seconds,
+        450 + 3e-4 * n_records + max(again.megabytes, halves.megabytes),
     )
     iterations = 4 / 3 * max(most_iterations or 2_000, 2 * n_draws)
     if original and not most_iterations:  # as srlib.assessment.affordable_rounds
@@ -419,8 +422,6 @@ def _assess(
 
 def _again(synthesizer: str, n_records: float, n_releases: float) -> Cost:
     """Return what risks before release take; that of a user's own generator is not known."""
-    from srlib.assessment.generator import CHAINS
-
     name, _, settings = synthesizer.partition(":")
     combinations = _combinations(n_records)
     columns = 8e-6 * 40 * 4 * combinations * n_releases
@@ -428,14 +429,34 @@ def _again(synthesizer: str, n_records: float, n_releases: float) -> Cost:
         return Cost(2.2e-3 * (n_records / 500) ** 0.45 * combinations * n_releases, columns)
     if name != "dpmpm":
         return Cost(0, columns)
+    found = _mixtures(settings, 2 * n_records, n_releases + 4, combinations)
+    return Cost(found.seconds, found.megabytes + 3 * columns)
+
+
+def _fits(synthesizer: str, n_records: float, n_fits: float) -> Cost:
+    """Return what releases of halves take; what a user's own generator takes is not known."""
+    name, _, settings = synthesizer.partition(":")
+    told = Cost(1e-5 * n_records * n_fits, 1e-3 * n_records)
+    if name != "dpmpm":
+        return told
+    found = _mixtures(settings, n_records, n_fits, _combinations(n_records), kept=1)
+    return Cost(told.seconds + found.seconds, told.megabytes + found.megabytes)
+
+
+def _mixtures(
+    settings: str, n_records: float, n_fits: float, combinations: float, kept: float | None = None
+) -> Cost:
+    """Return what mixtures named with these settings take, fitted one after the other."""
+    from srlib.assessment.generator import CHAINS
+
     own = dict(part.split("=") for part in settings.split(",") if "=" in part)
     of = {k: int(own.get(k, getattr(CHAINS, k))) for k in ("burn_in", "n_draws", "thin")}
-    found = _chains(
-        n_releases + 4, 2 * n_records, n_chains=int(own.get("n_chains", CHAINS.n_chains)),
+    return _chains(
+        n_fits, n_records, n_chains=int(own.get("n_chains", CHAINS.n_chains)),
         n_draws=of["n_draws"], n_classes=int(own.get("n_classes", CHAINS.n_classes)),
-        iterations=of["burn_in"] + of["n_draws"] * of["thin"], combinations=combinations,
+        iterations=of["burn_in"] + of["n_draws"] * of["thin"],
+        combinations=combinations, kept=kept,
     )  # fmt: skip
-    return Cost(found.seconds, found.megabytes + 3 * columns)
 
 
 def _combinations(n_records: float) -> float:

@@ -178,6 +178,7 @@ def _assess(
     quick: bool,
     rules: str,
     synthesizer: str,
+    n_splits: int,
 ) -> None:
     if synthesizer:
         from srlib.assessment.generator import read
@@ -192,11 +193,18 @@ def _assess(
             same_generator=same_generator, partially_synthetic=partially_synthetic,
             missing=missing, ignore_columns=ignore_columns, quick=quick, rules=rules,
         )  # fmt: skip
+        if n_splits:
+            from srlib.assessment import splits
+
+            splits.check(n_splits, synthesizer, submission)
         if synthesizer:
-            from srlib.assessment.generator import made
+            from srlib.assessment.generator import made_if_dense
             from srlib.data.schema import Microdata
 
-            made(synthesizer, Microdata(submission.original, submission.schema))
+            table = Microdata(submission.original, submission.schema)
+            made_if_dense(synthesizer, table, required=not n_splits)
+    elif n_splits == 1:
+        raise ValueError("n_splits is 1; it must be 2 or more, or 0 for none")
         return
     of_files = {
         "schema": schema, "holdout": holdout, "rules": rules,
