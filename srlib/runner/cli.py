@@ -233,7 +233,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     "--splits",
     "n_splits",
     metavar="N",
-    type=int,
+    type=click.IntRange(0, 100),
     help="Divide ORIGINAL's people N times, fit the synthesizer to each half, and compare what its "
     "releases tell of people in the half and of the others.",
 )

@@ -203,9 +203,9 @@ def _assess(
 
             table = Microdata(submission.original, submission.schema)
             made_if_dense(synthesizer, table, required=not n_splits)
-    elif n_splits == 1:
-        raise ValueError("n_splits is 1; it must be 2 or more, or 0 for none")
         return
+    if n_splits == 1:
+        raise ValueError("n_splits is 1; it must be 2 or more, or 0 for none")
     of_files = {
         "schema": schema, "holdout": holdout, "rules": rules,
         "weights": weights, "population": population,
