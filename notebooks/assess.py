@@ -54,6 +54,8 @@ keys: list[str] = []  # variables that the intruder knows; empty: all but the ta
 more_keys: list[list[str]] = []  # other sets of keys, to be compared with the first
 target: str = ""  # variable that the intruder wants to know; empty: the last that is no key
 tolerance: float = 0.0  # [0, inf) distance up to which a numeric target is told; 0: none
+by: str = ""  # variable whose levels are told of apart; empty: none
+merge: list[str] = []  # levels to ask about as one, such as RACE=3+4; empty: none
 rules: str = ""  # YAML file of limits that each release is held to; empty: none
 synthesizer: str = ""  # trees, dpmpm, margins, or NAME in a Python file, FILE.py:NAME; empty: none
 n_publications: int = 20  # [20, 1000] publications that it draws for risks before a release
@@ -81,10 +83,13 @@ from srlib import assessment, charts, diagnostics
 from srlib import risk as disclosure
 from srlib.assessment import (
     account,
+    coarsening,
     generator,
+    groups,
     held_out,
     in_words,
     matching,
+    merging,
     side_by_side,
     splits,
     uniques,
@@ -108,10 +113,11 @@ if original or released:
         original, released, [keys, *more_keys], target, schema=schema, holdout=holdout,
         tolerance=tolerance, weights=weights, population=population,
         same_generator=same_generator, partially_synthetic=partially_synthetic,
-        missing=missing, ignore_columns=ignore_columns, quick=quick, rules=rules,
+        missing=missing, ignore_columns=ignore_columns, quick=quick, rules=rules, by=by, merge=merge,
     )  # fmt: skip
 else:
-    submission = assessment.example(500, keys, target, more_keys, rng=stream(seed, "records"))
+    chance = stream(seed, "records")
+    submission = assessment.example(500, keys, target, more_keys, by=by, merge=merge, rng=chance)
 print(*submission.notes, sep="\n")
 
 # %%
@@ -611,7 +617,7 @@ if not quick:
 # %% [markdown]
 # ## Further questions
 #
-# Each section below answers a question that a parameter asks.
+# Most sections below answer a question that a parameter asks.
 
 # %% [markdown] tags=["needs-more_keys"]
 # ### Several sets of keys
@@ -720,6 +726,62 @@ if n_splits or not original:
 # **Shares of people used (points, with two standard errors of the difference) and of people held out (dark
 # ticks), means over divisions.** The distance between the two is what a generator tells of people because they
 # took part.
+
+# %% [markdown] tags=["needs-by"]
+# ### Who carries the risk?
+#
+# The same risks for the people of each level of one variable (`--by`), of the release that comes first in
+# the verdict. A group carries *more* than all others if its share beyond the baseline is larger than
+# theirs, beyond the errors of as many comparisons as there are groups. Groups of fewer than 10 people who
+# count are shown and not judged. Errors are never less than two people.
+
+# %% tags=["monte-carlo", "needs-by"]
+if submission.by is not None:
+    of_groups = outputs.table("groups", found.table("groups"))
+    of_groups = of_groups[of_groups["release"] == first]
+    display(callout(f"By {names[submission.by]}: {first}", groups.in_a_sentence(of_groups)))
+    largest = of_groups.sort_values("excess", ascending=False).groupby("risk").head(6).sort_index()
+    at = ["risk", "group", "people", "counted", "value", "excess", "excess_error"]
+    at += ["difference", "difference_error", "carries"]
+    display(show(in_words(largest[largest["risk"] != "copies"], *at)))
+    pictured = largest.assign(baseline=largest["value"] - largest["excess"])
+    columns = {"risk": "panel", "group": "label", "value": "mean", "error": "se"}
+    chart = charts.against_baseline(pictured.rename(columns=columns), "Share of those counted")
+    display(outputs.figure("groups", chart))
+
+# %% [markdown] tags=["needs-by"]
+# **The risks by group (points, with two standard errors) and their baselines (dark ticks).** Of more than
+# six groups, the six furthest above the baseline. Gains of the intruder's model, last, are quantiles over
+# the people of a group, with the median over that of all others and intervals between chains.
+
+# %% tags=["monte-carlo", "needs-by"]
+if submission.by is not None and not quick:
+    by_gain = outputs.table("gains_by_group", found.table("gains_by_group"))
+    display(show(in_words(by_gain[by_gain["release"] == first].iloc[:12, :-1])))
+
+# %% [markdown]
+# ### What would have to be coarsened?
+#
+# A key would have to be coarsened if the number of people beyond the baseline falls more without it than
+# without the next key. For its levels the question is what happens if one is no longer told from its
+# neighbor (of numbers) or from the most frequent one.
+
+# %% tags=["monte-carlo"]
+ranked = outputs.table("coarsening", found.coarsening())
+ranked = ranked[ranked["release"] == first]
+display(callout(f"To be coarsened: {first}", coarsening.in_a_sentence(ranked)))
+at = ["risk", "variable", "levels", "beyond", "fewer", "fewer_error", "ahead", "ahead_error"]
+show(in_words(ranked.groupby(["risk", "change"], sort=False).head(3), *at), digits=1)
+
+# %% tags=["monte-carlo", "needs-merge"]
+if submission.merges:
+    coarser = outputs.table("merged", found.merged())
+    coarser = coarser[coarser["release"] == first]
+    said = merging.in_a_sentence(submission, coarser)
+    display(callout("If these levels were one", f"{said} {merging.TELLS}"))
+    compared = coarser.assign(measure=coarser["measure"].map(merging.MEASURES))
+    at = ["measure", "before", "after", "difference", "error"]
+    display(show(in_words(compared, *at), digits=4))
 
 # %% [markdown]
 # ## Before a release

@@ -16,7 +16,9 @@ from srlib.assessment.findings import (
     examine,
     judge,
 )
+from srlib.assessment.groups import by_group
 from srlib.assessment.held_out import participants
+from srlib.assessment.merging import merged, with_merged
 from srlib.assessment.model import (
     Model,
     copies,
@@ -55,6 +57,7 @@ __all__ = [
     "assess",
     "assess_submission",
     "assumptions",
+    "by_group",
     "copies",
     "every",
     "examine",
@@ -64,6 +67,7 @@ __all__ = [
     "in_public",
     "in_words",
     "judge",
+    "merged",
     "model_draws",
     "model_risks",
     "nearest",
@@ -72,6 +76,7 @@ __all__ = [
     "submit",
     "terms",
     "wages",
+    "with_merged",
     "with_releases",
     "within",
 ]

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from srlib.assessment.submission import Submission, all_roles, submit
+from srlib.data.merges import Asked, Merges, read_merges
 from srlib.data.microdata import ACS, load
 from srlib.dpmpm.model import Draws
 
@@ -17,6 +18,7 @@ EXAMPLE_PEOPLE = 10_000
 """People in the population that the example is taken for a sample of."""
 _EXAMPLE_KEYS, _EXAMPLE_TARGET = ("SEX", "AGEP", "RACE1P", "MAR", "SCHL"), "HICOV"
 _EXAMPLE_MORE_KEYS = (_EXAMPLE_KEYS[:3], (*_EXAMPLE_KEYS, "LANX", "WAOB", "MIL"))
+_EXAMPLE_BY, _EXAMPLE_MERGE = "RACE1P", ("RACE1P=3+4+5+6",)
 
 
 def example(
@@ -25,6 +27,8 @@ def example(
     target: str,
     more_keys: Sequence[Sequence[str]] = (),
     *,
+    by: str = "",
+    merge: Asked = (),
     rng: np.random.Generator,
 ) -> Submission:
     """Simulate records of the survey, a sample of `EXAMPLE_PEOPLE`, with no release yet."""
@@ -34,9 +38,10 @@ def example(
         f"They are taken for a simple random sample of {EXAMPLE_PEOPLE:,} people.",
     )
     known, wanted, more = example_roles(keys, target, more_keys)
+    by_at, merges = example_groups(by, merge)
     return Submission(
         population.schema, population.codes, (), known, wanted, notes=notes, more_keys=more,
-        weights=np.full(n_records, EXAMPLE_PEOPLE / n_records),
+        weights=np.full(n_records, EXAMPLE_PEOPLE / n_records), by=by_at, merges=merges,
     )  # fmt: skip
 
 
@@ -69,6 +74,12 @@ def wages(
     changed = original.assign(wage=original["wage"] + rng.normal(0, 50, n_records).round())
     released = {"other people": others, "wages shuffled": shuffled, "wages changed": changed}
     return submit(original, released, target="wage", holdout=held_out, tolerance=tolerance)
+
+
+def example_groups(by: str, merge: Asked) -> tuple[int, Merges]:
+    """Find the column of the example's groups and the levels to merge; where empty, its own."""
+    merges = read_merges(ACS, merge or _EXAMPLE_MERGE)
+    return ACS.positions([by or _EXAMPLE_BY], "by")[0], merges
 
 
 def with_releases(submission: Submission, draws: Draws, *, rng: np.random.Generator) -> Submission:

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from srlib.assessment import leakage, matching, utility, verdict
+from srlib.assessment.groups import by_group
 from srlib.assessment.model import Model, OfOriginal, believe
 from srlib.assessment.submission import Submission
 from srlib.assessment.tolerance import within
@@ -58,6 +59,8 @@ class Findings:
         Of each release, as `tolerance.within` returns; empty where no tolerance was named.
     model : Model, optional
         None where the intruder's model was left out.
+    groups : DataFrame, optional
+        As `groups.by_group` returns; None where the submission has no variable `by`.
     """
 
     copies: tuple[leakage.Copies, ...]
@@ -78,6 +81,7 @@ class Findings:
     nearest: tuple[leakage.Nearest, ...] = ()
     within: tuple[leakage.Beyond, ...] = ()
     model: Model | None = None
+    groups: pd.DataFrame | None = None
 
 
 def examine(
@@ -108,8 +112,9 @@ def examine(
     attributes = tuple(
         leakage.attributes(original, z, levels, keys, target, none) for z in released
     )
+    copies = tuple(_copies(submission, z, levels) for z in released)
     return Findings(
-        copies=tuple(_copies(submission, z, levels) for z in released),
+        copies=copies,
         identity=identity,
         attributes=attributes,
         measures=matching.measures(original, released, levels, keys, target),
@@ -127,6 +132,7 @@ def examine(
         else tuple(leakage.nearest(original, z, held_out, levels) for z in released),
         within=of_numbers(submission),
         model=None if sets is None else believe(submission, sets, known),
+        groups=None if submission.by is None else by_group(submission, copies[0].premise),
     )
 
 

@@ -442,6 +442,16 @@ def identity(original: Codes, released: Codes, n_levels: Levels, keys: Sequence[
     )
 
 
+def identity_of_each(
+    original: Codes, released: Codes, n_levels: Levels, keys: Sequence[int]
+) -> OfEach:
+    """Find the people alone with their keys who meet a released record; arguments as `identity`."""
+    tables, levels = _two_or_more(*checked(original, [released], n_levels, keys))
+    n, m = len(tables[0]), len(tables[1])
+    key = row_numbers(np.concatenate(tables), levels)
+    return met_of_each(key, n, (n, m), by_margins(tables[0]))
+
+
 def by_margins(keys: Codes) -> NDArray[np.float64]:
     """Probability of each record's keys, (n,), if each key is drawn from its margin alone."""
     return np.prod([share_alike(column) for column in keys.T], axis=0)
@@ -511,14 +521,8 @@ def attributes(
         records with the person's keys from the release's own margin of the target: a release that
         says the same of everybody discloses nobody.
     """
-    tables, levels = _two_or_more(*checked(original, [released], n_levels, keys, target))
-    n, m = len(tables[0]), len(tables[1])
-    both = np.concatenate(tables)
-    key, cell = row_numbers(both[:, :-1], levels[:-1]), row_numbers(both, levels)
-    p = (np.bincount(tables[1][:, -1], minlength=levels[-1]) / m)[tables[0][:, -1]]
-    valued = ~np.isin(tables[0][:, -1], no_values)
-    each = disclosed_of_each(key, cell, n, (n, m), p, valued)
-    return of_all(each, m > n)
+    each = attributes_of_each(original, released, n_levels, keys, target, no_values)
+    return of_all(each, len(released) > len(original))
 
 
 def of_all(each: OfEach, thinned: bool) -> Beyond:
@@ -543,6 +547,24 @@ def of_all(each: OfEach, thinned: bool) -> Beyond:
         ),
         thinned=thinned,
     )
+
+
+def attributes_of_each(
+    original: Codes,
+    released: Codes,
+    n_levels: Levels,
+    keys: Sequence[int],
+    target: int,
+    no_values: Sequence[int] = (),
+) -> OfEach:
+    """Find the people whose target is disclosed, rightly; arguments as `attributes`."""
+    tables, levels = _two_or_more(*checked(original, [released], n_levels, keys, target))
+    n, m = len(tables[0]), len(tables[1])
+    both = np.concatenate(tables)
+    key, cell = row_numbers(both[:, :-1], levels[:-1]), row_numbers(both, levels)
+    p = (np.bincount(tables[1][:, -1], minlength=levels[-1]) / m)[tables[0][:, -1]]
+    valued = ~np.isin(tables[0][:, -1], no_values)
+    return disclosed_of_each(key, cell, n, (n, m), p, valued)
 
 
 def disclosed_of_each(

@@ -251,27 +251,35 @@ def _falls(
     order = np.argsort(-falls.mean(axis=(1, 2)), kind="stable")
     rows = []
     for place, i in enumerate(order):
-        fall = [falls[i].mean(), _paired_error(falls[i], [groups[1 + i]], groups[0])]
+        fall = [falls[i].mean(), paired_error(falls[i], [groups[1 + i]], groups[0])]
         ahead = [np.nan, np.nan]
         if place + 1 < len(order):
             j = order[place + 1]
             difference = falls[i] - falls[j]
             ahead = [
                 difference.mean(),
-                _paired_error(difference, [groups[1 + i], groups[1 + j]], groups[0]),
+                paired_error(difference, [groups[1 + i], groups[1 + j]], groups[0]),
             ]
         rows.append([left_out[i], *fall, *ahead])
     return pd.DataFrame(rows, columns=["left_out", "fall", "fall_error", "ahead", "ahead_error"])
 
 
-def _paired_error(
-    difference: NDArray[np.int8],
+def paired_error(
+    difference: NDArray[np.floating] | NDArray[np.int8],
     ways: Sequence[NDArray[np.intp]],
     together: NDArray[np.intp],
 ) -> float:
-    """Standard error of the mean of a difference (m, n), clustered in one way or two.
+    """Standard error of the mean of a difference between two ways to group people.
 
-    Who shares the groups of both ways shares all keys, so that these pairs are counted twice.
+    Parameters
+    ----------
+    difference : (m, n) float
+        Of each person in each release.
+    ways : one or two of (n,) int
+        Groups of people who are alike before or after; other groups are independent.
+    together : (n,) int
+        Groups of people who share all keys: they share the groups of both ways, so that these
+        pairs are counted twice.
     """
     m, n = difference.shape
     centered = difference.mean(axis=0) - difference.mean()

@@ -44,6 +44,11 @@ class Model:
         record, and its 95 % interval between chains.
     high : float
         The factor at the 95th percentile of the records.
+    gains_by_group : DataFrame, optional
+        A row a level of the submission's variable `by` that somebody in the original has: group,
+        its label; people; median, median_low and median_high, as above for these people; high; and
+        ratio, ratio_low and ratio_high, its median over that of all other people and its 95 %
+        interval between chains. NaN where there are no others. None without such a variable.
     """
 
     risks: pd.DataFrame
@@ -52,6 +57,7 @@ class Model:
     gains: pd.DataFrame
     median: tuple[float, float, float]
     high: float
+    gains_by_group: pd.DataFrame | None = None
 
     @property
     def converged(self) -> bool:
@@ -138,9 +144,11 @@ def believe(submission: Submission, sets: DrawSets, known: OfOriginal | None = N
     known = known or of_original(original, sets.data)
     combinations, repetitions, _ = distinct(original)
     named = {f"the original and release {i}": d for i, d in enumerate(sets.joined, start=1)}
+    by = submission.by
     risks, (values, errors) = model_risks(
-        sets, combinations, repetitions, target, log_ratios=known.log_ratios
-    )
+        sets, combinations, repetitions, target, log_ratios=known.log_ratios,
+        groups=None if by is None else combinations[:, by],
+    )  # fmt: skip
     (median, high), error = np.exp(values[:2]), 1.96 * errors[0]
     log_gains = np.repeat(risks["log_gain"].to_numpy(), repetitions)
     inverse = repetitions * (np.exp(-risks["log_gain"]) - values[2])
@@ -157,6 +165,30 @@ def believe(submission: Submission, sets: DrawSets, known: OfOriginal | None = N
         gains=gains,
         median=(float(median), float(median * np.exp(-error)), float(median * np.exp(error))),
         high=float(high),
+        gains_by_group=None if by is None else _of_groups(submission, by, values[3:], errors[3:]),
+    )
+
+
+def _of_groups(
+    submission: Submission, by: int, values: NDArray[np.float64], errors: NDArray[np.float64]
+) -> pd.DataFrame:
+    """Tabulate the quantiles of groups that `model_risks` returns."""
+    column, labels = submission.original[:, by], submission.schema.variables[by].labels
+    codes, people = np.unique(column, return_counts=True)
+    median, high, ratio = values.reshape(3, -1)
+    median_error, _, ratio_error = 1.96 * errors.reshape(3, -1)
+    return pd.DataFrame(
+        {
+            "group": [labels[code] for code in codes],
+            "people": people,
+            "median": np.exp(median),
+            "median_low": np.exp(median - median_error),
+            "median_high": np.exp(median + median_error),
+            "high": np.exp(high),
+            "ratio": np.exp(ratio),
+            "ratio_low": np.exp(ratio - ratio_error),
+            "ratio_high": np.exp(ratio + ratio_error),
+        }
     )
 
 
@@ -208,6 +240,7 @@ def model_risks(
     target: int,
     *,
     log_ratios: NDArray[np.float64] | None = None,
+    groups: NDArray[np.integer] | None = None,
 ) -> tuple[pd.DataFrame, tuple[NDArray[np.float64], NDArray[np.float64]]]:
     """Risks under an intruder who knows all other records and takes the DPMPM for the generator.
 
@@ -230,6 +263,8 @@ def model_risks(
         Column of the target.
     log_ratios : (n_chains, n_combinations, support_size) float, optional
         As `risk.collapsed_log_ratios` returns for the original's draws, if computed already.
+    groups : (n_combinations,) int, optional
+        Group of each combination.
 
     Returns
     -------
@@ -238,9 +273,11 @@ def model_risks(
         rank among support_size candidates; target_prior and target_probability (of the true
         target), log_gain, the logarithm of their ratio, and log_gain_mcse. Errors come from
         between chains.
-    quantiles : ((3,) float, (3,) float)
+    quantiles : ((3 + 3 n_groups,) float, the same)
         Median and 95th percentile of log_gain over the records and the mean of exp(-log_gain),
-        prior over posterior, and their errors between chains.
+        prior over posterior, and their errors between chains. Then, for the groups in the order of
+        their numbers, all medians, all 95th percentiles, and all differences of the median from
+        that of all other records; these are NaN where there are none.
     """
     start = 1 + int((sets.n_levels[:target] - 1).sum())
     of_target = [0, *range(start, start + int(sets.n_levels[target]) - 1)]
@@ -276,9 +313,24 @@ def model_risks(
 
     def quantiles(*log_means: NDArray[np.float64]) -> NDArray[np.float64]:
         told = _told(*log_means)[order]
-        return np.append(np.quantile(told, [0.5, 0.95]), np.exp(-told).mean())
+        of_all = np.append(np.quantile(told, [0.5, 0.95]), np.exp(-told).mean())
+        return of_all if groups is None else np.append(of_all, _by_group(told, groups[order]))
 
     return pd.concat(frames, ignore_index=True), jackknife(quantiles, of_all)
+
+
+def _by_group(told: NDArray[np.float64], groups: NDArray[np.integer]) -> NDArray[np.float64]:
+    """Median, 95th percentile, and median less all others', each over the groups, flat."""
+    inside = [groups == group for group in np.unique(groups)]
+    found = [
+        (
+            *np.quantile(told[some], [0.5, 0.95]),
+            np.median(told[~some]) if not some.all() else np.nan,
+        )
+        for some in inside
+    ]
+    median, high, others = np.array(found).T
+    return np.concatenate([median, high, median - others])
 
 
 def _told(of_data: NDArray[np.float64], *of_joined: NDArray[np.float64]) -> NDArray[Any]:

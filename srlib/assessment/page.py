@@ -113,6 +113,11 @@ def _tables(found: "Assessment") -> dict[str, pd.DataFrame]:
             [{"release": name} | compared(one.within) for name, one in found.findings.items()]
         )
         more[f"Within {found.submission.uncut.tolerance:g} of the target"] = in_words(told)
+    if (by := found.submission.by) is not None:
+        name = found.submission.schema.names[by]
+        more[f"By {name}"] = in_words(found.table("groups"))
+    if found.submission.merges:
+        more["If levels were merged"] = in_words(found.merged())
     return {
         "Numbers of the verdict": lines,
         "Copies": in_words(found.table("copies"), *copies),

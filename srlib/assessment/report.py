@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 
 from srlib import checks
 from srlib.assessment import generator, side_by_side, tables, verdict
+from srlib.assessment.coarsening import what_to_coarsen
 from srlib.assessment.findings import Findings, compared, examine, judge
+from srlib.assessment.merging import merged
 from srlib.assessment.model import of_original
 from srlib.assessment.page import page
 from srlib.assessment.splits import Splits, check_splits, divide
@@ -21,6 +23,7 @@ from srlib.assessment.submission import Declared, Releases, Submission, Table, s
 from srlib.assessment.uniques import Population, expected_population
 from srlib.assessment.verdict import Judgment, Rules
 from srlib.data.codes import distinct
+from srlib.data.merges import Asked, read_merges
 from srlib.data.schema import Microdata
 from srlib.dpmpm.fit import Mixture
 from srlib.dpmpm.model import Chains, Draws
@@ -133,6 +136,30 @@ class Assessment:
         """
         return side_by_side.table(self.submission, self.judgments, self.findings)
 
+    def coarsening(self) -> pd.DataFrame:
+        """Return by how far risks fall with coarser keys: `coarsening.what_to_coarsen`."""
+        return what_to_coarsen(self.submission)
+
+    def merged(self, merge: Asked = ()) -> pd.DataFrame:
+        """Return risks and utility before and after levels are merged, as `merging.merged` does.
+
+        The intruder's model is not run again: that takes `assess_submission` of
+        `merging.with_merged`.
+
+        Parameters
+        ----------
+        merge : sequence of str, or mapping of str to sequences of levels
+            Such as ``{"RACE": [["3", "4"], ["5", "6"]]}`` or ``["RACE=3+4", "RACE=5+6"]``; those of
+            the submission where not given.
+
+        Raises
+        ------
+        ValueError
+            As `data.merges.read_merges`, or if there is nothing to merge.
+        """
+        merges = read_merges(self.submission.schema, merge) or self.submission.merges
+        return merged(replace(self.submission, merges=merges))
+
     def records(self) -> pd.DataFrame:
         """Return every original combination with what was found of it. Confidential.
 
@@ -185,6 +212,8 @@ def assess(
     ignore_columns: bool = False,
     quick: bool = False,
     rules: Rules | str | Path | None = None,
+    by: str = "",
+    merge: Asked = (),
     chains: Chains | Sequence[Chains] | None = None,
     synthesizer: Trees | Synthesizer | None = None,
     n_draws: int = MIN_DRAWS,
@@ -217,6 +246,9 @@ def assess(
         Whether the intruder who knows all other records is left out, who takes most of the time.
     rules : mapping, str or Path, optional
         Limits that each release is held to, as `verdict.read_rules` describes, or their file.
+    by, merge
+        As of `submission.submit`: `Assessment.table` has the groups by the name ``"groups"``, and
+        `Assessment.merged` what would be if levels were merged.
     chains : Chains or sequence of Chains, optional
         Of that intruder's model, as of `risk.agreeing_draws`: two chains of four draws or more.
         Where not given, those of `affordable_rounds`; if there are none, as with `quick`.
@@ -271,7 +303,8 @@ def assess(
         original, released, keys, target, schema=schema, holdout=holdout,
         tolerance=tolerance, weights=weights, population=population,
         same_generator=same_generator, partially_synthetic=partially_synthetic,
-        missing=missing, ignore_columns=ignore_columns, quick=quick, rules=rules,
+        missing=missing, ignore_columns=ignore_columns, quick=quick, rules=rules, by=by,
+        merge=merge,
     )  # fmt: skip
     streams = partial(stream, int(rng.integers(2**63)))
     table = Microdata(submission.original, submission.schema)

@@ -17,6 +17,7 @@ from srlib.assessment.verdict import Rules
 from srlib.data.codes import Codes
 from srlib.data.declared import MISSING_RULES, Declaration, with_missing, with_unseen
 from srlib.data.files import tables_in
+from srlib.data.merges import Asked, Merges, read_merges
 from srlib.data.microdata import Texts, declared, read_texts
 from srlib.data.schema import Microdata, Schema, Variable, factor, shown
 
@@ -87,6 +88,10 @@ class Submission:
         Other sets of columns that an intruder may know; the verdict is about `keys`.
     uncut : Uncut, optional
         The target's numbers, where a tolerance was named.
+    by : int, optional
+        Column whose levels are the groups that the risks are also told of.
+    merges : mapping of int to tuple of tuple of int
+        For columns, the sets of codes that would be merged; the question of `merging.merged`.
     """
 
     schema: Schema
@@ -104,6 +109,8 @@ class Submission:
     rules: Rules = field(default_factory=dict)
     more_keys: tuple[tuple[int, ...], ...] = ()
     uncut: Uncut | None = None
+    by: int | None = None
+    merges: Merges = field(default_factory=dict)
 
     def judged(self) -> "dict[str, Submission]":
         """Return the parts that are judged apart, by name: each release, or all of one tool."""
@@ -142,6 +149,8 @@ def submit(
     ignore_columns: bool = False,
     quick: bool = False,
     rules: Rules | str | Path | None = None,
+    by: str = "",
+    merge: Asked = (),
 ) -> Submission:
     """Take in and check an original and its releases.
 
@@ -186,6 +195,11 @@ def submit(
         Whether the intruder's model is left out; checked against the rules.
     rules : mapping, str or Path, optional
         Limits that releases are held to, as `verdict.read_rules` returns them, or its file.
+    by : str
+        Variable whose levels are the groups that the risks are also told of; ``""``: none.
+    merge : sequence of str, or mapping of str to sequences of levels
+        Levels for the question of what would be if they were merged, as `data.merges.read_merges`
+        takes them. Nothing else depends on it.
 
     Raises
     ------
@@ -198,7 +212,8 @@ def submit(
         a partially synthetic release of another size than the original, or with dropped records;
         `keys` or `target` as `roles` says; a set of keys that is empty, has the target, or stands
         twice; a tolerance below 0, for a target that is not numeric, or that a table has no numbers
-        of; a rule on the model, which is left out.
+        of; a rule on the model, which is left out; `by`, if it is no variable, or `merge` as
+        `read_merges` says.
     """
     distance, sets = checked_tolerance(tolerance), key_sets(keys)
     if _nothing(original):
@@ -251,6 +266,8 @@ def submit(
         weight_of, more = sampling.read(original, original_texts, kept[0], weights, population)
     found += more
     keys_at, target_at, more_at = all_roles(first.schema, sets, target or "")
+    by_at = first.schema.positions([by], "by")[0] if by else None
+    merges = read_merges(first.schema, merge)
     wanted = first.schema.variables[target_at]
     valued = ~np.isin(first.codes[:, target_at], wanted.no_values)
     if not valued.any():
@@ -290,6 +307,8 @@ def submit(
         rules=limits,
         more_keys=more_at,
         uncut=uncut,
+        by=by_at,
+        merges=merges,
     )
 
 

@@ -77,6 +77,21 @@ _WORDS = {
     "log_mcse": "error of its logarithm",
     "expected_mcse": "its error",
     "worst_mcse": "error of worst",
+    "counted": "of these count",
+    "excess": "beyond the baseline",
+    "excess_error": "its error",
+    "difference_error": "its error",
+    "carries": "carries",
+    "median_low": "from",
+    "median_high": "to",
+    "ratio": "over all others'",
+    "ratio_low": "from",
+    "ratio_high": "to",
+    "beyond": "people beyond the baseline",
+    "fewer": "fewer people",
+    "fewer_error": "error",
+    "level_before": "tells before",
+    "level_after": "tells after",
     "lower": "share lower",
     "same": "equal",
     "higher": "higher",
@@ -239,6 +254,8 @@ def every(findings: Mapping[str, Findings], name: str) -> pd.DataFrame:
         release: release, then their attributes.
     """
     found = {release: _attribute(each, name) for release, each in findings.items()}
+    if any(each is None for each in found.values()):
+        raise ValueError(f"there is no table {name!r}: what it rests on was not given")
     if isinstance(next(iter(found.values())), tuple):
         rows = [{"release": r} | asdict(each) for r, of_one in found.items() for each in of_one]
         return pd.DataFrame(rows)

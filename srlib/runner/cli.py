@@ -222,6 +222,13 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     "--same-generator", is_flag=True, help="Average the RELEASED files, draws of one generator."
 )
 @click.option("--quick", is_flag=True, help="Leave out the intruder's model, most of the time.")
+@click.option("--by", metavar="VARIABLE", help="Say the risks of each of its levels apart.")
+@click.option(
+    "--merge",
+    metavar="VARIABLE=A+B",
+    multiple=True,
+    help="Say what would be if these levels were one; more than once for more.",
+)
 @click.option("--rules", help="YAML file of limits; exit status 3 where a release breaks one.")
 @click.option(
     "--synthesizer",
@@ -265,6 +272,8 @@ def assess(
     population: int | None,
     same_generator: bool,
     quick: bool,
+    by: str | None,
+    merge: tuple[str, ...],
     rules: str | None,
     synthesizer: str | None,
     n_splits: int | None,
@@ -296,6 +305,8 @@ def assess(
         "holdout": holdout,
         "weights": weights,
         "population": population,
+        "by": by,
+        "merge": list(merge),
         "rules": rules,
         "synthesizer": synthesizer,
         "n_splits": n_splits,

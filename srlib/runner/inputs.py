@@ -177,6 +177,8 @@ def _assess(
     ignore_columns: bool,
     quick: bool,
     rules: str,
+    by: str,
+    merge: Sequence[str],
     synthesizer: str,
     n_splits: int,
 ) -> None:
@@ -192,6 +194,7 @@ def _assess(
             tolerance=tolerance, weights=weights, population=population,
             same_generator=same_generator, partially_synthetic=partially_synthetic,
             missing=missing, ignore_columns=ignore_columns, quick=quick, rules=rules,
+            by=by, merge=merge,
         )  # fmt: skip
         if n_splits:
             from srlib.assessment import splits
@@ -212,9 +215,10 @@ def _assess(
     }  # fmt: skip
     if alone := [name for name, value in of_files.items() if value]:
         raise ValueError(f"{', '.join(alone)} without original; the example has no files")
-    from srlib.assessment.example import example_roles
+    from srlib.assessment.example import example_groups, example_roles
 
     example_roles(keys, target, more_keys)
+    example_groups(by, merge)
 
 
 CHECKS: Mapping[str, Callable[..., None]] = {
