@@ -825,9 +825,9 @@ if again:
 # %% [markdown]
 # ## For the file
 #
-# What was assumed here, and what follows where it does not hold. All parameters, the versions and the hashes
-# of the input files stand at the end of the report. A hash confirms a guess at a record where all others are
-# known, so the public report has none.
+# What was assumed here, and what follows from it, or where it does not hold. All parameters, the versions
+# and the hashes of the input files stand at the end of the report. A hash confirms a guess at a record where
+# all others are known, so the public report has none.
 
 # %% tags=["monte-carlo"]
 assumed = assessment.assumptions(found, generator_name)

@@ -28,7 +28,7 @@ def assessed(**chosen: object) -> Assessment:
 
 def values(found: Assessment, generator: str = "") -> dict[str, str]:
     table = assumptions(found, generator)
-    assert table["wrong"].str.fullmatch(r"[A-Z].*\.").all()
+    assert table["follows"].str.fullmatch(r"[A-Z].*\.").all()
     return dict(zip(table["assumption"], table["value"], strict=True))
 
 

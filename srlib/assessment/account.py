@@ -87,6 +87,13 @@ MEASURES = pd.DataFrame(
             "none: who took part",
         ),
         (
+            "people whom the tool keeps out",
+            "the same, with the generator fitted to each half of the original in turn",
+            _HERE,
+            "People whom the tool keeps out",
+            "none: who took part",
+        ),
+        (
             "UiO, UiS, repU, iS",
             "shares of records with o = 1; with s = 1; with both; with s ≥ 1",
             "Raab and others 2024",
@@ -185,8 +192,8 @@ def assumptions(found: "Assessment", generator: str = "") -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        A row an assumption: assumption; value, as it was in this assessment; and wrong, what
-        follows where it does not hold.
+        A row an assumption: assumption; value, as it was in this assessment; and follows, what
+        follows from it, or where it does not hold.
     """
     one, n = found.submission, len(found.submission.original)
     names, variables = one.schema.names, one.schema.variables
@@ -275,7 +282,7 @@ def assumptions(found: "Assessment", generator: str = "") -> pd.DataFrame:
         ),
     }
     return pd.DataFrame(
-        [(name, *row) for name, row in rows.items()], columns=["assumption", "value", "wrong"]
+        [(name, *row) for name, row in rows.items()], columns=["assumption", "value", "follows"]
     )
 
 

@@ -95,7 +95,7 @@ _WORDS = {
     "lower": "share lower",
     "same": "equal",
     "higher": "higher",
-    "wrong": "if it is wrong",
+    "follows": "what follows",
     "met_by": "met by",
     "releases_met": "releases with the keys",
     "unique": "alone in the population",
