@@ -118,6 +118,7 @@ if original or released:
 else:
     chance = stream(seed, "records")
     submission = assessment.example(500, keys, target, more_keys, by=by, merge=merge, rng=chance)
+    display(Markdown(assessment.EXAMPLE))
 print(*submission.notes, sep="\n")
 
 # %%
@@ -163,8 +164,6 @@ if not (quick and original):
     )
 if not original:
     submission = assessment.with_releases(submission, draws, rng=chances("example"))
-
-# %% tags=["monte-carlo"]
 found = assessment.assess_submission(submission, None if quick else rounds, chances, draws)
 for name, number in found.results().items():
     outputs.result(name, number)
@@ -174,9 +173,7 @@ for name, number in found.results().items():
 
 # %% tags=["monte-carlo"]
 outputs.table("verdict", found.to_frame())
-Markdown(verdict.markdown(found.judgments))
-
-# %% tags=["monte-carlo"]
+display(Markdown(verdict.markdown(found.judgments)))
 lines = found.to_frame().query("topic in ['copies', 'identity', 'attributes']")
 pictured = lines.assign(
     panel=lines["release"], label=lines["topic"], mean=lines["value"],
@@ -209,9 +206,6 @@ show(broken) if len(broken) else callout(
 
 # %% tags=["monte-carlo", "public"]
 show(outputs.table("in_public", assessment.in_public(found.judgments, found.findings), public=True))
-
-# %% tags=["monte-carlo"]
-Markdown("" if original else assessment.EXAMPLE)
 
 # %% [markdown]
 # ### Side by side
@@ -249,20 +243,17 @@ if len(sides) > 1:
 # with no near neighbor hardly any are. Next come records that matching singles out: the columns repU
 # and DiSCO, explained below, count the releases in which it does. The list is of the release that comes
 # first in the verdict, with the first keys and the target; `tables/records.csv` has the rest.
+#
+# The second list is by inference, with the largest posterior probabilities of the whole record. An error
+# of 0.1 means that the probability is known to about ten percent; rank 1 means that no candidate is more
+# probable.
 
 # %% tags=["confidential", "monte-carlo"]
 exposed, first = outputs.table("records", found.records()), found.judgments[0].release
 worst = exposed[exposed["release"] == first]
 at = ["lines", "copied", "neighbors", "repU", "DiSCO"]
 values = [worst.columns[k - len(levels) - 1] for k in (*submission.keys[:4], submission.target)]
-show(in_words(worst, *at, *values, keep=values).head(8))
-
-# %% [markdown]
-# The next list is by inference, with the largest posterior probabilities of the whole record. An error
-# of 0.1 means that the probability is known to about ten percent; rank 1 means that no candidate is more
-# probable.
-
-# %% tags=["confidential", "monte-carlo"]
+display(show(in_words(worst, *at, *values, keep=values).head(8)))
 at = ["lines", "probability", "log_mcse", "rank"]
 if not quick:
     probable = worst.sort_values("probability", ascending=False)
@@ -278,15 +269,8 @@ if not quick:
 # out one record at a time: the others repeat it in two cases of five, the a's. A stranger's record
 # repeats one of the file with about that probability, one minus the share of records that are alone
 # (Good 1953). The first table compares the released records with it.
-
-# %% tags=["monte-carlo"]
-copies = found.table("copies").drop(columns=["found", "neighbors"])
-outputs.table("copies", copies)
-at = ["release", "repeated", "repeated_error", "others", "others_error", "repeated_z"]
-show(in_words(copies, *at))
-
-# %% [markdown]
-# A sharper test uses single people. Where both files together hold a combination twice, a random
+#
+# The second table has a sharper test, of single people. Where both files together hold a combination twice, a random
 # division of files of one size puts one record into each half of the time, while a copied record always
 # lies so. Combinations with few near neighbors get the most weight, since strangers hardly ever meet
 # there. This gives an estimate of the share of the people alone with all their values who were handed
@@ -294,15 +278,18 @@ show(in_words(copies, *at))
 # Near copies, found with blocks of variables left out, are records that were copied except for a few
 # values.
 #
-# Copies can also show in the rows, which the second table compares: the same records in another order, or
+# Copies can also show in the rows, which the third table compares: the same records in another order, or
 # values that agree row by row more often than at any other distance between rows. (Both files may be sorted
 # or periodic.)
 
 # %% tags=["monte-carlo"]
-at = ["alone", "met", "handed_out", "handed_out_error", "handed_out_z", "at_most", "near_z"]
-display(show(in_words(copies, "release", *at)))
-at = ["release", "same_table", "same_row", "same_row_others", "same_row_z"]
-show(in_words(copies, *at))
+copies = found.table("copies").drop(columns=["found", "neighbors"])
+outputs.table("copies", copies)
+shares = ["repeated", "repeated_error", "others", "others_error", "repeated_z"]
+single = ["alone", "met", "handed_out", "handed_out_error", "handed_out_z", "at_most", "near_z"]
+rows = ["same_table", "same_row", "same_row_others", "same_row_z"]
+for at in (shares, single, rows):
+    display(show(in_words(copies, "release", *at)))
 
 # %% [markdown]
 # **Identity and attributes.** Of the people alone with their keys, how many meet a released record with
@@ -417,20 +404,16 @@ if len(both):
 measures = outputs.table("measures", found.table("measures"))
 of_interest = ["repU", "DiSCO", "TCAP"] if named else measures["measure"].unique()
 at = [*named, "measure", "releases", "mean", "sd", "se", "baseline"]
-show(in_words(measures[measures["measure"].isin(of_interest)], *at).dropna(axis=1, how="all"))
-
-# %% [markdown]
-# Mean, spread and standard error are over the releases of one generator; with a single release there is no
-# spread. All measures are in `tables/measures.csv`.
-
-# %% tags=["monte-carlo"]
+shown = in_words(measures[measures["measure"].isin(of_interest)], *at)
+display(show(shown.dropna(axis=1, how="all")))
 pictured = measures.rename(columns={"release": "panel", "measure": "label"})
 describing = pictured["label"].isin(["UiO", "UiS", "Dorig"])
 outputs.figure("measures", charts.against_baseline(pictured[~describing], "Share"))
 
 # %% [markdown]
 # **Measures beside their margins-only baselines.** Points are the measures (means where there are
-# several releases of one generator, with lines of two standard errors), dark ticks the baselines.
+# several releases of one generator, with lines of two standard errors; a single release has no spread), dark
+# ticks the baselines. All measures are in `tables/measures.csv`.
 #
 # ### Which key drives the risk?
 #
@@ -447,13 +430,13 @@ of_first = falls[falls["release"] == first]
 display(show(in_words(of_first, *falls.columns[:-1]).head(12)))
 callout("Driver", verdict.of_driver(of_first, matching.driving_key(of_first, verdict.SURE)))
 
-# %% [markdown]
+# %% [markdown] tags=["needs-partially_synthetic"]
 # ### Partially synthetic releases
 #
 # Where each released record was made from an original one and stands in its row, an intruder's
 # matches can be counted (Reiter and Mitra 2009). Set `partially_synthetic` for such releases.
 
-# %%
+# %% tags=["needs-partially_synthetic"]
 if submission.partially_synthetic:
     display(show(outputs.table("match_risk", found.table("matches"))))
 else:
@@ -492,9 +475,8 @@ pairs = margins["variable_b"] != ""
 margins["label"] = margins["variable_a"] + np.where(pairs, " × ", "") + margins["variable_b"]
 ways = margins.assign(way=np.where(pairs, "pairs of variables", "single variables"))
 by_way = ways.groupby(["release", "way"], sort=False)[["mean", "baseline", "fresh"]].mean()
-show(in_words(by_way.reset_index(), *named, "way", "mean", "baseline", "fresh"), digits=4)
-
-# %% tags=["monte-carlo"]
+at = ["way", "mean", "baseline", "fresh"]
+display(show(in_words(by_way.reset_index(), *named, *at), digits=4))
 over = (margins["mean"] - margins["baseline"]).groupby(margins["label"]).max()
 worst = margins[margins["label"].isin(over.nlargest(8).index)].rename(columns={"release": "panel"})
 outputs.figure("margins", charts.against_baseline(worst, "Total variation distance"))
@@ -570,14 +552,7 @@ else:
 # largest gain says little by itself: fresh samples of other people made largest gains of 1.7 to 9.2. The
 # second row of each release is an intruder who believes in independent margins instead; these gains are
 # exact, by one formula.
-
-# %% tags=["monte-carlo"]
-if not quick:
-    gains = outputs.table("target_gains", found.table("gains"))
-    at = ["median", "high", "largest", "misled", "inverse", "inverse_error", "belief"]
-    display(show(in_words(gains, *named, "believes_in", *at)))
-
-# %% [markdown]
+#
 # *Copies under the model.* Of the original records that are alone with all their values, how many occur
 # in the release? The baseline is a release from the DPMPM fitted without the record, which cannot have
 # copied it. Real people may repeat each other more than a mixture's records do, and a release may then
@@ -585,6 +560,9 @@ if not quick:
 
 # %% tags=["monte-carlo"]
 if not quick:
+    gains = outputs.table("target_gains", found.table("gains"))
+    at = ["median", "high", "largest", "misled", "inverse", "inverse_error", "belief"]
+    display(show(in_words(gains, *named, "believes_in", *at)))
     met = outputs.table("copies_by_model", found.table("copies_by_model"))
     at = [*named, "mean", "baseline", "baseline_sd", "baseline_mcse"]
     display(show(in_words(met, *at).rename(columns={"mean": "in the release"})))
@@ -605,9 +583,6 @@ if not quick:
     summary = diagnostics.summary(found.traces)
     print(diagnostics.verdict(summary))
     display(show(in_words(outputs.table("diagnostics", summary)), digits=2))
-
-# %% tags=["monte-carlo"]
-if not quick:
     display(outputs.figure("trace", charts.trace(diagnostics.long_format(found.traces))))
 
 # %% [markdown]
