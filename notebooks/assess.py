@@ -211,8 +211,8 @@ show(outputs.table("in_public", assessment.in_public(found.judgments, found.find
 # ### Side by side
 #
 # Several releases, or folders of them from several tools, share one table. Copies, identity and
-# attributes are shares of what the baseline leaves to disclose, 0 for a fresh sample; the loss is the
-# verdict's. An error (±) is that of another release by the same tool from the same original. Several
+# attributes are the verdict's shares beyond their baselines, so that a fresh sample is at 0; the loss is
+# the verdict's. An error (±) is that of another release by the same tool from the same original. Several
 # releases tell it by their spread. Of one release it is the measure's own, as if its records were drawn
 # again from the generator as it was fitted; the gain's is that of its chains.
 #

@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from srlib import charts
-from srlib.assessment import assess, examine, judge, side_by_side, submit, utility
+from srlib.assessment import assess, examine, judge, leakage, side_by_side, submit, utility
 from srlib.assessment.findings import usefulness
 from srlib.assessment.submission import Submission
 from srlib.assessment.verdict import slugs
@@ -181,16 +181,16 @@ def sides(submission: Submission) -> pd.DataFrame:
 def test_the_table_by_hand() -> None:
     """Others would repeat a record in two cases of five; of four released ones, three do."""
     one = sides(submitted("abbx")).iloc[0]
-    assert one["copies"] == pytest.approx((3 / 4 - 2 / 5) / (3 / 5))
-    assert one["copies_error"] == pytest.approx(np.sqrt(3 / 4 * 1 / 4 / 4) / (3 / 5))
+    assert one["copies"] == pytest.approx(3 / 4 - 2 / 5)
+    assert one["copies_error"] == pytest.approx(np.sqrt(3 / 4 * 1 / 4 / 4))
     assert [one["releases"], one["gain"]] == [1, pytest.approx(np.nan, nan_ok=True)]
     three = sides(submitted("abbx", "aaaa", "xxxx", groups=("tool",) * 3)).iloc[0]
-    each = (np.array([3 / 4, 1, 0]) - 2 / 5) / (3 / 5)
+    each = np.array([3 / 4, 1, 0]) - 2 / 5
     assert three["copies"] == pytest.approx(each.mean())
     assert three["copies_error"] == pytest.approx(each.std(ddof=1) / np.sqrt(3))
     # Of releases that agree the spread is 0; half a record of four is the least that it can be.
     same = sides(submitted("xxxx", "xxxx", groups=("tool",) * 2)).iloc[0]
-    assert same["copies_error"] == pytest.approx(np.sqrt(0.1 * 0.9 / 4) / (3 / 5) / np.sqrt(2))
+    assert same["copies_error"] == pytest.approx(np.sqrt(0.1 * 0.9 / 4) / np.sqrt(2))
     assert same["copies_error"] == pytest.approx(
         sides(submitted("xxxx")).iloc[0]["copies_error"] / np.sqrt(2)
     )
@@ -200,9 +200,21 @@ def test_the_table_by_hand() -> None:
         risks = {name: getattr(row, name) for name in side_by_side.RISKS}
         assert row.risk == max(risks.values()) == risks[row.risk_of]
     shown = side_by_side.in_words(frame)
-    assert shown.loc[0, "copies, %"] == "58.3 ± 36.1"
+    assert shown.loc[0, "copies, %"] == "35.0 ± 21.7"
     assert "median gain" not in shown
     assert shown["error from"].tolist() == ["one release"] * 2
+
+
+def test_a_baseline_that_is_estimated_with_each_release_adds_its_error() -> None:
+    """That of identity, where it is other people's; the others are the original's alone."""
+    found = leakage.Beyond(100, 0.5, 0.05, 0.36, 0.12, 0.2, 1.0)
+    beyond, of_fresh = pytest.approx(0.14), pytest.approx(np.hypot(0.048, 0.12))
+    assert side_by_side._of_people(found, True)[:2] == (beyond, pytest.approx(0.13))
+    assert side_by_side._of_people(found, False)[:2] == (beyond, 0.05)
+    assert side_by_side._of_people(found, False)[3] == of_fresh
+    by_margins = replace(found, margins=0.4)
+    assert side_by_side._of_people(by_margins, True)[:2] == (pytest.approx(0.1), 0.05)
+    assert np.isnan(side_by_side._of_people(replace(found, people=0), True)).all()
 
 
 def test_utility_of_a_release_by_hand() -> None:

@@ -4,7 +4,8 @@ An error is that of another release by the same tool, made of the same original.
 it is the standard error of their mean, from their spread, with a degree of freedom less than there
 are releases. Of a single one it is the measure's own, which is that of records drawn again from the
 generator as it was fitted. The original is the same for all, so that the error of what other
-people's records would tell drops out between two tools.
+people's records would tell drops out between two tools; but that baseline of identity is estimated
+with each release, and its error is part of the release's.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +20,7 @@ from scipy import stats
 
 from srlib.assessment import utility
 from srlib.assessment.findings import Findings, usefulness
-from srlib.assessment.leakage import Beyond, Copies, share_of_rest
+from srlib.assessment.leakage import Beyond, Copies
 from srlib.assessment.submission import Submission
 from srlib.assessment.verdict import Judgment
 
@@ -47,14 +48,14 @@ def table(
     Returns
     -------
     DataFrame
-        A row a part, in the order of the judgments: release; releases, their number m; advice; then
-        with the error of each behind it, as `copies_error`: copies, identity and attributes, the
-        share that the release takes of what its baseline leaves to disclose (`Line.rest`); gain,
-        the median of the intruder's model, whose error is that of its chains; pmse_ratio, overlap
-        and loss, as `utility.of_release`. All but the gain are means over the releases. Then risk
-        and risk_error, the largest of the three risks; risk_of, which that is; and zero_error, how
-        far from 0 a fresh sample's may lie, the standard error of the baseline and of a share of
-        its size. NaN where there is nothing to compare.
+        A row a part, in the order of the judgments: release; releases, their number; advice; then,
+        with the error of each behind it, as `copies_error`: copies, identity and attributes, how
+        far the shares of the verdict are beyond their baselines; gain, the median of the intruder's
+        model, whose error is that of its chains; pmse_ratio, overlap and loss, as
+        `utility.of_release`. All but the gain are means over the releases. Then risk and
+        risk_error, the largest of the three risks; risk_of, which that is; and zero_error, how far
+        from 0 a fresh sample's may lie, the standard error of the baseline and of a share of its
+        size. NaN where there is nothing to compare.
     """
     judged = submission.judged()
     rows = []
@@ -83,8 +84,8 @@ def _of_releases(submission: Submission, found: Findings) -> dict[str, NDArray[n
     numbers: dict[str, list[tuple[float, ...]]] = {name: [] for name in (*RISKS, *UTILITY)}
     for i, released in enumerate(submission.released):
         numbers["copies"].append(_of_copies(found.copies[i]))
-        numbers["identity"].append(_beyond(found.identity[i]))
-        numbers["attributes"].append(_beyond(found.attributes[i]))
+        numbers["identity"].append(_of_people(found.identity[i], True))
+        numbers["attributes"].append(_of_people(found.attributes[i], False))
         tables: Any = found
         if len(submission.released) > 1:
             tables = usefulness(replace(submission, released=(released,)), found.interactions)
@@ -98,31 +99,32 @@ def _of_releases(submission: Submission, found: Findings) -> dict[str, NDArray[n
 def _of_copies(found: Copies) -> tuple[float, ...]:
     if np.isnan(found.repeated_z):  # what others repeat is not known
         return np.nan, np.nan, np.nan, np.nan
-    return _rest(
+    return _beyond(
         found.repeated, found.repeated_error, found.others, found.others_error, found.released
     )
 
 
-def _beyond(found: Beyond) -> tuple[float, ...]:
+def _of_people(found: Beyond, by_release: bool) -> tuple[float, ...]:
+    """Return numbers of a share of people; `by_release`: each release has a baseline of its own."""
     if not found.people:
         return np.nan, np.nan, np.nan, np.nan
-    return _rest(found.value, found.error, found.baseline, found.others_error, found.people)
+    baseline, of_others = found.baseline, found.others_error
+    own = by_release and found.others >= found.margins
+    error = np.hypot(found.error, of_others) if own else found.error
+    return _beyond(found.value, error, baseline, of_others, found.people)
 
 
-def _rest(
+def _beyond(
     value: float, error: float, baseline: float, baseline_error: float, people: int
 ) -> tuple[float, ...]:
-    """Return a share on the scale of what the baseline leaves, and its errors.
+    """Return how far a share is beyond its baseline, and its errors.
 
     The least error is that of half a person: that nobody was seen does not mean that nobody is.
     """
-    left = 1 - baseline
-    if left <= 0:
-        return 0.0, 0.0, 0.0, 0.0
     half = 0.5 / (people + 1)
     least = np.sqrt(half * (1 - half) / people)
-    of_fresh = np.hypot(np.sqrt(baseline * left / people), baseline_error)
-    return share_of_rest(value, baseline), max(error, least) / left, least / left, of_fresh / left
+    of_fresh = np.hypot(np.sqrt(baseline * (1 - baseline) / people), baseline_error)
+    return value - baseline, max(error, least), least, of_fresh
 
 
 def _mean(numbers: NDArray[np.float64]) -> tuple[float, float]:

@@ -112,13 +112,19 @@ class Submission:
     by: int | None = None
     merges: Merges = field(default_factory=dict)
 
+    def together(self) -> dict[str, list[int]]:
+        """Return the positions of the releases that are judged together, by name."""
+        names = self.groups or self.names or [f"release {i + 1}" for i in range(len(self.released))]
+        parts: dict[str, list[int]] = {}
+        for i, name in enumerate(names):
+            parts.setdefault(name, []).append(i)
+        return parts
+
     def judged(self) -> "dict[str, Submission]":
         """Return the parts that are judged apart, by name: each release, or all of one tool."""
         names = self.names or tuple(f"release {i + 1}" for i in range(len(self.released)))
-        groups = self.groups or names
         parts: dict[str, Submission] = {}
-        for group in dict.fromkeys(groups):
-            at = [i for i, of_release in enumerate(groups) if of_release == group]
+        for group, at in self.together().items():
             uncut = self.uncut
             if uncut:
                 uncut = replace(uncut, released=tuple(uncut.released[i] for i in at))

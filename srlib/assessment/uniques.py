@@ -329,10 +329,8 @@ def _keys_and_met(
     key, *released = np.split(numbers, np.cumsum([len(table) for table in tables])[:-1])
     alone = key[np.bincount(key)[key] == 1]
     found = [np.isin(alone, each) for each in released]
-    judged = submission.judged()
-    if len(judged) < len(found):
-        return key, {name: np.any(found, axis=0) for name in judged}
-    return key, dict(zip(judged, found, strict=True))
+    together = submission.together()
+    return key, {name: np.any([found[i] for i in at], axis=0) for name, at in together.items()}
 
 
 def _alone_in_files(
