@@ -18,7 +18,7 @@ from srlib.assessment.verdict import slugs
 from srlib.data.schema import Schema, Variable
 from srlib.dpmpm import Chains
 from srlib.runner import costs
-from srlib.runner.parameters import files_at, hash_inputs
+from srlib.runner.parameters import files_at, hash_inputs, read_parameters
 
 CHAINS = Chains(n_classes=2, burn_in=5, n_draws=4, n_chains=2)
 SCHEMA = Schema(
@@ -111,15 +111,15 @@ def test_what_may_not_be_a_folder_or_a_tool(tmp_path: Path) -> None:
     assert set(together.groups) == {"release 1 and 1 more"}
 
 
-def test_chains_and_costs_count_every_release_of_a_folder(tmp_path: Path) -> None:
+def test_chains_and_costs_count_every_release_of_a_folder(tmp_path: Path, root: Path) -> None:
     tool = tmp_path / "tool"
     tool.mkdir()
     for i in range(3):
         records(40, i).to_csv(tool / f"{i}.csv", index=False)
     records(40, 9).to_csv(tmp_path / "original.csv", index=False)
-    given: dict[str, Any] = {"original": str(tmp_path / "original.csv"), "quick": False}
-    given |= {"n_classes": 30, "n_draws": 250, "n_chains": 8, "most_iterations": 0}
-    given |= {"synthesizer": "", "n_publications": 20}
+    declared = read_parameters(root / "notebooks/assess.py")
+    given = {name: parameter.default for name, parameter in declared.items()}
+    given |= {"original": str(tmp_path / "original.csv")}
     of_files = [str(tool / f"{i}.csv") for i in range(3)]
     one, folder, three = (
         costs.estimate("assess", given | {"released": released})
