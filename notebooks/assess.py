@@ -645,12 +645,12 @@ if of_numbers.uncut and of_numbers.held_out is not None:
 # People who are alone in a sample with their keys may share them with others who were not sampled. Somebody
 # with the sampling weight w stands for w - 1 others, and each draw of the mixture above says how probable it is
 # that these have the same keys. Where weights differ among people with the same keys, a regression on the keys
-# smooths them. Nothing else may decide who is sampled. Expected are the number of people who are alone in the
-# population, and of right matches, the sum of 1/F, where F of its people have the keys (Skinner and Shlomo 2008;
-# Manrique-Vallier and Reiter 2012). Where the mixture is wrong, so are the intervals: in simulated samples of 500
-# with five keys, 83 to 97 % of them had the true number, and with 13 keys, which it took to be rarer than they
-# were, none (*Assess a release* in the documentation has the table). The sentence says how many people alone the
-# model would expect.
+# smooths them. Nothing else may decide who is sampled. The table has the expected number of people who are alone
+# in the population, too, and of right matches: the sum of 1/F, where F people of the population have the keys
+# (Skinner and Shlomo 2008; Manrique-Vallier and Reiter 2012). Where the mixture is wrong, so are the intervals: in
+# simulated samples of 500 with five keys, 83 to 97 % of them had the true number, and with 13 keys, which it took
+# to be rarer than they were, none (*Assess a release* in the documentation has the table). The last sentence says
+# whether the model expects as many people to be alone as there are.
 
 # %% tags=["monte-carlo", "needs-weights-or-population"]
 if found.population:
@@ -666,7 +666,8 @@ if found.population:
 # %% tags=["confidential", "monte-carlo", "needs-weights-or-population"]
 if found.population:
     of_people = outputs.table("population_records", uniques.exposed(submission, found.population))
-    display(show(in_words(of_people, keep=names).head(8), settings=["weight"]))
+    at = of_people.columns[: 7 + 3]  # and three keys
+    display(show(in_words(of_people, *at, keep=names).head(8), settings=["weight"]))
 
 # %% [markdown] tags=["needs-n_splits"]
 # ### People whom the tool keeps out

@@ -173,6 +173,8 @@ def test_weights_of_frames_and_files_are_no_variable(tmp_path: Path) -> None:
         for note in of_file.notes
     )
     assert submit(frame.drop(columns="w"), made).weights is None
+    with pytest.raises(ValueError, match=r"people\.csv: weights is 'v', which is none of"):
+        submit(file, made, weights="v")
     of_all = submit(made, made, population=300).weights
     assert of_all is not None
     assert set(of_all) == {10.0}
@@ -184,7 +186,7 @@ FRAME = records()
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"weights": "v"}, "original: weights names 'v'; the columns are 'job', 'town', 'sick'"),
+        ({"weights": "v"}, "original: weights is 'v', which is none of the columns 'job', 'town'"),
         ({"weights": "w", "population": 900}, "weights is 'w' and population 900; weights say"),
         ({"weights": "sick", "target": "sick"}, "weights is 'sick', which is a key or the target"),
         ({"weights": "w", "keys": ["w"]}, "weights is 'w', which is a key or the target, too"),
@@ -212,18 +214,23 @@ def test_without_the_model_weights_alone_are_named() -> None:
     original = FRAME.iloc[:9].assign(job=list("aabbcdefg"))
     released = original[original["job"] != "c"]
     found = assess(
-        original, {"made": released, "other": original}, ["job"], "sick",
+        original, {"made": released, "other": released.iloc[:-1]}, ["job"], "sick",
         weights="w", quick=True, rng=np.random.default_rng(1),
     )  # fmt: skip
     population = found.population
     assert population is not None
     weights = original["w"].to_numpy()[4:]
     assert population.groups[["met_by", "people"]].to_numpy().tolist() == [
-        ["the file", 5], ["made", 4], ["other", 5]
+        ["the file", 5], ["made", 4], ["other", 3]
     ]  # fmt: skip
     assert population.groups["unique"][0] == pytest.approx((1 / weights).sum())
+    results = found.to_dict()["results"]
+    assert results["population_unique"] == population.groups["unique"][0]
+    assert results["population_match_low"] is None
     of_people = uniques.exposed(found.submission, population)
-    assert of_people["releases_met"].tolist() == [2, 2, 2, 2, 1]
+    met = of_people["job"].map({"c": 0, "g": 1}).fillna(2)
+    assert of_people["releases_met"].tolist() == met.tolist()
+    assert (of_people["unique"][:4].diff()[1:] <= 0).all()
     assert of_people.iloc[-1][["line", "weight", "job"]].tolist() == [5, weights[0], "c"]
     assert "by their weights alone" in uniques.in_a_sentence(population)
     alone = assess(

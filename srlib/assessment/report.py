@@ -190,6 +190,11 @@ class Assessment:
                 found[f"{prefix[release]}within_baseline"] = max(told["others"], told["margins"])
         for row in self.table("pmse").query("measure == 'ratio'").itertuples():
             found[f"{prefix[row.release]}pmse_ratio"] = row.mean
+        if self.population:
+            file = self.population.groups.iloc[0]
+            for name in ("unique", "match"):
+                for end in ("", "_low", "_high"):
+                    found[f"population_{name}{end}"] = file[f"{name}{end}"]
         if self.traces:
             found["r_hat_95_largest"] = self.table("chains")["r_hat_95"].max()
         return found

@@ -8,7 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from srlib.data.declared import Declaration
-from srlib.data.files import columns_of, header_of
+from srlib.data.files import columns_of, header_of, named_errors
 from srlib.data.microdata import Texts
 from srlib.data.numbers import number
 from srlib.data.schema import Microdata, Schema, factor, rows_where, shown
@@ -54,24 +54,56 @@ def check(
         )
 
 
+def column(source: pd.DataFrame | Microdata | str | Path, weights: str) -> pd.Series | None:
+    """Return the column of weights of an original, of a file by the lines of its records.
+
+    Parameters
+    ----------
+    source : DataFrame, Microdata, str or Path
+        The original.
+    weights : str
+        As of `check`.
+
+    Raises
+    ------
+    ValueError
+        If there is no such column.
+    """
+    if not weights:
+        return None
+    if isinstance(source, str | Path):
+        with named_errors(path := Path(source)):
+            header = header_of(path)
+            if weights not in header:
+                raise ValueError(_lacking(weights, header))
+            return columns_of(path, header, [weights])[0][weights]
+    if isinstance(source, pd.DataFrame) and weights in source:
+        return source[weights]
+    names = source.schema.names if isinstance(source, Microdata) else source.columns
+    raise ValueError(f"original: {_lacking(weights, map(str, names))}")
+
+
+def _lacking(weights: str, columns: Iterable[str]) -> str:
+    return f"weights is {weights!r}, which is none of the columns {shown(columns)}"
+
+
 def read(
-    source: pd.DataFrame | Microdata | str | Path,
+    of_records: pd.Series | None,
     texts: Texts,
     kept: NDArray[np.bool_],
-    weights: str,
     population: int,
 ) -> tuple[NDArray[np.float64] | None, list[str]]:
     """Return how many people of the population each record stands for.
 
     Parameters
     ----------
-    source : DataFrame, Microdata, str or Path
-        The original.
+    of_records : Series, optional
+        As `column` returns.
     texts : Texts
-        Its variables.
+        Variables of the original.
     kept : (n_records,) bool
-        Which of its records are kept, n.
-    weights, population
+        Which of their records are kept, n.
+    population : int
         As of `check`.
 
     Returns
@@ -84,15 +116,17 @@ def read(
     Raises
     ------
     ValueError
-        If there is no such column, or a weight that is no number from 1 on; or if there are fewer
-        people in the population than in the original.
+        If a weight is no number from 1 on, or there are fewer people in the population than in
+        the original.
     """
     n = int(kept.sum())
-    if weights:
-        found = _numbers(source, texts, kept, weights)
+    if of_records is not None:
+        # Lines name the records of a file: those of children, for one, may have been left out.
+        by_line = len(of_records) > len(kept)
+        found = _numbers((of_records.loc[texts.frame.index] if by_line else of_records)[kept])
         return found, [
-            f"{weights} has the weights: {n:,} records stand for {found.sum():,.0f} people, each "
-            f"for {found.min():,.4g} to {found.max():,.4g}."
+            f"{of_records.name} has the weights: {n:,} records stand for {found.sum():,.0f} "
+            f"people, each for {found.min():,.4g} to {found.max():,.4g}."
         ]
     if not population:
         return None, []
@@ -102,42 +136,16 @@ def read(
     return np.full(n, population / n), [note]
 
 
-def _numbers(
-    source: pd.DataFrame | Microdata | str | Path,
-    texts: Texts,
-    kept: NDArray[np.bool_],
-    weights: str,
-) -> NDArray[np.float64]:
-    if isinstance(source, str | Path):
-        # Lines name the records: those of children, for one, may have been left out.
-        column = _of_file(Path(source), weights).loc[texts.frame.index]
-    elif isinstance(source, pd.DataFrame) and weights in source:
-        column = source[weights]
-    else:
-        names = source.schema.names if isinstance(source, Microdata) else source.columns
-        raise ValueError(_lacking(weights, map(str, names)))
-    column = column[kept]
-    ids, values = factor(column)
+def _numbers(weights: pd.Series) -> NDArray[np.float64]:
+    ids, values = factor(weights)
     found = np.array([*map(number, values), np.nan])[ids]
     if (wrong := ~(found >= 1)).any():
         lacking = ["a missing value"] if (ids[wrong] < 0).any() else []
         named = [repr(values[i]) for i in dict.fromkeys(ids[wrong].tolist()) if i >= 0]
         raise ValueError(
-            f"weights {weights!r} has {', '.join([*named[:3], *lacking])} "
-            f"({rows_where(wrong, column.index)}); it must have numbers from 1, the people of the "
+            f"weights {weights.name!r} has {', '.join([*named[:3], *lacking])} "
+            f"({rows_where(wrong, weights.index)}); it must have numbers from 1, the people of the "
             "population that a record stands for. Weights of mean 1 have to be multiplied by the "
             "population's size over the number of records"
         )
     return found
-
-
-def _of_file(path: Path, name: str) -> pd.Series:
-    """Return one column of a file, with the lines of its records."""
-    header = header_of(path)
-    if name not in header:
-        raise ValueError(_lacking(name, header))
-    return columns_of(path, header, [name])[0][name]
-
-
-def _lacking(name: str, columns: Iterable[str]) -> str:
-    return f"weights names {name!r}; the columns are {shown(columns)}"

@@ -242,6 +242,7 @@ def submit(
         sources.append((holdout, "holdout"))
     of_people = declared(schema)
     sampling.check(weights, population, of_people, [*chain(*sets), target])
+    of_records = sampling.column(original, weights)
     original_texts = _texts(original, "original", of_people, ignore_columns, weights)
     known = original_texts.schema
     if known is None:
@@ -269,7 +270,7 @@ def submit(
         with _told(*sources[-1]):
             _check_others(first, table)
     with _told(original, "original"):
-        weight_of, more = sampling.read(original, original_texts, kept[0], weights, population)
+        weight_of, more = sampling.read(of_records, original_texts, kept[0], population)
     found += more
     keys_at, target_at, more_at = all_roles(first.schema, sets, target or "")
     by_at = first.schema.positions([by], "by")[0] if by else None

@@ -96,7 +96,7 @@ _WORDS = {
     "same": "equal",
     "higher": "higher",
     "follows": "what follows",
-    "met_by": "met by",
+    "met_by": "keys are in",
     "releases_met": "releases with the keys",
     "unique": "alone in the population",
     "unique_low": "from",

@@ -35,11 +35,12 @@ class Population:
     by_model : bool
         Whether a model says how rare the keys are, as `by_model`; else `by_weights`.
     records : DataFrame
-        A row for each person alone in the original with the keys, by releases_met, then by unique,
-        the largest first: row, the person's in the original; weight; releases_met, how many
-        releases have the keys; unique, the probability that nobody else in the population has
-        them, and match, the expectation of 1 / F, where F people of the population have them, each
-        with a Monte Carlo error from between chains, unique_mcse and match_mcse, NaN by weights.
+        A row for each person alone in the original with the keys, first those whose keys a release
+        has, then by unique, the largest first: row, the person's in the original; weight;
+        releases_met, how many releases have the keys; unique, the probability that nobody else in
+        the population has them, and match, the expectation of 1 / F, where F people of the
+        population have them, each with a Monte Carlo error from between chains, unique_mcse and
+        match_mcse, NaN by weights.
     groups : DataFrame
         A row for all of these people, ``"the file"``, and one for those met by each release that is
         judged by itself: met_by, people, and the sums over them: unique and match, expected, with
@@ -243,7 +244,8 @@ def expected_population(
     Parameters
     ----------
     submission : Submission
-        With weights: who is sampled depends on nothing but these.
+        With weights. Given the inclusion probabilities that they are the inverses of, nothing else
+        decides who is sampled.
     draws : Draws, optional
         Of the DPMPM given the original's records, unweighted; of two chains or more. Where not
         given, `by_weights` takes the model's place.
@@ -303,10 +305,16 @@ def expected_population(
     return Population(
         size=float(weights.sum()),
         by_model=draws is not None,
-        records=records.sort_values(["releases_met", "unique"], ascending=False, kind="stable"),
+        records=records.sort_values(
+            ["releases_met", "unique"], ascending=False, kind="stable", key=_met_or_not
+        ),
         groups=pd.DataFrame(rows),
         predicted=predicted,
     )
+
+
+def _met_or_not(column: pd.Series) -> pd.Series:
+    return column > 0 if column.name == "releases_met" else column
 
 
 def _errors(name: str) -> tuple[str, str, str]:
