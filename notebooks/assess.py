@@ -683,12 +683,11 @@ if found.population:
 
 # %% tags=["monte-carlo", "needs-n_splits"]
 if n_splits or not original:
-    asked = [synthesizer] if synthesizer else ["trees", "dpmpm:burn_in=400,n_draws=10,thin=1"]
-    refitted = {name.partition(":")[0]: generator.refit(name) for name in asked}
-    divided = splits.divide(submission, refitted, n_splits or 5, streams=chances)
+    asked = splits.asked(synthesizer)
+    divided = splits.divide(submission, asked, n_splits or 5, streams=chances)
     outputs.table("divisions", divided.table)
     kept_out = outputs.table("kept_out", divided.averages())
-    of_each = {name: kept_out[kept_out["generator"] == name] for name in refitted}
+    of_each = {name: kept_out[kept_out["generator"] == name] for name in asked}
     for name, of_one in of_each.items():
         display(callout(name, held_out.in_a_sentence(of_one, "people used")))
     display(show(held_out.tabulated(next(iter(of_each.values())), "people used")))

@@ -33,6 +33,8 @@ from srlib.data.schema import Microdata
 from srlib.margins import PlugInMargins
 from srlib.progress import progress, silent
 
+MIXTURE = "dpmpm:burn_in=400,n_draws=10,thin=1"
+"""As it is asked in an example."""
 FEWEST = 10
 """People in each half, at least."""
 
@@ -43,6 +45,18 @@ def _copy(table: Microdata, rng: np.random.Generator) -> NDArray[np.integer]:
 
 def _margins(table: Microdata, rng: np.random.Generator) -> NDArray[np.integer]:
     return PlugInMargins(table.schema.n_levels).release(table.codes, rng=rng)
+
+
+def asked(synthesizer: str) -> dict[str, Release]:
+    """Return the generator that a text names, as `generator.refit` does, by a name to show.
+
+    Where none is named, trees and a mixture with short chains.
+    """
+    if not synthesizer:
+        return {"trees": refit("trees"), "mixture": refit(MIXTURE)}
+    file = read(synthesizer).file
+    name = f"{file.name}:{read(synthesizer).name}" if file else synthesizer
+    return {name: refit(synthesizer)}
 
 
 @dataclass(frozen=True)
@@ -134,16 +148,16 @@ def divide(
     people, schema = submission.original, submission.schema
     check_splits(n_splits, len(people))
     half = len(people) // 2
-    asked = {"copy": _copy, **generators, "margins": _margins}
+    every = {"copy": _copy, **generators, "margins": _margins}
     rows = []
-    moved = {name: {m: np.zeros(len(people)) for m in MEASURES} for name in asked}
-    with progress(2 * n_splits * len(asked), "divisions", "release") as bar, silent():
+    moved = {name: {m: np.zeros(len(people)) for m in MEASURES} for name in every}
+    with progress(2 * n_splits * len(every), "divisions", "release") as bar, silent():
         for division in range(1, n_splits + 1):
             order = streams(f"division {division}").permutation(len(people))[: 2 * half]
             for swapped in (False, True):
                 used, kept = np.split(np.roll(order, half if swapped else 0), 2)
                 purpose = f"division {division}{' swapped' * swapped}"
-                for name, release in asked.items():
+                for name, release in every.items():
                     rng = streams(f"{name}, {purpose}")
                     told = _told(name, release, submission, used, kept, rng)
                     for members, parts, sign in zip((used, kept), told, (1, -1), strict=True):

@@ -22,8 +22,6 @@ from srlib.data.schema import Microdata
 from srlib.progress import tracked
 from srlib.rng import stream
 
-MIXTURE = "dpmpm:burn_in=400,n_draws=10,thin=1"
-
 
 def strangers(table: Microdata, rng: np.random.Generator) -> NDArray[np.integer]:
     """Release other people, whoever is in the table."""
@@ -33,8 +31,10 @@ def strangers(table: Microdata, rng: np.random.Generator) -> NDArray[np.integer]
 def asked(file: int, with_mixture: bool, n_splits: int, n_records: int) -> pd.DataFrame:
     """Divide one original."""
     people = assessment.example(n_records, [], "", rng=stream(file, "records"))
-    names = ["trees", MIXTURE] if with_mixture else ["trees"]
-    generators = {name: generator.refit(name) for name in names} | {"strangers": strangers}
+    leaves = {f"trees, leaves of {n}": generator.refit(f"trees:min_leaf={n}") for n in (1, 2)}
+    generators = splits.asked("") | leaves | {"strangers": strangers}
+    if not with_mixture:
+        del generators["mixture"]
     return splits.divide(people, generators, n_splits, streams=partial(stream, file)).averages()
 
 
