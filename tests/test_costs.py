@@ -89,6 +89,21 @@ def test_lines(tmp_path: Path) -> None:
     assert costs._lines(str(file)) == pytest.approx(600_001, rel=0.01)
 
 
+@pytest.mark.parametrize(("columns", "seconds", "megabytes"), [(20, 130, 2053), (40, 499, 3688)])
+def test_assess_of_a_million_records(
+    columns: int, seconds: float, megabytes: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As measured in `benchmarks/sizes.csv`, within a factor of one and a half."""
+    file = tmp_path / "a.csv"
+    file.write_text(",".join(f"v{k}" for k in range(columns)) + "\n", encoding="utf-8")
+    monkeypatch.setattr(costs, "_lines", lambda path: 1e6)
+    given = {"original": str(file), "released": [str(file)], "quick": True}
+    found = costs.estimate("assess", DEFAULTS["assess"] | given)
+    assert found
+    assert 2 / 3 < found.seconds / seconds < 3 / 2
+    assert 2 / 3 < found.megabytes / megabytes < 3 / 2
+
+
 def _cost(**values: Any) -> costs.Cost:
     found = costs.estimate("hu_reiter_wang", DEFAULTS["hu_reiter_wang"] | values)
     assert found

@@ -396,12 +396,14 @@ def _assess(
 ) -> Cost:
     files = [file for path in released for file in files_at(path)]
     n_records = max(map(_lines, [original, *files])) if original and files else 500.0
-    n_releases = len(files) or 3
+    n_releases, columns = len(files) or 3, _columns(original) if original else 14
     again = _again(synthesizer, n_records, n_publications * n_releases)
     halves = _fits(synthesizer if original else "dpmpm", n_records / 2, 2 * n_splits)
     start = Cost(
-        15 + 6e-5 * n_records * n_releases + again.seconds + halves.seconds,
-        450 + 3e-4 * n_records + max(again.megabytes, halves.megabytes),
+        15 + 3e-7 * n_records * columns**2 * n_releases + again.seconds + halves.seconds,
+        400
+        + 4e-5 * n_records * columns * (1 + n_releases)
+        + max(again.megabytes, halves.megabytes),
     )
     iterations = 4 / 3 * max(most_iterations or 2_000, 2 * n_draws)
     if original and not most_iterations:  # as srlib.assessment.affordable_rounds
@@ -423,6 +425,8 @@ def _assess(
 def _again(synthesizer: str, n_records: float, n_releases: float) -> Cost:
     """Return what risks before release take; that of a user's own generator is not known."""
     name, _, settings = synthesizer.partition(":")
+    if not name:
+        return Cost(0, 0)
     combinations = _combinations(n_records)
     columns = 8e-6 * 40 * 4 * combinations * n_releases
     if name == "trees":
@@ -462,6 +466,16 @@ def _mixtures(
 def _combinations(n_records: float) -> float:
     """Return how many distinct combinations so many records of a survey have, about."""
     return min(n_records, 20 * n_records**0.58)
+
+
+def _columns(path: str) -> int:
+    """Return how many columns a file has, where it is text: its first line says so."""
+    try:
+        with open(path, "rb") as file:
+            first = file.readline(1_000_000)
+    except OSError:  # said elsewhere
+        return 2
+    return 1 + max(map(first.count, (b",", b"\t", b";", b"|"))) if first.isascii() else 20
 
 
 def _lines(path: str) -> float:
