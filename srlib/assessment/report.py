@@ -40,8 +40,8 @@ MOST_ITERATIONS = 2_000
 """Iterations of a chain of the intruder's model in the last round, where there is time for it."""
 MOST_STEPS = 1e10
 """Records times classes times iterations of all chains where nothing is said: about a minute."""
-MOST_KEPT = 1.6e7
-"""Combinations times draws kept of all chains where nothing is said: some twenty seconds."""
+MOST_KEPT = 1.5e9
+"""Combinations times levels times draws kept of all chains where nothing is said: 20 seconds."""
 FEWEST_KEPT = 50
 """Draws that are kept from each chain all the same."""
 
@@ -364,6 +364,7 @@ def affordable_rounds(
     n_records += sum(map(len, submission.released))
     found = rounds(MOST_ITERATIONS, n_classes=n_classes, n_draws=n_draws, n_chains=n_chains)
     kept = (1 + len(submission.released)) * n_chains * len(distinct(submission.original)[1])
+    kept *= int(submission.schema.n_levels.sum())
     step = -(-n_draws // max(int(MOST_KEPT / kept), min(FEWEST_KEPT, n_draws)))
     found = tuple(replace(each, n_draws=n_draws // step, thin=each.thin * step) for each in found)
     iterations = np.cumsum([each.n_iterations for each in found])

@@ -412,8 +412,8 @@ def _assess(
     if quick or iterations < 2 * n_draws:
         return start
     if original and not most_iterations:
-        kept = (1 + n_releases) * n_chains * _combinations(n_records)
-        n_draws = min(n_draws, max(50, int(1.6e7 / kept)))
+        kept = (1 + n_releases) * n_chains * _combinations(n_records) * _LEVELS
+        n_draws = min(n_draws, max(50, int(1.5e9 / kept)))
     found = _chains(
         1 + n_releases, 2 * n_records, n_chains=n_chains, n_draws=n_draws, n_classes=n_classes,
         iterations=iterations, kept=2,
