@@ -136,6 +136,7 @@ Path(output_dir, "results.json").write_text(json.dumps({{"first": str(keys)}}))
 Path(output_dir, "tables").mkdir()
 Path(output_dir, "tables", "verdict.csv").write_text("release,advice,first,topic,level,text")
 Path(output_dir, "tables", "broken_rules.csv").write_text("release,topic,reason")
+Path(output_dir, "tables", "side_by_side.csv").write_text("release")
 # more
 """
 
