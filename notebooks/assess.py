@@ -212,7 +212,7 @@ show(outputs.table("in_public", assessment.in_public(found.judgments, found.find
 #
 # Several releases, or folders of them from several tools, share one table. Copies, identity and
 # attributes are the verdict's shares beyond their baselines, so that a fresh sample is at 0; the loss is
-# the verdict's. An error (±) is that of another release by the same tool from the same original. Several
+# the verdict's, for each release. An error (±) is that of another release by the same tool from the same original. Several
 # releases tell it by their spread. Of one release it is the measure's own, as if its records were drawn
 # again from the generator as it was fitted; the gain's is that of its chains.
 #

@@ -132,8 +132,8 @@ def test_chains_and_costs_count_every_release_of_a_folder(tmp_path: Path, root: 
 
 
 def test_two_tools_give_the_numbers_that_each_gives_alone() -> None:
-    original = records(60, 0)
-    tools = {"ours": [records(50, i) for i in (1, 2, 3)], "theirs": [original[:40]] * 3}
+    original = records(40, 0)
+    tools = {"ours": [records(30, i) for i in (1, 2, 3)], "theirs": [original[:20]] * 3}
     settings: dict[str, Any] = {"target": "sick", "chains": CHAINS, "progress": False}
     both = assess(original, tools, **settings, rng=rng())
     assert len(both.table("chains")) == 2 + 3 + 3  # of the original in each, and of every release
@@ -149,7 +149,6 @@ def test_two_tools_give_the_numbers_that_each_gives_alone() -> None:
         assert results[f"{name}_DiSCO_mean"] == both.results()[f"{name}_DiSCO_mean"]
     assert [row["release"] for row in both.to_dict()["side_by_side"]] == [*both.findings]
     assert "Side by side" in both.to_html()
-    assert "Side by side" not in alone.to_html()
 
 
 def test_names_that_look_alike_keep_their_results_apart() -> None:
@@ -236,9 +235,9 @@ def test_utility_of_a_release_by_hand() -> None:
 
 
 def test_own_errors_are_about_the_spread_of_many_releases_or_above() -> None:
-    """Sixty releases by independent margins, each with its own error."""
+    """Forty releases by independent margins, each with its own error."""
     chance, people = np.random.default_rng(5), records(300, 1)
-    made = [people.apply(lambda column: chance.choice(column, 300)) for _ in range(60)]
+    made = [people.apply(lambda column: chance.choice(column, 300)) for _ in range(40)]
     submission = submit(people, made, target="sick")
     each = []
     for z in submission.released:

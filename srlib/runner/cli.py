@@ -388,11 +388,12 @@ def _document(run: Path) -> dict[str, Any]:
             run / "tables" / name, keep_default_na=False, na_values=numbers, dtype={"release": str}
         )
 
+    sides = (run / "tables/side_by_side.csv").exists()  # a notebook of one's own may be older
     results = json.loads((run / "results.json").read_text(encoding="utf-8"))
     return {
         "first": results.pop("first"),
         "releases": verdict.by_release(table("verdict.csv")),
-        "side_by_side": side_by_side.records(table("side_by_side.csv")),
+        "side_by_side": side_by_side.records(table("side_by_side.csv")) if sides else [],
         "broken_rules": table("broken_rules.csv").to_dict("records"),
         "results": results,
     }
