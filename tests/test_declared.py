@@ -243,6 +243,17 @@ def test_values_of_which_none_is_known_are_an_error(tmp_path: Path) -> None:
     assert "Levels that the original does not have: age 'old'." in told
 
 
+def test_values_in_two_ways_are_told_of_where_a_schema_is_suggested_or_given() -> None:
+    original = table().drop(columns=["own", "code", "income"])
+    capitals = original.assign(sex=original["sex"].str.upper())
+    declaration, reasons = suggest([original, capitals])
+    assert declaration.variables[1] == Variable("sex", ("f", "m"))
+    assert reasons == ("sex: 'F' is 'f' written in another way; write both alike.",)
+    every = Declaration((Numeric("age", bins=4), Variable("sex", ("f", "m", "F", "M"))))
+    told = submit(original, {"made": capitals}, schema=every).notes
+    assert any("made: no value of 'sex' is one of the original's" in note for note in told)
+
+
 def test_columns_of_one_value_are_left_out_of_an_assessment(tmp_path: Path) -> None:
     original = table().drop(columns=["own", "code"])
     given = original.assign(country="CA", none="", flag=np.where(original["sex"] == "f", "1", ""))

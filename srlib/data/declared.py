@@ -364,8 +364,8 @@ def suggest(tables: Sequence[pd.DataFrame]) -> tuple[Declaration, tuple[str, ...
         `Declaration.recognize` takes them, but those of the original that look like codes. What
         looks like no variable is left out.
     reasons : tuple of str
-        Why columns are left out, and what numbers are taken for codes of missing values, a
-        sentence each.
+        Why columns are left out, what numbers are taken for codes of missing values, and what
+        levels are written in two ways, a sentence each.
 
     Raises
     ------
@@ -397,6 +397,14 @@ def suggest(tables: Sequence[pd.DataFrame]) -> tuple[Declaration, tuple[str, ...
         elif len(levels) < 2 and not (levels and missing):
             left[name] = "all records have one value" if levels else "no record has a value"
         else:
+            first_levels = observed_levels(parts[0])
+            if len(first_levels) > 1:
+                known = Variable(name, first_levels).spelled(set(levels) - set(first_levels))
+                levels = tuple(level for level in levels if level not in known)
+                coded += [
+                    f"{name}: {text!r} is {level!r} written in another way; write both alike."
+                    for text, level in sorted(known.items())[:1]
+                ]
             own = (*levels, MISSING_LEVEL) if missing else levels
             variables.append(Variable(name, own, missing=MISSING_LEVEL if missing else ""))
     if not variables:
