@@ -739,7 +739,8 @@ if submission.by is not None and not quick:
 #
 # A key would have to be coarsened if the number of people beyond the baseline falls more without it than
 # without the next key. For its levels the question is what happens if one is no longer told from its
-# neighbor (of numbers) or from the most frequent one.
+# neighbor (of numbers) or from the most frequent one. `--merge` asks it of levels of your own choice, and of
+# utility, too.
 
 # %% tags=["monte-carlo"]
 ranked = outputs.table("coarsening", found.coarsening())

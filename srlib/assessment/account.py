@@ -94,6 +94,14 @@ MEASURES = pd.DataFrame(
             "none: who took part",
         ),
         (
+            "groups; coarser keys",
+            "a group's share less its baseline, less the same of all others; people beyond the "
+            "baseline, before less after a key is left out or levels are merged",
+            _HERE,
+            "What would have to be coarsened?",
+            f"{SINGLING_OUT}, {INFERENCE}",
+        ),
+        (
             "UiO, UiS, repU, iS",
             "shares of records with o = 1; with s = 1; with both; with s ≥ 1",
             "Raab and others 2024",
