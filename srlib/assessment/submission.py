@@ -272,19 +272,8 @@ def submit(
     with _told(original, "original"):
         weight_of, more = sampling.read(of_records, original_texts, kept[0], population)
     found += more
-    for (source, name), table in list(zip(sources, tables, strict=True))[1:]:
-        apart = [
-            variable.name
-            for variable, one, other in zip(
-                first.schema.variables, first.codes.T, table.codes.T, strict=True
-            )
-            if not np.intersect1d(one, other).size
-        ]
-        if apart:
-            found.append(
-                f"{Path(_place(source, name)).name}: no value of {shown(apart)} is one of the "
-                "original's, so that all records differ; are the same values written in two ways?"
-            )
+    for source, table in list(zip(sources, tables, strict=True))[1:]:
+        found += _nothing_common(first, table, Path(_place(*source)).name)
     keys_at, target_at, more_at = all_roles(first.schema, sets, target or "")
     by_at = first.schema.positions([by], "by")[0] if by else None
     merges = read_merges(first.schema, merge)
@@ -512,6 +501,21 @@ def _uncut(
             )
         found.append(numbers)
     return found
+
+
+def _nothing_common(original: Microdata, other: Microdata, name: str) -> list[str]:
+    """Say which variables have no value in common with the original's."""
+    apart = [
+        variable.name
+        for variable, one, two in zip(
+            original.schema.variables, original.codes.T, other.codes.T, strict=True
+        )
+        if not np.intersect1d(one, two).size
+    ]
+    told = (
+        f"{name}: no value of {shown(apart)} is one of the original's, so that all records differ"
+    )
+    return [f"{told}; are the same values written in two ways?"] if apart else []
 
 
 def _check_others(original: Microdata, held_out: Microdata) -> None:
