@@ -233,6 +233,7 @@ def test_without_the_model_weights_alone_are_named() -> None:
     assert (of_people["unique"][:4].diff()[1:] <= 0).all()
     assert of_people.iloc[-1][["line", "weight", "job"]].tolist() == [5, weights[0], "c"]
     assert "by their weights alone" in uniques.in_a_sentence(population)
+    assert uniques.in_a_sentence(population) in found.to_html()
     alone = assess(
         original.assign(job=list("aabbccddd")), original, ["job"], "sick",
         population=50, quick=True, rng=np.random.default_rng(1),

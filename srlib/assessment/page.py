@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from srlib.assessment import side_by_side
+from srlib.assessment import side_by_side, uniques
 from srlib.assessment.account import assumptions, fingerprints, versions
 from srlib.assessment.findings import compared
 from srlib.assessment.held_out import tabulated
@@ -63,6 +63,7 @@ def page(found: "Assessment") -> str:
         "<h2>What was assessed</h2>",
         _listed(found.submission.notes),
         *(part for title, frame in _tables(found).items() for part in _table(title, frame)),
+        *_population(found),
         *_before(found),
         *_splits(found),
         *_for_the_file(found),
@@ -127,6 +128,15 @@ def _tables(found: "Assessment") -> dict[str, pd.DataFrame]:
         "What is lost": in_words(found.table("losses")),
         "Records to look at": in_words(worst, *at, keep=at[5:]),
     }
+
+
+def _population(found: "Assessment") -> list[str]:
+    """Who is alone in the population, where its size or weights were given."""
+    if found.population is None:
+        return []
+    said = f"<p>{escape(uniques.in_a_sentence(found.population))}</p>"
+    title, *rest = _table("Alone in the population", in_words(found.population.groups))
+    return [title, said, *rest]
 
 
 def _before(found: "Assessment") -> list[str]:
