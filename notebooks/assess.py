@@ -759,7 +759,7 @@ if submission.merges:
     at = ["measure", "before", "after", "difference", "error"]
     display(show(in_words(compared, *at), digits=4))
 
-# %% [markdown]
+# %% [markdown] tags=["needs-synthesizer"]
 # ## Before a release
 #
 # A release is one draw. Where its generator can be called again (`--synthesizer`), the risk of what it
@@ -768,7 +768,7 @@ if submission.merges:
 # A publication has one release, or as many as were assessed. The example calls independent margins, which made
 # one of its releases.
 
-# %% tags=["monte-carlo"]
+# %% tags=["monte-carlo", "needs-synthesizer"]
 again = None
 if generator_name := synthesizer or ("" if original else "margins"):
     table = Microdata(submission.original, submission.schema)
@@ -778,20 +778,20 @@ if generator_name := synthesizer or ("" if original else "margins"):
         display(show(in_words(over).replace({"summary": SUMMARIES})))
 print(again.said() if again else "Skipped: no generator with a density is named.")
 
-# %% tags=["monte-carlo"]
+# %% tags=["monte-carlo", "needs-synthesizer"]
 if again:
     places = outputs.table("before_places", again.places)
     display(show(in_words(places).replace({"summary": SUMMARIES})))
     prior = again.by_size[1].prior[0]
     display(outputs.figure("before", charts.risk_histogram(again.pictured(), prior, ticks=5)))
 
-# %% tags=["confidential", "monte-carlo"]
+# %% tags=["confidential", "monte-carlo", "needs-synthesizer"]
 if again:
     at_risk = outputs.table("before_records", again.of_records())
     at = ["expected", "expected_mcse", "worst", "worst_mcse"]
     display(show(in_words(at_risk, *at, *values, keep=values).head(8)))
 
-# %% [markdown]
+# %% [markdown] tags=["needs-synthesizer"]
 # **Risks that a release would have, and the records most at risk from a single one.** *Worst* is what 95 % of the publications
 # do not exceed; gain is the mean log of risk over prior. Errors are those of drawing, and of chains where
 # there are any. The last columns of the second table say how many publications have lower, equal and higher
