@@ -679,7 +679,7 @@ if found.population:
 #
 # This is about a generator fitted to half of the people. Fitted to all of them it depends less on each, and as a
 # rule tells less of participants. The interval covers division, fit, release and other people of the same
-# population.
+# population; in simulations it was too wide (*Assess a release* in the documentation).
 
 # %% tags=["monte-carlo", "needs-n_splits"]
 if n_splits or not original:

@@ -93,9 +93,11 @@ class Splits:
         Given the file, divisions, fits and releases are drawn independently, so that pairs of
         halves have independent differences, although they share people: their spread has the error
         of dividing, fitting and releasing. Other people of the same population would move the
-        result, too, by about the spread of what single persons add to it, over the root of their
-        number. The error has both; since the second contains a part of the first, it is somewhat
-        too large. The interval is Student's, with Satterthwaite's degrees of freedom.
+        result, too: by the sum of squares of what each adds to it or, where that is larger, each
+        group with the same keys (for whole records, values), since releases meet these together.
+        The error has both; since the second contains a part of the first, it is too large: in
+        `tests/benchmarks/divisions.py` by a tenth to a half, for a copy up to twofold. The interval is Student's, with Satterthwaite's degrees of
+        freedom.
         """
         each = self.table.assign(difference=self.table["used"] - self.table["held_out"])
         by = ["generator", "measure"]
@@ -172,7 +174,14 @@ def divide(
                     bar.update()
     columns = ["division", "swapped", "generator", "measure", "used", "held_out"]
     groups = groups_of(people, schema.n_levels, submission.keys)
-    of_people = {name: variances(moves, groups) for name, moves in moved.items()}
+    cells = groups["copied, alone"]
+    together = (
+        dict.fromkeys(MEASURES, groups["identity"]) | {"copied": cells} | {"copied, alone": cells}
+    )
+    of_people = {}
+    for name, moves in moved.items():
+        apart, joined = variances(moves, groups), variances(moves, together)
+        of_people[name] = {measure: max(apart[measure], joined[measure]) for measure in moves}
     return Splits(pd.concat(rows, ignore_index=True)[columns], of_people, len(people))
 
 
