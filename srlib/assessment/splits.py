@@ -96,8 +96,8 @@ class Splits:
         result, too: by the sum of squares of what each adds to it or, where that is larger, each
         group with the same keys (for whole records, values), since releases meet these together.
         The error has both; since the second contains a part of the first, it is too large: in
-        `tests/benchmarks/divisions.py` by a tenth to a half, for a copy up to twofold. The interval is Student's, with Satterthwaite's degrees of
-        freedom.
+        `tests/benchmarks/divisions.py` by a tenth to a half, for a copy up to twofold. The
+        interval is Student's, with Satterthwaite's degrees of freedom.
         """
         each = self.table.assign(difference=self.table["used"] - self.table["held_out"])
         by = ["generator", "measure"]
