@@ -223,13 +223,10 @@ show(outputs.table("in_public", assessment.in_public(found.judgments, found.find
 
 # %% tags=["monte-carlo"]
 sides = outputs.table("side_by_side", found.side_by_side())
+alone = "One release, or one tool, is judged: there is nothing to compare it with."
+display(callout("Side by side", side_by_side.said(sides) if len(sides) > 1 else alone))
 if len(sides) > 1:
     display(show(side_by_side.in_words(sides).head(12)))
-alone = "One release, or one tool, is judged: there is nothing to compare it with."
-callout("Side by side", side_by_side.said(sides) if len(sides) > 1 else alone)
-
-# %% tags=["monte-carlo"]
-if len(sides) > 1:
     pictured = side_by_side.pictured(sides)
     display(outputs.figure("side_by_side", charts.side_by_side(pictured)))
 
@@ -631,8 +628,6 @@ for row in told.itertuples():
     display(callout(row.release, row.text))
 if len(told):
     display(show(in_words(told.drop(columns="text")).rename(columns={"value": "share"})))
-
-# %% tags=["monte-carlo", "needs-tolerance"]
 if of_numbers.uncut and of_numbers.held_out is not None:
     beside = assessment.participants(of_numbers, of_numbers.held_out)
     beside = outputs.table("within_held_out", beside[beside["measure"] == "within"])
@@ -691,9 +686,6 @@ if n_splits or not original:
     for name, of_one in of_each.items():
         display(callout(name, held_out.in_a_sentence(of_one, "people used")))
     display(show(held_out.tabulated(next(iter(of_each.values())), "people used")))
-
-# %% tags=["monte-carlo", "needs-n_splits"]
-if n_splits or not original:
     pictured = held_out.pictured(kept_out, "generator")
     display(outputs.figure("kept_out", charts.against_baseline(pictured, "Share of people")))
 
@@ -777,8 +769,6 @@ if generator_name := synthesizer or ("" if original else "margins"):
         over = outputs.table("before", again.over_records())
         display(show(in_words(over).replace({"summary": SUMMARIES})))
 print(again.said() if again else "Skipped: no generator with a density is named.")
-
-# %% tags=["monte-carlo", "needs-synthesizer"]
 if again:
     places = outputs.table("before_places", again.places)
     display(show(in_words(places).replace({"summary": SUMMARIES})))
