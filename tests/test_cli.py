@@ -246,7 +246,7 @@ def test_a_folder_that_cannot_be_made_is_told_in_one_line(
 ) -> None:
     (project / "README").touch()
     (project / "sweep_x.yaml").write_text("paper: toy\ngrid: {n: [1]}\n")
-    exercise = '\n# %% [markdown]\n# ### Exercise 1\n\n# %% tags=["solution"]\none = 1\n'
+    exercise = '\n# %% [markdown]\n# ### Exercise 1: `one`\n\n# %% tags=["solution"]\none = 1\n'
     text = toy.TEXT + exercise + "assert one == 1\n"
     (project / "notebooks/toy.py").write_text(text, encoding="utf-8")
     jupytext.write(jupytext.reads(text, "py:percent"), project / "notebooks/toy.ipynb")
