@@ -35,7 +35,8 @@
 # - to recognize a gain that only a wrong model makes;
 # - to weigh risk against use, each with its error.
 #
-# Reading takes about 45 minutes, the exercises about two hours.
+# Reading takes about 45 minutes up to *Further questions*, whose sections can wait until somebody asks them,
+# and the exercises about two hours.
 
 # %% [markdown]
 # ## Parameters
