@@ -351,9 +351,11 @@ callout("Nearest people", verdict.of_nearest(near))
 # All shares of people that this report has can be taken of people held out as well, of whom nobody took
 # part. What the release says of them is knowledge of the population. The difference, with the error of dividing
 # the same people at random, is what it tells of people because they took part. The table is of the release
-# that comes first in the verdict; `matching`, below, explains its measures. UiO, UiS and Dorig are of one table,
-# and the intruder of the model knows the whole file but one record: of strangers the release tells that intruder
-# nothing that the file does not.
+# that comes first in the verdict. *Copied*: a released record has all values of a person; *copied, alone* and
+# *identity*: of people alone with all values, or with their keys, those whom a released record meets; *single*: one
+# released record alone has the keys. *What matching finds* explains the others. UiO, UiS and Dorig are of one
+# table, and the intruder of the model knows the whole file but one record: of strangers the release tells that
+# intruder nothing that the file does not.
 
 # %% tags=["monte-carlo"]
 both = pd.DataFrame() if strangers is None else assessment.participants(submission, strangers)
