@@ -199,7 +199,7 @@ def test_the_table_by_hand() -> None:
         risks = {name: getattr(row, name) for name in side_by_side.RISKS}
         assert row.risk == max(risks.values()) == risks[row.risk_of]
     shown = side_by_side.in_words(frame)
-    assert shown.loc[0, "copies, %"] == "35.0 ± 21.7"
+    assert shown.loc[0, "copies, %"] == "35.0\u00a0±\u00a021.7"
     assert "median gain" not in shown
     assert shown["error from"].tolist() == ["one release"] * 2
 
@@ -294,7 +294,7 @@ def test_domination_at_its_borders() -> None:
 
 def test_the_sentence_says_what_is_dominated_and_what_is_a_tie() -> None:
     frame = tools((0.5, 0.0, 0.2), (0.0, 0.0, 0.0), (0.01, 0.0, 0.0))
-    assert side_by_side.said(frame) == (
+    assert side_by_side.said(frame).replace("\u00a0", " ") == (
         "Dominated beyond error: A by B (points more: copies 50.0 ± 1.4, loss 20.0 ± 1.4); "
         "A by C (points more: copies 49.0 ± 1.4, loss 20.0 ± 1.4). "
         "Ties in all risks and in loss: B and C."

@@ -226,7 +226,7 @@ def said(frame: pd.DataFrame) -> str:
             worse, better = (row["first"], row["second"])[::sign]
             more = [name for name in (*RISKS, "loss") if sign * row[name] > row[f"{name}_limit"]]
             numbers = ", ".join(
-                f"{name} {100 * sign * row[name]:.1f} ± {100 * row[f'{name}_error']:.1f}"
+                f"{name} {_with_error(100 * sign * row[name], 100 * row[f'{name}_error'], 1)}"
                 for name in more
             )
             dominated.append(f"{worse} by {better} (points more: {numbers})")
@@ -236,6 +236,10 @@ def said(frame: pd.DataFrame) -> str:
         if dominated
         else "None is dominated beyond error. "
     ) + (f"Ties in all risks and in loss: {_some(ties)}." if ties else "No two are ties.")
+
+
+def _with_error(value: float, error: float, digits: int) -> str:
+    return f"{value:.{digits}f}\u00a0±\u00a0{error:.{digits}f}"  # which no line breaks
 
 
 def _some(texts: Sequence[str]) -> str:
@@ -253,7 +257,7 @@ def in_words(frame: pd.DataFrame) -> pd.DataFrame:
         scale, digits = formats.get(name, (1, 2))
         unit = ", %" if scale == 100 else ""
         shown[names.get(name, name) + unit] = [
-            "" if np.isnan(value) else f"{scale * value:.{digits}f} ± {scale * error:.{digits}f}"
+            "" if np.isnan(value) else _with_error(scale * value, scale * error, digits)
             for value, error in zip(frame[name], frame[f"{name}_error"], strict=True)
         ]
     return shown.loc[:, (shown != "").any()]
