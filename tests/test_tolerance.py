@@ -238,7 +238,7 @@ CUT = pd.DataFrame({"pay": ["below 10"] * 40})
             "tolerance is 2, and the target 'sick' is not numeric",
         ),
         (
-            {"tolerance": 2, "released": {"made": PEOPLE.assign(pay="N")}},
+            {"tolerance": 2, "released": {"made": PEOPLE.assign(pay=np.nan)}},
             "^made: 'pay' has no numb",
         ),
         ({"keys": ["town", ["sick"]]}, "must be a list of names, or a list of such lists"),
