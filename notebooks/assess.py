@@ -228,8 +228,7 @@ alone = "One release, or one tool, is judged: there is nothing to compare it wit
 display(callout("Side by side", side_by_side.said(sides) if len(sides) > 1 else alone))
 if len(sides) > 1:
     display(show(side_by_side.in_words(sides).head(12)))
-    pictured = side_by_side.pictured(sides)
-    display(outputs.figure("side_by_side", charts.side_by_side(pictured)))
+    display(outputs.figure("side_by_side", charts.side_by_side(side_by_side.pictured(sides))))
 
 # %% [markdown]
 # ## Records to look at
@@ -626,11 +625,11 @@ show(in_words(key_sets[key_sets["release"] == first], *at).rename(columns={"valu
 of_numbers = submission
 if not original:
     of_numbers = assessment.wages(500, tolerance or 100.0, rng=chances("wages"))
-told = outputs.table("within", assessment.within(of_numbers))
-for row in told.itertuples():
+numbers_told = outputs.table("within", assessment.within(of_numbers))
+for row in numbers_told.itertuples():
     display(callout(row.release, row.text))
-if len(told):
-    display(show(in_words(told.drop(columns="text")).rename(columns={"value": "share"})))
+if len(numbers_told):
+    display(show(in_words(numbers_told.drop(columns="text")).rename(columns={"value": "share"})))
 if of_numbers.uncut and of_numbers.held_out is not None:
     beside = assessment.participants(of_numbers, of_numbers.held_out)
     beside = outputs.table("within_held_out", beside[beside["measure"] == "within"])
