@@ -4,7 +4,8 @@
 ``1000,1000000 20,40 default,quick``, writes an original and a fresh sample of its population as
 CSV files, assesses them by the command, and prints a row of `sizes.csv` for each point: seconds of
 CPU of all processes, of which other work on the machine takes none; seconds that passed; and the
-most memory of a process.
+most memory of a process. ``python tests/benchmarks/sizes.py pictures`` draws the curves of
+`docs/performance.md` from that file.
 """
 
 import os
@@ -17,8 +18,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from srlib import charts
 from srlib.data import embedded_population
 
+HERE = Path(__file__).parent
 CENSUS, NUMBERS = 14, 3
 HEADER = "records,columns,settings,cpu_seconds,seconds,megabytes"
 
@@ -81,5 +84,21 @@ def main(
                     print(f"{n},{p},{each},{taken(files, each, Path(name))}", flush=True)
 
 
+def pictures() -> None:
+    """Draw time and memory against records, a curve for each number of columns and setting."""
+    measured = pd.read_csv(HERE / "sizes.csv")
+    measured = measured[measured["columns"].isin([10, 20, 40])]
+    measured["curve"] = measured["columns"].astype(str) + " columns, " + measured["settings"]
+    measured["gigabytes"] = measured["megabytes"] / 1000
+    for file, column, title in (
+        ("assess_time", "seconds", "Seconds, on two cores"),
+        ("assess_memory", "gigabytes", "Most memory, in GB"),
+    ):
+        curves = measured.pivot(index="records", columns="curve", values=column)
+        chart = charts.lines(curves, "Records", title, log_x=True, log_y=True)
+        drawn = charts.svg(charts.specification(chart))
+        (HERE.parents[1] / f"docs/pictures/{file}.svg").write_text(drawn, encoding="utf-8")
+
+
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    pictures() if sys.argv[1:] == ["pictures"] else main(*sys.argv[1:])
