@@ -2,12 +2,15 @@
 
 import importlib.metadata
 import json
+import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import jupytext
 import nbformat
 import pytest
@@ -83,21 +86,72 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return requests
 
 
-def test_runs_all_papers_when_none_is_named(project: Path, asked: list[str]) -> None:
+def test_what_could_be_run_is_listed_where_nothing_is_named(
+    project: Path, asked: list[str]
+) -> None:
     (project / "notebooks/other.py").write_text(toy.TEXT, encoding="utf-8")
-    result = srlib("run", "--output", "elsewhere")
+    result = srlib("run")
+    assert (result.exit_code, asked) == (2, [])
+    assert "name what to run, or --all of these:\n  other  A toy\n  toy    A toy" in result.output
+    assert "  other  " not in srlib("run", "--profile", "published").output
+    result = srlib("run", "toy", "--all")
+    assert result.exit_code == 2
+    assert "--all and toy; it must be one of the two" in result.output
+
+
+def test_summaries_of_commands_are_whole() -> None:
+    commands = srlib("--help").output.split("Commands:")[1]
+    assert "..." not in commands
+    assert all(line.endswith(".") for line in commands.strip().splitlines())
+
+
+def test_examples_in_help_are_as_commands_take_them(root: Path) -> None:
+    found = 0
+    for name, command in main.commands.items():
+        for line in re.findall("^  srlib (.*)$", command.epilog or "", re.MULTILINE):
+            called, *arguments = shlex.split(line)
+            assert called == name
+            files = [a for a in arguments if a.startswith("params/")]
+            assert all((root / file).is_file() for file in files)
+            if name in ("run", "open", "course"):
+                papers = [a for a in arguments[:1] if not a.startswith("-")]
+                assert all((root / f"notebooks/{paper}.py").is_file() for paper in papers)
+            options = {option for parameter in command.params for option in parameter.opts}
+            assert {a for a in arguments if a.startswith("-")} <= options
+            found += 1
+    assert found >= 10
+
+
+def test_the_latest_report_is_opened(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr(click, "launch", opened.append)
+    result = srlib("open", "toy")
+    assert result.exit_code == 2
+    assert "outputs/toy holds no report; first 'srlib run toy'" in result.output
+    for i, name in enumerate(("one", "two", "three")):
+        report = project / f"outputs/toy/{name}/report.html"
+        report.parent.mkdir(parents=True)
+        report.write_text(name)
+        os.utime(report, (0, (5, 9, 7)[i]))
+    assert srlib("open", "toy").stdout == "outputs/toy/two/report.html\n"
+    assert [Path(path).read_text() for path in opened] == ["two"]
+
+
+def test_runs_all_papers_when_asked(project: Path, asked: list[str]) -> None:
+    (project / "notebooks/other.py").write_text(toy.TEXT, encoding="utf-8")
+    result = srlib("run", "--all", "--output", "elsewhere")
     assert result.stdout == "other: elsewhere/other/default\ntoy: elsewhere/toy/default\n"
     assert asked == ["other default", "toy default"]
 
 
 def test_a_profile_runs_the_papers_that_have_it(project: Path, asked: list[str]) -> None:
     (project / "notebooks/other.py").write_text(toy.TEXT, encoding="utf-8")
-    result = srlib("run", "--profile", "published")
+    result = srlib("run", "--all", "--profile", "published")
     assert (result.exit_code, asked) == (0, ["toy published"])
     result = srlib("run", "other", "--profile", "published")
     assert result.exit_code == 2
     assert "other: unknown profile 'published'" in result.output
-    result = srlib("run", "--profile", "publishd")
+    result = srlib("run", "--all", "--profile", "publishd")
     assert result.exit_code == 2
     assert "did you mean 'published'?" in result.output
 
@@ -283,7 +337,7 @@ def test_all_that_is_wrong_is_told_at_once_before_the_first_paper(project: Path)
     (project / "params/toy/published.yaml").write_text("n: 0\nshare: 2\n")
     (project / "params/other").mkdir()
     (project / "params/other/published.yaml").write_text("n: 4\n")
-    result = srlib("run", "--profile", "published")
+    result = srlib("run", "--all", "--profile", "published")
     assert result.exit_code == 2
     assert "n = 0" in result.output
     assert "share = 2" in result.output

@@ -59,8 +59,7 @@ class _Commands(click.Group):
 def main() -> None:
     """Run the papers on disclosure risk of synthetic data.
 
-    A PAPER is the name of a text notebook in notebooks/, without its ending; where none is
-    given, all that exist are taken; to run, those that have the profile.
+    A PAPER is the name of a text notebook in notebooks/, without its ending.
 
     The project is the nearest folder at or above the working folder with notebooks/ and params/;
     where there is none, the papers are those that the package carries. Outputs go to the
@@ -79,6 +78,29 @@ def _named(root: Path, papers: tuple[str, ...]) -> list[str]:
     return list(dict.fromkeys(papers)) or existing
 
 
+def _to_choose(root: Path, profile: str) -> str:
+    """Say what could be run with a profile, where nothing is named."""
+    texts = {paper: root / "notebooks" / f"{paper}.py" for paper in _with_profile(root, profile)}
+    titles = {
+        paper: re.search(r"^# # (.+)$", text.read_text(encoding="utf-8"), re.MULTILINE)
+        for paper, text in texts.items()
+    }
+    width = max(map(len, titles), default=0)
+    lines = [f"  {paper:<{width}}  {title[1] if title else ''}" for paper, title in titles.items()]
+    return "\n".join(["name what to run, or --all of these:", *lines])
+
+
+def _with_profile(root: Path, profile: str) -> list[str]:
+    """Return all papers that have a profile; all, to be told what is wrong, where none has."""
+    existing = _named(root, ())
+    return [paper for paper in existing if profile in find_profiles(root, paper)] or existing
+
+
+def _examples(*commands: str) -> str:
+    """Return what a command's help ends with."""
+    return "\n".join(["\b", "Examples:", *(f"  {command}" for command in commands)])
+
+
 _SHOW_VALUES = "Show wrong values of the files, too, not only their columns and lines."
 
 
@@ -93,8 +115,16 @@ def _told(error: Exception, parameters: Mapping[str, Any], show_values: bool) ->
     return without_values(text, texts(parameters))
 
 
-@main.command()
+@main.command(
+    epilog=_examples(
+        "srlib run charest",
+        "srlib run hu_reiter_wang --profile published",
+        "srlib run charest -p epsilon 0.5 --output tried",
+        "srlib run --all --jobs 2",
+    )
+)
 @click.argument("papers", metavar="[PAPER]...", nargs=-1)
+@click.option("--all", "every", is_flag=True, help="All papers that have the profile.")
 @click.option("--profile", default="default", help="File in params/PAPER/, without its ending.")
 @click.option(
     "--params",
@@ -119,6 +149,7 @@ def _told(error: Exception, parameters: Mapping[str, Any], show_values: bool) ->
 @click.option("--show-values", is_flag=True, help=_SHOW_VALUES)
 def run(
     papers: tuple[str, ...],
+    every: bool,
     profile: str,
     params_file: Path | None,
     overrides: tuple[tuple[str, str], ...],
@@ -132,9 +163,11 @@ def run(
     that ends and its time.
     """
     root = find_root(Path.cwd())
-    named = _named(root, papers)
-    if not papers:
-        named = [paper for paper in named if profile in find_profiles(root, paper)] or named
+    if papers and every:
+        raise UsageError(f"--all and {', '.join(papers)}; it must be one of the two")
+    if not papers and not every:
+        raise UsageError(_to_choose(root, profile))
+    named = _named(root, papers) if papers else _with_profile(root, profile)
     requests, wrong = [], []
     for paper in named:
         try:
@@ -188,7 +221,14 @@ def _say_cost(
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
-@main.command()
+@main.command(
+    short_help="Report on the risk and utility of RELEASED tables.",
+    epilog=_examples(
+        "srlib assess original.csv synthetic.csv --keys age,town --target income",
+        "srlib assess original.csv tool_a/ tool_b/ --quick",
+        "srlib assess original.csv synthetic.csv --schema schema.yaml --holdout others.csv",
+    ),
+)
 @click.argument("original", type=_FILE)
 @click.argument("released", type=click.Path(exists=True, path_type=Path), nargs=-1, required=True)
 @click.option("--schema", help="YAML file with the levels; those that ORIGINAL has if not given.")
@@ -405,7 +445,10 @@ def _folder_name(root: Path, text: str) -> str:
     return f"released_{name}" if name in find_profiles(root, "assess") else name
 
 
-@main.command()
+@main.command(
+    short_help="Suggest a schema of FILES, to be edited.",
+    epilog=_examples("srlib schema original.csv synthetic.csv --output schema.yaml"),
+)
 @click.argument(
     "files",
     nargs=-1,
@@ -458,7 +501,13 @@ class _Seconds(click.FloatRange):
         return number
 
 
-@main.command()
+@main.command(
+    short_help="Run a notebook at all points of a sweep FILE.",
+    epilog=_examples(
+        "srlib sweep params/charest/sweep_prior.yaml --dry-run",
+        "srlib sweep params/charest/sweep_prior.yaml --jobs 2",
+    ),
+)
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--jobs", type=click.IntRange(1), default=1, help="Points that run at a time.")
 @click.option("--scheduler", metavar="ADDRESS", help="A running Dask cluster to run them instead.")
@@ -531,7 +580,10 @@ def sweep(
         raise SystemExit(1)
 
 
-@main.command()
+@main.command(
+    short_help="Gather one table over the points of a sweep.",
+    epilog=_examples("srlib collect outputs/charest/sweep_prior --table score_functions"),
+)
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--table", help="Name of a table; the points' results where not given.")
 def collect(folder: Path, table: str | None) -> None:
@@ -547,7 +599,7 @@ def collect(folder: Path, table: str | None) -> None:
         click.echo(f"{lacking} finished points have no rows of it", err=True)
 
 
-@main.command()
+@main.command(short_help="Execute text notebooks, and write their .ipynb.")
 @click.argument("papers", metavar="[PAPER]...", nargs=-1)
 def build(papers: tuple[str, ...]) -> None:
     """Execute text notebooks at their defaults and write the committed .ipynb beside them."""
@@ -570,7 +622,9 @@ def build(papers: tuple[str, ...]) -> None:
         raise SystemExit(1)
 
 
-@main.command()
+@main.command(
+    short_help="Write students' copies of notebooks.", epilog=_examples("srlib course charest")
+)
 @click.argument("papers", metavar="[PAPER]...", nargs=-1)
 @click.option("--replace", is_flag=True, help="Write over copies that somebody has worked in.")
 @click.option(
@@ -592,7 +646,7 @@ def course(papers: tuple[str, ...], replace: bool, output: Path | None) -> None:
         click.echo(f"{paper}: {shown(courses.write(root, paper, folder, replace=replace))}")
 
 
-@main.command()
+@main.command(short_help="Start the notebook of a new PAPER from a template.")
 @click.argument("paper")
 def new(paper: str) -> None:
     """Start the notebook of a new PAPER from a template, and say what to do next."""
@@ -604,7 +658,32 @@ def new(paper: str) -> None:
     click.echo(scaffold.checklist(paper))
 
 
-@main.command()
+@main.command(
+    name="open", epilog=_examples("srlib open charest", "srlib open assess --output elsewhere")
+)
+@click.argument("paper")
+@click.option(
+    "--output",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help=f"Folder that holds PAPER/; by default, outputs/ {_OF_PROJECT}.",
+)
+def open_(paper: str, output: Path | None) -> None:
+    """Show the report of a paper's latest run in the browser."""
+    root = find_root(Path.cwd(), "assess" if paper == "assess" else "")
+    _named(root, (paper,))
+    folder = (output or find_outputs(root, Path.cwd())) / paper
+    reports = sorted(folder.glob("*/report.html"), key=lambda path: path.stat().st_mtime)
+    if not reports:
+        raise UsageError(f"{shown(folder)} holds no report; first 'srlib run {paper}'")
+    click.echo(shown(reports[-1]))
+    click.launch(str(reports[-1]))
+
+
+@main.command(
+    epilog=_examples(
+        "srlib report outputs/charest/default", "srlib report outputs/assess/made --public"
+    )
+)
 @click.argument("run_dir", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--public", is_flag=True, help="Show of a user's file only what is marked public.")
 def report(run_dir: Path, public: bool) -> None:
@@ -623,7 +702,7 @@ def report(run_dir: Path, public: bool) -> None:
         raise UsageError(f"{run_dir}: {error}") from None
 
 
-@main.command()
+@main.command(short_help="Write the public reports of all runs, and their list.")
 @click.option(
     "--output",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
@@ -644,7 +723,7 @@ def site(output: Path | None, repository: str | None) -> None:
         click.echo(f"not run yet: {', '.join(missing)}; the page says how", err=True)
 
 
-@main.command()
+@main.command(short_help="List a paper's parameters and their ranges.")
 @click.argument("paper")
 def parameters(paper: str) -> None:
     """List a paper's parameters: type, default, range and meaning."""
