@@ -584,3 +584,14 @@ def test_a_level_that_rests_on_few_people_with_a_value_is_not_shown_in_public() 
     shown = in_public(found.judgments, found.findings).iloc[0]
     assert shown["attributes"] == shown["advice"] == NOT_SHOWN
     assert shown["utility"] != NOT_SHOWN
+
+
+def test_a_column_that_a_file_lacks_is_left_out_of_the_suggestion() -> None:
+    original = pd.DataFrame({"a": ["x", "y"], "weight": ["2", "3"], "b": ["u", "v"]})
+    released = pd.DataFrame({"b": ["u", "v"], "a": ["y", "x"], "draw": ["1", "2"]})
+    declaration, reasons = suggest([original, released])
+    assert declaration.names == ("a", "b")
+    assert declaration.leave_out == ("weight", "draw")
+    assert reasons == ("weight is left out: a file lacks it.", "draw is left out: a file lacks it.")
+    with pytest.raises(ValueError, match="no column is a variable: a file lacks it"):
+        suggest([original[["a"]], released[["b"]]])

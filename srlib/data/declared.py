@@ -355,7 +355,7 @@ def suggest(tables: Sequence[pd.DataFrame]) -> tuple[Declaration, tuple[str, ...
     Parameters
     ----------
     tables : sequence of DataFrame
-        With the same columns, as texts; the original first.
+        Of texts; the original first. Columns that a table lacks are left out.
 
     Returns
     -------
@@ -370,15 +370,15 @@ def suggest(tables: Sequence[pd.DataFrame]) -> tuple[Declaration, tuple[str, ...
     Raises
     ------
     ValueError
-        If columns differ, or none is a variable.
+        If none is a variable.
     """
-    first, *others = tables
-    for other in others:
-        check_columns(list(map(str, first.columns)), list(map(str, other.columns)))
+    first = tables[0]
+    names = dict.fromkeys(str(name) for table in tables for name in table.columns)
+    shared = set.intersection(*(set(map(str, table.columns)) for table in tables))
     variables: list[Variable | Numeric] = []
-    left: dict[str, str] = {}
+    left = {name: "a file lacks it" for name in names if name not in shared}
     coded: list[str] = []
-    for name in map(str, first.columns):
+    for name in (name for name in map(str, first.columns) if name in shared):
         parts = [table.iloc[:, list(map(str, table.columns)).index(name)] for table in tables]
         column = pd.concat([part.astype(object) for part in parts], ignore_index=True)
         missing = "level" if _lacks(column) else None
@@ -393,7 +393,8 @@ def suggest(tables: Sequence[pd.DataFrame]) -> tuple[Declaration, tuple[str, ...
                 Numeric(name, bins=BINS, missing="level" if codes else missing, missing_codes=codes)
             )
             if codes:
-                coded.append(f"{name}: {', '.join(codes)} are taken for codes of missing values.")
+                verb = "are" if len(codes) > 1 else "is"
+                coded.append(f"{name}: {', '.join(codes)} {verb} taken for missing.")
         elif len(levels) < 2 and not (levels and missing):
             left[name] = "all records have one value" if levels else "no record has a value"
         else:
