@@ -213,9 +213,10 @@ show(outputs.table("in_public", assessment.in_public(found.judgments, found.find
 #
 # Several releases, or folders of them from several tools, share one table. Copies, identity and
 # attributes are the verdict's shares beyond their baselines, so that a fresh sample is at 0; the loss is
-# the verdict's, for each release. An error (±) is that of another release by the same tool from the same original. Several
-# releases tell it by their spread. Of one release it is the measure's own, as if its records were drawn
-# again from the generator as it was fitted; the gain's is that of its chains.
+# the verdict's, for each release (`tables/side_by_side.csv` also has the pMSE ratio and the overlap). An error (±)
+# is that of another release by the same tool from the same original. Several releases tell it by their
+# spread. Of one release it is the measure's own, as if its records were drawn again from the generator as
+# it was fitted; the gain's is that of its chains.
 #
 # A tool is dominated if a risk is higher, none is lower, and its loss is higher, all beyond two errors of
 # the difference, corrected for the number of pairs and of risks. In the picture the lower left corner is

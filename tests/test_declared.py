@@ -303,7 +303,7 @@ def test_numbers_that_look_like_codes(codes: list[int], like: tuple[str, ...]) -
     assert found.missing_codes == like
     assert bool(reasons) == bool(like)
     notes = Declaration.recognize(frame).complete(frame)[1]
-    assert ("may be codes, which a schema names" in notes[0]) == bool(like)
+    assert ("may be no number but a code, which a schema" in notes[0]) == bool(like)
 
 
 def test_all_that_is_no_variable_is_named_at_once() -> None:

@@ -201,7 +201,7 @@ def test_the_table_by_hand() -> None:
     shown = side_by_side.in_words(frame)
     assert shown.loc[0, "copies, %"] == "35.0\u00a0±\u00a021.7"
     assert "median gain" not in shown
-    assert shown["error from"].tolist() == ["one release"] * 2
+    assert shown["releases"].tolist() == [1, 1]
 
 
 def test_a_baseline_that_is_estimated_with_each_release_adds_its_error() -> None:

@@ -248,15 +248,11 @@ def _some(texts: Sequence[str]) -> str:
 
 
 def in_words(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the table for readers: numbers with one standard error, shares in percent."""
-    shown = pd.DataFrame({"release": frame["release"]})
-    shown["error from"] = [f"{m} releases" if m > 1 else "one release" for m in frame["releases"]]
-    formats = dict.fromkeys((*RISKS, "loss"), (100, 1)) | {"gain": (1, 3)}
-    names = {"gain": "median gain", "pmse_ratio": "pMSE ratio"}
-    for name in (*RISKS, "gain", "pmse_ratio", "overlap", "loss"):
-        scale, digits = formats.get(name, (1, 2))
-        unit = ", %" if scale == 100 else ""
-        shown[names.get(name, name) + unit] = [
+    """Return the risks and the loss for readers: with one standard error, shares in percent."""
+    shown = frame[["release", "releases"]].copy()
+    for name in (*RISKS, "gain", "loss"):
+        scale, digits = (1, 3) if name == "gain" else (100, 1)
+        shown["median gain" if name == "gain" else f"{name}, %"] = [
             "" if np.isnan(value) else _with_error(scale * value, scale * error, digits)
             for value, error in zip(frame[name], frame[f"{name}_error"], strict=True)
         ]

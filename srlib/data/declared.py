@@ -168,8 +168,8 @@ class Numeric:
             beside += f"; {other[0]!r} is read as {plain(variable.numbers_of(other)[0])}"
         if codes := _like_codes(values, counts):
             beside += (
-                f"; {', '.join(codes)} may be codes, which a schema names as missing_codes or "
-                "not_applicable"
+                f"; {', '.join(codes)} may be no number but a code, which a schema names as "
+                "missing_codes or not_applicable"
             )
         return variable, f"{self.name} is {how}{beside}."
 
