@@ -168,6 +168,14 @@ def test_docstrings_are_there_and_read_as_they_are_meant(subject: str) -> None:
     assert complaints.getvalue() == ""
 
 
+@pytest.mark.parametrize("subject", api.SUBJECTS)
+def test_no_name_is_described_twice(subject: str) -> None:
+    """A module that is called like something that its package shows would be."""
+    described = re.findall(r"^\.\. auto\w+:: (\S+)$", api.page(subject), re.MULTILINE)
+    assert described
+    assert len(described) == len(set(described))
+
+
 def test_words_of_verdicts_are_explained() -> None:
     from srlib.assessment import verdict
     from srlib.papers import claims, ledger

@@ -4,7 +4,7 @@ from srlib.assessment.account import (
     assumptions,
     fingerprints,
 )
-from srlib.assessment.example import (
+from srlib.assessment.examples import (
     EXAMPLE,
     example,
     wages,

@@ -215,7 +215,7 @@ def _assess(
     }  # fmt: skip
     if alone := [name for name, value in of_files.items() if value]:
         raise ValueError(f"{', '.join(alone)} without original; the example has no files")
-    from srlib.assessment.example import example_groups, example_roles
+    from srlib.assessment.examples import example_groups, example_roles
 
     example_roles(keys, target, more_keys)
     example_groups(by, merge)
