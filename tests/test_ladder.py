@@ -94,7 +94,9 @@ def numbers(name: str, copies: leakage.Copies) -> None:
     assert (copies.repeated == 1) >= (name in ("copy", "bootstrap"))
 
 
-@pytest.mark.parametrize(("n", "seeds"), [(500, range(4)), (20_000, range(1))], ids=str)
+@pytest.mark.parametrize(
+    ("n", "seeds"), [(500, range(4)), (10_000, range(1)), (100_000, range(1))], ids=str
+)
 def test_the_first_line_is_right_on_every_rung(n: int, seeds: Sequence[int]) -> None:
     for seed in seeds:
         for name, original, released in releases(n, seed):
