@@ -128,11 +128,11 @@ def test_the_latest_report_is_opened(project: Path, monkeypatch: pytest.MonkeyPa
     result = srlib("open", "toy")
     assert result.exit_code == 2
     assert "outputs/toy holds no report; first 'srlib run toy'" in result.output
-    for i, name in enumerate(("one", "two", "three")):
+    for i, name in enumerate(("one", "two", "three", ".tmp-four")):
         report = project / f"outputs/toy/{name}/report.html"
         report.parent.mkdir(parents=True)
         report.write_text(name)
-        os.utime(report, (0, (5, 9, 7)[i]))
+        os.utime(report, (0, (5, 9, 7, 10)[i]))
     assert srlib("open", "toy").stdout == "outputs/toy/two/report.html\n"
     assert [Path(path).read_text() for path in opened] == ["two"]
 

@@ -672,7 +672,8 @@ def open_(paper: str, output: Path | None) -> None:
     root = find_root(Path.cwd(), "assess" if paper == "assess" else "")
     _named(root, (paper,))
     folder = (output or find_outputs(root, Path.cwd())) / paper
-    reports = sorted(folder.glob("*/report.html"), key=lambda path: path.stat().st_mtime)
+    # Not of a run that has not ended: its folder's name begins with a point.
+    reports = sorted(folder.glob("[!.]*/report.html"), key=lambda path: path.stat().st_mtime)
     if not reports:
         raise UsageError(f"{shown(folder)} holds no report; first 'srlib run {paper}'")
     click.echo(shown(reports[-1]))
