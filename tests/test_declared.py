@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from srlib.assessment import assess_submission, findings, in_public, leakage
@@ -39,6 +39,7 @@ def pieces(edges: tuple[float, ...], values: np.ndarray) -> np.ndarray:
     st.integers(2, 12),
     st.sampled_from([1.0, 1e-3, 1e6]),
 )
+@example([600, 601], 2, 1e-3)
 def test_quantile_pieces_are_never_empty_and_rarely_large(
     values: list[int], bins: int, unit: float
 ) -> None:

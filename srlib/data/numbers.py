@@ -108,9 +108,10 @@ def _roundest(above: float, near: float, most: float) -> float:
         step = 10.0**exponent
         for multiple in (step, step / 2):
             candidates = np.round(near / multiple + np.array([0, -1, 1])) * multiple
+            candidates = np.round(candidates, max(0, 1 - exponent))  # 6 * 0.1 is above 0.6
             inside = candidates[(candidates > above) & (candidates <= most)]
             if len(inside):
-                return float(np.round(inside[0], max(0, 1 - exponent)))
+                return float(inside[0])
     return float(most)
 
 
