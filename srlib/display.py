@@ -1,7 +1,8 @@
 """Tables and sentences as notebooks show them: the same every time they are made."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # half a second of CPU, for each process of the runner
@@ -80,7 +81,13 @@ def percent(share: float, digits: int = 0) -> str:
 
 
 def show(
-    frame: "pd.DataFrame", digits: int = 3, settings: Sequence[str] = (), *, prose: bool = False
+    frame: "pd.DataFrame",
+    digits: int = 3,
+    settings: Sequence[str] = (),
+    *,
+    prose: bool = False,
+    caption: str = "",
+    names: Mapping[str, str] | None = None,
 ) -> Shown:
     """Show a table with fixed digits, thousands separated, no index, and its text escaped.
 
@@ -95,6 +102,10 @@ def show(
         computed, and ranks.
     prose : bool
         Whether its cells are words, which reports align on the left.
+    caption : str
+        A sentence above the table that says what it holds: plain text.
+    names : mapping of str to str, optional
+        Headings by column, where the column's own name is not for readers.
 
     Returns
     -------
@@ -106,6 +117,12 @@ def show(
         for column, values in frame.items()
         if values.dtype.kind in "fiu"
     } | dict.fromkeys(settings, "{:,g}".format)
+    headed = frame.rename(columns=names or {})
+    formatters = {(names or {}).get(name, name): how for name, how in formatters.items()}
     options: dict[str, Any] = {"index": False, "formatters": formatters, "na_rep": ""}
-    html = frame.to_html(border=0, classes="prose" if prose else None, **options)
-    return Shown(html, frame.to_string(**options))
+    html = headed.to_html(border=0, classes="prose" if prose else None, **options)
+    text = headed.to_string(**options)
+    if caption:
+        html = html.replace(">", f">\n  <caption>{escape(caption)}</caption>", 1)
+        text = f"{caption}\n{text}"
+    return Shown(html, text)
