@@ -10,6 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from srlib.display import Callout, callout
+
 MAX_R_HAT = 1.01
 MIN_EFFECTIVE_DRAWS = 400
 # What sorts the draws of each quantity takes so many of them at a time: copies of all fill memory.
@@ -144,7 +146,7 @@ def over_many(draws: ArrayLike) -> dict[str, float]:
     return found | {"R-hat, largest": values.max(), "effective draws of the mean": of_mean}
 
 
-def verdict(table: pd.DataFrame) -> str:
+def verdict(table: pd.DataFrame) -> Callout:
     """Say in words whether the numbers that follow may be relied on.
 
     Parameters
@@ -154,8 +156,8 @@ def verdict(table: pd.DataFrame) -> str:
 
     Returns
     -------
-    str
-        One to three sentences.
+    Callout
+        One to three sentences: a warning where chains disagree, are too short or cannot be judged.
     """
     sentences = []
     if apart := _names(table, NOT_MIXED):
@@ -177,16 +179,17 @@ def verdict(table: pd.DataFrame) -> str:
             f"Convergence of {unknown} cannot be judged: it takes two chains or more and finite "
             "values."
         )
+    kind = "Warning" if sentences else "Note"
     if constant := _names(table, CONSTANT):
         sentences.append(
             f"No draw of {constant} differs from another, so there is nothing to judge."
         )
     if not sentences:
-        return (
+        sentences.append(
             f"R-hat is at most {MAX_R_HAT} and there are at least {MIN_EFFECTIVE_DRAWS} effective "
             "draws for every quantity: no sign that the chains disagree."
         )
-    return " ".join(sentences)
+    return callout(kind, " ".join(sentences))
 
 
 def long_format(quantities: Mapping[str, ArrayLike]) -> pd.DataFrame:

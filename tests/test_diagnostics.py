@@ -105,15 +105,20 @@ def test_summary_refuses_an_array_of_quantities():
 
 def test_verdict_in_words():
     healthy = diagnostics.summary({"alpha": chains()})
-    assert "no sign" in diagnostics.verdict(healthy)
+    assert "no sign" in diagnostics.verdict(healthy).text
+    assert diagnostics.verdict(healthy).kind == "Note"
     sick = diagnostics.summary(
         {"alpha": chains(1.0), "classes": chains(n_draws=80, seed=3), "one": np.ones((4, 9))}
     )
-    text = diagnostics.verdict(sick)
+    text = diagnostics.verdict(sick).text
+    assert diagnostics.verdict(sick).kind == "Warning"
     assert f"R-hat is above 1.01 for alpha (largest: {sick['r_hat'][0]:.2f})" in text
     assert "Fewer than 400 effective draws for classes" in text
     assert "No draw of one differs" in text
-    assert "cannot be judged" in diagnostics.verdict(diagnostics.summary({"a": chains()[:1]}))
+    alone = diagnostics.verdict(diagnostics.summary({"a": chains()[:1]}))
+    assert alone.kind == "Warning"
+    assert "cannot be judged" in alone.text
+    assert diagnostics.verdict(diagnostics.summary({"one": np.ones((4, 9))})).kind == "Note"
 
 
 def test_importance_ess_closed_forms():
