@@ -4,8 +4,9 @@ import base64
 import hashlib
 import json
 import re
+import secrets
 import urllib.parse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import permutations
 from pathlib import Path
@@ -128,6 +129,9 @@ def render(
     provenance: dict[str, Any],
     public: bool = False,
     home: str = "",
+    previous: tuple[str, str] | None = None,
+    next: tuple[str, str] | None = None,
+    library: str = "",
 ) -> str:
     """Return the report as HTML.
 
@@ -150,6 +154,10 @@ def render(
         Show what `confidential.public_run` leaves.
     home : str
         Address of a page that the report leads back to; ``""``: it stands alone.
+    previous, next : tuple of str, optional
+        Address and title of the reports before and after it, where it is one of many.
+    library : str
+        Address of a file with `chart_library` beside the report; ``""``: the report brings its own.
 
     Raises
     ------
@@ -174,7 +182,8 @@ def render(
     heading, opening = _opened(cells.pop(0).source) if cells and _has_title(cells[0]) else ("", "")
     return page(
         "report.html.j2",
-        charts,
+        script(charts, own_library=not library),
+        beside=[library] if charts and library else [],
         heading=heading,
         opening=opening,
         cells=cells,
@@ -184,19 +193,26 @@ def render(
         of_users_file=of_users_file,
         rule=confidential.RULE,
         home=home,
+        previous=previous,
+        next=next,
         title=title(first_markdown(notebook)) or provenance.get("paper", "Report"),
     )
 
 
-def page(template: str, charts: bool, **values: Any) -> str:
-    """Fill a template of a page that loads nothing and runs no script but the project's own.
+def page(template: str, script: str, beside: Sequence[str] = (), **values: Any) -> str:
+    """Fill a template of a page that runs no script but the project's own.
+
+    Its content security policy names its own script by hash, and scripts beside it by a nonce. The
+    nonce is a hash of the page: text that was written into the page cannot have known it.
 
     Parameters
     ----------
     template : str
         Name of a file in ``templates/``, for what stands between head and foot.
-    charts : bool
-        Whether the page draws charts: a megabyte of script.
+    script : str
+        The page's own script, such as that of `script`.
+    beside : sequence of str
+        Addresses of scripts beside the page, which run before its own.
     **values
         What the template names.
     """
@@ -207,14 +223,20 @@ def page(template: str, charts: bool, **values: Any) -> str:
         lstrip_blocks=True,
     )
     environment.filters.update(markdown=markdown, code=_code, output=_output)
-    script = _script(charts)
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return environment.get_template(template).render(
+    unlike_any_text = secrets.token_hex()
+    html = environment.get_template(template).render(
         script=Markup(script),
-        script_hash=digest,
+        script_hash=_digest(script),
+        beside=beside,
+        nonce=unlike_any_text,
         style=Markup((TEMPLATES / "report.css").read_text(encoding="utf-8")),
         **values,
     )
+    return html.replace(unlike_any_text, _digest(html.replace(unlike_any_text, "")))
+
+
+def _digest(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 def displayed(notebook: NotebookNode) -> Iterator[NotebookNode]:
@@ -249,15 +271,24 @@ def first_markdown(notebook: NotebookNode) -> str:
 
 
 @cache
-def _script(charts: bool) -> str:
+def script(charts: bool, own_library: bool = True) -> str:
+    """Return a page's script: a megabyte where it draws charts with a library of its own."""
     parts = [(TEMPLATES / "report.js").read_text(encoding="utf-8")]
+    if charts and own_library:
+        parts.append(chart_library())
     if charts:
-        import vl_convert  # 50 MB, for reports with charts only
-
-        # The last version of the major one that the charts' specifications name.
-        parts.append(vl_convert.javascript_bundle(vl_version="5.21"))  # type: ignore[call-arg]
         parts.append((TEMPLATES / "charts.js").read_text(encoding="utf-8"))
     return "\n".join(parts).replace("</script", "<\\/script")
+
+
+@cache
+def chart_library() -> str:
+    """Return the script that draws charts: Vega, Vega-Lite and what embeds them."""
+    import vl_convert  # 50 MB, for reports with charts only
+
+    # The last version of the major one that the charts' specifications name.
+    library: str = vl_convert.javascript_bundle(vl_version="5.21")  # type: ignore[call-arg]
+    return library
 
 
 def _mathml(latex: str, display: str) -> str:

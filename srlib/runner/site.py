@@ -114,7 +114,7 @@ def write(root: Path, outputs: Path, repository: str = "") -> tuple[Path, list[s
     missing = [entry.name for entry in entries if not entry.page]
     index = report.page(
         "index.html.j2",
-        charts=False,
+        report.script(charts=False),
         title=TITLE,
         groups={
             "The papers": papers,
