@@ -309,4 +309,4 @@ def test_notebook_runs_at_other_settings(root: Path, tmp_path: Path) -> None:
     folder = run(root, Request("charest", "other", {**parameters, **settings}, {}), tmp_path)
     book = pd.read_csv(folder / "tables/ledger.csv")
     assert set(book["verdict"]) == {"setting", "skipped"}
-    assert "Warning" not in (folder / "notebook.ipynb").read_text(encoding="utf-8")
+    assert '"stderr"' not in (folder / "notebook.ipynb").read_text(encoding="utf-8")

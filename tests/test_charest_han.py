@@ -433,4 +433,4 @@ def test_notebook_runs_at_other_settings(root: Path, tmp_path: Path) -> None:
     book = pd.read_csv(folder / "tables/ledger.csv")
     assert (book.loc[book["source"] == "Table 1", "verdict"] == "match").all()
     assert (book.loc[book["id"] == "n", "note"] == "another setting than the paper's").all()
-    assert "Warning" not in (folder / "notebook.ipynb").read_text(encoding="utf-8")
+    assert '"stderr"' not in (folder / "notebook.ipynb").read_text(encoding="utf-8")

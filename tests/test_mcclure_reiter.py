@@ -291,7 +291,7 @@ def test_notebook_runs_at_other_settings(root: Path, tmp_path: Path) -> None:
     cases = len(settings["p0"]) * len(settings["epsilon"])
     assert len(replicates) == cases * settings["n_pairs"]
     notebook = (folder / "notebook.ipynb").read_text(encoding="utf-8")
-    assert "Warning" not in notebook
+    assert '"stderr"' not in notebook
 
 
 def test_sweep_varies_parameters_that_the_notebook_takes(root: Path) -> None:
