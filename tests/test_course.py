@@ -1,5 +1,6 @@
 """Students' copies: what they hold, and what they say to right, wrong and missing answers."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from click.testing import CliRunner, Result
 
 from srlib.runner import course
 from srlib.runner.cli import main
+from srlib.runner.course import seals
 
 # A notebook that imports little: what is tested are its copies.
 TEXT = (
@@ -22,6 +24,28 @@ output_dir: str = ""  # folder
 # %%
 import numpy as np
 
+# %% [markdown] tags=["spoiler-1"]
+# ## A part with a spoiler
+#
+# Known to be secret.
+
+# %% tags=["spoiler-1"]
+needed_below = share
+print("secret" + " spoiler", needed_below)
+
+# %% [markdown] tags=["spoiler"]
+# A hint at everything.
+
+# %% [markdown] tags=["spoiler-2"]
+# Another secret.
+
+# %% [markdown]
+# ### Try it: predict `doubled`
+
+# %% tags=["solution"]
+doubled = 2 * needed_below
+assert doubled == 1.0
+
 # %% [markdown]
 # ## Exercises
 #
@@ -31,6 +55,12 @@ import numpy as np
 # ### Exercise 1: half of a third
 #
 # To three digits (`sixth`).
+
+# %% [markdown] tags=["hint"]
+# Half is a factor.
+
+# %% [markdown] tags=["hint"]
+# The other factor is a third.
 
 # %% tags=["solution"]
 secret_step = share / 3
@@ -42,7 +72,7 @@ assert round(sixth, 3) == 0.167
 # %% [markdown] tags=["solution"]
 # The secret is to divide.
 
-# %% [markdown]
+# %% [markdown] tags=["written"]
 # ### Exercise 2: several answers
 #
 # They are `half`, `releases`, `name`, `private` and the set `suspects`.
@@ -70,7 +100,19 @@ assert suspects == {"smith", "cook"}
 print("the end")
 """
 )
-SECRETS = ["secret", "0.167", "share / 3", "5]", "Beta", "not private", "np.log", "0.5)"]
+SECRETS = [
+    "A good answer is",
+    "Known to be",
+    "Another secret",
+    "to divide",
+    "0.167",
+    "share / 3",
+    "5]",
+    "Beta",
+    "not private",
+    "np.log",
+    "0.5)",
+]
 
 
 def srlib(*arguments: str) -> Result:
@@ -100,7 +142,9 @@ def said(notebook: Any, answers: dict[str, str], folder: Path) -> list[str]:
             cell.source = cell.source.replace(f"{name} = ...", f"{name} = {answer}")
     NotebookClient(notebook, resources={"metadata": {"path": str(folder)}}).execute()
     checks = [cell for cell in notebook.cells if cell.source.startswith("from srlib.runner.course")]
-    return "".join(output.text for cell in checks for output in cell.outputs).splitlines()
+    outputs = [output for cell in checks for output in cell.outputs]
+    told = [o.text if "text" in o else o.data["text/markdown"] for o in outputs]
+    return "\n".join(told).splitlines()
 
 
 def test_copy_has_stubs_and_checks_and_no_answers(built: Path) -> None:
@@ -114,15 +158,94 @@ def test_copy_has_stubs_and_checks_and_no_answers(built: Path) -> None:
         assert "### Exercise 2: several answers" in text
     cells = [cell.source for cell in copy.cells]
     at = cells.index("### Exercise 1: half of a third\n\nTo three digits (`sixth`).")
-    assert cells[at + 1].endswith("\nsixth = ...")
-    assert cells[at + 2].startswith(
-        'from srlib.runner.course import check\n\ncheck(\n    "Exercise 1",'
+    assert cells[at + 1] == (
+        "<details><summary>Hint 1</summary>\n\nHalf is a factor.\n\n</details>"
     )
+    assert "<summary>Hint 2</summary>" in cells[at + 2]
+    assert cells[at + 3].endswith("\nsixth = ...")
+    assert cells[at + 4].startswith(
+        'from srlib.runner.course import check\n\ncheck(\n    "Exercise 1",\n    2,\n'
+    )
+    assert cells[at + 6] == "*Your answer in words.*"
     stub = "\nhalf = ...\nreleases = ...\nname = ...\nprivate = ...\nsuspects = ..."
-    assert cells[at + 4].endswith(stub)
+    assert cells[at + 7].endswith(stub)
     code = [cell for cell in copy.cells if cell.cell_type == "code"]
     assert all(cell.outputs == [] and cell.execution_count is None for cell in code)
     assert copy.metadata.jupytext.formats == "ipynb,py:percent"
+
+
+def test_what_gives_answers_away_is_kept_back(built: Path) -> None:
+    cells = copy_of(built).cells
+    (heading,) = [cell.source for cell in cells if cell.source.startswith("## A part")]
+    assert heading.endswith("\n\n*What belongs here comes with the right answer to Exercise 1.*")
+    (code,) = [cell.source for cell in cells if "needed_below = share" in cell.source]
+    assert code.startswith("%%capture\n")
+    (folded,) = [cell.source for cell in cells if "A hint at everything" in cell.source]
+    assert folded.startswith("<details><summary>This gives answers away")
+    assert not any("Another secret" in cell.source for cell in cells)
+
+
+def test_locked_text_opens_with_the_right_answers_only() -> None:
+    locked = seals.lock("Because π.", [["167"], ["a", "b"]])
+    assert seals.unlock(locked, [["167"], ["a", "b"]]) == "Because π."
+    assert locked == seals.lock("Because π.", [["167"], ["a", "b"]])
+    for wrong in ([["166"], ["a", "b"]], [["167"], ["ab"]], [["167", "a", "b"]], []):
+        with pytest.raises(ValueError, match="do not open"):
+            seals.unlock(locked, wrong)
+
+
+@pytest.mark.parametrize(
+    ("second", "remark"),
+    [
+        (71.4, ". It is off by a power of ten"),
+        (np.float64(-0.714), ". Look at the sign"),
+        (0.714 / np.log(2), ". Look at the base of the logarithm"),
+        (0.72, ""),
+        ("0.72", ""),
+        ([7.14, 7.14], ""),
+        ({"a": 1}, ""),
+    ],
+)
+def test_second_wrong_answer_gets_a_remark_and_a_hint(
+    capsys: pytest.CaptureFixture[str], second: object, remark: str
+) -> None:
+    seals._tried.clear()
+    sealed = course.seal("Exercise 1 a", [(0.714, 3)])
+    for answer in (0.2, 0.2, ..., second, None):
+        course.check("Exercise 1", 2, "", a=(answer, sealed))
+    lines = capsys.readouterr().out.replace("Exercise 1, a: ", "").splitlines()
+    assert lines == [
+        "wrong",
+        "wrong",
+        "not answered yet",
+        f"wrong{remark}. Hint 1 under the question may help",
+        "wrong. Hint 2 under the question may help",
+    ]
+
+
+def test_remarks_tell_nothing_of_whole_numbers_and_truth_values(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    seals._tried.clear()
+    for right, answers in {10: (7, 1, 100, -10), True: (1, False, 0)}.items():
+        sealed = course.seal("Exercise 1 a", [(right, None)])
+        for answer in answers:
+            course.check("Exercise 1", a=(answer, sealed))
+    assert set(capsys.readouterr().out.splitlines()) == {"Exercise 1, a: wrong"}
+
+
+class Odd:
+    """An answer that fails wherever it is looked at."""
+
+    def __str__(self) -> str:
+        raise RuntimeError
+
+    __repr__ = __str__
+
+
+def test_an_answer_that_cannot_be_looked_at_is_wrong() -> None:
+    for answer in (Odd(), [Odd()], {Odd()}, {1, "a"}, 10**5000):
+        assert course.verdict(answer, course.seal("s", [(0.5, 1)]), "s") == course.WRONG
 
 
 def test_text_beside_the_copy_is_the_copy(built: Path) -> None:
@@ -135,9 +258,10 @@ def test_text_beside_the_copy_is_the_copy(built: Path) -> None:
 @pytest.mark.parametrize(
     ("answers", "verdicts"),
     [
-        ({}, ["not answered yet"] * 6),
+        ({}, ["not answered yet"] * 7),
         (
             {
+                "doubled": "1",
                 "sixth": "1 / 6",
                 "half": "0.4999",
                 "releases": "np.array([2, 5])",
@@ -145,10 +269,11 @@ def test_text_beside_the_copy_is_the_copy(built: Path) -> None:
                 "private": "np.False_",
                 "suspects": "{'cook', 'Smith'}",
             },
-            ["right"] * 6,
+            ["right"] * 7,
         ),
         (
             {
+                "doubled": "'two'",
                 "half": "0.6",
                 "sixth": "0.169",
                 "releases": "[2, 5, 7]",
@@ -156,7 +281,7 @@ def test_text_beside_the_copy_is_the_copy(built: Path) -> None:
                 "private": "True",
                 "suspects": "{'cook'}",
             },
-            ["wrong"] * 6,
+            ["wrong"] * 7,
         ),
     ],
 )
@@ -164,11 +289,17 @@ def test_copy_says_right_wrong_or_not_yet(
     built: Path, answers: dict[str, str], verdicts: list[str]
 ) -> None:
     names = [
+        "Try it: predict `doubled`, doubled",
         "Exercise 1, sixth",
         *(f"Exercise 2, {n}" for n in ("half", "releases", "name", "private", "suspects")),
     ]
     expected = [f"{name}: {verdict}" for name, verdict in zip(names, verdicts, strict=True)]
-    assert said(copy_of(built), answers, built) == expected
+    copy = copy_of(built)
+    told = said(copy, answers, built)
+    assert [cell.outputs for cell in copy.cells if cell.source.startswith("%%capture")] == [[]]
+    assert [line for line in told if re.search(", .*: ", line)] == expected
+    unlocked = [secret for secret in ("to divide", "Known to be", "Another") if secret in str(told)]
+    assert len(unlocked) == (3 if "right" in verdicts else 0)
 
 
 @pytest.mark.parametrize(
@@ -208,11 +339,21 @@ def test_order_of_a_list_counts() -> None:
         ("### Exercise 2", "### Exercise 3", "Exercise 3 must be number 2"),
         ("assert round(sixth, 3) == 0.167", "assert sixth < 1", "Exercise 1 has no answer"),
         ("# ### Exercise 1: half", "# ### A half", "follows no exercise"),
+        ("# ### Exercise 1: half", "# ### Try it: half", "Exercise 2 must be number 1"),
         ("# ### Exercise", "# Exercise", "no cell is headed '### Exercise 1'"),
-        ('tags=["solution"]', "", "Exercise 1 has no answer"),
+        ('tags=["solution"]', "", "predict `doubled` has no answer"),
         ("# ### Open question", "# ### Exercise 3", "Exercise 3 has no answer"),
         ("(`sixth`)", "", "Exercise 1 checks sixth, which it does not ask for"),
         ("(`sixth`)", "(`sixth`, `secret_step`)", "asks for secret_step, which nothing checks"),
+        ("spoiler-2", "spoiler-3", "is tagged spoiler-3, which is no exercise"),
+        ("spoiler-2", "spoiler-two", "a number belongs behind the hyphen"),
+        ("spoiler-2", "hint", "is tagged 'hint' and follows no exercise"),
+        ("spoiler-2", "written", "is tagged 'written' and is no exercise's question"),
+        ("# The other factor", "#\n# %% [markdown] tags=['hint']\n# O", "Exercise 1 has 3 hints"),
+        ('[markdown] tags=["hint"]\n# The', 'tags=["hint"]\n# The', "a hint that is code"),
+        ('["hint"]', '["hint", "spoiler-2"]', "Exercise 1 has a cell tagged 'spoiler'"),
+        ('["written"]\n# ###', '["spoiler"]\n# ###', "Exercise 2 has a cell tagged 'spoiler'"),
+        ("Open question: what would", "Try it: predict `doubled`", "has no answer to check"),
     ],
 )
 def test_exercises_that_make_no_copy(
@@ -222,8 +363,8 @@ def test_exercises_that_make_no_copy(
 
     text = TEXT.replace(old, new)
     if message.startswith("no cell"):
-        text = text.replace("# ### Open question", "# Open question")
-        text = text.replace(', tags=["solution"]', "").replace(' tags=["solution"]', "")
+        text = text.replace("# ### ", "# ")
+        text = re.sub(r' tags=\["(?!par)[^]]*\]', "", text)
     monkeypatch.chdir(toy.make(tmp_path, text))
     jupytext.write(jupytext.reads(text, "py:percent"), tmp_path / "notebooks/toy.ipynb")
     result = srlib("course", "toy")
