@@ -1,6 +1,8 @@
 """Tables and sentences as notebooks show them: the same every time they are made."""
 
-from collections.abc import Mapping, Sequence
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -12,6 +14,44 @@ MIN_RECORDS = 10
 """Records that a public number or word rests on, at least."""
 NOT_SHOWN = "not shown"
 """What stands in public in the place of anything that rests on fewer."""
+
+NAMES = {
+    "baseline_mcse": "baseline's error",
+    "baseline_sd": "baseline's spread",
+    "baseline_se": "baseline's error",
+    "burn_in": "burn-in",
+    "ess": "effective draws",
+    "ess_bulk": "effective draws, bulk",
+    "ess_tail": "effective draws, tails",
+    "example_p_y_0": "P(X*), Y = 0",
+    "example_p_y_1": "P(X*), Y = 1",
+    "iS": "in the sample alone",
+    "log_mcse": "error of the logarithm",
+    "log_p": "log p",
+    "mae": "mean absolute error",
+    "mcse": "error of the mean",
+    "n_draws": "draws",
+    "n_records": "records",
+    "n_releases": "releases",
+    "original_se": "original's standard error",
+    "p_value": "p-value",
+    "pareto_k": "Pareto k",
+    "r_hat": "R-hat",
+    "relative_bias_percent": "relative bias, %",
+    "sd": "standard deviation",
+    "se": "standard error",
+    "synthetic_se": "synthetic standard error",
+    "synthetic_set": "release",
+    "x_star": "X*",
+}
+"""Headings of columns whose names in code are no words; of others, underscores become spaces."""
+
+_MINUS, _SPACE = "\u2212", "\u00a0"  # a space that no line breaks at
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_ERROR = re.compile(r"\b(error|se|mcse)\b")
+_SIGN = re.compile(r"(?<![\w.,)\]])-(?=\.?\d)")
+_NUMERIC = re.compile(r"(?:[\s\d.,%±×()∞≤≥<>−⁻⁰¹²³⁴⁵⁶⁷⁸⁹]|\bto\b)+")
+_LONG = 120  # characters of a cell that is read as a text
 
 
 @dataclass(frozen=True)
@@ -82,47 +122,194 @@ def percent(share: float, digits: int = 0) -> str:
 
 def show(
     frame: "pd.DataFrame",
-    digits: int = 3,
+    digits: int | None = None,
     settings: Sequence[str] = (),
     *,
     prose: bool = False,
     caption: str = "",
     names: Mapping[str, str] | None = None,
 ) -> Shown:
-    """Show a table with fixed digits, thousands separated, no index, and its text escaped.
+    """Show a table as readers expect it: no index, text to the left, numbers to the right.
 
     Parameters
     ----------
     frame : DataFrame
-        What is shown, about a dozen rows at most.
-    digits : int
-        Digits after the decimal point, for columns of floats.
-    settings : sequence of str
-        Columns of floats that are shown with the digits they have: what was chosen and not
-        computed, and ranks.
-    prose : bool
-        Whether its cells are words, which reports align on the left.
+        What is shown, about a dozen rows at most. Its cells are escaped; truth values become yes
+        and no, and a column of numbers is written by `numbers`, with two significant digits where
+        its heading says that it holds errors.
+    digits : int, optional
+        Decimals of all columns that are neither integers nor a few short decimals, where a
+        text speaks of digits that `numbers` would round off.
     caption : str
         A sentence above the table that says what it holds: plain text.
     names : mapping of str to str, optional
-        Headings by column, where the column's own name is not for readers.
+        Headings by column, where neither the column's own name nor `NAMES` is for readers.
 
     Returns
     -------
     Shown
         Displays as HTML, or as text where there is none.
     """
-    formatters = {
-        column: (f"{{:,.{digits}f}}" if values.dtype.kind == "f" else "{:,}").format
-        for column, values in frame.items()
-        if values.dtype.kind in "fiu"
-    } | dict.fromkeys(settings, "{:,g}".format)
-    headed = frame.rename(columns=names or {})
-    formatters = {(names or {}).get(name, name): how for name, how in formatters.items()}
-    options: dict[str, Any] = {"index": False, "formatters": formatters, "na_rep": ""}
-    html = headed.to_html(border=0, classes="prose" if prose else None, **options)
-    text = headed.to_string(**options)
-    if caption:
-        html = html.replace(">", f">\n  <caption>{escape(caption)}</caption>", 1)
-        text = f"{caption}\n{text}"
-    return Shown(html, text)
+    heads = [_heading(name, names or {}) for name in frame.columns]
+    decimals = digits if digits is None or digits > 3 else None
+    values = [frame.iloc[:, i].astype(object) for i in range(len(heads))]
+    columns = [
+        _cells(column.where(column.notna(), None), 2 if _ERROR.search(head) else 3, decimals)
+        for head, column in zip(heads, values, strict=True)
+    ]
+    left = [_is_text(cells) for cells in columns]
+    long = any(len(cell) > _LONG for cells in columns for cell in cells)
+    html = _html(heads, columns, left, caption, "prose" if long else "dataframe")
+    return Shown(html, _text(heads, columns, left, caption))
+
+
+def numbers(values: Iterable[float], digits: int = 3, decimals: int | None = None) -> list[str]:
+    """Write the numbers of a column so that it is read as one.
+
+    Integers, also as floats, have separators of thousands. Short decimals, such as chosen values
+    of a parameter, keep all their digits. Others have the decimals that give the largest about
+    three significant digits; where numbers of one column are orders of magnitude apart, each has
+    its own. What is not zero is never written as zero.
+
+    Parameters
+    ----------
+    values : iterable of float
+        One column; NaN is written as nothing.
+    digits : int
+        Significant digits.
+    decimals : int, optional
+        Decimals of all numbers, instead of those that `digits` asks for.
+
+    Returns
+    -------
+    list of str
+        As many texts.
+
+    Examples
+    --------
+    >>> numbers([10000.0, 25.0]), numbers([0.001, 0.5, 100]), numbers([0.61612, 0.05, 1.74e-18])
+    (['10,000', '25'], ['0.001', '0.5', '100'], ['0.616', '0.050', '<0.001'])
+    >>> numbers([-620.53, 8.4717, 1.2e-5])[:2]
+    ['−621', '8.47']
+    """
+    column = [float(value) for value in values]
+    finite = [value for value in column if math.isfinite(value) and value]
+    sizes = [abs(value) for value in finite]
+    if all(map(_is_short, sizes)):
+        decimals = _decimals_of_short(sizes)
+    elif decimals is None:
+        decimals = _decimals(finite, digits)
+    return [_number(value, decimals, digits) for value in column]
+
+
+def _decimals(finite: Sequence[float], digits: int) -> int | None:
+    """Decimals in common of numbers that are not zero, or None where they are too far apart."""
+    sizes = sorted(map(abs, finite))
+    high = math.ceil(math.log10(sizes[-1])) - 1
+    if not -5 < high < 9:
+        return None
+    close = 0 < max(finite) - min(finite) < sizes[-1] / 10
+    decimals = max(digits - 1 - high + close, 0)
+    # A few, or much smaller ones, are told as less than one unit of the last decimal.
+    tiny = [size for size in sizes if size < 10**-decimals]
+    if tiny and decimals > 1 and (len(tiny) <= len(sizes) / 4 or tiny[-1] < 1e-4 * sizes[-1]):
+        sizes = sizes[len(tiny) :]
+    low = math.floor(math.log10(sizes[0]))
+    needed = (low >= 0) - low  # for one digit of the smallest, two where it is above one
+    return max(decimals, needed) if needed <= decimals + (low < 0 and high < 3) else None
+
+
+def _decimals_of_short(sizes: Sequence[float]) -> int | None:
+    """Decimals in common of a few short decimals; None where some are whole, or none is."""
+    own = [len(f"{size:.15f}".rstrip("0").partition(".")[2]) for size in sizes]
+    return max(own) if own and min(own) > 0 and max(own) < 5 else None
+
+
+def _is_short(size: float) -> bool:
+    if size < 1e15 and size == int(size):
+        return True
+    return math.isclose(size, float(f"{size:.3g}"), rel_tol=1e-12)
+
+
+def _number(value: float, decimals: int | None, digits: int) -> str:
+    """One number with as many decimals, or by its own size, as short as it is."""
+    size, sign = abs(value), _MINUS if value < 0 else ""
+    if math.isnan(value):
+        return ""
+    if size == 0 or math.isinf(size):
+        return f"{sign}∞" if size else "0"
+    if decimals is not None:
+        if float(text := f"{size:.{decimals}f}"):
+            return f"{sign}{float(text):,.{decimals}f}"
+        return f"{'>' if sign else '<'}{sign}{10**-decimals:.{decimals}f}"
+    if _is_short(size) and 1e-4 <= size < 1e15:
+        return f"{sign}{size:,.15g}"
+    if 1e-4 <= size < 1e6:
+        own = max(digits - 1 - math.floor(math.log10(size)), 0)
+        return f"{sign}{size:,.{own}f}"
+    mantissa, exponent = (f"{size:.3g}" if _is_short(size) else f"{size:.{digits - 1}e}").split("e")
+    power = f"10{str(int(exponent)).translate(_SUPERSCRIPTS)}"
+    return f"{sign}{mantissa}{_SPACE}×{_SPACE}{power}"
+
+
+def _heading(name: Any, names: Mapping[str, str]) -> str:
+    parts = name if isinstance(name, tuple) and name not in names else (name,)
+    words = [names.get(part, NAMES.get(part, str(part).replace("_", " "))) for part in parts]
+    return ", ".join(word for word in words if word)
+
+
+def _cells(column: Iterable[Any], digits: int, decimals: int | None) -> list[str]:
+    """Texts of a column; the numbers among its cells are written together."""
+    values = [value.item() if hasattr(value, "item") else value for value in column]
+    at = [i for i, v in enumerate(values) if isinstance(v, int | float) and not isinstance(v, bool)]
+    texts = [_word(value) for value in values]
+    for i, text in zip(at, numbers([values[i] for i in at], digits, decimals), strict=True):
+        texts[i] = text
+    return texts
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "" if value is None else _SIGN.sub(_MINUS, str(value))
+
+
+def _is_text(cells: Sequence[str]) -> bool:
+    told = [cell for cell in cells if cell]
+    return sum(_NUMERIC.fullmatch(cell) is None for cell in told) >= max(len(told) / 2, 1)
+
+
+def _html(
+    heads: Sequence[str],
+    columns: Sequence[Sequence[str]],
+    left: Sequence[bool],
+    caption: str,
+    kind: str,
+) -> str:
+    # Reports keep the class and drop the style; JupyterLab has no rule for the class.
+    marks = [' class="text" style="text-align: left"' if is_text else "" for is_text in left]
+
+    def row(tag: str, cells: Iterable[str]) -> str:
+        inner = (
+            f"      <{tag}{mark}>{escape(cell, quote=False)}</{tag}>\n"
+            for mark, cell in zip(marks, cells, strict=True)
+        )
+        return "    <tr>\n" + "".join(inner) + "    </tr>\n"
+
+    above = f"  <caption>{escape(caption)}</caption>\n" if caption else ""
+    rows = "".join(row("td", cells) for cells in zip(*columns, strict=True))
+    return (
+        f'<table class="{kind}">\n{above}  <thead>\n{row("th", heads)}  </thead>\n'
+        f"  <tbody>\n{rows}  </tbody>\n</table>"
+    )
+
+
+def _text(
+    heads: Sequence[str], columns: Sequence[Sequence[str]], left: Sequence[bool], caption: str
+) -> str:
+    padded = []
+    for head, cells, is_text in zip(heads, columns, left, strict=True):
+        width = max(map(len, [head, *cells]))
+        padded.append([f"{cell:{'<' if is_text else '>'}{width}}" for cell in [head, *cells]])
+    lines = ["  ".join(cells).rstrip() for cells in zip(*padded, strict=True)]
+    return "\n".join([caption] * bool(caption) + lines)

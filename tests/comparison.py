@@ -35,8 +35,10 @@ NEAR, NEAR_OF_COLUMN = 0.5, 0.25
 
 # Not in names (p0), versions (1.2.3) or codes (2,3,1).
 NUMBER = re.compile(
-    r"(?<![\w.,])[-+−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?(?!\w|[.,]\d)"
+    r"(?<![\w.,])[-+−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+|\s×\s10⁻?[⁰¹²³⁴-⁹]+)?"
+    r"(?!\w|[.,]\d)"
 )
+_RAISED = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 # What outputs are computed and written with.
 COMPUTING = (
     "altair",
@@ -129,7 +131,8 @@ def other_than_locked(lock: Path) -> list[str]:
 
 
 def _number(text: str) -> float:
-    return float(text.replace(",", "").replace("−", "-"))
+    mantissa, *exponent = re.split(r"\s×\s10", text.replace(",", "").replace("−", "-"))
+    return float("e".join([mantissa, *(each.translate(_RAISED) for each in exponent)]))
 
 
 def _same(text: str, other: str) -> bool:
@@ -148,7 +151,7 @@ def _same(text: str, other: str) -> bool:
 def _words(text: str) -> list[str]:
     # Numbers and HTML tags stand alone; rules of a table, as wide as its numbers, are left out.
     text = re.sub(r"<[^<>]*>", lambda match: f" {match[0]} ", text)
-    words = NUMBER.sub(lambda match: f" {match[0]} ", text).split()
+    words = NUMBER.sub(lambda match: f" {_number(match[0])!r} ", text).split()
     return [word for word in words if word.strip("-")]
 
 

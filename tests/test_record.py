@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from srlib import charts
-from srlib.display import callout, percent, show
+from srlib.display import callout, percent
 from srlib.runner import confidential
 from srlib.runner.outputs import Outputs
 
@@ -127,19 +127,6 @@ def test_without_a_folder_nothing_is_written(tmp_path, monkeypatch):
 )
 def test_a_percentage_has_a_space_that_does_not_break(share, digits, text):
     assert percent(share, digits) == text
-
-
-def test_show_has_fixed_digits_and_escapes_text():
-    frame = pd.DataFrame({"name": ["<b>"], "share": [1234.56789], "count": [12345]}, index=[7])
-    shown = show(frame, digits=2)
-    assert "&lt;b&gt;" in shown._repr_html_()
-    assert "<b>" not in shown._repr_html_()
-    assert "<th>7</th>" not in shown._repr_html_()
-    for text in (shown._repr_html_(), repr(shown)):
-        assert "1,234.57" in text
-        assert "12,345" in text
-    assert repr(show(frame, digits=2)) == repr(shown)
-    assert "NaN" not in repr(show(pd.DataFrame({"x": [1.0, np.nan]})))
 
 
 def test_callout_is_a_quotation_and_the_same_text():

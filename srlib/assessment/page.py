@@ -35,7 +35,7 @@ body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto
 .wide { overflow-x: auto }
 table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums }
 th, td { border-bottom: 1px solid #bbb; padding: .2rem .6rem; text-align: right }
-.prose th, .prose td { text-align: left; vertical-align: top }
+.prose th, .prose td { vertical-align: top }
 @page { @bottom-right { content: counter(page) " / " counter(pages) } }
 @media print { .wide { overflow: visible } tr { break-inside: avoid } h2 { break-after: avoid } }
 @media (prefers-color-scheme: dark) { body { background: #111; color: #eee } }
@@ -166,16 +166,15 @@ def _for_the_file(found: "Assessment") -> list[str]:
     )
     assumed = in_words(assumptions(found))
     return [
-        *_table("For the file: what was assumed", assumed, prose=True),
+        *_table("For the file: what was assumed", assumed),
         *_table("For the file: tables", fingerprints(found.submission)),
         f"<p>{escape(hashes)}</p>",
         f"<p>{escape(versions())}</p>",
     ]
 
 
-def _table(title: str, frame: pd.DataFrame, prose: bool = False) -> list[str]:
-    table = show(frame, prose=prose).html
-    return [f"<h2>{escape(title)}</h2>", f'<div class="wide">{table}</div>']
+def _table(title: str, frame: pd.DataFrame) -> list[str]:
+    return [f"<h2>{escape(title)}</h2>", f'<div class="wide">{show(frame).html}</div>']
 
 
 def _listed(texts: "list[str] | tuple[str, ...]") -> str:
