@@ -622,7 +622,7 @@ verdicts
 # %%
 settings = {"n": n, "x": x, "epsilon": epsilon, "gamma": gamma}
 book = charest.judged(score_functions, deltas["P"], settings)
-outputs.ledger(book, digits=8)
+outputs.ledger(book)
 
 # %% [markdown]
 # ## What did not reproduce, and why

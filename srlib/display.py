@@ -69,6 +69,21 @@ class Shown:
 
 
 @dataclass(frozen=True)
+class Several:
+    """Tables and sentences that notebooks show one below the other, each for itself."""
+
+    parts: tuple[Any, ...]
+
+    def _ipython_display_(self) -> None:
+        from IPython.display import display
+
+        display(*self.parts)
+
+    def __repr__(self) -> str:
+        return "\n\n".join(map(repr, self.parts))
+
+
+@dataclass(frozen=True)
 class Callout:
     """A sentence set apart from the text around it; the same every time it is made."""
 

@@ -172,11 +172,34 @@ def test_what_cannot_be_recomputed_is_held_against_the_paper_itself():
 def test_summary_counts_by_source_and_tells_what_differs():
     notes = {"subset_size": "see section 6"}
     book = published.ledger(PAPER, {"subset_size": 35}, missing="other data", notes=notes)
-    shown = published.summary(book)
-    assert "<th>verdict</th>" not in shown.html  # the name of the columns heads none of them
-    assert shown.html.count("<table") == 2
-    assert "see section 6" in shown.html
-    assert repr(shown).split("\n\n")[0].split()[-3:] == ["all", "1", "149"]
+    said, by_source, differing = published.summary(book).parts
+    assert said.text == (
+        "Of 150 printed numbers 1 otherwise, 149 skipped. "
+        "Why numbers are skipped: other data (149)."
+    )
+    assert repr(by_source).split()[-3:] == ["all", "1", "149"]
+    assert ">see section 6</td>" in differing.html
+    assert differing.html.count("<tr>") == 2
+
+
+def test_summary_orders_by_place_and_links_sections(monkeypatch):
+    rows = [
+        ("Figure 2", "a", "<=", ".5"),
+        ("Table 10", "b", "=", "10000"),
+        ("Table 9", "b", "=", "-1.50"),
+    ]
+    table = pd.DataFrame(rows, columns=["source", "quantity", "relation", "printed"])
+    table["id"], table["tolerance"] = list("xyz"), 0.0
+    monkeypatch.setattr(published, "printed", lambda paper: table)
+    notes = dict.fromkeys("xyz", "too small; section What, and why")
+    book = published.ledger("any", {"x": 1.7778, "y": 5.0, "z": -1.25}, notes=notes)
+    shown = published.summary(book).parts[2]
+    assert [row.split()[:6] for row in repr(shown).splitlines()[2:]] == [
+        ["Table", "9", "b", "−1.50", "−1.25", "too"],
+        ["Table", "10", "b", "10,000", "5", "too"],
+        ["Figure", "2", "a", "≤", "0.5", "1.78"],
+    ]
+    assert shown.html.count('<a href="#What,-and-why">What, and why</a></td>') == 3
 
 
 def test_ledger_wants_a_note_for_a_difference():

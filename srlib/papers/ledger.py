@@ -6,14 +6,16 @@ printed) and tolerance (empty: one unit in the last digit printed, and 0 for a b
 """
 
 import math
+import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from decimal import Decimal
 from importlib import resources
 from io import StringIO
 
 import pandas as pd
 
-from srlib.display import Shown, show
+from srlib.display import Callout, Several, callout, numbers, show
 
 MATCH, DIFFERS = "match", "differs"
 CONSISTENT = "consistent"  # with other numbers that the paper prints
@@ -184,31 +186,91 @@ def ledger(
     return table[[*columns, "computed", "tolerance", "verdict", "note"]]
 
 
-def summary(book: pd.DataFrame, digits: int = 3) -> Shown:
+def summary(book: pd.DataFrame) -> Several:
     """Show how a run's numbers compare with the printed ones, and those that differ.
 
     Parameters
     ----------
     book : DataFrame
         As `ledger` returns.
-    digits : int
-        Digits after the decimal point of the computed values.
 
     Returns
     -------
-    Shown
-        Printed numbers by source and verdict, and one row for each that differs, with its note.
+    Several
+        How many there are of each verdict, with the reasons for those that are skipped; the same
+        by source; and a row for each note on numbers that differ, with the first of them.
     """
-    words = [word for word in VERDICTS if (book["verdict"] == word).any()]
-    counts = pd.crosstab(book["source"], book["verdict"])[words]
-    counts = counts.loc[book["source"].unique()]
-    counts.loc["all"] = counts.sum()
-    differs = book[book["verdict"] == DIFFERS]
-    parts = [show(counts.rename_axis(index="printed in", columns=None).reset_index())]
-    if len(differs):
-        columns = ["source", "quantity", "printed", "computed", "tolerance", "note"]
-        parts.append(show(differs[columns], digits))
-    return Shown("\n".join(part.html for part in parts), "\n\n".join(map(repr, parts)))
+    counts = pd.crosstab(book["source"], book["verdict"])
+    counts = counts[[word for word in VERDICTS if word in counts]]
+    counts = counts.loc[sorted(counts.index, key=_place)]
+    if len(counts) > 1:
+        counts.loc["all"] = counts.sum()
+    by_source = counts.rename_axis(index="printed in", columns=None).reset_index()
+    parts = [said(book), show(by_source, caption="Printed numbers by their place and verdict.")]
+    if len(differs := _differing(book)):
+        shown = show(differs, caption="Numbers that differ, the first of each reason.")
+        parts.append(replace(shown, html=_SECTION.sub(_linked, shown.html)))
+    return Several(tuple(parts))
+
+
+def said(book: pd.DataFrame) -> Callout:
+    """Say how many numbers have each verdict, and why numbers are skipped.
+
+    Parameters
+    ----------
+    book : DataFrame
+        As `ledger` returns.
+    """
+    words = {
+        MATCH: "{} as printed",
+        DIFFERS: "{} otherwise",
+        CONSISTENT: "{} consistent with others that the paper prints",
+        SETTING: "{} settings, which are compared with nothing",
+        SKIPPED: "{} skipped",
+    }
+    counts = book["verdict"].value_counts()
+    told = ", ".join(words[word].format(counts[word]) for word in VERDICTS if word in counts)
+    reasons = book.loc[book["verdict"] == SKIPPED, "note"].value_counts()
+    why = "; ".join(f"{reason} ({n})" for reason, n in reasons.items())
+    why = f" Why numbers are skipped: {why}." if why else ""
+    return callout("The ledger", f"Of {len(book)} printed numbers {told}.{why}")
+
+
+def _differing(book: pd.DataFrame) -> pd.DataFrame:
+    """Numbers that differ, in words; of those with one note and place, the first."""
+    differs = book[book["verdict"] == DIFFERS].groupby(["source", "note"], sort=False)
+    rows = []
+    for (source, note), group in sorted(differs, key=lambda each: _place(each[0][0])):
+        first, more = group.iloc[0], len(group) - 1
+        number = Decimal(first["printed"])
+        # Enough decimals to compare, and to see how large a number is that lies elsewhere.
+        own = max(2 - Decimal(first["computed"]).adjusted(), 0) if first["computed"] else 0
+        decimals = max(-int(number.as_tuple().exponent), own)
+        rows.append(
+            {
+                "printed in": source,
+                "quantity": first["quantity"] + f" (and {more} more)" * (more > 0),
+                "printed": _RELATIONS[first["relation"]] + f"{number:,f}",
+                "computed": numbers([first["computed"]], decimals=decimals)[0],
+                "why": note,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+_RELATIONS = {"=": "", "<=": "≤\u00a0", ">=": "≥\u00a0"}
+_SECTION = re.compile(r"\bsection ([A-Z][^<>;]+)(?=</td>)")
+
+
+def _linked(found: re.Match[str]) -> str:
+    return f'<a href="#{found[1].replace(" ", "-")}">{found[1]}</a>'
+
+
+def _place(source: str) -> tuple[float, ...]:
+    """Sections first, by their numbers, then appendices, tables and figures."""
+    kinds = ("Section", "Appendix", "Table", "Figure")
+    kind = next((i for i, word in enumerate(kinds) if source.startswith(word)), len(kinds))
+    return kind, *map(float, re.findall(r"\d+(?:\.\d+)?", source))
 
 
 def _list(ids: list[str]) -> str:

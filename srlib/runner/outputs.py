@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import altair as alt
     import pandas as pd
 
-    from srlib.display import Shown
+    from srlib.display import Several
 
 Scalar = str | bool | int | float | None
 
@@ -117,19 +117,17 @@ class Outputs:
             _write(path, json.dumps(self._results, indent=1, ensure_ascii=False, allow_nan=False))
         return value
 
-    def ledger(self, book: "pd.DataFrame", digits: int = 3) -> "Shown":
+    def ledger(self, book: "pd.DataFrame") -> "Several":
         """Write ``tables/ledger.csv`` and the counts of its verdicts, and show them.
 
         Parameters
         ----------
         book : DataFrame
             As `papers.ledger.ledger` returns.
-        digits : int
-            Digits after the decimal point of the computed values shown.
 
         Returns
         -------
-        Shown
+        Several
             As `papers.ledger.summary` returns.
         """
         from srlib.papers.ledger import VERDICTS, summary
@@ -137,7 +135,7 @@ class Outputs:
         self.table("ledger", book)
         for verdict in VERDICTS:
             self.result(f"ledger_{verdict}", (book["verdict"] == verdict).sum())
-        return summary(book, digits)
+        return summary(book)
 
     def _list(self, public: Sequence[Path]) -> None:
         """Name files in the list of public ones."""
