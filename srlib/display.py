@@ -34,6 +34,7 @@ NAMES = {
     "n_records": "records",
     "n_releases": "releases",
     "original_se": "original's standard error",
+    "p0": "p₀",
     "p_value": "p-value",
     "pareto_k": "Pareto k",
     "r_hat": "R-hat",
@@ -258,7 +259,7 @@ def _number(value: float, decimals: int | None, digits: int) -> str:
             return f"{sign}{float(text):,.{decimals}f}"
         return f"{'>' if sign else '<'}{sign}{10**-decimals:.{decimals}f}"
     if _is_short(size) and 1e-4 <= size < 1e15:
-        return f"{sign}{size:,.15g}"
+        return f"{sign}{round(size, 9):,.15g}"  # one within rounding of a short one is one
     if 1e-4 <= size < 1e6:
         own = max(digits - 1 - math.floor(math.log10(size)), 0)
         return f"{sign}{size:,.{own}f}"

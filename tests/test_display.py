@@ -22,6 +22,7 @@ from srlib.display import numbers, show
         ([0.001, 0.3, 0.999], "0.001 0.300 0.999"),
         ([0.01, 0.2, 2, 10, 1000], "0.01 0.2 2 10 1,000"),
         ([1.0, 0.85, 0], "1 0.85 0"),
+        ([1000.0, 99.9999999999991, 0.2], "1,000 100 0.2"),
         ([0.6517, 0.0123, 1 - 1e-9], "0.652 0.012 1.000"),
         ([1.0012, 1.0064, 0.9971], "1.001 1.006 0.997"),
         ([1.6512, 1.3001, 1.0299], "1.65 1.30 1.03"),
@@ -78,7 +79,7 @@ def test_heads_of_several_rows_are_one():
     frame = pd.DataFrame(
         [[1, 2.5]], columns=pd.MultiIndex.from_tuples([("p0", "r_hat"), ("n", "")])
     )
-    assert repr(show(frame)).split("\n")[0] == "p0, R-hat    n"
+    assert repr(show(frame)).split("\n")[0] == "p₀, R-hat    n"
 
 
 def test_cells_of_mixed_kinds_are_written_by_their_kind():
