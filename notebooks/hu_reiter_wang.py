@@ -27,8 +27,8 @@
 # hardly any record stood out.
 #
 # On the embedded population, which is not the paper's file, the conclusion about whole records stands and
-# the estimator does not: one or two of all the posterior draws carry over nine tenths of the weight. Some
-# parts of records are more exposed than the whole (C5). An estimator without such weights stands beside
+# the estimator does not: one or two of all the posterior draws carry most of the weight. Some
+# parts of records are more exposed than the whole (C5). An estimator without such weights is set beside
 # the paper's.
 #
 # ## What is claimed, and where
@@ -54,7 +54,9 @@
 # - to hold a printed number against its distribution under rival explanations;
 # - to judge a release, and its repair, by its risks and by what an analyst can still do with it.
 #
-# Reading takes about two hours, the exercises another two.
+# **You should know** Bayes' rule, Markov chain Monte Carlo with R-hat, and logistic regression. Reading
+# takes about two hours, the exercises another two. They follow the sections that they belong to, and all
+# their numbers are stated in the questions, whatever the parameters of the run.
 
 # %% [markdown]
 # ## Parameters
@@ -111,12 +113,12 @@ from srlib.runner.outputs import Outputs
 outputs, verdicts = Outputs(output_dir), claims.Claims(paper.SECTIONS)
 
 # %% [markdown]
-# ## The confidential data
+# ## The data
 #
 # The paper's data are fourteen variables of the American Community Survey, a table of 8.7 million
 # cells, of which 10,000 records leave almost all empty. The records one worries about are those whose
-# combination occurs once. The embedded population has the pairwise joint distributions of the survey's
-# 2011 public file. It was *not* drawn from the model below.
+# combination occurs once. The embedded population stands in for them: it has the pairwise joint
+# distributions of the survey's 2011 public file, and nobody's records. It was *not* drawn from the model below.
 
 # %%
 table = microdata.load(
@@ -130,15 +132,18 @@ if not (data or all_variables):
     of_pairs = (name for pair in pairs for name in pair)
     table = paper.named(table, {outcome, *predictors, *unknown, *of_pairs})
 combinations, repetitions, combination_of = distinct(table.codes)
-print(*table.notes, sep="\n")
+callout("Note", " ".join(table.notes))
 
-# %%
+# %% tags=["confidential"]
 unknown_at = table.schema.positions(unknown, "unknown")
 words, levels = paper.in_words(table.schema, combinations), table.schema.n_levels
-counts = paper.counted(table.schema, repetitions)
-display(show(outputs.table("codebook", paper.codebook(table.schema))))
-display(show(outputs.table("data", pd.DataFrame([counts]))))
-print("One that occurs once:", words[repetitions.argmin()])
+titles, counts = paper.titles(table.schema), paper.counted(table.schema, repetitions)
+codebook = outputs.table("codebook", paper.codebook(table.schema))
+rarest = paper.labels_of(table.schema, combinations[repetitions.argmin()])
+about = "The variables, what their codes mean, and the values of one of the rarest combinations."
+display(show(codebook.assign(**{"for example": rarest}), caption=about))
+about = "Records and cells of the table, and distinct combinations by how many records have them."
+show(outputs.table("data", pd.DataFrame([counts])), caption=about, names=paper.COUNTED)
 
 # %% [markdown]
 # ## The smallest example: what weighting by the release costs
@@ -151,21 +156,76 @@ print("One that occurs once:", words[repetitions.argmin()])
 # The paper's route to that number draws parameters $\theta_j$ from the posterior given the data and
 # weights each by $p(Z \mid \theta_j)$, the probability of the *whole release*. A release is as large
 # as the data, and its likelihood as narrow as the posterior that the draws came from. In one direction, two normal densities of equal width whose centers lie apart by chance
-# leave an effective share of $e^{-0.477} \approx 0.62$ of the draws, as a geometric mean (exercise
-# 5). Directions multiply: $d$ of them typically leave $0.62^d$. Errors in the table are the largest
-# over the candidates, in the logarithm of their posterior probability.
+# leave an effective share of $e^{-0.477} \approx 0.62$ of the draws, as a geometric mean ([Exercise
+# 1](#Exercise-1:-a-release-half-as-large) has the derivation). Directions multiply: $d$ of them typically leave $0.62^d$.
 
 # %% tags=["monte-carlo", "public"]
 smallest = pd.DataFrame(
     [paper.smallest_example(d, rng=stream(seed, f"smallest {d}")) for d in (1, 3, 10, 30, 100)]
 )
-show(outputs.table("smallest_example", smallest, public=True), digits=2)
+about = "Effective draws, and the largest error of a candidate's log posterior probability."
+show(outputs.table("smallest_example", smallest, public=True), caption=about)
 
 # %% [markdown]
-# By the formula a thousand draws leave less than one effective draw from fifteen directions on. The
-# mixture below has 699 parameters for the paper's variables and twenty classes. The last column belongs
-# to an estimator that never looks at the likelihood of the release.
+# The last column belongs to an estimator that never looks at the likelihood of the release.
+
+# %% [markdown]
+# ### Try it: when is less than one draw left?
 #
+# By the formula, from how many directions on (`directions`) do a thousand draws leave less than one effective
+# draw? Guess before you compute: the mixture below has 699 parameters for the paper's variables and twenty
+# classes.
+#
+# *You will need:* a logarithm.
+
+# %% [markdown] tags=["hint"]
+# Directions multiply, so the logarithm of what is left falls by the same amount with each.
+
+# %% [markdown] tags=["hint"]
+# Solve $1000\, e^{-0.477\, d} = 1$ for $d$ and round up.
+
+# %% tags=["solution"]
+directions = int(np.ceil(np.log(1000) / 0.477))
+assert directions == 15
+
+# %% [markdown] tags=["solution"]
+# $\log 1000 = 6.91$ is used up by $6.91/0.477 = 14.5$ directions. For 699 parameters no number of draws would do,
+# if each were a direction of its own.
+
+# %% [markdown] tags=["written"]
+# ### Exercise 1: a release half as large
+#
+# Take the posterior of one direction as standard normal. A release half as large as the data has a likelihood
+# with twice the variance, $w = e^{-(\theta - c)^2/4}$, and its center is $c \sim N(0, 3)$. The effective share of
+# the draws is $E(w)^2 / E(w^2)$. What is the mean of its logarithm over $c$ (`log_share`, three decimal places)?
+# How many `thousands` of draws, rounded up, would leave a hundred effective ones in 14 directions? (For a release
+# as large as the data, $w = e^{-(\theta - c)^2/2}$ and $c \sim N(0, 2)$, your way must lead to the $-0.477$ of the text.)
+#
+# *You will need:* pencil and paper; or `np.polynomial.hermite_e.hermegauss` for expectations.
+
+# %% [markdown] tags=["hint"]
+# A product of two normal curves in $\theta$ is a normal curve: complete the square. What is left depends on $c^2$ alone.
+
+# %% [markdown] tags=["hint"]
+# $E(w) = \sqrt{2/3}\, e^{-c^2/6}$. The exponent of $w^2$ is twice as large: $E(w^2) = \sqrt{1/2}\, e^{-c^2/4}$.
+
+# %% tags=["solution"]
+nodes, node_weights = np.polynomial.hermite_e.hermegauss(80)
+node_weights /= node_weights.sum()  # expectations under the standard normal
+weight = np.exp(-((nodes[:, None] - np.sqrt(3) * nodes) ** 2) / 4)  # theta by center
+share = (node_weights @ weight) ** 2 / (node_weights @ weight**2)
+log_share = node_weights @ np.log(share)
+thousands = int(np.ceil(100 * np.exp(-14 * log_share) / 1000))
+assert np.isclose(log_share, np.log(np.sqrt(8) / 3) - 1 / 4)
+assert round(log_share, 3) == -0.309
+assert thousands == 8
+
+# %% [markdown] tags=["solution"]
+# By completing squares $E(w) = \sqrt{2/3}\, e^{-c^2/6}$ and $E(w^2) = \sqrt{1/2}\, e^{-c^2/4}$, so that the share is
+# $(\sqrt 8/3)\, e^{-c^2/12}$. The mean of its logarithm is $\log(\sqrt 8/3) - 3/12$. For the larger release the share is
+# $(\sqrt 3/2)\, e^{-c^2/6}$, and the mean $\log(\sqrt 3/2) - 2/6$.
+
+# %% [markdown]
 # ## The synthesizer
 #
 # The Dirichlet process mixture of products of multinomials (DPMPM) puts each record in one of $F$
@@ -174,7 +234,7 @@ show(outputs.table("smallest_example", smallest, public=True), digits=2)
 # $$p(x \mid \pi, \phi) = \sum_{f=1}^{F} \pi_f \prod_{k=1}^{p} \phi^{(k)}_{f x_k},$$
 #
 # with a stick-breaking prior on $\pi$ whose concentration $\alpha$ is estimated, and uniform
-# Dirichlet priors on each $\phi^{(k)}_f$ (equations 1 to 6). A blocked Gibbs sampler (Ishwaran and
+# Dirichlet priors on each $\phi^{(k)}_f$ (the paper's equations 1 to 6). A blocked Gibbs sampler (Ishwaran and
 # James 2001) draws from the posterior. Each of the $m$ synthetic files takes one draw of $(\pi, \phi)$,
 # and every synthetic record draws its class afresh from $\pi$. A second set of files will show what is
 # peculiar to the first.
@@ -203,22 +263,58 @@ releases, again = of_both[:n_releases], of_both[n_releases:]
 # %% tags=["monte-carlo"]
 quantities = paper.label_free(draws, combinations, repetitions)
 healthy = outputs.table("diagnostics", diagnostics.summary(quantities))
-print(diagnostics.verdict(healthy))
 no_burn_in = dpmpm.Chains(n_classes=n_classes, burn_in=0, n_draws=60)
 sick = dpmpm.sample_posterior(table.codes, levels, no_burn_in, rng=stream(seed, "sick"))
 of_sick = {"alpha, sick": sick.alpha, "log likelihood, sick": sick.log_likelihood}
 sick_summary = outputs.table("diagnostics_sick", diagnostics.summary(of_sick))
-show(pd.concat([healthy, sick_summary]).rename(columns=paper.DIAGNOSTICS), digits=2)
+about = "Convergence of the chains; log p is the log probability of a combination."
+both = pd.concat([healthy, sick_summary])
+display(show(both, caption=about, names=paper.DIAGNOSTICS))
+diagnostics.verdict(healthy)
 
 # %% tags=["monte-carlo"]
 traces = diagnostics.long_format({name: values[:8] for name, values in quantities.items()})
 outputs.figure("trace", charts.trace(traces))
 
 # %% [markdown]
-# **The five quantities in up to eight chains.** The truncation $F$ matters little as long as few of the
-# $F$ classes are occupied. A chain at a level of its own sits in another local mode, which Gibbs steps
-# leave only rarely.
+# **With 1,000 records the chains lie on top of each other; with 10,000 some keep to levels of their own.** Five
+# quantities in up to eight chains, a color for each chain. A chain at a level of its own sits in another local
+# mode, which Gibbs steps leave only rarely. The truncation $F$ matters little as long as few of the $F$ classes
+# are occupied.
+
+# %% [markdown] tags=["written"]
+# ### Exercise 2: a chain to diagnose
 #
+# Four chains of 500 independent standard normal draws: in `A` as they are; in `B` 0.5 is added to the
+# last chain; in `C` the draws of each chain go up by 1 from its first half to its second. Draw them
+# with `np.random.default_rng(6)` and compute R-hat of each. Which ones exceed 1.01 (`suspicious`, a list of letters)? Which of the two
+# faults would no comparison of whole chains' means find (`within`), and why?
+#
+# *You will need:* `diagnostics.r_hat`, which takes an array of chains by draws by quantities.
+
+# %% [markdown] tags=["hint"]
+# Make `A` with `standard_normal((4, 500))`; `B` and `C` are copies to which something is added.
+
+# %% [markdown] tags=["hint"]
+# Compare the means of the four chains in `C`. Then compare the means of first halves with those of second halves.
+
+# %% tags=["solution"]
+normal = np.random.default_rng(6).standard_normal((4, 500))
+stuck, drifting = normal.copy(), normal.copy()
+stuck[3] += 0.5
+drifting[:, 250:] += 1.0
+values_of_r_hat = diagnostics.r_hat(np.stack([normal, stuck, drifting], axis=2))
+suspicious = [letter for letter, r in zip("ABC", values_of_r_hat, strict=True) if r > 1.01]
+within = "C"
+assert suspicious == ["B", "C"]
+assert within == "C"
+
+# %% [markdown] tags=["solution"]
+# `B` is a chain in a mode of its own: the means differ by more than the spread within chains allows. In `C`
+# all chains have the same mean, and each has not yet arrived. R-hat is computed from half chains for
+# that reason. What it cannot find is a mode that no chain has visited.
+
+# %% [markdown]
 # ## Is the release useful?
 #
 # The two joint distributions that the paper shows, in the data and on average over the releases:
@@ -228,15 +324,16 @@ labels = [variable.labels for variable in table.schema.variables]
 for number, pair in enumerate(pairs, start=1):
     two = table.schema.positions(pair, "pairs", exactly=2)
     joint = inference.compare_joint(table.codes, releases, labels, *two)
-    display(outputs.figure(f"figure_{number}", charts.joint_distribution(joint, *pair)))
+    chart = charts.joint_distribution(joint, *(titles[name] for name in pair))
+    display(outputs.figure(f"figure_{number}", chart))
 
 # %% [markdown]
-# **Figures 1 and 2 of the paper**, with 95 % intervals.
+# **In these pairs no share is off by more than three percentage points.** Shares of records by both variables,
+# with 95 % intervals, as in the paper's Figures 1 and 2.
 #
-# Below are the three pairs with the largest difference of a cell. A release from the right
-# model is about as far from the data as a second sample of the population. **C1** holds if the cells of
-# a release are off by less than $\sqrt 2$ times as much, on average over all pairs, so that the model
-# adds less to the squared differences than sampling does.
+# A release from the right model is about as far from the data as a second sample of the population. **C1**
+# holds if the cells of a release are off by less than $\sqrt 2$ times as much, on average over all pairs, so
+# that the model adds less to the squared differences than sampling does.
 
 # %% tags=["monte-carlo"]
 differences = inference.pairwise_differences(
@@ -244,13 +341,13 @@ differences = inference.pairwise_differences(
 )
 outputs.result("pairwise_difference_median", differences["mean_absolute_difference"].median())
 off = inference.against_sampling(table.codes, releases, levels)
-worst = outputs.table("pairwise_differences", differences).head(3)
-headings = ["variable", "and", "mean difference of a cell", "largest difference"]
-display(show(worst.set_axis(headings, axis=1), digits=4))
+worst = outputs.table("pairwise_differences", differences).head(3).replace(titles)
+about = "The three pairs with the largest difference of a cell, in shares of all records."
+display(show(worst, caption=about, names=paper.OF_PAIRS))
 verdicts.say("C1", paper.keeps_pairs(off))
 
 # %% [markdown]
-# Table 2 is a logistic regression with the codes as numbers, combined over the synthetic files by the
+# The paper's Table 2 is a logistic regression of disability with the codes as numbers, combined over the synthetic files by the
 # rules of Raghunathan, Reiter and Rubin (2003). With $\bar u$ the mean squared standard error and
 # $b$ the variance between releases, the variance $(1 + 1/m)\,b - \bar u$ can come out negative; then
 # Reiter's (2002) adjusted one is used and marked. The intervals have normal quantiles, as the paper's
@@ -270,26 +367,71 @@ def regression(codes: np.ndarray) -> Regression:
 asked = regression if outcome else None
 coefficients, lacking = paper.coefficients(asked, table.codes, releases)
 outputs.table("coefficients", coefficients)
-shown = ["term", "original", "original_se", "synthetic", "low", "high", "adjusted", "overlap"]
-of_table_2 = coefficients[shown].rename(columns={"original_se": "its standard error"})
-show(of_table_2) if len(of_table_2) else print(lacking)
+of_table_2 = paper.coefficients_in_words(coefficients, titles)
+about = "Log odds from the original and from the releases, with the overlap of the two intervals."
+show(of_table_2, caption=about) if len(of_table_2) else callout("Note", lacking)
 
 # %% tags=["monte-carlo"]
 if len(coefficients):
-    display(outputs.figure("table_2", charts.coefficients(coefficients)))
+    pictured = coefficients.assign(term=coefficients["term"].replace(titles))
+    display(outputs.figure("table_2", charts.coefficients(pictured)))
+
+# %% [markdown]
+# **Most original estimates lie within the synthetic intervals.** Estimates as points with 95 % intervals, from the
+# original and from the releases together; dotted: no association.
+
+# %% tags=["monte-carlo"]
 verdicts.say("C2", paper.agrees_on_coefficients(coefficients, lacking))
+
+# %% [markdown]
+# ### Exercise 3: combining rules
+#
+# Five synthetic files give a coefficient of 0.20, 0.32, 0.25, 0.41 and 0.27, each with standard error 0.06.
+# Compute $T = (1 + 1/m)\,b - \bar u$ (`variance`, five decimal places), the degrees of freedom
+# $\nu = (m - 1)(1 - \bar u / ((1 + 1/m) b))^2$ (`df`, one decimal place), and the half-widths
+# of the 95 % intervals with normal and with $t$ quantiles (`half_normal`, `half_t`, two decimals). With a
+# standard error of 0.09 instead, is $T$ positive (`still_positive`, true or false)?
+#
+# *You will need:* the mean and the variance of five numbers, and `stats.t.ppf`.
+
+# %% [markdown] tags=["hint"]
+# $b$ is the variance between the five estimates, with $m - 1$ in the denominator. $\bar u$ is the square of the standard error.
+
+# %% [markdown] tags=["hint"]
+# $(1 + 1/5)\, b = 0.00762$. A half-width is the quantile at .975 times $\sqrt T$, 1.96 for the normal.
+
+# %% tags=["solution"]
+five = np.array([0.20, 0.32, 0.25, 0.41, 0.27])
+inflated = (1 + 1 / 5) * five.var(ddof=1)
+variance = inflated - 0.06**2
+df = 4 * (1 - 0.06**2 / inflated) ** 2
+half_normal = 1.96 * np.sqrt(variance)
+half_t = stats.t.ppf(0.975, df) * np.sqrt(variance)
+still_positive = inflated > 0.09**2
+assert round(variance, 5) == 0.00402
+assert round(df, 1) == 1.1
+assert round(half_normal, 2) == 0.12
+assert round(half_t, 2) == 0.64
+assert not still_positive
+
+# %% [markdown] tags=["solution"]
+# The estimates scatter around the truth by its posterior variance and by the sampling of the synthetic
+# records. $\bar u$ is taken off because it measures the second part, and what is left is a difference of
+# two noisy numbers. It has about one degree of freedom, so that the $t$ interval is more than five times as wide as
+# the normal one. With larger standard errors the difference is negative, and Reiter's (2002) variance has
+# to stand in.
 
 # %% [markdown]
 # ## The paper's estimator
 #
 # The intruder knows $D_{-i}$, all records but one, and the synthesizer. The candidates for the
 # missing record are its true combination and every one that differs from it in one variable, the
-# space $\mathcal R_i$ of section 3.1. With a uniform prior,
+# space $\mathcal R_i$ of the paper's section 3.1. With a uniform prior,
 #
 # $$\rho_i^x \propto p(Z \mid X_i = x, D_{-i})
 # = \prod_{l=1}^m \int p(Z^{(l)} \mid \Theta)\, p(\Theta \mid X_i = x, D_{-i})\, d\Theta .$$
 #
-# Draws $\Theta_j$ given the data $D$ stand in for draws given $D_i^x$ (equations 11 to 15):
+# Draws $\Theta_j$ given the data $D$ stand in for draws given $D_i^x$ (the paper's equations 11 to 15):
 #
 # $$P(Z^{(l)} \mid D_i^x) \approx \frac{\sum_j p(Z^{(l)} \mid \Theta_j)\, r_j}{\sum_j r_j},
 # \qquad r_j = \frac{p(x \mid \Theta_j)}{p(x_i \mid \Theta_j)} .$$
@@ -303,15 +445,46 @@ verdicts.say("C2", paper.agrees_on_coefficients(coefficients, lacking))
 # %% tags=["monte-carlo"]
 cases, weights = paper.weigh(some, releases, made_by)
 outputs.result("importance_ess_largest", weights["ess"].max())
-headings = ["release", "draws", "effective draws", "largest share", "Pareto's k", "case"]
-display(show(outputs.table("importance_weights", weights).set_axis(headings, axis=1), digits=2))
+outputs.table("importance_weights", weights)
+about = "How the weight of each release is spread over the posterior draws."
+show(weights[list(paper.OF_WEIGHTS)], caption=about, names=paper.OF_WEIGHTS)
+
+# %% tags=["monte-carlo"]
 without_them = weights[weights["case"] == paper.LEFT_OUT]
 verdicts.say("C6", paper.weights_suffice(without_them))
 
 # %% [markdown]
 # Where one or two draws carry the weight, an average over the posterior has become one point of it,
 # by chance.
+
+# %% [markdown]
+# ### Exercise 4: more candidates
 #
+# The paper's fourteen variables have 2, 4, 6, 4, 5, 2, 7, 3, 3, 2, 2, 3, 3 and 2 levels. Its intruder
+# holds the 35 combinations possible that differ from the truth in one variable at most. How many are
+# there (`at_most_two`) that differ in two at most?
+#
+# *You will need:* pencil and paper.
+
+# %% [markdown] tags=["hint"]
+# Take the three kinds apart: the truth, those that differ in one variable, those that differ in two.
+
+# %% [markdown] tags=["hint"]
+# A pair of variables can be changed in $(L_j - 1)(L_k - 1)$ ways. The sum of such products over all pairs is half of: the square of the sum, less the sum of the squares.
+
+# %% tags=["solution"]
+others = np.array([2, 4, 6, 4, 5, 2, 7, 3, 3, 2, 2, 3, 3, 2]) - 1
+one_differs, two_differ = others.sum(), (others.sum() ** 2 - (others**2).sum()) // 2
+at_most_two = 1 + one_differs + two_differ
+assert 1 + one_differs == 35
+assert at_most_two == 555
+
+# %% [markdown] tags=["solution"]
+# A variable of $L$ levels can be changed in $L - 1$ ways, 34 in all. Two variables can be changed in
+# $(L_j - 1)(L_k - 1)$ ways, and the sum of these products over pairs is half of what the square of the
+# sum, $34^2 = 1156$, has beyond the sum of the squares, 116. That makes 520, with the 34 and the truth 555.
+
+# %% [markdown]
 # ## An estimator without weights
 #
 # Bayes' rule, applied to the missing record instead of to the parameters, says
@@ -322,7 +495,7 @@ verdicts.say("C6", paper.weights_suffice(without_them))
 # probabilities of *one record*: given the data, and given the data joined with the release.
 # Relative to the truth's they are averages of $r_j$, over draws given $D$ and over draws given
 # $D$ joined with $Z^{(l)}$. The price is another set of chains for each released file, and the error
-# of the chains on $D$ enters $m$ times (exercise 7). Given the classes, the averages over $\pi$ and
+# of the chains on $D$ enters $m$ times ([Exercise 6](#Exercise-6:-where-to-spend-the-chains)). Given the classes, the averages over $\pi$ and
 # $\phi$ are exact, with record $i$ out of its class.
 
 # %%
@@ -336,13 +509,15 @@ predictive = disclosure.predictive_ratio(log_ratios)
 judged_on = {"data": log_prob[:, ::step]}
 for i, joined in enumerate(joined_draws, start=1):
     judged_on[f"data and release {i}"] = dpmpm.cell_log_prob(joined, combinations)
-show(outputs.table("r_hat_log_prob", paper.convergence(judged_on)))
+about = "R-hat of the log probabilities that the risks need, over all combinations."
+names = {"95 %": "95 % are below"}
+show(outputs.table("r_hat_log_prob", paper.convergence(judged_on)), caption=about, names=names)
 
 # %% [markdown]
-# The table has R-hat of the log probabilities that the risks need (Vehtari and others 2021). Where it
-# is above 1.01 the chains differ, which the errors of the predictive ratio contain: they come from
-# between chains. What the weights do is seen by working twice on the *same* release, with one half of
-# the chains and with the other:
+# Where R-hat is above 1.01 (Vehtari and others 2021) the chains differ, which the errors of the predictive ratio
+# contain: they come from between chains. What the weights do is seen by working twice on the *same* release, with one half of
+# the chains and with the other. Errors from half of the chains are rough: two of them need not cover 95 % of the
+# differences.
 
 # %% tags=["monte-carlo"]
 importance, runs = paper.weighted_risks(some, combinations, cases)
@@ -350,7 +525,8 @@ runs = {f"importance sampling, {case}": two for case, two in runs.items()}
 runs["predictive ratio"] = paper.two_runs(log_ratios)
 repeated = pd.DataFrame({name: disclosure.repeatability(*two) for name, two in runs.items()}).T
 repeated = outputs.table("repeatability", repeated.rename_axis("estimator").reset_index())
-show(repeated, digits=2)
+about = "Two runs on the same release: differences of the log probability of the truth."
+show(repeated, caption=about)
 
 # %% tags=["monte-carlo"]
 for name in ("importance sampling, generating draws left out", "predictive ratio"):
@@ -360,11 +536,74 @@ for name in ("importance sampling, generating draws left out", "predictive ratio
     display(outputs.figure(f"agreement_{short.replace(' ', '_')}", chart))
 
 # %% [markdown]
-# **Probability of the truth for each combination, two runs, same release**, by importance sampling
-# and by the predictive ratio. What lies off the line is Monte Carlo error. Errors from half of the chains
-# are rough: two of them need not cover 95 % of the differences. The last column of the table, the share
-# of one run's top three that the other keeps, rests on few truths.
+# **Two runs of the predictive ratio agree, two runs of the paper's estimator hardly do.** Probability of the truth
+# for each combination, by importance sampling and by the predictive ratio. What lies off the line is Monte
+# Carlo error.
+
+# %% [markdown] tags=["written"]
+# ### Exercise 5: the predictive ratio, derived and used
 #
+# Derive $P(Z \mid D_i^x) = P(Z \mid D_{-i})\, p(x \mid D_{-i}, Z) / p(x \mid D_{-i})$ for a model in which
+# records and releases are independent given $\theta$. Then use it. One yes/no variable, a uniform prior
+# of its proportion; of 199 records that the intruder knows 120 have the value of the record at risk, of
+# 200 released ones 130 do. With prior 1/2, what is the `posterior` probability of the true value, to
+# three decimal places? Check it against the beta-binomial probabilities of the release.
+#
+# *You will need:* `stats.betabinom.pmf` for the check.
+
+# %% [markdown] tags=["hint"]
+# Write $P(Z, x \mid D_{-i})$ in two ways: first the record and then the release, or the other way round.
+
+# %% [markdown] tags=["hint"]
+# Under a uniform prior of a proportion, the next record has a value with probability $(1 + \text{how many had it})/(2 + \text{how many there were})$. Do that with 199 records and with 399, for both values of the record.
+
+# %% [markdown] tags=["solution"]
+# $P(Z, x \mid D_{-i})$ can be taken apart in two ways: first the record and then the release,
+# $p(x \mid D_{-i})\, P(Z \mid x, D_{-i})$, or first the release and then the record,
+# $P(Z \mid D_{-i})\, p(x \mid D_{-i}, Z)$. Given $\theta$ the record and the release are independent, so that
+# each factor is an integral of a likelihood over a posterior and $P(Z \mid x, D_{-i}) = P(Z \mid D_i^x)$.
+# Dividing gives the ratio. Here $p(x \mid D_{-i}) = 121/201$ and $p(x \mid D_{-i}, Z) = 251/401$ for the
+# true value; the denominators are the same for the other value and cancel.
+
+# %% tags=["solution"]
+of_truth, of_other = (1 + 120 + 130) / (1 + 120), (1 + 79 + 70) / (1 + 79)
+posterior = of_truth / (of_truth + of_other)
+if_true, if_other = stats.betabinom.pmf(130, 200, [122, 121], [80, 81])
+assert np.isclose(posterior, if_true / (if_true + if_other))
+assert round(posterior, 3) == 0.525
+
+# %% [markdown]
+# ### Exercise 6: where to spend the chains
+#
+# The log likelihood of a candidate under $m$ releases is $\sum_l a_l - m\,b$, with $a_l$ from chains given
+# the data joined with release $l$ and $b$ from chains given the data. The variance of each is $s^2$ over
+# its number of chains. There are $N$ chains for everything. Which `fraction` of them should go to the data
+# alone, and by which `factor` is the variance lower for $m = 5$ than if all six sets had $N/6$ chains?
+#
+# *You will need:* pencil and paper, or a grid of fractions.
+
+# %% [markdown] tags=["hint"]
+# With $n_0$ chains for the data and $n_1$ for each release, $n_0 + m n_1 = N$. Which power of $m$ does $b$ bring into the variance, which the sum of the $a_l$?
+
+# %% [markdown] tags=["hint"]
+# The variance is $s^2 (m^2/n_0 + m/n_1)$, or $s^2 m^2 (1/n_0 + 1/(N - n_0))$.
+
+# %% tags=["solution"]
+m, n_all = 5, 1.0
+n_data = np.linspace(0.01, 0.99, 99_001)
+variances = m**2 / n_data + m**2 / (n_all - n_data)
+fraction = n_data[variances.argmin()]
+factor = (m**2 + m) / (1 / 6) / variances.min()
+assert round(fraction, 3) == 0.5
+assert round(factor, 2) == 1.8
+
+# %% [markdown] tags=["solution"]
+# With $n_0$ chains for the data and $n_1$ for each release the variance is $s^2(m^2/n_0 + m/n_1)$, where
+# $n_0 + m n_1 = N$. Setting derivatives equal gives $n_0 = m n_1$: the data alone get half of all chains,
+# as many as the $m$ releases together. The variance is then $4m^2 s^2/N$, against $(m + 1)^2 m s^2/N$ with equal
+# shares: $100$ against $180$ for five releases.
+
+# %% [markdown]
 # ## How high are the risks?
 
 # %% tags=["monte-carlo", "confidential"]
@@ -373,14 +612,19 @@ estimates = {"importance_sampling": (importance[paper.LEFT_OUT], without_them["p
 estimates["predictive_ratio"] = (predictive, leave_one_out_k)
 risks = paper.risk_table(table.schema, combinations, repetitions, estimates)
 outputs.table("combinations", risks)
-display(outputs.figure("figure_3", charts.rank_histogram(risks, predictive.support_size)))
+outputs.figure("figure_3", charts.rank_histogram(risks, predictive.support_size))
+
+# %% [markdown]
+# **Truths are seldom among the first candidates, by either estimator.** Rank of the truth among its candidates, 1
+# for the most probable, as in the paper's Figure 3; dotted: a release that says nothing.
+
+# %% tags=["monte-carlo", "confidential"]
 outputs.figure("figure_4", charts.risk_histogram(risks, 1 / predictive.support_size))
 
 # %% [markdown]
-# **Figure 3: rank of the truth among its candidates**, 1 for the most probable; dotted: a release that
-# says nothing. **Figure 4: posterior probability of the truth**; dotted: the prior. At the defaults two
-# runs of importance sampling hardly agree (above), so that its wider spread cannot be read as risk. Odds
-# at a single draw are more extreme than their average over the posterior.
+# **Most probabilities stay near the prior, and importance sampling spreads them more.** Posterior probability of the
+# truth, as in the paper's Figure 4; dotted: the prior. Two runs of importance sampling hardly agree (above), so that
+# its wider spread cannot be read as risk. Odds at a single draw are more extreme than their average over the posterior.
 #
 # Both claims are judged by the predictive ratio. **C3** holds if the truth is among the first three
 # of $S$ candidates less often than the share $3/S$ of a random order. **C4** holds if more than half
@@ -392,7 +636,8 @@ outputs.figure("figure_4", charts.risk_histogram(risks, 1 / predictive.support_s
 threshold = 0.08 * 35 / predictive.support_size  # 2.8 times the prior, as in the paper
 compared = {f"importance sampling, {case}": risk for case, risk in importance.items()}
 compared["predictive ratio"] = predictive
-show(outputs.table("risk_summary", paper.summarized(compared, threshold)))
+about = "Probability of the truth and its rank, over all combinations."
+show(outputs.table("risk_summary", paper.summarized(compared, threshold)), caption=about)
 
 # %% tags=["monte-carlo"]
 display(verdicts.say("C3", paper.rarely_first(log_ratios)))
@@ -402,21 +647,52 @@ verdicts.say("C4", paper.near_prior(predictive))
 # Why may truths be among the first more rarely than in a random order? If the candidates that were
 # improbable given the data move most, they take both ends of the order, and little is left for a truth.
 # A low rank is then no sign of a low risk. Here are the moves in quarters of the candidates, and the most
-# probable truths in words.
+# probable truth.
 
 # %% tags=["monte-carlo", "confidential"]
 log_prior = mechanism.posterior(log_mean(of_data))
-display(show(paper.who_moves(predictive, log_prior), digits=2))
+about = "How far the releases move candidates, in quarters by how probable the data made them."
+display(show(paper.who_moves(predictive, log_prior), caption=about))
 by_risk = np.argsort(-predictive.log_prob[:, 0])
-ours = risks[risks["estimator"] == "predictive_ratio"].assign(record=words)
-shown = ["record", "repetitions", "rank", "probability", "log_mcse"]
-top = ours.iloc[by_risk[:3]][shown].rename(columns={"log_mcse": "error of its log"})
-show(top, settings=["rank"])
+ours = risks[risks["estimator"] == "predictive_ratio"]
+paper.card(table.schema, combinations[by_risk[0]], predictive, by_risk[0])
+
+# %% [markdown]
+# ### Exercise 7: which sentence does the table not support?
+#
+# Table 3 of the paper lists, for the 31 truths among the first three of 35 candidates, the probabilities
+# .051 .088 .086 .070 .190 .076 .087 .060 .065 .125 .075 .069 .047 .066 .081 .046 .101 .085 .055 .050 .059
+# .066 .052 .079 .051 .053 .054 .121 .104 .065 .080; the first two have rank 1, the next five rank 2. (a)
+# "The largest probability is close to 0.2." (b) "High probabilities do not automatically result in top
+# rankings." (c) "Only a handful of combinations have ratios of posterior to prior exceeding two." Which
+# one (`unsupported`), and how many ratios (`exceeding`) does the table alone have above two?
+#
+# *You will need:* a calculator; the prior is 1/35.
+
+# %% [markdown] tags=["hint"]
+# A ratio above two is a probability above $2/35$.
+
+# %% [markdown] tags=["hint"]
+# $2/35 = .057$. Count, and ask whether anybody would call that a handful.
+
+# %% tags=["solution"]
+thousandths = [51, 88, 86, 70, 190, 76, 87, 60, 65, 125, 75, 69, 47, 66, 81, 46, 101, 85, 55, 50]
+thousandths += [59, 66, 52, 79, 51, 53, 54, 121, 104, 65, 80]
+exceeding = sum(p / 1000 * 35 > 2 for p in thousandths)
+unsupported = "c"
+assert unsupported == "c"
+assert exceeding == 22
+
+# %% [markdown] tags=["solution"]
+# (a) is the .190 of the fifth row. (b) is shown by that row too: its rank is 2, while a truth of .051 has
+# rank 1. (c) is contradicted: with a prior of 1/35 a ratio above two is a probability above .057, and the
+# table alone has 22 of them. The text counts 16 probabilities above .08 in all; at most eleven of these
+# are here (.080 is rounded), which makes 27 at least.
 
 # %% [markdown]
 # ## How the printed numbers may have come about
 #
-# The paper prints three numbers of its figures: a largest probability of .190 (Table 3), 16
+# The paper prints three numbers of its figures: a largest probability of .190 (its Table 3), 16
 # probabilities above .08, 31 truths among the first three. Its data were never published, so these
 # cannot be recomputed, but they can be held against their distribution over releases, under rival
 # explanations. Every five of ten releases make a set. Below are medians and ranges of 90 % over sets of
@@ -428,7 +704,8 @@ log_ratios_again = paper.log_mean_ratios(joined_again, combinations)
 every = [*log_ratios, *log_ratios_again]
 evidence = paper.evidence_of(some, of_both, combinations, made_by, every)
 over = paper.over_all_sets(evidence, n_releases, threshold, rng=stream(seed, "sets"))
-show(paper.ranges(outputs.table("release_sets", over)))
+about = "Three numbers over sets of releases: median (5 % to 95 % of the sets)."
+show(paper.ranges(outputs.table("release_sets", over)), caption=about)
 
 # %% [markdown]
 # At the paper's size the same computation is shipped with the library: 10,000 records of the embedded
@@ -442,7 +719,8 @@ show(paper.ranges(outputs.table("release_sets", over)))
 
 # %% tags=["monte-carlo", "public"]
 told = paper.explanations(paper.shipped_sets(), paper.PRINTED)
-display(show(told, digits=2))
+about = "The same for the paper's size: median (2.5 % to 97.5 % of 400 sets), and how probable."
+display(show(told, caption=about, names={"log10 likelihood": "log₁₀ likelihood"}))
 callout("The printed numbers", paper.most_likely(told))
 
 # %% [markdown]
@@ -457,11 +735,10 @@ callout("The printed numbers", paper.most_likely(told))
 # ## An intruder who lacks a few variables
 #
 # Now the intruder knows the record's other variables, and all combinations of the unknown ones are
-# candidates (equation 16): for every combination, or for 500 spread evenly over the order of their
+# candidates (the paper's equation 16): for every combination, or for 500 spread evenly over the order of their
 # risks. **C5** holds if the release multiplies the prior of the truth by more where the intruder lacks
 # the variables in `unknown` than where the whole record is in doubt, by two standard errors, for over
 # 95 % of these records. It fails if it may do so for at most 5 %. In between it depends on the record.
-# The three most exposed come first.
 
 # %% tags=["monte-carlo", "confidential"]
 chosen = np.unique(by_risk[np.linspace(0, len(by_risk) - 1, min(len(by_risk), 500)).astype(int)])
@@ -470,30 +747,67 @@ of_part = [
 ]
 part = disclosure.predictive_ratio(of_part)
 subset_table = paper.part_table(np.array(words)[chosen], unknown, part)
-most_exposed = outputs.table("subset_risk", subset_table).nlargest(3, "probability")
-headings = {"log_mcse": "error of its log", "support_size": "candidates"}
-most_exposed = most_exposed.drop(columns="unknown").rename(columns=headings)
-display(show(most_exposed, settings=["rank"]))
+outputs.table("subset_risk", subset_table)
+top = subset_table["probability"].argmax()
+paper.card(table.schema, combinations[chosen[top]], part, top, unknown_at)
+
+# %% tags=["monte-carlo", "confidential"]
+values = paper.values_of_part(table.schema, combinations[chosen[top]], unknown_at, part, top)
+outputs.figure("subset_risk", charts.subset_risk(values, 1 / part.support_size))
+
+# %% [markdown]
+# **The release makes the most exposed values several times as probable as the prior.** Posterior probability of all
+# values of the variables that the intruder lacks, for the record above; the true ones in color; dotted: the prior.
+
+# %% tags=["monte-carlo"]
 verdicts.say("C5", paper.more_from_part(subset_table, ours.iloc[chosen]))
 
 # %% [markdown]
-# The paper shows one record whose four values are guessed with probability .3695. Margins of equation 17
+# The paper shows one record whose four values are guessed with probability .3695. Margins (its equation 17)
 # and every cell of the table are the subject of `intruders`.
+
+# %% [markdown]
+# ### Try it: times the prior
 #
+# The paper's intruder lacks when the person last worked (three levels), disability (two), health insurance (two) and
+# the home a year ago (three), and thinks all values equally probable. By how much does .3695 multiply the prior
+# (`times_prior`, one decimal place)? Guess first whether that is more than the 6.7 that the largest whole
+# record, .190 among 35 candidates, is multiplied by.
+#
+# *You will need:* pencil and paper.
+
+# %% [markdown] tags=["hint"]
+# How many combinations do the four variables have?
+
+# %% [markdown] tags=["hint"]
+# $3 \cdot 2 \cdot 2 \cdot 3 = 36$ combinations, so the prior is 1/36.
+
+# %% tags=["solution"]
+times_prior = 0.3695 * 3 * 2 * 2 * 3
+assert round(times_prior, 1) == 13.3
+
+# %% [markdown] tags=["solution"]
+# It is about twice as much as for the whole record. A probability alone does not say how much a release tells: .190 among 35
+# candidates and .3695 among 36 start from nearly the same prior here, but a variable with two levels starts from one half.
+
+# %% [markdown]
 # ## Other priors
 #
-# Any other prior can be put in afterwards (equation 18). The first table has the prior odds that the
+# Any other prior can be put in afterwards (the paper's equation 18). The first table has the prior odds that the
 # truth would need against the leading candidate. An intruder who fits the synthesis model to $D_{-i}$ has its predictive
-# distribution as prior (section 5). "For large $m$", the paper adds, posteriors can be practically
+# distribution as prior (the paper's section 5). "For large $m$", the paper adds, posteriors can be practically
 # insensitive to the prior (Reiter, Wang and Zhang 2014): the second table compares the two priors for more
 # and more of this run's releases.
 
 # %% tags=["monte-carlo"]
 odds = pd.Series(predictive.prior_odds).quantile([0.05, 0.5, 0.95])
 outputs.result("prior_odds_median", odds[0.5])
-display(show(odds.rename_axis("quantile").rename("prior odds needed").reset_index(), digits=2))
+odds_table = odds.rename_axis("quantile").rename("prior odds").reset_index()
+about = "Prior odds against the leading candidate that a truth would need, over the combinations."
+display(show(odds_table, caption=about))
 sizes = [1, n_releases, 2 * n_releases]
-show(paper.sensitivity_to_prior(evidence["predictive ratio"], log_prior, sizes), digits=2)
+about = "How much the two priors matter, and the releases: medians of factors over combinations."
+show(paper.sensitivity_to_prior(evidence["predictive ratio"], log_prior, sizes), caption=about)
 
 # %% [markdown]
 # At the defaults ten releases are not a large $m$: the two posteriors are no closer than after one.
@@ -505,10 +819,39 @@ show(paper.sensitivity_to_prior(evidence["predictive ratio"], log_prior, sizes),
 # sum. What zeros do to the risk is enumerated on a small table of age, marital status and disability,
 # where no child is married: eight records, releases of four, the prior replaced by draws from it.
 
+# %% [markdown]
+# ### Try it: a printed ratio
+#
+# The paper's section 4.2 sets a leading candidate of probability .0585 against a truth of .0398 and prints prior odds of
+# 1.46. Before you divide: do you expect the last digit to be right? What are the `odds_needed` (three decimal places), and is 1.46
+# the rounded value (`rounded`, true or false)?
+#
+# *You will need:* a calculator.
+
+# %% [markdown] tags=["hint"]
+# Divide the leader's probability by the truth's.
+
+# %% [markdown] tags=["hint"]
+# Both probabilities have three digits themselves. From them alone, the ratio lies anywhere between $.05845/.03985$ and $.05855/.03975$.
+
+# %% tags=["solution"]
+odds_needed = 0.0585 / 0.0398
+rounded = round(odds_needed, 2) == 1.46
+assert round(odds_needed, 3) == 1.470
+assert not rounded
+
+# %% [markdown] tags=["solution"]
+# The ratio of the printed probabilities is 1.470, and rounds to 1.47. Cut, it is 1.46. The unrounded probabilities may also have the
+# ratio 1.467 to 1.473, which always rounds to 1.47.
+
 # %% tags=["public"]
 zeros = paper.impossible_children(n_draws=1500, n_batches=4, rng=stream(seed, "zeros"))
 outputs.table("structural_zeros", zeros, public=True)
-show(zeros.set_index(["synthesizer", "candidates"]).mul(100).add_suffix(", %").reset_index(), 2)
+about = "Means over the records, in percent; the log gain is that of the truth, times 100."
+show(
+    zeros.set_index(["synthesizer", "candidates"]).mul(100).add_suffix(", %").reset_index(),
+    caption=about,
+)
 
 # %% [markdown]
 # In the first row synthesizer and intruder ignore the zeros. In the second the intruder knows them: the
@@ -547,11 +890,12 @@ for arm, powers in zip(paper.ARMS[2:], (np.zeros(n_repaired), power), strict=Tru
 against = {k: (z, inference.against_sampling(table.codes, r, levels)) for k, (z, r) in arms.items()}
 found = paper.repairs(against, of_data, riskiest, next_in_line, threshold)
 outputs.table("repairs", found.reset_index())
-display(show(paper.side_by_side(found)))
+about = "Risk and usefulness by what the synthesizer is fitted to."
+display(show(paper.side_by_side(found), caption=about))
 verdicts.say("C7", paper.lower_without(found))
 
 # %% [markdown]
-# **Everybody's risk under four ways to fit.** *Next in line* are the `n_dropped` combinations with the
+# *Next in line* are the `n_dropped` combinations with the
 # next highest risks. The first two columns differ by what choosing does. Others rise or fall where their
 # mean log gain differs from that of the releases anew by more than two errors, which rest on few
 # releases; the first column shows how many do by chance. A negative gain misleads the intruder. Repair
@@ -559,8 +903,41 @@ verdicts.say("C7", paper.lower_without(found))
 # and others (2022) an onion. Compare that row: at the defaults it does not rise. The list of repaired records
 # must stay secret; what a known rule tells is computed in `sequential_trees`. Weights can be tuned to
 # an asymptotic privacy guarantee (Savitsky, Williams and Hu 2022).
+
+# %% [markdown]
+# ### Try it: how much does a record count?
 #
-# ## What holds on these data
+# A record's truth has probability .20 among 22 candidates. To which power (`raised_to`, two decimal places)
+# does down-weighting raise its likelihood? Predict first whether a record that the releases made *less* probable is weighted too.
+#
+# *You will need:* the rule in the text.
+
+# %% [markdown] tags=["hint"]
+# The power is the prior over the truth's probability, and never above one.
+
+# %% [markdown] tags=["hint"]
+# The prior is 1/22.
+
+# %% tags=["solution"]
+raised_to = 1 / (22 * 0.20)
+assert round(raised_to, 2) == 0.23
+
+# %% [markdown]
+# ### Open question: would you release?
+#
+# You are the agency. On your file the pairs of variables and the ranks came out well (C1, C3). The largest
+# probability of a truth is .09 against a prior of .029. A part of a record is more exposed than the whole
+# for a third of the records (C5), one draw carries the weights (C6), and whether dropping records helps
+# cannot be told from five releases (C7). What do you release, what do you compute first, and what do you
+# publish about it?
+
+# %% [markdown] tags=["solution"]
+# A good answer says which intruder each number belongs to, and whether one who knows all other records is
+# plausible. It reads .09 as three times the prior, still a guess that is wrong ten times in eleven, and asks what harm follows if it
+# is believed. It looks at the parts of records that are sensitive (C5) before the whole ones, under
+# a prior that somebody could have. It does not rest on C6's estimator, and asks whether the chains agree. It
+# compares dropping with making fewer releases, since risk adds up over $m$. And it does not publish
+# which records were at risk or left out.
 
 # %% tags=["monte-carlo"]
 _ = outputs.table("claims", verdicts.table)
@@ -591,223 +968,36 @@ outputs.ledger(paper.book(settings, counts, coefficients, single, same_file=same
 # %% [markdown]
 # ## What did not reproduce, and why
 #
-# **The estimator.** If one draw carried each release's weight on the paper's data too, Table 3 cannot be
+# **The estimator.** If one draw carried each release's weight on the paper's data too, its Table 3 cannot be
 # reproduced without its very draws. The paper gives no number of effective draws.
-#
+
+# %% [markdown] tags=["spoiler-7"]
 # **The words.** "Only a handful of combinations have ratios exceeding two", of posterior over prior: a
-# probability above .057, which 22 have in Table 3 alone, and at least 27 with the 16 above .08
-# (exercise 3).
-#
-# **The prior odds.** Section 4.2 prints 1.46 for 0.0585 / 0.0398, which is 1.470: cut, not rounded.
-#
+# probability above .057, which 22 have in the paper's Table 3 alone, and at least 27 with the 16 above .08
+# ([Exercise 7](#Exercise-7:-which-sentence-does-the-table-not-support?)).
+
+# %% [markdown] tags=["spoiler"]
+# **The prior odds.** The paper's section 4.2 prints 1.46 for 0.0585 / 0.0398, which is 1.470: cut, not rounded.
+
+# %% [markdown]
 # **The intervals of Table 2.** The combining rules come with a $t$ distribution whose degrees of
 # freedom are $\nu = (m - 1)(1 - \bar u / ((1 + 1/m) b))^2$. For $m = 5$ no interval from a positive
 # variance can then be shorter than the half-width computed here, in units of $\sqrt{\bar u}$. Unless
-# the standard errors of the seven coefficients were as small as the second line says, the printed
+# the standard errors of the seven coefficients were as small as the table says, the paper's
 # intervals have normal quantiles, or other degrees of freedom.
 
 # %% tags=["public"]
 shortest, largest_se = paper.shortest_intervals()
-print(f"shortest half-width: {shortest:.2f} standard errors")
-print("standard errors at most:", *largest_se.round(3))
+about = "Largest standard errors with which the paper's intervals of Table 2 could be t intervals."
+display(show(paper.of_table_2(largest_se), caption=about))
+callout("The shortest half-width", f"It is {shortest:.2f} standard errors.")
 
 # %% [markdown]
 # **Limits of this run.** Chains of this model can stick in local modes, at the paper's size more than
 # here. Standard errors from between chains do not contain modes that no chain has found.
 
 # %% [markdown]
-# ## Exercises
-#
-# Of rising difficulty, about two hours in all. All numbers are stated in the questions, whatever the
-# parameters above.
-
-# %% [markdown]
-# ### Exercise 1: more candidates
-#
-# The paper's fourteen variables have 2, 4, 6, 4, 5, 2, 7, 3, 3, 2, 2, 3, 3 and 2 levels. Its intruder
-# holds the 35 combinations possible that differ from the truth in one variable at most. How many are
-# there (`at_most_two`) that differ in two at most? Pencil and paper will do.
-
-# %% tags=["solution"]
-others = np.array([2, 4, 6, 4, 5, 2, 7, 3, 3, 2, 2, 3, 3, 2]) - 1
-one_differs, two_differ = others.sum(), (others.sum() ** 2 - (others**2).sum()) // 2
-at_most_two = 1 + one_differs + two_differ
-assert 1 + one_differs == 35
-assert at_most_two == 555
-
-# %% [markdown] tags=["solution"]
-# A variable of $L$ levels can be changed in $L - 1$ ways, 34 in all. Two variables can be changed in
-# $(L_j - 1)(L_k - 1)$ ways, and the sum of these products over pairs is half of what the square of the
-# sum, $34^2 = 1156$, has beyond the sum of the squares, 116. That makes 520, with the 34 and the truth 555.
-
-# %% [markdown]
-# ### Exercise 2: the predictive ratio, derived and used
-#
-# Derive $P(Z \mid D_i^x) = P(Z \mid D_{-i})\, p(x \mid D_{-i}, Z) / p(x \mid D_{-i})$ for a model in which
-# records and releases are independent given $\theta$. Then use it. One yes/no variable, a uniform prior
-# of its proportion; of 199 records that the intruder knows 120 have the value of the record at risk, of
-# 200 released ones 130 do. With prior 1/2, what is the `posterior` probability of the true value, to
-# three decimal places? Check it against the beta-binomial probabilities of the release.
-
-# %% [markdown] tags=["solution"]
-# $P(Z, x \mid D_{-i})$ can be taken apart in two ways: first the record and then the release,
-# $p(x \mid D_{-i})\, P(Z \mid x, D_{-i})$, or first the release and then the record,
-# $P(Z \mid D_{-i})\, p(x \mid D_{-i}, Z)$. Given $\theta$ the record and the release are independent, so that
-# each factor is an integral of a likelihood over a posterior and $P(Z \mid x, D_{-i}) = P(Z \mid D_i^x)$.
-# Dividing gives the ratio. Here $p(x \mid D_{-i}) = 121/201$ and $p(x \mid D_{-i}, Z) = 251/401$ for the
-# true value; the denominators are the same for the other value and cancel.
-
-# %% tags=["solution"]
-of_truth, of_other = (1 + 120 + 130) / (1 + 120), (1 + 79 + 70) / (1 + 79)
-posterior = of_truth / (of_truth + of_other)
-if_true, if_other = stats.betabinom.pmf(130, 200, [122, 121], [80, 81])
-assert np.isclose(posterior, if_true / (if_true + if_other))
-assert round(posterior, 3) == 0.525
-
-# %% [markdown]
-# ### Exercise 3: which sentence does the table not support?
-#
-# Table 3 of the paper lists, for the 31 truths among the first three of 35 candidates, the probabilities
-# .051 .088 .086 .070 .190 .076 .087 .060 .065 .125 .075 .069 .047 .066 .081 .046 .101 .085 .055 .050 .059
-# .066 .052 .079 .051 .053 .054 .121 .104 .065 .080; the first two have rank 1, the next five rank 2. (a)
-# "The largest probability is close to 0.2." (b) "High probabilities do not automatically result in top
-# rankings." (c) "Only a handful of combinations have ratios of posterior to prior exceeding two." Which
-# one (`unsupported`), and how many ratios (`exceeding`) does the table alone have above two?
-
-# %% tags=["solution"]
-thousandths = [51, 88, 86, 70, 190, 76, 87, 60, 65, 125, 75, 69, 47, 66, 81, 46, 101, 85, 55, 50]
-thousandths += [59, 66, 52, 79, 51, 53, 54, 121, 104, 65, 80]
-exceeding = sum(p / 1000 * 35 > 2 for p in thousandths)
-unsupported = "c"
-assert unsupported == "c"
-assert exceeding == 22
-
-# %% [markdown] tags=["solution"]
-# (a) is the .190 of the fifth row. (b) is shown by that row too: its rank is 2, while a truth of .051 has
-# rank 1. (c) is contradicted: with a prior of 1/35 a ratio above two is a probability above .057, and the
-# table alone has 22 of them. The text counts 16 probabilities above .08 in all; at most eleven of these
-# are here (.080 is rounded), which makes 27 at least.
-
-# %% [markdown]
-# ### Exercise 4: combining rules
-#
-# Five synthetic files give a coefficient of 0.20, 0.32, 0.25, 0.41 and 0.27, each with standard error 0.06.
-# Compute $T = (1 + 1/m)\,b - \bar u$ (`variance`), the degrees of freedom $\nu$ (`df`), and the half-widths
-# of the 95 % intervals with normal and with $t$ quantiles (`half_normal`, `half_t`, two decimals). With a
-# standard error of 0.09 instead, is $T$ positive (`still_positive`)?
-
-# %% tags=["solution"]
-five = np.array([0.20, 0.32, 0.25, 0.41, 0.27])
-inflated = (1 + 1 / 5) * five.var(ddof=1)
-variance = inflated - 0.06**2
-df = 4 * (1 - 0.06**2 / inflated) ** 2
-half_normal = 1.96 * np.sqrt(variance)
-half_t = stats.t.ppf(0.975, df) * np.sqrt(variance)
-still_positive = inflated > 0.09**2
-assert round(variance, 5) == 0.00402
-assert round(df, 1) == 1.1
-assert round(half_normal, 2) == 0.12
-assert round(half_t, 2) == 0.64
-assert not still_positive
-
-# %% [markdown] tags=["solution"]
-# The estimates scatter around the truth by its posterior variance and by the sampling of the synthetic
-# records. $\bar u$ is taken off because it measures the second part, and what is left is a difference of
-# two noisy numbers. It has about one degree of freedom, so that the $t$ interval is more than five times as wide as
-# the normal one. With larger standard errors the difference is negative, and Reiter's (2002) variance has
-# to stand in.
-
-# %% [markdown]
-# ### Exercise 5: where the 0.477 comes from
-#
-# Take the posterior of one direction as standard normal, and the release's likelihood as normal with
-# the same variance and a center $c \sim N(0, 2)$. The effective share of the draws is
-# $E(w)^2 / E(w^2)$, with weights $w = e^{-(\theta - c)^2/2}$. What is the mean of its logarithm over $c$
-# (`log_share`, three decimal places)? How many `thousands` of draws, rounded up, would leave a
-# hundred effective ones in 14 directions?
-
-# %% tags=["solution"]
-nodes, node_weights = np.polynomial.hermite_e.hermegauss(80)
-node_weights /= node_weights.sum()  # expectations under the standard normal
-weight = np.exp(-((nodes[:, None] - np.sqrt(2) * nodes) ** 2) / 2)  # theta by center
-share = (node_weights @ weight) ** 2 / (node_weights @ weight**2)
-log_share = node_weights @ np.log(share)
-thousands = int(np.ceil(100 * np.exp(-14 * log_share) / 1000))
-assert np.isclose(log_share, np.log(np.sqrt(3) / 2) - 1 / 3)
-assert round(log_share, 3) == -0.477
-assert thousands == 80
-
-# %% [markdown] tags=["solution"]
-# By completing squares $E(w) = e^{-c^2/4}/\sqrt 2$ and $E(w^2) = e^{-c^2/3}/\sqrt 3$, so that the share is
-# $(\sqrt 3/2)\, e^{-c^2/6}$. The mean of its logarithm is $\log(\sqrt 3/2) - 2/6$.
-
-# %% [markdown]
-# ### Exercise 6: a chain to diagnose
-#
-# Four chains of 500 independent standard normal draws: in `A` as they are; in `B` 0.5 is added to the
-# last chain; in `C` the draws of each chain go up by 1 from its first half to its second. Draw them
-# with `np.random.default_rng(6)` and compute R-hat of each (`diagnostics.r_hat` takes an array of chains
-# by draws by quantities). Which ones exceed 1.01 (`suspicious`, a list of letters)? Which of the two
-# faults would no comparison of whole chains' means find (`within`)?
-
-# %% tags=["solution"]
-normal = np.random.default_rng(6).standard_normal((4, 500))
-stuck, drifting = normal.copy(), normal.copy()
-stuck[3] += 0.5
-drifting[:, 250:] += 1.0
-values_of_r_hat = diagnostics.r_hat(np.stack([normal, stuck, drifting], axis=2))
-suspicious = [letter for letter, r in zip("ABC", values_of_r_hat, strict=True) if r > 1.01]
-within = "C"
-assert suspicious == ["B", "C"]
-assert within == "C"
-
-# %% [markdown] tags=["solution"]
-# `B` is a chain in a mode of its own: the means differ by more than the spread within chains allows. In `C`
-# all chains have the same mean, and each has not yet arrived. R-hat is computed from half chains for
-# that reason. What it cannot find is a mode that no chain has visited.
-
-# %% [markdown]
-# ### Exercise 7: where to spend the chains
-#
-# The log likelihood of a candidate under $m$ releases is $\sum_l a_l - m\,b$, with $a_l$ from chains given
-# the data joined with release $l$ and $b$ from chains given the data. The variance of each is $s^2$ over
-# its number of chains. There are $N$ chains for everything. Which `fraction` of them should go to the data
-# alone, and by which `factor` is the variance lower for $m = 5$ than if all six sets had $N/6$ chains?
-
-# %% tags=["solution"]
-m, n_all = 5, 1.0
-n_data = np.linspace(0.01, 0.99, 99_001)
-variances = m**2 / n_data + m**2 / (n_all - n_data)
-fraction = n_data[variances.argmin()]
-factor = (m**2 + m) / (1 / 6) / variances.min()
-assert round(fraction, 3) == 0.5
-assert round(factor, 2) == 1.8
-
-# %% [markdown] tags=["solution"]
-# With $n_0$ chains for the data and $n_1$ for each release the variance is $s^2(m^2/n_0 + m/n_1)$, where
-# $n_0 + m n_1 = N$. Setting derivatives equal gives $n_0 = m n_1$: the data alone get half of all chains,
-# as many as the $m$ releases together. The variance is then $4m^2 s^2/N$, against $(m + 1)^2 m s^2/N$ with equal
-# shares: $100$ against $180$ for five releases.
-
-# %% [markdown]
-# ### Open question: would you release?
-#
-# You are the agency. On your file the pairs of variables and the ranks came out well (C1, C3). The largest
-# probability of a truth is .09 against a prior of .029. A part of a record is more exposed than the whole
-# for a third of the records (C5), one draw carries the weights (C6), and whether dropping records helps
-# cannot be told from five releases (C7). What do you release, what do you compute first, and what do you
-# publish about it?
-
-# %% [markdown] tags=["solution"]
-# A good answer says which intruder each number belongs to, and whether one who knows all other records is
-# plausible. It reads .09 as three times the prior, still a guess that is wrong ten times in eleven, and asks what harm follows if it
-# is believed. It looks at the parts of records that are sensitive (C5) before the whole ones, under
-# a prior that somebody could have. It does not rest on C6's estimator, and asks whether the chains agree. It
-# compares dropping with making fewer releases, since risk adds up over $m$. And it does not publish
-# which records were at risk or left out.
-
-# %% [markdown]
-# ### To go on
+# ## To go on
 #
 # - Release more files: `n_releases: 20`. Which of the two estimators gets worse, and which of its sets
 #   of chains is to blame?

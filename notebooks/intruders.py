@@ -52,7 +52,11 @@
 # **You will learn** to prove what more knowledge does on average, and to say why single records differ;
 # to separate what a release tells of everybody from what it tells of its participants; to compute risks
 # over every cell of a table and for part of a record; to judge a release against a model's own
-# prediction. Reading and running take about an hour, the exercises about two more.
+# prediction.
+#
+# **You should know** Bayes' rule, the beta-binomial distribution and what a Markov chain is for; best after
+# `hu_reiter_wang`. Reading and running take about an hour, the exercises about two more. They follow the sections
+# that they belong to, and all their numbers are stated in the questions, whatever the parameters of the run.
 
 # %% [markdown]
 # ## Parameters
@@ -115,8 +119,9 @@ verdicts = claims.Claims(sections | {"C6": "What is disclosure, what is statisti
 # %% [markdown]
 # ## Data, model, releases
 #
-# Half of the records are the confidential data $D$. The other half are people like them who did not
-# take part.
+# Half of the records play the part of the confidential data $D$. The other half are people like them who did not
+# take part. All are simulated by default, and have nine variables: sex, age, race, schooling, marital status, when
+# somebody last worked (`WKL`), disability (`DIS`), health insurance (`HICOV`) and Hispanic origin.
 
 # %%
 table = microdata.load(
@@ -127,7 +132,8 @@ dropped = table.schema.positions(without, "without") if without else []
 used = Schema(tuple(v for v in table.schema.variables if v.name not in without))
 levels, unknown_at = used.n_levels, used.positions(unknown, "unknown")
 too_at = [used.positions(names, "unknown_too") for names in unknown_too]
-print(*table.notes, sep="\n")
+called = paper.titles(used)
+callout("Note", " ".join(table.notes))
 
 # %%
 everybody = stream(seed, "halves").permutation(np.delete(table.codes, dropped, axis=1))
@@ -135,7 +141,9 @@ people = np.array_split(everybody, 2)[0]
 combinations, repetitions, _ = distinct(people)
 about = {"records": len(people), "cells": used.n_cells, "combinations": len(combinations)}
 about |= {"once": (repetitions == 1).sum(), "candidates, one change": 1 + (levels - 1).sum()}
-show(outputs.table("data", pd.DataFrame([about])))
+names = {"combinations": "distinct combinations", "once": "of one record"}
+of_data = "The data, cells of their table, and candidates that differ in one variable at most."
+show(outputs.table("data", pd.DataFrame([about])), caption=of_data, names=names)
 
 # %% [markdown]
 # The synthesizer is the Dirichlet process mixture of products of multinomials (DPMPM) of the main
@@ -161,19 +169,18 @@ joined = [
 sets = disclosure.DrawSets(draws, joined)
 
 # %% tags=["monte-carlo"]
-named = dict(zip(["data", "data, release 1", "data, release 2"], sets, strict=True))
-log_prob = {name: dpmpm.cell_log_prob(d, combinations) for name, d in named.items()}
-means = {name: values.mean(axis=2) for name, values in log_prob.items()}
-display(outputs.figure("trace", charts.trace(diagnostics.long_format(means))))
-
-# %% tags=["monte-carlo"]
+given = dict(zip(["data", "data, release 1", "data, release 2"], sets, strict=True))
+log_prob = {name: dpmpm.cell_log_prob(d, combinations) for name, d in given.items()}
 mixed = pd.DataFrame({name: diagnostics.over_many(v) for name, v in log_prob.items()}).T
-mixed = mixed.rename_axis("chains given").reset_index()
-show(outputs.table("mixing", mixed), digits=2)
+mixed = outputs.table("mixing", mixed.rename_axis("chains given").reset_index())
+display(show(mixed, caption="R-hat of the log probabilities of all combinations."))
+means = {name: values.mean(axis=2) for name, values in log_prob.items()}
+outputs.figure("trace", charts.trace(diagnostics.long_format(means)))
 
 # %% [markdown]
-# **Mean log probability of the combinations in every chain, and R-hat over all combinations.** Bands of
-# noise that overlap are chains that agree. Where R-hat is above 1.01, chains have not visited quite the
+# **At the defaults the bands of the chains overlap.** Mean log probability of the combinations in every chain.
+#
+# Where R-hat is above 1.01, chains have not visited quite the
 # same places, and errors within a chain are too small. All standard errors below come from *between*
 # chains or between repeated releases, and contain that.
 #
@@ -200,33 +207,54 @@ show(outputs.table("mixing", mixed), digits=2)
 # sets, releases and truths are enumerated with their probabilities under the model.
 
 # %% tags=["public"]
-small = paper.knowing_more(20, 20)
-names = {"own": "the model's own prior", "uniform": "uniform prior"}
+small = outputs.table("knowing_more", paper.knowing_more(20, 20), public=True)
+names = {"known": "others known", "own": "the model's own prior", "uniform": "uniform prior"}
+names |= {"lower_own": "less probable, own", "lower_uniform": "less probable, uniform"}
+about = "Expected log probability of the truth, and how often it is lower if all 19 are known."
+display(show(small.iloc[[0, 10, 18]], caption=about, names=names))
 titles = "Other records known, of 19", "Expected log probability of the truth"
-lines = small.set_index("known")[list(names)].rename(columns=names)
+lines = small.set_index("known")[["own", "uniform"]].rename(columns=names)
 outputs.figure("knowing_more", charts.lines(lines, *titles), public=True)
 
-# %% tags=["public"]
-columns = {"lower_own": "less probable, own prior", "lower_uniform": "less probable, uniform prior"}
-shown = outputs.table("knowing_more", small, public=True).rename(columns=names | columns)
-show(shown.iloc[[0, 10, 18]])
-
 # %% [markdown]
-# **What an intruder believes of the truth on average, by the number of other records known.** With the
-# model's own prior the line rises, as it must. With the uniform prior it falls: the more other records
-# such an intruder knows, the more of what they say is ignored. The last columns have the probability
+# **The truth becomes more probable as more is known under the model's own prior, and less under the uniform one.**
+# Averages over everything that may happen, by the number of other records known.
+#
+# With the uniform prior, the more other records an intruder knows, the more of what they say is ignored. The table's
+# last columns have the probability
 # that the truth is *less* probable to the intruder who knows all 19. Even for the coherent intruder it
 # is above 40 % if 10 are known or none. Single records for which knowing less means more risk are
 # common, and are no sign against the theorem.
+
+# %% [markdown]
+# ### Try it: what a release is worth
 #
-# ### The experiment
+# Both lines start from −0.522: nobody is known, and a release of 20 is seen. Under the model, how many other *records* would have
+# to be known, without any release, for the same expected log probability of the truth (`worth`)? Guess before you compute.
 #
-# A single division of people into participants and outsiders says little, since the groups differ in how
-# predictable their people are. So people are divided again and again. One half takes part, and a release
-# is drawn. Everybody is sought in turn by an intruder who knows a share of the data (without the record
-# that is sought), sees the release, and lacks the variables in `unknown`. Then the halves change places,
-# with a release of their own, so that in each pair of divisions everybody is a participant once and an
-# outsider once.
+# *You will need:* the predictive probability of the next value after $n$ records with $c$ ones, $(1 + c)/(2 + n)$.
+
+# %% [markdown] tags=["hint"]
+# Under the model the records and the release come from the same proportion. Does the order in which they are seen matter?
+
+# %% [markdown] tags=["hint"]
+# After $n$ records each $c$ from 0 to $n$ has probability $1/(n + 1)$. Average $p \log p + (1 - p)\log(1 - p)$ over them, with $p = (1 + c)/(2 + n)$, for some $n$.
+
+
+# %% tags=["solution"]
+def expected_log(n_seen: int) -> float:
+    """Expected log predictive probability of the next value after that many records."""
+    after = (1 + np.arange(n_seen + 1)) / (2 + n_seen)
+    return float(np.mean(after * np.log(after) + (1 - after) * np.log(1 - after)))
+
+
+worth = 20
+assert np.isclose(expected_log(worth), paper.knowing_more(20, 20)["own"][0])
+assert worth == 20
+
+# %% [markdown] tags=["solution"]
+# Records and released records are exchangeable under the model: to one who knows nobody, a release of 20 is a sample of 20. Of
+# an outsider it tells as much as 20 neighbors do.
 
 # %% tags=["monte-carlo"]
 short = dpmpm.Chains(
@@ -239,31 +267,31 @@ divided = disclosure.participation(
 
 # %% tags=["monte-carlo"]
 outputs.table("divisions", divided.table)
-r_hat = divided.table.groupby("share_known")["r_hat"].quantile([0.5, 1]).unstack()
-r_hat = r_hat.rename(columns={0.5: "R-hat, median", 1.0: "R-hat, largest"}).reset_index()
-show(r_hat.rename(columns={"share_known": "share known"}), settings=["share known"])
+r_hat = divided.table.groupby("share_known")["r_hat"].quantile([0.5, 1]).unstack().reset_index()
+about = "R-hat of the mean log probability over everybody, by the share of others known."
+show(paper.for_readers(r_hat, {0.5: "median", 1.0: "largest"}), caption=about)
 
 # %% [markdown]
-# R-hat is that of the mean log probability over everybody. The chains are short. At the defaults most of
+# The chains are short. At the defaults most of
 # those with all other records known do not agree to within 1.01. Their Monte Carlo error is part of the
 # errors below, which come from between pairs.
 
 # %% tags=["monte-carlo"]
 averages = outputs.table("dial", divided.averages())
-names = {"share_known": "share known", "after_uniform": "after, uniform prior"}
-shown = averages[["share_known", "group", "before", "after", "after_uniform"]]
-show(shown.rename(columns=names), settings=["share known"])
+columns = {"group": "group", "before": "before", "after": "after"}
+columns |= {"after_uniform": "after, uniform prior"}
+about = "Mean log probability of the true values, before and after the release."
+show(paper.for_readers(averages, columns), caption=about)
 
 # %% tags=["monte-carlo"]
-columns = {"share_known": "share known", "own": "own prior", "own_se": "its error"}
-columns |= {"calibrated": "own prior, if calibrated", "calibrated_se": "error, if calibrated"}
-columns |= {"uniform": "uniform prior", "uniform_se": "error, uniform prior"}
-less = outputs.table("knowing_less", divided.knowing_less())[list(columns)]
-show(less.rename(columns=columns), settings=["share known"])
+less = outputs.table("knowing_less", divided.knowing_less())
+columns = {"uniform": "uniform prior", "own": "own prior"}
+columns |= {"calibrated": "own prior, if calibrated"}
+about = "Log probability of participants' truths, less that to one who knows all others."
+show(paper.for_readers(less, columns), caption=about)
 
 # %% [markdown]
-# **Mean log probability of the true values, and how it differs from that of the intruder who knows all
-# other records**, for participants, with errors from between pairs. If the stronger intruder's beliefs are
+# Errors are from between pairs. If the stronger intruder's beliefs are
 # calibrated, the difference is minus the mean divergence of the formula above, in the column *if
 # calibrated*; Monte Carlo errors of the two beliefs make that a little too large.
 #
@@ -277,9 +305,9 @@ knows_none = disclosure.partial_knowledge(
     people[:0], len(people) - 1, releases[:1], levels, people, unknown_at, left_out=False,
     chains=chains, rng=stream(seed, "knows nobody"), label="knows nobody",
 )  # fmt: skip
-means = {"knows nobody": knows_none.traces[0].mean(axis=2)}
-print(diagnostics.verdict(diagnostics.summary(means)))
 of_all = [disclosure.subset_log_means(d, people, unknown_at) for d in (draws, joined[0])]
+means = {"an intruder who knows nobody": knows_none.traces[0].mean(axis=2)}
+diagnostics.verdict(diagnostics.summary(means))
 
 # %% tags=["monte-carlo"]
 priors = {"uniform": False, "the model's own": True}
@@ -293,14 +321,62 @@ compared = {
 # %% tags=["monte-carlo"]
 single = outputs.table("higher_knowing_nothing", paper.single_records(compared))
 outputs.result("higher_knowing_nothing_uniform", single["higher"].iloc[0])
-display(show(single))
+about = "Share of participants whose truth is more probable to one who knows nobody."
+display(show(single, caption=about, names=paper.OF_SINGLE))
 verdicts.say("C1", paper.safe_knowing_less(divided, single))
 
 # %% [markdown]
 # The last column is the yardstick. A calibrated stronger intruder is behind for the share given
 # there, which is an expectation over truths drawn from that intruder's beliefs. A share far above it
 # is a sign of beliefs that are not calibrated.
+
+# %% [markdown] tags=["written"]
+# ### Exercise 1: an acceptable risk
 #
+# Section 3.1 of the paper says that risks deemed acceptable for an intruder who knows $D_{-i}$ should
+# be so for one who knows less. Take one yes/no variable with a uniform prior of its proportion. The
+# record at risk is a *no*; of the 19 others 6 are a *yes*, and so are 6 of the 20 released ones. What is
+# the posterior probability of the truth, to three decimal places, for an intruder who knows all of the 19
+# and thinks both values of the record equally probable a priori (`with_even_prior`); for one who knows
+# the 19 and takes the model's prediction from them as prior (`with_own_prior`); and for one who knows none
+# and believes the model (`knows_nobody`)? Now let 2 of the 20 released ones be a *yes* instead of 6. For which of the
+# two does the paper's sentence hold then (`holds_even`, `holds_own`, true or false), and why?
+#
+# *You will need:* `betabinom.pmf`; predictive probabilities $(1 + \text{how many})/(2 + \text{of how many})$.
+
+# %% [markdown] tags=["hint"]
+# If the record is a *no*, 6 of the 20 records are a *yes*; if it is a *yes*, 7 are. What is the probability of the release in either case?
+
+# %% [markdown] tags=["hint"]
+# `betabinom.pmf(6, 20, 1 + 6, 1 + 14)` if it is a *no*. The prior from the 19 is 14/21. Who knows nobody sees 20 records.
+
+
+# %% tags=["solution"]
+def beliefs(of_released: int) -> tuple[float, float, float]:
+    """Probability of a no: even prior, own prior, nobody known."""
+    if_no, if_yes = betabinom.pmf(of_released, 20, [1 + 6, 1 + 7], [1 + 14, 1 + 13])
+    prior_no = (1 + 13) / (2 + 19)
+    own_prior = prior_no * if_no / (prior_no * if_no + (1 - prior_no) * if_yes)
+    return if_no / (if_no + if_yes), own_prior, (1 + 20 - of_released) / (2 + 20)
+
+
+with_even_prior, with_own_prior, knows_nobody = beliefs(6)
+holds_even, holds_own = (beliefs(2)[2] <= known for known in beliefs(2)[:2])
+assert round(with_even_prior, 3) == 0.519
+assert round(with_own_prior, 3) == 0.683
+assert round(knows_nobody, 3) == 0.682
+assert not holds_even
+assert not holds_own
+
+# %% [markdown] tags=["solution"]
+# With 6 released *yes* it holds for the model's own prior, with .683 against .682, and fails for the even one. The even prior
+# throws away what the 19 say of the proportion, and the likelihood has only what one more record does to
+# a release from a proportion that is known already. The intruder who knows none learns the proportion
+# from the release instead. With the model's own prior the intruder who knows the 19 has that proportion
+# and the release, 28 of 41 in $(1 + 13 + 14) / (2 + 19 + 20)$. With 2 released *yes* it fails for both, for the own prior
+# with .780 against .864. The theorem orders averages over truths and releases alone.
+
+# %% [markdown]
 # ## What is disclosure, what is statistics (C6)
 #
 # What the release tells of outsiders is statistics. What it tells of participants beyond that is due to
@@ -310,20 +386,90 @@ verdicts.say("C1", paper.safe_knowing_less(divided, single))
 # an outsider for a participant, and updates, loses on average. In the divisions above:
 
 # %% tags=["monte-carlo"]
-gain = outputs.table("beyond", divided.beyond())
-names = {"share_known": "share known", "difference": "participants less outsiders"}
-names |= {"se": "error", "single": "spread of one division", "se_people": "from other people"}
-display(show(gain.rename(columns=names), settings=["share known"]))
+gain = outputs.table("beyond", divided.beyond()).rename(columns={"se": "difference_se"})
+columns = {"difference": "participants less outsiders", "single": "spread of one division"}
+columns |= {"se_people": "from other people"}
+about = "Gain of participants, log of posterior over informed prior, less that of outsiders."
+display(show(paper.for_readers(gain, columns), caption=about))
 paper.participants_beyond(divided)
 
 # %% [markdown]
-# **The gain, log of posterior over informed prior, of participants less that of outsiders.** One division
+# One division
 # that is used once may show a difference of either sign. The mean of both uses is free of who is
 # predictable, since each person stands on both sides. The errors are between pairs and hold for these
 # people; the last column is by how much other people of the same population would move the difference
 # (one standard error). A difference *before* the release, beyond its error, would be a sign that a
 # participant's own record is not quite left out.
+
+# %% [markdown]
+# ### Exercise 2: which sentence does the table not support?
 #
+# One division of 600 people, one release. The table has geometric means of the probability of the truth,
+# with everything else known; the standard error of the log of the ratio of the two groups is .11 before
+# and after.
+#
+# | | participants | outsiders |
+# |---|---|---|
+# | before the release | .246 | .189 |
+# | after the release | .253 | .186 |
+#
+# A: "After the release the truth is more probable for these participants than for these outsiders." B:
+# "Taking part makes the truth more probable by a third." C: "The release moves either group's mean by less
+# than 4 %." Which one does the table not support (`unsupported`)? Which part of the log ratio after the
+# release was there before it (`there_before`, two decimal places)?
+#
+# *You will need:* logarithms of the ratios of two columns.
+
+# %% [markdown] tags=["hint"]
+# For B, look at the first row: who has taken part in what the intruder sees before the release?
+
+# %% [markdown] tags=["hint"]
+# The log ratio before the release is $\log(.246/.189)$. Divide it by the one after.
+
+# %% tags=["solution"]
+unsupported = "B"
+there_before = np.log(0.246 / 0.189) / np.log(0.253 / 0.186)
+assert unsupported == "B"
+assert round(there_before, 2) == 0.86
+
+# %% [markdown] tags=["solution"]
+# Before the release nobody has taken part in anything that the intruder sees, and the groups differ
+# by .26 of the .31 already. What participation may have added is the difference of the two, .04.
+# Against the error of .11 that is little, but most of that error is who the people are, and they are
+# the same before and after. So compare the changes, whose error is not stated here and should be
+# smaller, in both directions of the division.
+
+# %% [markdown] tags=["written"]
+# ### Exercise 3: each half twice
+#
+# Four pairs of divisions. In each pair the first half takes part, then the second. Participants less
+# outsiders, in log probability: (.12, −.11), (.00, .08), (.28, −.13), (−.05, .19). What are the estimate
+# (`difference`), its standard error from between pairs (`error_pairs`), and the one that takes the eight
+# for independent (`error_eight`)? Four decimal places. Why do they differ?
+#
+# *You will need:* standard errors of a mean, of four numbers and of eight.
+
+# %% [markdown] tags=["hint"]
+# What is the mean of each pair? These four are independent of each other.
+
+# %% [markdown] tags=["hint"]
+# Within a pair one half is in the other's place. What does a half of predictable people do to either member?
+
+# %% tags=["solution"]
+eight = np.array([[0.12, -0.11], [0.00, 0.08], [0.28, -0.13], [-0.05, 0.19]])
+difference = eight.mean()
+error_pairs = eight.mean(axis=1).std(ddof=1) / np.sqrt(4)
+error_eight = eight.std(ddof=1) / np.sqrt(8)
+assert round(difference, 4) == 0.0475
+assert round(error_pairs, 4) == 0.0161
+assert round(error_eight, 4) == 0.0515
+
+# %% [markdown] tags=["solution"]
+# How predictable the halves are enters the two members of a pair with opposite signs, so that they are
+# negatively correlated and their mean is free of it. Errors that ignore this are three times too large.
+# The plan is that of a crossover trial: everybody is treated once and goes untreated once.
+
+# %% [markdown]
 # ### Any synthesizer
 #
 # Let $i$ hold a place in $D$ and let $o$ be an outsider. The halves are drawn at random: given $D_{-i}$,
@@ -361,43 +507,73 @@ compared = disclosure.taking_part(
 # %% tags=["monte-carlo"]
 numbers = outputs.table("taking_part", compared.numbers())
 outputs.table("taking_part_log", compared.numbers("gain"))
-display(show(paper.in_short(numbers), settings=["releases"]))
+about = "Probability of the truth for outsiders, and by how much it is higher for participants."
+display(show(paper.in_short(numbers), caption=about))
 verdicts.say("C6", paper.tells_outsiders_as_much(numbers, compared.prior))
 
 # %% [markdown]
-# **Probability of the truth for outsiders, and by how much it is higher for participants**, with errors
-# from between pairs. *Ruled out* are outsiders whose true values the intruder holds impossible; *no
+# Errors are from between pairs. *Ruled out* are outsiders whose true values the intruder holds impossible; *no
 # candidate*, those of whom all values are, so that the belief stays at the prior. What the intruder who
 # knows nobody finds out of outsiders is statistics. The other one knows these already, and the outsiders'
 # number there speaks of the record that does hold the place. **C6** holds for a synthesizer if
 # participants are ahead by less than 0.05, one record in twenty, to the intruder who knows all others.
+
+# %% [markdown]
+# ### Try it: a bound and a measurement
 #
+# The private margins are released with $\epsilon = 1$. How far ahead can participants be by that alone (`most_ahead`, two
+# decimal places)? Before you compute: does the measured difference in the table come near it?
+#
+# *You will need:* the bound at the end of [Any synthesizer](#Any-synthesizer).
+
+# %% [markdown] tags=["hint"]
+# The bound is $\tanh(\epsilon/2)$.
+
+# %% [markdown] tags=["hint"]
+# `np.tanh(0.5)`
+
+# %% tags=["solution"]
+most_ahead = np.tanh(1.0 / 2)
+assert round(most_ahead, 2) == 0.46
+
+# %% [markdown] tags=["solution"]
+# A bound of .46 stands beside a difference that is less than a thousandth at the defaults. The bound covers the worst data, person and
+# reader of the release; the noise of a whole table of margins hides one person of three hundred much better.
+
+# %% [markdown]
 # ### More people, more releases
 #
 # First the difference of log gains for one yes/no answer, exactly; then the comparison above at other
 # sizes and with five releases, by `params/intruders/sweep_participation.yaml`.
 
 # %% tags=["public"]
-display(show(outputs.table("one_answer", paper.one_answer([10, 100, 1000]), public=True)))
+about = "What taking part adds to the log gain for one yes/no answer, exactly."
+one_answer = outputs.table("one_answer", paper.one_answer([10, 100, 1000]), public=True)
+display(show(one_answer, caption=about))
 origin, swept = shipped("intruders_participation")
-print(origin)
-display(show(paper.by_size(swept, "all others", "difference", "se"), settings=["releases"]))
-display(show(paper.by_size(swept, "nobody", "outsiders", "outsiders_se"), settings=["releases"]))
+about = "Disclosure: participants ahead, to the intruder who knows all others."
+display(show(paper.by_size(swept, "all others", "difference", "se"), caption=about))
+about = "Statistics: probability of the truth for outsiders, to the intruder who knows nobody."
+display(show(paper.by_size(swept, "nobody", "outsiders", "outsiders_se"), caption=about))
+display(callout("Note", origin))
 value, error = paper.curves_by_size(swept, 5)
 titles = "Participants (as many outsiders)", "Probability of the truth, ahead of outsiders"
 with_size = charts.lines(value, *titles, log_x=True, log_y=True, errors=error)
-display(outputs.figure("with_size", with_size))
+outputs.figure("with_size", with_size)
+
+# %% [markdown]
+# **More people hide a participant quickly among independent margins, more slowly in the mixture, and little or not in
+# trees.** Five releases; rules reach two standard errors to each side.
+
+# %% tags=["public"]
 paper.with_size(swept, 5)
 
 # %% [markdown]
-# **Disclosure** (second table and figure: participants ahead, to the intruder who knows all others) **and
-# statistics** (third table: outsiders, to the one who knows nobody), with standard errors; rules in the
-# figure reach two to each side. The exact differences fall as one over the number of people, and drawing
-# the share halves them; in a tree the number that counts is that of a leaf. Those of the sweep fall
-# likewise for independent margins, more slowly for the mixture, and little or not for trees, while
-# outsiders are told no less. Five releases make small differences about five times as large. The people
-# are others at each size.
-#
+# The exact differences fall as one over the number of people, and drawing
+# the share halves them; in a tree the number that counts is that of a leaf. Five releases make small differences about
+# five times as large, and outsiders are told no less in larger data. The people are others at each size.
+
+# %% [markdown]
 # ## What ignorance costs the intruder (C2)
 #
 # The intruder knows a part $K$ of the other records and lacks the rest, $U$. The agency drew each
@@ -433,6 +609,10 @@ lines = small[["exact", "independent", "pooled", "sampled"]]
 outputs.table("smallest_fraction", small.reset_index())
 outputs.figure("smallest_fraction", charts.lines(lines, *titles))
 
+# %% [markdown]
+# **Taking releases as independent is far off where nothing is known, and pooling them is not.** Probability of a one,
+# exactly and by two shortcuts; the sampler was tried at 0 and 10.
+
 # %% tags=["monte-carlo"]
 apart = (np.abs(small["sampled"] - small["exact"]) / small["error"]).max()
 alone = paper.one_variable(ones, [3])
@@ -443,9 +623,8 @@ callout(
 )
 
 # %% [markdown]
-# **Probability of a one against the number of other records known**; the sampler was tried at 0 and 10.
 # Independence is right where
-# everything is known, at 19. Where nothing is known it is far off: each release then tells of the
+# everything is known, at 19. Where nothing is known each release tells of the
 # population, and tells the same. Pooling forgets that each release came from a draw of its own.
 #
 # For the DPMPM the unknown records are sampled with the parameters behind each release. The factor
@@ -453,7 +632,78 @@ callout(
 # Murray, Ghahramani and MacKay (2006). With more than one class these draws come from a chain of their
 # own (Liang 2010), and the result is as good as that chain mixes. The library's tests compare it with
 # enumeration.
+
+# %% [markdown]
+# ### Exercise 4: nothing to sample
 #
+# Of 20 records an intruder knows ten, four of which are ones, and sees one release of 20 records with five
+# ones. Compute the probability that one of the unknown records is a one by summing over the number of
+# ones among the nine others that are unknown (`summed`), and by fitting the model to the known records
+# joined with the release (`fitted`). Four decimal places.
+#
+# *You will need:* `betabinom.logpmf` and `np.logaddexp.reduce`, or patience.
+
+# %% [markdown] tags=["hint"]
+# `fitted` needs no sum: one more than the ones, over two more than the records.
+
+# %% [markdown] tags=["hint"]
+# For `summed`, take the sought record as a one or a zero, and $u = 0, \ldots, 9$ ones among the others. Multiply the probability of $u$ given what is known by that of the release given the whole data.
+
+# %% tags=["solution"]
+u = np.arange(10)  # ones among the nine other unknown records
+log_m = {}
+for one in (0, 1):
+    given_known = betabinom.logpmf(u, 9, 1 + 4 + one, 1 + 6 + (1 - one)) + np.log((7, 5)[one])
+    of_data = 4 + one + u
+    of_release_one = betabinom.logpmf(5, 20, 1 + of_data, 1 + 20 - of_data)
+    log_m[one] = np.logaddexp.reduce(given_known + of_release_one)
+summed = 1 / (1 + np.exp(log_m[0] - log_m[1]))
+fitted = (1 + 4 + 5) / (2 + 10 + 20)
+assert round(summed, 4) == 0.3125
+assert round(fitted, 4) == 0.3125
+
+# %% [markdown] tags=["solution"]
+# Data and release are exchangeable under the model: the joint probability of known, unknown, sought and
+# released records depends on the total number of ones alone. Summing it over the unknown ones leaves the
+# probability of the others, from which they have dropped out. With two releases this is no longer so:
+# the releases are drawn from two parameters given the *same* data, and the factor $m(D)^{-1}$ has the
+# unknown records in it.
+
+# %% [markdown]
+# ### Exercise 5: many releases
+#
+# Of 20 records the intruder knows ten, four of which are ones, and believes the model. There are 20
+# releases of 20 records, each with three ones. With which probability is one of the unknown records a
+# one: exactly (`exact`), and if the releases are `pooled` to one of 400 records? Four decimal places. Predict first which
+# of the two is larger.
+#
+# *You will need:* the sum of [Exercise 4](#Exercise-4:-nothing-to-sample), with the release's term twenty times; `posterior`.
+
+# %% [markdown] tags=["hint"]
+# Given the whole data the releases are independent of each other: their log probabilities add up.
+
+# %% [markdown] tags=["hint"]
+# Given data with $t$ ones a release has `betabinom.logpmf(3, 20, 1 + t, 1 + 20 - t)`. Pooled, the answer is $(1 + 4 + 60)/(2 + 10 + 400)$.
+
+# %% tags=["solution"]
+others, of_values = np.arange(10), []
+for one, of_known in ((0, 6), (1, 4)):
+    given_known = betabinom.logpmf(others, 9, 1 + 4 + one, 1 + 6 + (1 - one))
+    given_known += np.log(of_known + 1)
+    total = 4 + one + others
+    of_release = betabinom.logpmf(3, 20, 1 + total, 1 + 20 - total)
+    of_values.append(np.logaddexp.reduce(given_known + 20 * of_release))
+exact = np.exp(posterior(np.array(of_values)))[1]
+pooled = (1 + 4 + 20 * 3) / (2 + 10 + 20 * 20)
+assert round(exact, 4) == 0.0019
+assert round(pooled, 4) == 0.1578
+
+# %% [markdown] tags=["solution"]
+# Many releases pin down how many ones the 20 records have: four at least, since four are known, and three
+# would fit best. So hardly any of the unknown ones is one. To the pooled intruder the releases are 400
+# further people with a share of 0.15, and the known records count for little among them.
+
+# %% [markdown]
 # ### Two releases
 #
 # The file is small, so that the chains over unknown records can be run until they nearly agree. The
@@ -477,11 +727,12 @@ ways = [
 
 # %% tags=["monte-carlo"]
 ways = outputs.table("two_releases", pd.concat(ways, ignore_index=True))
-display(show(ways, settings=["share known"]))
+about = "Log probability of the truth by four ways to treat two releases."
+display(show(ways, caption=about))
 verdicts.say("C2", paper.needs_sampling(ways))
 
 # %% [markdown]
-# **Log probability of the truth by four ways to treat two releases.** Distances are from the chains
+# Distances are from the chains
 # that sample the unknown records, and the errors are medians over the people sought. The last column
 # is the cost, without the clock of any machine: iterations of a chain, those dropped included, for
 # each effective draw of the mean log probability. **C2** depends on the number of releases if the
@@ -494,12 +745,57 @@ verdicts.say("C2", paper.needs_sampling(ways))
 # With likelihoods $w(x) = p(Z \mid x, D_{-i})$ and a uniform prior the truth has probability
 # $w(x_i) / \sum_{x \in S} w(x)$ over a support $S$. If $S$ grows, the sum can only grow, and so can the
 # number of candidates above the truth. That is the paper's argument; it needs no data, and the claim
-# is *proved* of probability and rank. Against the prior it is another matter. Let three cells compete
-# over one change, with weights 1 (the truth), 1.2 and 0.5: the truth has $1/2.7 = .37$, that is 1.11
-# times the prior's $1/3$. With a fourth cell of weight 0.4 it has $1/3.1 = .32$, but 1.29 times the
-# prior's $1/4$.
+# is *proved* of probability and rank. Against the prior it is another matter.
+
+# %% [markdown]
+# ### Try it: a fourth cell
 #
-# The same draws, three supports, for combinations spread over the risk under one change:
+# Three cells compete over one change, with weights 1 (the truth), 1.2 and 0.5: the truth has $1/2.7 = .37$, that is 1.11
+# times the prior's $1/3$. A larger support adds a cell of weight 0.4. Does the ratio to the prior rise or fall, and to
+# what (`ratio_of_four`, two decimal places)?
+#
+# *You will need:* pencil and paper.
+
+# %% [markdown] tags=["hint"]
+# Do the probability and the prior one after the other.
+
+# %% [markdown] tags=["hint"]
+# The probability is $1/3.1$, the prior $1/4$.
+
+# %% tags=["solution"]
+ratio_of_four = 1 / (1 + 1.2 + 0.5 + 0.4) * 4
+assert round(ratio_of_four, 2) == 1.29
+
+# %% [markdown] tags=["solution"]
+# The probability falls to $1/3.1 = .32$, and the ratio rises to 1.29: the prior falls more.
+
+# %% [markdown] tags=["written"]
+# ### Exercise 6: one more candidate
+#
+# A release speaks for three cells with weights 1 (the truth), 1.2 and 0.5; the prior is uniform. A fourth
+# cell is added. From which `weight` of it on does the truth's ratio to the prior fall, and what is the rule?
+#
+# *You will need:* pencil and paper.
+
+# %% [markdown] tags=["hint"]
+# Write the ratio to the prior as the truth's weight over a mean.
+
+# %% [markdown] tags=["hint"]
+# The mean of three weights falls or rises with a fourth. When does it stay?
+
+# %% tags=["solution"]
+weight = (1 + 1.2 + 0.5) / 3
+assert np.isclose(weight, 0.9)
+
+# %% [markdown] tags=["solution"]
+# The ratio is the truth's weight over the mean weight of the candidates. It falls if the new weight is
+# above that mean, so a larger support is the safer one only where it adds better candidates than the
+# average of those it has.
+
+# %% [markdown]
+# ### Three supports
+#
+# The same draws, for combinations spread over the risk under one change:
 
 # %% tags=["monte-carlo"]
 log_ratios = [disclosure.neighborhood_log_ratios(d, combinations)[0] for d in sets]
@@ -512,10 +808,11 @@ one_change = disclosure.predictive_ratio(log_ratios)
 two_changes = paper.over_changes(sets, chosen, 2)
 whole = disclosure.whole_support(sets, chosen, margins=[unknown_at])
 supports = paper.compare_supports(one_change, two_changes, whole, used.n_cells)
-show(outputs.table("supports", supports))
+about = "Three supports: medians over combinations, and the largest ratio to the prior."
+show(outputs.table("supports", supports), caption=about)
 
 # %% [markdown]
-# The table has medians over combinations, and the largest ratio. The probability can only fall. What the
+# The probability can only fall. What the
 # release multiplies the prior by need not, nor need the share of candidates above the truth.
 
 # %% tags=["monte-carlo"]
@@ -525,16 +822,17 @@ pictured = pd.DataFrame({"x": np.exp(one_log), "y": np.exp(all_log)})
 titles = [f"posterior over prior, {support}" for support in ("one change", "every cell")]
 outputs.figure("one_change_every_cell", charts.agreement(pictured, *titles))
 
+# %% [markdown]
+# **Over every cell some combinations show more than over one change, and others less.** What the release multiplies
+# the prior probability of the truth by; above the line the larger support shows more. An agency that reads ratios to the prior cannot
+# call the small support the safe one.
+
 # %% tags=["monte-carlo"]
 outputs.result("ratio_higher_over_every_cell", (all_log > one_log).mean())
 errors = one_change.log_mcse[:, 0], whole.log_mcse
 verdicts.say("C3", paper.conservative(one_log, all_log, *errors))
 
 # %% [markdown]
-# **What the release multiplies the prior probability of the truth by, over one change and over every
-# cell.** Above the line the larger support shows more. An agency that reads ratios to the prior cannot
-# call the small support the safe one.
-#
 # ### Margins (C4, equation 17)
 #
 # Summing over all cells that share the true values of the variables `unknown` gives the posterior
@@ -550,7 +848,8 @@ agree = (neighbors[..., unknown_at] == chosen[:, None, unknown_at]).all(axis=2)
 
 # %% tags=["monte-carlo"]
 margins = paper.compare_margins(one_change, agree, whole, chosen[:, unknown_at], levels[unknown_at])
-show(outputs.table("margins", margins), settings=["quantile"])
+about = "Probability of the true values of the unknown variables: quantiles over combinations."
+show(outputs.table("margins", margins), caption=about)
 
 # %% tags=["monte-carlo"]
 gain = disclosure.margin_gain(log_ratios, agree)
@@ -559,11 +858,38 @@ verdicts.say("C4", paper.says_little(*gain, prior=agree[0].mean()))
 # %% [markdown]
 # Over every cell the prior is one over the number of values. How far the posterior moves from there
 # says what an intruder who knows nothing else about the record learns about these variables.
+
+# %% [markdown]
+# ### Exercise 7: right by construction
 #
+# The paper's intruder considers 35 combinations of 14 variables, the truth and those that differ from
+# it in one variable. Asked when the person last worked, for disability, health insurance and the home a year ago, with 3, 2, 2 and 3 levels, this intruder adds up
+# the candidates that have their true values. What is that share `before` any release, to three decimal
+# places, and what would be a `guess` among all values of the four?
+#
+# *You will need:* pencil and paper.
+
+# %% [markdown] tags=["hint"]
+# Count the candidates that change one of the four.
+
+# %% [markdown] tags=["hint"]
+# A variable with 3 levels can be changed in two ways. There are 36 combinations of values.
+
+# %% tags=["solution"]
+before, guess = 1 - sum(n - 1 for n in (3, 2, 2, 3)) / 35, 1 / (3 * 2 * 2 * 3)
+assert round(before, 3) == 0.829
+assert round(guess, 3) == 0.028
+
+# %% [markdown] tags=["solution"]
+# Only 2 + 1 + 1 + 2 = 6 of the 35 candidates change one of the four variables. All others change another
+# variable, or none, and are right about these four. No release can raise .829 by more than a factor of
+# 1.21, so the reduced support cannot say whether the four were disclosed.
+
+# %% [markdown]
 # ## The model's own prediction as prior (C5)
 #
-# Now the intruder knows all of the record but a few variables (equation 16), and all of their
-# combinations are candidates. Section 5 proposes the model's own prediction $p(x \mid D_{-i})$ as prior:
+# Now the intruder knows all of the record but a few variables (the paper's equation 16), and all of their
+# combinations are candidates. Its section 5 proposes the model's own prediction $p(x \mid D_{-i})$ as prior:
 # where posterior and prior hardly differ, the release does not meaningfully add to the risk. In
 #
 # $$p(x \mid D_{-i}, Z) \propto p(x \mid D_{-i})^{1-m} \prod_{l=1}^m p(x \mid D_{-i}, Z^{(l)})$$
@@ -575,7 +901,7 @@ verdicts.say("C4", paper.says_little(*gain, prior=agree[0].mean()))
 # %% tags=["monte-carlo"]
 flat, informed = {}, {}
 for at in [unknown_at, *too_at]:
-    name = ", ".join(used.names[k] for k in at)
+    name = ", ".join(called[used.names[k]] for k in at)
     of_part = [disclosure.subset_log_means(d, combinations, at) for d in sets]
     flat[name] = disclosure.evidence(of_part)
     informed[name] = disclosure.evidence(of_part, model_prior=True)
@@ -587,14 +913,16 @@ titles = "before the release: the model given all others", "after the release"
 outputs.figure("informative_prior", charts.agreement(pictured, *titles))
 
 # %% [markdown]
-# **Probability of the true values of the unknown variables, before and after.** Along the line
-# combinations differ by what the intruder believes of them from the other records. Off the line the
-# release has moved them, or Monte Carlo error has. For all sets of unknown variables, and under the
-# uniform prior:
+# **Combinations differ more by what the other records say of them than by what the release adds.** Probability of the
+# true values of the unknown variables, before and after. Off the line the
+# release has moved them, or Monte Carlo error has.
+#
+# For all sets of unknown variables, and under the uniform prior:
 
 # %% tags=["monte-carlo"]
 told = {"uniform": flat, "the model's own": informed}
-show(outputs.table("informative_prior", paper.compare_priors(told)))
+about = "Probability of the true values before and after, and shares of combinations moved."
+show(outputs.table("informative_prior", paper.compare_priors(told)), caption=about)
 
 # %% tags=["monte-carlo"]
 outputs.result("moved_largest_share", paper.most_moved(informed))
@@ -602,13 +930,53 @@ verdicts.say("C5", paper.adds_little(informed))
 
 # %% [markdown]
 # Which prior one starts from matters for the judgment: at the defaults the uniform one has more
-# combinations beyond a factor of 1.5 than the model's own for two of the three sets. For `DIS` alone both
+# combinations beyond a factor of 1.5 than the model's own for two of the three sets. For disability alone both
 # have too few to compare. The uniform prior sets out from the same probability for every record,
 # whatever the other records say.
 #
 # McClure and Reiter's regions of $R$ and $RR$ apply to these risks, too; the guide on rules
 # (`docs/guide/rules.md`) shows how to compute the share of records outside.
+
+# %% [markdown]
+# ### Try it: a prior near one
 #
+# An intruder who knows all others gives the true answer on disability a probability of .88 before the release. By how much can any release
+# multiply it at most (`at_most_by`, two decimal places)? From which prior on (`never`, two decimal places) can a factor of 1.5 never be
+# exceeded upwards?
+#
+# *You will need:* pencil and paper.
+
+# %% [markdown] tags=["hint"]
+# A probability is at most one.
+
+# %% [markdown] tags=["hint"]
+# One over the prior.
+
+# %% tags=["solution"]
+at_most_by, never = 1 / 0.88, 1 / 1.5
+assert round(at_most_by, 2) == 1.14
+assert round(never, 2) == 0.67
+
+# %% [markdown] tags=["solution"]
+# A limit for the ratio is no limit for who starts near certainty, as one for the difference is none for who starts near zero: .01 may become .05.
+
+# %% [markdown]
+# ### Open question: whose risk should an agency report?
+#
+# An agency can compute the risk of one release for intruders who know all other records, a tenth, or
+# none, under a uniform prior or the model's own, for participants and for outsiders. It may publish one
+# number. Which one, and what would you print beside it?
+
+# %% [markdown] tags=["solution"]
+# A good answer says which decision the number is for. To decide on the release, the relevant quantity is
+# what taking part adds: participants less outsiders, or the gain over the informed prior of an intruder
+# who knows all others, with its error over releases, and its tail over records beside the mean. It says
+# why a posterior probability alone will not do, since most of it may be statistics, and why the uniform
+# prior with all others known mixes the two. It notes that the model is assumed to be right, so that the
+# theorem's order of intruders and the reported risk may both fail for another model, and proposes a check:
+# calibration, or an intruder with a second model.
+
+# %% [markdown]
 # ## What holds on these data
 
 # %% tags=["monte-carlo"]
@@ -628,201 +996,7 @@ verdicts.in_public(len(people), C2=len(few) - len(few) // 2, C6=sought)
 # releases to an intruder with unknown records are tried on a small file only, and they are two.
 
 # %% [markdown]
-# ## Exercises
-#
-# Of rising difficulty. All numbers are stated in the questions, whatever the parameters above. The first
-# two need a pencil, the others numpy and scipy.
-
-# %% [markdown]
-# ### Exercise 1: one more candidate
-#
-# A release speaks for three cells with weights 1 (the truth), 1.2 and 0.5; the prior is uniform. A fourth
-# cell is added. From which `weight` of it on does the truth's ratio to the prior fall?
-
-# %% tags=["solution"]
-weight = (1 + 1.2 + 0.5) / 3
-assert np.isclose(weight, 0.9)
-
-# %% [markdown] tags=["solution"]
-# The ratio is the truth's weight over the mean weight of the candidates. It falls if the new weight is
-# above that mean, so a larger support is the safer one only where it adds better candidates than the
-# average of those it has.
-
-# %% [markdown]
-# ### Exercise 2: right by construction
-#
-# The paper's intruder considers 35 combinations of 14 variables, the truth and those that differ from
-# it in one variable. Asked for WKL, DIS, HICOV and MIG, with 3, 2, 2 and 3 levels, this intruder adds up
-# the candidates that have their true values. What is that share `before` any release, to three decimal
-# places, and what would be a `guess` among all values of the four?
-
-# %% tags=["solution"]
-before, guess = 1 - sum(n - 1 for n in (3, 2, 2, 3)) / 35, 1 / (3 * 2 * 2 * 3)
-assert round(before, 3) == 0.829
-assert round(guess, 3) == 0.028
-
-# %% [markdown] tags=["solution"]
-# Only 2 + 1 + 1 + 2 = 6 of the 35 candidates change one of the four variables. All others change another
-# variable, or none, and are right about these four. No release can raise .829 by more than a factor of
-# 1.21, so the reduced support cannot say whether the four were disclosed.
-
-# %% [markdown]
-# ### Exercise 3: an acceptable risk
-#
-# Section 3.1 of the paper says that risks deemed acceptable for an intruder who knows $D_{-i}$ should
-# be so for one who knows less. Take one yes/no variable with a uniform prior of its proportion. The
-# record at risk is a *no*; of the 19 others 6 are a *yes*, and so are 6 of the 20 released ones. What is
-# the posterior probability of the truth, to three decimal places, for an intruder who knows all of the 19
-# and thinks both values of the record equally probable a priori (`with_even_prior`); for one who knows
-# the 19 and takes the model's prediction from them as prior (`with_own_prior`); and for one who knows none
-# and believes the model (`knows_nobody`)? For which of the two does the paper's sentence hold
-# (`holds_even`, `holds_own`), and why?
-
-# %% tags=["solution"]
-if_no, if_yes = betabinom.pmf(6, 20, [1 + 6, 1 + 7], [1 + 14, 1 + 13])
-with_even_prior = if_no / (if_no + if_yes)
-prior_no = (1 + 13) / (2 + 19)
-with_own_prior = prior_no * if_no / (prior_no * if_no + (1 - prior_no) * if_yes)
-knows_nobody = (1 + 14) / (2 + 20)
-holds_even, holds_own = knows_nobody <= with_even_prior, knows_nobody <= with_own_prior
-assert round(with_even_prior, 3) == 0.519
-assert round(with_own_prior, 3) == 0.683
-assert round(knows_nobody, 3) == 0.682
-assert not holds_even
-assert holds_own
-
-# %% [markdown] tags=["solution"]
-# It holds for the model's own prior, with .683 against .682, and fails for the even one. The even prior
-# throws away what the 19 say of the proportion, and the likelihood has only what one more record does to
-# a release from a proportion that is known already. The intruder who knows none learns the proportion
-# from the release instead. With the model's own prior the intruder who knows the 19 has that proportion
-# and the release, 28 of 41 in $(1 + 13 + 14) / (2 + 19 + 20)$. That the sentence holds is a matter of this
-# record: with 2 released *yes* instead of 6 it fails for the model's own prior, too, with .780 against .864
-# for the intruder who knows none. The theorem orders averages over truths and releases alone.
-
-# %% [markdown]
-# ### Exercise 4: nothing to sample
-#
-# Of 20 records an intruder knows ten, four of which are ones, and sees one release of 20 records with five
-# ones. Compute the probability that one of the unknown records is a one by summing over the number of
-# ones among the nine others that are unknown (`summed`), and by fitting the model to the known records
-# joined with the release (`fitted`). Four decimal places.
-
-# %% tags=["solution"]
-u = np.arange(10)  # ones among the nine other unknown records
-log_m = {}
-for one in (0, 1):
-    given_known = betabinom.logpmf(u, 9, 1 + 4 + one, 1 + 6 + (1 - one)) + np.log((7, 5)[one])
-    of_data = 4 + one + u
-    of_release_one = betabinom.logpmf(5, 20, 1 + of_data, 1 + 20 - of_data)
-    log_m[one] = np.logaddexp.reduce(given_known + of_release_one)
-summed = 1 / (1 + np.exp(log_m[0] - log_m[1]))
-fitted = (1 + 4 + 5) / (2 + 10 + 20)
-assert round(summed, 4) == 0.3125
-assert round(fitted, 4) == 0.3125
-
-# %% [markdown] tags=["solution"]
-# Data and release are exchangeable under the model: the joint probability of known, unknown, sought and
-# released records depends on the total number of ones alone. Summing it over the unknown ones leaves the
-# probability of the others, from which they have dropped out. With two releases this is no longer so:
-# the releases are drawn from two parameters given the *same* data, and the factor $m(D)^{-1}$ has the
-# unknown records in it.
-
-# %% [markdown]
-# ### Exercise 5: which sentence does the table not support?
-#
-# One division of 600 people, one release. The table has geometric means of the probability of the truth,
-# with everything else known; the standard error of the log of the ratio of the two groups is .11 before
-# and after.
-#
-# | | participants | outsiders |
-# |---|---|---|
-# | before the release | .246 | .189 |
-# | after the release | .253 | .186 |
-#
-# A: "After the release the truth is more probable for these participants than for these outsiders." B:
-# "Taking part makes the truth more probable by a third." C: "The release moves either group's mean by less
-# than 4 %." Which one does the table not support (`unsupported`)? Which part of the log ratio after the
-# release was there before it (`there_before`, two decimal places)?
-
-# %% tags=["solution"]
-unsupported = "B"
-there_before = np.log(0.246 / 0.189) / np.log(0.253 / 0.186)
-assert unsupported == "B"
-assert round(there_before, 2) == 0.86
-
-# %% [markdown] tags=["solution"]
-# Before the release nobody has taken part in anything that the intruder sees, and the groups differ
-# by .26 of the .31 already. What participation may have added is the difference of the two, .04.
-# Against the error of .11 that is little, but most of that error is who the people are, and they are
-# the same before and after. So compare the changes, whose error is not stated here and should be
-# smaller, in both directions of the division.
-
-# %% [markdown]
-# ### Exercise 6: each half twice
-#
-# Four pairs of divisions. In each pair the first half takes part, then the second. Participants less
-# outsiders, in log probability: (.12, −.11), (.00, .08), (.28, −.13), (−.05, .19). What are the estimate
-# (`difference`), its standard error from between pairs (`error_pairs`), and the one that takes the eight
-# for independent (`error_eight`)? Four decimal places. Why do they differ?
-
-# %% tags=["solution"]
-eight = np.array([[0.12, -0.11], [0.00, 0.08], [0.28, -0.13], [-0.05, 0.19]])
-difference = eight.mean()
-error_pairs = eight.mean(axis=1).std(ddof=1) / np.sqrt(4)
-error_eight = eight.std(ddof=1) / np.sqrt(8)
-assert round(difference, 4) == 0.0475
-assert round(error_pairs, 4) == 0.0161
-assert round(error_eight, 4) == 0.0515
-
-# %% [markdown] tags=["solution"]
-# How predictable the halves are enters the two members of a pair with opposite signs, so that they are
-# negatively correlated and their mean is free of it. Errors that ignore this are three times too large.
-# The plan is that of a crossover trial: everybody is treated once and goes untreated once.
-
-# %% [markdown]
-# ### Exercise 7: many releases
-#
-# Of 20 records the intruder knows ten, four of which are ones, and believes the model. There are 20
-# releases of 20 records, each with three ones. With which probability is one of the unknown records a
-# one: exactly (`exact`), and if the releases are `pooled` to one of 400 records? Four decimal places.
-
-# %% tags=["solution"]
-others, of_values = np.arange(10), []
-for one, of_known in ((0, 6), (1, 4)):
-    given_known = betabinom.logpmf(others, 9, 1 + 4 + one, 1 + 6 + (1 - one))
-    given_known += np.log(of_known + 1)
-    total = 4 + one + others
-    of_release = betabinom.logpmf(3, 20, 1 + total, 1 + 20 - total)
-    of_values.append(np.logaddexp.reduce(given_known + 20 * of_release))
-exact = np.exp(posterior(np.array(of_values)))[1]
-pooled = (1 + 4 + 20 * 3) / (2 + 10 + 20 * 20)
-assert round(exact, 4) == 0.0019
-assert round(pooled, 4) == 0.1578
-
-# %% [markdown] tags=["solution"]
-# Many releases pin down how many ones the 20 records have: four at least, since four are known, and three
-# would fit best. So hardly any of the unknown ones is one. To the pooled intruder the releases are 400
-# further people with a share of 0.15, and the known records count for little among them.
-
-# %% [markdown]
-# ### Open question: whose risk should an agency report?
-#
-# An agency can compute the risk of one release for intruders who know all other records, a tenth, or
-# none, under a uniform prior or the model's own, for participants and for outsiders. It may publish one
-# number. Which one, and what would you print beside it?
-
-# %% [markdown] tags=["solution"]
-# A good answer says which decision the number is for. To decide on the release, the relevant quantity is
-# what taking part adds: participants less outsiders, or the gain over the informed prior of an intruder
-# who knows all others, with its error over releases, and its tail over records beside the mean. It says
-# why a posterior probability alone will not do, since most of it may be statistics, and why the uniform
-# prior with all others known mixes the two. It notes that the model is assumed to be right, so that the
-# theorem's order of intruders and the reported risk may both fail for another model, and proposes a check:
-# calibration, or an intruder with a second model.
-
-# %% [markdown]
-# ### To go on
+# ## To go on
 #
 # - Show that for $m = 1$ and the model's prior over every cell, posterior and prior of a record are
 #   harmonic means of $p(x_i \mid \theta)$.

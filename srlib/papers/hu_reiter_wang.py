@@ -20,7 +20,7 @@ from srlib.assessment.regression import Regression
 from srlib.data.codes import Codes
 from srlib.data.microdata import ACS
 from srlib.data.schema import Microdata, Schema
-from srlib.display import percent
+from srlib.display import Shown, percent, show
 from srlib.dpmpm import zeros
 from srlib.papers.claims import (
     ERRORS,
@@ -47,7 +47,7 @@ from srlib.risk.estimators import (
 )
 from srlib.risk.repair import mean_with_error, who_carries
 from srlib.risk.replicates import importance_evidence, over_sets, sets_of_releases
-from srlib.risk.supports import changed_support, neighborhood
+from srlib.risk.supports import changed_support, neighborhood, subset_support
 from srlib.rng import stream
 
 # Effective draws that know an average to about ten percent; where there are fewer than 400 draws,
@@ -105,6 +105,28 @@ COUNTS = {
     "twice": "combinations_twice",
     "three times": "combinations_three_times",
     "most frequent": "most_frequent_combination",
+}
+# Headings of tables, by their columns.
+COUNTED = {
+    "combinations": "distinct combinations",
+    "once": "of one record",
+    "twice": "of two",
+    "three times": "of three",
+    "most frequent": "records of the most frequent",
+}
+OF_PAIRS = {
+    "variable_a": "variable",
+    "variable_b": "and",
+    "mean_absolute_difference": "mean difference of a cell",
+    "maximum_absolute_difference": "largest difference",
+}
+OF_WEIGHTS = {
+    "case": "draws that made the releases",
+    "synthetic_set": "release",
+    "draws": "draws",
+    "ess": "effective draws",
+    "largest_share": "largest share of the weight",
+    "pareto_k": "Pareto's k",
 }
 # What the paper prints of its Figures 3 and 4: the largest probability (Table 3 has its digits),
 # truths above .08, and truths among the first three candidates.
@@ -382,7 +404,7 @@ def codebook(schema: Schema) -> pd.DataFrame:
 
 
 def in_words(schema: Schema, codes: NDArray[np.integer]) -> list[str]:
-    """Return records as text: the name of each variable and its label.
+    """Return records as text: what each variable is, and its label.
 
     Parameters
     ----------
@@ -392,12 +414,98 @@ def in_words(schema: Schema, codes: NDArray[np.integer]) -> list[str]:
         Records, coded from 0.
     """
     return [
-        ", ".join(
-            f"{variable.name} {variable.labels[level]}"
+        "; ".join(
+            f"{variable.title}: {variable.labels[level]}"
             for variable, level in zip(schema.variables, row, strict=True)
         )
         for row in np.atleast_2d(codes).tolist()
     ]
+
+
+def titles(schema: Schema) -> dict[str, str]:
+    """Return what each variable is, by its name."""
+    return {variable.name: variable.title for variable in schema.variables}
+
+
+def labels_of(schema: Schema, record: NDArray[np.integer]) -> list[str]:
+    """Return a record's values in words, one for each variable."""
+    return [v.labels[level] for v, level in zip(schema.variables, record.tolist(), strict=True)]
+
+
+def card(
+    schema: Schema, record: NDArray[np.integer], risk: Risk, at: int, unknown: Sequence[int] = ()
+) -> Shown:
+    """Show a record in words, under a caption with the probability of the truth and the prior.
+
+    Parameters
+    ----------
+    schema : Schema
+        What the codes stand for.
+    record : (n_variables,) int
+        The record.
+    risk, at : Risk, int
+        Where its risk stands; the prior is uniform.
+    unknown : sequence of int
+        Variables that the intruder lacks, shown first; none where the whole record is in doubt.
+    """
+    order = [*unknown, *np.delete(np.arange(len(record)), list(unknown))]
+    frame = pd.DataFrame(
+        {"variable": list(titles(schema).values()), "value": labels_of(schema, record)}
+    ).iloc[order]
+    if len(unknown):
+        frame["to the intruder"] = ["unknown" if k in unknown else "known" for k in order]
+    p, size = risk.probability[at], risk.support_size
+    return show(
+        frame,
+        caption=f"The most exposed {'part of a ' if len(unknown) else ''}record, in words: the "
+        f"truth has probability {p:.3f} ± {p * risk.log_mcse[at, 0]:.3f} and rank "
+        f"{risk.rank[at]:g}; the prior is 1/{size}, or {1 / size:.3f}.",
+    )
+
+
+def values_of_part(
+    schema: Schema, record: NDArray[np.integer], unknown: Sequence[int], risk: Risk, at: int
+) -> pd.DataFrame:
+    """Tabulate the posterior of a record's unknown part, as `charts.subset_risk` takes it.
+
+    Parameters
+    ----------
+    schema, record, unknown
+        As of `card`.
+    risk, at : Risk, int
+        Over the candidates of `risk.subset_support`, the truth first.
+    """
+    support = subset_support(record, unknown, schema.n_levels)[:, list(unknown)]
+    labels = [schema.variables[k].labels for k in unknown]
+    words = [", ".join(of[c] for of, c in zip(labels, row, strict=True)) for row in support]
+    probability = np.exp(risk.log_prob[at])
+    return pd.DataFrame(
+        {"value": words, "probability": probability, "truth": np.arange(len(words)) == 0}
+    )
+
+
+def coefficients_in_words(table: pd.DataFrame, called: Mapping[str, str]) -> pd.DataFrame:
+    """Return the table of `coefficients` for readers, with errors behind their estimates.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `coefficients` returns.
+    called : mapping of str to str
+        What each variable is, as `titles` returns.
+    """
+    rows = [
+        {
+            "coefficient of": called.get(row["term"], row["term"].lower()),
+            "original": f"{row['original']:.3f} ± {row['original_se']:.3f}",
+            "releases": row["synthetic"],
+            "their 95 % interval": f"{row['low']:.3f} to {row['high']:.3f}",
+            "variance adjusted": bool(row["adjusted"]),
+            "overlap": row["overlap"],
+        }
+        for row in table.to_dict("records")
+    ]
+    return pd.DataFrame(rows)
 
 
 def smallest_example(d: int, n: int = 200, *, rng: np.random.Generator) -> dict[str, float]:
@@ -793,6 +901,13 @@ def shortest_intervals() -> tuple[float, NDArray[np.float64]]:
     return shortest, limits @ [-0.5, 0.5] / shortest
 
 
+def of_table_2(largest_se: NDArray[np.float64]) -> pd.DataFrame:
+    """Return what `shortest_intervals` says of the standard errors, a row a coefficient."""
+    called = titles(ACS)
+    names = ["intercept", *(called[name] for name in PREDICTORS)]
+    return pd.DataFrame({"coefficient of": names, "standard error, at most": largest_se})
+
+
 def weights_of(
     combination_of: NDArray[np.integer],
     chosen: NDArray[np.integer],
@@ -897,7 +1012,7 @@ def side_by_side(found: pd.DataFrame) -> pd.DataFrame:
             "" if name == ARMS[1] else percent(share) for name, share in found[way].items()
         ]
     return pd.DataFrame.from_dict(rows, orient="index", columns=list(found.index)).reset_index(
-        names=""
+        names="quantity"
     )
 
 

@@ -46,6 +46,12 @@ from srlib.risk import (
 from srlib.risk.augmented import EXCHANGE
 from srlib.trees import Growth, SequentialTrees
 
+# Headings of the tables of single records and of synthesizers, by their columns.
+OF_SINGLE = {
+    "higher": "more probable",
+    "higher beyond error": "beyond two errors",
+    "higher if calibrated": "if calibrated",
+}
 SAMPLED = "unknown records sampled"
 # A difference of probabilities that matters: one record in twenty.
 MATTERS = 0.05
@@ -225,6 +231,24 @@ def participants_beyond(found: Participation) -> Callout:
     )
 
 
+def for_readers(frame: pd.DataFrame, columns: Mapping[str, str]) -> pd.DataFrame:
+    """Return some columns under headings for readers, each with its error if the frame has one.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        With a column share_known, which comes first, in words.
+    columns : mapping of str to str
+        Headings by column; the standard error of ``own`` is ``own_se``.
+    """
+    shown = pd.DataFrame({"others known": [_share(share) for share in frame["share_known"]]})
+    for name, heading in columns.items():
+        with_error = f"{name}_se" in frame
+        values = frame.apply(_pm, axis=1, args=(name, f"{name}_se")) if with_error else frame[name]
+        shown[heading] = values.to_numpy()
+    return shown
+
+
 def synthesizers(schema: Schema, chains: Chains, epsilon: float) -> dict[str, Density | Mixture]:
     """Return synthesizers of several kinds, by the names that tables have.
 
@@ -248,6 +272,11 @@ def synthesizers(schema: Schema, chains: Chains, epsilon: float) -> dict[str, De
     found["mixture"] = Mixture(schema.n_levels, chains)
     found["independent margins"] = PlugInMargins(schema.n_levels)
     return found | {"private margins": LaplaceMargins(schema.n_levels, epsilon)}
+
+
+def titles(schema: Schema) -> dict[str, str]:
+    """Return what each variable is, by its name."""
+    return {variable.name: variable.title for variable in schema.variables}
 
 
 def reader(schema: Schema, unknown: Sequence[str]) -> SequentialTrees:
@@ -340,7 +369,7 @@ def tells_outsiders_as_much(numbers: pd.DataFrame, prior: float) -> Verdict:
 
 def in_short(numbers: pd.DataFrame) -> pd.DataFrame:
     """Return numbers as `TakingPart.numbers` does, with their errors beside them, as text."""
-    told = numbers[["synthesizer", "releases", "known"]].copy()
+    told = numbers[["synthesizer", "releases", "known"]].rename(columns={"known": "others known"})
     told["outsiders"] = numbers.apply(_pm, axis=1, args=("outsiders", "outsiders_se"))
     told["participants ahead"] = numbers.apply(_pm, axis=1, args=("difference", "se"))
     told["ruled out"], told["no candidate"] = numbers["excluded"], numbers["refuted"]
