@@ -67,6 +67,93 @@ frame = pd.DataFrame({"label": (names * n)[:n], "value": [share * i for i in ran
 show(outputs.table("values", frame))
 """
 
+# A notebook with exercises that imports little: what is tested are its copies.
+EXERCISES = (
+    TEXT[: TEXT.index("# %%")]
+    + """# %% tags=["parameters"]
+share: float = 0.5  # (0, 1] of something
+output_dir: str = ""  # folder
+
+# %%
+import numpy as np
+
+# %% [markdown] tags=["spoiler-1"]
+# ## A part with a spoiler
+#
+# Known to be secret.
+
+# %% tags=["spoiler-1"]
+needed_below = share
+print("secret" + " spoiler", needed_below)
+
+# %% [markdown] tags=["spoiler"]
+# A hint at everything.
+
+# %% [markdown] tags=["spoiler-2"]
+# Another secret.
+
+# %% [markdown]
+# ### Try it: predict `doubled`
+
+# %% tags=["solution"]
+doubled = 2 * needed_below
+assert doubled == 1.0
+
+# %% [markdown]
+# ## Exercises
+#
+# Two.
+
+# %% [markdown]
+# ### Exercise 1: half of a third
+#
+# To three digits (`sixth`).
+
+# %% [markdown] tags=["hint"]
+# Half is a factor.
+
+# %% [markdown] tags=["hint"]
+# The other factor is a third.
+
+# %% tags=["solution"]
+secret_step = share / 3
+
+# %% tags=["solution"]
+sixth = secret_step
+assert round(sixth, 3) == 0.167
+
+# %% [markdown] tags=["solution"]
+# The secret is to divide.
+
+# %% [markdown] tags=["written"]
+# ### Exercise 2: several answers
+#
+# They are `half`, `releases`, `name`, `private` and the set `suspects`.
+
+# %% tags=["solution"]
+releases, name, private, half = [2, 5], "Beta Binomial", sixth > 1, 3 * sixth
+suspects = {"smith", "cook"}
+assert np.isclose(half, np.exp(-np.log(2)))
+assert np.all([sixth])
+assert releases == [2, 5]
+assert name == "Beta Binomial"
+assert not private
+assert suspects == {"smith", "cook"}
+
+# %% [markdown]
+# ### Open question: what would you do?
+
+# %% [markdown] tags=["solution"]
+# A good answer is secret.
+
+# %% [markdown]
+# ## Afterwards
+
+# %%
+print("the end")
+"""
+)
+
 
 def make(folder: Path, text: str = TEXT) -> Path:
     """Write the project into a folder and return it."""

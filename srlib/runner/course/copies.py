@@ -6,6 +6,7 @@ code stays, since later cells may need what it makes, and what it shows is kept 
 names no exercise, text is folded.
 """
 
+import json
 import re
 import textwrap
 from pathlib import Path
@@ -103,8 +104,8 @@ def _answering(notebook: "NotebookNode", exercise: Exercise) -> list["NotebookNo
     locked = lock(message, [right_texts(elements) for elements in exercise.answers.values()])
     lines = "\n".join(f'        "{line}"' for line in textwrap.wrap(locked if message else "", 88))
     shown = f"(\n{lines}\n    )" if lines else '""'
-    label = exercise.label.replace("\\", r"\\").replace('"', r"\"")
-    call = f'check(\n    "{label}",\n    {len(exercise.hints)},\n    {shown},\n{given})'
+    label = json.dumps(exercise.label, ensure_ascii=False)
+    call = f"check(\n    {label},\n    {len(exercise.hints)},\n    {shown},\n{given})"
     return [
         *(words if exercise.written else []),
         new_code_cell(f"# Your work; at its end, the answer in the place of the dots.\n{stub}"),
