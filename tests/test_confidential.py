@@ -100,7 +100,8 @@ def leaving(runs: Path) -> dict[str, str]:
         result = srlib("report", runs / paper, "--public")
         assert result.exit_code == 0, result.output
     index, _ = site.write(find_root(Path.cwd()), runs)
-    files = [*index.parent.iterdir(), *runs.glob("*/*/report-public.html")]
+    site_files = [file for file in index.parent.rglob("*") if file.is_file()]
+    files = [*site_files, *runs.glob("*/*/report-public.html")]
     marked = [
         run / name
         for run in runs.glob("*/*")

@@ -1,7 +1,9 @@
-"""The list of reports: what it says of runs, what it leaves out, what it says is missing."""
+"""The front page and the reports: what they say of runs, what they leave out, what is missing."""
 
 import itertools
+import json
 import re
+import shutil
 import zipfile
 from html import unescape
 from pathlib import Path
@@ -13,6 +15,7 @@ from click.testing import CliRunner
 from srlib import yamls
 from srlib.runner import report, site
 from srlib.runner.cli import main
+from srlib.runner.parameters import find_papers
 
 
 @pytest.fixture(scope="module")
@@ -28,60 +31,137 @@ def built(project: Path) -> Path:
     return site.write(project, project / "outputs")[0].parent
 
 
+@pytest.fixture
+def reports(built: Path) -> Path:
+    return built / site.REPORTS
+
+
 def text(html: str) -> str:
     """What a reader sees of a page, in one line."""
     shown = re.sub(r"<(style|script)>.*?</\1>", "", html, flags=re.DOTALL)
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", shown)).split())
 
 
-def test_index_tells_finding_ledger_and_what_is_missing(built: Path) -> None:
+def test_front_page_tells_finding_ledger_and_what_is_missing(built: Path) -> None:
     told = text((built / "index.html").read_text(encoding="utf-8"))
     assert "A finding A. Author (2000). A paper. Its question." in told
-    assert "printed numbers checked 3 match 2 differ, explained 1 skipped: other data" in told
+    assert "4 printed numbers: 2 come out, 1 do not, for a stated reason, 1 are skipped" in told
+    assert "are skipped: other data." in told
+    assert "2 claims: 1 proved, 1 fail." in told
+    assert "Reading takes an hour. Computed in 2 seconds." in told
     assert "Not run yet: srlib run other --profile default" in told
     assert "Not run yet: other." in told
-    assert "tables/values.csv. Tables carry texts as they are: a spreadsheet may take" in told
 
 
-def test_nothing_confidential_leaves(tmp_path: Path) -> None:
+def test_cards_are_of_notebooks_and_their_figures() -> None:
+    root = Path(__file__).parents[1]
+    assert set(site.CARDS) == set(find_papers(root))
+    for name, card in site.CARDS.items():
+        source = (root / f"notebooks/{name}.py").read_text(encoding="utf-8")
+        assert f'outputs.figure("{card["figure"]}"' in source or f'"{card["figure"][:-1]}' in source
+        assert set(card) == {"group", "of", "heading", "text", "figure", "caption"}
+    assert all((root / f"docs/pictures/{name}.svg").is_file() for name in site.PAIR)
+
+
+def test_a_card_has_the_figure_of_its_run(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(site.CARDS, "toy", {"figure": "first", "caption": "What it shows."})
+    page = site.write(project, project / "outputs")[0].read_text(encoding="utf-8")
+    assert page.count('<img src="data:image/svg+xml') == 1
+    assert "<figcaption>What it shows.</figcaption>" in page
+
+
+def test_reports_share_the_library_and_name_it(reports: Path) -> None:
+    page = (reports / "toy.html").read_text(encoding="utf-8")
+    alone = report.render(*report.read(reports.parents[1] / "toy" / site.PROFILE), public=True)
+    assert len(page) < len(alone) - 500_000
+    assert (reports / site.LIBRARY).stat().st_size > 500_000
+    [nonce] = re.findall(r"script-src 'sha256-\S+' 'nonce-(\S+)'\">", page)
+    assert f'<script src="{site.LIBRARY}" nonce="{nonce}"></script>' in page
+    other = report.page("page.html.j2", "", beside=["a.js"], title="Other")
+    assert nonce not in other
+    assert "nonce" not in alone[: alone.index("<style>")]
+
+
+def test_reports_lead_to_those_before_and_after(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = []
+    monkeypatch.setattr(report, "render", lambda *run, **about: told.append(about) or "")
+    for run in ("toy/published", "other/default"):
+        shutil.copytree(project / "outputs/toy/published", tmp_path / run)
+    site.write(project, tmp_path)
+    links = [(about["previous"], about["next"]) for about in told]
+    assert links == [
+        (None, ("toy.html", "A finding")),
+        (("other.html", "A finding"), None),
+    ]
+
+
+def test_search_knows_sections_of_reports_and_guide(project: Path, tmp_path: Path) -> None:
+    shutil.copytree(project / "outputs/toy", tmp_path / "toy")
+    guide = tmp_path / "site/start.html"
+    guide.parent.mkdir()
+    guide.write_text(
+        "<title>T</title><nav>left out</nav><article><section id='a-b'><h1>A b<a>¶</a></h1>"
+        "<p>The <b>text</b>.</p><pre>code</pre><dl><dt id='srlib.f'>f()</dt><dd>It does.</dd></dl>"
+        "</section></article>",
+        encoding="utf-8",
+    )
+    built = site.write(project, tmp_path)[0].parent
+    script = (built / site.REPORTS / site.PLACES).read_text(encoding="utf-8")
+    found = json.loads(script.removeprefix("const PLACES = ").removesuffix(";"))
+    assert ["reports/toy.html#A-part", "A finding", "A part"] in [place[:3] for place in found]
+    assert found[-2:] == [
+        ["start.html#a-b", "A b", "A b", "The text."],
+        ["start.html#srlib.f", "A b", "srlib.f", "f()It does."],
+    ]
+    front = (built / "index.html").read_text(encoding="utf-8")
+    assert 'href="guide/numbers.html"' in front
+
+
+def test_nothing_confidential_leaves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(site.CARDS, "toy", {"figure": "first", "caption": "What it shows."})
     project = toy.make(tmp_path)
     run = toy.finished(project / "outputs", "people.csv")
     built = site.write(project, project / "outputs")[0].parent
+    reports = built / site.REPORTS
+    front = (built / "index.html").read_text(encoding="utf-8")
+    assert not re.search("What it shows|<img|claims|printed numbers", front)
     assert "record 12" in report.render(*report.read(run))
-    with zipfile.ZipFile(built / "toy.zip") as download:
+    with zipfile.ZipFile(reports / "toy.zip") as download:
         assert download.namelist() == [
             "toy.ipynb", "parameters.yaml", "tables/values.csv",
         ]  # fmt: skip
         held = [download.read(name).decode() for name in download.namelist()]
-    pages = [page.read_text(encoding="utf-8") for page in built.glob("*.html")]
+    pages = [page.read_text(encoding="utf-8") for page in built.rglob("*.html")]
+    pages.append((reports / site.PLACES).read_text(encoding="utf-8"))
     for content in [*held, *pages]:
         assert "record 12" not in content
         assert "people" not in content
         assert "secret in years" not in content
 
 
-def test_parameters_of_a_download_are_read_as_they_were(tmp_path: Path) -> None:
-    root = toy.make(tmp_path)
-    run = toy.finished(root / "outputs")
+def test_parameters_of_a_download_are_read_as_they_were(project: Path, tmp_path: Path) -> None:
+    run = shutil.copytree(project / "outputs/toy/published", tmp_path / "toy/published")
     values = {"n": 5, "names": ["1e3", "0o10", "yes"], "share": 1e-9}
     (run / "parameters.yaml").write_text(yamls.dump(values), encoding="utf-8")
-    index, _ = site.write(root, root / "outputs")
-    with zipfile.ZipFile(index.with_name("toy.zip")) as archive:
+    index, _ = site.write(project, tmp_path)
+    with zipfile.ZipFile(index.parent / site.REPORTS / "toy.zip") as archive:
         assert yamls.load(archive.read("parameters.yaml").decode()) == values
 
 
 def test_pages_link_to_what_is_there_and_load_nothing(built: Path) -> None:
-    for page in built.glob("*.html"):
+    for page in built.rglob("*.html"):
         html = page.read_text(encoding="utf-8")
         assert "default-src 'none'" in html
         assert "img-src data:;" in html
         body = re.sub(r"<script>.*</script>", "", html, flags=re.DOTALL)
         links = re.findall(r'(?:href|src)="(?!data:|#)([^"]*)"', body)
         assert links
-        assert [link for link in links if not (built / link).is_file()] == []
+        assert [link for link in links if not (page.parent / link.partition("#")[0]).exists()] == []
 
 
-@pytest.mark.parametrize("name", ["index.html", "toy.html"])
+@pytest.mark.parametrize("name", ["index.html", "reports/toy.html"])
 def test_headings_are_in_order(built: Path, name: str) -> None:
     html = (built / name).read_text(encoding="utf-8")
     levels = [int(level) for level in re.findall(r"<h([1-6])[ >]", html)]
@@ -91,38 +171,40 @@ def test_headings_are_in_order(built: Path, name: str) -> None:
 
 
 def test_the_same_runs_make_the_same_site(built: Path, project: Path) -> None:
-    before = {file.name: file.read_bytes() for file in built.iterdir()}
-    (built / "old.html").touch()
-    with (built / site.CONTENTS).open("a") as contents:
+    def files() -> dict[str, bytes]:
+        return {f.name: f.read_bytes() for f in built.rglob("*") if f.is_file()}
+
+    before = files()
+    (built / site.REPORTS / "old.html").touch()
+    with (built / site.REPORTS / site.CONTENTS).open("a") as contents:
         contents.write("old.html\n")
     site.write(project, project / "outputs")
-    assert {file.name: file.read_bytes() for file in built.iterdir()} == before
+    assert files() == before
 
 
-@pytest.mark.parametrize("name", ["thesis.txt", "index.html"])
+@pytest.mark.parametrize("name", ["reports/thesis.txt", "reports/index.html", "index.html"])
 def test_a_folder_of_others_stays(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    file = tmp_path / "site" / "reports" / name
+    file = tmp_path / "site" / name
     file.parent.mkdir(parents=True)
     file.write_text("precious")
     monkeypatch.chdir(project)
     result = CliRunner().invoke(main, ["site", "--output", str(tmp_path)])
     assert result.exit_code == 2
-    assert f"holds {name}, which is not of a site" in " ".join(result.output.split())
+    assert f"holds {file.name}, which is not of a site" in " ".join(result.output.split())
     assert [p for p in tmp_path.rglob("*") if p.is_file()] == [file]
     assert file.read_text() == "precious"
 
 
-def test_list_leads_back_to_the_guide_where_there_is_one(tmp_path: Path) -> None:
+def test_front_page_takes_the_place_of_the_guides(tmp_path: Path) -> None:
     root = toy.make(tmp_path)
     guide = root / "outputs/site/index.html"
-    told = site.write(root, root / "outputs")[0].read_text(encoding="utf-8")
-    assert "../index.html" not in told
-    guide.touch()
-    told = site.write(root, root / "outputs")[0].read_text(encoding="utf-8")
-    assert 'href="../index.html"' in told
-    assert guide.is_file()
+    guide.parent.mkdir(parents=True)
+    guide.write_text("<!-- Generated with Sphinx 9 and Furo -->")
+    index, _ = site.write(root, root / "outputs")
+    assert index == guide
+    assert "Not run yet" in index.read_text(encoding="utf-8")
 
 
 def test_binder_opens_the_notebook_of_a_repository(project: Path) -> None:
@@ -135,5 +217,5 @@ def test_command(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(project)
     result = CliRunner().invoke(main, ["site"])
     assert result.exit_code == 0
-    assert result.stdout.splitlines() == [str(Path("outputs/site/reports/index.html"))]
+    assert result.stdout.splitlines() == [str(Path("outputs/site/index.html"))]
     assert "not run yet: other" in result.stderr

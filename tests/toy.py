@@ -227,6 +227,7 @@ def finished(outputs: Path, data: str = "") -> Path:
     notebook = nbformat.v4.new_notebook(
         cells=[
             text("# A finding\n\n**A. Author (2000).** A paper.\n\nIts question.\n\nMore."),
+            text("Reading takes\nan hour."),
             cell("named()", chart("secret"), {"text/plain": "record 12"}, tags=("confidential",)),
             text("## A part\n\n$$" + " + ".join(f"x_{{{i}}}" for i in range(40)) + "$$"),
             cell("picture()", chart("first"), tags=("public",)),
@@ -244,4 +245,7 @@ def finished(outputs: Path, data: str = "") -> Path:
     written.table("values", frame, public=True)
     written.table("people", frame)
     (run / "tables" / "ledger.csv").write_text(LEDGER, encoding="utf-8")
+    (run / "tables" / "claims.csv").write_text(
+        "claim,verdict\nC1,fails\nC2,proved\n", encoding="utf-8"
+    )
     return run

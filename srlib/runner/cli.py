@@ -746,15 +746,15 @@ def report(run_dir: Path, public: bool) -> None:
         raise UsageError(f"{run_dir}: {error}") from None
 
 
-@main.command(short_help="Write the public reports of all runs, and their list.")
+@main.command(short_help="Write a front page and the public reports of all runs.")
 @click.option(
     "--output",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help=f"Folder of the runs, to write site/reports/ in; by default, outputs/ {_OF_PROJECT}.",
+    help=f"Folder of the runs, to write site/ in; by default, outputs/ {_OF_PROJECT}.",
 )
 @click.option("--repository", metavar="OWNER/NAME", help="On GitHub; adds links to Binder.")
 def site(output: Path | None, repository: str | None) -> None:
-    """Write the public reports of all notebooks' runs, and their list, as site/reports/."""
+    """Write the site's front page, site/index.html, and the public reports of all runs."""
     from srlib.runner.site import write
 
     root = find_root(Path.cwd())

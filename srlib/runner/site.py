@@ -1,38 +1,61 @@
-"""The runs' public reports side by side, with downloads and one page that lists them.
+"""The site's front page, and the runs' public reports with their downloads beside it.
 
 The texts in a run's folder are not trusted: they go through `report`'s filters and never into
-the sources of the documentation, which stands around this folder where ``make site`` builds both.
+the sources of the documentation, whose pages stand around these where ``make site`` builds both.
 """
 
 import csv
 import io
+import json
 import re
 import shutil
 import zipfile
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import nbformat
 
 from srlib import yamls
 from srlib.runner import confidential, report
 from srlib.runner.files import replace_folder, temporary, write_whole
-from srlib.runner.parameters import UsageError, find_papers, find_profiles, shown
+from srlib.runner.parameters import UsageError, find_papers, find_profiles, read_object, shown
 
-TITLE = "Reports"
+TITLE = "How much does synthetic data give away?"
 PROFILE = "published"
+REPORTS = "reports"
 CONTENTS = "contents.txt"  # names all that lies beside it: what has it as it says is a site
+LIBRARY = "charts.js"  # once for all reports: a megabyte
+PLACES = "places.js"  # what the front page searches
 BINDER = "https://mybinder.org/v2/gh/{}/HEAD?urlpath=lab/tree/notebooks/"
-COMPANIONS = ("intruders", "sequential_trees", "calibration", "any_generator", "assess")
-# The page's order; a notebook that is not named here comes after these.
-ORDER = ("mcclure_reiter", "charest", "hu_reiter_wang", "charest_han", *COMPANIONS)
+# What the front page says of each notebook, in its order. Others come last.
+CARDS: dict[str, dict[str, str]] = yamls.read(report.TEMPLATES / "cards.yaml")
+OTHERS = "Other notebooks"
+VERDICTS = {
+    "proved": "proved",
+    "holds": "hold here",
+    "depends": "depend on something",
+    "fails": "fail",
+    "not decided": "not decided",
+}
+# Two runs of one computation, left and right; drawn from a run, and kept with the guide.
+PAIR = {
+    "agreement_importance_sampling": "Scatter: two runs of importance sampling agree little.",
+    "agreement_predictive_ratio": "Scatter: two runs of the predictive ratio agree.",
+}
+Read = tuple[nbformat.NotebookNode, dict[str, Any], dict[str, Any]]  # as by `report.read`
+_TIME = re.compile(r"\bReading(?:\s+and\s+running)?\s+takes?\b.*?\.(?=\s|$)", re.DOTALL)
+
+_SIGN = re.compile(r"¶|\[source\]")  # links beside a heading and a signature
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What the index says of one notebook; without a run, how to make it.
+    """What the front page says of one notebook; without a run, how to make it.
 
     Attributes
     ----------
@@ -43,13 +66,19 @@ class Entry:
     finding, lead : str
         The notebook's title and two paragraphs under it, in Markdown.
     page, download : str
-        Names of files beside the index; empty without a run.
+        Addresses from the front page; empty without a run.
+    picture : Markup or str
+        The figure that the notebook's card names, as an image.
+    time : str
+        The notebook's sentence on how long reading takes.
     provenance : dict
         As in ``provenance.json``.
-    tables : tuple of str
-        Names of the tables in the download.
+    claims : dict
+        Numbers of claims by verdict.
     ledger : Counter
         Printed numbers by verdict; empty where the run compares with none.
+    reason : str
+        Why most of the skipped numbers are.
     """
 
     name: str
@@ -58,18 +87,49 @@ class Entry:
     lead: str
     page: str = ""
     download: str = ""
+    picture: str = ""
+    time: str = ""
     provenance: dict[str, Any] = field(default_factory=dict)
-    tables: tuple[str, ...] = ()
+    claims: dict[str, int] = field(default_factory=dict)
     ledger: Counter[str] = field(default_factory=Counter)
+    reason: str = ""
 
     @property
-    def checked(self) -> int:
-        """How many printed numbers the run judged."""
-        return self.ledger["match"] + self.ledger["differs"] + self.ledger["consistent"]
+    def card(self) -> dict[str, str]:
+        """What was written of the notebook for the front page."""
+        return CARDS.get(self.name, {})
+
+    @property
+    def heading(self) -> str:
+        """Words for a link to the notebook."""
+        return self.card.get("heading", self.finding)
+
+    @property
+    def took(self) -> str:
+        """How long the run took, in words."""
+        seconds = float(self.provenance.get("seconds") or 0)
+        return f"{seconds:.0f} seconds" if seconds < 90 else f"{seconds / 60:.0f} minutes"
+
+    @property
+    def numbers(self) -> str:
+        """A sentence on the printed numbers that the run compared."""
+        said = {
+            "match": "{} come out",
+            "differs": "{} do not, for a stated reason",
+            "consistent": "{} agree with others of the paper",
+            "setting": "{} are settings",
+            "skipped": "{} are skipped",
+        }
+        parts = [said[word].format(self.ledger[word]) for word in said if self.ledger[word]]
+        reason = f": {self.reason}" if self.ledger["skipped"] and self.reason else ""
+        return f"{self.ledger.total()} printed numbers: {', '.join(parts)}{reason}."
 
 
 def write(root: Path, outputs: Path, repository: str = "") -> tuple[Path, list[str]]:
-    """Write the reports into ``outputs/site/reports``, whole or not at all, in place of older ones.
+    """Write the front page ``outputs/site/index.html`` and the reports beside it.
+
+    The reports are written whole or not at all, in place of older ones, and the front page in place
+    of an older one or of the guide's.
 
     Parameters
     ----------
@@ -95,46 +155,71 @@ def write(root: Path, outputs: Path, repository: str = "") -> tuple[Path, list[s
     ValueError
         If a run's folder is damaged; the message names it.
     """
-    folder = outputs / "site" / "reports"
-    if strange := _not_of_a_site(folder):
+    index = outputs / "site" / "index.html"
+    folder = index.parent / REPORTS
+    if strange := _not_of_a_site(folder) or _not_a_front_page(index):
         raise UsageError(
-            f"{shown(folder)} holds {strange}, which is not of a site that was written here; move "
-            "it away, or choose another folder with --output"
+            f"{shown(folder.parent)} holds {strange}, which is not of a site that was written "
+            "here; move it away, or choose another folder with --output"
         )
-    entries, files = [], {}
-    for name in sorted(find_papers(root), key=_place):
-        entry, made = _entry(root, outputs, name)
-        entries.append(entry)
-        files.update(made)
-    papers = [
-        entry
-        for entry in entries
-        if PROFILE in find_profiles(root, entry.name) and entry.name not in COMPANIONS
-    ]
+    runs = {name: _run(root, outputs, name) for name in sorted(find_papers(root), key=_place)}
+    read = {name: _read(run) for name, run in runs.items() if (run / "notebook.ipynb").is_file()}
+    entries = [_entry(root, run, name, read.get(name)) for name, run in runs.items()]
+    there = [entry for entry in entries if entry.page]
+    links = [None, *[(f"{entry.name}.html", entry.heading) for entry in there], None]
+    files, places = {LIBRARY: report.chart_library().encode()}, []
+    for entry, previous, following in zip(there, links, links[2:], strict=False):
+        page = report.render(
+            *read[entry.name],
+            public=True,
+            home="../index.html",
+            previous=previous,
+            next=following,
+            library=LIBRARY,
+        )
+        files[f"{entry.name}.html"] = page.encode()
+        files[f"{entry.name}.zip"] = _download(runs[entry.name], entry.name, read[entry.name])
+        places += _places(page, entry.page, entry.heading)
+    guide = (index.parent / "start.html").is_file()
+    for name in _pages_of_guide(index.parent) if guide else ():
+        places += _places((index.parent / name).read_text(encoding="utf-8"), name)
+    files[PLACES] = f"const PLACES = {json.dumps(places, separators=(',', ':'))};".encode()
+    groups: dict[str, list[Entry]] = {}
+    for entry in entries:
+        groups.setdefault(entry.card.get("group", OTHERS), []).append(entry)
     missing = [entry.name for entry in entries if not entry.page]
-    index = report.page(
+    front = report.page(
         "index.html.j2",
-        report.script(charts=False),
+        report.script(charts=False) + (report.TEMPLATES / "search.js").read_text(encoding="utf-8"),
+        beside=[f"{REPORTS}/{PLACES}"],
         title=TITLE,
-        groups={
-            "The papers": papers,
-            "Companion notebooks": [entry for entry in entries if entry not in papers],
-        },
+        pair=_pair(root),
+        groups=groups,
+        pages={entry.name: entry.page for entry in there},
         missing=missing,
         binder=BINDER.format(repository) if repository else "",
-        home="../index.html" if (folder.parent / "index.html").is_file() else "",
+        guide=guide,
     )
-    made = {"index.html": index.encode(), **files}
-    made[CONTENTS] = "".join(f"{name}\n" for name in sorted([*made, CONTENTS])).encode()
+    files[CONTENTS] = "".join(f"{name}\n" for name in sorted([*files, CONTENTS])).encode()
     new = temporary(folder)
     new.mkdir(parents=True)
     try:
-        for file, content in made.items():
+        for file, content in files.items():
             write_whole(new / file, content)
         replace_folder(new, folder, lambda old: not _not_of_a_site(old))
     finally:
         shutil.rmtree(new, ignore_errors=True)
-    return folder / "index.html", missing
+    write_whole(index, front)
+    return index, missing
+
+
+def _not_a_front_page(index: Path) -> str:
+    """Return the page's name if neither Sphinx nor this module wrote it."""
+    if not index.exists():
+        return ""
+    text = index.read_text(encoding="utf-8", errors="replace") if index.is_file() else ""
+    ours = f"<title>{TITLE}</title>" in text or "Generated with Sphinx" in text
+    return "" if ours else index.name
 
 
 def _not_of_a_site(folder: Path) -> str:
@@ -149,51 +234,71 @@ def _not_of_a_site(folder: Path) -> str:
 
 
 def _place(name: str) -> tuple[int, str]:
-    return (ORDER.index(name) if name in ORDER else len(ORDER), name)
+    return ([*CARDS].index(name) if name in CARDS else len(CARDS), name)
 
 
-def _entry(root: Path, outputs: Path, name: str) -> tuple[Entry, dict[str, bytes]]:
-    """Return a notebook's entry, and its files by name."""
+def _run(root: Path, outputs: Path, name: str) -> Path:
     profile = PROFILE if PROFILE in find_profiles(root, name) else "default"
-    command = f"srlib run {name} --profile {profile}"
-    run = outputs / name / profile
-    if not (run / "notebook.ipynb").is_file():
+    return outputs / name / profile
+
+
+def _entry(root: Path, run: Path, name: str, read: Read | None) -> Entry:
+    """Return what the front page says of a notebook."""
+    command = f"srlib run {name} --profile {run.name}"
+    if read is None:
         text = (root / "notebooks" / f"{name}.py").read_text(encoding="utf-8")
         text = text.partition("# %% [markdown]")[2].partition("# %%")[0]
         finding, lead = _opening(re.sub(r"^# ?", "", text, flags=re.MULTILINE))
-        return Entry(name, command, finding or name, lead), {}
+        return Entry(name, command, finding or name, lead)
 
+    of_users_file = confidential.of_users_file(*read[1:])
+    notebook, _, provenance = confidential.public_run(*read)
+    finding, lead = _opening(report.first_markdown(notebook))
+    texts = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
+    times = [found[0] for text in texts if (found := _TIME.search(text))]
+    # What a figure or table of a user's file says is the user's.
+    rows = {} if of_users_file else {name: _rows(run, name) for name in ("claims", "ledger")}
+    notes = Counter(row["note"] for row in rows.get("ledger", []) if row["verdict"] == "skipped")
+    return Entry(
+        name,
+        command,
+        finding or name,
+        lead,
+        page=f"{REPORTS}/{name}.html",
+        download=f"{REPORTS}/{name}.zip",
+        picture="" if of_users_file else _picture(run, CARDS.get(name, {}).get("figure", "")),
+        time=" ".join(times[0].split()) if times else "",
+        provenance=provenance,
+        claims=_counted(rows.get("claims", [])),
+        ledger=Counter(row["verdict"] for row in rows.get("ledger", [])),
+        reason=max(notes, key=notes.__getitem__, default=""),
+    )
+
+
+def _read(run: Path) -> Read:
     try:
-        made = report.read(run)
+        return report.read(run)
     except ValueError as error:
         raise ValueError(f"{shown(run)}: {error}") from None
-    notebook, parameters, provenance = confidential.public_run(*made)
-    finding, lead = _opening(report.first_markdown(notebook))
-    of_users_file = confidential.of_users_file(*made[1:])
+
+
+def _download(run: Path, name: str, read: Read) -> bytes:
+    """Return an archive of what of a run is public."""
+    notebook, parameters, _ = confidential.public_run(*read)
+    of_users_file = confidential.of_users_file(*read[1:])
     marked = confidential.names(run / confidential.PUBLIC_FILES)
     tables = [
         table
         for table in sorted(run.glob("tables/*.csv"))
         if not of_users_file or f"tables/{table.name}" in marked
     ]
-    page = report.render(*made, public=True, home="index.html")
-    entry = Entry(
-        name,
-        command,
-        finding or name,
-        lead,
-        page=f"{name}.html",
-        download=f"{name}.zip",
-        provenance=provenance,
-        tables=tuple(table.name for table in tables),
-        ledger=Counter() if of_users_file else _ledger(run),
+    return _zipped(
+        {
+            f"{name}.ipynb": nbformat.writes(notebook).encode(),
+            "parameters.yaml": yamls.dump(parameters).encode(),
+            **{f"tables/{table.name}": table.read_bytes() for table in tables},
+        }
     )
-    contents = {
-        f"{name}.ipynb": nbformat.writes(notebook).encode(),
-        "parameters.yaml": yamls.dump(parameters).encode(),
-        **{f"tables/{table.name}": table.read_bytes() for table in tables},
-    }
-    return entry, {entry.page: page.encode(), entry.download: _zipped(contents)}
 
 
 def _opening(text: str) -> tuple[str, str]:
@@ -203,15 +308,114 @@ def _opening(text: str) -> tuple[str, str]:
     return title, "\n\n".join(after.split("\n\n")[:2])
 
 
-def _ledger(run: Path) -> Counter[str]:
-    file = run / "tables" / "ledger.csv"
+def _rows(run: Path, name: str) -> list[dict[str, str]]:
+    """Return the rows of a run's table with verdicts; none where there is no such table."""
+    file = run / "tables" / f"{name}.csv"
     if not file.exists():
-        return Counter()
+        return []
     with file.open(encoding="utf-8", newline="") as lines:
         try:
-            return Counter(row.get("verdict", "") for row in csv.DictReader(lines))
+            rows = [{"verdict": "", "note": "", **row} for row in csv.DictReader(lines)]
         except (ValueError, csv.Error) as error:
             raise ValueError(f"{shown(file)} is damaged: {error}") from None
+    return rows
+
+
+def _counted(claims: list[dict[str, str]]) -> dict[str, int]:
+    """Count claims by what they do, in the order of `VERDICTS`."""
+    counts = {
+        said: sum(row["verdict"].startswith(word) for row in claims)
+        for word, said in VERDICTS.items()
+    }
+    return {said: count for said, count in counts.items() if count}
+
+
+def _picture(run: Path, figure: str) -> str:
+    """Return a run's figure as an image that says what it shows; empty without one."""
+    file = run / "figures" / f"{figure}.svg"
+    specification = file.with_suffix(".vl.json")
+    if not file.is_file():
+        return ""
+    about = read_object(specification) if specification.is_file() else {}
+    return report.image(file.read_text(encoding="utf-8"), str(about.get("description", "")))
+
+
+def _pair(root: Path) -> list[str]:
+    """Return the pair of pictures that opens the page; none in a project without them."""
+    files = {root / "docs" / "pictures" / f"{name}.svg": about for name, about in PAIR.items()}
+    return [
+        report.image(file.read_text(encoding="utf-8"), about)
+        for file, about in files.items()
+        if file.is_file()
+    ]
+
+
+def _pages_of_guide(folder: Path) -> Iterator[str]:
+    """Go through the addresses of the guide's pages, but those that list others."""
+    left_out = ("genindex.html", "index.html", "py-modindex.html", "search.html")
+    for pattern in ("*.html", "guide/*.html", "api/*.html"):
+        for page in sorted(folder.glob(pattern)):
+            if page.name not in left_out:
+                yield page.relative_to(folder).as_posix()
+
+
+def _places(html: str, address: str, title: str = "") -> list[tuple[str, str, str, str]]:
+    """Return the sections of a page: address, title of the page, heading and text.
+
+    The title is that of the first heading where none is given.
+    """
+    sections = _Sections()
+    sections.feed(html)
+    found = [[" ".join(_SIGN.sub("", part).split()) for part in of] for of in sections.found]
+    title = title or (found[0][1] if found else "")
+    if address.startswith("api/"):  # has a search of its own; here, its first words are enough
+        found = [[of, heading, text[:150]] for of, heading, text in found]
+    return [(f"{address}#{quote(of)}", title, heading, text) for of, heading, text in found]
+
+
+class _Sections(HTMLParser):
+    """The headings in the text of a page, with what stands under each.
+
+    Attributes
+    ----------
+    found : list of [str, str, str]
+        Identifier, heading and text of each section.
+    """
+
+    TEXT = ("main", "article")
+    HEADINGS = ("h1", "h2", "h3", "h4")
+    LEFT_OUT = ("script", "style", "summary", "nav", "footer", "pre", "math", "svg")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[list[str]] = []
+        self._open: Counter[str] = Counter()
+        self._section = ""
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        """Open a section at a heading."""
+        about = dict(attributes)
+        self._open[tag] += 1
+        if tag == "section":
+            self._section = about.get("id") or ""
+        elif tag in self.HEADINGS and self._in_text():
+            self.found.append([about.get("id") or self._section, "", ""])
+        elif tag == "dt" and (name := about.get("id")):  # of the reference
+            self.found.append([name, name, ""])
+
+    def handle_endtag(self, tag: str) -> None:
+        """Close an element."""
+        self._open[tag] -= 1
+
+    def handle_data(self, text: str) -> None:
+        """Take a text for the heading or what stands under it."""
+        if self.found and self._in_text():
+            of_heading = any(self._open[tag] for tag in self.HEADINGS)
+            self.found[-1][1 if of_heading else 2] += text
+
+    def _in_text(self) -> bool:
+        left_out = any(self._open[tag] > 0 for tag in self.LEFT_OUT)
+        return not left_out and any(self._open[tag] for tag in self.TEXT)
 
 
 def _zipped(contents: dict[str, bytes]) -> bytes:

@@ -45,7 +45,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     root = toy.make(tmp_path_factory.mktemp("project"))
     toy.finished(root / "outputs")
     index, _ = site.write(root, root / "outputs")
-    pages = [index, index.with_name("toy.html")]
+    pages = [index, index.parent / site.REPORTS / "toy.html"]
     command = ["node", str(HERE / "look.js"), browser, *map(str, pages)]
     told = subprocess.run(command, capture_output=True, text=True, timeout=400, check=False)
     assert told.returncode == 0, told.stderr
