@@ -4,7 +4,7 @@
 # make build    execute the text notebooks at their defaults and write the committed .ipynb
 # make bench    time sampler and tables (nothing is asserted about time in the tests)
 # make lock     resolve requirements.lock anew (needs uv)
-# make lab      open JupyterLab
+# make lab      open JupyterLab at notebooks/START_HERE.md, its texts as notebooks
 # make clean    remove .venv and what runs wrote
 
 VENV := .venv
@@ -59,7 +59,8 @@ bench: $(READY)
 	$(BIN)/python -m pytest tests/benchmarks/bench_*.py --benchmark-only
 
 lab: $(READY)
-	$(BIN)/jupyter lab notebooks
+	$(BIN)/jupyter lab notebooks --LabApp.app_settings_dir=$(CURDIR)/tools/jupyterlab \
+	    --LabApp.default_url=/lab/tree/START_HERE.md
 
 lock:
 	uv pip compile --universal --python-version 3.12 --no-annotate --no-header --no-emit-index-url \
