@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 import jupytext
@@ -28,8 +29,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def srlib(*arguments: str) -> Result:
-    return CliRunner().invoke(main, arguments)
+def srlib(*arguments: str, **settings: Any) -> Result:
+    return CliRunner().invoke(main, arguments, **settings)
 
 
 def files(folder: Path) -> list[str]:
@@ -43,7 +44,7 @@ def test_version() -> None:
 def test_run(project: Path) -> None:
     (project / "notebooks/toy.py").write_text(toy.TEXT + toy.TABLE, encoding="utf-8")
     result = srlib("run", "toy", "--profile", "published", "-p", "names", "[x, y]")
-    assert (result.exit_code, result.stdout) == (0, "toy: outputs/toy/published\n")
+    assert (result.exit_code, result.stdout) == (0, "toy: outputs/toy/published/report.html\n")
     folder = project / "outputs/toy/published"
     assert files(project / "outputs") == [
         f"toy/published/{name}"
@@ -99,6 +100,13 @@ def test_what_could_be_run_is_listed_where_nothing_is_named(
     assert "--all and toy; it must be one of the two" in result.output
 
 
+def test_color_is_for_terminals_and_can_be_refused(project: Path) -> None:
+    asked = ("run", "toy", "-p", "names", '["fail"]')
+    assert "\x1b[" not in srlib(*asked).stderr
+    assert "\x1b[31mtoy: code cell" in srlib(*asked, color=True).stderr
+    assert "\x1b[31m" not in srlib(*asked, color=True, env={"NO_COLOR": "1"}).stderr
+
+
 def test_summaries_of_commands_are_whole() -> None:
     commands = srlib("--help").output.split("Commands:")[1]
     assert "..." not in commands
@@ -140,7 +148,10 @@ def test_the_latest_report_is_opened(project: Path, monkeypatch: pytest.MonkeyPa
 def test_runs_all_papers_when_asked(project: Path, asked: list[str]) -> None:
     (project / "notebooks/other.py").write_text(toy.TEXT, encoding="utf-8")
     result = srlib("run", "--all", "--output", "elsewhere")
-    assert result.stdout == "other: elsewhere/other/default\ntoy: elsewhere/toy/default\n"
+    assert (
+        result.stdout
+        == "other: elsewhere/other/default/report.html\ntoy: elsewhere/toy/default/report.html\n"
+    )
     assert asked == ["other default", "toy default"]
 
 
@@ -226,7 +237,9 @@ def test_papers_run_beside_each_other_and_one_fails(project: Path) -> None:
     result = srlib("run", "one", "wrong", "two", "--jobs", "3", "-p", "method", "simulated")
     assert result.exit_code == 1
     done = ["one", "two"]
-    assert sorted(result.stdout.splitlines()) == [f"{p}: outputs/{p}/default" for p in done]
+    assert sorted(result.stdout.splitlines()) == [
+        f"{p}: outputs/{p}/default/report.html" for p in done
+    ]
     assert "wrong: code cell 2" in result.stderr
     assert "AssertionError: asked to fail" in result.stderr
     assert (project / "outputs/wrong/default.failed/notebook.ipynb").exists()

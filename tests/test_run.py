@@ -82,7 +82,7 @@ def test_two_at_once_and_one_interrupted(
 
     whole, broken = start(), start("--output", "broken", "-p", "names", "[wait]")
     told = whole.communicate(timeout=120)[0].splitlines()
-    assert told[-1] == "toy: outputs/toy/default"
+    assert told[-1] == "toy: outputs/toy/default/report.html"
     assert [line.split(" (")[0] for line in told[:-1]] == ["toy: A toy"]
     interpreter = (project / "outputs/toy/default/kernel").read_text().split(" ", 1)[1]
     assert interpreter == sys.executable

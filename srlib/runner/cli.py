@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -38,6 +39,10 @@ _OF_PROJECT = "of the project or, outside one, of the working folder"
 class _Commands(click.Group):
     """Shows what cannot be run as bad usage, and what cannot be written in one line."""
 
+    def list_commands(self, context: click.Context) -> list[str]:
+        """Return the commands in the order in which people meet them."""
+        return list(self.commands)
+
     def invoke(self, context: click.Context) -> object:
         from srlib.runner.workers import ended_by_signals
 
@@ -56,7 +61,8 @@ class _Commands(click.Group):
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="srlib", prog_name="srlib")
-def main() -> None:
+@click.pass_context
+def main(context: click.Context) -> None:
     """Run the papers on disclosure risk of synthetic data.
 
     A PAPER is the name of a text notebook in notebooks/, without its ending.
@@ -65,6 +71,13 @@ def main() -> None:
     where there is none, the papers are those that the package carries. Outputs go to the
     project's outputs/, or outside one to outputs/ in the working folder.
     """
+    if os.environ.get("NO_COLOR"):
+        context.color = False  # else on terminals only
+
+
+def _failed(text: str) -> None:
+    """Say what went wrong."""
+    click.secho(text, err=True, fg="red")
 
 
 def _named(root: Path, papers: tuple[str, ...]) -> list[str]:
@@ -198,10 +211,10 @@ def run(
     for outcome in run_all(root, requests, output or find_outputs(root, Path.cwd()), jobs):
         with tqdm.external_write_mode():  # bars make room
             if isinstance(outcome, NotebookFailed):
-                click.echo(str(outcome), err=True)
+                _failed(str(outcome))
                 failures += 1
             else:
-                click.echo(f"{outcome.parent.name}: {shown(outcome)}")
+                click.echo(f"{outcome.parent.name}: {shown(outcome / 'report.html')}")
     if failures:
         raise SystemExit(1)
 
@@ -216,6 +229,39 @@ def _say_cost(
     defaults = {name: p.default for name, p in declared.items()}
     if line := costs.check(paper, runs, defaults, at_a_time):
         click.echo(f"{paper}: {line}", err=True)
+
+
+@main.command(
+    name="open", epilog=_examples("srlib open charest", "srlib open assess --output elsewhere")
+)
+@click.argument("paper")
+@click.option(
+    "--output",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help=f"Folder that holds PAPER/; by default, outputs/ {_OF_PROJECT}.",
+)
+def open_(paper: str, output: Path | None) -> None:
+    """Show the report of a paper's latest run in the browser."""
+    root = find_root(Path.cwd(), "assess" if paper == "assess" else "")
+    _named(root, (paper,))
+    folder = (output or find_outputs(root, Path.cwd())) / paper
+    # Not of a run that has not ended: its folder's name begins with a point.
+    reports = sorted(folder.glob("[!.]*/report.html"), key=lambda path: path.stat().st_mtime)
+    if not reports:
+        raise UsageError(f"{shown(folder)} holds no report; first 'srlib run {paper}'")
+    click.echo(shown(reports[-1]))
+    click.launch(str(reports[-1]))
+
+
+@main.command(short_help="List a paper's parameters and their ranges.")
+@click.argument("paper")
+def parameters(paper: str) -> None:
+    """List a paper's parameters: type, default, range and meaning."""
+    root = find_root(Path.cwd(), "assess" if paper == "assess" else "")  # as `srlib assess` does
+    _named(root, (paper,))
+    for p in read_parameters(root / "notebooks" / f"{paper}.py").values():
+        click.echo(f"{p.name}: {p.type} = {p.default!r}  {p.range}".rstrip())
+        click.echo(f"    {p.help}")
 
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -371,7 +417,7 @@ def assess(
     try:
         folder = run_paper(root, request, output or find_outputs(root, Path.cwd()))
     except NotebookFailed as error:
-        click.echo(str(error), err=True)
+        _failed(str(error))
         raise SystemExit(1) from None
     _say_found(folder, as_json)
 
@@ -405,10 +451,11 @@ def _say_found(folder: Path, as_json: bool) -> None:
     if as_json:
         told = json.dumps({"report": str(report)} | document, indent=1, ensure_ascii=False)
     else:
-        told = f"{verdict.text(document['releases'])}\n\nreport: {shown(report)}"
+        first, *rest = verdict.text(document["releases"]).split("\n", 1)
+        told = "\n".join([click.style(first, bold=True), *rest, "", f"report: {shown(report)}"])
     click.echo(told)
     for rule in document["broken_rules"]:
-        click.echo(f"broken rule: {rule['release']}: {rule['topic']} {rule['reason']}", err=True)
+        _failed(f"broken rule: {rule['release']}: {rule['topic']} {rule['reason']}")
     if document["broken_rules"]:
         raise SystemExit(BROKEN)
 
@@ -616,7 +663,7 @@ def build(papers: tuple[str, ...]) -> None:
         try:
             click.echo(f"{paper}: {shown(build_paper(root, paper))}")
         except NotebookFailed as error:
-            click.echo(str(error), err=True)
+            _failed(str(error))
             failures += 1
     if failures:
         raise SystemExit(1)
@@ -702,28 +749,6 @@ def new(paper: str) -> None:
 
 
 @main.command(
-    name="open", epilog=_examples("srlib open charest", "srlib open assess --output elsewhere")
-)
-@click.argument("paper")
-@click.option(
-    "--output",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help=f"Folder that holds PAPER/; by default, outputs/ {_OF_PROJECT}.",
-)
-def open_(paper: str, output: Path | None) -> None:
-    """Show the report of a paper's latest run in the browser."""
-    root = find_root(Path.cwd(), "assess" if paper == "assess" else "")
-    _named(root, (paper,))
-    folder = (output or find_outputs(root, Path.cwd())) / paper
-    # Not of a run that has not ended: its folder's name begins with a point.
-    reports = sorted(folder.glob("[!.]*/report.html"), key=lambda path: path.stat().st_mtime)
-    if not reports:
-        raise UsageError(f"{shown(folder)} holds no report; first 'srlib run {paper}'")
-    click.echo(shown(reports[-1]))
-    click.launch(str(reports[-1]))
-
-
-@main.command(
     epilog=_examples(
         "srlib report outputs/charest/default", "srlib report outputs/assess/made --public"
     )
@@ -765,14 +790,3 @@ def site(output: Path | None, repository: str | None) -> None:
     click.echo(shown(index))
     if missing:
         click.echo(f"not run yet: {', '.join(missing)}; the page says how", err=True)
-
-
-@main.command(short_help="List a paper's parameters and their ranges.")
-@click.argument("paper")
-def parameters(paper: str) -> None:
-    """List a paper's parameters: type, default, range and meaning."""
-    root = find_root(Path.cwd(), "assess" if paper == "assess" else "")  # as `srlib assess` does
-    _named(root, (paper,))
-    for p in read_parameters(root / "notebooks" / f"{paper}.py").values():
-        click.echo(f"{p.name}: {p.type} = {p.default!r}  {p.range}".rstrip())
-        click.echo(f"    {p.help}")

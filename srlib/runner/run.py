@@ -35,7 +35,7 @@ from traitlets.config import Config
 
 from srlib import yamls
 from srlib.progress import TERMINAL
-from srlib.runner import confidential, costs, crate
+from srlib.runner import confidential, costs, crate, watching
 from srlib.runner.files import (
     is_replaceable,
     make_private,
@@ -154,45 +154,6 @@ def _terminal_named(bar: int | None) -> Iterator[bool]:
             os.environ[TERMINAL] = before
 
 
-class _Stages:
-    """A line on standard error for each section that ends, with its time.
-
-    Sections are those of level-2 headings. Starting the kernel and the cells before the first
-    heading count to the first section, and a section without code to the next one.
-    """
-
-    def __init__(self, paper: str) -> None:
-        self._paper, self._title, self._heading = paper, "", ""
-        self._executed, self._since = False, time.monotonic()
-
-    def start_cell(self, cell: NotebookNode, **_: Any) -> None:
-        """Take note of a heading: what came before it has ended."""
-        if cell.cell_type != "markdown":
-            return
-        for level, text in re.findall(r"^(##?) +(.+?)[ #]*$", cell.source, re.MULTILINE):
-            if level == "##":
-                if self._heading:
-                    self.end()
-                self._heading = text
-            else:
-                self._title = self._title or text
-
-    def complete_cell(self, **_: Any) -> None:
-        """Take note of code that was executed."""
-        self._executed = True
-
-    def end(self) -> None:
-        """Tell of the section that ends, if it has executed code."""
-        if not self._executed:
-            return
-        now = time.monotonic()
-        section = self._heading or self._title or "all cells"
-        # In one piece: other processes write their lines to the same place.
-        sys.stderr.write(f"{self._paper}: {section} ({now - self._since:.1f} s)\n")
-        sys.stderr.flush()
-        self._executed, self._since = False, now
-
-
 @contextmanager
 def _quiet_when_broken_off() -> Iterator[None]:
     """Do not show what tasks that wait for the kernel complain of when it is taken from them."""
@@ -213,38 +174,47 @@ def _execute(
     bar: int | None = 0,
     *,
     lines: bool = False,
+    earlier: Path | None = None,
 ) -> None:
     """Execute the text of a notebook; it is saved after each cell.
 
-    With lines, the sections that end are told where no bar is shown.
+    With lines, the sections that end are told where no bar is shown. An earlier run's folder tells
+    what time is left.
     """
     # Parameters are checked before, papermill's own guess at them only warns; what fails is raised,
     # and a kernel that an interruption ends is not reported as lost by who still waits for it.
     logging.getLogger("papermill").setLevel(logging.CRITICAL)
     notebook = jupytext.reads(text.decode("utf-8"), fmt="py")
-    stages = _Stages(source.stem)
     with _terminal_named(bar) as has_bar, scratch_folder() as scratch, _quiet_when_broken_off():
         # Kernels that start together race for ports, and for sockets with jupyter_client's own
         # names, which lie in the working folder.
         kernel = {"connection_file": f"{scratch}/kernel.json"}
         kernel |= {"transport": "ipc", "ip": f"{scratch}/kernel"} if os.name != "nt" else {}
-        hooks = {"on_cell_start": stages.start_cell, "on_cell_executed": stages.complete_cell}
-        told = hooks if lines and bar is not None and not has_bar else {}
-        papermill.execute_notebook(
-            notebook,
-            str(saved).replace("{", "{{").replace("}", "}}"),  # it formats the path
-            parameters=dict(parameters),
-            kernel_name="python3",
-            language="python",
-            progress_bar=(
-                {"desc": source.stem, "position": bar, "leave": bar == 0} if has_bar else False
-            ),
-            cwd=cwd,
-            **told,
-            kernel_manager_class=_OwnKernel,
-            config=Config({"KernelManager": kernel}),
-        )
-    stages.end()
+        watcher: watching.Watcher = watching.Silence()
+        if has_bar:
+            asked = {name: value for name, value in parameters.items() if name != SET_BY_RUNNER}
+            seconds = watching.cell_seconds(earlier, notebook, asked) if earlier else {}
+            watcher = watching.Bar(source.stem, notebook, seconds, bar or 0)
+        elif lines and bar is not None:
+            watcher = watching.Lines(source.stem)
+        complete = False
+        try:
+            papermill.execute_notebook(
+                notebook,
+                str(saved).replace("{", "{{").replace("}", "}}"),  # it formats the path
+                parameters=dict(parameters),
+                kernel_name="python3",
+                language="python",
+                progress_bar=False,
+                cwd=cwd,
+                on_cell_start=watcher.start_cell,
+                on_cell_executed=watcher.complete_cell,
+                kernel_manager_class=_OwnKernel,
+                config=Config({"KernelManager": kernel}),
+            )
+            complete = True
+        finally:
+            watcher.end(complete)
 
 
 @contextmanager
@@ -687,7 +657,7 @@ def _execute_into(
     name = final.relative_to(final.parents[2]).as_posix()
     try:
         given = {**request.parameters, SET_BY_RUNNER: str(folder)}
-        _execute(source, text, given, cwd, saved, bar, lines=True)
+        _execute(source, text, given, cwd, saved, bar, lines=True, earlier=final)
     except Exception as error:
         try:
             failure = _failure(nbformat.read(saved, as_version=4), error, request)
