@@ -46,11 +46,14 @@
 # | **C11** | Repairing the riskiest records protects them, at no cost to others. |
 #
 # C1 is the paper's conclusion, carried over to another synthesizer; the others are expectations that a
-# producer of such files may have. Verdicts are computed from this run and stand where they are decided.
+# producer of such files may have. Verdicts are computed from this run, where they are decided.
 #
 # **You will learn** to write down the density of a synthesizer; to find records that no other value
-# could explain; to tell matching from disclosure; to choose the size of a leaf by its risk. Reading and
-# running take 50 minutes, the exercises an hour and a half.
+# could explain; to tell matching from disclosure; to choose the size of a leaf by its risk.
+#
+# **You should know** Bayes' rule, classification trees and the likelihood ratio test; best after `hu_reiter_wang`.
+# Reading and running take 50 minutes, the exercises an hour and a half. They follow the sections that they belong to;
+# the first three and all *try it* cells need no more than a pencil and a calculator.
 
 # %% [markdown]
 # ## Parameters
@@ -99,7 +102,7 @@ import pandas as pd
 import srlib
 from srlib import charts
 from srlib.data import microdata
-from srlib.display import percent, show
+from srlib.display import callout, percent, show
 from srlib.papers import claims
 from srlib.papers import sequential_trees as study
 from srlib.rng import stream
@@ -130,7 +133,8 @@ few, _ = study.smallest_example()
 cells = [(job, sick) for job in (0, 1) for sick in (0, 1)]
 by_cell = pd.DataFrame(few.schema.decode(np.array(cells)))
 by_cell["probability"] = [np.exp(few.log_prob(np.array([cell]))) for cell in cells]
-show(outputs.table("smallest_example", by_cell, public=True), digits=4)
+about = "Probability of a released record, by job and whether it is sick."
+show(outputs.table("smallest_example", by_cell, public=True), caption=about)
 
 # %% [markdown]
 # Now the intruder wonders whether the sick cook is sick. Had that cook been well, the leaf of the cooks
@@ -152,8 +156,83 @@ show(outputs.table("smallest_example", by_cell, public=True), digits=4)
 # of a node becomes another is the tree grown again from there. The result is the same to the last digit.
 
 # %% [markdown]
+# ### Try it: a sick smith
+#
+# One of the three sick smiths is sought instead. Had that smith been well, two of the five donors would still be sick. Is some
+# release then impossible under the alternative (`impossible`, true or false)? One sick smith is released: what is its probability
+# under the truth over that under the alternative (`sick_ratio`)? Guess first whether it is nearer to 1 or to 9.
+#
+# *You will need:* the leaf's donors.
+
+# %% [markdown] tags=["hint"]
+# Count sick donors in the leaf of the smiths under the truth, and under the alternative.
+
+# %% [markdown] tags=["hint"]
+# 3 of 5, against 2 of 5.
+
+# %% tags=["solution"]
+impossible, sick_ratio = False, (3 / 5) / (2 / 5)
+assert not impossible
+assert np.isclose(sick_ratio, 1.5)
+
+# %% [markdown] tags=["solution"]
+# Two donors who agree with a person protect that person: the ratio is 1.5, and finite for every release.
+
+# %% [markdown]
+# ### Exercise 1: certain or misled
+#
+# In the smallest example an intruder who gives the sick cook's two values one half each sees a larger
+# release with 20 cooks, all of them well. What is the posterior probability (`misled`, three decimal places) that
+# the cook is sick? And if the cook is sick, with which probability is the intruder
+# `certain` after a release with 20 cooks (three decimal places)?
+#
+# *You will need:* a calculator.
+
+# %% [markdown] tags=["hint"]
+# Under the truth each released cook is well with probability 9/10, under the alternative with probability 1.
+
+# %% [markdown] tags=["hint"]
+# The likelihood ratio of twenty well cooks is $.9^{20}$.
+
+# %% tags=["solution"]
+misled = 0.9**20 / (1 + 0.9**20)
+certain = 1 - 0.9**20
+assert round(misled, 3) == 0.108
+assert round(certain, 3) == 0.878
+
+# %% [markdown] tags=["solution"]
+# Under the truth each cook is well with probability 9/10, under the alternative all are. So twenty well
+# cooks have likelihood ratio $.9^{20} = .12$. In all other cases a sick cook is among them, which the
+# alternative cannot produce.
+
+# %% [markdown]
+# ### Exercise 2: how many releases?
+#
+# A value in a leaf of ten records has one donor, and each release has ten records in that leaf. After how
+# many releases (`enough`) has the value been released at least once with a probability above 99 %?
+#
+# *You will need:* a logarithm.
+
+# %% [markdown] tags=["hint"]
+# What is the probability that one release misses the donor?
+
+# %% [markdown] tags=["hint"]
+# $m$ releases miss it with probability $.9^{10 m}$.
+
+# %% tags=["solution"]
+enough = next(m for m in range(1, 100) if 1 - 0.9 ** (10 * m) > 0.99)
+assert enough == 5
+
+# %% [markdown] tags=["solution"]
+# Each released record of the leaf misses the donor with probability 9/10, so $m$ releases miss it with
+# probability $.9^{10 m}$, which is below .01 for $m \ge 4.4$.
+
+# %% [markdown]
 # ## Trees and mixture
 #
+# By default the data are adults of a simulated population, with the paper's fourteen variables: sex, age, race,
+# schooling, marital status, language at home, area of birth, military service, when somebody last worked (`WKL`),
+# disability (`DIS`), health insurance (`HICOV`), the home a year ago (`MIG`), school and Hispanic origin.
 # Trees with small leaves and with larger ones, and the mixture of the paper (DPMPM) are fitted to the same
 # data. Each releases as many tables. People of the same population who are not in the data are kept for
 # later.
@@ -164,7 +243,7 @@ everybody = microdata.load(
     ignore_columns=ignore_columns, vintage=vintage, rng=stream(seed, "records"),
 )  # fmt: skip
 table, held_out = study.set_apart(everybody, n_held_out, rng=stream(seed, "held out"))
-print(*everybody.notes, f"{len(table):,} are the data.", sep="\n")
+callout("Note", " ".join([*everybody.notes, f"{len(table):,} of these are the data."]))
 
 # %%
 grow = partial(srlib.fit_trees, order=order or None, ordered=ordered)
@@ -181,7 +260,7 @@ exact = {
     for leaf in trees
     for m in seen
 }
-print(exact[min_leaf, n_releases].summary())
+callout(f"The first trees, {n_releases} releases", exact[min_leaf, n_releases].summary())
 
 # %%
 chains = srlib.Chains(n_classes=n_classes, burn_in=burn_in, n_draws=n_draws, thin=20, n_chains=4)
@@ -203,12 +282,13 @@ utility["mixture", 0] = study.pairs_apart(table, drawn)
 
 # %% tags=["monte-carlo"]
 short = outputs.table("in_short", study.in_short(risk, utility))
-display(show(study.in_words(short), settings=["alternatives possible"]))
+about = "Probability of the truth for records that occur once, and utility."
+display(show(study.in_words(short), caption=about))
 study.errors_of_mixture(estimated)
 
 # %% [markdown]
-# **Probability of the truth for records that occur once (quantiles), the median number of alternatives that
-# could have led to the releases, and utility.** The prior is one over the number of candidates. The
+# 10 %, median and 90 % are quantiles over the records; possible are alternatives that could have led to the releases, in
+# the median. The prior is one over the number of candidates. The
 # mixture leaves the truth near it and excludes nothing, and its pairs of variables are farther from the
 # data. Both kinds of trees multiply the prior, the one with larger leaves less.
 
@@ -228,13 +308,37 @@ prior = 1 / risk["support_size"].iloc[0]
 outputs.figure("one_by_one", charts.lines(curves, *titles, log_y=True, reference=prior))
 
 # %% [markdown]
-# **Median probability of the truth by the number of releases; dotted: the prior.** The trees' lines are
-# medians over some records that occur once, and means over which of the releases is seen first. Those of
+# **With every release the trees make the truth more probable; the mixture leaves it near the prior.** Median over
+# some records that occur once, on average over which of the releases is seen first; dotted: the prior. Those of
 # the mixture are the medians of the table.
 
 # %%
 of_trees = risk[(risk["synthesizer"] == "trees") & (risk["min_leaf"] == min_leaf)]
 verdicts.say("C1", study.little_risk(of_trees[of_trees["repetitions"] == 1]))
+
+# %% [markdown] tags=["written"]
+# ### Exercise 3: which sentence does the table not support?
+#
+# A report says of a release by trees: (a) "for half of the records that occur once the truth has a
+# probability above .3"; (b) "half of the records that occur once can be found"; (c) "an alternative that is
+# excluded could not have led to this release". Its table holds quantiles of the posterior probability of
+# the strong intruder (median .33) and the shares excluded. Which one is not supported (`unsupported`), and why?
+#
+# *You will need:* to say what a probability of .33 means for a guess.
+
+# %% [markdown] tags=["hint"]
+# Which sentence speaks of finding, and what does a finder risk?
+
+# %% [markdown] tags=["hint"]
+# If somebody guesses the truth wherever it has probability .3, how many of ten guesses are right?
+
+# %% tags=["solution"]
+unsupported = "b"
+assert unsupported == "b"
+
+# %% [markdown] tags=["solution"]
+# A probability of .3 means being wrong in seven of ten such guesses, for an intruder who knows all other
+# records. (a) restates the median, and (c) is what a likelihood of zero says.
 
 # %% [markdown]
 # ## Records that occur once, and others
@@ -245,12 +349,13 @@ verdicts.say("C1", study.little_risk(of_trees[of_trees["repetitions"] == 1]))
 # %%
 shared = {m: study.by_repetitions(of_trees[of_trees["n_releases"] == m]) for m in seen}
 shared = pd.concat(shared, names=["releases"]).reset_index("releases")
-names = {"records": "records that have it", "unbounded": "share with an impossible alternative"}
-show(outputs.table("repetitions", shared).rename(columns=names))
+names = {"records": "records that have it", "median": "median probability of the truth"}
+names |= {"unbounded": "share with an impossible alternative"}
+about = "Combinations by the number of records that have them."
+show(outputs.table("repetitions", shared), caption=about, names=names)
 
 # %% [markdown]
-# **Combinations by the number of records that have them: the median probability of the truth, and the share
-# for which some alternative could not have led to the releases.** The *conditional* $\epsilon$ of the
+# The *conditional* $\epsilon$ of the
 # data $D$ (Charest and Han, in `charest_han`) is the largest $|\log p(Z \mid D) - \log p(Z \mid D')|$ over all releases $Z$
 # and all neighbors $D'$ that differ in one record. Each impossible alternative is a neighbor with
 # $p(Z \mid D') = 0 < p(Z \mid D)$, so that a single one makes $\epsilon$ infinite. It is impossible because a
@@ -260,13 +365,50 @@ show(outputs.table("repetitions", shared).rename(columns=names))
 # %%
 alone = study.without_donor(trees[min_leaf], released[min_leaf][:1], rows).mean()
 excluded = study.risks_of(trees[min_leaf], released[min_leaf][:1], rows)["excluded"].mean()
-print(f"Excluded by one release: {percent(excluded)} of the alternatives,")
-print(f"{percent(alone)} if no split changed.")
+told = (
+    f"It excludes {percent(excluded)} of the alternatives; if no split changed, {percent(alone)}."
+)
+callout("One release", told)
 
 # %% [markdown]
 # The rest is what changed splits exclude: one other record makes other leaves, and these may lack a donor
 # for a value that somebody's released record has.
+
+# %% [markdown]
+# ### Exercise 4: the slow way
 #
+# The library computes p(releases | other data) without growing all trees anew. Take the first of the records
+# sought above, change its first variable to another level, grow trees on the changed table, and compute the
+# log probability of the first release under these less that under the original trees. Is it what
+# `log_likelihoods` returns for the two candidates (`agree`, "yes" or "no")?
+#
+# *You will need:* `rows`, `table`, `trees[min_leaf]`, `released[min_leaf][0]`; `grow(srlib.Microdata(codes, table.schema),
+# growth=Growth(min_leaf))` and its `.log_prob(release)`; `log_likelihoods(trees, release, rows, candidates)`, with
+# candidates in an array (1, 2, number of variables) and its first result in an array (1, 2).
+
+# %% [markdown] tags=["hint"]
+# Copy `table.codes`, change one entry, and grow trees on that. The density of a release under any trees is their `log_prob`.
+
+# %% [markdown] tags=["hint"]
+# `candidates = np.stack([table.codes[rows[0]], others[rows[0]]])[None]`, with `others` your changed codes. Compare differences with `np.isclose`.
+
+# %% tags=["solution"]
+at, others = rows[0], table.codes.copy()
+others[at, 0] = (others[at, 0] + 1) % table.schema.n_levels[0]
+regrown = grow(srlib.Microdata(others, table.schema), growth=Growth(min_leaf))
+first_release = released[min_leaf][0]
+both = np.stack([table.codes[at], others[at]])
+quick = log_likelihoods(trees[min_leaf], first_release, rows[:1], both[None])[0]
+slow = regrown.log_prob(first_release) - trees[min_leaf].log_prob(first_release)
+agree = "yes" if np.isclose(slow, quick[0, 1] - quick[0, 0]) else "no"
+assert agree == "yes"
+
+# %% [markdown] tags=["solution"]
+# Both are the same, also where they are minus infinity: the density is a function of the table alone, and the
+# shortcut leaves out only what has not changed. For all records and all candidates the slow way grows
+# a set of trees for each of them.
+
+# %% [markdown]
 # ## Who is in the data
 #
 # Was the sick cook among the fifteen? The intruder knows the other fourteen and that a cook is missing. If
@@ -276,7 +418,8 @@ print(f"{percent(alone)} if no split changed.")
 # %% tags=["public"]
 by_hand = outputs.table("cooks_by_hand", study.cooks_by_hand(before=0.2, released=10), public=True)
 names = {"in_data": "probability if the sick cook is in", "not_in_data": "if somebody else is"}
-show(by_hand.rename(columns=names | {"after": "a sick cook, after", "ratio": "after over before"}))
+names |= {"after": "a sick cook, after", "ratio": "after over before"}
+show(by_hand, caption="What a release of ten cooks says of the sick cook.", names=names)
 
 # %% [markdown]
 # One released sick cook raises the predictive probability of a sick cook in the place from .2 to 1, and ten
@@ -297,6 +440,28 @@ show(by_hand.rename(columns=names | {"after": "a sick cook, after", "ratio": "af
 # differ from the nearest released record, with ties by lot; or few less those that differ from the nearest of
 # the people outside.
 
+# %% [markdown]
+# ### Try it: how many cooks say no?
+#
+# Ten well cooks lower the predictive probability of a sick cook in the place from .2 to .08. From how many well cooks on (`well_cooks`)
+# is it below .01? Guess first: thirty, a hundred, a thousand?
+#
+# *You will need:* $.9^n$ for each of $n$ cooks, Bayes' rule and a logarithm.
+
+# %% [markdown] tags=["hint"]
+# The odds before are 1 to 4. What does each well cook multiply them by?
+
+# %% [markdown] tags=["hint"]
+# Solve $.9^n / 4 < .01/.99$ for $n$.
+
+# %% tags=["solution"]
+well_cooks = int(np.ceil(np.log(4 * 0.01 / 0.99) / np.log(0.9)))
+assert well_cooks == 31
+
+# %% [markdown] tags=["solution"]
+# Each well cook lowers the odds by a tenth, and 31 of them suffice. The first sick one raises them to infinity: evidence against a member
+# comes slowly, evidence for one at once.
+
 # %%
 tested = stream(seed, "places").permutation(len(table))[:n_places]
 outside = srlib.Microdata(held_out, table.schema)
@@ -316,17 +481,24 @@ tests = {
 
 # %% tags=["monte-carlo"]
 members = outputs.table("membership", study.powers(tests, rng=stream(seed, "bootstrap")))
-display(show(study.powers_in_words(members)))
+about = "Power of tests of membership, by the share of false positives, with errors."
+display(show(study.powers_in_words(members), caption=about))
 shown = [name for name in tests if name[0] in ("trees", "mixture", "margins")]
 curves = study.roc_curves({name: tests[name] for name in shown})
 outputs.table("roc", curves.reset_index())
 titles = "False positives (log scale)", "Power after one release (log scale)"
-display(outputs.figure("roc", charts.lines(curves, *titles, log_x=True, log_y=True)))
+outputs.figure("roc", charts.lines(curves, *titles, log_x=True, log_y=True))
+
+# %% [markdown]
+# **The likelihood ratio finds members of the trees' data, and distance hardly more than chance does.** Power after one
+# release against the share of false positives.
+
+# %% tags=["monte-carlo"]
 verdicts.say("C2", study.hides_members(members[members["min_leaf"] == min_leaf][:2]))
 
 # %% [markdown]
-# **Power in percent, by the share of false positives; and of some tests at other shares.** Laplace margins have
-# $\epsilon = 1$. From one release it is the mean over several, each by itself. Errors are those of other records,
+# Laplace margins have
+# $\epsilon = 1$. From one release the power is the mean over several, each by itself. Errors are those of other records,
 # other people and, from one release, other releases, by a bootstrap of all three; the people who stand for
 # the baseline stay. They are a sample, so that the test falls a little short of the best, and
 # at .1 % it takes 1,000 of them at each place (`published.yaml`). Trees give members away, with small leaves and
@@ -338,11 +510,15 @@ single = tests["trees", min_leaf][1]
 outputs.table("membership_records", study.one_by_one_found(single))
 names = {"records": "records that have it", "n": "tested", "at_zero": "repeated by a release"}
 names |= {"ratio": "found by the ratio", "near": "by the nearest", "nearer": "less that outside"}
-display(show(outputs.table("missed", study.missed(single)).rename(columns=names)))
+about = (
+    "Shares of the records tested, after one release by the first trees, at 1 % false positives."
+)
+found = study.missed(single)[["records", "n", "at_zero", "ratio", "near", "nearer"]]
+display(show(outputs.table("missed", found), caption=about, names=names))
 verdicts.say("C10", study.finds_members(single, rng=stream(seed, "missed")))
 
 # %% [markdown]
-# **Shares of the records tested, after one release by the first trees, at 1 % false positives.** Releases repeat
+# Releases repeat
 # many people who are not in the data, so that a repeated record is little evidence. Records that occur once are found
 # without being repeated: without them the release is impossible or improbable, by their effect on leaves of
 # other people. The table `membership_records` has each record with its log ratio and its error. For the mixture
@@ -353,11 +529,40 @@ own = srlib.membership_test(
     table, drawn[:m], outside, draws=sets, baseline="model", rows=tested, n_beside=n_held_out
 )
 parts = outputs.table("membership_parts", own.to_frame())
-show(study.parts_in_words(parts[parts["publication"] == 1].nlargest(4, "statistic")))
+largest = parts[parts["publication"] == 1].nlargest(4, "statistic")
+about = "Records with the largest ratio after the mixture's first release, with relative errors."
+show(study.parts_in_words(largest), caption=about)
 
 # %% [markdown]
-# **The records with the largest ratio after the mixture's first release; errors are relative.**
+# ### Exercise 5: when distance is enough
 #
+# In the section *Who is in the data* a release with ten cooks is impossible or improbable without the sick cook,
+# whom one cook in five of the population would replace with the same values. What is the power of the likelihood
+# ratio at 5 % false positives (`power`, two decimal places)? And that of the distance to the nearest released
+# record (`by_distance`, two decimal places)?
+#
+# *You will need:* the probabilities of the table by hand.
+
+# %% [markdown] tags=["hint"]
+# With which probability does a release show a sick cook if the person is in, and if somebody else is?
+
+# %% [markdown] tags=["hint"]
+# Both tests say "in" only where a sick cook is released, which is too often without the person: a lot decides how often to say so, until false positives are 5 %.
+
+# %% tags=["solution"]
+shown_if_in = 1 - 0.9**10
+shown_if_not = 0.2 * shown_if_in
+power = shown_if_in * 0.05 / shown_if_not  # both say "in" by lot where a sick cook is released
+by_distance = power
+assert round(power, 2) == 0.25
+assert round(by_distance, 2) == 0.25
+
+# %% [markdown] tags=["solution"]
+# Both tests say the same: "in" where a sick cook is released, which happens more often than in 5 % of the releases
+# without that person, so that a lot decides. Here a person leaves no other trace than copies of the own values.
+# In trees on many variables a person also decides where leaves split, and distance does not see it.
+
+# %% [markdown]
 # ## The size of the file
 #
 # Perhaps the file is only too small. Random quarters of it have trees and a release of their own, and the
@@ -394,10 +599,16 @@ known = (
     table.schema.positions(keys, "keys") if keys else range(min(4, len(table.schema.variables) - 1))
 )
 of_all = study.matching_measures(table, released[min_leaf][:n_releases], known)
-show(outputs.table("matching", of_all).rename(columns={"se": "its error"}))
+about = "DiSCO and TCAP of the releases, by what is known, and of margins alone (baseline)."
+show(
+    claims.with_errors(
+        outputs.table("matching", of_all.rename(columns={"se": "mean_se"})), study.OF_MATCHING
+    ),
+    caption=about,
+)
 
 # %% [markdown]
-# **DiSCO and TCAP of the releases, by what is known; baseline: releases that know the margins only.** Do
+# Do
 # they count the values that the release exposes? The strong intruder who knows all other values of a
 # record has an exact posterior probability of each single value. It counts as exposed from .9 on, from
 # equal shares of the levels. The values of the sought records, in one release:
@@ -406,18 +617,18 @@ show(outputs.table("matching", of_all).rename(columns={"se": "its error"}))
 probability = study.value_probabilities(trees[min_leaf], released[min_leaf][:1], rows)
 counted = study.counted_values(table, released[min_leaf][0], rows, known)
 matched = outputs.table("matched", study.counted_and_exposed(probability, counted, known))
-names = {"exposed": "of exposed values", "exposed_se": "its error", "others": "of other values"}
-names |= {"others_se": "error, others"}
-display(show(matched.drop(columns="n_exposed").rename(columns=names)))
+about = "Shares of values that matching counts: of exposed values and of all others."
+display(show(claims.with_errors(matched, study.OF_COUNTED), caption=about))
 verdicts.say("C4", study.counts_exposed(matched))
 
 # %% [markdown]
-# **Share of the values that are counted, of those that are exposed and of the others**: because the record
-# is copied in all variables, or because DiSCO counts it with all other variables known or with the keys.
+# Values are counted because the record
+# is copied in all variables, or because DiSCO counts it with all other variables known or with the keys (sex, age, race and schooling by default).
 # Where the two shares are alike, the measure does not tell exposed values from others. It asks what can
 # be read off a release by looking up keys. An exposed value need not be looked up: any other value would
 # have made this release impossible, or improbable, by its effect on leaves of other people.
-#
+
+# %% [markdown]
 # ## One frontier
 #
 # Which way to release protects? Each differs from the first in one respect: the size of the leaf, a
@@ -442,16 +653,9 @@ frontier, of_each = study.frontier(
 )
 
 # %%
-names = {"case": "varied", "name": "to", "probability": "median", "probability_se": "its error"}
-names |= {
-    "low": "10 %",
-    "high": "90 %",
-    "loss": "largest loss seen",
-    "difference": "difference of pairs",
-}
-names |= {"difference_se": "error of it"}
 for_all = outputs.table("frontier", frontier)[~frontier["case"].isin(["nothing", "repair"])]
-show(for_all[list(names)].rename(columns=names), settings=["largest loss seen"])
+about = f"Probability of the truth and utility by way to release ({n_releases} releases)."
+show(study.ways_in_words(for_all, study.OF_FRONTIER), caption=about)
 
 # %% tags=["monte-carlo"]
 points = study.on_chart(frontier, short, n_releases)
@@ -462,9 +666,12 @@ titles = (
 outputs.figure("frontier", charts.points(points, *titles, log_y=True, reference=prior))
 
 # %% [markdown]
-# **Median probability of the truth against the loss of utility; lines reach two standard errors to each
-# side, dotted: the prior.** Numbers are records in a leaf, with a plus the most that are added to it, and $m$ fewer
-# releases. The first section does not compare the synthesizers at equal utility; here the mixture can be held
+# **Larger leaves lower the risk and lose utility; smoothing loses utility first.** Median probability of the truth
+# against the loss of utility; lines reach two standard errors to each
+# side, dotted: the prior. Numbers are records in a leaf, with a plus the most that are added to it, and $m$ fewer
+# releases.
+#
+# The first section does not compare the synthesizers at equal utility; here the mixture can be held
 # against the leaf whose pairs are as far off. The error of its probability is not computed. Pairs of variables
 # are a coarse measure: dependencies among three variables and more are not in it. A setting is said to protect
 # if it halves the median at least, and to cost nothing if the difference rises by less than a tenth of another
@@ -473,19 +680,88 @@ outputs.figure("frontier", charts.points(points, *titles, log_y=True, reference=
 # %%
 verdicts.say("C5", study.of_setting(frontier[frontier["case"] == "leaf"], "min_leaf"))
 
+# %% [markdown]
+# With smoothing no value is impossible, and $\epsilon$ is finite. The largest privacy loss *seen*, between
+# a sought record and its alternatives, is a lower bound of the conditional $\epsilon$ and not $\epsilon$ itself.
+# Equal shares are a crude choice for rare levels: they make up values that the leaf does not have.
+
 # %%
 smoothed = frontier[frontier["smoothing"] > 0]
 verdicts.say("C6", study.of_setting(pd.concat([frontier[:1], smoothed]), "smoothing"))
+
+# %% [markdown]
+# The order of the variables decides which of them a value is drawn from, and not how small the leaves are.
 
 # %%
 orders = frontier[frontier["case"] == "order"]
 verdicts.say("C7", study.of_orders(pd.concat([frontier[:1], orders])))
 
 # %% [markdown]
-# With smoothing no value is impossible, and $\epsilon$ is finite. The largest privacy loss *seen*, between
-# a sought record and its alternatives, is a lower bound of the conditional $\epsilon$ and not $\epsilon$ itself.
-# Equal shares are a crude choice for rare levels: they make up values that the leaf does not have.
+# ### Exercise 6: what smoothing does
 #
+# The leaf of ten cooks is smoothed by one record: each of the two levels gets half a record more. A
+# release shows one sick cook among 20. What are the likelihood ratio of truth and alternative (`ratio`) and
+# the posterior probability (`believed`) at a prior of one half (two decimal places each)?
+#
+# *You will need:* a calculator.
+
+# %% [markdown] tags=["hint"]
+# After smoothing the leaf has 11 records: 1.5 sick ones under the truth, and under the alternative?
+
+# %% [markdown] tags=["hint"]
+# One of twenty is sick. The ratio of its probabilities is 3; those of the nineteen well ones are $9.5/11$ and $10.5/11$ each.
+
+# %% tags=["solution"]
+sick_if_true, sick_if_well = 1.5 / 11, 0.5 / 11
+ratio = sick_if_true * (1 - sick_if_true) ** 19 / (sick_if_well * (1 - sick_if_well) ** 19)
+believed = ratio / (1 + ratio)
+assert round(ratio, 2) == 0.45
+assert round(believed, 2) == 0.31
+
+# %% [markdown] tags=["solution"]
+# A sick cook is three times as probable under the truth, but 19 well ones speak against it: twenty cooks
+# should have shown 2.7 sick ones under the truth and .9 under the alternative. Without smoothing the same
+# release proves that the cook is sick.
+
+# %% [markdown]
+# ### Exercise 7: the largest privacy loss
+#
+# The same smoothed leaf has one sick donor among ten cooks. The neighbor has none. What is the largest
+# privacy loss that one released cook can cause (`one_cook`, two decimal places)? And what is it for a release
+# with 20 cooks (`twenty_cooks`, one decimal place)?
+#
+# *You will need:* logarithms of two ratios.
+
+# %% [markdown] tags=["hint"]
+# A released cook is sick or well. Compute the loss of either, without its sign.
+
+# %% [markdown] tags=["hint"]
+# Losses of independent records add up, and the largest loss is over all releases, however improbable.
+
+# %% tags=["solution"]
+one_cook = max(np.log((1.5 / 11) / (0.5 / 11)), np.log((10.5 / 11) / (9.5 / 11)))
+twenty_cooks = 20 * one_cook
+assert round(one_cook, 2) == 1.10
+assert round(twenty_cooks, 1) == 22.0
+
+# %% [markdown] tags=["solution"]
+# A sick cook has a loss of $\log 3$, a well one of $\log(10.5/9.5)$ in the other direction. Twenty sick cooks
+# are improbable, but $\epsilon$ is the largest loss over all releases, whatever their probability. Smoothing
+# makes it finite, and it still grows with the number of released records.
+
+# %% [markdown]
+# ### Open question: which leaf would you choose?
+#
+# An agency must release five files of a survey. Which size of leaf would you propose, and what would you
+# show to defend it?
+
+# %% [markdown] tags=["solution"]
+# A good answer states an intruder and a limit for the probability, computes the risk for *five* releases
+# rather than one, shows utility for the analyses that the file is for and not only pairs of variables,
+# compares with fewer releases at smaller leaves, and says what remains outside: other intruders, other
+# priors, and records that occur more than once.
+
+# %% [markdown]
 # ## Repair
 #
 # Instead of all records an agency may protect the riskiest: leave them out of the fit, or let them count
@@ -495,10 +771,8 @@ verdicts.say("C7", study.of_orders(pd.concat([frontier[:1], orders])))
 
 # %%
 equal = outputs.table("equal_utility", study.at_equal_utility(frontier))
-names = {"case": "varied", "name": "to", "difference": "difference of pairs"}
-names |= {"difference_se": "error of it", "probability": "median", "probability_se": "its error"}
-names |= {"leaf": "median, leaves as far off", "leaf_se": "error of that"}
-show(equal.rename(columns=names))
+about = "Median probability of each way, and of leaves whose pairs are as far from the data."
+show(study.ways_in_words(equal, study.OF_EQUAL), caption=about)
 
 # %% [markdown]
 # Blank: closer to the data than any leaf. Then who carries the risk: the mean probability of the truth for
@@ -508,16 +782,12 @@ show(equal.rename(columns=names))
 # %%
 of_sought = [of_way[:, len(rows) :] for of_way in of_each]
 carried = outputs.table("carried", study.carried(ways, of_sought, np.isin(sought, riskiest)))
-names = {"case": "varied", "name": "to", "repaired": "riskiest", "repaired_se": "its error"}
-names |= {"others_se": "error, others", "typical": "typical change of others"}
-names |= {"rise": "others that rise", "fall": "others that fall", "above": "others above .5"}
-short_of = ["change", "change_se", "moved", "moved_se"]
-display(show(carried.drop(columns=short_of).rename(columns=names)))
+about = "Mean probability of the truth of the riskiest and of all others, by way to release."
+display(show(study.ways_in_words(carried, study.OF_CARRIED), caption=about))
 verdicts.say("C11", study.repair_protects(carried))
 
 # %% [markdown]
-# **Mean risks of the riskiest and of the others, and by how much the expected risks of single others differ
-# from those in the first way.** The typical change is the root of the mean square, less what errors
+# The typical change is the root of the mean square, less what errors
 # add; shares rise or fall by more than two errors, as some do by chance (*released anew*). C11 needs a risk of
 # the repaired that is halved at least. It fails if the others' mean rises, or if they move by more than .05
 # while their mean does not fall, each by two errors: then some pay. A record that counts less moves splits,
@@ -527,13 +797,37 @@ verdicts.say("C11", study.repair_protects(carried))
 # or two are sick, and a release of ten values drawn from them. Whoever is alone with a value is left out. A sick
 # person is sought, at a prior of one half:
 
+# %% [markdown]
+# ### Try it: one sick person
+#
+# By hand, before the next table: one of ten people is sick, nothing is done, and ten values are released, each from a random one of them.
+# The sick person is sought at a prior of one half. What is the expected probability of the truth (`expected`, three decimal places)?
+# Guess first: is it above or below .9?
+#
+# *You will need:* $.9^{10}$, and what the intruder believes in either case.
+
+# %% [markdown] tags=["hint"]
+# With probability $.9^{10}$ no sick value is released. What does the intruder believe then, and else?
+
+# %% [markdown] tags=["hint"]
+# The belief is 1 after a sick value, and $.9^{10}/(1 + .9^{10})$ after ten well ones.
+
+# %% tags=["solution"]
+all_well = 0.9**10
+expected = (1 - all_well) + all_well * all_well / (1 + all_well)
+assert round(expected, 3) == 0.741
+
+# %% [markdown] tags=["solution"]
+# A sick value shows in 65 % of the releases. In the others the belief falls to .26.
+
 # %% tags=["public"]
 names = {"sick": "people who are sick", "nothing": "nothing is done", "unaware": "rule, not known"}
 names |= {"list": "who is left out is known", "rule": "the rule is known"}
-show(outputs.table("rule_by_hand", study.rule_by_hand(), public=True).rename(columns=names))
+about = "Expected probability of the truth for a sick person, exactly."
+show(outputs.table("rule_by_hand", study.rule_by_hand(), public=True), caption=about, names=names)
 
 # %% [markdown]
-# **Expected probability of the truth, exactly.** One sick person is left out and protected, and an intruder
+# One sick person is left out and protected, and an intruder
 # who does not know it is misled. Two are kept. But were the person well, the other would be left out, and no
 # release could show anybody sick. So the rule moves the risk to the next in line, and that of two rises above
 # what one had without it. The same rule on these data, for combinations of the keys:
@@ -541,19 +835,20 @@ show(outputs.table("rule_by_hand", study.rule_by_hand(), public=True).rename(col
 # %%
 plain = SequentialTrees(table.schema, order or None, Growth(min_leaf), ordered)
 ruled = study.told_by_the_rule(table, plain, known, 5, 3, rng=stream(seed, "rule"))
-names = {"kind": "in the keys", "nothing": "nothing is done", "nothing_se": "error"}
-names |= {"list": "list known", "list_se": "error, list", "rule": "rule known"}
-names |= {"rule_se": "error, rule", "refuted": "belief refuted"}
-show(outputs.table("told_by_the_rule", ruled).rename(columns=names))
+about = (
+    "Mean probability of the truth from one release, by how many agree with a record in the keys."
+)
+ruled = outputs.table("told_by_the_rule", ruled)
+show(claims.with_errors(ruled, study.OF_RULE), caption=about)
 
 # %% [markdown]
-# **Mean probability of the truth from one release.** To an intruder who believes that nothing was done no
+# To an intruder who believes that nothing was done no
 # candidate at all could have led to the release, in the last column's share of cases: an omission does not
 # stay hidden from somebody who knows the trees and all other records.
 #
 # ## Fewer variables known
 #
-# An intruder who lacks several variables of the record considers all their combinations (equation 16). From
+# An intruder who lacks several variables of the record considers all their combinations (the paper's equation 16). From
 # one release:
 
 # %%
@@ -579,12 +874,12 @@ fewer = study.knowing_fewer(
 )  # fmt: skip
 names = {"people": "people unknown", "lowest": "lowest chain", "highest": "highest chain"}
 names |= {"elsewhere": "chains from elsewhere"}
-display(show(outputs.table("fewer_people", fewer).rename(columns=names)))
+about = "Probability of the true values, by how many people's are unknown: quantiles and chains."
+display(show(outputs.table("fewer_people", fewer), caption=about, names=names))
 verdicts.say("C9", study.hidden_among_others(fewer))
 
 # %% [markdown]
-# **Probability of the true values of the unknown variables, by the number of people of whom they are unknown
-# at once; the medians of single chains; and the chains that found a possible table from elsewhere.** One person
+# Lowest and highest are medians of single chains; the column after them counts the chains that found a possible table from elsewhere. One person
 # is the intruder of the section before, and exact. The same records are sought in all rows. Where the chains
 # disagree, those from the truth overstate what the intruder learns, and the others may understate it. An
 # intruder who lacks whole records of many people has more tables to weigh than such chains can visit, and is
@@ -615,154 +910,6 @@ verdicts.in_public(len(rows), **judged)
 # likelihood ratios and other posterior probabilities. Synthesis that grows the
 # trees on bootstrap samples has another density (`srlib.trees.ProperTrees`), which takes long chains even for
 # small tables and is not compared here, nor are donors weighted by a Bayesian bootstrap (Reiter 2005).
-
-# %% [markdown]
-# ## Exercises
-#
-# Of rising difficulty; the first four need no more than a pencil and a calculator.
-
-# %% [markdown]
-# ### Exercise 1: certain or misled (pencil)
-#
-# In the smallest example an intruder who gives the sick cook's two values one half each sees a larger
-# release with 20 cooks, all of them well. What is the posterior probability (`misled`, three decimal places) that
-# the cook is sick? And if the cook is sick, with which probability is the intruder
-# `certain` after a release with 20 cooks?
-
-# %% tags=["solution"]
-misled = 0.9**20 / (1 + 0.9**20)
-certain = 1 - 0.9**20
-assert round(misled, 3) == 0.108
-assert round(certain, 3) == 0.878
-
-# %% [markdown] tags=["solution"]
-# Under the truth each cook is well with probability 9/10, under the alternative all are. So twenty well
-# cooks have likelihood ratio $.9^{20} = .12$. In all other cases a sick cook is among them, which the
-# alternative cannot produce.
-
-# %% [markdown]
-# ### Exercise 2: how many releases?
-#
-# A value in a leaf of ten records has one donor, and each release has ten records in that leaf. After how
-# many releases (`enough`) has the value been released at least once with a probability above 99 %?
-
-# %% tags=["solution"]
-enough = next(m for m in range(1, 100) if 1 - 0.9 ** (10 * m) > 0.99)
-assert enough == 5
-
-# %% [markdown] tags=["solution"]
-# Each released record of the leaf misses the donor with probability 9/10, so $m$ releases miss it with
-# probability $.9^{10 m}$, which is below .01 for $m \ge 4.4$.
-
-# %% [markdown]
-# ### Exercise 3: what smoothing does
-#
-# The leaf of ten cooks is smoothed by one record: each of the two levels gets half a record more. A
-# release shows one sick cook among 20. What are the likelihood ratio of truth and alternative (`ratio`) and
-# the posterior probability (`believed`) at a prior of one half (two decimal places each)?
-
-# %% tags=["solution"]
-sick_if_true, sick_if_well = 1.5 / 11, 0.5 / 11
-ratio = sick_if_true * (1 - sick_if_true) ** 19 / (sick_if_well * (1 - sick_if_well) ** 19)
-believed = ratio / (1 + ratio)
-assert round(ratio, 2) == 0.45
-assert round(believed, 2) == 0.31
-
-# %% [markdown] tags=["solution"]
-# A sick cook is three times as probable under the truth, but 19 well ones speak against it: twenty cooks
-# should have shown 2.7 sick ones under the truth and .9 under the alternative. Without smoothing the same
-# release proves that the cook is sick.
-
-# %% [markdown]
-# ### Exercise 4: the largest privacy loss
-#
-# The same smoothed leaf has one sick donor among ten cooks. The neighbor has none. What is the largest
-# privacy loss that one released cook can cause (`one_cook`, two decimal places)? And what is it for a release
-# with 20 cooks (`twenty_cooks`, one decimal place)?
-
-# %% tags=["solution"]
-one_cook = max(np.log((1.5 / 11) / (0.5 / 11)), np.log((10.5 / 11) / (9.5 / 11)))
-twenty_cooks = 20 * one_cook
-assert round(one_cook, 2) == 1.10
-assert round(twenty_cooks, 1) == 22.0
-
-# %% [markdown] tags=["solution"]
-# A sick cook has a loss of $\log 3$, a well one of $\log(10.5/9.5)$ in the other direction. Twenty sick cooks
-# are improbable, but $\epsilon$ is the largest loss over all releases, whatever their probability. Smoothing
-# makes it finite, and it still grows with the number of released records.
-
-# %% [markdown]
-# ### Exercise 5: the slow way
-#
-# The library computes p(releases | other data) without growing all trees anew. Take the first of the records
-# sought above, change its first variable to another level, grow trees on the changed table, and compute the
-# log probability of the first release under these less that under the original trees. Is it what
-# `srlib.trees.log_likelihoods` returns for the two candidates (`agree`, "yes" or "no")?
-
-# %% tags=["solution"]
-at, others = rows[0], table.codes.copy()
-others[at, 0] = (others[at, 0] + 1) % table.schema.n_levels[0]
-regrown = grow(srlib.Microdata(others, table.schema), growth=Growth(min_leaf))
-first_release = released[min_leaf][0]
-both = np.stack([table.codes[at], others[at]])
-quick = log_likelihoods(trees[min_leaf], first_release, rows[:1], both[None])[0]
-slow = regrown.log_prob(first_release) - trees[min_leaf].log_prob(first_release)
-agree = "yes" if np.isclose(slow, quick[0, 1] - quick[0, 0]) else "no"
-assert agree == "yes"
-
-# %% [markdown] tags=["solution"]
-# Both are the same, also where they are minus infinity: the density is a function of the table alone, and the
-# shortcut leaves out only what has not changed. For all records and all candidates the slow way grows
-# a set of trees for each of them.
-
-# %% [markdown]
-# ### Exercise 6: which sentence does the table not support?
-#
-# A report says of a release by trees: (a) "for half of the records that occur once the truth has a
-# probability above .3"; (b) "half of the records that occur once can be found"; (c) "an alternative that is
-# excluded could not have led to this release". Its table holds quantiles of the posterior probability of
-# the strong intruder (median .33) and the shares excluded. Which one is not supported (`unsupported`)?
-
-# %% tags=["solution"]
-unsupported = "b"
-assert unsupported == "b"
-
-# %% [markdown] tags=["solution"]
-# A probability of .3 means being wrong in seven of ten such guesses, for an intruder who knows all other
-# records. (a) restates the median, and (c) is what a likelihood of zero says.
-
-# %% [markdown]
-# ### Exercise 7: when distance is enough
-#
-# In the section *Who is in the data* a release with ten cooks is impossible or improbable without the sick cook,
-# whom one cook in five of the population would replace with the same values. What is the power of the likelihood
-# ratio at 5 % false positives (`power`, two decimal places)? And that of the distance to the nearest released
-# record (`by_distance`)?
-
-# %% tags=["solution"]
-shown_if_in = 1 - 0.9**10
-shown_if_not = 0.2 * shown_if_in
-power = shown_if_in * 0.05 / shown_if_not  # both say "in" by lot where a sick cook is released
-by_distance = power
-assert round(power, 2) == 0.25
-assert round(by_distance, 2) == 0.25
-
-# %% [markdown] tags=["solution"]
-# Both tests say the same: "in" where a sick cook is released, which happens more often than in 5 % of the releases
-# without that person, so that a lot decides. Here a person leaves no other trace than copies of the own values.
-# In trees on many variables a person also decides where leaves split, and distance does not see it.
-
-# %% [markdown]
-# ### Open question: which leaf would you choose?
-#
-# An agency must release five files of a survey. Which size of leaf would you propose, and what would you
-# show to defend it?
-
-# %% [markdown] tags=["solution"]
-# A good answer states an intruder and a limit for the probability, computes the risk for *five* releases
-# rather than one, shows utility for the analyses that the file is for and not only pairs of variables,
-# compares with fewer releases at smaller leaves, and says what remains outside: other intruders, other
-# priors, and records that occur more than once.
 
 # %% [markdown]
 # ## References

@@ -29,6 +29,8 @@ from srlib.papers.claims import (
     of_share,
     share_above,
     span,
+    with_error,
+    with_errors,
 )
 from srlib.risk import (
     Density,
@@ -232,21 +234,17 @@ def participants_beyond(found: Participation) -> Callout:
 
 
 def for_readers(frame: pd.DataFrame, columns: Mapping[str, str]) -> pd.DataFrame:
-    """Return some columns under headings for readers, each with its error if the frame has one.
+    """Return some columns with their errors, behind the share of the others known in words.
 
     Parameters
     ----------
     frame : DataFrame
-        With a column share_known, which comes first, in words.
+        With a column share_known.
     columns : mapping of str to str
-        Headings by column; the standard error of ``own`` is ``own_se``.
+        As of `claims.with_errors`.
     """
-    shown = pd.DataFrame({"others known": [_share(share) for share in frame["share_known"]]})
-    for name, heading in columns.items():
-        with_error = f"{name}_se" in frame
-        values = frame.apply(_pm, axis=1, args=(name, f"{name}_se")) if with_error else frame[name]
-        shown[heading] = values.to_numpy()
-    return shown
+    known = frame.assign(known=[_share(share) for share in frame["share_known"]])
+    return with_errors(known, {"known": "others known", **columns})
 
 
 def synthesizers(schema: Schema, chains: Chains, epsilon: float) -> dict[str, Density | Mixture]:
@@ -471,12 +469,8 @@ def _change(difference: float, error: float) -> str:
 
 
 def _pm(row: pd.Series, value: str, error: str) -> str:
-    """Write a number with its standard error, to the first digit of the latter, two after a one."""
-    spread = float(row[error])
-    place = np.log10(spread) if spread > 0 else -4.0
-    digits = max(int(place % 1 < np.log10(2)) - int(np.floor(place)), 0)
-    number = round(float(row[value]), digits) + 0.0  # no minus before a zero
-    return f"{number:.{digits}f}\u00a0±\u00a0{spread:.{digits}f}"
+    """Write a number of a row with its standard error."""
+    return with_error(float(row[value]), float(row[error]))
 
 
 # ------------------------------------------------------------------- supports, parts of a record

@@ -30,6 +30,7 @@ from srlib.papers.claims import (
     at_most,
     of_share,
     share_above,
+    with_errors,
 )
 from srlib.risk.membership import MembershipTest, distance_test, membership_test
 from srlib.risk.posterior import PosteriorRisk
@@ -60,6 +61,25 @@ PARTS = 4
 LIMIT = 0.5
 # Posterior probability, from equal shares, from which on a value counts as exposed.
 EXPOSED = 0.9
+# Headings of tables, by their columns; standard errors stand behind their numbers.
+OF_MATCHING = {"known": "known", "measure": "measure", "mean": "mean", "baseline": "baseline"}
+OF_COUNTED = {"counted": "counted", "exposed": "of exposed values", "others": "of other values"}
+OF_FRONTIER = {
+    "probability": "median", "low": "10 %", "high": "90 %", "loss": "largest loss seen",
+    "difference": "difference of pairs",
+}  # fmt: skip
+OF_EQUAL = {
+    "difference": "difference of pairs", "probability": "median",
+    "leaf": "median, leaves as far off",
+}  # fmt: skip
+OF_CARRIED = {
+    "repaired": "riskiest", "others": "others", "typical": "typical change of others",
+    "rise": "others that rise", "fall": "others that fall",
+}  # fmt: skip
+OF_RULE = {
+    "kind": "in the keys", "records": "records", "nothing": "nothing is done",
+    "list": "list known", "rule": "rule known", "refuted": "belief refuted",
+}  # fmt: skip
 
 
 def smallest_example() -> tuple[Trees, pd.DataFrame]:
@@ -213,11 +233,36 @@ def in_short(risks: pd.DataFrame, utility: dict[tuple[str, int], AgainstSampling
 
 
 def in_words(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a table of settings with readable columns; the mixture has no leaf."""
-    names = {"min_leaf": "leaf", "n_releases": "releases", "possible": "alternatives possible"}
-    names |= {"difference": "difference of pairs", "difference_se": "its error"}
-    leaf = frame["min_leaf"].astype(str).replace("0", "")
-    return frame.assign(min_leaf=leaf).rename(columns=names | {"power_se": "its error"})
+    """Return a table of settings for readers; the mixture has no leaf.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        synthesizer, min_leaf and n_releases; what `in_short` adds to these, if anything.
+    """
+    names = {"synthesizer": "synthesizer", "min_leaf": "leaf", "n_releases": "releases"}
+    names |= {name: name for name in ("10 %", "median", "90 %", "possible")}
+    names |= {"difference": "difference of pairs"}
+    shown = frame.assign(min_leaf=frame["min_leaf"].astype(str).replace("0", ""))
+    return with_errors(shown, {k: v for k, v in names.items() if k in frame})
+
+
+def ways_in_words(frame: pd.DataFrame, columns: Mapping[str, str]) -> pd.DataFrame:
+    """Return some columns of a table of ways to release, behind what is varied and to what.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        case, name and the columns.
+    columns : mapping of str to str
+        As of `claims.with_errors`.
+    """
+    said = {"leaf": "leaf of {}", "smoothing": "smoothed, {}", "order": "order: {}"}
+    ways = [
+        said.get(case, "{}").format(name)
+        for case, name in zip(frame["case"], frame["name"], strict=True)
+    ]
+    return with_errors(frame.assign(way=ways), {"way": "way to release", **columns})
 
 
 def by_repetitions(risks: pd.DataFrame) -> pd.DataFrame:
@@ -481,6 +526,8 @@ def powers(
 def powers_in_words(frame: pd.DataFrame) -> pd.DataFrame:
     """Return `powers` as percents with their errors; where people are too few, that is said."""
     names = {"power": "likelihood ratio, 1 %", "strict": "likelihood ratio, .1 %"}
+    if frame["strict"].isna().all():  # a column that would say the same in every row
+        del names["strict"]
     names |= {"near": "nearest, 1 %", "nearer": "nearest less held out, 1 %"}
     shown = in_words(frame[["synthesizer", "min_leaf", "n_releases"]])
     for name, label in names.items():
