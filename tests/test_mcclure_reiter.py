@@ -246,7 +246,7 @@ def test_a_published_choice_is_read_by_bayes_rule() -> None:
 def test_budgets_beyond_the_grid_are_said_to_be_so() -> None:
     path = pd.DataFrame({"p0": 0.5, "epsilon": [1.0, 10.0], "risk_99": [0.52, 0.58]})
     needed = design.budgets_for_risk(path, 0.5, (0.51, 0.55, 0.6))
-    assert needed["ε, 99 % of releases, p0 = 0.5"].tolist() == ["none", "1", "≥ 10"]
+    assert needed["ε, 99 % of releases, p₀ = 0.5"].tolist() == ["none", "1", "≥ 10"]
     assert needed["ε, any release"].tolist() == pytest.approx([0.04, 0.2007, 0.4055], abs=1e-4)
 
 

@@ -160,11 +160,11 @@ def unequal_parameters(
     for ratio in ratios:
         alpha, beta = least * max(1, 1 / ratio), least * max(1, ratio)
         table = bernoulli_plugin(n, n_s, alpha, beta)
-        row = {"β / α": ratio, "ε by equation 10": n_s * float(np.log1p(1 / alpha))}
+        row = {"β / α": ratio, "ε by the paper's equation 10": n_s * float(np.log1p(1 / alpha))}
         row["exact ε"] = exact_epsilon(table).value
         for p in dict.fromkeys(p0):
             pairs = Study(table, p).all_pairs(changed(n), prior)
-            row[f"increase, p0 = {p:g}"] = pairs.expected_increase(prior)
+            row[f"increase, p₀ = {p:g}"] = pairs.expected_increase(prior)
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -254,7 +254,7 @@ def budgets_for_risk(
         return f"{of_p.index[enough].max():,.4g}" if enough.any() else "none"
 
     for p, of_p in risks.items():
-        needed[f"ε, 99 % of releases, p0 = {p:g}"] = [largest(of_p, goal) for goal in wanted]
+        needed[f"ε, 99 % of releases, p₀ = {p:g}"] = [largest(of_p, goal) for goal in wanted]
     return needed
 
 
@@ -352,13 +352,6 @@ def chains_by_budget(replicates: pd.DataFrame) -> pd.DataFrame:
             f"single chain within {WITHIN}": ("near", "sum"),
         }
     ).reset_index()  # fmt: skip
-
-
-def diagnostics_in_words(table: pd.DataFrame) -> pd.DataFrame:
-    """Name the columns of `diagnostics.summary` for readers."""
-    names = {"sd": "standard deviation", "mcse": "error of the mean", "r_hat": "R-hat"}
-    names |= {"ess_bulk": "effective draws, bulk", "ess_tail": "effective draws, tails"}
-    return table.rename(columns=names)
 
 
 def typical(tables: Tables, p0: float, epsilon: float) -> tuple[Study, int, int]:

@@ -13,6 +13,7 @@ from srlib.display import percent
 from srlib.mechanism.acceptance import Rule
 from srlib.mechanism.bayes import risk
 from srlib.mechanism.families import bernoulli_plugin_alpha, private_plugin
+from srlib.mechanism.privacy import Epsilon
 from srlib.papers.binary_design import WITHIN, Exact
 from srlib.papers.claims import FAILS, FEW, HOLDS, PROVED, UNDECIDED, Verdict, of_share
 from srlib.papers.ledger import ledger, printed
@@ -29,8 +30,8 @@ ROUNDED, CUT = "rounded", "cut"
 IMPLAUSIBLE = 0.01
 
 NOTES = {
-    "decreased_to": "no epsilon of the design is 1; section What did not reproduce, and why",
-    "chain_lowest_inner": "X = 1 would have no proposal; section The small print of Appendix B",
+    "decreased_to": "no epsilon of the design is 1; see What did not reproduce, and why",
+    "chain_lowest_inner": "X = 1 would have no proposal; see The small print of Appendix B",
 }
 
 
@@ -213,9 +214,9 @@ def explanations_in_words(table: pd.DataFrame) -> pd.DataFrame:
     wide["p0"] = wide["p0"].str.replace(" and ", ", ")
     wide["error"] = wide["error"].where(wide["utility"] != "exact")
     names = {
-        "epsilon": "ε", "utility": "U", "p0": "p0",
-        "smallest": "smallest prints so", "largest": "largest prints so", "both": "both",
-        "error": "standard error", "cut": "both, if digits are cut",
+        "utility": "utilities", "p0": "p₀", "epsilon": "ε",
+        "smallest": "lower end", "largest": "upper end", "both": "both ends",
+        "error": "standard error", "cut": "both ends, if digits are cut",
     }  # fmt: skip
     return wide[list(names)].rename(columns=names)
 
@@ -256,6 +257,18 @@ def how_the_range_came_about(table: pd.DataFrame) -> str:
     return " ".join(said)
 
 
+def of_announcement(found: Epsilon) -> str:
+    """Say what it costs to announce the budget of a release that was chosen, from its epsilon."""
+    first, second = found.pair
+    if np.isinf(found.value):
+        said = "That nothing qualifies" if found.output is None else f"ε = {found.output:g}"
+        return (
+            f"{said} can be announced of data with $X$ = {first} and never with $X$ = {second}, "
+            "so that no finite epsilon bounds what the announcement tells."
+        )
+    return f"The announcement alone has an exact epsilon of {found.value:.3g}."
+
+
 # ---------------------------------------------------------------------------------------- verdicts
 
 
@@ -264,7 +277,7 @@ def keeps_its_budget(epsilon: Sequence[float], exact: Sequence[float]) -> Verdic
     off = float(np.max(np.abs(np.array(exact) / np.array(epsilon) - 1)))
     because = (
         "The log ratio is linear in $X^*$ and monotone in $X$. Over all neighboring rows and all "
-        f"releases, {len(epsilon)} budgets are met within a relative {max(off, 1e-12):.0e}."
+        f"releases, {len(epsilon)} budgets are met to {-np.log10(max(off, 1e-12)):.0f} digits."
     )
     return Verdict(PROVED if off < 1e-9 else FAILS, because)
 
@@ -512,7 +525,7 @@ def book(exact: Exact, run: Mapping[str, Any]) -> pd.DataFrame:
     )
 
 
-DRAWN = "less probable than 1 % in ten pairs; sections The ranges of U and The ledger"
+DRAWN = "less probable than 1 % in ten pairs; see The ranges of U and The ledger"
 _DRAWN = {
     *(f"utility_{e}_{end}" for e in ("0.01", "2") for end in ("smallest", "largest")),
     "figure2_highest_risk", "example_observed", "figure3_largest", "figure4_largest",
