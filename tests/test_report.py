@@ -226,11 +226,11 @@ def test_the_title_comes_first_and_how_the_report_was_made_last() -> None:
     html = render(notebook, {"data": "people.csv"}, about | {"ended": "2026-11-22T23:59:59+00:00"})
     at = [
         html.index(text)
-        for text in ("<h1", '"status', "The lead.", '<details class="code"', "<footer")
+        for text in ("<h1", "The lead.", "Reading: 1 minute", '<details class="code"', "<footer")
     ]
     assert at == sorted(at)
     footer = html.partition("<footer")[2]
-    for text in ("people.csv", "e3b0c442", "2.5", "2026-11-22T23:59:59"):
+    for text in ("profile <code>people", "people.csv", "e3b0c442", "2.5", "2026-11-22T23:59:59"):
         assert text in footer
     public = render(notebook, {"data": "people.csv"}, about, public=True)
     assert "2.5" in public

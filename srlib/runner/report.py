@@ -2,11 +2,9 @@
 
 import base64
 import hashlib
-import json
 import re
 import secrets
-import urllib.parse
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 from itertools import permutations
 from pathlib import Path
@@ -14,47 +12,30 @@ from typing import Any
 
 import jinja2
 import nbformat
-from latex2mathml import converter
-from markupsafe import Markup, escape
-from nbconvert.filters import Highlight2HTML, ansi2html
-from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
-from nbconvert.preprocessors.sanitize import SanitizeHTML
+from markupsafe import Markup
 from nbformat import NotebookNode
 
 from srlib import yamls
-from srlib.runner import confidential
+from srlib.runner import confidential, layout
+from srlib.runner.cells import VEGA_LITE, markdown
 from srlib.runner.files import write_whole
 from srlib.runner.parameters import read_object
 
 TEMPLATES = Path(__file__).parent / "templates"
-VEGA_LITE = ("application/vnd.vegalite.v5+json", "application/vnd.vegalite.v6+json")
-
-_TAGS = (
-    "a abbr b blockquote br caption code col colgroup dd details div dl dt em figcaption figure "
-    "h1 h2 h3 h4 h5 h6 hr i li ol p pre s small span strong sub summary sup table tbody td tfoot "
-    "th thead tr u ul"
-)
-_MATHEMATICS = (
-    "math menclose mfrac mi mn mo mover mpadded mphantom mroot mrow mspace msqrt mstyle msub "
-    "msubsup msup mtable mtd mtext mtr munder munderover"
-)
-_OF_MATHEMATICS = (
-    "accent columnalign columnlines columnspacing depth display displaystyle fence form height "
-    "linethickness lspace mathbackground mathcolor mathsize mathvariant maxsize minsize notation "
-    "rowlines rowspacing rspace scriptlevel separator stretchy symmetric voffset width xmlns"
-)
-_ATTRIBUTES = {
-    "*": ["aria-label", "class", "role", "style", "title"],
-    "a": ["href"],
-    "col": ["span"],
-    "img": ["src", "alt"],
-    **{f"h{level}": ["id"] for level in range(1, 7)},
-    **{name: _OF_MATHEMATICS.split() for name in _MATHEMATICS.split()},
-    "td": ["colspan", "rowspan", "headers"],
-    "th": ["colspan", "rowspan", "headers", "scope"],
+# Family, style and weight of each file; `tools/fonts.py` makes them.
+FONTS = {
+    "source-serif-regular.woff2": ('"Source Serif 4"', "normal", "400"),
+    "source-serif-italic.woff2": ('"Source Serif 4"', "italic", "400"),
+    "source-serif-semibold.woff2": ('"Source Serif 4"', "normal", "600"),
+    "source-sans-regular.woff2": ('"Source Sans 3"', "normal", "400"),
+    "source-sans-semibold.woff2": ('"Source Sans 3"', "normal", "600"),
+    "stix-two-math.woff2": ('"STIX Two Math"', "normal", "400"),
 }
-_FUNCTION = re.compile(r"<mi>(log|exp|min|max)</mi>(?!<mo)")
-_STYLE_ELEMENT = re.compile(r"<style\b.*?</style\s*>", re.IGNORECASE | re.DOTALL)
+# As in CITATION.cff, which an installed package does not carry.
+CITATION = (
+    "The srlib contributors. srlib: disclosure risk of synthetic data, four papers as executable "
+    "notebooks. Version 0.1.0. MIT license."
+)
 
 
 def write(run_dir: Path, public: bool = False) -> Path:
@@ -171,32 +152,57 @@ def render(
         hidden |= {f"needs-{name}" for name in empty}
         hidden |= {f"needs-{one}-or-{other}" for one, other in permutations(empty, 2)}
     if public:
-        notebook, parameters, provenance = confidential.public_run(notebook, parameters, provenance)
-    charts = any(mime in data for data in displayed(notebook) for mime in VEGA_LITE)
+        whole = notebook
+        notebook, parameters, provenance = confidential.public_run(whole, parameters, provenance)
+        for cell, before in zip(notebook.cells, whole.cells, strict=True):
+            if _has_chart(before) and not _has_chart(cell):
+                cell.metadata["tags"] = [*cell.metadata.get("tags", []), layout.LOST]
     cells = [
         cell
         for cell in notebook.cells
         if cell.source.strip() and hidden.isdisjoint(cell.metadata.get("tags", []))
     ]
+    charts = any(map(_has_chart, cells))
+    said = layout.verdicts(cells)
+    reading = layout.reading(cells)
     # The title goes before what is said of the run, on paper as on the screen.
-    heading, opening = _opened(cells.pop(0).source) if cells and _has_title(cells[0]) else ("", "")
+    opened = cells and cells[0].cell_type == "markdown" and title(cells[0].source)
+    opening = layout.opening(cells.pop(0).source if opened else "", said)
+    blocks = layout.arrange(cells, notice=of_users_file and not public)
     return page(
         "report.html.j2",
         script(charts, own_library=not library),
         beside=[library] if charts and library else [],
-        heading=heading,
         opening=opening,
-        cells=cells,
+        blocks=blocks,
+        contents=layout.contents([layout.Block("prose", opening.rest), *blocks]),
+        reading=reading,
+        run_time=layout.run_time(provenance.get("seconds")),
+        tally=layout.tally(said),
+        n_claims=len(said),
         parameters=parameters,
         provenance=provenance,
         public=public,
         of_users_file=of_users_file,
+        files=[] if public else _names(parameters),
         rule=confidential.RULE,
+        citation=CITATION,
         home=home,
         previous=previous,
         next=next,
         title=title(first_markdown(notebook)) or provenance.get("paper", "Report"),
     )
+
+
+def _has_chart(cell: NotebookNode) -> bool:
+    outputs = cell.get("outputs", [])
+    return any(mime in output.get("data", {}) for output in outputs for mime in VEGA_LITE)
+
+
+def _names(parameters: dict[str, Any]) -> list[str]:
+    """Return the names of the tables that a report on a user's files is about."""
+    paths = [*confidential.texts([parameters.get(name, "") for name in ("original", "released")])]
+    return [Path(path).name for path in paths]
 
 
 def page(template: str, script: str, beside: Sequence[str] = (), **values: Any) -> str:
@@ -222,14 +228,14 @@ def page(template: str, script: str, beside: Sequence[str] = (), **values: Any) 
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(markdown=markdown, code=_code, output=_output)
+    environment.filters.update(markdown=markdown)
     unlike_any_text = secrets.token_hex()
     html = environment.get_template(template).render(
         script=Markup(script),
         script_hash=_digest(script),
         beside=beside,
         nonce=unlike_any_text,
-        style=Markup((TEMPLATES / "report.css").read_text(encoding="utf-8")),
+        style=Markup(_fonts() + (TEMPLATES / "report.css").read_text(encoding="utf-8")),
         **values,
     )
     return html.replace(unlike_any_text, _digest(html.replace(unlike_any_text, "")))
@@ -239,30 +245,23 @@ def _digest(text: str) -> str:
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def displayed(notebook: NotebookNode) -> Iterator[NotebookNode]:
-    """Go through the data of all outputs that have a type."""
-    for cell in notebook.cells:
-        for output in cell.get("outputs", []):
-            if "data" in output:
-                yield output.data
+@cache
+def _fonts() -> str:
+    """Return the fonts as rules of a style sheet that holds them."""
+    rule = (
+        "@font-face {{ font-family: {}; font-style: {}; font-weight: {}; "
+        "src: url(data:font/woff2;base64,{}) format('woff2'); }}\n"
+    )
+    return "".join(
+        rule.format(*face, base64.b64encode((TEMPLATES / "fonts" / file).read_bytes()).decode())
+        for file, face in FONTS.items()
+    )
 
 
 def title(text: str) -> str:
     """Return the first top-level heading of a Markdown text, or ``""``."""
     found = re.search(r"^# +(.+)$", text, re.MULTILINE)
     return found[1] if found else ""
-
-
-def _has_title(cell: NotebookNode) -> bool:
-    return cell.cell_type == "markdown" and bool(title(cell.source))
-
-
-def _opened(text: str) -> tuple[Markup, Markup]:
-    """Part a text behind its title; both parts are HTML."""
-    html = markdown(text)
-    before, end, after = html.partition("</h1>")
-    section = '<section class="prose">{}</section>'
-    return Markup(section).format(before + end), Markup(section).format(after)
 
 
 def first_markdown(notebook: NotebookNode) -> str:
@@ -289,112 +288,3 @@ def chart_library() -> str:
     # The last version of the major one that the charts' specifications name.
     library: str = vl_convert.javascript_bundle(vl_version="5.21")  # type: ignore[call-arg]
     return library
-
-
-def _mathml(latex: str, display: str) -> str:
-    try:
-        mathml = converter.convert(latex.strip(), display=display)
-    except Exception:  # whatever it cannot read is shown as it was written
-        return f"<code>{escape(latex)}</code>"
-    # A name of a function is an operator: space parts it from what it is applied to.
-    return _FUNCTION.sub(r'<mo lspace="0" rspace="0.17em">\1</mo>', mathml)
-
-
-class _Renderer(IPythonRenderer):
-    """Markdown to HTML, its mathematics to MathML."""
-
-    def table(self, text: str) -> str:
-        return f'<div class="scroll"><table>\n{text}</table></div>\n'
-
-    def image(self, text: str, url: str, title: str | None = None) -> str:
-        # Attachments are of cells, and lie in no run's folder that was written here.
-        return super().image(text, url.removeprefix("attachment:"), title)
-
-    def block_math(self, body: str) -> str:
-        return f'<span class="scroll">{_mathml(body, "block")}</span>'  # it may be in a paragraph
-
-    def inline_math(self, body: str) -> str:
-        return _mathml(body, "inline")
-
-    def latex_environment(self, name: str, body: str) -> str:
-        return self.block_math(rf"\begin{{{name}}}{body}\end{{{name}}}")
-
-
-def markdown(source: str, html: bool = True) -> Markup:
-    """Return Markdown as HTML, reduced to harmless elements.
-
-    Parameters
-    ----------
-    source : str
-        Markdown.
-    html : bool
-        Whether HTML in it is taken as such, or else shown as text.
-    """
-    renderer = _Renderer(escape=not html, allow_harmful_protocols=False)
-    return _harmless(MarkdownWithMath(renderer=renderer).render(source))
-
-
-def _harmless(html: str) -> Markup:
-    """Return HTML without elements and attributes that load, lead away, run or restyle the page.
-
-    Mathematics is HTML as well: the text in a formula comes out of its converter as it went in.
-    """
-    tags = [*_TAGS.split(), *_MATHEMATICS.split(), "img"]
-    sanitizer = SanitizeHTML(tags=tags, attributes=_ATTRIBUTES)
-    return Markup(sanitizer.sanitize_html_tags(_STYLE_ELEMENT.sub("", html)))
-
-
-def _code(source: str) -> Markup:
-    return Markup(Highlight2HTML(pygments_lexer="ipython3")(source))
-
-
-def _output(output: NotebookNode) -> Markup:
-    """Return one output of a cell in its richest form."""
-    if output.output_type == "stream":
-        return _text(output.text, "stderr" if output.name == "stderr" else "")
-    if output.output_type == "error":
-        return _text("\n".join(output.traceback), "error")
-    data = output.data
-    for mime in VEGA_LITE:
-        if isinstance(data.get(mime), dict):
-            return _chart(data[mime], data)
-    if "text/html" in data:
-        return Markup('<div class="scroll">{}</div>').format(_harmless(data["text/html"]))
-    if "text/markdown" in data:
-        return markdown(data["text/markdown"], html=False)
-    if "image/svg+xml" in data:
-        return image(data["image/svg+xml"], data.get("text/plain", ""))
-    if "image/png" in data:
-        source = f"data:image/png;base64,{''.join(data['image/png'].split())}"
-        return Markup('<img src="{}" alt="{}">').format(source, data.get("text/plain", ""))
-    if "text/latex" in data:
-        return _harmless(_Renderer().block_math(data["text/latex"].strip().strip("$")))
-    return _text(data.get("text/plain", ""))
-
-
-def _text(text: str, kind: str = "") -> Markup:
-    return Markup('<pre class="text {}">{}</pre>').format(kind, Markup(ansi2html(text)))
-
-
-def _table(html: str) -> Markup:
-    sanitizer = SanitizeHTML(tags=_TAGS.split(), attributes=_ATTRIBUTES)
-    clean = sanitizer.sanitize_html_tags(_STYLE_ELEMENT.sub("", html))
-    return Markup('<div class="scroll">{}</div>').format(Markup(clean))
-
-
-def image(svg: str, alternative: str) -> Markup:
-    """Return an SVG as an image: scripts in it do not run, and its ids do not meet others'."""
-    source = "data:image/svg+xml," + urllib.parse.quote(svg, safe=" !'()*+,-./:;=?@[]_~")
-    return Markup('<img src="{}" alt="{}">').format(source, alternative)
-
-
-def _chart(spec: dict[str, Any], data: dict[str, Any]) -> Markup:
-    """Return a chart as the picture of it, and the data that the page's script draws it from."""
-    alternative = spec.get("description") or data.get("text/plain", "")
-    picture = image(data["image/svg+xml"], alternative) if "image/svg+xml" in data else ""
-    text = json.dumps(spec, separators=(",", ":"), ensure_ascii=False)
-    text = text.replace("<", "\\u003c")  # no label ends the element
-    return Markup(
-        '<figure class="chart">{}<script type="application/json" class="vega-lite">{}</script>'
-        "</figure>"
-    ).format(picture, Markup(text))

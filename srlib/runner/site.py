@@ -21,7 +21,7 @@ from urllib.parse import quote
 import nbformat
 
 from srlib import yamls
-from srlib.runner import confidential, report
+from srlib.runner import cells, confidential, report
 from srlib.runner.files import replace_folder, temporary, write_whole
 from srlib.runner.parameters import UsageError, find_papers, find_profiles, read_object, shown
 
@@ -337,14 +337,14 @@ def _picture(run: Path, figure: str) -> str:
     if not file.is_file():
         return ""
     about = read_object(specification) if specification.is_file() else {}
-    return report.image(file.read_text(encoding="utf-8"), str(about.get("description", "")))
+    return cells.image(file.read_text(encoding="utf-8"), str(about.get("description", "")))
 
 
 def _pair(root: Path) -> list[str]:
     """Return the pair of pictures that opens the page; none in a project without them."""
     files = {root / "docs" / "pictures" / f"{name}.svg": about for name, about in PAIR.items()}
     return [
-        report.image(file.read_text(encoding="utf-8"), about)
+        cells.image(file.read_text(encoding="utf-8"), about)
         for file, about in files.items()
         if file.is_file()
     ]

@@ -1,21 +1,47 @@
 // Each chart is drawn over its picture; where that fails, the picture stays.
 for (const data of document.querySelectorAll("script.vega-lite")) {
-  const figure = data.parentElement;
+  const chart = data.parentElement;
+  const spec = JSON.parse(data.textContent);
   const target = document.createElement("div");
-  figure.append(target);
-  vegaEmbed(target, JSON.parse(data.textContent), {
-    ast: true, // expressions are interpreted: the page's policy forbids eval
-    renderer: "svg",
-    actions: { export: true, source: false, compiled: false, editor: false },
-  }).then(
-    ({ view }) => {
-      figure.classList.add("drawn");
-      target.querySelector("summary")?.setAttribute("aria-label", "Save the chart as a picture");
+  chart.append(target);
+  drawn(target, spec).then(
+    (view) => {
+      chart.classList.add("drawn");
       pickable(target, view);
-      reachable();
+      told(chart, target, view);
+      downloads(chart, spec, view);
     },
     (error) => { target.remove(); console.error(error); },
   );
+}
+
+// Where a chart is wider than the page, its parts are set one below the other and drawn narrower,
+// so that its letters keep their size. What is still too wide is scaled by the style sheet.
+async function drawn(target, spec) {
+  const draw = async (one) => (await vegaEmbed(target, one, {
+    ast: true, // expressions are interpreted: the page's policy forbids eval
+    renderer: "svg",
+    actions: false,
+  })).view;
+  const excess = () => target.querySelector("svg.marks").getAttribute("width") - target.clientWidth;
+  let view = await draw(spec);
+  if (target.clientWidth < 1 || excess() <= 0) return view;
+  const stacked = narrower(spec, 0);
+  view = await draw(stacked);
+  return excess() > 0 ? draw(narrower(stacked, excess())) : view;
+}
+
+function narrower(part, by) {
+  if (Array.isArray(part)) return part.map((one) => narrower(one, by));
+  if (!part || typeof part !== "object") return part;
+  const made = {};
+  for (const [key, value] of Object.entries(part)) {
+    if (["data", "datasets", "transform", "params", "mark"].includes(key)) made[key] = value;
+    else if (key === "width" && value > 160) made.width = Math.max(160, value - by);
+    else if (key === "columns") made.columns = 1;
+    else made[key === "hconcat" ? "vconcat" : key] = narrower(value, by);
+  }
+  return made;
 }
 
 // Entries of a legend that can be clicked become buttons.
@@ -24,9 +50,17 @@ function pickable(target, view) {
   if (!bound) return;
   const drawing = target.querySelector("svg.marks"); // a click beside the legend shows all
   for (const legend of target.querySelectorAll(".role-legend")) legend.setAttribute("role", "group");
-  for (const label of target.querySelectorAll(".role-legend-label text")) {
+  const labels = [...target.querySelectorAll(".role-legend-label text")];
+  const pressed = (chosen) => {
+    for (const label of labels) label.setAttribute("aria-pressed", String(label === chosen));
+  };
+  pressed(null);
+  drawing.addEventListener("click", (event) => {
+    pressed(labels.find((label) => label === event.target && label.getAttribute("aria-pressed") !== "true"));
+  });
+  for (const label of labels) {
     label.setAttribute("role", "button");
-    label.setAttribute("aria-label", `Only ${label.textContent}; Escape shows all`);
+    label.setAttribute("aria-description", "shows this alone; Escape shows all");
     label.tabIndex = 0;
     label.addEventListener("keydown", (event) => {
       const chosen = event.key === "Enter" || event.key === " ";
@@ -35,4 +69,75 @@ function pickable(target, view) {
       (chosen ? label : drawing).dispatchEvent(new MouseEvent("click", { bubbles: true }));
     });
   }
+}
+
+// What a slider changes is said to those who cannot see it: its sentences in the chart, if there
+// are any, and where the sliders stand.
+function told(chart, target, view) {
+  const form = target.querySelector(".vega-bindings");
+  if (!form) return;
+  const live = document.createElement("p");
+  live.className = "hidden";
+  live.setAttribute("aria-live", "polite");
+  chart.append(live);
+  let waiting;
+  form.addEventListener("input", () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(async () => {
+      await view.runAsync();
+      const at = [...form.querySelectorAll(".vega-bind")].map((bind) =>
+        `${bind.querySelector(".vega-bind-name").textContent.trim()} ${bind.querySelector("input, select").value}`);
+      const sentences = [...target.querySelectorAll(".mark-text text")]
+        .map((text) => text.textContent).filter((text) => text.split(" ").length > 4);
+      live.textContent = [...sentences, ...at].join("; ");
+      target.querySelector("svg.marks").setAttribute("aria-label", live.textContent);
+    }, 400);
+  });
+}
+
+// The chart as a picture, and its numbers as a table.
+function downloads(chart, spec, view) {
+  const name = chart.closest("figure")?.id || "chart";
+  const row = document.createElement("div");
+  row.className = "downloads";
+  const button = (text, file, made) => {
+    const one = document.createElement("button");
+    one.type = "button";
+    one.textContent = text;
+    one.setAttribute("aria-label", `${text} of ${name.replace("-", " ")} as a file`);
+    one.addEventListener("click", async () => {
+      const link = document.createElement("a");
+      link.href = URL.createObjectURL(await made());
+      link.download = file;
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+    });
+    row.append(one);
+  };
+  button("Picture", `${name}.svg`, async () => new Blob([await view.toSVG()], { type: "image/svg+xml" }));
+  button("Data", `${name}.csv`, () => new Blob([table(spec)], { type: "text/csv" }));
+  const figure = chart.closest("figure");
+  (figure && figure.querySelectorAll(".chart").length === 1 ? figure : chart).append(row);
+}
+
+// All rows of a specification's data sets, under the names of all their columns.
+function table(spec) {
+  const rows = [];
+  (function collect(part) {
+    if (Array.isArray(part)) part.forEach(collect);
+    else if (part && typeof part === "object") {
+      if (Array.isArray(part.values) && typeof part.values[0] === "object") rows.push(...part.values);
+      Object.entries(part).forEach(([key, inner]) => {
+        if (key === "datasets") Object.values(inner).forEach((values) => rows.push(...values));
+        else if (key !== "values") collect(inner);
+      });
+    }
+  })(spec);
+  const columns = [...new Set(rows.flatMap(Object.keys))];
+  const cell = (value) => {
+    const text = value === null || value === undefined ? "" : String(value);
+    return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+  return [columns, ...rows.map((row) => columns.map((column) => row[column]))]
+    .map((line) => line.map(cell).join(",")).join("\n") + "\n";
 }
