@@ -81,7 +81,7 @@ import pandas as pd
 import srlib
 from srlib import charts
 from srlib.data import microdata
-from srlib.display import show
+from srlib.display import callout, show
 from srlib.margins import PlugInMargins
 from srlib.mechanism import beta_binomial
 from srlib.papers import any_generator as study
@@ -109,17 +109,28 @@ verdicts = claims.Claims(sections)
 # An intruder who gives both values one half has, after a release $Z$, the probability
 # $p(Z \mid D) / (p(Z \mid D) + p(Z \mid D'))$ for the truth: 1 after an alarm, $.33 / 1.33 = .25$ without.
 # On average over releases of the data $D$ this is $.67 + .33 \times .25 = .75$.
+
+# %% [markdown]
+# ### Try it: fewer people
 #
+# Three people instead of six, one of them sick, and three values are drawn. Predict first: is an alarm more or less
+# probable than .67? Then compute its probability (`alarm`, two decimal places).
+
+# %% tags=["solution"]
+alarm = 1 - (2 / 3) ** 3
+assert round(alarm, 2) == 0.7
+
+# %% [markdown]
 # Now suppose that $a$ and $b$ are unknown and only alarms are counted. With 97.5 % confidence each,
 # Clopper and Pearson's limits say that $a$ is at least *low* and $b$ at most *high*:
 
 # %% tags=["public"]
 example = study.by_hand(1 - (5 / 6) ** 6, [25, 100, 400])
-show(outputs.table("smallest_example", example, public=True))
+caption = "Lower bounds on the mean posterior probability of the truth and on epsilon."
+show(outputs.table("smallest_example", example, public=True), caption=caption)
 
 # %% [markdown]
-# **Lower bounds on the mean posterior probability of the truth and on epsilon**, where as many alarms
-# occur as are expected. No number of releases shows that epsilon is infinite.
+# As many alarms occur as are expected. No number of releases shows that epsilon is infinite.
 #
 # Why do these bounds hold for releases of any kind? Let $\pi$ be the prior. The mean posterior is
 #
@@ -134,7 +145,61 @@ show(outputs.table("smallest_example", example, public=True))
 # counts in all cells of the changed variable and two others. A linear discriminant learns a score from
 # these, and a threshold. The other half only gives the limits, so that learning does not spoil the
 # confidence.
+
+# %% [markdown]
+# ### Exercise 1: no false alarm (pencil)
 #
+# In $n$ releases of the changed data there was no alarm. The upper 97.5 % limit of the probability of a
+# false alarm is the $b$ with $(1 - b)^n = .025$. What is it for 200 releases (`high`, three decimal places)? How
+# many releases (`enough`) make it less than .001?
+
+# %% [markdown] tags=["hint"]
+# Solve the equation for $b$.
+
+# %% [markdown] tags=["hint"]
+# The number of releases is the smallest $n$ with $.999^n < .025$: take logarithms.
+
+
+# %% tags=["solution"]
+high = 1 - 0.025 ** (1 / 200)
+enough = next(n for n in range(1, 10_000) if 0.999**n < 0.025)
+assert round(high, 3) == 0.018
+assert enough == 3688
+
+# %% [markdown] tags=["solution"]
+# No alarm has probability $(1 - b)^n$, and values of $b$ for which that is below .025 are refuted. The limit falls
+# as $3.7 / n$. A bound on epsilon is at most $\log (1 / b)$, which grows with the logarithm of the number of
+# releases: 4.0 from 200, 6.9 from 3,688.
+
+# %% [markdown]
+# ### Exercise 2: from limits to belief
+#
+# Alarms have probability .6 at least under the truth and .1 at most under the alternative. At a prior of
+# one tenth, which lower bound follows for the mean posterior probability of the truth (`bound`, three
+# decimal places), and which for epsilon (`at_least`, two)?
+
+# %% [markdown] tags=["hint"]
+# Use $f$ and the sum $f(a, b) + f(1 - a, 1 - b)$ from above, with the prior in it.
+
+# %% [markdown] tags=["hint"]
+# Insert $a = .6$, $b = .1$ and $\pi = .1$. For epsilon the alarm's two probabilities suffice.
+
+
+# %% tags=["solution"]
+def f(u, v):
+    return 0.1 * u**2 / (0.1 * u + 0.9 * v)
+
+
+bound = f(0.6, 0.1) + f(0.4, 0.9)
+at_least = np.log(0.6 / 0.1)
+assert round(bound, 3) == 0.259
+assert round(at_least, 2) == 1.79
+
+# %% [markdown] tags=["solution"]
+# After an alarm the truth has $.06 / (.06 + .09) = .4$, without one $.04 / (.04 + .81) = .05$. Under the truth an
+# alarm comes six times in ten. Silence gives $\log (.9 / .4) = .81$ for epsilon, which is less.
+
+# %% [markdown]
 # ## What a test finds
 
 # %%
@@ -145,11 +210,14 @@ table = microdata.load(
 table = study.chosen(table, variables)
 levels = table.schema.n_levels
 rows = study.tested(table, first_target, n_targets, rng=stream(seed, "targets"))
-print(*table.notes, sep="\n")
-print(f"{len(table)} records of {', '.join(table.schema.names)}; {len(rows)} are tested.")
+notes = [
+    *table.notes,
+    f"{len(table)} records of {', '.join(table.schema.names)}; {len(rows)} are tested.",
+]
+callout("Note", " ".join(notes))
 
 # %% [markdown]
-# Two generators whose probabilities are known: sequential trees (see `sequential_trees`), and margins, which
+# Two generators whose probabilities are known: sequential trees ([sequential_trees](sequential_trees.ipynb)), and margins, which
 # draw each variable from its shares in the data, independently of the others. Tested are records that
 # occur once, each against one other value of one variable. What will it take?
 
@@ -158,9 +226,12 @@ generators = {
     "trees": SequentialTrees(table.schema, growth=Growth(min_leaf)),
     "margins": PlugInMargins(levels),
 }
-for name, generator in generators.items():
-    each = seconds_for(generator, table, max(sizes), rng=stream(seed, name))
-    print(f"{name}: {'less' if each < 60 else 'more'} than a minute for each record")
+takes = {
+    name: seconds_for(generator, table, max(sizes), rng=stream(seed, name))
+    for name, generator in generators.items()
+}
+told = [f"{name}, {'less' if took < 60 else 'more'} than a minute" for name, took in takes.items()]
+callout("Time for each record", f"{'; '.join(told)}.")
 
 # %% tags=["monte-carlo"]
 found = study.compare(generators, table, rows, sizes, n_exact, rng=stream(seed, "tests"))
@@ -168,11 +239,11 @@ outputs.table("bounds", found)
 means = study.by_releases(found)
 names = {"exact": "mean exact probability", "probability": "mean lower bound"}
 names |= {"detected": "share of the records with a bound above the prior"}
-show(outputs.table("by_releases", means).rename(columns=names))
+caption = "Mean probability of the truth, at a prior of one half, and its 95 % lower bound."
+show(outputs.table("by_releases", means).rename(columns=names), caption=caption)
 
 # %% [markdown]
-# **The mean probability of the truth over releases, at a prior of one half, exactly and by its 95 % lower
-# bound**, on average over records. The column *releases* is their number for each of the two tables.
+# All are averages over records. The column *releases* is their number for each of the two tables.
 
 # %% tags=["monte-carlo"]
 of_trees = found[found["generator"] == "trees"].pivot(index="releases", columns="record")
@@ -208,6 +279,49 @@ most = found[found["releases"] == max(sizes)]
 verdicts.say("C2", study.silence_is_safe(most, hidden.probability))
 
 # %% [markdown]
+# ### Exercise 3: looking at the order
+#
+# Write a test that finds what the generator `sly` tells by its order: a function `sorted_rows` of a release
+# that is true where its records are in order. Of how many of 100 releases of each table is it true (`counts`,
+# those of the data first), and which bound on the probability do these give (`seen`, two places)? The
+# confidence is 95 %.
+#
+# *You will need:* `sly.release`, `srlib.mechanism.audit.clopper_pearson`, `srlib.risk.black_box.measures`.
+
+# %% [markdown] tags=["hint"]
+# `np.lexsort` returns the order of sorted rows; its last key comes first. Releases of `table.codes` and of a copy
+# with `other[0]` in the place of `row` are made by `sly.release`.
+
+# %% [markdown] tags=["hint"]
+# The bound takes the lower limit for the data and the upper limit for the changed data, each at 97.5 %:
+# `measures(0.5)["probability"]` is a function of both, as arrays.
+
+
+# %% tags=["solution"]
+from srlib.mechanism.audit import clopper_pearson
+from srlib.risk.black_box import measures
+
+
+def sorted_rows(released):
+    return bool((np.lexsort(released.T[::-1]) == np.arange(len(released))).all())
+
+
+rng, changed = stream(seed, "exercise 3"), table.codes.copy()
+changed[row] = other[0]
+counts = [
+    sum(sorted_rows(sly.release(d, rng=rng)) for _ in range(100)) for d in (table.codes, changed)
+]
+limits = clopper_pearson(counts[0], 100, 0.975)[0], clopper_pearson(counts[1], 100, 0.975)[1]
+seen = float(measures(0.5)["probability"](*map(np.array, limits)))
+assert counts == [100, 0]
+assert round(seen, 2) == 0.93
+
+# %% [markdown] tags=["solution"]
+# All releases of the data are in order, and a random order of different records practically never is. A test
+# finds what it looks at. That the library's test is blind here is no argument against testing, but against
+# concluding from silence.
+
+# %% [markdown]
 # ## A claimed epsilon
 #
 # A vendor says: "Our margins have Laplace noise, and epsilon is one." The noise on each count has the scale
@@ -215,7 +329,18 @@ verdicts.say("C2", study.silence_is_safe(most, hidden.probability))
 # counts are clipped at zero and normalized, and records are drawn from them, which takes no privacy away.
 # (Barak and others 2007 release margins of several variables in this way, and make them consistent.) The
 # program may make mistakes. Each of these makes the noise too small by a factor.
+
+# %% [markdown]
+# ### Try it: how much noise?
 #
+# The vendor's table has twelve variables, and epsilon is one half. Which scale does the noise on each count need
+# (`scale`)? With counts of a few dozen people, what would you expect of the release?
+
+# %% tags=["solution"]
+scale = 2 * 12 / 0.5
+assert scale == 48
+
+# %% [markdown]
 # The claim is about all data. So the auditor chooses them: fifty records of six variables, all alike but
 # one, which differs in all six.
 
@@ -223,7 +348,10 @@ verdicts.say("C2", study.silence_is_safe(most, hidden.probability))
 vendors = study.mistaken(50, 6, claimed)
 audited = study.audits(vendors, 50, 6, n_audit_releases, n_audits, rng=stream(seed, "audits"))
 outputs.table("audits", audited, public=True)
-show(study.refuted(audited, vendors, claimed))
+show(
+    study.refuted(audited, vendors, claimed),
+    caption="Audits of noise with mistakes, and what they find.",
+)
 
 # %% tags=["monte-carlo", "public"]
 broken = audited[audited["generator"] != "right noise"]
@@ -233,7 +361,31 @@ verdicts.say("C3", study.catches(broken, claimed))
 # By default a factor of two is not found. Its effect is small beside the noise that is left, and beside
 # the chance of drawing fifty records. Where audits refute, their bounds are still far below the epsilon of
 # the noise.
+
+# %% [markdown]
+# ### Exercise 4: which sentence does the table not support?
 #
+# An audit with 95 % confidence returns the bound 0.0 for a generator that claims an epsilon of one. A report
+# says: (a) "the audit does not refute the claim"; (b) "with 95 % confidence epsilon is at most one"; (c) "if
+# the claim is true, an audit like this refutes it in at most one case of twenty". Which one is not
+# supported (`unsupported`)?
+
+# %% [markdown] tags=["hint"]
+# Which of the three would also have to be true if the audit had never been run?
+
+# %% [markdown] tags=["hint"]
+# A lower bound of zero says nothing about how large epsilon may be.
+
+
+# %% tags=["solution"]
+unsupported = "b"
+assert unsupported == "b"
+
+# %% [markdown] tags=["solution"]
+# The confidence is that of a lower bound. Zero is below every epsilon, and nothing follows from it. The
+# table of audits has a generator of twice the epsilon claimed that was hardly ever refuted.
+
+# %% [markdown]
 # ## False alarms
 #
 # The right noise above is an easy trial, since a release may show much less than its epsilon. A harder
@@ -280,10 +432,11 @@ ratio = risks.groupby(["epsilon", "generator"])["ratio"].agg(["median", "max"]).
 compared = outputs.table("same_epsilon", ratio.merge(use, on=["epsilon", "generator"]))
 names = {"median": "median of probability / prior", "max": "largest"}
 names |= {"difference": "difference of pairs", "difference_se": "its error"}
-show(compared.rename(columns=names), settings=["epsilon"])
+caption = "Probability of the truth over its prior, a mean over five releases, and use."
+show(compared.rename(columns=names), caption=caption)
 
 # %% [markdown]
-# **Probability of the truth over its prior, a mean over five releases, each seen alone; and use.** The
+# Each release is seen alone. The
 # difference of pairs is that between the released and the original shares of all pairs of variables, over
 # that between the data and another sample of the population: one is as good as new data. Differences of
 # pairs are means over twenty releases.
@@ -328,97 +481,7 @@ verdicts.in_public(len(table), C1=len(rows), C2=len(rows))
 # generators are run on 200 records of six variables by default.
 
 # %% [markdown]
-# ## Exercises
-#
-# Of rising difficulty; the first needs no computer.
-
-# %% [markdown]
-# ### Exercise 1: no false alarm (pencil)
-#
-# In $n$ releases of the changed data there was no alarm. The upper 97.5 % limit of the probability of a
-# false alarm is the $b$ with $(1 - b)^n = .025$. What is it for 100 releases (`high`, three decimal places)? How
-# many releases (`enough`) make it less than .001?
-
-# %% tags=["solution"]
-high = 1 - 0.025 ** (1 / 100)
-enough = next(n for n in range(1, 10_000) if 0.999**n < 0.025)
-assert round(high, 3) == 0.036
-assert enough == 3688
-
-# %% [markdown] tags=["solution"]
-# No alarm has probability $(1 - b)^n$, and values of $b$ for which that is below .025 are refuted. The limit falls
-# as $3.7 / n$. A bound on epsilon is at most $\log (1 / b)$, which grows with the logarithm of the number of
-# releases: 3.3 from 100, 6.9 from 3,688.
-
-# %% [markdown]
-# ### Exercise 2: from limits to belief
-#
-# Alarms have probability .6 at least under the truth and .1 at most under the alternative. At a prior of
-# one tenth, which lower bound follows for the mean posterior probability of the truth (`bound`, three
-# decimal places), and which for epsilon (`at_least`, two)?
-
-
-# %% tags=["solution"]
-def f(u, v):
-    return 0.1 * u**2 / (0.1 * u + 0.9 * v)
-
-
-bound = f(0.6, 0.1) + f(0.4, 0.9)
-at_least = np.log(0.6 / 0.1)
-assert round(bound, 3) == 0.259
-assert round(at_least, 2) == 1.79
-
-# %% [markdown] tags=["solution"]
-# After an alarm the truth has $.06 / (.06 + .09) = .4$, without one $.04 / (.04 + .81) = .05$. Under the truth an
-# alarm comes six times in ten. Silence gives $\log (.9 / .4) = .81$ for epsilon, which is less.
-
-# %% [markdown]
-# ### Exercise 3: looking at the order
-#
-# Write a test that finds what the generator `sly` tells by its order: a function `sorted_rows` of a release
-# that is true where its records are in order. Of how many of 100 releases of each table is it true (`counts`,
-# those of the data first), and which bound on the probability do these give (`seen`, two places)? Use
-# `srlib.risk.black_box.measures` and `srlib.mechanism.audit.clopper_pearson`, at 95 %.
-
-# %% tags=["solution"]
-from srlib.mechanism.audit import clopper_pearson
-from srlib.risk.black_box import measures
-
-
-def sorted_rows(released):
-    return bool((np.lexsort(released.T[::-1]) == np.arange(len(released))).all())
-
-
-rng, changed = stream(seed, "exercise 3"), table.codes.copy()
-changed[row] = other[0]
-counts = [
-    sum(sorted_rows(sly.release(d, rng=rng)) for _ in range(100)) for d in (table.codes, changed)
-]
-limits = clopper_pearson(counts[0], 100, 0.975)[0], clopper_pearson(counts[1], 100, 0.975)[1]
-seen = float(measures(0.5)["probability"](*map(np.array, limits)))
-assert counts == [100, 0]
-assert round(seen, 2) == 0.93
-
-# %% [markdown] tags=["solution"]
-# All releases of the data are in order, and a random order of different records practically never is. A test
-# finds what it looks at. That the library's test is blind here is no argument against testing, but against
-# concluding from silence.
-
-# %% [markdown]
-# ### Exercise 4: which sentence does the table not support?
-#
-# An audit with 95 % confidence returns the bound 0.0 for a generator that claims an epsilon of one. A report
-# says: (a) "the audit does not refute the claim"; (b) "with 95 % confidence epsilon is at most one"; (c) "if
-# the claim is true, an audit like this refutes it in at most one case of twenty". Which one is not
-# supported (`unsupported`)?
-
-# %% tags=["solution"]
-unsupported = "b"
-assert unsupported == "b"
-
-# %% [markdown] tags=["solution"]
-# The confidence is that of a lower bound. Zero is below every epsilon, and nothing follows from it. The
-# table of audits has a generator of twice the epsilon claimed that was hardly ever refuted.
+# ## To close
 
 # %% [markdown]
 # ### Open question: how would you choose records to test?

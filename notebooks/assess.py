@@ -35,7 +35,7 @@
 # - to recognize a gain that only a wrong model makes;
 # - to weigh risk against use, each with its error.
 #
-# Reading takes about 45 minutes up to *Further questions*, whose sections can wait until somebody asks them,
+# Reading takes about 45 minutes up to [Further questions](#Further-questions), whose sections can wait until somebody asks them,
 # and the exercises about two hours.
 
 # %% [markdown]
@@ -96,7 +96,7 @@ from srlib.assessment import (
     uniques,
     verdict,
 )  # fmt: skip
-from srlib.assessment.tables import SUMMARIES
+from srlib.assessment.tables import SUMMARIES, together
 from srlib.data import Microdata, distinct
 from srlib.display import callout, show
 from srlib.papers.ledger import printed
@@ -104,9 +104,6 @@ from srlib.rng import stream
 from srlib.runner.outputs import Outputs
 
 outputs = Outputs(output_dir)
-
-# %% [markdown]
-# ## The tables
 
 # %%
 if original or released:
@@ -119,44 +116,15 @@ if original or released:
 else:
     chance = stream(seed, "records")
     submission = assessment.example(500, keys, target, more_keys, by=by, merge=merge, rng=chance)
-    display(Markdown(assessment.EXAMPLE))
-print(*submission.notes, sep="\n")
-
-# %%
 levels, records = submission.schema.n_levels, submission.original
-combinations, counts, _ = distinct(records)
-size = {"records": [len(records)], "variables": [len(levels)], "cells": [submission.schema.n_cells]}
-size |= {"combinations": [len(counts)], "that occur once": [(counts == 1).sum()]}
-display(show(pd.DataFrame(size)))
 names = np.array(submission.schema.names)
-callout(
-    "The intruder",
-    f"{len(submission.keys)} of {len(names)} variables are known, the keys: "
-    f"{', '.join(names[list(submission.keys)])}. The target, {names[submission.target]}, is wanted.",
-)
 
-# %% [markdown]
-# ## Chains and measures
-#
-# A stronger intruder knows all records but one and has a model of how the release was made. Here that
-# model is a mixture (see below). Its Markov chains run in rounds, each four times as long as the one
-# before, until they agree or the longest have run.
-
-# %%
+# %% tags=["monte-carlo"]
 of_chains = {"n_classes": n_classes, "n_draws": n_draws, "n_chains": n_chains}
 rounds = assessment.affordable_rounds(submission, **of_chains)
 if most_iterations or not original:
     rounds = disclosure.rounds(most_iterations or 2000, **of_chains)
 quick = quick or not rounds
-print(
-    "Left out (quick, or more records than a minute allows: -p most_iterations 500 insists)."
-    if quick
-    else f"Rounds of {n_chains} chains for the original and for each release, at most of "
-    f"{', '.join(f'{each.n_iterations:,}' for each in rounds)} iterations a chain, of which "
-    f"{rounds[0].n_draws} are kept."
-)
-
-# %% tags=["monte-carlo"]
 chances = partial(stream, seed)  # a source of chance for each purpose, by its name
 draws = None
 if not (quick and original):
@@ -174,7 +142,8 @@ for name, number in found.results().items():
 
 # %% tags=["monte-carlo"]
 outputs.table("verdict", found.to_frame())
-display(Markdown(verdict.markdown(found.judgments)))
+for judgment in found.judgments:
+    display(verdict.card(judgment, original or "the example's original"))
 lines = found.to_frame().query("topic in ['copies', 'identity', 'attributes']")
 pictured = lines.assign(
     panel=lines["release"], label=lines["topic"], mean=lines["value"],
@@ -187,18 +156,41 @@ outputs.figure("verdict", charts.against_baseline(pictured, "Share"))
 # 95 % intervals; dark ticks are the baselines. *Copies*: released records that repeat an original one.
 # *Identity*: people alone with their keys who meet a released record with the same keys.
 # *Attributes*: people whose target the release tells correctly.
+
+# %% [markdown]
+# ### In words
 #
-# The sentence at the top follows from these rules and from nothing else:
+# A range in brackets is a 95 % interval.
+
+# %% tags=["monte-carlo"]
+display(Markdown(verdict.markdown(found.judgments)))
+broken = pd.DataFrame(found.broken_rules, columns=["release", "topic", "reason"])
+outputs.table("broken_rules", broken)
+show(broken, caption="Rules of your own that are broken.") if len(broken) else callout(
+    "Rules of your own", "none given" if not rules else "all kept"
+)
+
+# %% [markdown]
+# ### The rules
+#
+# The first sentence on a release follows from these rules and from nothing else:
 
 # %% tags=["public"]
 Markdown(verdict.stated())
 
-# %% tags=["monte-carlo"]
-broken = pd.DataFrame(found.broken_rules, columns=["release", "topic", "reason"])
-outputs.table("broken_rules", broken)
-show(broken) if len(broken) else callout(
-    "Rules of your own", "none given" if not rules else "all kept"
-)
+# %% [markdown] tags=["teaching"]
+# ### Try it: more, or far more?
+#
+# Attributes are told of 36 % of the people, where the baseline is 20 %, 3 standard errors less. Guess the first
+# sentence of the verdict. Then compute what share of the rest this is (`share_of_rest`, two places).
+
+# %% tags=["solution", "teaching"]
+share_of_rest = (0.36 - 0.20) / (1 - 0.20)
+assert round(share_of_rest, 2) == 0.2
+
+# %% [markdown] tags=["solution", "teaching"]
+# One fifth of what the baseline leaves, beyond its error: *far* above, by a hair. A threshold has two sides, and
+# the number behind the word tells how near it was.
 
 # %% [markdown]
 # A public version of this report (`srlib report RUN --public`) shows the words below and nothing more of
@@ -206,7 +198,8 @@ show(broken) if len(broken) else callout(
 # first.
 
 # %% tags=["monte-carlo", "public"]
-show(outputs.table("in_public", assessment.in_public(found.judgments, found.findings), public=True))
+in_public = assessment.in_public(found.judgments, found.findings)
+show(outputs.table("in_public", in_public, public=True), caption="The verdict in public.")
 
 # %% [markdown]
 # ### Side by side
@@ -228,8 +221,40 @@ sides = outputs.table("side_by_side", found.side_by_side())
 alone = "One release, or one tool, is judged: there is nothing to compare it with."
 display(callout("Side by side", side_by_side.said(sides) if len(sides) > 1 else alone))
 if len(sides) > 1:
-    display(show(side_by_side.in_words(sides).head(12)))
+    display(
+        show(side_by_side.in_words(sides).head(12), caption="Beyond the baseline, ± one error.")
+    )
     display(outputs.figure("side_by_side", charts.side_by_side(side_by_side.pictured(sides))))
+
+# %% [markdown]
+# ## The tables
+
+# %%
+if not original:
+    display(Markdown(assessment.EXAMPLE))
+combinations, counts, _ = distinct(records)
+size = {"records": [len(records)], "variables": [len(levels)], "cells": [submission.schema.n_cells]}
+size |= {"combinations": [len(counts)], "that occur once": [(counts == 1).sum()]}
+display(show(pd.DataFrame(size), caption="The original."))
+display(callout("Note", " ".join(submission.notes)))
+callout(
+    "The intruder",
+    f"{len(submission.keys)} of {len(names)} variables are known, the keys: "
+    f"{', '.join(names[list(submission.keys)])}. The target, {names[submission.target]}, is wanted.",
+)
+
+# %% [markdown]
+# A stronger intruder knows all records but one and has a model of how the release was made. Here that
+# model is a mixture ([below](#What-someone-learns-who-knows-all-the-others)). Its Markov chains run in
+# rounds, each four times as long as the one before, until they agree or the longest have run.
+
+# %% tags=["monte-carlo"]
+left_out = (
+    "Left out (quick, or more records than a minute allows: `-p most_iterations 500` insists)."
+)
+lengths = ", ".join(f"{each.n_iterations:,}" for each in rounds)
+ran = f"{n_chains} for the original and for each release, in rounds of {lengths} iterations; "
+callout("Chains", left_out if quick else f"{ran}{rounds[0].n_draws} draws of each are kept.")
 
 # %% [markdown]
 # ## Records to look at
@@ -239,7 +264,7 @@ if len(sides) > 1:
 # alone in the original and occur unchanged in the release, those with the fewest near neighbors first
 # (records of both files that differ from it in one variable). Some of these are chance meetings, but
 # with no near neighbor hardly any are. Next come records that matching singles out: the columns repU
-# and DiSCO, explained below, count the releases in which it does. The list is of the release that comes
+# and DiSCO, explained [below](#What-matching-finds), count the releases in which it does. The list is of the release that comes
 # first in the verdict, with the first keys and the target; `tables/records.csv` has the rest.
 #
 # The second list is by inference, with the largest posterior probabilities of the whole record. An error
@@ -251,11 +276,14 @@ exposed, first = outputs.table("records", found.records()), found.judgments[0].r
 worst = exposed[exposed["release"] == first]
 at = ["lines", "copied", "neighbors", "repU", "DiSCO"]
 values = [worst.columns[k - len(levels) - 1] for k in (*submission.keys[:4], submission.target)]
-display(show(in_words(worst, *at, *values, keep=values).head(8)))
-at = ["lines", "probability", "log_mcse", "rank"]
+caption = f"Combinations of {first} to look at first, by matching."
+display(show(together(in_words(worst.head(8), *at, *values, keep=values), values), caption=caption))
 if not quick:
-    probable = worst.sort_values("probability", ascending=False)
-    display(show(in_words(probable, *at, *values, keep=values).head(8), settings=["rank"]))
+    at = ["lines", "probability", "log_mcse", "rank"]
+    probable = worst.nlargest(8, "probability")
+    caption = f"Combinations that are most probable after {first}."
+    probable = together(in_words(probable, *at, *values, keep=values), values)
+    display(show(probable, caption=caption))
 
 # %% [markdown]
 # ## More than other people's records would tell?
@@ -286,8 +314,53 @@ outputs.table("copies", copies)
 shares = ["repeated", "repeated_error", "others", "others_error", "repeated_z"]
 single = ["alone", "met", "handed_out", "handed_out_error", "handed_out_z", "at_most", "near_z"]
 rows = ["same_table", "same_row", "same_row_others", "same_row_z"]
-for at in (shares, single, rows):
-    display(show(in_words(copies, "release", *at)))
+captions = (
+    "Released records that repeat an original one, and other people's that would.",
+    "People alone with all their values who are in the release, and the share handed out.",
+    "Shares of values that agree in rows of the same number, and at other distances.",
+)
+for at, caption in zip((shares, single, rows), captions, strict=True):
+    display(show(in_words(copies, "release", *at), caption=caption))
+
+# %% [markdown] tags=["teaching"]
+# ### Try it: how many would a stranger repeat?
+#
+# Six people have the values a, a, a, b, b, c. Predict first: is a stranger's record more likely new or a repetition?
+# With what probability does it repeat one of them, by Good's estimate (`repetition`, two places)?
+
+# %% tags=["solution", "teaching"]
+repetition = 1 - 1 / 6  # one of six people is alone
+assert round(repetition, 2) == 0.83
+
+# %% [markdown] tags=["teaching"]
+# ### Exercise 1: what a stranger repeats
+#
+# In a population one combination has the share 0.4 and ten others have 0.06 each. Five people are sampled.
+# With what probability does a sixth repeat one of them (`a_stranger`)? What does Good's estimate, one minus
+# the share of the five who are alone, have as its mean (`good`)? And of how many people, sampled in the
+# place of five, is `good` exactly the answer to the first question (`exactly_for`)?
+
+# %% [markdown] tags=["hint", "teaching"]
+# The sixth person has some combination, and repeats somebody unless none of the five has the same.
+
+# %% [markdown] tags=["hint", "teaching"]
+# Of a combination with share $p$, one of the five has it with probability $1 - (1 - p)^5$. A person is alone with
+# it among five with probability $(1 - p)^4$.
+
+# %% tags=["solution", "teaching"]
+of_combination = np.array([0.4] + [0.06] * 10)
+a_stranger = of_combination @ (1 - (1 - of_combination) ** 5)
+good = 1 - of_combination @ (1 - of_combination) ** 4
+exactly_for = 4
+assert round(a_stranger, 3) == 0.529
+assert round(good, 3) == 0.48
+assert exactly_for == 4
+
+# %% [markdown] tags=["solution", "teaching"]
+# A person is alone if the four others have other combinations. So the share who are alone has the mean
+# $\sum p (1 - p)^4$, which is the probability that a fifth person is new after four. Good's estimate is
+# unbiased for a file with one record less, and a little too low for the file at hand: too strict a
+# baseline, by an amount that vanishes as the file grows.
 
 # %% [markdown]
 # **Identity and attributes.** Of the people alone with their keys, how many meet a released record with
@@ -301,7 +374,8 @@ for at in (shares, single, rows):
 named = ["release"] if len(found.findings) > 1 else []
 beyond = {name: found.table(name) for name in ("identity", "attributes")}
 beyond = outputs.table("beyond", pd.concat(beyond, names=["risk"]).droplevel(1).reset_index())
-show(in_words(beyond.drop(columns="thinned").rename(columns={"value": "share", "error": "error"})))
+shown = in_words(beyond.drop(columns="thinned").rename(columns={"value": "share"}))
+show(shown, caption="People met by their keys, and people whose target is told, beside baselines.")
 
 # %% [markdown]
 # **Other targets.** The verdict is about one target. Here all variables that are no keys are targets in
@@ -316,7 +390,7 @@ for name, of_one in targets.groupby("release", sort=False):
     display(callout(f"Other targets: {name}", verdict.of_targets(of_one)))
 at = [*named, "target", "value", "others", "margins", "z", "rest", "frequent", "one_key", "level"]
 highest = targets.groupby("release", sort=False).head(3) if named else targets
-show(in_words(highest, *at).rename(columns={"value": "share"}))
+show(in_words(highest, *at).rename(columns={"value": "share"}), caption="What is told of targets.")
 
 # %% [markdown]
 # **What these tests cannot see.** Where the original repeats people, as households and survey weights
@@ -337,7 +411,7 @@ show(in_words(highest, *at).rename(columns={"value": "share"}))
 # originals, releases from a fitted DPMPM had a mean share of 52 % and half copies one of 68 %, each with a
 # standard deviation of 1 (`tests/benchmarks/fresh_samples.py`). This test has no part in the verdict. It looks
 # at one released record at a time, and who is in the data may be told where it sees nothing
-# (`sequential_trees`, *Who is in the data*). The example holds out 500 more simulated people.
+# ([sequential_trees, Who is in the data](sequential_trees.ipynb#Who-is-in-the-data)). The example holds out 500 more simulated people.
 
 # %% tags=["monte-carlo"]
 strangers = submission.held_out
@@ -363,7 +437,8 @@ outputs.table("participants", both)
 for name, of_one in both.groupby("release", sort=False) if len(both) else ():
     display(callout(f"In the file and held out: {name}", held_out.in_a_sentence(of_one)))
 if len(both):
-    display(show(held_out.tabulated(both[both["release"] == first])))
+    caption = f"Shares of people in the file and held out: {first}, with 95 % intervals."
+    display(show(held_out.tabulated(both[both["release"] == first]), caption=caption))
     pictured = held_out.pictured(both, "release")
     display(outputs.figure("participants", charts.against_baseline(pictured, "Share of people")))
 
@@ -405,7 +480,8 @@ measures = outputs.table("measures", found.table("measures"))
 of_interest = ["repU", "DiSCO", "TCAP"] if named else measures["measure"].unique()
 at = [*named, "measure", "releases", "mean", "sd", "se", "baseline"]
 shown = in_words(measures[measures["measure"].isin(of_interest)], *at)
-display(show(shown.dropna(axis=1, how="all")))
+caption = "Measures of matching beside their margins-only baselines."
+display(show(shown.dropna(axis=1, how="all"), caption=caption))
 pictured = measures.rename(columns={"release": "panel", "measure": "label"})
 describing = pictured["label"].isin(["UiO", "UiS", "Dorig"])
 outputs.figure("measures", charts.against_baseline(pictured[~describing], "Share"))
@@ -414,7 +490,59 @@ outputs.figure("measures", charts.against_baseline(pictured[~describing], "Share
 # **Measures beside their margins-only baselines.** Points are the measures (means where there are
 # several releases of one generator, with lines of two standard errors; a single release has no spread), dark
 # ticks the baselines. All measures are in `tables/measures.csv`.
+
+# %% [markdown] tags=["teaching"]
+# ### Exercise 2: by hand
 #
+# Five people have the pairs of key and target (0, 0), (0, 0), (1, 1), (2, 0), (3, 1). Released are
+# (0, 0), (1, 1), (2, 1), (2, 1), (3, 1). What are `repU` and `DiSCO`? Count with a pencil.
+
+# %% [markdown] tags=["hint", "teaching"]
+# For repU count each key in both tables. For DiSCO ask of each person what the released records with that
+# key say.
+
+# %% [markdown] tags=["hint", "teaching"]
+# Keys 1 and 3 are alone in both tables. Of the five people, the released records are wrong about one only.
+
+# %% tags=["solution", "teaching"]
+five = [(0, 0), (0, 0), (1, 1), (2, 0), (3, 1)]
+given_out = [(0, 0), (1, 1), (2, 1), (2, 1), (3, 1)]
+keys_of = [[key for key, _ in table] for table in (five, given_out)]
+repU = sum(all(each.count(key) == 1 for each in keys_of) for key, _ in five) / 5
+told = [{value for known, value in given_out if known == key} for key, _ in five]
+DiSCO = sum(values == {value} for values, (_, value) in zip(told, five, strict=True)) / 5
+assert np.isclose(repU, 2 / 5)
+assert np.isclose(DiSCO, 4 / 5)
+
+# %% [markdown] tags=["solution", "teaching"]
+# Keys 1, 2 and 3 are alone in the original, keys 0, 1 and 3 in the release, so two people are alone in
+# both. The released records agree on a target for every key. It is wrong for the fourth person only. It
+# is right for both people with key 0, although the record of only one of them was released.
+
+# %% [markdown] tags=["teaching"]
+# ### Exercise 3: uniques by chance
+#
+# Ten yes/no keys are independent and even. A thousand people, and a thousand released records that are
+# drawn like them and know nothing about them. What is the expected repU (`by_chance`), to three decimal
+# places? And with twenty such keys (`with_twenty`, four places)?
+
+# %% [markdown] tags=["hint", "teaching"]
+# Somebody is alone in both tables if no other person has the same keys and exactly one released record has.
+
+# %% [markdown] tags=["hint", "teaching"]
+# With $q = 2^{-10}$ this has the probability $(1 - q)^{999} \cdot 1000\, q\, (1 - q)^{999}$ for each person.
+
+# %% tags=["solution", "teaching"]
+by_chance, with_twenty = (1000 * q * (1 - q) ** 1998 for q in (1 / 2**10, 1 / 2**20))
+assert round(by_chance, 3) == 0.139
+assert round(with_twenty, 4) == 0.001
+
+# %% [markdown] tags=["solution", "teaching"]
+# A person is replicated if exactly one of a thousand released records and none of the 999 other people have
+# the same keys. With ten keys one person in seven is "replicated" without having been copied. With twenty
+# nearly everybody is alone, and chance hardly meets anybody: a large repU then means copies.
+
+# %% [markdown]
 # ### Which key drives the risk?
 #
 # If the intruder lacks one key, DiSCO falls. Part of that is arithmetic: with fewer keys, more records
@@ -427,7 +555,8 @@ outputs.figure("measures", charts.against_baseline(pictured[~describing], "Share
 outputs.table("without_each_key", found.table("lacking"))
 falls = outputs.table("key_falls", found.table("falls"))
 of_first = falls[falls["release"] == first]
-display(show(in_words(of_first, *falls.columns[:-1]).head(12)))
+caption = f"How far DiSCO falls where the intruder lacks one key: {first}."
+display(show(in_words(of_first, *falls.columns[:-1]).head(12), caption=caption))
 callout("Driver", verdict.of_driver(of_first, matching.driving_key(of_first, verdict.SURE)))
 
 # %% [markdown] tags=["needs-partially_synthetic"]
@@ -437,10 +566,9 @@ callout("Driver", verdict.of_driver(of_first, matching.driving_key(of_first, ver
 # matches can be counted (Reiter and Mitra 2009). Set `partially_synthetic` for such releases.
 
 # %% tags=["needs-partially_synthetic"]
-if submission.partially_synthetic:
-    display(show(outputs.table("match_risk", found.table("matches"))))
-else:
-    print("Not computed: the releases are not said to be partially synthetic.")
+matches = found.table("matches") if submission.partially_synthetic else None
+said = "Not computed: the releases are not said to be partially synthetic."
+callout("Note", said) if matches is None else show(outputs.table("match_risk", matches))
 
 # %% [markdown]
 # ## What the release is good for
@@ -458,9 +586,11 @@ else:
 
 # %% tags=["monte-carlo"]
 losses = outputs.table("losses", found.table("losses"))
-display(show(in_words(losses, *named, *losses.columns[:-1])))
+caption = "Four distances from the original, beside a fresh sample's, and the loss beyond chance."
+display(show(in_words(losses, *named, *losses.columns[:-1]), caption=caption))
 customary = outputs.table("customary", found.table("customary"))
-show(in_words(customary, *named, *customary.columns[:-1]))
+caption = "Customary numbers beside a fresh sample's."
+show(in_words(customary, *named, *customary.columns[:-1]), caption=caption)
 
 # %% [markdown]
 # ### Margins
@@ -476,7 +606,8 @@ margins["label"] = margins["variable_a"] + np.where(pairs, " × ", "") + margins
 ways = margins.assign(way=np.where(pairs, "pairs of variables", "single variables"))
 by_way = ways.groupby(["release", "way"], sort=False)[["mean", "baseline", "fresh"]].mean()
 at = ["way", "mean", "baseline", "fresh"]
-display(show(in_words(by_way.reset_index(), *named, *at), digits=4))
+caption = "Mean total variation distances of margins."
+display(show(in_words(by_way.reset_index(), *named, *at), caption=caption))
 over = (margins["mean"] - margins["baseline"]).groupby(margins["label"]).max()
 worst = margins[margins["label"].isin(over.nlargest(8).index)].rename(columns={"release": "panel"})
 outputs.figure("margins", charts.against_baseline(worst, "Total variation distance"))
@@ -500,6 +631,16 @@ outputs.figure("margins", charts.against_baseline(worst, "Total variation distan
 outputs.table("pmse", found.table("pmse"))
 callout("The regression", assessment.terms(found.findings[first], levels))
 
+# %% [markdown] tags=["teaching"]
+# ### Try it: a larger fresh sample
+#
+# A fresh sample has twice as many records as the original. Does that make it easier or harder to tell from it, by
+# the pMSE ratio? What ratio is expected (`expected_ratio`)?
+
+# %% tags=["solution", "teaching"]
+expected_ratio = 1 + 2
+assert expected_ratio == 3
+
 # %% [markdown]
 # ### The same regression on both
 #
@@ -511,7 +652,45 @@ callout("The regression", assessment.terms(found.findings[first], levels))
 # %% tags=["monte-carlo"]
 overlap = outputs.table("overlap", found.table("overlap"))
 at = [*named, "term", "original", "original_se", "synthetic", "mean", "baseline", "fresh"]
-show(in_words(overlap.sort_values("mean"), *at).rename(columns={"mean": "overlap"}).head(8))
+shown = in_words(overlap.sort_values("mean"), *at).rename(columns={"mean": "overlap"}).head(8)
+show(shown, caption="Coefficients whose intervals overlap least.")
+
+# %% [markdown] tags=["teaching"]
+# ### Exercise 4: a referee's question
+#
+# A report on a release of as many records as the original has this table.
+#
+# | measure | release | fresh sample, with its error |
+# |---|---|---|
+# | pMSE ratio | 2.74 | 2.00 ± 0.12 |
+# | overlap of intervals | 0.61 | 0.71 ± 0.03 |
+# | DiSCO, fall without AGEP, in points | 1.6 ± 1.5 | |
+# | DiSCO, fall without the next key | 1.2 ± 1.5 | |
+#
+# Its text says: (a) a regression tells the release from the original better than it tells a fresh sample
+# from it; (b) coefficients agree less than a fresh sample's would; (c) utility is close to a correct model's;
+# (d) which key drives the risk cannot be said. Which sentence does the table not support (`unsupported`)? By
+# how many errors do the two measures of utility speak against it (`by_errors`, the smaller number, one
+# place)?
+
+# %% [markdown] tags=["hint", "teaching"]
+# Compare the release with the fresh sample, not with a correct model: which sentence has the wrong
+# neighbor?
+
+# %% [markdown] tags=["hint", "teaching"]
+# Divide each difference to the fresh sample by its error. Sentences (a), (b) and (d) follow from the numbers.
+
+# %% tags=["solution", "teaching"]
+by_errors = min((2.74 - 2.00) / 0.12, (0.71 - 0.61) / 0.03)
+unsupported = "c"
+assert unsupported == "c"
+assert round(by_errors, 1) == 3.3
+
+# %% [markdown] tags=["solution", "teaching"]
+# A fresh sample is already worse than a correct model fitted to the original, whose ratio is 1. This release
+# is worse than a fresh sample on both measures, by 6.2 and 3.3 errors, so "close" has nothing to stand on. It
+# may still be useful: that depends on the size of the loss, which is another question. As to (d), a fall of
+# 1.6 with an error of 1.5, the largest of several, is what chance alone would show.
 
 # %% [markdown]
 # ## What someone learns who knows all the others
@@ -529,7 +708,7 @@ show(in_words(overlap.sort_values("mean"), *at).rename(columns={"mean": "overlap
 # %% tags=["monte-carlo"]
 risks = pd.DataFrame() if quick else found.table("risks")
 if quick:
-    print("Left out (quick).")
+    display(callout("Note", "Left out (quick)."))
 else:
     pictured, prior = risks.rename(columns={"release": "estimator"}), 1 / risks["support_size"][0]
     display(outputs.figure("posterior", charts.risk_histogram(pictured, prior, ticks=5)))
@@ -562,10 +741,80 @@ else:
 if not quick:
     gains = outputs.table("target_gains", found.table("gains"))
     at = ["median", "high", "largest", "misled", "inverse", "inverse_error", "belief"]
-    display(show(in_words(gains, *named, "believes_in", *at)))
+    caption = "Factors by which a release multiplies the probability of the true target."
+    display(show(in_words(gains, *named, "believes_in", *at), caption=caption))
     met = outputs.table("copies_by_model", found.table("copies_by_model"))
     at = [*named, "mean", "baseline", "baseline_sd", "baseline_mcse"]
-    display(show(in_words(met, *at).rename(columns={"mean": "in the release"})))
+    caption = "People alone with all their values who are in the release, and under the model."
+    met = in_words(met, *at).rename(columns={"mean": "in the release"})
+    display(show(met, caption=caption))
+
+# %% [markdown] tags=["teaching"]
+# ### Exercise 5: a handful
+#
+# Hu, Reiter and Wang (2014) hold 35 candidates equally probable. Section 4.2 says that only a handful of
+# their 3,523 combinations have a ratio of posterior to prior above two, and that 16 probabilities exceed
+# 0.08. Table 3 prints the probabilities of the 31 combinations whose truth is among the top three
+# (`printed("hu_reiter_wang")`, ids that begin with `table3_probability`). Whatever the digits that are not
+# printed: how many combinations have a ratio above two (`at_least`)?
+#
+# *You will need:* `printed`, which returns the numbers that a paper prints.
+
+# %% [markdown] tags=["hint", "teaching"]
+# A printed probability may be half a unit of its last digit away from the true one. Count those that are above
+# 2/35 whatever the lost digits are.
+
+# %% [markdown] tags=["hint", "teaching"]
+# Some of the 16 probabilities above 0.08 may be in Table 3, at most as many as can exceed 0.08 there. The others
+# of the 16 come on top.
+
+# %% tags=["solution", "teaching"]
+of_table = printed("hu_reiter_wang").set_index("id")["printed"]
+of_table = of_table[of_table.index.str.startswith("table3_probability")].astype(float)
+half_unit = 0.0005
+above_two = (of_table - half_unit > 2 / 35).sum()
+maybe_among_the_16 = (of_table + half_unit > 0.08).sum()
+at_least = above_two + 16 - maybe_among_the_16
+assert at_least == 27
+
+# %% [markdown] tags=["solution", "teaching"]
+# There are 22 in Table 3, and at least five of the 16 are not in it, since a high probability need not come
+# with a high rank. That is still less than one combination in a hundred, but an agency would look at each.
+
+# %% [markdown] tags=["teaching"]
+# ### Exercise 6: a gain that a wrong model makes
+#
+# A target is 1 with probability 0.1 a priori. The intruder thinks that the release says "1" with
+# probability 0.9 where the truth is 1 and 0.2 where it is 0. In truth the generator says "1" with
+# probability 0.3 whatever the truth is. The release says "1". What is the gain of people whose target is 1
+# (`gain`)? On average over the people, what is prior over posterior of the truth if the intruder is right
+# (`if_right`), and in truth, over both things that a release may say (`in_truth`)?
+
+# %% [markdown] tags=["hint", "teaching"]
+# The gain is Bayes' rule with the intruder's model. The averages are over people and over what the release may
+# say.
+
+# %% [markdown] tags=["hint", "teaching"]
+# Sum prior · probability of what is said · (prior over posterior) over both truths and both answers: with the
+# intruder's probabilities for `if_right`, with 0.7 and 0.3 for `in_truth`.
+
+# %% tags=["solution", "teaching"]
+before = np.array([0.9, 0.1])  # truth 0, truth 1
+believed = np.array([[0.8, 0.2], [0.1, 0.9]])  # rows: truth; columns: what the release says
+after = before[:, None] * believed
+after /= after.sum(axis=0)
+gain = after[1, 1] / before[1]
+truth_and_release = before[:, None] * np.array([0.7, 0.3])
+if_right = (before[:, None] * believed * before[:, None] / after).sum()
+in_truth = (truth_and_release * before[:, None] / after).sum()
+assert round(gain, 2) == 3.33
+assert round(if_right, 6) == 1
+assert round(in_truth, 2) == 1.46
+
+# %% [markdown] tags=["solution", "teaching"]
+# A threefold gain for some people, although the release tells nothing about anybody. It is paid for by the
+# others: an intruder who is right has an average of exactly 1, by summing over the truth under the
+# posterior, and this one has 1.46. The same average is the test in the section on gains.
 
 # %% [markdown]
 # ### Can these numbers be trusted?
@@ -579,10 +828,12 @@ if not quick:
 if not quick:
     chains = outputs.table("convergence", found.table("chains"))
     at = [*named, "draws_given", "chains", "draws", "r_hat_median", "r_hat_95", "apart"]
-    display(show(in_words(chains, *at).head(12)))
+    caption = "Agreement of chains on the log probabilities of all combinations."
+    display(show(in_words(chains, *at).head(12), caption=caption))
     summary = diagnostics.summary(found.traces)
-    print(diagnostics.verdict(summary))
-    display(show(in_words(outputs.table("diagnostics", summary)), digits=2))
+    display(diagnostics.verdict(summary))
+    caption = "Quantities of the chains on the original."
+    display(show(in_words(outputs.table("diagnostics", summary)), caption=caption))
     display(outputs.figure("trace", charts.trace(diagnostics.long_format(found.traces))))
 
 # %% [markdown]
@@ -608,7 +859,8 @@ key_sets = outputs.table("key_sets", found.table("key_sets"))
 for name, of_one in key_sets.groupby("release", sort=False):
     display(callout(f"Sets of keys: {name}", verdict.of_key_sets(of_one)))
 at = ["keys", "risk", "people", "value", "others", "margins", "z", "rest", "level"]
-show(in_words(key_sets[key_sets["release"] == first], *at).rename(columns={"value": "share"}))
+shown = in_words(key_sets[key_sets["release"] == first], *at).rename(columns={"value": "share"})
+show(shown, caption=f"Risks by what the intruder knows: {first}.")
 
 # %% [markdown] tags=["needs-tolerance"]
 # ### A number within a tolerance
@@ -630,12 +882,14 @@ numbers_told = outputs.table("within", assessment.within(of_numbers))
 for row in numbers_told.itertuples():
     display(callout(row.release, row.text))
 if len(numbers_told):
-    display(show(in_words(numbers_told.drop(columns="text")).rename(columns={"value": "share"})))
+    shown = in_words(numbers_told.drop(columns="text")).rename(columns={"value": "share"})
+    display(show(shown, caption="People whose number is told within the tolerance."))
 if of_numbers.uncut and of_numbers.held_out is not None:
     beside = assessment.participants(of_numbers, of_numbers.held_out)
     beside = outputs.table("within_held_out", beside[beside["measure"] == "within"])
     at = ["release", "used", "held_out", "difference", "error", "z"]
-    display(show(in_words(beside, *at)))
+    caption = "The same of people in the file and held out."
+    display(show(in_words(beside, *at), caption=caption))
 
 # %% [markdown] tags=["needs-weights-or-population"]
 # ### Alone in the file, alone in the population?
@@ -655,7 +909,8 @@ if found.population:
     outputs.table("population", found.population.groups)
     display(callout("The population", uniques.in_a_sentence(found.population)))
     at = [f"{name}{end}" for name in ("unique", "match") for end in ("", "_low", "_high")]
-    display(show(in_words(found.population.groups, "met_by", "people", *at), digits=1))
+    shown = in_words(found.population.groups, "met_by", "people", *at)
+    display(show(shown, caption="Expected people alone in the population, and right matches."))
 
 # %% [markdown] tags=["needs-weights-or-population"]
 # The next list has single people: those whose keys a release has first, then by the probability that nobody
@@ -665,7 +920,8 @@ if found.population:
 if found.population:
     of_people = outputs.table("population_records", uniques.exposed(submission, found.population))
     at = of_people.columns[: 7 + 3]  # and three keys
-    display(show(in_words(of_people, *at, keep=names).head(8), settings=["weight"]))
+    shown = together(in_words(of_people.head(8), *at, keep=names), at[7:])
+    display(show(shown, caption="People who are alone with their keys."))
 
 # %% [markdown] tags=["needs-n_splits"]
 # ### People whom the tool keeps out
@@ -688,7 +944,9 @@ if n_splits or not original:
     of_each = {name: kept_out[kept_out["generator"] == name] for name in asked}
     for name, of_one in of_each.items():
         display(callout(name, held_out.in_a_sentence(of_one, "people used")))
-    display(show(held_out.tabulated(next(iter(of_each.values())), "people used")))
+    caption = f"Shares of people used and held out: {next(iter(of_each))}, with 95 % intervals."
+    used = held_out.tabulated(next(iter(of_each.values())), "people used")
+    display(show(used, caption=caption))
     pictured = held_out.pictured(kept_out, "generator")
     display(outputs.figure("kept_out", charts.against_baseline(pictured, "Share of people")))
 
@@ -713,7 +971,8 @@ if submission.by is not None:
     largest = of_groups.sort_values("excess", ascending=False).groupby("risk").head(6).sort_index()
     at = ["risk", "group", "people", "counted", "value", "excess", "excess_error"]
     at += ["difference", "difference_error", "carries"]
-    display(show(in_words(largest[largest["risk"] != "copies"], *at)))
+    shown = in_words(largest[largest["risk"] != "copies"], *at)
+    display(show(shown, caption=f"Risks of each level of {names[submission.by]}: {first}."))
     pictured = largest.assign(baseline=largest["value"] - largest["excess"])
     columns = {"risk": "panel", "group": "label", "value": "mean", "error": "se"}
     chart = charts.against_baseline(pictured.rename(columns=columns), "Share of those counted")
@@ -727,7 +986,8 @@ if submission.by is not None:
 # %% tags=["monte-carlo", "needs-by"]
 if submission.by is not None and not quick:
     by_gain = outputs.table("gains_by_group", found.table("gains_by_group"))
-    display(show(in_words(by_gain[by_gain["release"] == first].iloc[:12, :-1])))
+    shown = in_words(by_gain[by_gain["release"] == first].iloc[:12, :-1])
+    display(show(shown, caption=f"Gains of the intruder's model by group: {first}."))
 
 # %% [markdown]
 # ### What would have to be coarsened?
@@ -742,17 +1002,18 @@ ranked = outputs.table("coarsening", found.coarsening())
 ranked = ranked[ranked["release"] == first]
 display(callout(f"To be coarsened: {first}", coarsening.in_a_sentence(ranked)))
 at = ["risk", "variable", "levels", "beyond", "fewer", "fewer_error", "ahead", "ahead_error"]
-show(in_words(ranked.groupby(["risk", "change"], sort=False).head(3), *at), digits=1)
+shown = in_words(ranked.groupby(["risk", "change"], sort=False).head(3), *at)
+show(shown, caption="People beyond the baseline, and how many fewer with a coarser key.")
 
 # %% tags=["monte-carlo", "needs-merge"]
 if submission.merges:
     coarser = outputs.table("merged", found.merged())
     coarser = coarser[coarser["release"] == first]
-    said = merging.in_a_sentence(submission, coarser)
-    display(callout("If these levels were one", f"{said} {merging.TELLS}"))
-    compared = coarser.assign(measure=coarser["measure"].map(merging.MEASURES))
+    said = f"{merging.in_a_sentence(submission, coarser)} {merging.TELLS}"
+    display(callout("If these levels were one", said))
+    compared = coarser.replace({"measure": merging.MEASURES})
     at = ["measure", "before", "after", "difference", "error"]
-    display(show(in_words(compared, *at), digits=4))
+    display(show(in_words(compared, *at), caption="With these levels apart, and as one."))
 
 # %% [markdown] tags=["needs-synthesizer"]
 # ## Before a release
@@ -770,19 +1031,23 @@ if generator_name := synthesizer or ("" if original else "margins"):
     if made := generator.made_if_dense(generator_name, table, required=not n_splits):
         again = generator.before(submission, made, n_publications, rng=chances("before a release"))
         over = outputs.table("before", again.over_records())
-        display(show(in_words(over).replace({"summary": SUMMARIES})))
-print(again.said() if again else "Skipped: no generator with a density is named.")
+        shown = in_words(over).replace({"summary": SUMMARIES})
+        display(show(shown, caption="Risks over the publications that the generator may make."))
+skipped = "Skipped: no generator with a density is named."
+display(callout("Before a release", again.said()) if again else callout("Note", skipped))
 if again:
-    places = outputs.table("before_places", again.places)
-    display(show(in_words(places).replace({"summary": SUMMARIES})))
+    places = in_words(outputs.table("before_places", again.places))
+    caption = "Where what was assessed lies among these publications."
+    display(show(places.replace({"summary": SUMMARIES}), caption=caption))
     prior = again.by_size[1].prior[0]
     display(outputs.figure("before", charts.risk_histogram(again.pictured(), prior, ticks=5)))
 
 # %% tags=["confidential", "monte-carlo", "needs-synthesizer"]
 if again:
-    at_risk = outputs.table("before_records", again.of_records())
+    at_risk = outputs.table("before_records", again.of_records()).head(8)
     at = ["expected", "expected_mcse", "worst", "worst_mcse"]
-    display(show(in_words(at_risk, *at, *values, keep=values).head(8)))
+    shown = together(in_words(at_risk, *at, *values, keep=values), values)
+    display(show(shown, caption="Combinations most at risk from a publication."))
 
 # %% [markdown] tags=["needs-synthesizer"]
 # **Risks that a release would have, and the records most at risk from a single one.** *Worst* is what 95 % of the publications
@@ -800,7 +1065,7 @@ if again:
 
 # %% tags=["monte-carlo"]
 assumed = assessment.assumptions(found, generator_name)
-show(in_words(outputs.table("assumptions", assumed)), prose=True)
+show(in_words(outputs.table("assumptions", assumed)), caption="What was assumed.")
 
 # %% [markdown]
 # The next table has the equation of each measure and its place above, where it was asked for. The last
@@ -810,133 +1075,30 @@ show(in_words(outputs.table("assumptions", assumed)), prose=True)
 # data are anonymous.
 
 # %% tags=["public"]
-display(show(account.MEASURES, prose=True))
-show(account.WORDS, prose=True)
+display(show(account.MEASURES, caption="The measures of this report."))
+show(account.WORDS, caption="The three criteria of Opinion 05/2014.")
 
 # %% [markdown] tags=["teaching"]
-# ## Exercises
-#
-# They rise in difficulty. All numbers are stated in the questions, whatever is assessed above.
+# ## To close
 
-# %% [markdown] tags=["teaching"]
-# ### Exercise 1: by hand
-#
-# Five people have the pairs of key and target (0, 0), (0, 0), (1, 1), (2, 0), (3, 1). Released are
-# (0, 0), (1, 1), (2, 1), (2, 1), (3, 1). What are `repU` and `DiSCO`? Count with a pencil.
-
-# %% tags=["solution", "teaching"]
-five = [(0, 0), (0, 0), (1, 1), (2, 0), (3, 1)]
-given_out = [(0, 0), (1, 1), (2, 1), (2, 1), (3, 1)]
-keys_of = [[key for key, _ in table] for table in (five, given_out)]
-repU = sum(all(each.count(key) == 1 for each in keys_of) for key, _ in five) / 5
-told = [{value for known, value in given_out if known == key} for key, _ in five]
-DiSCO = sum(values == {value} for values, (_, value) in zip(told, five, strict=True)) / 5
-assert np.isclose(repU, 2 / 5)
-assert np.isclose(DiSCO, 4 / 5)
-
-# %% [markdown] tags=["solution", "teaching"]
-# Keys 1, 2 and 3 are alone in the original, keys 0, 1 and 3 in the release, so two people are alone in
-# both. The released records agree on a target for every key. It is wrong for the fourth person only. It
-# is right for both people with key 0, although the record of only one of them was released.
-
-# %% [markdown] tags=["teaching"]
-# ### Exercise 2: uniques by chance
-#
-# Ten yes/no keys are independent and even. A thousand people, and a thousand released records that are
-# drawn like them and know nothing about them. What is the expected repU (`by_chance`), to three decimal
-# places? And with twenty such keys (`with_twenty`, four places)?
-
-# %% tags=["solution", "teaching"]
-by_chance, with_twenty = (1000 * q * (1 - q) ** 1998 for q in (1 / 2**10, 1 / 2**20))
-assert round(by_chance, 3) == 0.139
-assert round(with_twenty, 4) == 0.001
-
-# %% [markdown] tags=["solution", "teaching"]
-# A person is replicated if exactly one of a thousand released records and none of the 999 other people have
-# the same keys. With ten keys one person in seven is "replicated" without having been copied. With twenty
-# nearly everybody is alone, and chance hardly meets anybody: a large repU then means copies.
-
-# %% [markdown] tags=["teaching"]
-# ### Exercise 3: what a stranger repeats
-#
-# In a population one combination has the share 0.4 and ten others have 0.06 each. Five people are sampled.
-# With what probability does a sixth repeat one of them (`a_stranger`)? What does Good's estimate, one minus
-# the share of the five who are alone, have as its mean (`good`)? And of how many people, sampled in the
-# place of five, is `good` exactly the answer to the first question (`exactly_for`)?
-
-# %% tags=["solution", "teaching"]
-of_combination = np.array([0.4] + [0.06] * 10)
-a_stranger = of_combination @ (1 - (1 - of_combination) ** 5)
-good = 1 - of_combination @ (1 - of_combination) ** 4
-exactly_for = 4
-assert round(a_stranger, 3) == 0.529
-assert round(good, 3) == 0.48
-assert exactly_for == 4
-
-# %% [markdown] tags=["solution", "teaching"]
-# A person is alone if the four others have other combinations. So the share who are alone has the mean
-# $\sum p (1 - p)^4$, which is the probability that a fifth person is new after four. Good's estimate is
-# unbiased for a file with one record less, and a little too low for the file at hand: too strict a
-# baseline, by an amount that vanishes as the file grows.
-
-# %% [markdown] tags=["teaching"]
-# ### Exercise 4: a handful
-#
-# Hu, Reiter and Wang (2014) hold 35 candidates equally probable. Section 4.2 says that only a handful of
-# their 3,523 combinations have a ratio of posterior to prior above two, and that 16 probabilities exceed
-# 0.08. Table 3 prints the probabilities of the 31 combinations whose truth is among the top three
-# (`printed("hu_reiter_wang")`, ids that begin with `table3_probability`). Whatever the digits that are not
-# printed: how many combinations have a ratio above two (`at_least`)?
-
-# %% tags=["solution", "teaching"]
-of_table = printed("hu_reiter_wang").set_index("id")["printed"]
-of_table = of_table[of_table.index.str.startswith("table3_probability")].astype(float)
-half_unit = 0.0005
-above_two = (of_table - half_unit > 2 / 35).sum()
-maybe_among_the_16 = (of_table + half_unit > 0.08).sum()
-at_least = above_two + 16 - maybe_among_the_16
-assert at_least == 27
-
-# %% [markdown] tags=["solution", "teaching"]
-# There are 22 in Table 3, and at least five of the 16 are not in it, since a high probability need not come
-# with a high rank. That is still less than one combination in a hundred, but an agency would look at each.
-
-# %% [markdown] tags=["teaching"]
-# ### Exercise 5: a gain that a wrong model makes
-#
-# A target is 1 with probability 0.1 a priori. The intruder thinks that the release says "1" with
-# probability 0.9 where the truth is 1 and 0.2 where it is 0. In truth the generator says "1" with
-# probability 0.3 whatever the truth is. The release says "1". What is the gain of people whose target is 1
-# (`gain`)? On average over the people, what is prior over posterior of the truth if the intruder is right
-# (`if_right`), and in truth, over both things that a release may say (`in_truth`)?
-
-# %% tags=["solution", "teaching"]
-before = np.array([0.9, 0.1])  # truth 0, truth 1
-believed = np.array([[0.8, 0.2], [0.1, 0.9]])  # rows: truth; columns: what the release says
-after = before[:, None] * believed
-after /= after.sum(axis=0)
-gain = after[1, 1] / before[1]
-truth_and_release = before[:, None] * np.array([0.7, 0.3])
-if_right = (before[:, None] * believed * before[:, None] / after).sum()
-in_truth = (truth_and_release * before[:, None] / after).sum()
-assert round(gain, 2) == 3.33
-assert round(if_right, 6) == 1
-assert round(in_truth, 2) == 1.46
-
-# %% [markdown] tags=["solution", "teaching"]
-# A threefold gain for some people, although the release tells nothing about anybody. It is paid for by the
-# others: an intruder who is right has an average of exactly 1, by summing over the truth under the
-# posterior, and this one has 1.46. The same average is the test in the section on gains.
-
-# %% [markdown] tags=["teaching"]
-# ### Exercise 6: would you release?
+# %% [markdown] tags=["teaching", "written"]
+# ### Exercise 7: would you release?
 #
 # A report says of a release: identity 30 % of the people alone with their keys, where other people's records
 # would give 25 %, 2.4 standard errors less; attributes 62 %, where the baseline is 58 %, 3.1 standard errors
-# less; no sign of copies, an upper limit of 4 %. By the rules under *Verdict*, what share of what its baseline
+# less; no sign of copies, an upper limit of 4 %. By [the rules](#The-rules), what share of what its baseline
 # leaves to disclose does each risk take (`of_identity`, `of_attributes`, three places), and is the advice
 # `"withhold"`, `"look"` or `"nothing found"` (`advice`)? Then decide: would you release, and what would you
 # ask first?
+#
+# *You will need:* `verdict.SURE`, `verdict.MORE` and `verdict.FAR`, the thresholds of [the rules](#The-rules).
+
+# %% [markdown] tags=["hint", "teaching"]
+# A share of what the baseline leaves is (share − baseline) / (1 − baseline).
+
+# %% [markdown] tags=["hint", "teaching"]
+# A risk counts only if it lies beyond its error, which 2.4 errors are not. Compare the other's share of the rest
+# with the two thresholds.
 
 # %% tags=["solution", "teaching"]
 of_identity, of_attributes = (0.30 - 0.25) / (1 - 0.25), (0.62 - 0.58) / (1 - 0.58)
@@ -955,36 +1117,6 @@ assert advice == "look"
 # sensitive, whether both results hold in a second release of the same generator (one release cannot tell how
 # far another fit would move them), what the intruder is likely to know, and what the data are needed for.
 # Not releasing has a cost too, and the report cannot weigh it.
-
-# %% [markdown] tags=["teaching"]
-# ### Exercise 7: a referee's question
-#
-# A report on a release of as many records as the original has this table.
-#
-# | measure | release | fresh sample, with its error |
-# |---|---|---|
-# | pMSE ratio | 2.74 | 2.00 ± 0.12 |
-# | overlap of intervals | 0.61 | 0.71 ± 0.03 |
-# | DiSCO, fall without AGEP, in points | 1.6 ± 1.5 | |
-# | DiSCO, fall without the next key | 1.2 ± 1.5 | |
-#
-# Its text says: (a) a regression tells the release from the original better than it tells a fresh sample
-# from it; (b) coefficients agree less than a fresh sample's would; (c) utility is close to a correct model's;
-# (d) which key drives the risk cannot be said. Which sentence does the table not support (`unsupported`)? By
-# how many errors do the two measures of utility speak against it (`by_errors`, the smaller number, one
-# place)?
-
-# %% tags=["solution", "teaching"]
-by_errors = min((2.74 - 2.00) / 0.12, (0.71 - 0.61) / 0.03)
-unsupported = "c"
-assert unsupported == "c"
-assert round(by_errors, 1) == 3.3
-
-# %% [markdown] tags=["solution", "teaching"]
-# A fresh sample is already worse than a correct model fitted to the original, whose ratio is 1. This release
-# is worse than a fresh sample on both measures, by 6.2 and 3.3 errors, so "close" has nothing to stand on. It
-# may still be useful: that depends on the size of the loss, which is another question. As to (d), a fall of
-# 1.6 with an error of 1.5, the largest of several, is what chance alone would show.
 
 # %% [markdown] tags=["teaching"]
 # ### Open question: risk before a release

@@ -85,7 +85,7 @@ import srlib
 from srlib import charts, dpmpm
 from srlib.data.acs import ACS, embedded_population
 from srlib.data.schema import Schema
-from srlib.display import percent, show
+from srlib.display import callout, numbers, percent, show
 from srlib.papers import calibration as study
 from srlib.papers import calibration_losses as losses
 from srlib.papers import claims
@@ -117,7 +117,47 @@ verdicts = claims.Claims(sections)
 # Of those who get .25, one in four is sick. The probability and the share are the same fraction, since both
 # count the same people. An intruder who takes half of all people to be sick would claim .75 after a yes,
 # and be right for .25. One who believes that answers are never reversed would claim 1.
+
+# %% [markdown]
+# ### Try it: answers that say nothing
 #
+# Predict first: if answers are reversed with probability 1/2, how probable is it that somebody who is said to be
+# sick is sick (`after_a_yes`)? Then count people as in the table.
+
+# %% tags=["solution"]
+after_a_yes = 50 / (50 + 450)
+assert after_a_yes == 0.1
+
+# %% [markdown]
+# ### Exercise 1: a wrong prior (pencil)
+#
+# In the example by hand an intruder takes half of the 1,000 people to be sick. Which probabilities
+# (`claimed_yes`, `claimed_no`) does this intruder claim after a yes and after a no, and what is the mean
+# log score's gain over the intruder's own prior (`gain`, natural logarithms, three decimal places)?
+
+# %% [markdown] tags=["hint"]
+# The generator is known, so that only the prior changes: use Bayes' rule with one half for both.
+
+# %% [markdown] tags=["hint"]
+# Weight the four groups of the table by their numbers of people. The gain of each is the log of the claimed
+# probability of its truth over one half.
+
+# %% tags=["solution"]
+claimed_yes, claimed_no = 0.75, 0.25
+gain = sum(
+    people_so * np.log(belief / 0.5) / 1000
+    for people_so, belief in [(75, 0.75), (225, 0.25), (25, 0.25), (675, 0.75)]
+)
+assert claimed_yes == 0.75
+assert claimed_no == 0.25
+assert round(gain, 3) == 0.131
+
+# %% [markdown] tags=["solution"]
+# Those who answer yes and are sick (75) or no and are well (675) get probability .75 for the truth, the other
+# 250 get .25: $.75 \log 1.5 + .25 \log .5 = .131$. The release helps this intruder on average, because the
+# generator is known. Calibration is lost all the same: .75 after a yes is right for one in four.
+
+# %% [markdown]
 # ## All cases of small tables
 #
 # In general the truth $X$ is drawn from a prior $\pi$ over a support that was fixed before, and the release
@@ -137,7 +177,8 @@ families = outputs.table("families", study.of_families(study.families()), public
 shown = families.rename(
     columns={"risk": "mean probability of the truth", "bound": "its square root"}
 )
-display(show(shown.drop(columns="difference")))
+caption = "Mean probability of the truth and share found, by enumeration."
+display(show(shown.drop(columns="difference"), caption=caption))
 verdicts.say("C1", study.shares_are_right(families))
 
 # %% [markdown]
@@ -151,11 +192,12 @@ verdicts.say("C1", study.shares_are_right(families))
 # %% tags=["public"]
 small = study.two_answers(0.75)
 around = outputs.table("around_the_truth", small["around the truth"], public=True)
-display(show(around.rename(columns={"candidates": "candidates, expected"})))
+caption = "What is claimed and what is found, if the candidates surround the truth."
+display(show(around.rename(columns={"candidates": "candidates, expected"}), caption=caption))
 verdicts.say("C2", study.around_the_truth(around))
 
 # %% [markdown]
-# **What is claimed and what is found, if the candidates surround the truth.** Each number that is claimed
+# Each number that is claimed
 # is either always right or always wrong. The list of candidates gives the truth away, as its center,
 # and an intruder who calculates with a uniform prior ignores this.
 #
@@ -165,7 +207,7 @@ verdicts.say("C2", study.around_the_truth(around))
 # %% tags=["public"]
 copies = small["around a copy"]
 off = (copies["claimed"] - copies["found"]).abs().max()
-print(f"Largest difference between claimed and found, around a copy: {off:.0e}")
+callout("Around a copy", f"Claimed and found differ by {numbers([off], 1)[0]} at most.")
 
 # %% [markdown]
 # So the paper's numbers are likelihood ratios in the form of probabilities. They say how far a release
@@ -196,8 +238,8 @@ known = study.known_generator(
 )
 
 # %% [markdown]
-# `known` has what several intruders believe of releases by trees (Reiter 2005; `sequential_trees`)
-# and by the mixture (`hu_reiter_wang`); here those count who know the generator. For trees the likelihood is exact. For the
+# `known` has what several intruders believe of releases by trees (Reiter 2005; [sequential_trees](sequential_trees.ipynb))
+# and by the mixture ([hu_reiter_wang](hu_reiter_wang.ipynb)); here those count who know the generator. For trees the likelihood is exact. For the
 # mixture it comes from many short chains, and their Monte Carlo error is part of what is tested.
 #
 # An intruder may know fewer records. In small data sets several targets are drawn, and whoever seeks one
@@ -236,10 +278,11 @@ right |= {("mixture, own prior", f"{percent(k)} of the others"): model[k] for k 
 calibrated = study.scores(right, ["generator", "knows"], rng=stream(seed, "ranks"))
 columns = study.COLUMNS | {"p_value": "ranks, p-value"}
 shown = outputs.table("calibrated", calibrated)[["generator", "knows", *columns]]
-show(shown.rename(columns=columns))
+caption = "What intruders claim and what they find, where prior and generator are right."
+show(shown.rename(columns=columns), caption=caption)
 
 # %% [markdown]
-# **What intruders claim and what they find, where prior and generator are right.** *Found* is the share of
+# *Found* is the share of
 # targets whose most probable candidate is true, and *claimed* its mean probability, the
 # sharpness of the beliefs (Gneiting and others 2007). *Gain* is the mean log of
 # the truth's posterior over its prior probability, and *gain claimed* the mean Kullback–Leibler divergence.
@@ -267,17 +310,70 @@ paper = study.as_they_are(
 both = {("drawn",): known["trees", "trees"], ("as they are",): paper}
 both = outputs.table("as_they_are", study.scores(both, ["records"], rng=stream(seed, "both")))
 titles = study.COLUMNS | {"risk": "mean probability of the truth"}
-show(both[["records", "risk", *list(study.COLUMNS)[:3]]].rename(columns=titles))
+caption = (
+    "Releases by trees: records drawn from fixed candidates, and as they are inside candidates."
+)
+show(both[["records", "risk", *list(study.COLUMNS)[:3]]].rename(columns=titles), caption=caption)
 
 # %% [markdown]
-# **Releases by trees: records drawn from fixed candidates, and records as they are with candidates around
-# them.** What is claimed in the second row is not the probability of anything that was drawn (C2), and need not
+# What is claimed in the second row is not the probability of anything that was drawn (C2), and need not
 # be found. What is found is the share of records for which the best guess of the paper's intruder is right.
 #
 # A test like this finds errors of the code (Cook, Gelman and Rubin 2006; Talts and others 2018) as far as its
 # intervals are narrow. Chains that are too short show as well: a belief with Monte Carlo noise claims more
 # than it achieves.
+
+# %% [markdown]
+# ### Exercise 2: which sentence does the table not support?
 #
+# Of a release by trees a report says: (a) "targets whose best guess had probability .9 were found in nine of
+# ten cases"; (b) "of the people in our file, those with a risk of .9 are found in nine of ten cases"; (c)
+# "the intruder's beliefs gain as much as they claim". Its experiment replaces records by draws from their
+# neighborhoods. Which is not supported (`unsupported`)?
+
+# %% [markdown] tags=["hint"]
+# For each sentence ask what was drawn from the prior.
+
+# %% [markdown] tags=["hint"]
+# The targets were drawn from neighborhoods; the people in the file were not.
+
+# %% tags=["solution"]
+unsupported = "b"
+assert unsupported == "b"
+
+# %% [markdown] tags=["solution"]
+# The people in the file were not drawn from the intruder's prior. For them the risk is computed with
+# candidates around the truth, and the share found depends on how probable their values and those of the
+# candidates were to begin with.
+
+# %% [markdown]
+# ### Exercise 3: noise claims too much
+#
+# A calibrated belief over two candidates gives .5 to each. An estimate of it has noise: log odds from a
+# normal distribution with mean 0 and standard deviation 1. How much more does it claim than it
+# gains, on average (`more`, from 100,000 draws, one decimal place)?
+
+# %% [markdown] tags=["hint"]
+# With $q$ the noisy belief in one candidate, what is claimed is the mean of $\sum q \log(q / 0.5)$ over both
+# candidates.
+
+# %% [markdown] tags=["hint"]
+# What is gained is the mean of $\log(q / 0.5)$ of the truth, which is either candidate with probability one half
+# whatever $q$ is.
+
+# %% tags=["solution"]
+q = 1 / (1 + np.exp(-np.random.default_rng(1).normal(size=100_000)))
+claimed = (q * np.log(2 * q) + (1 - q) * np.log(2 * (1 - q))).mean()
+achieved = (0.5 * np.log(2 * q) + 0.5 * np.log(2 * (1 - q))).mean()
+more = round(claimed - achieved, 1)
+assert more == 0.2
+
+# %% [markdown] tags=["solution"]
+# The truth is either candidate with probability one half whatever the noise says. To second order the
+# difference is the sum over candidates of the belief times the variance of its log: with standard deviation
+# $\sigma$ of the log odds $\sigma^2 / 4$. Chains whose errors are reported by `log_mcse` can be held against this.
+
+# %% [markdown]
 # ## What a mean risk says
 #
 # Agencies report the probability of the *truth*, on average over records. Is this the share of records
@@ -292,6 +388,32 @@ show(both[["records", "risk", *list(study.COLUMNS)[:3]]].rename(columns=titles))
 # %% tags=["monte-carlo"]
 compared = {name: drawn[name] for name in ("trees", "mixture, own prior")}
 verdicts.say("C4", study.risk_is_share(families, compared))
+
+# %% [markdown]
+# ### Exercise 4: bounds (pencil)
+#
+# An agency reports that the mean probability of the truth is .16, for calibrated beliefs. Between which shares
+# of the records are found (`least`, `most`)? Is the share nearer the upper bound if all beliefs are alike
+# or if some are certain and the others empty (`upper`: `"alike"` or `"certain"`)?
+
+# %% [markdown] tags=["hint"]
+# Use the inequality above.
+
+# %% [markdown] tags=["hint"]
+# For one belief, $\sum q^2 = (\max q)^2$ if one candidate has nearly all of $\sum q^2$. When does the mean over
+# records keep this?
+
+# %% tags=["solution"]
+least, most = 0.16, 0.4
+upper = "alike"
+assert round(least, 2) == 0.16
+assert round(most, 2) == 0.4
+assert upper == "alike"
+
+# %% [markdown] tags=["solution"]
+# The upper bound needs $\sum_x q^2 = (\max q)^2$ and the same maximum for all records: one candidate with .4
+# and very many that share the rest come near it. If 16 % of the records have a certain belief and the others
+# one that is spread over very many candidates, 16 % are found, which is the lower bound.
 
 # %% [markdown]
 # ## Records of a population
@@ -312,11 +434,12 @@ real = study.own_prior(
 knows = {(f"{percent(share)} of the others",): beliefs for share, beliefs in real.items()}
 of_real = study.scores(knows, ["knows"], rng=stream(seed, "ranks of people"))
 shown = outputs.table("population", of_real)[["knows", *columns]].rename(columns=columns)
-display(show(shown))
+caption = "Beliefs about records of the population, with the mixture's own prediction as prior."
+display(show(shown, caption=caption))
 verdicts.say("C5", study.calibrated(of_real, ["knows"]))
 
 # %% [markdown]
-# **The same table for records of the population and the mixture's own prediction as prior.** Where more is
+# Where more is
 # found than is claimed, the model spreads its beliefs over more values than the population has. Is it the
 # prior? The same intruder before the release, and after it with a uniform prior, as in the paper's equation 16:
 
@@ -326,10 +449,10 @@ others = {("before the release",): study.before(knows_most)}
 others |= {("after it, uniform prior",): study.with_uniform_prior(knows_most)}
 others = study.scores(others, ["belief"], rng=stream(seed, "ranks of priors"))
 shown = outputs.table("priors", others)[["belief", *columns]].rename(columns=columns)
-show(shown)
+show(shown, caption="Beliefs of the intruder who knows most, by prior.")
 
 # %% [markdown]
-# **Beliefs of the intruder who knows most, by prior.** What the uniform prior finds and claims differs from
+# What the uniform prior finds and claims differs from
 # above by the prior alone: releases and likelihoods are the same.
 #
 # The model may be wrong for the population, its chains too short, or the records too few to learn it.
@@ -337,11 +460,12 @@ show(shown)
 
 # %%
 origin, by_size = study.swept("population")
-print(origin)
-show(by_size.rename(columns=study.COLUMNS | {"n_every": "records", "burn_in": "burn-in"}))
+display(callout("Note", origin))
+caption = "The mixture's own prediction for people, by records and burn-in, from the sweep."
+show(by_size.rename(columns=study.COLUMNS | {"n_every": "records"}), caption=caption)
 
 # %% [markdown]
-# **The mixture's own prediction for people, by records and burn-in, from the sweep.** Chains that are five times
+# Chains that are five times
 # as long change little at 400 records. With more records the probabilities claimed come closer to the shares
 # found: .31 and .40 with 100 records for the intruder who knows all others, .43 and .44 with 1,600. With few
 # records the prior distribution of the model's parameters, which is uniform within classes, may spread beliefs.
@@ -361,7 +485,8 @@ show(by_size.rename(columns=study.COLUMNS | {"n_every": "records", "burn_in": "b
 guessed = study.scores(known, ["generator", "assumed"], rng=stream(seed, "ranks assumed"))
 columns = study.COLUMNS | {"refuted": "refuted"}
 shown = outputs.table("assumed", guessed)[["generator", "assumed", *columns]]
-show(shown.rename(columns=columns), digits=2)
+caption = "What intruders find and claim who assume a generator."
+show(shown.rename(columns=columns), caption=caption)
 
 # %% tags=["monte-carlo"]
 wrong = guessed[(guessed["generator"] != guessed["assumed"]) & (guessed["refuted"] < 1)]
@@ -377,8 +502,47 @@ verdicts.say("C6", study.wrong_model_overstates(wrong))
 # A model that is sharp and wrong makes intruders sure of values that are mostly wrong, which can harm people as
 # well. A coarse model claims little in the first place. An agency that computes risk with its own
 # generator measures the intruder who knows it. Secrecy of the settings is no protection to count on, since those
-# of common software can be guessed, and beliefs can be tempered (Exercise 5).
+# of common software can be guessed, and beliefs can be tempered ([Exercise 5](#Exercise-5:-temper-the-belief)).
+
+# %% [markdown]
+# ### Exercise 5: temper the belief
 #
+# The intruder who takes smoothed trees in reverse order for the real ones raises the likelihood to a power
+# $t < 1$. Compute the mean gain for the powers .003, .01, .03, .1, .3 and 1 over the even
+# data sets. Over the odd ones, does the best of them gain more than the full likelihood (`tempering_helps`)?
+#
+# *You will need:* `known["trees", "reverse order, smoothed"]`; `believe` and `summary` from `srlib.risk.calibration`.
+
+# %% [markdown] tags=["hint"]
+# `known` has the beliefs by generator and assumed model: which pair is it? The log likelihood is the log posterior
+# less the log prior, up to a constant.
+
+# %% [markdown] tags=["hint"]
+# `believe(t * log_likelihood, 0.0, truth, data_set)` makes the tempered beliefs, `.only(even)` takes a part of
+# them, and `summary` has their gain.
+
+# %% tags=["solution"]
+from srlib.risk.calibration import believe, summary
+
+wrongly = known["trees", "reverse order, smoothed"]
+log_likelihood = wrongly.log_posterior - wrongly.log_prior
+even = wrongly.data_set % 2 == 0
+tempered = {
+    t: believe(t * log_likelihood, 0.0, wrongly.truth, wrongly.data_set)
+    for t in (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
+}
+gains = {t: summary(beliefs.only(even))["gain"] for t, beliefs in tempered.items()}
+best = max(gains, key=gains.get)
+told = {t: summary(beliefs.only(~even)) for t, beliefs in tempered.items()}
+tempering_helps = told[best]["gain"] > told[1.0]["gain"]
+assert tempering_helps
+
+# %% [markdown] tags=["solution"]
+# The full likelihood loses many units of log score for each record, and a small power of it loses little or
+# gains something; the error of that is in `told`. An intruder cannot choose the power by records whose truth is
+# not known, but can by records that are known.
+
+# %% [markdown]
 # ### Other sizes
 #
 # The same experiment at other sizes of file and leaf, by `params/calibration/sweep_size.yaml`; its table ships
@@ -386,11 +550,12 @@ verdicts.say("C6", study.wrong_model_overstates(wrong))
 
 # %%
 origin, swept = study.swept("size")
-print(origin)
-show(study.in_short(swept), digits=2)
+display(callout("Note", origin))
+caption = "Found and claimed by records and least size of a leaf, from the sweep."
+show(study.in_short(swept), caption=caption)
 
 # %% [markdown]
-# **Found and claimed by records and least size of a leaf, from the sweep.** *Known* is an intruder who knows
+# *Known* is an intruder who knows
 # the generator, *other* one who assumes the mixture for trees, or smoothed trees for the mixture. What is found
 # of trees depends on the leaf: .85 to .87 with leaves of 5, .53 to .66 with leaves of 20. The intruder who
 # assumes trees for the mixture claims .84 to .93 at every size, and finds .02 to .04.
@@ -421,7 +586,18 @@ outputs.figure("losses_of_counts", chart, public=True)
 # posterior probability of the truth, from a prior of .1; this over the prior; delta; the losses if one of 20
 # bins of a draw from the posterior of the share is seen, the largest of which is EDP. Dashed: exact epsilon,
 # $\log 6$. EDP is larger here, since the share that was drawn tells more than five people who are drawn with it.
+
+# %% [markdown]
+# ### Try it: read the figure
 #
+# Five people, one of them sick. By which factor can a release raise the odds of the truth at most
+# (`most_times`)? Look at the largest loss above before you compute.
+
+# %% tags=["solution"]
+most_times = np.exp(epsilon)
+assert round(most_times, 2) == 6
+
+# %% [markdown]
 # On records of the population releases are drawn. For trees the loss of each is exact. For the mixture chains
 # estimate it for each release, with the settings from above. Candidates are all values of the variables that
 # the intruder lacks. Each record is held against each alternative, and against all together with equal
@@ -445,10 +621,11 @@ trees, mixture = single["trees"], single["mixture"]
 
 # %% tags=["monte-carlo"]
 by_setting = outputs.table("losses", losses.by_setting(single, 1.0))
-show(by_setting.rename(columns=losses.COLUMNS), digits=2)
+caption = "Privacy losses: medians over records, and the share of all losses that are infinite."
+show(by_setting.rename(columns=losses.COLUMNS), caption=caption)
 
 # %% [markdown]
-# **Privacy losses of records: medians over records, and the share of all losses that are infinite.** *Largest*
+# *Largest*
 # is the largest absolute loss *as far as seen*. Delta is that of the alternative for which it is largest, at
 # $\epsilon = 1$, with its error and an upper 95 % limit. *Risk* is the mean posterior probability of the truth
 # over releases, from one half against a single alternative, and from equal shares for all candidates against
@@ -460,9 +637,10 @@ show(by_setting.rename(columns=losses.COLUMNS), digits=2)
 
 # %% tags=["monte-carlo"]
 by_chains = outputs.table("losses_by_chains", losses.of_chains(mixture, 1.0))
-display(show(by_chains.rename(columns=losses.COLUMNS), digits=2))
+caption = "Losses of the mixture, by all chains, by half of them and crossed; medians over records."
+display(show(by_chains.rename(columns=losses.COLUMNS), caption=caption))
 _ = outputs.table("chains", mixture.columns.convergence)
-print(losses.said_of_chains(mixture))
+display(callout("Chains", losses.said_of_chains(mixture)))
 prior = 1 / (trees.losses.shape[2] + 1)
 halves = losses.half_by_half(mixture.against_all(), prior)
 axes = ("Posterior of the truth, half of the chains", "The other half")
@@ -496,11 +674,37 @@ verdicts.say("C8", losses.small_risk_small_delta(trees, 1.0))
 # %% tags=["monte-carlo"]
 several = {name: single[name] for name in pictured}
 several = losses.composed(several, [1, 2, 5, 10], 1.0, rng=stream(seed, "sets of releases"))
-show(outputs.table("composed", several).rename(columns=losses.COLUMNS), digits=2)
+caption = "Losses against all alternatives together by number of releases; medians over records."
+show(outputs.table("composed", several).rename(columns=losses.COLUMNS), caption=caption)
 
 # %% [markdown]
-# **Losses against all alternatives together by the number of releases; medians over records.**
+# ### Exercise 6: three releases (pencil)
 #
+# A release says of a record's value only yes or no: yes with probability 2/3 if it is true and 1/3 if not.
+# Three independent releases say yes. What is the privacy loss of the three (`loss`, natural logarithm, two
+# decimal places), and the posterior probability from a prior of .1 (`posterior`, two decimal places)? Which
+# epsilon have the three releases together (`needed`, two decimal places)?
+
+# %% [markdown] tags=["hint"]
+# The losses of independent releases add.
+
+# %% [markdown] tags=["hint"]
+# A yes has the log ratio $\log 2$. Three of them multiply the odds of 1/9 by 8.
+
+# %% tags=["solution"]
+loss = 3 * np.log(2)
+posterior = 0.1 * 8 / (0.1 * 8 + 0.9)
+needed = 3 * np.log(2)
+assert round(loss, 2) == 2.08
+assert round(posterior, 2) == 0.47
+assert round(needed, 2) == 2.08
+
+# %% [markdown] tags=["solution"]
+# The losses add to $3 \log 2$, odds of 1/9 rise by a factor of 8, and 8/17 is .47. Three times no has the
+# loss $-3 \log 2$, and anything else a smaller one in absolute value. The worst case was seen here, which
+# nobody can tell from releases alone.
+
+# %% [markdown]
 # All these are numbers of one data set ("per instance", Wang 2019) and of releases that were drawn ("ex
 # post"). They depend on the confidential data and are confidential themselves. Other data may have larger
 # losses. Differential privacy bounds the losses of all data and releases; nothing here does.
@@ -512,16 +716,22 @@ show(outputs.table("composed", several).rename(columns=losses.COLUMNS), digits=2
 
 # %% tags=["monte-carlo"]
 before = {name: single[name].before_release() for name in pictured}
-print(*(f"By {name}: {each.summary()}" for name, each in before.items()), sep="\n")
-over = outputs.table("before", losses.over_records(before))
-display(show(over.rename(columns=losses.COLUMNS).replace({"above": "share above one half"})))
+for name, each in before.items():
+    display(callout(f"By {name}", each.summary()))
+over = outputs.table("before", losses.over_records(before)).replace(
+    {"above": "share above one half"}
+)
+caption = "Risks of a publication, over the records that are sought."
+display(show(over.rename(columns=losses.COLUMNS), caption=caption))
 records = before["trees"].to_frame().nlargest(5, "expected")
 columns = [*unknown, "expected", "expected_mcse", "worst", "worst_mcse"]
-show(records[columns].rename(columns=losses.COLUMNS))
+show(
+    records[columns].rename(columns=losses.COLUMNS),
+    caption="The five records most at risk by trees.",
+)
 
 # %% [markdown]
-# **Risks of a publication, over the records that are sought** (the largest; the mean gain, in nats; the share
-# above one half) **and of five records, by trees.** *Worst* is what 95 % of the publications do not exceed.
+# The first table has the largest risk, the mean gain, in nats, and the share above one half. *Worst* is what 95 % of the publications do not exceed.
 
 # %% tags=["monte-carlo"]
 verdicts.say("C9", losses.like_the_next(before["trees"]))
@@ -540,18 +750,44 @@ verdicts.say("C9", losses.like_the_next(before["trees"]))
 # %% tags=["public"]
 twenty = srlib.beta_binomial(20, 20, alpha=1.0)
 again = outputs.table("again", losses.drawn_again(twenty, 3, limits, prior=0.5), public=True)
-display(show(again.rename(columns=losses.COLUMNS), digits=3))
+caption = "Probability that a sick person is sick, by the factor that is tolerated; all exact."
+display(show(again.rename(columns=losses.COLUMNS), caption=caption))
 verdicts.say("C10", losses.lowers_risk(twenty, limits, prior=0.5))
 
 # %% [markdown]
-# **Expected posterior probability that a sick person is sick, from one half, by the factor that is tolerated;
-# all exact.** *First* is that of the first release. *Shown* is what the agency computes for the accepted one,
+# The prior is one half. *First* is the expected posterior probability of the first release. *Shown* is what the agency computes for the accepted one,
 # as if it had been the first. *Known* is the probability for an intruder who knows the rule and reads the
 # right table. *Certain* is the chance that the value is then certain: with a healthy person instead, the
 # release would have been rejected. What the agency computes hardly changes on average: what it rejects raises
 # the odds of some people and lowers those of others. A rule that does not look at the data, such as a bound
 # for all data, tells nothing.
+
+# %% [markdown]
+# ### Exercise 7: reject and tell (pencil)
 #
+# A release is a, b or c, with probabilities .5, .3, .2 if a person is well and .1, .3, .6 if sick. The agency
+# rejects what raises anybody's odds by more than 2.5, and draws again. The person is sick. With which
+# probability is the published release a (`share`), and what does an intruder who knows the rule then believe
+# from a prior of one half (`belief`)? Which epsilon had the first mechanism (`first`, two decimal places)?
+
+# %% [markdown] tags=["hint"]
+# Which releases raise the odds of being sick, or of being well, by more than 2.5?
+
+# %% [markdown] tags=["hint"]
+# If sick, c is rejected; if well, a is. Divide the probabilities of what is left by their sum.
+
+# %% tags=["solution"]
+share, belief, first = 0.1 / 0.4, 1.0, np.log(5)
+assert round(share, 2) == 0.25
+assert round(belief, 2) == 1
+assert round(first, 2) == 1.61
+
+# %% [markdown] tags=["solution"]
+# If sick, c is rejected (.6 is three times .2), and a has .1 of the .4 that are left. If well, a is rejected
+# (five times as probable), so that a can only come from a sick person. It had been the best evidence for
+# being well: a loss of $-\log 5$ became an infinite one.
+
+# %% [markdown]
 # ## What holds in these experiments
 
 # %% tags=["monte-carlo"]
@@ -564,154 +800,7 @@ verdicts
 # wrong model was judged for a few alternatives, and for intruders who believe it entirely.
 
 # %% [markdown]
-# ## Exercises
-#
-# The first three and the last two need no computer.
-
-# %% [markdown]
-# ### Exercise 1: a wrong prior (pencil)
-#
-# In the example by hand an intruder takes half of the 1,000 people to be sick. Which probabilities
-# (`claimed_yes`, `claimed_no`) does this intruder claim after a yes and after a no, and what is the mean
-# log score's gain over the intruder's own prior (`gain`, natural logarithms, three decimal places)?
-
-# %% tags=["solution"]
-claimed_yes, claimed_no = 0.75, 0.25
-gain = sum(
-    people_so * np.log(belief / 0.5) / 1000
-    for people_so, belief in [(75, 0.75), (225, 0.25), (25, 0.25), (675, 0.75)]
-)
-assert claimed_yes == 0.75
-assert claimed_no == 0.25
-assert round(gain, 3) == 0.131
-
-# %% [markdown] tags=["solution"]
-# Those who answer yes and are sick (75) or no and are well (675) get probability .75 for the truth, the other
-# 250 get .25: $.75 \log 1.5 + .25 \log .5 = .131$. The release helps this intruder on average, because the
-# generator is known. Calibration is lost all the same: .75 after a yes is right for one in four.
-
-# %% [markdown]
-# ### Exercise 2: bounds (pencil)
-#
-# An agency reports that the mean probability of the truth is .16, for calibrated beliefs. Between which shares
-# of the records are found (`least`, `most`)? Is the share nearer the upper bound if all beliefs are alike
-# or if some are certain and the others empty (`upper`: `"alike"` or `"certain"`)?
-
-# %% tags=["solution"]
-least, most = 0.16, 0.4
-upper = "alike"
-assert round(least, 2) == 0.16
-assert round(most, 2) == 0.4
-assert upper == "alike"
-
-# %% [markdown] tags=["solution"]
-# The upper bound needs $\sum_x q^2 = (\max q)^2$ and the same maximum for all records: one candidate with .4
-# and very many that share the rest come near it. If 16 % of the records have a certain belief and the others
-# one that is spread over very many candidates, 16 % are found, which is the lower bound.
-
-# %% [markdown]
-# ### Exercise 3: which sentence does the table not support?
-#
-# Of a release by trees a report says: (a) "targets whose best guess had probability .9 were found in nine of
-# ten cases"; (b) "of the people in our file, those with a risk of .9 are found in nine of ten cases"; (c)
-# "the intruder's beliefs gain as much as they claim". Its experiment replaces records by draws from their
-# neighborhoods. Which is not supported (`unsupported`)?
-
-# %% tags=["solution"]
-unsupported = "b"
-assert unsupported == "b"
-
-# %% [markdown] tags=["solution"]
-# The people in the file were not drawn from the intruder's prior. For them the risk is computed with
-# candidates around the truth, and the share found depends on how probable their values and those of the
-# candidates were to begin with.
-
-# %% [markdown]
-# ### Exercise 4: noise claims too much
-#
-# A calibrated belief over two candidates gives .5 to each. An estimate of it has noise: log odds from a
-# normal distribution with mean 0 and standard deviation 1. How much more does it claim than it
-# gains, on average (`more`, from 100,000 draws, one decimal place)?
-
-# %% tags=["solution"]
-q = 1 / (1 + np.exp(-np.random.default_rng(1).normal(size=100_000)))
-claimed = (q * np.log(2 * q) + (1 - q) * np.log(2 * (1 - q))).mean()
-achieved = (0.5 * np.log(2 * q) + 0.5 * np.log(2 * (1 - q))).mean()
-more = round(claimed - achieved, 1)
-assert more == 0.2
-
-# %% [markdown] tags=["solution"]
-# The truth is either candidate with probability one half whatever the noise says. To second order the
-# difference is the sum over candidates of the belief times the variance of its log: with standard deviation
-# $\sigma$ of the log odds $\sigma^2 / 4$. Chains whose errors are reported by `log_mcse` can be held against this.
-
-# %% [markdown]
-# ### Exercise 5: temper the belief
-#
-# The intruder who takes smoothed trees in reverse order for the real ones raises the likelihood to a power
-# $t < 1$. Compute the mean gain for the powers .003, .01, .03, .1, .3 and 1 over the even
-# data sets. Over the odd ones, does the best of them gain more than the full likelihood (`tempering_helps`)?
-
-# %% tags=["solution"]
-from srlib.risk.calibration import believe, summary
-
-wrongly = known["trees", "reverse order, smoothed"]
-log_likelihood = wrongly.log_posterior - wrongly.log_prior
-even = wrongly.data_set % 2 == 0
-tempered = {
-    t: believe(t * log_likelihood, 0.0, wrongly.truth, wrongly.data_set)
-    for t in (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
-}
-gains = {t: summary(beliefs.only(even))["gain"] for t, beliefs in tempered.items()}
-best = max(gains, key=gains.get)
-told = {t: summary(beliefs.only(~even)) for t, beliefs in tempered.items()}
-tempering_helps = told[best]["gain"] > told[1.0]["gain"]
-assert tempering_helps
-
-# %% [markdown] tags=["solution"]
-# The full likelihood loses many units of log score for each record, and a small power of it loses little or
-# gains something; the error of that is in `told`. An intruder cannot choose the power by records whose truth is
-# not known, but can by records that are known.
-
-# %% [markdown]
-# ### Exercise 6: three releases (pencil)
-#
-# A release says of a record's value only yes or no: yes with probability 2/3 if it is true and 1/3 if not.
-# Three independent releases say yes. What is the privacy loss of the three (`loss`, natural logarithm, two
-# decimal places), and the posterior probability from a prior of .1 (`posterior`, two decimal places)? Which
-# epsilon have the three releases together (`needed`, two decimal places)?
-
-# %% tags=["solution"]
-loss = 3 * np.log(2)
-posterior = 0.1 * 8 / (0.1 * 8 + 0.9)
-needed = 3 * np.log(2)
-assert round(loss, 2) == 2.08
-assert round(posterior, 2) == 0.47
-assert round(needed, 2) == 2.08
-
-# %% [markdown] tags=["solution"]
-# The losses add to $3 \log 2$, odds of 1/9 rise by a factor of 8, and 8/17 is .47. Three times no has the
-# loss $-3 \log 2$, and anything else a smaller one in absolute value. The worst case was seen here, which
-# nobody can tell from releases alone.
-
-# %% [markdown]
-# ### Exercise 7: reject and tell (pencil)
-#
-# A release is a, b or c, with probabilities .5, .3, .2 if a person is well and .1, .3, .6 if sick. The agency
-# rejects what raises anybody's odds by more than 2.5, and draws again. The person is sick. With which
-# probability is the published release a (`share`), and what does an intruder who knows the rule then believe
-# from a prior of one half (`belief`)? Which epsilon had the first mechanism (`first`, two decimal places)?
-
-# %% tags=["solution"]
-share, belief, first = 0.1 / 0.4, 1.0, np.log(5)
-assert round(share, 2) == 0.25
-assert round(belief, 2) == 1
-assert round(first, 2) == 1.61
-
-# %% [markdown] tags=["solution"]
-# If sick, c is rejected (.6 is three times .2), and a has .1 of the .4 that are left. If well, a is rejected
-# (five times as probable), so that a can only come from a sick person. It had been the best evidence for
-# being well: a loss of $-\log 5$ became an infinite one.
+# ## To close
 
 # %% [markdown]
 # ### Open question: a risk for people as they are

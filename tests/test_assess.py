@@ -139,7 +139,7 @@ def test_the_report_of_two_releases(folder: Path) -> None:
     assert "<b>clerk" not in (run / "report.html").read_text(encoding="utf-8")
     assert "&lt;b&gt;clerk" in (run / "report.html").read_text(encoding="utf-8")
     assert CliRunner().invoke(main, ["report", str(run), "--public"]).exit_code == 0
-    lines_of_file = f"<td>{of_each['lines'].iloc[0]}</td>"
+    lines_of_file = f">{of_each['lines'].iloc[0]}</td>"
     assert lines_of_file in (run / "report.html").read_text(encoding="utf-8")
     assert lines_of_file not in (run / "report-public.html").read_text(encoding="utf-8")
 

@@ -156,7 +156,7 @@ def test_what_is_public_says_by_which_rule(runs: Path) -> None:
     assert confidential.RULE.replace("'", "&#39;") in text
     words = pd.read_csv(runs / "assess/default/tables/in_public.csv")
     assert words.loc[0, "release"] == 1
-    assert f"<td>{words.loc[0, 'utility']}</td>" in text
+    assert f">{words.loc[0, 'utility']}</td>" in text
     text = (runs / "hu_reiter_wang/published/report-public.html").read_text(encoding="utf-8")
     assert "In words, over 10 records or more" in text
 

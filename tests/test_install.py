@@ -82,7 +82,7 @@ def test_an_installed_package_assesses_files_in_a_folder_of_their_own(tmp_path: 
     assert files(package) == before
     assert {p.name for p in own.iterdir()} == {"original.csv", "made.csv", "outputs"}
     told = [line.split(" (")[0] for line in done.stderr.splitlines()]
-    assert told[:3] == ["assess: Parameters", "assess: The tables", "assess: Chains and measures"]
+    assert told[:3] == ["assess: Parameters", "assess: Verdict", "assess: The tables"]
 
     provenance = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
     assert provenance["inputs"] == {

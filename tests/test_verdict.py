@@ -1,6 +1,7 @@
 """Words of the verdict beside the numbers they stand for, and an agency's rules."""
 
 import dataclasses
+import re
 from pathlib import Path
 
 import numpy as np
@@ -253,7 +254,7 @@ def test_the_worst_release_stands_first() -> None:
     ]
     assert "original itself" in ordered[0].first
     text = verdict.markdown(ordered)
-    assert text.startswith(f"### {ordered[0].first}\n\n- **copies:** ")
+    assert text.startswith(f"**{ordered[0].first}**\n\n- **copies:** ")
     frame = verdict.table(ordered)
     assert len(frame) == 25
     assert frame["first"].iloc[0] == ordered[0].first
@@ -418,3 +419,23 @@ def test_targets_in_words() -> None:
     assert "about 4: above all sick" in many
     assert many.count("of the people against") == 3
     assert "anybody would guess" not in many
+
+
+def test_a_card_has_four_answers_with_their_kinds() -> None:
+    judged = lines(copied(repeated_z=2.7), identity=0.1, loss=0.3)
+    said, table = verdict.card(judged, "folder/people.csv").parts
+    assert (said.kind, said.text) == ("Warning", judged.first)
+    assert f"{judged.release} beside people.csv" in repr(table)
+    told = re.findall(r'class="verdict (\w+)">(.*?)</span></td>', table.html)
+    assert told == [
+        ("depends", "tells more"),
+        ("holds", "tells no more"),
+        ("depends", "signs of copies"),
+        ("fails", "of little use"),
+    ]
+    numbers = re.findall(r"<td>(.*?)</td>", table.html)
+    copies = judged.lines[0]
+    error = 100 * (copies.high - copies.low) / 2 / 1.96
+    assert numbers[4:6] == [f"30.0\u00a0±\u00a0{error:.1f}\u00a0%", "32.0\u00a0%"]
+    (calm,) = {verdict.card(lines(), "x").parts[0].kind}
+    assert calm == "Note"

@@ -13,7 +13,11 @@ from srlib.dpmpm.model import Draws
 
 EXAMPLE = """**The example** releases one simulated table of 500 records in three ways. *Independent
 margins* draws each column by itself. *DPMPM* draws records from a mixture that was fitted to the
-table. *Half copied* hands out half of the rows as they are, among such draws."""
+table. *Half copied* hands out half of the rows as they are, among such draws. Variables are called
+as in the American Community Survey: AGEP is age, RACE1P race, SCHL schooling, MAR marital status,
+LANX the language at home, WAOB the area of birth, MIL military service, WKL when somebody last
+worked, DIS a disability, HICOV health insurance, MIG the home a year ago, SCH school and HISP
+Hispanic origin."""
 EXAMPLE_PEOPLE = 10_000
 """People in the population that the example is taken for a sample of."""
 _EXAMPLE_KEYS, _EXAMPLE_TARGET = ("SEX", "AGEP", "RACE1P", "MAR", "SCHL"), "HICOV"

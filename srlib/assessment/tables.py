@@ -190,6 +190,12 @@ def in_words(frame: pd.DataFrame, *columns: str, keep: Collection[str] = ()) -> 
     return frame[list(columns) if columns else list(frame)].rename(columns=words)
 
 
+def together(frame: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
+    """Return a table with some of its text columns as one, the last, their names its heading."""
+    values = frame[list(columns)].astype(str).agg(", ".join, axis=1)
+    return frame.drop(columns=list(columns)).assign(**{", ".join(columns): values})
+
+
 def nearest(submission: Submission, held_out: Codes) -> pd.DataFrame:
     """Compare each release with people held out that the verdict did without.
 

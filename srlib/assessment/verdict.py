@@ -8,7 +8,7 @@ follows from the levels. The rules are those of this report; an agency sets its 
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, count
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from scipy import stats
 from srlib import yamls
 from srlib.assessment.leakage import Beyond, Copies, share_of_rest
 from srlib.data.numbers import plain
+from srlib.display import Several, callout, show
 
 # A difference of SURE standard errors is more than chance, and one of CERTAIN beyond doubt. A risk
 # is far above its baseline if it takes FAR of what the baseline leaves to disclose.
@@ -601,10 +602,73 @@ def text(releases: Sequence[Mapping[str, Any]]) -> str:
 def markdown(judgments: Sequence[Judgment]) -> str:
     """Write the verdict as Markdown: the first sentence, then the lines of each release."""
     return "\n\n".join(
-        f"### {judgment.first}\n\n"
+        f"**{judgment.first}**\n\n"
         + "\n".join(f"- **{line.topic}:** {line.text}" for line in judgment.lines)
         for judgment in judgments
     )
+
+
+# What a card asks in each of its lines, and what it answers: the best level first, as in `LEVELS`.
+_ASKED = {
+    "identity": "identity: people alone with their keys who meet a released record with these",
+    "attributes": "attributes: people whose target all released records with their keys tell",
+    "copies": "copies: released records that repeat an original one",
+    "utility": "utility: largest loss beyond a fresh sample's",
+}
+_ANSWERS = {
+    "copies": ("no sign of copies", "undecided", "signs of copies", "copies found"),
+    "identity": ("tells no more", "tells more", "tells far more"),
+    "attributes": ("tells no more", "tells more", "tells far more"),
+    "utility": ("as a fresh sample", "a little less", "clearly less", "of little use"),
+}
+# The kinds of these answers, which reports color as those of claims.
+_KINDS = {
+    "copies": ("holds", "undecided", "depends", "fails"),
+    "identity": ("holds", "depends", "fails"),
+    "attributes": ("holds", "depends", "fails"),
+    "utility": ("holds", "depends", "depends", "fails"),
+}
+
+
+def card(judgment: Judgment, beside: str) -> Several:
+    """Show the verdict on one release: the first sentence, and four lines with its numbers.
+
+    Parameters
+    ----------
+    judgment : Judgment
+        What is shown of it names no record.
+    beside : str
+        What the release is compared with: words, or the path of a file, of which the name is shown.
+    """
+    lines = {line.topic: line for line in judgment.lines}
+    levels = {topic: LEVELS[topic].index(lines[topic].level) for topic in _ASKED}
+    rows = {
+        "question": list(_ASKED.values()),
+        "release": [_with_error(lines[topic]) for topic in _ASKED],
+        "baseline": [percent(lines[topic].baseline) for topic in _ASKED],
+        "answer": [_ANSWERS[topic][level] for topic, level in levels.items()],
+    }
+    table = show(
+        pd.DataFrame(rows),
+        caption=f"{judgment.release} beside {Path(beside).name}, each number with its standard "
+        "error. The baseline is what other people's records, or margins alone, would give.",
+    )
+    kinds = iter([_KINDS[topic][level] for topic, level in levels.items()])
+    html = re.sub(
+        rf">({'|'.join(rows['answer'])})</td>",
+        lambda found: f'><span class="verdict {next(kinds)}">{found[1]}</span></td>',
+        table.html,
+    )
+    alarm = judgment.advice in ("withhold", "look")
+    said = callout("Warning" if alarm else "Note", judgment.first)
+    return Several((said, replace(table, html=html)))
+
+
+def _with_error(line: Line) -> str:
+    if np.isnan(line.value):
+        return "no value"
+    error = (line.high - line.low) / (2 * stats.norm.ppf(0.975))
+    return f"{_digits(line.value)} ± {_digits(error)}\u00a0%".replace(" ", "\u00a0")
 
 
 def stated() -> str:
