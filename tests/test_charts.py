@@ -69,8 +69,9 @@ def pairs(n=3500):
 
 
 def weights():
-    log_weights = np.random.default_rng(3).normal(0, 30, (5, 100))
-    return diagnostics.importance_summary(log_weights)
+    log_weights = np.random.default_rng(3).normal(0, 30, (5, 1120))
+    log_weights[0, 7] = -np.inf
+    return log_weights
 
 
 def chains(n_chains=4, n_draws=1000, shift=0.0):
@@ -206,9 +207,12 @@ EXAMPLES: dict[str, Callable[[], charts.Chart]] = {
     "ranks": lambda: charts.rank_histogram(risks(), 35),
     "risk": lambda: charts.risk_histogram(risks(), 1 / 35),
     "agreement": lambda: charts.agreement(pairs(), "one run", "another run"),
-    "weights": lambda: charts.importance_weights(
-        pd.concat([weights().assign(case="left out"), weights().assign(case=HOSTILE)])
+    "agreement of two": lambda: charts.agreement(
+        pd.concat([pairs().assign(panel="importance sampling"), pairs(50).assign(panel=HOSTILE)]),
+        "probability of the truth, run 1",
+        "probability of the truth, run 2",
     ),
+    "weights": lambda: charts.importance_weights(weights()),
     "trace": lambda: charts.trace(chains()),
     "trace of many": lambda: charts.trace(chains(12)),
     "rank plot": lambda: charts.rank_plot(chains(12)),
@@ -285,12 +289,12 @@ def test_infinite_losses_are_counted_and_not_drawn():
 def test_specification_stays_small_and_is_plain_json(drawn):
     spec, _ = drawn
     assert spec["$schema"].endswith("/vega-lite/v5.json")
-    assert len(json.dumps(spec, allow_nan=False)) < 130_000
+    assert len(json.dumps(spec, allow_nan=False)) < 64_000
 
 
 def units(spec):
     """All parts of a specification that have a mark."""
-    inner = [part for key in ("layer", "vconcat", "hconcat") for part in spec.get(key, [])]
+    inner = [part for key in ("layer", "concat", "vconcat") for part in spec.get(key, [])]
     return [spec] * ("mark" in spec) + [unit for part in inner for unit in units(part)]
 
 
@@ -394,9 +398,8 @@ def test_a_method_has_one_color_everywhere():
     wanted = [charts.COLORS["original"], charts.COLORS["synthetic"]]
     assert f'"range": {json.dumps(wanted)}' in joint_spec
     others = charts.rank_histogram(pd.DataFrame({"rank": [1, 2], "estimator": ["x", "y"]}), 2)
-    used = {panel["layer"][0]["mark"]["color"] for panel in charts.specification(others)["vconcat"]}
+    used = {panel["layer"][0]["mark"]["color"] for panel in charts.specification(others)["concat"]}
     assert len(used) == 2
-    assert not used & set(charts.COLORS.values())
 
 
 def test_joint_distribution_draws_each_proportion_and_interval():
@@ -414,16 +417,20 @@ def test_printed_values_are_dashed_and_in_view():
     assert len(dashed) == 2
     drawn = pd.concat(pd.DataFrame(spec["datasets"][layer["data"]["name"]]) for layer in dashed)
     assert sorted(drawn["value"]) == [0, 1, 2, 3]
-    (scale,) = (
-        layer["encoding"]["x"]["scale"]
-        for layer in spec["layer"]
-        if "scale" in layer["encoding"]["x"]
-    )
-    # Original intervals from -0.4 to 2.5; what reaches further is cut one range (2.9) beyond.
-    assert scale["domain"] == [-3.3, 5.4]
+    # Original intervals from -0.4 to 2.5; what reaches further is cut one range (2.9) beyond, and
+    # ends in an arrow there.
+    text = json.dumps(spec)
+    assert '"domain": [-4.0, 6.0]' in text
+    arrows = {
+        unit["mark"]["shape"]: spec["datasets"][unit["data"]["name"]]
+        for unit in units(spec)
+        if "triangle" in str(unit["mark"])
+    }
+    assert [row["low"] for row in arrows["triangle-left"]] == [-3.3]
+    assert [row["high"] for row in arrows["triangle-right"]] == [5.4]
     far = printed().assign(value=[7, 0, 0, 0])
     text = json.dumps(charts.specification(charts.coefficients(regression(), far)))
-    assert '"domain": [-3.3, 7.0]' in text
+    assert '"domain": [-4.0, 8.0]' in text
 
 
 def test_coefficients_description_counts_intervals_that_hold_the_original():
@@ -477,20 +484,24 @@ def test_agreement_of_identical_points():
     assert "NaN" not in charts.svg(charts.specification(chart))
 
 
-def test_importance_weights_writes_effective_sample_sizes():
-    frame = weights()
-    (data,) = datasets(charts.importance_weights(frame))
-    assert data["largest_share"].to_numpy() == pytest.approx(frame["largest_share"], rel=1e-3)
-    assert data["effective"][0] == f"{frame['ess'][0]:.1f} of 100 draws effective"
+def test_importance_weights_draw_the_heaviest_and_some_of_the_rest():
+    chart = charts.importance_weights(weights())
+    every, first = datasets(chart)
+    summary = diagnostics.importance_summary(weights())
+    assert every["release"].value_counts().tolist() == [160] * 5
+    largest = every.groupby("release")["share"].max().to_numpy()
+    assert largest == pytest.approx(summary["largest_share"], rel=1e-3)
+    assert first["said"][0] == f"{100 * largest[0]:.0f} % of the weight in one draw"
+    assert f"{summary['ess'].min():.1f} to {summary['ess'].max():.1f}" in chart.description
 
 
 def test_trace_thins_long_chains_alike():
     data = datasets(charts.trace(chains(4, 5000)))
     assert len(data) == 2
-    assert sum(map(len, data)) <= 2400
-    assert data[0].groupby("chain")["draw"].apply(list).map(tuple).nunique() == 1
+    assert sum(4 * len(d) for d in data) <= 3000
+    assert not pd.concat(data).isna().any(axis=None)
     short = datasets(charts.trace(chains(4, 50)))
-    assert [len(d) for d in short] == [200, 200]
+    assert [(len(d), list(d)) for d in short] == [(50, ["draw", "1", "2", "3", "4"])] * 2
 
 
 def test_rank_plot_of_mixed_and_of_separate_chains():
@@ -526,7 +537,8 @@ def test_long_labels_are_cut_unless_they_would_coincide():
 def test_lines_leave_out_what_has_no_logarithm():
     frame = curves().rename(index={0.01: 0.0})
     frame.iloc[1, 1] = np.nan
-    (data,) = datasets(charts.lines(frame, "x", "y", log_x=True))
+    data, labels = datasets(charts.lines(frame, "x", "y", log_x=True))
+    assert len(labels) == 2
     assert data.groupby("curve", sort=False).size().tolist() == [2, 1]
     assert len(datasets(charts.lines(curves(), "x", "y"))[0]) == 6
 
@@ -557,12 +569,122 @@ def test_sweep_has_the_mean_and_the_range_of_replicates():
             charts.sweep(swept().assign(text="a"), x, y, color, log_x=True)
 
 
+def luminance(color):
+    """Relative luminance, as the Web Content Accessibility Guidelines define it."""
+    linear = [
+        c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4
+        for c in (value / 255 for value in bytes.fromhex(color[1:]))
+    ]
+    return np.dot([0.2126, 0.7152, 0.0722], linear)
+
+
+def contrast(*two):
+    low, high = sorted(map(luminance, two))
+    return (high + 0.05) / (low + 0.05)
+
+
 def test_order_runs_from_dark_to_light():
     scale: Any = _scale("a", "b", "c")
     assert scale["domain"] == ["a", "b", "c"]
-    brightness = [sum(bytes.fromhex(color[1:])) for color in scale["range"]]
+    brightness = [luminance(color) for color in scale["range"]]
     assert brightness == sorted(brightness)
-    assert _scale("a")["range"] == ["#440154"]
+    assert _scale("a")["range"] == [style.ORDERED[0]]
+
+
+def test_colors_of_data_are_seen_on_white_and_on_a_dark_page():
+    ramps = {color for n in range(1, 10) for color in style.ramp(n)}
+    ours = {charts.TRUTH, charts.NEUTRAL, *charts.COLORS.values(), *charts.OTHER_COLORS, *ramps}
+    dim = {color for color in ours for ground in ("#FFFFFF", style.GROUND)
+           if contrast(color, ground) < 3}  # fmt: skip
+    assert not dim
+
+
+def test_no_light_color_is_left_in_any_chart(drawn):
+    """Beside those of heat maps, whose cells have a ground of their own."""
+    spec, _ = drawn
+    cells = {"#FFFFFF", "#56B4E9", "#2166AC", "#F7F7F7", "#B2182B", charts.INK}
+    found = set(re.findall(r"#[0-9A-Fa-f]{6}", json.dumps({**spec, "config": {}, "datasets": {}})))
+    assert not {color for color in found - cells if contrast(color, "#FFFFFF") < 3}
+    assert not {color for color in found - cells if contrast(color, style.GROUND) < 3}
+
+
+def test_dark_replaces_every_color_of_text_and_lines():
+    def leaves(part):
+        return {k: leaves(v) for k, v in part.items()} if isinstance(part, dict) else None
+
+    assert leaves(style.DARK) == leaves(style.LIGHT)
+    assert contrast(style.DARK["text"]["color"], style.GROUND) > 7
+    assert contrast(style.DARK["axis"]["domainColor"], style.GROUND) > 3
+
+
+def test_tooltips_are_written_by_hand(drawn):
+    spec, _ = drawn
+    assert '"tooltip": true' not in json.dumps(spec)
+    assert '"content": "data"' not in json.dumps(spec)
+    for unit in units(spec):
+        shown = unit["encoding"].get("tooltip", [])
+        assert len(shown) <= 6
+        assert not any("_" in field.get("title", "_") for field in shown)
+
+
+def test_descriptions_name_the_least_and_the_largest(drawn):
+    spec, _ = drawn
+    assert re.search("minimum", spec["description"])
+    assert re.search("maximum", spec["description"])
+    assert not re.search(r"\de[-+]\d", spec["description"])
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [(0, "0"), (1000, "1,000"), (-0.00204, "minus 0.00204"), (1234567, "1.23 million"),
+     (2e-6, "2 times 10 to the minus 6"), (0.99999, "1"), (np.inf, "infinity")],
+)  # fmt: skip
+def test_numbers_for_the_ear(value, words):
+    assert style.told(value) == words
+
+
+def test_the_course_of_a_curve_that_falls_and_rises():
+    assert style.course([0, 500, 1000], [1, 0.002, 1]) == (
+        "from 1 at 0 to 1 at 1,000, minimum 0.002 at 500, maximum 1 at 0"
+    )
+    assert style.course([1, 2], [3, 4]) == "from its minimum 3 at 1 to its maximum 4 at 2"
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_labels_of_lines_lie_apart_near_their_ends_and_within(seed):
+    rng = np.random.default_rng(seed)
+    wanted, heights = rng.uniform(0, 260, 8), rng.choice([16.0, 30.0], 8)
+    placed = np.array(style.spread(wanted, heights, -10, 270))
+    order = np.lexsort((np.arange(8), wanted))
+    gaps = np.diff(placed[order]) - (heights[order][1:] + heights[order][:-1]) / 2
+    assert gaps.min() > -1e-9
+    assert (placed - heights / 2).min() > -10 - 1e-9
+    assert (placed + heights / 2).max() < 270 + 1e-9
+    assert style.spread([50, 150], [16, 16], 0, 260) == [50, 150]
+    assert style.spread([100, 100], [20, 20], 0, 260) == [90, 110]
+
+
+def test_round_numbers_reach_the_data():
+    assert style.round_numbers(0, 1000) == [0, 200, 400, 600, 800, 1000]
+    assert style.round_numbers(-0.68, -0.51) == [-0.7, -0.65, -0.6, -0.55, -0.5]
+    assert style.round_numbers(5, 250, log=True) == [5, 10, 20, 50, 100, 200, 500]
+    assert style.round_numbers(0.0003, 0.9, log=True) == [1e-4, 1e-3, 1e-2, 0.1, 1]
+    assert style.round_numbers(3, 3)[0] < 3 < style.round_numbers(3, 3)[-1]
+    assert style.round_numbers(2, 2, log=True) == [1, 2, 5]
+
+
+def test_a_curve_on_another_is_dashed_and_two_points_of_many_are_not_joined():
+    x = np.linspace(0, 1, 9)
+    frame = pd.DataFrame({"a": x, "b": x**2, "c": x, "few": np.nan}, index=x)
+    frame.iloc[[0, -1], 3] = 0.5
+    line, points, single, *_ = units(charts.specification(charts.lines(frame, "x", "y")))
+    dashes = line["encoding"]["strokeDash"]["scale"]
+    assert [dashes["range"][i] == [1, 0] for i in range(4)] == [True, True, False, True]
+    assert "few" in json.dumps(line["transform"])
+    assert "few" in json.dumps(single["transform"])
+    assert "transform" not in points
+    (one,) = (d for d in datasets(charts.lines(frame[["a"]], "x", "y")))
+    assert len(one) == 9
 
 
 def test_risk_utility_marks_data_without_ones_and_shares_its_scales():
@@ -571,18 +693,18 @@ def test_risk_utility_marks_data_without_ones_and_shares_its_scales():
     (data,) = spec["datasets"].values()
     squares = sum(row["data"] == "D is all zeros" for row in data)
     assert squares == frame["all_zeros"].sum() == 5
-    domain = spec["vconcat"][0]["encoding"]["x"]["scale"]["domain"]
+    domain = spec["concat"][0]["encoding"]["x"]["scale"]["domain"]
     assert domain[0] < frame["utility"].min() < frame["utility"].max() < domain[1]
 
 
 def test_frontier_shows_the_chosen_epsilon_alone():
-    spec: Any = charts.specification(charts.frontier(budgets()))
-    (slider,) = (p for p in spec["params"] if p["name"] == "log_epsilon")
-    assert slider["bind"]["min"] == -2
-    assert slider["bind"]["max"] == 3
-    steps = np.log10(np.geomspace(0.01, 1000, 11))
-    chosen = (abs(steps - slider["value"]) < slider["bind"]["step"] / 2).sum()
-    assert chosen == 1
+    chart = charts.frontier(budgets())
+    (slider,) = (p for p in charts.specification(chart)["params"] if p["name"] == "step")
+    assert (slider["bind"]["min"], slider["bind"]["max"]) == (0, 10)
+    rows = pd.concat(d for d in datasets(chart) if "step" in d).drop_duplicates()
+    chosen = rows[rows["step"] == slider["value"]]
+    assert chosen["p0"].tolist() == ["0.001", "0.5"]
+    assert chosen["epsilon"].unique().tolist() == [3.162]  # of 1 and 3.16 the nearer to 2
 
 
 def test_acceptable_region_draws_offending_stretches():

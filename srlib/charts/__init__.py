@@ -28,6 +28,8 @@ from srlib.charts.risk import (
 from srlib.charts.side_by_side import side_by_side
 from srlib.charts.style import (
     COLORS,
+    DARK,
+    GROUND,
     INK,
     MIME_TYPE,
     NEUTRAL,
@@ -46,6 +48,8 @@ from srlib.charts.two_readings import two_readings
 
 __all__ = [
     "COLORS",
+    "DARK",
+    "GROUND",
     "INK",
     "MIME_TYPE",
     "NEUTRAL",

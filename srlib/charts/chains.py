@@ -5,25 +5,40 @@ from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
+import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy import stats
 
 from srlib.charts.style import (
     COLORS,
-    INK,
     OTHER_COLORS,
     WIDTH,
     Chart,
+    colors,
     compact,
     in_order,
     in_words,
     listing,
+    number_axis,
     ordered_color,
     panels,
     span_of,
+    told,
+    tooltip,
 )
 
-_TRACE_POINTS = 2400
+_TRACE_VALUES = 3000
+_BESIDE = 234  # pixels of a plot that stands beside another
+
+
+def _beside(quantities: Sequence[str]) -> dict[str, int]:
+    """Columns of panels: two, where there are several quantities."""
+    return {"columns": min(len(quantities), 2)}
+
+
+def _width(quantities: Sequence[str]) -> int:
+    return _BESIDE if len(quantities) > 1 else WIDTH - 20
 
 
 def trace(frame: pd.DataFrame) -> Chart:
@@ -40,31 +55,41 @@ def trace(frame: pd.DataFrame) -> Chart:
         A panel for each quantity, a line for each chain.
     """
     quantities, chains = in_order(frame["quantity"]), in_order(frame["chain"])
-    every = math.ceil(len(frame) / _TRACE_POINTS)
+    every = math.ceil(len(frame) / _TRACE_VALUES)
     shown = frame[frame["draw"] % every == frame["draw"].min() % every]
+    names: list[Any] = [str(chain) for chain in chains]
+    sentences = []
 
     def panel(quantity: str, rows: pd.DataFrame, last: bool) -> Chart:
+        wide = rows.pivot_table(index="draw", columns="chain", values="value")
+        wide = compact(wide.set_axis(names, axis=1)).reset_index()
+        low, high = (getattr(rows["value"], end)() for end in ("min", "max"))
+        sentences.append(f"{in_words(quantity)}: minimum {told(low)}, maximum {told(high)}.")
         return (
-            alt.Chart(compact(rows[["chain", "draw", "value"]]))
+            alt.Chart(wide)
+            .transform_fold(names, as_=["chain", "value"])
             .mark_line(strokeWidth=1, opacity=0.8)
             .encode(
                 x=alt.X(
                     "draw:Q",
                     title="Draw" if last else None,
                     scale=alt.Scale(nice=False),
-                    axis=alt.Axis(grid=False),
+                    axis=alt.Axis(grid=False, tickCount=5),
                 ),
-                y=alt.Y("value:Q", title=None, scale=alt.Scale(zero=False)),
-                color=_chain_color(chains),
+                y=alt.Y(
+                    "value:Q", title=None, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=4)
+                ),
+                color=_chain_color(names),
             )
-            .properties(title=in_words(quantity), width=WIDTH - 60, height=110)
+            .properties(title=in_words(quantity), width=_width(quantities), height=90)
         )
 
     thinned = f" One draw in {every} is shown." if every > 1 else ""
-    return panels(shown, "quantity", panel).properties(
+    drawn = panels(shown, "quantity", panel, **_beside(quantities))
+    return drawn.properties(
         description=(
             f"Trace of {listing(map(in_words, quantities))} in {len(chains)} chains; chains that "
-            f"have mixed lie on top of each other.{thinned}"
+            f"have mixed lie on top of each other. {' '.join(sentences)}{thinned}"
         )
     )
 
@@ -86,7 +111,7 @@ def rank_plot(frame: pd.DataFrame) -> Chart:
     """
     quantities, chains = in_order(frame["quantity"]), in_order(frame["chain"])
     n_bins = 20
-    fullest = []
+    sentences = []
 
     def panel(quantity: str, rows: pd.DataFrame, last: bool) -> Chart:
         # Ties of a discrete quantity are shared out over the chains, in the order of the draws.
@@ -95,21 +120,26 @@ def rank_plot(frame: pd.DataFrame) -> Chart:
         counts = pd.crosstab(rows["chain"].to_numpy(), (share * n_bins).astype(int))
         counts = counts.reindex(index=chains, columns=range(n_bins), fill_value=0)
         ratio = counts * n_bins * len(chains) / len(rows)
-        fullest.append(float(ratio.to_numpy().max()))
         cells = ratio.rename_axis(index="chain", columns="bin").stack().rename("ratio")
         data = cells.reset_index()
         data["low"] = data["bin"] * (100 // n_bins)
         data["high"] = data["low"] + 100 // n_bins
+        least, most = (data.loc[data["ratio"].idxmin()], data.loc[data["ratio"].idxmax()])
+        sentences.append(
+            f"{in_words(quantity)}: minimum {told(least['ratio'])} times the share, chain "
+            f"{least['chain']:g} from {least['low']:g} %, maximum {told(most['ratio'])}, chain "
+            f"{most['chain']:g} from {most['low']:g} %."
+        )
         return (
             alt.Chart(compact(data[["chain", "low", "high", "ratio"]]))
-            .mark_rect(tooltip=True, stroke="white", strokeWidth=0.5)
+            .mark_rect(stroke="white", strokeWidth=0.5)
             .encode(
                 x=alt.X(
                     "low:Q",
                     bin="binned",
-                    title="Rank among the draws of all chains (percent)" if last else None,
+                    title="Rank among all draws (percent)" if last else None,
                     scale=alt.Scale(domain=[0, 100]),
-                    axis=alt.Axis(grid=False),
+                    axis=alt.Axis(grid=False, tickCount=5),
                 ),
                 x2="high:Q",
                 y=alt.Y("chain:N", sort=[str(c) for c in chains], title="Chain"),
@@ -121,17 +151,22 @@ def rank_plot(frame: pd.DataFrame) -> Chart:
                     ),
                     legend=alt.Legend(values=[0, 1, 2], gradientLength=160),
                 ),
+                tooltip=tooltip(
+                    "chain",
+                    low="from rank, percent",
+                    high="to rank, percent",
+                    ratio="times its share",
+                ),
             )
-            .properties(
-                title=in_words(quantity), width=WIDTH - 60, height=max(16 * len(chains), 60)
-            )
+            .properties(title=in_words(quantity), width=_width(quantities), height=14 * len(chains))
         )
 
-    return panels(frame, "quantity", panel).properties(
+    drawn = panels(frame, "quantity", panel, **_beside(quantities))
+    return drawn.properties(
         description=(
             f"Ranks of the draws of {len(chains)} chains among the draws of all, for "
             f"{listing(map(in_words, quantities))}. Chains that have mixed fill each twentieth of "
-            f"the ranks alike; here the fullest has {max(fullest):.1f} times its share."
+            f"the ranks alike. {' '.join(sentences)}"
         )
     )
 
@@ -159,7 +194,7 @@ def chain_against_exact(frame: pd.DataFrame) -> Chart:
     span = span_of(pd.concat([data["utility"], data["utility_mcmc"]]))
     scale = alt.Scale(domain=span, nice=False)
     base = alt.Chart(
-        compact(data[["utility", "utility_mcmc", "low", "high", "epsilon", "verdict"]])
+        compact(data[["utility", "utility_mcmc", "mcse", "low", "high", "epsilon", "verdict"]])
     ).encode(
         x=alt.X("utility:Q", title="U, exact", scale=scale),
         color=ordered_color("epsilon", in_order(data["epsilon"]), "ε"),
@@ -168,8 +203,15 @@ def chain_against_exact(frame: pd.DataFrame) -> Chart:
     bars = base.mark_rule(strokeWidth=1, clip=True, opacity=0.6).encode(
         y=alt.Y("low:Q", scale=scale), y2="high:Q"
     )
-    points = base.mark_point(size=45, strokeWidth=1.4, tooltip=True, filled=True).encode(
+    points = base.mark_point(size=45, strokeWidth=1.4, filled=True).encode(
         y=y,
+        tooltip=tooltip(
+            "verdict",
+            epsilon=("ε", ""),
+            utility="U, exact",
+            utility_mcmc="U, chains",
+            mcse="standard error",
+        ),
         shape=alt.Shape(
             "verdict:N",
             title=None,
@@ -179,77 +221,94 @@ def chain_against_exact(frame: pd.DataFrame) -> Chart:
     )
     line = (
         alt.Chart(pd.DataFrame({"x": span, "y": span}))
-        .mark_line(color=INK, strokeWidth=1)
+        .mark_line(style="ink", strokeWidth=1)
         .encode(x="x:Q", y="y:Q")
     )
     off = (data["utility_mcmc"] - data["utility"]).abs()
     return alt.layer(line, bars, points).properties(
-        width=420,
-        height=380,
+        width=400,
+        height=400,
         description=(
             f"Scatter of {len(data)} utilities from chains against the exact ones, with the line "
-            f"of equality. The median absolute difference is {off.median():.2f}, the largest "
-            f"{off.max():.2f}."
+            f"of equality. The exact minimum is {told(data['utility'].min())}, the maximum "
+            f"{told(data['utility'].max())}. The median absolute difference is "
+            f"{off.median():.2f}, the largest {off.max():.2f}."
         ),
     )
 
 
-def importance_weights(frame: pd.DataFrame) -> Chart:
-    """The share of the total importance weight that one draw carries.
+def importance_weights(log_weights: ArrayLike, heaviest: int = 40) -> Chart:
+    """The share of the total importance weight that each draw carries.
 
     Parameters
     ----------
-    frame : DataFrame
-        As `diagnostics.importance_summary` returns: synthetic_set, draws, ess, largest_share.
-        With a column case, such as whether the draws that generated the data are among them,
-        there is a panel for each.
+    log_weights : array_like of float
+        (releases, draws), as `diagnostics.importance_summary` takes them; draws of no weight are
+        minus infinity.
+    heaviest : int
+        Of each release all of so many draws are drawn, and of the lighter ones at most 120.
 
     Returns
     -------
     altair chart
-        A bar for each synthetic data set, its effective sample size written beside it.
+        A strip for each release, a dot for each draw by its share on a logarithmic scale. The
+        heaviest is labeled; what is lighter than 1e-12 lies at the left end.
     """
-    data = frame.assign(case=frame.get("case", ""))
-    data["effective"] = [
-        f"{ess:.1f} of {draws} draws effective"
-        for ess, draws in zip(data["ess"], data["draws"], strict=True)
+    weights = np.atleast_2d(np.asarray(log_weights, dtype=float))
+    shares = np.exp(weights - np.logaddexp.reduce(weights, axis=1, keepdims=True))
+    n_releases, n_draws = shares.shape
+    least = max(float(shares[shares > 0].min()), 1e-12)
+    rows = []
+    for release, share in enumerate(shares, start=1):
+        ordered = np.sort(share)[::-1]
+        every = max(1, math.ceil((n_draws - heaviest) / 120))
+        kept = np.concatenate([ordered[:heaviest], ordered[heaviest::every]])
+        # Dots of a strip lie apart by the golden ratio, the same in every drawing.
+        apart = np.modf(np.arange(len(kept)) * 0.618034)[0] - 0.5
+        rows.append(pd.DataFrame({"release": release, "share": kept, "y": release + 0.6 * apart}))
+    data = pd.concat(rows, ignore_index=True)
+    data["drawn"] = data["share"].clip(lower=least)
+    first = data.groupby("release").head(1)
+    first = first.assign(y=first["release"] * 1.0)
+    first["said"] = [f"{100 * share:.0f} % of the weight in one draw" for share in first["share"]]
+    x = number_axis(
+        "drawn", "Share of the total weight (log scale)", [least, 1.0], True, alt.X, most=6
+    )
+    y = alt.Y(
+        "y:Q",
+        title="Release",
+        scale=alt.Scale(domain=[n_releases + 0.5, 0.5], nice=False),
+        axis=alt.Axis(values=list(range(1, n_releases + 1)), format="d", grid=False),
+    )
+    color = colors(["importance_sampling"])["importance_sampling"]
+    share_of = [
+        alt.Tooltip("release:N", title="release"),
+        alt.Tooltip("share:Q", title="share of the weight", format=",.2~r"),
     ]
-
-    def panel(case: str, rows: pd.DataFrame, last: bool) -> Chart:
-        base = alt.Chart(compact(rows[["synthetic_set", "largest_share", "effective"]])).encode(
-            y=alt.Y("synthetic_set:O", title="Synthetic data set")
-        )
-        bars = base.mark_bar(tooltip=True, color=COLORS["importance_sampling"]).encode(
-            x=alt.X(
-                "largest_share:Q",
-                title="Share of the total weight that the draw with most weight carries"
-                if last
-                else None,
-                scale=alt.Scale(domain=[0, 1]),
-                axis=alt.Axis(format="%", tickCount=5),
-            )
-        )
-        text = base.mark_text(align="left", dx=6, baseline="middle").encode(
-            x=alt.datum(1), text="effective:N"
-        )
-        return alt.layer(bars, text).properties(
-            title=str(case), width=360, height=max(22 * len(rows), 60)
-        )
-
-    share, ess = data["largest_share"], data["ess"]
-    return panels(data, "case", panel).properties(
+    dots = alt.Chart(compact(data)).mark_circle(size=18, opacity=0.75, color=color)
+    heavy = alt.Chart(compact(first[["drawn", "y", "said"]]))
+    ess = 1 / (shares**2).sum(axis=1)
+    largest = shares.max(axis=1)
+    return alt.layer(
+        dots.encode(x=x, y=y, tooltip=share_of),
+        heavy.mark_point(size=110, strokeWidth=2, color=color).encode(x="drawn:Q", y="y:Q"),
+        heavy.mark_text(align="right", dx=2, dy=-17, style="ink").encode(
+            x="drawn:Q", y="y:Q", text="said:N"
+        ),
+    ).properties(
+        width=WIDTH - 20,
+        height=max(44 * n_releases, 70),
         description=(
-            "Bars of the share of the total importance weight that one draw carries, for "
-            f"{len(data)} synthetic data sets: {100 * share.min():.0f} to "
-            f"{100 * share.max():.0f} %. The effective sample sizes are {ess.min():.1f} to "
-            f"{ess.max():.1f} of {data['draws'].max()} draws."
-        )
+            f"Dots of the share of the total importance weight that each of {n_draws} draws "
+            f"carries, on a logarithmic scale, for {n_releases} releases. The heaviest draw's "
+            f"share has its minimum {100 * largest.min():.0f} % in release {largest.argmin() + 1} "
+            f"and its maximum {100 * largest.max():.0f} % in release {largest.argmax() + 1}. The "
+            f"effective sample sizes are {ess.min():.1f} to {ess.max():.1f}."
+        ),
     )
 
 
 def _chain_color(chains: Sequence[Any]) -> alt.Color:
-    colors = [*COLORS.values(), *OTHER_COLORS]
-    scale = alt.Scale(
-        domain=list(chains), range=[colors[i % len(colors)] for i in range(len(chains))]
-    )
+    hues = list(dict.fromkeys([*list(COLORS.values())[:4], *OTHER_COLORS]))
+    scale = alt.Scale(domain=list(chains), range=[hues[i % len(hues)] for i in range(len(chains))])
     return alt.Color("chain:N", title="Chain", scale=scale, legend=alt.Legend(columns=8))

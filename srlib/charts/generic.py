@@ -1,31 +1,42 @@
 """Figures of any subject: lines, baselines, agreement, comparisons with the original, sweeps."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import altair as alt
 import numpy as np
 import pandas as pd
 
 from srlib.charts.style import (
-    INK,
     PRINTED,
     REFERENCE,
     WIDTH,
     Chart,
     colors,
     compact,
+    course,
     in_order,
+    in_rows,
     in_words,
     listing,
     method_color,
     number_axis,
     ordered_color,
     panels,
+    pixels,
+    plain,
     reference_rule,
     short,
     significant,
+    spread,
+    told,
+    tooltip,
     width_beside,
+    wrapped,
 )
+
+_LETTER, _LINE = 6.6, 14.0  # pixels of a letter and of a line of text
+_DASHES = ([1, 0], [7, 5], [2, 4], [7, 3, 2, 3])
 
 
 def lines(
@@ -64,7 +75,9 @@ def lines(
     Returns
     -------
     altair chart
-        Hovering shows a point's values; a click in the legend leaves one curve.
+        Hovering shows a point's values. Names stand at the ends of the lines, where there is room
+        for them, else in a legend; a click on one leaves its curve. A curve that lies on another
+        for a third of its length is dashed, and one of two points among many is not joined.
     """
     shown = frame.rename_axis("x").reset_index().melt("x", var_name="curve", value_name="y")
     shown = shown[shown["y"].notna() & ((shown["x"] > 0) | (not log_x))]
@@ -78,34 +91,147 @@ def lines(
         if log_y:
             shown["low"] = shown["low"].clip(lower=shown["y"] / 10)
         columns += ["low", "high"]
-    curves = in_order(shown["curve"])
-    pick = alt.selection_point(name="pick", fields=["curve"], bind="legend")
-    color = ordered_color("curve", curves, None) if ordered else method_color("curve", curves)
-    base = alt.Chart(compact(shown[columns])).encode(
-        x=number_axis("x", x_title, log_x, zero=False, channel=alt.X),
-        y=number_axis("y", y_title, log_y, zero=zero, channel=alt.Y),
-        color=color.legend(columns=max(1, 80 // (6 + max(map(len, curves))))),
-        opacity=alt.when(pick).then(alt.value(1)).otherwise(alt.value(0.12)),
+    shown = compact(shown[columns])
+    reach = shown.filter(["y", "low", "high"]).to_numpy().ravel().tolist()
+    reach += [] if reference is None else [reference]
+    x = number_axis("x", x_title, shown["x"], log_x, alt.X, tight=not log_x)
+    y = number_axis("y", y_title, reach, log_y, alt.Y, zero=zero)
+    return _drawn(
+        shown,
+        x,
+        y,
+        log_y=log_y,
+        ordered=ordered,
+        reference=reference,
+        said=[plain(x_title), plain(y_title)],
+        description=f"Lines of {plain(y_title)} against {plain(x_title)}.",
     )
+
+
+def _drawn(
+    shown: pd.DataFrame,
+    x: alt.X,
+    y: alt.Y,
+    *,
+    log_y: bool,
+    ordered: bool,
+    reference: float | None,
+    said: Sequence[str],
+    description: str,
+    band: bool = False,
+) -> Chart:
+    """Draw curves, x, y and curve, with their names beside them, and say how they run."""
+    height = 260
+    curves, domain = in_order(shown["curve"]), y["scale"]["domain"]
+    at = height - pixels(shown["y"], domain, height, log=log_y)
+    names, room = _names(shown.assign(pixel=at), height)
+    dashes = _dashes(shown.assign(pixel=at))
+    pick = alt.selection_point(
+        name="pick", fields=["curve"], **({"bind": "legend"} if names is None else {})
+    )
+    color = ordered_color("curve", curves, None) if ordered else method_color("curve", curves)
+    many = len(curves) > 1
+    beside = names is None and many
+    color = (
+        color.legend(columns=in_rows(curves), symbolType="stroke") if beside else color.legend(None)
+    )
+    opacity = alt.when(pick).then(alt.value(1)).otherwise(alt.value(0.12)) if many else alt.value(1)
+    base = alt.Chart(shown).encode(x=x, y=y, color=color, opacity=opacity)
+    longest = shown.groupby("curve")["x"].transform("size")
+    single = in_order(shown.loc[(longest <= 2) & (longest.max() > 4), "curve"])
+    line = base.transform_filter(~alt.FieldOneOfPredicate("curve", single)) if single else base
+    if dashes:
+        line = line.encode(
+            strokeDash=alt.StrokeDash(
+                "curve:N",
+                legend=None,
+                scale=alt.Scale(domain=curves, range=[_DASHES[dashes.get(c, 0)] for c in curves]),
+            )
+        )
+    line = line.mark_line(strokeWidth=2)
     # Points in a layer of their own: JupyterLab's Vega-Lite cannot have a line's own points picked.
-    marks = [
-        base.mark_line(strokeWidth=2).add_params(pick),
-        base.mark_point(filled=True, size=16, tooltip=True),
+    told_there = tooltip("curve", x=said[0], y=said[1])
+    small = 16 if len(shown) <= 40 * len(curves) else 4
+    marks: list[Any] = [
+        line.add_params(pick) if beside else line,
+        base.mark_point(filled=True, size=small).encode(tooltip=told_there),
     ]
-    if errors is not None:
-        low = number_axis("low", y_title, log_y, zero=zero, channel=alt.Y)
-        marks.append(base.mark_rule().encode(y=low, y2="high:Q"))
+    if single:
+        marks.append(
+            base.transform_filter(alt.FieldOneOfPredicate("curve", single)).mark_point(
+                filled=True, size=50
+            )
+        )
+    if "low" in shown and band:
+        marks.insert(
+            0, base.mark_area(opacity=0.2).encode(y="low:Q", y2="high:Q", opacity=alt.value(0.2))
+        )
+    elif "low" in shown:
+        marks.append(base.mark_rule().encode(y="low:Q", y2="high:Q"))
+    if names is not None:
+        to = alt.Chart(names)
+        marks += [
+            to.mark_rule(strokeWidth=1.5).encode(
+                x=alt.value("width"), x2=alt.value({"expr": "width + 11"}), color=color,
+                y=alt.Y("end:Q", scale=None, axis=None), y2="label:Q",
+            ),
+            to.mark_text(align="left", baseline="middle", dx=15, lineBreak="\n", lineHeight=_LINE)
+            .encode(
+                x=alt.value("width"),
+                y=alt.Y("label:Q", scale=None, axis=None),
+                text="text:N",
+                opacity=alt.when(pick).then(alt.value(1)).otherwise(alt.value(0.4)),
+            )
+            .add_params(pick)
+            .properties(name="labels"),
+        ]  # fmt: skip
     layers = marks if reference is None else [reference_rule(reference), *marks]
-    ends = "; ".join(
-        f"{name}: {rows['y'].iloc[0]:.3g} at {rows['x'].iloc[0]:.3g}, "
-        f"{rows['y'].iloc[-1]:.3g} at {rows['x'].iloc[-1]:.3g}"
+    courses = "; ".join(
+        f"{name}: {course(rows['x'], rows['y'])}"
         for name, rows in shown.groupby("curve", sort=False)
     )
+    dotted = "" if reference is None else f" A dotted rule marks {told(reference)}."
     return alt.layer(*layers).properties(
-        width=WIDTH - 60,
-        height=260,
-        description=f"Lines of {y_title} against {x_title}. {ends}.",
+        width=WIDTH - room, height=height, description=f"{description} {courses}.{dotted}"
     )
+
+
+def _names(shown: pd.DataFrame, height: float) -> tuple[pd.DataFrame | None, float]:
+    """Place the names of curves beside their ends: nothing where there is one, or no room.
+
+    Returns
+    -------
+    names : DataFrame, optional
+        curve, text, and the pixels from the top of end and label.
+    room : float
+        Pixels that the names take.
+    """
+    ends = shown.sort_values("x", kind="stable").groupby("curve", sort=False)["pixel"].last()
+    texts = {name: wrapped(str(name), 18) for name in in_order(shown["curve"])}
+    lines = [text if isinstance(text, list) else [text] for text in texts.values()]
+    heights = [_LINE * len(each) + 2 for each in lines]
+    if len(texts) < 2:
+        return None, 20
+    if sum(heights) > height + 20 or max(len(each) for each in lines) > 3:
+        return None, 40
+    end = [float(ends[name]) for name in texts]
+    names = pd.DataFrame({"curve": list(texts), "text": ["\n".join(each) for each in lines]})
+    names["end"] = np.round(end, 1)
+    names["label"] = np.round(spread(end, heights, -10, height + 10), 1)
+    longest = max(len(line) for each in lines for line in each)
+    return names, 20 + _LETTER * longest
+
+
+def _dashes(shown: pd.DataFrame) -> dict[str, int]:
+    """Return a pattern for each curve that lies on earlier ones, so that both are seen."""
+    wide = shown.pivot_table(index="x", columns="curve", values="pixel", sort=False)
+    found: dict[str, int] = {}
+    for j, name in enumerate(wide):
+        apart = wide.iloc[:, :j].sub(wide[name], axis=0).abs()
+        alike = [other for other in apart if (apart[other] < 2).sum() > apart[other].count() / 3]
+        if alike:
+            found[name] = min(len(_DASHES) - 1, 1 + max(found.get(other, 0) for other in alike))
+    return found
 
 
 def points(
@@ -144,34 +270,44 @@ def points(
     if log_y:  # what reaches below zero ends at a tenth of the value
         data["y_low"] = data["y_low"].clip(lower=data["y"] / 10)
     pick = alt.selection_point(name="pick", fields=["case"], bind="legend")
-    room = alt.Scale(zero=False, padding=40)  # for labels beside the first points
+    reach = data[["y", "y_low", "y_high"]].to_numpy().ravel().tolist()
+    reach += [] if reference is None else [reference]
+    x = number_axis("x", x_title, data[["x_low", "x_high"]].to_numpy().ravel(), False, alt.X)
+    x["scale"]["padding"] = 25  # for labels beside the first points
+    y = number_axis("y", y_title, reach, log_y, alt.Y)
     base = alt.Chart(compact(data)).encode(
-        x=alt.X("x:Q", title=x_title, scale=room),
-        y=number_axis("y", y_title, log_y, zero=False, channel=alt.Y),
+        x=x,
+        y=y,
         color=method_color("case", cases),
         opacity=alt.when(pick).then(alt.value(1)).otherwise(alt.value(0.12)),
     )
     marks = [
-        base.mark_rule().encode(x=alt.X("x_low:Q", title=x_title, scale=room), x2="x_high:Q"),
-        base.mark_rule().encode(
-            y=number_axis("y_low", y_title, log_y, zero=False, channel=alt.Y), y2="y_high:Q"
-        ),
-        base.mark_point(filled=True, size=50, tooltip=True).add_params(pick),
+        base.mark_rule().encode(x=alt.X("x_low:Q"), x2="x_high:Q"),
+        base.mark_rule().encode(y=alt.Y("y_low:Q"), y2="y_high:Q"),
+        base.mark_point(filled=True, size=50)
+        .encode(tooltip=tooltip("case", label=("setting", ""), x=plain(x_title), y=plain(y_title)))
+        .add_params(pick),
         base.transform_filter(alt.datum.case == cases[0])
-        .mark_text(align="left", dx=5, dy=-7)
-        .encode(text="label:N"),
+        .mark_text(align="left", dx=5, dy=-7, style="ink")
+        .encode(text="label:N", color=alt.Undefined),
         base.transform_filter(alt.datum.case != cases[0])
-        .mark_text(align="right", dx=-5, dy=12)
-        .encode(text="label:N"),
+        .mark_text(align="right", dx=-5, dy=12, style="ink")
+        .encode(text="label:N", color=alt.Undefined),
     ]
     layers = marks if reference is None else [reference_rule(reference), *marks]
-    told = "; ".join(
-        f"{row.case} {row.label}: {row.y:.3g} at {row.x:.3g}" for row in data.itertuples()
+    every = "; ".join(
+        f"{row.case} {row.label}: {told(row.y)} at {told(row.x)}" for row in data.itertuples()
     )
+    lowest, highest = (data.loc[at] for at in (data["y"].idxmin(), data["y"].idxmax()))
     return alt.layer(*layers).properties(
-        width=WIDTH - 60,
+        width=WIDTH - 20,
         height=300,
-        description=f"Points of {y_title} against {x_title}. {told}.",
+        usermeta={"scales": True},
+        description=(
+            f"Points of {plain(y_title)} against {plain(x_title)}. The minimum is "
+            f"{told(lowest.y)} at {told(lowest.x)}, the maximum {told(highest.y)} at "
+            f"{told(highest.x)}. {every}."
+        ),
     )
 
 
@@ -181,14 +317,16 @@ def agreement(frame: pd.DataFrame, x_title: str, y_title: str) -> Chart:
     Parameters
     ----------
     frame : DataFrame
-        x and y, positive: probabilities of the same combinations by two runs or estimators.
+        x and y, positive: probabilities of the same combinations by two runs or estimators. With a
+        column panel (text) there is a panel for each, all on one scale.
     x_title, y_title : str
         What they are.
 
     Returns
     -------
     altair chart
-        Squares colored by the number of combinations in them, and the line of equality.
+        Squares colored by the number of combinations in them, the line of equality, and the
+        correlation of the logarithms.
 
     Raises
     ------
@@ -198,54 +336,78 @@ def agreement(frame: pd.DataFrame, x_title: str, y_title: str) -> Chart:
     points = frame[["x", "y"]].to_numpy(dtype=float)
     if not (np.isfinite(points) & (points > 0)).all():
         raise ValueError("frame has probabilities that are not positive; their logs do not exist")
-    log = np.log10(points)
-    low, high = log.min() - 0.02, log.max() + 0.02
-    n_bins, side = 50, 420
-    count, edges, _ = np.histogram2d(
-        log[:, 0], log[:, 1], bins=n_bins, range=[[low, high], [low, high]]
+    frame = frame.assign(panel=frame.get("panel", ""))
+    names = in_order(frame["panel"])
+    side, columns = (360, 1) if len(names) == 1 else (232, 2)
+    n_bins = 50 if len(names) == 1 else 40
+    low, high = np.log10(points.min()) - 0.02, np.log10(points.max()) + 0.02
+    counts = {
+        name: np.histogram2d(
+            *np.log10(rows[["x", "y"]].to_numpy(dtype=float)).T,
+            bins=n_bins, range=[[low, high], [low, high]],
+        )[0]
+        for name, rows in frame.groupby("panel", sort=False)
+    }  # fmt: skip
+    middle = 10 ** (low + (high - low) * (np.arange(n_bins) + 0.5) / n_bins)
+    ends, most = (
+        [significant(10**low), significant(10**high)],
+        max(c.max() for c in counts.values()),
     )
-    middle = 10 ** ((edges[:-1] + edges[1:]) / 2)
-    i, j = np.nonzero(count)
-    squares = pd.DataFrame({"x": middle[i], "y": middle[j], "combinations": count[i, j]})
-    ends = [significant(10**low), significant(10**high)]
-    scale = alt.Scale(type="log", domain=ends, nice=False)
-    axis = alt.Axis(tickCount=6, format="~g", labelOverlap=True)
-    marks = (
-        alt.Chart(compact(squares))
-        .mark_square(size=(side / n_bins) ** 2, opacity=1, tooltip=True)
-        .encode(
-            x=alt.X("x:Q", title=x_title, scale=scale, axis=axis),
-            y=alt.Y("y:Q", title=y_title, scale=scale, axis=axis),
-            color=alt.Color(
-                "combinations:Q",
-                title="Combinations",
-                # From a mid blue: a square with a single combination has to show on white.
-                scale=alt.Scale(
-                    type="log", domain=[1, max(count.max(), 10)], range=["#9ECAE1", "#08306B"]
-                ),
-                legend=alt.Legend(tickCount=4, format="~s", gradientLength=160),
-            ),
+    x, y = (
+        number_axis(of, title, ends, True, channel, tight=True)
+        for of, title, channel in (("x", x_title, alt.X), ("y", y_title, alt.Y))
+    )
+    # Both ends are seen on white and on black.
+    shade = alt.Scale(
+        type="log", domain=[1, max(most, 10)], range=["#3B8FD0", "#7D5BC4", "#C2366B"]
+    )
+    legend = alt.Legend(tickCount=4, format="~s", gradientLength=160, symbolOpacity=1)
+    line = alt.Chart(pd.DataFrame({"x": ends, "y": ends})).mark_line(style="ink", strokeWidth=1)
+    sentences = []
+
+    def panel(name: str, rows: pd.DataFrame, last: bool) -> Chart:
+        i, j = np.nonzero(counts[name])
+        squares = pd.DataFrame({"x": middle[i], "y": middle[j], "combinations": counts[name][i, j]})
+        marks = (
+            alt.Chart(compact(squares))
+            .mark_square(size=(side / n_bins) ** 2, opacity=1)
+            .encode(
+                x=x,
+                y=y,
+                color=alt.Color("combinations:Q", title="Combinations", scale=shade, legend=legend),
+                tooltip=[
+                    alt.Tooltip("combinations:Q", title="combinations", format=",d"),
+                    alt.Tooltip("x:Q", title=x_title, format=",.2~r"),
+                    alt.Tooltip("y:Q", title=y_title, format=",.2~r"),
+                ],
+            )
         )
-    )
-    line = (
-        alt.Chart(pd.DataFrame({"x": ends, "y": ends}))
-        .mark_line(color=INK, strokeWidth=1)
-        .encode(x="x:Q", y="y:Q")
-    )
-    difference = np.abs(np.log(points[:, 0] / points[:, 1]))
-    correlation = (
-        f" and their correlation {np.corrcoef(log.T)[0, 1]:.2f}"
-        if np.ptp(log, axis=0).all()
-        else ""
-    )
-    return alt.layer(marks, line).properties(
-        width=side,
-        height=side,
+        log = np.log(rows[["x", "y"]].to_numpy(dtype=float))
+        off = np.median(np.abs(log[:, 0] - log[:, 1]))
+        r = np.corrcoef(log.T)[0, 1] if np.ptp(log, axis=0).all() else np.nan
+        layers = [marks, line.encode(x="x:Q", y="y:Q")]
+        sentences.append(
+            f"{in_words(name)}{': ' if name else ''}{len(rows)} combinations; the median absolute "
+            f"difference of the natural logarithms is {off:.2f}"
+            + ("" if np.isnan(r) else f" and their correlation {r:.2f}")
+            + f"; x has its minimum at {told(rows['x'].min())} and its maximum at "
+            f"{told(rows['x'].max())}, y at {told(rows['y'].min())} and {told(rows['y'].max())}."
+        )
+        if np.isfinite(r):
+            text = alt.Chart(pd.DataFrame({"r": [f"r = {r:.2f}".replace("-", "−")]}))
+            layers.append(
+                text.mark_text(align="left", baseline="top", fontSize=15, fontWeight="bold").encode(
+                    x=alt.value(8), y=alt.value(8), text="r:N"
+                )
+            )
+        heading = {"title": in_words(name)} if name else {}
+        return alt.layer(*layers).properties(width=side, height=side, **heading)
+
+    return panels(frame, "panel", panel, columns).properties(
         description=(
-            f"Scatter of {len(points)} combinations, {y_title} against {x_title}, on logarithmic "
-            f"scales with the line of equality. The median absolute difference of the natural "
-            f"logarithms is {np.median(difference):.2f}{correlation}."
-        ),
+            f"Scatter of {y_title} against {x_title}, on logarithmic scales with the line of "
+            f"equality. {' '.join(sentences)}"
+        )
     )
 
 
@@ -268,43 +430,52 @@ def against_baseline(frame: pd.DataFrame, title: str, percent: bool = True) -> C
         One panel for each panel, a line a label: the mean as a point, two standard errors to
         both sides as a line, and the baseline as a dark tick.
     """
-    data = frame[frame["mean"].notna()].assign(
-        label=short(frame.loc[frame["mean"].notna(), "label"]),
-        low=frame["mean"] - 2 * frame["se"],
-        high=frame["mean"] + 2 * frame["se"],
+    data = frame[frame["mean"].notna()].reset_index(drop=True)
+    data = data.assign(
+        label=short(data["label"]),
+        low=data["mean"] - 2 * data["se"],
+        high=data["mean"] + 2 * data["se"],
     )
     data["high"] = data["high"].clip(upper=1) if percent else data["high"]
     names, labels = in_order(data["panel"]), in_order(data["label"])
-    ends = [significant(value) for value in (data[["low", "mean", "baseline"]].min().min(), 0)]
-    top = significant(data[["high", "mean", "baseline"]].max().max() * 1.02)
-    scale = alt.Scale(domain=[min(ends), min(top, 1.0) if percent else top], nice=not percent)
+    reach = data[["low", "high", "mean", "baseline"]].to_numpy().ravel()
+    x = number_axis("mean", title, reach, False, alt.X, zero=True)
+    x["axis"]["format"] = "%" if percent else ",.6~g"
+    form = ".1%" if percent else ",.4~r"
+    said = {"mean": ("value", form), "low": ("from", form), "high": ("to", form)}
+    said["baseline"] = ("baseline", form)
 
     def panel(name: str, rows: pd.DataFrame, last: bool) -> Chart:
         base = alt.Chart(compact(rows.drop(columns=["panel", "se"]))).encode(
             y=alt.Y("label:N", sort=labels, title=None)
         )
-        x = alt.X(
-            "mean:Q",
-            title=title if last else None,
-            scale=scale,
-            axis=alt.Axis(format="%" if percent else "g", tickCount=8),
-        )
-        spread = base.transform_filter("isValid(datum.low)")
+        errors = base.transform_filter("isValid(datum.low)")
         known = base.transform_filter("isValid(datum.baseline)")
         color = colors(names)[name]
         layers = [
-            known.mark_tick(color=INK, thickness=2, size=14).encode(x="baseline:Q"),
-            spread.mark_rule(color=color, strokeWidth=2).encode(x="low:Q", x2="high:Q"),
-            base.mark_point(filled=True, size=60, opacity=1, color=color, tooltip=True).encode(x=x),
+            known.mark_tick(style="ink", thickness=2, size=14).encode(x="baseline:Q"),
+            errors.mark_rule(color=color, strokeWidth=2).encode(x="low:Q", x2="high:Q"),
+            base.mark_point(filled=True, size=60, opacity=1, color=color).encode(
+                x=x if last else x.title(None), tooltip=tooltip("label", **said)
+            ),
         ]
         heading = {"title": in_words(name)} if len(names) > 1 else {}
         return alt.layer(*layers).properties(
             width=width_beside(labels), height=22 * rows["label"].nunique(), **heading
         )
 
+    def told_of(row: pd.Series) -> str:
+        return (
+            f"{row['label']}, {told(100 * row['mean'])} %"
+            if percent
+            else (f"{row['label']}, {told(row['mean'])}")
+        )
+
     over = (data["mean"] - data["baseline"]).groupby(data["panel"], sort=False)
     sentences = [
-        f"{in_words(name)}: {(gap > 0).sum()} of {gap.notna().sum()} above their baselines."
+        f"{in_words(name)}: {(gap > 0).sum()} of {gap.notna().sum()} above their baselines; "
+        f"minimum {told_of(data.loc[data.loc[gap.index, 'mean'].idxmin()])}, "
+        f"maximum {told_of(data.loc[data.loc[gap.index, 'mean'].idxmax()])}."
         for name, gap in over
     ]
     return panels(data, "panel", panel).properties(
@@ -343,15 +514,22 @@ def joint_distribution(frame: pd.DataFrame, variable_a: str, variable_b: str) ->
         y=alt.Y("level_b:N", sort=levels_b, title=None),
         yOffset=alt.YOffset("source:N", sort=sources),
     )
-    bars = base.mark_bar(tooltip=True).encode(
+    bars = base.mark_bar().encode(
+        tooltip=tooltip(
+            "level_b",
+            source=("data", ""),
+            proportion=("share", ".1%"),
+            low=("from", ".1%"),
+            high=("to", ".1%"),
+        ),
         x=alt.X(
             "proportion:Q",
-            title=f"Share of records by {variable_b}, with 95 % interval",
-            axis=alt.Axis(format="%"),
+            title=wrapped(f"Share of records by {variable_b}, with 95 % interval"),
+            axis=alt.Axis(format="%", tickCount=6),
         ),
         color=method_color("source", sources),
     )
-    whiskers = base.mark_rule(strokeWidth=1, color=INK).encode(x="low:Q", x2="high:Q")
+    whiskers = base.mark_rule(strokeWidth=1, style="ink").encode(x="low:Q", x2="high:Q")
     # A band holds at least one line of text.
     band = max(11 * len(sources) if len(levels_a) * len(levels_b) <= 48 else 0, 16)
     chart = (
@@ -371,11 +549,17 @@ def joint_distribution(frame: pd.DataFrame, variable_a: str, variable_b: str) ->
         index=["level_a", "level_b"], columns="source", values="proportion", sort=False
     )
     gap = float((wide.max(axis=1) - wide.min(axis=1)).max())
+    first = wide[sources[0]]
+    least, most = (
+        f"{100 * first[at]:.1f} % for {at[0]} and {at[1]}"
+        for at in (first.idxmin(), first.idxmax())
+    )
     return chart.properties(
         description=(
             f"Bars of the share of records in each combination of {variable_a} "
             f"({len(levels_a)} levels) and {variable_b} ({len(levels_b)} levels), for "
-            f"{listing(sources)} data. The largest difference between them in one combination is "
+            f"{listing(sources)} data. In the {sources[0]} data the minimum is {least}, the "
+            f"maximum {most}. The largest difference between them in one combination is "
             f"{100 * gap:.1f} percentage points."
         )
     )
@@ -398,7 +582,7 @@ def coefficients(frame: pd.DataFrame, printed: pd.DataFrame | None = None) -> Ch
     altair chart
         Estimates as points, confidence intervals as lines. Intervals with t quantiles may be of
         any length; what reaches beyond the original data's intervals by more than their range is
-        cut at the edge of the plot.
+        cut there, and ends in an arrow.
     """
     terms, sources = short(frame["term"]), ["original", "synthetic"]
     names = {"original": ("original_low", "original_high"), "synthetic": ("low", "high")}
@@ -416,21 +600,39 @@ def coefficients(frame: pd.DataFrame, printed: pd.DataFrame | None = None) -> Ch
     )
     left, right = frame["original_low"].min(), frame["original_high"].max()
     reach = right - left
+    cut = {"low": data["low"] < left - reach, "high": data["high"] > right + reach}
     data["low"] = data["low"].clip(lower=left - reach)
     data["high"] = data["high"].clip(upper=right + reach)
     drawn = [data["low"], data["high"], *([printed["value"]] if printed is not None else [])]
-    domain = [significant(min(map(min, drawn))), significant(max(map(max, drawn)))]
+    title = "Coefficient (log odds), with 95 % interval"
+    x = number_axis("estimate", title, pd.concat(drawn), False, alt.X)
     base = alt.Chart(compact(data)).encode(
         y=alt.Y("term:N", sort=terms, title=None),
         yOffset=alt.YOffset("source:N", sort=sources),
         color=method_color("source", sources),
     )
-    scale = alt.Scale(domain=domain, nice=False)
-    x = alt.X("estimate:Q", title="Coefficient (log odds), with 95 % interval", scale=scale)
-    layers = [
+    arrows = [
+        alt.Chart(compact(data[cut[end]]))
+        .mark_point(shape=f"triangle-{side}", filled=True, size=70, opacity=1)
+        .encode(
+            x=f"{end}:Q",
+            y=alt.Y("term:N", sort=terms),
+            yOffset=alt.YOffset("source:N", sort=sources),
+            color=method_color("source", sources),
+        )
+        for end, side in (("low", "left"), ("high", "right"))
+        if cut[end].any()
+    ]
+    layers: list[Any] = [
         alt.Chart(pd.DataFrame({"x": [0]})).mark_rule(**REFERENCE).encode(x="x:Q"),
         base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q"), x2="high:Q"),
-        base.mark_point(filled=True, size=60, opacity=1, tooltip=True).encode(x=x),
+        base.mark_point(filled=True, size=60, opacity=1).encode(
+            x=x,
+            tooltip=tooltip(
+                "term", source=("data", ""), estimate="estimate", low="from", high="to"
+            ),
+        ),
+        *arrows,
     ]
     if printed is not None:
         # Each source's rule lies in its own half of the term's band.
@@ -456,10 +658,17 @@ def coefficients(frame: pd.DataFrame, printed: pd.DataFrame | None = None) -> Ch
         height=34 * len(terms),
         description=(
             f"Estimates and intervals of {len(terms)} coefficients from the original and the "
-            f"synthetic data. The interval from the synthetic data holds the original estimate "
-            f"for {inside.sum()} of {len(terms)}.{dashed}"
+            f"synthetic data. The original minimum is {_named(frame, 'idxmin')}, the maximum "
+            f"{_named(frame, 'idxmax')}. The interval from the synthetic data holds the original "
+            f"estimate for {inside.sum()} of {len(terms)}.{dashed}"
         ),
     )
+
+
+def _named(frame: pd.DataFrame, which: str) -> str:
+    """Say which coefficient of the original data is lowest, or highest."""
+    row = frame.loc[getattr(frame["original"], which)()]
+    return f"{told(row['original'])}, {row['term']}"
 
 
 def sweep(
@@ -514,24 +723,16 @@ def sweep(
         in_words(value) if isinstance(value, str) else f"{in_words(color)} = {value}"
         for value in grouped["curve"]
     ]
-    curves = in_order(grouped["curve"])
-    base = alt.Chart(compact(grouped)).encode(
-        x=number_axis("x", in_words(x), log_x, zero=False, channel=alt.X),
-        color=ordered_color("curve", curves, None).legend(
-            columns=max(1, 80 // (6 + max(map(len, curves)))), symbolOpacity=1
-        ),
-    )
-    low, mean = (
-        number_axis(of, in_words(y), log_y, zero=False, channel=alt.Y) for of in ("low", "y")
-    )
-    band = base.mark_area(opacity=0.2).encode(y=low, y2="high:Q")
-    lines = base.mark_line(point=alt.OverlayMarkDef(size=20), tooltip=True).encode(y=mean)
-    ends = "; ".join(
-        f"{name}: {rows['y'].iloc[0]:.3g} to {rows['y'].iloc[-1]:.3g}"
-        for name, rows in grouped.groupby("curve", sort=False)
-    )
-    return alt.layer(lines, band).properties(
-        width=WIDTH - 60,
-        height=280,
-        description=f"Lines of {in_words(y)} against {in_words(x)} over a sweep. {ends}.",
+    grouped = compact(grouped)
+    reach = grouped[["low", "high"]].to_numpy().ravel()
+    return _drawn(
+        grouped,
+        number_axis("x", in_words(x), grouped["x"], log_x, alt.X, tight=not log_x),
+        number_axis("y", in_words(y), reach, log_y, alt.Y),
+        log_y=log_y,
+        ordered=True,
+        reference=None,
+        said=[in_words(x), in_words(y)],
+        description=f"Lines of {in_words(y)} against {in_words(x)} over a sweep.",
+        band=True,
     )

@@ -7,20 +7,19 @@ import numpy as np
 import pandas as pd
 
 from srlib.charts.style import (
-    COLORS,
-    INK,
-    NEUTRAL,
     PRINTED,
     REFERENCE,
     WIDTH,
     Chart,
+    colors,
     compact,
     in_order,
     significant,
+    told,
+    tooltip,
 )
 
-NEIGHBOR_COLORS = ("#0072B2", "#E69F00")
-SYNTHESIZER_COLORS = ("#0072B2", COLORS["predictive_ratio"], COLORS["importance_sampling"])
+NEIGHBOR_COLORS = ("#0072B2", "#C46A00")
 
 
 def privacy_loss(
@@ -72,7 +71,7 @@ def privacy_loss(
     def limits(title: str | None = None) -> alt.Chart:
         """Rules at plus and minus epsilon."""
         at = pd.DataFrame({"loss": [-significant(epsilon), significant(epsilon)]})
-        return alt.Chart(at).mark_rule(**PRINTED, color=INK).encode(x=loss(title))
+        return alt.Chart(at).mark_rule(**PRINTED, style="ink").encode(x=loss(title))
 
     def spread(name: str) -> Chart:
         """Probability of each release at its loss, and the mean."""
@@ -86,18 +85,20 @@ def privacy_loss(
         return alt.layer(
             limits(),
             mass.mark_rule(strokeWidth=2).encode(y2=alt.datum(0)),
-            mass.mark_point(filled=True, size=30),
+            mass.mark_point(filled=True, size=30).encode(
+                tooltip=tooltip("release", loss="privacy loss", probability="probability")
+            ),
             mass.mark_text(dx=-5, dy=-5, align="right").encode(text="release:N"),
             triangle.encode(x=loss(), y=height, color=color),
         )
 
     grid = np.linspace(-end, end, 81)
     curve = pd.DataFrame({"loss": grid, "posterior": _posterior(grid, prior)})
-    told = drawn.assign(posterior=_posterior(drawn["loss"].to_numpy(), prior))
+    after = drawn.assign(posterior=_posterior(drawn["loss"].to_numpy(), prior))
     height = y("posterior:Q", "Posterior of truth", 1.0)
     start = alt.Chart(pd.DataFrame({"posterior": [significant(prior)]}))
-    line = alt.Chart(compact(curve)).mark_line(color=INK, strokeWidth=1)
-    dots = alt.Chart(compact(told[["neighbor", "loss", "posterior"]]))
+    line = alt.Chart(compact(curve)).mark_line(style="ink", strokeWidth=1)
+    dots = alt.Chart(compact(after[["neighbor", "loss", "posterior"]]))
     believed = alt.layer(
         limits(),
         start.mark_rule(**REFERENCE).encode(y=height),
@@ -115,19 +116,20 @@ def privacy_loss(
     binned = alt.layer(limits(last), ticks.encode(x=loss(last), y=row, color=color))
     sized = [*((spread(name), 90) for name in names), (believed, 130), (tail, 80), (binned, 60)]
     if relative:
-        sized.insert(-2, (alt.layer(limits(), *_relative(curve, told, loss(), color, prior)), 90))
+        sized.insert(-2, (alt.layer(limits(), *_relative(curve, after, loss(), color, prior)), 90))
     return alt.vconcat(
-        *(panel.properties(width=WIDTH - 80, height=size) for panel, size in sized)
+        *(panel.properties(width=WIDTH - 60, height=size) for panel, size in sized)
     ).properties(
         description=(
             f"Panels over the privacy loss of one data set against {' and '.join(names)}. "
-            f"Above, the probability of each release; the largest absolute loss is {largest:.3g} "
-            f"and exact epsilon, dashed, {epsilon:.3g}. Then the posterior probability of the "
-            f"truth, an S-shaped curve through the prior {prior:g} at no loss, up to "
-            f"{told['posterior'].max():.2g}. "
-            + (f"Then the same over the prior, at most {1 / prior:.3g}. " if relative else "")
+            f"Above, the probability of each release; the minimum of the loss is "
+            f"{told(drawn['loss'].min())}, the maximum {told(drawn['loss'].max())}, and exact "
+            f"epsilon, dashed, {told(epsilon)}. Then the posterior probability of the "
+            f"truth, an S-shaped curve through the prior {told(prior)} at no loss, up to "
+            f"{told(after['posterior'].max())}. "
+            + (f"Then the same over the prior, at most {told(1 / prior)}. " if relative else "")
             + "Then delta, which falls to zero. Below, the losses of "
-            f"the bins of a posterior draw, the largest {edp:.3g} in absolute value."
+            f"the bins of a posterior draw, the largest {told(edp)} in absolute value."
         )
     )
 
@@ -159,7 +161,7 @@ def record_losses(losses: pd.DataFrame, *, prior: float, epsilon: float | None =
     hue = alt.Color(
         "synthesizer:N",
         title=None,
-        scale=alt.Scale(domain=synthesizers, range=list(SYNTHESIZER_COLORS[: len(synthesizers)])),
+        scale=alt.Scale(domain=synthesizers, range=list(colors(synthesizers).values())),
         legend=alt.Legend() if len(synthesizers) > 1 else None,
     )
     finite = losses[np.isfinite(losses["loss"]) & (losses["probability"] > 0)]
@@ -173,13 +175,16 @@ def record_losses(losses: pd.DataFrame, *, prior: float, epsilon: float | None =
 
     def limits(title: str | None = None) -> Chart:
         """A thin rule at no loss, dashed ones at plus and minus epsilon."""
-        zero = alt.Chart(pd.DataFrame({"loss": [0.0]})).mark_rule(color=NEUTRAL)
-        at = alt.Chart(pd.DataFrame({"loss": bounds})).mark_rule(**PRINTED, color=INK)
+        zero = alt.Chart(pd.DataFrame({"loss": [0.0]})).mark_rule(style="ink", strokeWidth=0.6)
+        at = alt.Chart(pd.DataFrame({"loss": bounds})).mark_rule(**PRINTED, style="ink")
         return alt.layer(*(rule.encode(x=x(title)) for rule in ([zero, at] if bounds else [zero])))
 
     row = alt.Y("record:N", title="Record", sort=names, axis=alt.Axis(labelLimit=110))
-    ticks = alt.Chart(compact(finite[["record", "loss", "synthesizer"]])).mark_tick(
-        thickness=1.5, size=11, opacity=0.6
+    of_record = losses[["record", "synthesizer"]].drop_duplicates("record")
+    ticks = (
+        alt.Chart(compact(finite[["record", "loss"]]))
+        .transform_lookup("record", alt.LookupData(of_record, "record", ["synthesizer"]))
+        .mark_tick(thickness=1.5, size=11, opacity=0.6)
     )
     weighted = finite.assign(loss=finite["loss"] * finite["probability"]).groupby("record")
     mean = (weighted["loss"].sum() / weighted["probability"].sum()).reset_index(name="loss")
@@ -197,7 +202,7 @@ def record_losses(losses: pd.DataFrame, *, prior: float, epsilon: float | None =
     )
     grid = np.linspace(start, end, 121)
     curve = pd.DataFrame({"loss": grid, "posterior": _posterior(grid, prior)})
-    told = mean.assign(posterior=_posterior(mean["loss"].to_numpy(), prior))
+    after = mean.assign(posterior=_posterior(mean["loss"].to_numpy(), prior))
     color = alt.value(NEIGHBOR_COLORS[1])
     height = alt.Y("posterior:Q", title="Posterior", scale=alt.Scale(domain=[0, 1]))
     believed = alt.layer(
@@ -205,22 +210,20 @@ def record_losses(losses: pd.DataFrame, *, prior: float, epsilon: float | None =
         alt.Chart(pd.DataFrame({"posterior": [significant(prior)]}))
         .mark_rule(**REFERENCE)
         .encode(y=height),
-        alt.Chart(compact(curve)).mark_line(color=INK, strokeWidth=1).encode(x=x(), y=height),
-        alt.Chart(compact(told))
+        alt.Chart(compact(curve)).mark_line(style="ink", strokeWidth=1).encode(x=x(), y=height),
+        alt.Chart(compact(after))
         .mark_point(filled=True, size=40)
         .encode(x=x(), y=height, color=color),
     )
-    relative = alt.layer(limits(), *_relative(curve, told, x(), color, prior))
+    relative = alt.layer(limits(), *_relative(curve, after, x(), color, prior))
     tails = pd.concat(
-        [
-            _tail(rows, end).assign(record=name, synthesizer=rows["synthesizer"].iloc[0])
-            for name, rows in losses.groupby("record")
-        ]
+        [_tail(rows, end, 41).assign(record=name) for name, rows in losses.groupby("record")]
     )
     last = "Privacy loss (in the panel of delta: epsilon)"
     tail = alt.layer(
         limits(last),
-        alt.Chart(compact(tails[["record", "loss", "delta", "synthesizer"]]))
+        alt.Chart(compact(tails[["record", "loss", "delta"]]))
+        .transform_lookup("record", alt.LookupData(of_record, "record", ["synthesizer"]))
         .mark_line(strokeWidth=1, opacity=0.7)
         .encode(
             x=x(last), detail="record:N", color=hue,
@@ -229,21 +232,21 @@ def record_losses(losses: pd.DataFrame, *, prior: float, epsilon: float | None =
     )  # fmt: skip
     sized = [(spread, 18 * len(names)), (believed, 100), (relative, 100), (tail, 100)]
     return alt.vconcat(
-        *(panel.properties(width=WIDTH - 80, height=size) for panel, size in sized)
+        *(panel.properties(width=WIDTH - 60, height=size) for panel, size in sized)
     ).properties(
         description=(
             f"Panels over the privacy losses of {len(names)} records. Above, a tick for each "
-            f"release; the finite losses reach from {finite['loss'].min():.3g} to "
-            f"{finite['loss'].max():.3g}, and {int(infinite['n'].sum())} are infinite. Then the "
-            f"posterior probability of the truth, an S-shaped curve through the prior {prior:.3g} "
-            f"at no loss, and the same over the prior, up to {1 / prior:.3g}. Below, delta for "
-            "each epsilon, a line a record."
+            f"release; the finite losses reach from their minimum {told(finite['loss'].min())} to "
+            f"their maximum {told(finite['loss'].max())}, and {int(infinite['n'].sum())} are "
+            "infinite. Then the posterior probability of the truth, an S-shaped curve through the "
+            f"prior {told(prior)} at no loss, and the same over the prior, up to "
+            f"{told(1 / prior)}. Below, delta for each epsilon, a line a record."
         )
     )
 
 
 def _relative(
-    curve: pd.DataFrame, told: pd.DataFrame, x: alt.X, color: Any, prior: float
+    curve: pd.DataFrame, after: pd.DataFrame, x: alt.X, color: Any, prior: float
 ) -> list[alt.Chart]:
     """Draw posterior over prior, on a logarithmic axis."""
     low = curve["posterior"].min() / prior
@@ -251,24 +254,24 @@ def _relative(
         "relative:Q",
         title="Posterior over prior",
         scale=alt.Scale(type="log", domain=[significant(max(low, 1e-3)), significant(1.2 / prior)]),
-        axis=alt.Axis(tickCount=3, grid=False),
+        axis=alt.Axis(values=[1e-3, 1e-2, 1e-1, 1, 10, 100, 1e3, 1e4], format=",~r", grid=False),
     )
     line, dots = (
         alt.Chart(compact(rows[["loss", "relative", *extra]]))
         for rows, extra in (
             (curve.assign(relative=curve["posterior"] / prior), []),
-            (told.assign(relative=told["posterior"] / prior), _known(told)),
+            (after.assign(relative=after["posterior"] / prior), _known(after)),
         )
     )
     return [
-        line.mark_line(color=INK, strokeWidth=1, clip=True).encode(x=x, y=y),
+        line.mark_line(style="ink", strokeWidth=1, clip=True).encode(x=x, y=y),
         dots.mark_point(filled=True, size=40, clip=True).encode(x=x, y=y, color=color),
     ]
 
 
-def _known(told: pd.DataFrame) -> list[str]:
+def _known(after: pd.DataFrame) -> list[str]:
     """The column that dots are colored by, where there is one."""
-    return [name for name in ("neighbor",) if name in told]
+    return [name for name in ("neighbor",) if name in after]
 
 
 def _posterior(loss: np.ndarray, prior: float) -> np.ndarray:
@@ -276,9 +279,9 @@ def _posterior(loss: np.ndarray, prior: float) -> np.ndarray:
     return 1 / (1 + np.exp(-loss) * (1 - prior) / prior)
 
 
-def _tail(rows: pd.DataFrame, end: float) -> pd.DataFrame:
-    """Delta of one pair of rows for each epsilon from 0 on."""
-    grid = np.linspace(0, end, 61)
+def _tail(rows: pd.DataFrame, end: float, n: int = 61) -> pd.DataFrame:
+    """Delta of one pair of rows for `n` epsilons from 0 on."""
+    grid = np.linspace(0, end, n)
     excess = np.maximum(-np.expm1(grid[:, None] - rows["loss"].to_numpy()), 0)
     delta = excess @ rows["probability"].to_numpy()
     return pd.DataFrame({"loss": grid, "delta": delta})

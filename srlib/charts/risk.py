@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 
 from srlib.charts.style import (
-    INK,
     NEUTRAL,
     REFERENCE,
     TRUTH,
@@ -15,7 +14,9 @@ from srlib.charts.style import (
     Chart,
     colors,
     compact,
+    course,
     in_order,
+    in_rows,
     in_words,
     listing,
     method_color,
@@ -25,7 +26,8 @@ from srlib.charts.style import (
     reference_rule,
     short,
     significant,
-    span_of,
+    told,
+    tooltip,
     width_beside,
 )
 
@@ -48,30 +50,39 @@ def rank_histogram(frame: pd.DataFrame, n_candidates: int) -> Chart:
     """
     estimators = in_order(frame["estimator"])
     sentences = []
+    # A mean rank of 2.5 counts as 2.
+    ranks = np.ceil(frame["rank"] - 0.5).astype(int).groupby(frame["estimator"].to_numpy())
+    most = [*ranks.value_counts(), *ranks.size() / n_candidates]
+    y = number_axis("count", "Combinations", most, False, alt.Y, zero=True, most=5)
 
     def panel(estimator: str, rows: pd.DataFrame, last: bool) -> Chart:
-        # A mean rank of 2.5 counts as 2.
-        rank = np.ceil(rows["rank"] - 0.5).astype(int)
-        count = rank.value_counts().reindex(range(1, n_candidates + 1), fill_value=0)
+        count = ranks.get_group(estimator).value_counts()
+        count = count.reindex(range(1, n_candidates + 1), fill_value=0)
         bars = pd.DataFrame({"rank": count.index, "count": count.to_numpy()})
         drawn = (
             alt.Chart(bars)
-            .mark_bar(tooltip=True, color=colors(estimators)[estimator])
+            .mark_bar(color=colors(estimators)[estimator])
             .encode(
                 x=alt.X(
                     "rank:O",
                     title="Rank of the true combination (1: most probable)" if last else None,
                     axis=alt.Axis(labelAngle=0, labelOverlap=True, labelSeparation=6, grid=False),
                 ),
-                y=alt.Y("count:Q", title="Combinations"),
+                y=y,
+                tooltip=[
+                    alt.Tooltip("rank:O", title="rank"),
+                    alt.Tooltip("count:Q", title="combinations", format=",d"),
+                ],
             )
         )
         sentences.append(
             f"{in_words(estimator)}: rank 1 for {count[1]} of {len(rows)}, ranks 1 to 3 for "
-            f"{count.loc[:3].sum()}, median rank {rows['rank'].median():g}."
+            f"{count.loc[:3].sum()}, median rank {rows['rank'].median():g}, minimum "
+            f"{count.min()} at rank {count.idxmin()}, maximum {count.max()} at rank "
+            f"{count.idxmax()}."
         )
         return alt.layer(drawn, reference_rule(len(rows) / n_candidates)).properties(
-            title=in_words(estimator), width=WIDTH - 60, height=150
+            title=in_words(estimator), width=WIDTH - 20, height=150
         )
 
     return panels(frame, "estimator", panel).properties(
@@ -104,13 +115,18 @@ def risk_histogram(frame: pd.DataFrame, prior: float, ticks: int = 8) -> Chart:
     estimators = in_order(frame["estimator"])
     edges = np.linspace(0, max(frame["probability"].max(), prior) * 1.0001, 41)
     sentences = []
+    counts = {
+        name: np.histogram(rows, edges)[0]
+        for name, rows in frame.groupby("estimator", sort=False)["probability"]
+    }
+    most = max(int(count.max()) for count in counts.values())
 
     def panel(estimator: str, rows: pd.DataFrame, last: bool) -> Chart:
-        count = np.histogram(rows["probability"], edges)[0]
+        count = counts[estimator]
         bars = pd.DataFrame({"low": edges[:-1], "high": edges[1:], "count": count})
         drawn = (
             alt.Chart(compact(bars[count > 0]))
-            .mark_bar(tooltip=True, binSpacing=0.5, color=colors(estimators)[estimator])
+            .mark_bar(binSpacing=0.5, color=colors(estimators)[estimator])
             .encode(
                 x=alt.X(
                     "low:Q",
@@ -123,25 +139,30 @@ def risk_histogram(frame: pd.DataFrame, prior: float, ticks: int = 8) -> Chart:
                 y=alt.Y(
                     "count:Q",
                     title="Combinations (√ scale)",
-                    scale=alt.Scale(type="sqrt"),
-                    axis=alt.Axis(values=_square_root_ticks(count.max())),
+                    scale=alt.Scale(type="sqrt", domain=[0, most], nice=False),
+                    axis=alt.Axis(values=_square_root_ticks(most)),
                 ),
+                tooltip=[
+                    alt.Tooltip("low:Q", title="from", format=",.3~r"),
+                    alt.Tooltip("high:Q", title="to", format=",.3~r"),
+                    alt.Tooltip("count:Q", title="combinations", format=",d"),
+                ],
             )
         )
         rule = alt.Chart(pd.DataFrame({"prior": [significant(prior)]}))
         sentences.append(
-            f"{in_words(estimator)}: median {rows['probability'].median():.2g}, largest "
-            f"{rows['probability'].max():.2g}."
+            f"{in_words(estimator)}: minimum {told(rows['probability'].min())}, median "
+            f"{told(rows['probability'].median())}, maximum {told(rows['probability'].max())}."
         )
         return alt.layer(drawn, rule.mark_rule(**REFERENCE).encode(x="prior:Q")).properties(
-            title=in_words(estimator), width=WIDTH - 60, height=150
+            title=in_words(estimator), width=WIDTH - 20, height=150
         )
 
     return panels(frame, "estimator", panel).properties(
         description=(
             "Histogram of the posterior probability of the true combination. "
             + " ".join(sentences)
-            + f" A dotted rule marks the prior probability, {prior:.2g}."
+            + f" A dotted rule marks the prior probability, {told(prior)}."
         )
     )
 
@@ -165,26 +186,32 @@ def reliability(frame: pd.DataFrame) -> Chart:
     pick = alt.selection_point(name="pick", fields=["curve"], bind="legend")
     base = alt.Chart(compact(frame)).encode(
         x=alt.X("claimed:Q", title="Probability claimed", scale=alt.Scale(domain=[0, 1])),
-        color=method_color("curve", names).legend(columns=max(1, 80 // (6 + max(map(len, names))))),
+        color=method_color("curve", names),
         opacity=alt.when(pick).then(alt.value(1)).otherwise(alt.value(0.1)),
     )
+    if len(names) > 1:
+        base.encoding.color["legend"] = alt.Legend(columns=in_rows(names))
     y = alt.Y("found:Q", title="Share found", scale=alt.Scale(domain=[0, 1]))
+    said = {"claimed": "claimed", "found": "found", "found_low": "from", "found_high": "to"}
     layers = [
         alt.Chart(pd.DataFrame({"x": [0, 1]})).mark_line(**REFERENCE).encode(x="x:Q", y="x:Q"),
         base.mark_rule(strokeWidth=2).encode(
             y=alt.Y("found_low:Q", title="Share found"), y2="found_high:Q"
         ),
-        base.mark_point(filled=True, size=45, tooltip=True).encode(y=y).add_params(pick),
+        base.mark_point(filled=True, size=45)
+        .encode(y=y, tooltip=tooltip("curve", **said))
+        .add_params(pick),
     ]
     inside = frame["claimed"].between(frame["found_low"], frame["found_high"])
     sentences = "; ".join(
         f"{name}: {inside[rows.index].sum()} of {len(rows)} bins, largest difference "
-        f"{(rows['claimed'] - rows['found']).abs().max():.2f}"
+        f"{(rows['claimed'] - rows['found']).abs().max():.2f}, found minimum "
+        f"{told(rows['found'].min())}, maximum {told(rows['found'].max())}"
         for name, rows in frame.groupby("curve", sort=False)
     )
     return alt.layer(*layers).properties(
-        width=420,
-        height=360,
+        width=380,
+        height=380,
         description=(
             "Points with intervals of the share found against the probability claimed, beside the "
             f"diagonal. The interval contains the claimed probability in: {sentences}."
@@ -220,9 +247,10 @@ def subset_risk(frame: pd.DataFrame, prior: float) -> Chart:
     data = data.assign(value=values, which=np.where(data["truth"], "true value", "other value"))
     bars = (
         alt.Chart(compact(data[["value", "probability", "which"]]))
-        .mark_bar(tooltip=True)
+        .mark_bar()
         .encode(
-            x=alt.X("probability:Q", title="Posterior probability"),
+            x=alt.X("probability:Q", title="Posterior probability", axis=alt.Axis(tickCount=6)),
+            tooltip=tooltip("value", which=("", ""), probability="probability"),
             y=alt.Y("value:N", sort=values, title=None),
             color=alt.Color(
                 "which:N",
@@ -238,8 +266,10 @@ def subset_risk(frame: pd.DataFrame, prior: float) -> Chart:
         height=15 * len(values),
         description=(
             f"Bars of the posterior probability of {len(values)} values of the unknown variables. "
-            f"The true value has probability {truth:.2g}, number {position} from the top; "
-            f"a dotted rule marks the prior probability, {prior:.2g}."
+            f"The maximum is {told(data['probability'].iloc[0])} for {values[0]}, the minimum "
+            f"{told(data['probability'].iloc[-1])} for {values[-1]}. "
+            f"The true value has probability {told(truth)}, number {position} from the top; "
+            f"a dotted rule marks the prior probability, {told(prior)}."
         ),
     )
 
@@ -267,20 +297,19 @@ def risk_utility(frame: pd.DataFrame) -> Chart:
     )
     epsilons = in_order(data["epsilon"])
     pick = alt.selection_point(name="pick", fields=["epsilon"], bind="legend")
-    spans = [span_of(frame["utility"]), span_of(frame["risk"])]
+    title = "Loss of precision U (log10, larger is worse)"
+    x = number_axis("utility", title, frame["utility"], False, alt.X, most=9)
+    y = number_axis("risk", "Risk R", frame["risk"], False, alt.Y)
     sentences: list[str] = []
 
     def panel(name: str, rows: pd.DataFrame, last: bool) -> Chart:
         points = (
             alt.Chart(compact(rows[["utility", "risk", "epsilon", "data"]]))
-            .mark_point(size=55, strokeWidth=1.6, tooltip=True)
+            .mark_point(size=55, strokeWidth=1.6)
             .encode(
-                x=alt.X(
-                    "utility:Q",
-                    title="Loss of precision U (log10, larger is worse)" if last else None,
-                    scale=alt.Scale(domain=spans[0], nice=False),
-                ),
-                y=alt.Y("risk:Q", title="Risk R", scale=alt.Scale(domain=spans[1], nice=False)),
+                x=x if last else x.title(None),
+                y=y,
+                tooltip=tooltip("data", epsilon=("ε", ""), utility="loss U", risk="risk R"),
                 color=ordered_color("epsilon", epsilons, "ε"),
                 shape=alt.Shape(
                     "data:N",
@@ -294,12 +323,13 @@ def risk_utility(frame: pd.DataFrame) -> Chart:
         points = points if sentences else points.add_params(pick).properties(name="first")
         by_epsilon = rows.groupby("epsilon", sort=False)
         ranges = "; ".join(
-            f"epsilon {e}: R {g['risk'].min():.3g} to {g['risk'].max():.3g}, U "
-            f"{g['utility'].min():.2f} to {g['utility'].max():.2f}"
+            f"epsilon {e}: R from minimum {told(g['risk'].min())} to maximum "
+            f"{told(g['risk'].max())}, U from {told(g['utility'].min())} to "
+            f"{told(g['utility'].max())}"
             for e, g in by_epsilon
         )
         sentences.append(f"{name}: {ranges}.")
-        return points.properties(title=str(name), width=WIDTH - 60, height=210)
+        return points.properties(title=str(name), width=WIDTH - 20, height=210)
 
     return panels(data, "panel", panel).properties(
         description="Scatter of risk R against loss of precision U. " + " ".join(sentences)
@@ -331,31 +361,36 @@ def relative_risk(frame: pd.DataFrame) -> Chart:
     pick = alt.selection_point(name="pick", fields=["epsilon"], bind="legend")
     wide = data["relative_risk"].max() > 10 * data["relative_risk"].min()
     title = "Relative risk RR (log scale)" if wide else "Relative risk RR"
+    named = data.groupby("release", sort=False)[["epsilon", "data"]].first().reset_index()
     marks = (
-        alt.Chart(compact(data[["release", "epsilon", "data", "risk", "relative_risk"]]))
+        alt.Chart(compact(data[["release", "risk", "relative_risk"]]))
+        # A name for each line, and not for each of its points.
+        .transform_lookup("release", alt.LookupData(named, "release", ["epsilon", "data"]))
         .mark_line(strokeWidth=1.3)
         .encode(
             x=alt.X("risk:Q", title="Risk R", scale=alt.Scale(domain=[0, 1])),
-            y=number_axis("relative_risk", title, wide, zero=False, channel=alt.Y),
+            y=number_axis("relative_risk", title, data["relative_risk"], wide, alt.Y),
             detail="release:N",
             color=ordered_color("epsilon", in_order(data["epsilon"]), "ε"),
             strokeDash=alt.StrokeDash(
                 "data:N", title=None, scale=alt.Scale(domain=names, range=[[1, 0], [2, 3]])
             ),
             opacity=alt.when(pick).then(alt.value(1)).otherwise(alt.value(0.08)),
+            tooltip=tooltip("data", epsilon=("ε", "")),
         )
         .add_params(pick)
     )
-    largest = "; ".join(
-        f"epsilon {e}: {rows['relative_risk'].max():.3g}"
+    ranges = "; ".join(
+        f"epsilon {e}: minimum {told(rows['relative_risk'].min())}, maximum "
+        f"{told(rows['relative_risk'].max())}"
         for e, rows in data.groupby("epsilon", sort=False)
     )
     return alt.layer(reference_rule(1.0), marks).properties(
-        width=WIDTH - 60,
+        width=WIDTH - 20,
         height=300,
         description=(
             f"Lines of relative risk against risk for {data['release'].nunique()} "
-            f"releases, all of which end at R = 1, RR = 1. Largest relative risk, {largest}."
+            f"releases, all of which end at R = 1, RR = 1. Relative risk, {ranges}."
         ),
     )
 
@@ -378,70 +413,61 @@ def frontier(frame: pd.DataFrame) -> Chart:
     """
     values = [f"{p:g}" for p in frame["p0"]]
     names, labels = in_order(values), [f"ε = {e:.3g}" for e in frame["epsilon"]]
-    data = compact(frame.assign(p0=values, step=np.log10(frame["epsilon"]), label=labels))
-    steps = np.unique(np.log10(frame["epsilon"]))
-    width = float(np.diff(steps).mean()) if len(steps) > 1 else 1.0
-    start = float(steps[np.abs(steps - math.log10(2)).argmin()])
+    budgets = np.unique(frame["epsilon"])
+    steps = np.searchsorted(budgets, frame["epsilon"])
+    data = compact(frame.assign(p0=values, step=steps, label=labels))
+    columns = [f"{of}_{end}" for of in ("risk", "utility") for end in ("low", "median", "high")]
+    data = data[["p0", "epsilon", "step", "label", *columns]]
     slider = alt.param(
-        name="log_epsilon",
-        value=significant(start),
+        name="step",
+        value=int(np.abs(np.log(budgets / 2)).argmin()),
         bind=alt.binding_range(
-            min=significant(steps[0]),
-            max=significant(steps[-1]),
-            step=significant(width),
-            name="log10 of epsilon ",
+            min=0, max=len(budgets) - 1, step=1, name="step from the least ε to the largest "
         ),
     )
     pick = alt.selection_point(name="pick", fields=["p0"], bind="legend")
     visible = alt.when(pick).then(alt.value(1)).otherwise(alt.value(0.08))
+    # Fixed axes: what the slider leaves must not move what it does not.
+    x_title = "Loss of precision U (log10): median and 90 % range"
+    y_title = "Risk R: 95 % quantile and 90 % range"
+    losses = frame[["utility_low", "utility_median", "utility_high"]].to_numpy().ravel()
+    risks = frame[["risk_low", "risk_high"]].to_numpy().ravel()
     base = alt.Chart(data).encode(
-        # Fixed axes: what the slider leaves must not move what it does not.
-        x=alt.X(
-            "utility_median:Q",
-            title="Loss of precision U (log10): median and 90 % range",
-            scale=alt.Scale(domain=span_of(frame[["utility_low", "utility_high"]].stack())),
-        ),
-        y=alt.Y(
-            "risk_high:Q",
-            title="Risk R: 95 % quantile and 90 % range",
-            scale=alt.Scale(domain=span_of(frame[["risk_low", "risk_high"]].stack())),
-        ),
+        x=number_axis("utility_median", x_title, losses, False, alt.X, most=9),
+        y=number_axis("risk_high", y_title, risks, False, alt.Y),
         color=ordered_color("p0", names, "p0"),
         opacity=visible,
     )
-    path = base.mark_line(strokeWidth=1.5).encode(order="epsilon:Q")
-    dots = base.mark_point(filled=True, size=22, tooltip=alt.TooltipContent("data"))
-    chosen = base.transform_filter(f"abs(datum.step - log_epsilon) < {significant(width / 2)}")
+    path = base.mark_line(strokeWidth=1.5, interpolate="monotone").encode(order="epsilon:Q")
+    dots = base.mark_point(filled=True, size=22).encode(
+        tooltip=tooltip("label", p0=("p0", ""), utility_median="loss U", risk_high="risk R")
+    )
+    chosen = base.transform_filter("datum.step == step")
     bars = [
         chosen.mark_rule(strokeWidth=2).encode(x="utility_low:Q", x2="utility_high:Q"),
         chosen.mark_rule(strokeWidth=2).encode(y="risk_low:Q", y2="risk_high:Q"),
         chosen.mark_point(filled=True, size=110),
-        chosen.transform_filter(alt.datum.p0 == names[0])
-        .mark_text(align="right", fontSize=13, fontWeight="bold")
-        .encode(
-            x=alt.value(WIDTH - 66),
-            y=alt.value(10),
-            text="label:N",
-            color=alt.value(INK),
-            opacity=alt.value(1),
-        ),
+        alt.Chart(data)
+        .transform_filter("datum.step == step")
+        .transform_filter(alt.datum.p0 == names[0])
+        .mark_text(align="right", dx=-6, fontSize=16, fontWeight="bold")
+        .encode(x=alt.value("width"), y=alt.value(10), text="label:N")
+        .properties(name="said"),
     ]
     sentences = "; ".join(
-        f"p0 = {name}: R {rows['risk_high'].iloc[0]:.3g} and "
-        f"U {rows['utility_median'].iloc[0]:.2f} at epsilon {rows['epsilon'].iloc[0]:.3g}, "
-        f"R {rows['risk_high'].iloc[-1]:.3g} and U {rows['utility_median'].iloc[-1]:.2f} at "
-        f"{rows['epsilon'].iloc[-1]:.3g}"
+        f"p0 = {name}: R {course(rows['epsilon'], rows['risk_high'])}, and "
+        f"U {course(rows['epsilon'], rows['utility_median'])}"
         for name, rows in data.groupby("p0", sort=False)
     )
     return (
         alt.layer(path, dots, *bars)
         .add_params(slider, pick)
         .properties(
-            width=WIDTH - 60,
+            width=WIDTH - 30,
             height=320,
             description=(
-                "Paths of the 95 % quantile of the risk against the median loss of precision as "
-                f"epsilon changes. {sentences}."
+                "Paths of the 95 % quantile of the risk R against the median loss of precision U "
+                f"as epsilon changes. At each epsilon, {sentences}."
             ),
         )
     )
@@ -465,29 +491,23 @@ def acceptable_region(rules: pd.DataFrame, lines: pd.DataFrame) -> Chart:
     curves, stretches = lines[lines["stretch"] == 0], lines[lines["stretch"] > 0]
     top = 1.3 * max(curves["relative_risk"].max(), 1.5 * rules["rr_at_most"].max())
     low = min(0.9, curves["relative_risk"].min() / 1.1)
-    ends = [significant(low), significant(top)]
-    y = alt.Y(
-        "relative_risk:Q",
-        title="Relative risk RR (log scale)",
-        scale=alt.Scale(type="log", domain=ends, nice=False),
-        axis=alt.Axis(format="~g", tickCount=6),
-    )
+    y = number_axis("relative_risk", "Relative risk RR (log scale)", [low, top], True, alt.Y)
     x = alt.X("risk:Q", title="Risk R", scale=alt.Scale(domain=[0, 1]))
     region = (
-        alt.Chart(compact(rules.assign(top=top)))
-        .mark_rect(color="#E8A598", opacity=0.45)
-        .encode(
-            x=alt.X("r_at_least:Q", title="Risk R"),
-            x2="r_at_most:Q",
-            y=alt.Y("rr_at_most:Q", title="Relative risk RR (log scale)"),
-            y2="top:Q",
-        )
+        alt.Chart(compact(rules.assign(top=y["scale"]["domain"][1])))
+        .mark_rect(color="#D43D51", opacity=0.22)
+        .encode(x=alt.X("r_at_least:Q"), x2="r_at_most:Q", y=alt.Y("rr_at_most:Q"), y2="top:Q")
     )
     names = in_order(curves["curve"])
     thin = (
         alt.Chart(compact(curves[["curve", "risk", "relative_risk"]]))
         .mark_line(strokeWidth=1.6)
-        .encode(x=x, y=y, color=ordered_color("curve", names, None))
+        .encode(
+            x=x,
+            y=y,
+            color=ordered_color("curve", names, None),
+            tooltip=[alt.Tooltip("curve:N", title="title")],
+        )
     )
     thick = (
         alt.Chart(compact(stretches[["curve", "stretch", "risk", "relative_risk"]]))
@@ -496,11 +516,12 @@ def acceptable_region(rules: pd.DataFrame, lines: pd.DataFrame) -> Chart:
     )
     broken = in_order(stretches["curve"])
     return alt.layer(region, thin, thick).properties(
-        width=WIDTH - 60,
+        width=WIDTH - 20,
         height=320,
         description=(
             f"Relative risk against risk over all priors for {len(names)} releases: "
-            f"{listing(names)}. Shaded is what the rules do not accept. "
+            f"{listing(names)}. The minimum is {told(curves['relative_risk'].min())}, the maximum "
+            f"{told(curves['relative_risk'].max())}. Shaded is what the rules do not accept. "
             + (f"It is entered by: {listing(broken)}." if broken else "No curve enters it.")
         ),
     )

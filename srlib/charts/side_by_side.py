@@ -8,7 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from srlib.charts.style import (
-    INK,
+    NEUTRAL,
     REFERENCE,
     WIDTH,
     Chart,
@@ -17,6 +17,8 @@ from srlib.charts.style import (
     short,
     significant,
     span_of,
+    told,
+    tooltip,
 )
 
 _SIZE = (WIDTH - 60, 300)  # pixels
@@ -62,7 +64,7 @@ def side_by_side(frame: pd.DataFrame) -> Chart:
     )
     color = alt.Color(
         "label:N",
-        scale=alt.Scale(domain=names, range=[*colors(names[:-1]).values(), INK]),
+        scale=alt.Scale(domain=names, range=[*colors(names[:-1]).values(), NEUTRAL]),
         legend=None,
     )
     base = alt.Chart(compact(data[::-1])).encode(color=color)  # the reference behind the tools
@@ -72,22 +74,36 @@ def side_by_side(frame: pd.DataFrame) -> Chart:
         reference.mark_rule(**REFERENCE).encode(y=y),
         base.mark_rule(strokeWidth=2).encode(x="loss_low:Q", x2="loss_high:Q", y="risk:Q"),
         base.mark_rule(strokeWidth=2).encode(x="loss:Q", y="risk_low:Q", y2="risk_high:Q"),
-        base.mark_point(filled=True, size=70, opacity=1, tooltip=True).encode(
-            x="loss:Q", y="risk:Q"
+        base.mark_point(filled=True, size=70, opacity=1).encode(
+            x="loss:Q",
+            y="risk:Q",
+            tooltip=tooltip(
+                "label",
+                risk=("risk", ".1%"),
+                loss=("loss", ".1%"),
+                risk_low=("risk from", ".1%"),
+                risk_high=("risk to", ".1%"),
+            ),
         ),
         alt.Chart(compact(data[["label", "text_x", "text_y"]]))
         .mark_text(align="left", baseline="middle")
         .encode(x="text_x:Q", y="text_y:Q", text="label:N"),
     ]
-    told = "; ".join(
+    every = "; ".join(
         f"{row.label}: risk {_told(row.risk)} ({_told(row.risk_low)} to {_told(row.risk_high)}), "
         f"loss {_told(row.loss)} ({_told(row.loss_low)} to {_told(row.loss_high)})"
         for row in data.itertuples()
     )
+    least, most = (data.loc[at, "label"] for at in (data["risk"].idxmin(), data["risk"].idxmax()))
     return alt.layer(*layers).properties(
         width=_SIZE[0],
         height=_SIZE[1],
-        description=f"Points with bars, largest risk against loss, in percent. {told}.",
+        usermeta={"scales": True},
+        description=(
+            "Points with bars, largest risk against loss, in percent. The minimum of the risk is "
+            f"{told(100 * data['risk'].min())} for {least}, the maximum "
+            f"{told(100 * data['risk'].max())} for {most}. {every}."
+        ),
     )
 
 

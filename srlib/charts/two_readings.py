@@ -17,7 +17,10 @@ from srlib.charts.style import (
     compact,
     in_order,
     significant,
+    told,
 )
+
+_UNIT = alt.Scale(domain=[0, 1])
 
 
 def two_readings(frame: pd.DataFrame, *, epsilon: float, prior: float, x: int) -> Chart:
@@ -65,16 +68,16 @@ def two_readings(frame: pd.DataFrame, *, epsilon: float, prior: float, x: int) -
         menu = alt.binding_select(options=names, name="mechanism ")
         sliders = [alt.param(name="chosen", value=names[0], bind=menu), *sliders]
         kept += " && datum.mechanism == chosen"
-    base = alt.Chart(compact(frame)).transform_filter(kept)
+    base = alt.Chart(_packed(frame)).transform_filter(kept).transform_flatten(list(_PACKED))
     # Posterior odds are prior odds times the ratio of the two entries.
     base = base.transform_calculate(
         truth="datum.x == data",
         other="datum.x == (data == 0 ? 1 : data - 1)",
         posterior="1 / (1 + exp(-datum.log_ratio) * (1 - prior) / prior)",
     )
-    width = min(WIDTH - 110, 110 * (last + 1))
+    width = min(WIDTH - 90, 110 * (last + 1))
     panels = [
-        _two_sentences(base).properties(height=38, width=WIDTH - 40),
+        _sentences(base).properties(height=78, width=width),
         _entries(base, n, last).properties(height=34 * (n + 1), width=width),
         _posteriors(base, last).properties(height=130, width=width),
         _release_probabilities(base, last).properties(height=60, width=width),
@@ -85,14 +88,17 @@ def two_readings(frame: pd.DataFrame, *, epsilon: float, prior: float, x: int) -
         alt.vconcat(*panels)
         .add_params(*sliders)
         .properties(
+            usermeta={
+                "presets": {"a coin flip": {"prior": 0.5}, "a rare disease": {"prior": 0.01}}
+            },
             description=(
                 f"Table of log probabilities of releases 0 to {last} given data sets 0 to {n}, "
                 "with sliders for epsilon, the prior, the data set and the release. At epsilon "
-                f"{start:g} the exact epsilon is {corner['exact_epsilon']:.3g}, attained at "
+                f"{start:g} the exact epsilon is {told(corner['exact_epsilon'])}, attained at "
                 f"release {corner['release']} by data sets {corner['x']} and {corner['x'] + 1}. "
-                f"Bars of the posterior probability of the truth for each release, from {low:.2g} "
-                f"to {high:.2g} at X = {x} and prior {prior:g}."
-            )
+                "Bars of the posterior probability of the truth for each release, from the minimum "
+                f"{told(low)} to the maximum {told(high)} at X = {x} and prior {prior:g}."
+            ),
         )
     )
 
@@ -103,29 +109,50 @@ def _slider(name: str, label: str, value: float, low: float, high: float, step: 
     return alt.param(name=name, value=start, bind=bind)
 
 
-def _two_sentences(base: alt.Chart) -> Chart:
-    """What each reading says, in words that follow the sliders."""
-    chosen = base.transform_filter("datum.truth && datum.release == release").transform_calculate(
-        down="'Pairs of rows (black): exact epsilon ' + format(datum.exact_epsilon, '.2f') + "
-        "', from X = ' + data + ' alone ' + format(datum.conditional_epsilon, '.2f')",
-        across="'One column (orange): X* = ' + release + ' turns ' + format(prior, '.2f') + "
-        "' into ' + format(datum.posterior, '.2f') + ', odds × ' + "
-        "format(exp(datum.log_ratio), '.2f') + ', at most × ' + "
+# What changes within a row of the table, and so is packed into a list of it.
+_PACKED = ("release", "log_prob", "log_ratio", "attains")
+
+
+def _packed(frame: pd.DataFrame) -> pd.DataFrame:
+    """One row for each row of each table: a fifth of the size, and flattened when drawn."""
+    kept = [name for name in ("mechanism", "epsilon", "x") if name in frame]
+    whole = compact(frame).assign(attains=frame["attains"].astype(int))
+    rows = whole.groupby(kept, sort=False)
+    packed = rows[list(_PACKED)].agg(list)
+    return packed.join(rows[["exact_epsilon", "conditional_epsilon"]].first()).reset_index()
+
+
+def _sentences(base: alt.Chart) -> Chart:
+    """What each reading says, in words that follow the sliders; short lines, for a telephone."""
+    lines = (
+        "'Pairs of rows (black): exact epsilon ' + format(datum.exact_epsilon, '.2f')",
+        "'… and from X = ' + data + ' alone ' + format(datum.conditional_epsilon, '.2f')",
+        "'One column (orange): X* = ' + release + ' turns ' + format(prior, '.2f') + "
+        "' into ' + format(datum.posterior, '.2f')",
+        "'… odds × ' + format(exp(datum.log_ratio), '.2f') + ', at most × ' + "
         "format(exp(datum.exact_epsilon), '.2f')",
     )
-    left = chosen.encode(x=alt.value(0)).mark_text(align="left", baseline="top", fontSize=13)
-    first, second = left.encode(y=alt.value(0)), left.encode(y=alt.value(20))
-    return alt.layer(first.encode(text="down:N"), second.encode(text="across:N"))
+    chosen = base.transform_filter("datum.truth && datum.release == release")
+    return alt.layer(
+        *(
+            chosen.transform_calculate(said=line)
+            .mark_text(align="left", baseline="top", fontSize=13)
+            .encode(x=alt.value(0), y=alt.value(20 * i), text="said:N")
+            .properties(name=f"said_{'abcd'[i]}")
+            for i, line in enumerate(lines)
+        )
+    )
 
 
 def _entries(base: alt.Chart, n: int, last: int) -> Chart:
     """The table, with frames around what each reading compares."""
-    x = _release_axis(last, "Release X* (entries are log probabilities)", orient="top")
+    x = _release_axis(last, "Release X* (entries: log probabilities)", orient="top")
     y = alt.Y(
         "top:Q",
         title="Data set X",
         scale=alt.Scale(domain=[n + 0.5, -0.5], nice=False),
-        axis=alt.Axis(values=list(range(n + 1)), format="d", grid=False),
+        # The title stands above the labels and the title of the other axis.
+        axis=alt.Axis(values=list(range(n + 1)), format="d", grid=False, titleY=-42),
     )
     ends = {"x": x, "x2": "right:Q", "y": y, "y2": "bottom:Q"}
 
@@ -153,11 +180,16 @@ def _entries(base: alt.Chart, n: int, last: int) -> Chart:
     text = alt.Text("log_prob:Q", format=".2f")
     return alt.layer(
         boxes(base, 0, stroke="white").encode(
-            color=alt.Color("log_prob:Q", legend=None, scale=shade)
+            color=alt.Color("log_prob:Q", legend=None, scale=shade),
+            tooltip=[
+                alt.Tooltip("x:Q", title="data set X"),
+                alt.Tooltip("release:Q", title="release X*"),
+                alt.Tooltip("log_prob:Q", title="log probability", format=".2f"),
+            ],
         ),
         boxes(pairs, 0.03, 2, stroke=INK, **frame),
         boxes(compared, 0.1, stroke=TRUTH, **frame),
-        middle.mark_text(fontSize=13).encode(x=x, y=y, text=text),
+        middle.mark_text(fontSize=13, color=INK).encode(x=x, y=y, text=text),
         edge.mark_text(align="left", dx=5, color=TRUTH, fontWeight="bold").encode(
             x=x, y=y, text=alt.value("◀ truth")
         ),
@@ -172,10 +204,11 @@ def _posteriors(base: alt.Chart, last: int) -> Chart:
         least="1 / (1 + exp(datum.exact_epsilon) * (1 - prior) / prior)",
         most="1 / (1 + exp(-datum.exact_epsilon) * (1 - prior) / prior)",
     )
-    y = alt.Y("posterior:Q", title="Posterior of truth", scale=alt.Scale(domain=[0, 1]))
+    # Titles stand above the numbers of the bars.
+    y = alt.Y("posterior:Q", title="Posterior of truth", scale=_UNIT, axis=alt.Axis(titleY=-22))
     bars, numbers = _bars(rows, last, y, None)
     rules = [
-        once.mark_rule(**PRINTED, color=INK).encode(y=f"{name}:Q") for name in ("least", "most")
+        once.mark_rule(**PRINTED, style="ink").encode(y=f"{name}:Q") for name in ("least", "most")
     ]
     return alt.layer(bars, *rules, once.mark_rule(**REFERENCE).encode(y="prior:Q"), numbers)
 
@@ -183,7 +216,7 @@ def _posteriors(base: alt.Chart, last: int) -> Chart:
 def _release_probabilities(base: alt.Chart, last: int) -> Chart:
     """How probable each release is, given the data."""
     rows = base.transform_filter("datum.truth").transform_calculate(p="exp(datum.log_prob)")
-    y = alt.Y("p:Q", title="p(X* | X)", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(tickCount=2))
+    y = alt.Y("p:Q", title="p(X* | X)", scale=_UNIT, axis=alt.Axis(tickCount=2, titleY=-22))
     return alt.layer(*_bars(rows, last, y, "Release X*"))
 
 
