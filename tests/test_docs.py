@@ -135,7 +135,7 @@ def test_floors_are_those_that_are_checked() -> None:
 def test_tables_have_every_notebook() -> None:
     notebooks = {file.stem for file in ROOT.glob("notebooks/*.py")}
     for page in ("README.md", "docs/notebooks.md"):
-        assert set(re.findall(r"^\| `(\w+)` \| ", text(ROOT / page), re.MULTILINE)) >= notebooks
+        assert set(re.findall(r"^\| \[`(\w+)`\]\(", text(ROOT / page), re.MULTILINE)) >= notebooks
 
 
 def documented(value: object) -> Iterator[object]:

@@ -74,7 +74,7 @@ def test_axe_finds_nothing_serious(seen: list[dict[str, Any]]) -> None:
 
 def test_charts_are_drawn_and_their_legends_work_by_keyboard(seen: list[dict[str, Any]]) -> None:
     reports = [view for view in seen if view["file"].endswith("toy.html")]
-    assert [view["charts"] for view in reports] == [2] * 4
+    assert [view["charts"] for view in reports] == [3] * 4
     assert [view["legend"] for view in reports] == [[0, 1, 0]] * 4
 
 
