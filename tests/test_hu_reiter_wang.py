@@ -215,7 +215,9 @@ def test_words_and_codebook() -> None:
     some = paper.named(table, {"DIS", "SEX", "other"})
     assert some.schema.names == ("SEX", "DIS")
     assert some.codes.shape == (20, 2)
-    assert paper.in_words(some.schema, np.array([[0, 1]])) == ["sex: male; disability: no disability"]
+    assert paper.in_words(some.schema, np.array([[0, 1]])) == [
+        "sex: male; disability: no disability"
+    ]
     book = paper.codebook(some.schema)
     assert book["levels"].tolist()[0] == "1 = male; 2 = female"
 
