@@ -21,18 +21,21 @@
 # to 45 %". Both numbers can be right, and neither follows from the other. Both are read from the
 # same table, which holds the probability of every possible release given every possible data set.
 #
-# **Part one** is the first hour of a course. It needs a pencil, then five people, and ends with one
-# picture that links four papers. **Part two**, another hour, fills the table with the synthesizers
-# of these papers, which the other notebooks study one by one. The exercises take about 40 minutes for
-# the first three, which belong to part one, and 90 minutes for the others.
+# **Part one** is the first hour of a course. It needs a pencil, one person and then five: about 25
+# minutes to read and drag, 35 for its exercises. **Part two** gives the link between the two numbers
+# a name, and fills the table with the synthesizers of four papers, which the other notebooks study
+# one by one: about 35 minutes to read, and two hours for its exercises.
+#
+# *Before you start:* Bayes' rule in odds, logarithms and the binomial distribution. Part two uses the
+# beta distribution too, and in one section Markov chain Monte Carlo.
 #
 # **Afterwards you can**
 #
 # 1. write down the table of a small mechanism, and read its exact $\epsilon$ and an intruder's posterior
 #    probability from it;
 # 2. state the inequality that links the two, and say where it is attained;
-# 3. name the random variable that both readings summarize, the privacy loss;
-# 4. give an example of what each reading does not see.
+# 3. give an example of what each reading does not see;
+# 4. (part two) name the random variable that both readings summarize, the privacy loss;
 # 5. (part two) compare synthesizers at the same exact $\epsilon$ by conditional epsilon, empirical
 #    differential privacy, posterior risk and utility;
 # 6. (part two) find an error in a printed paper by filling in a table.
@@ -43,8 +46,8 @@
 # | claim | |
 # |---|---|
 # | **C1** | With one record in doubt, exact epsilon is the largest change of log odds. |
-# | **C2** | The risk numbers of the four papers are summaries of one random variable, the privacy loss. |
-# | **C3** | The odds of any belief change by a factor of $e^{\epsilon}$ at most. |
+# | **C2** | The odds of any belief change by a factor of $e^{\epsilon}$ at most. |
+# | **C3** | The risk numbers of the four papers are summaries of one random variable, the privacy loss. |
 # | **C4** | Equal exact epsilon means equal risk from an intruder. |
 # | **C5** | A mechanism that tells the intruder more tells the analyst more. |
 # | **C6** | Empirical differential privacy is at least as large as exact epsilon. |
@@ -57,7 +60,7 @@
 # ## Parameters
 #
 # Any of them can be changed on the command line (`srlib run one_table_two_readings -p x 2`).
-# Numbers in the text belong to the defaults.
+# Numbers in the text belong to the defaults, and those of the exercises stand in their questions.
 
 # %% tags=["parameters"]
 n: int = 5  # [4, 8] records in the data, and in the release
@@ -77,7 +80,7 @@ import pandas as pd
 
 from srlib import charts, diagnostics, dpmpm, mechanism
 from srlib import risk as disclosure
-from srlib.display import show
+from srlib.display import callout, show
 from srlib.mechanism import acceptance, edp
 from srlib.papers import charest_han, claims, one_table
 from srlib.papers.charest import binary_scores
@@ -91,8 +94,8 @@ if x > n:
 verdicts = claims.Claims(
     {
         "C1": "The inequality that links the two readings",
-        "C2": "One picture for four papers",
-        "C3": "Epsilon does not see beliefs that span several records",
+        "C2": "Epsilon does not see beliefs that span several records",
+        "C3": "One picture for four papers",
         "C4": "Where they differ",
         "C5": "What the analyst gets",
         "C6": "Empirical differential privacy",
@@ -116,8 +119,9 @@ coin = mechanism.Mechanism.from_table(
     np.log([[3 / 4, 1 / 4], [1 / 4, 3 / 4]]), [[0, 1]], ["no", "yes"], ["no", "yes"]
 )
 shown = pd.DataFrame(np.exp([coin.row(0), coin.row(1)]), columns=["says no", "says yes"])
-display(show(shown.assign(data=coin.inputs), digits=2))
-print(mechanism.exact_epsilon(coin))
+shown.insert(0, "the truth is", coin.inputs)
+display(show(shown, caption="Probability of each release, for each truth."))
+callout("First reading", str(mechanism.exact_epsilon(coin)))
 
 # %% [markdown]
 # **First reading: down a pair of neighboring rows, over all columns.** Two data sets are neighbors if
@@ -139,12 +143,43 @@ priors["posterior"] = [float(mechanism.risk(coin, 1, 0, w)[1]) for w in priors["
 priors["posterior / prior"] = priors["posterior"] / priors["prior"]
 odds = priors[["prior", "posterior"]] / (1 - priors[["prior", "posterior"]])
 priors["odds after / odds before"] = odds["posterior"] / odds["prior"]
-show(outputs.table("priors", priors), settings=["prior"])
+told = "Probability of yes before and after a coin that says yes, for five intruders."
+show(outputs.table("priors", priors), caption=told)
 
 # %% [markdown]
 # The mechanism, the release and $\epsilon$ are the same in each row, and the intruder's posterior runs
 # from 0.003 to 0.96. The factor of the odds does not change. It is the ratio of two entries of the table.
+
+# %% [markdown]
+# ### Exercise 1: a secret with three values
 #
+# With a pencil, in five minutes. A person's secret is one of three values. The truth is released with
+# probability 1/2, each of the other two with probability 1/4. What is the exact epsilon (`die_epsilon`)? An
+# intruder holds all three equally probable and sees the first value. What is the probability that it is
+# the truth (`die_posterior`)?
+#
+# *You will need:* a pencil; `np.log` for the answer.
+
+# %% [markdown] tags=["hint"]
+# Write down the 3 × 3 table first: a row for each truth, a column for each release.
+
+# %% [markdown] tags=["hint"]
+# Look down any column for the largest ratio of two entries. With a uniform prior the posterior is
+# the column, divided by its sum.
+
+# %% tags=["solution"]
+die = (1 + np.eye(3)) / 4
+die_epsilon = np.log(die[:, None] / die).max()
+die_posterior = die[0, 0] / die[:, 0].sum()
+assert np.isclose(die_epsilon, np.log(2))
+assert np.isclose(die_posterior, 1 / 2)
+
+# %% [markdown] tags=["solution"]
+# Every column has one entry 1/2 and two entries 1/4. The largest ratio of two rows is 2, and epsilon is
+# $\log 2$. With a uniform prior the posterior is proportional to the column, $2 : 1 : 1$, so that the truth
+# gets one half. The odds were 1 to 2 and are now 1 to 1: they too change by a factor of 2.
+
+# %% [markdown]
 # ## Five people
 #
 # Now five people, $X$ of whom have a one. McClure and Reiter's synthesizer draws five artificial values,
@@ -157,11 +192,12 @@ five = mechanism.private_plugin(epsilon, n, n)
 names = [f"X* = {y}" for y in range(n + 1)]
 table = pd.DataFrame([five.row(k) for k in range(n + 1)], columns=names)
 table.insert(0, "X", range(n + 1))
-display(show(outputs.table("log_probabilities", table)))
-print(mechanism.exact_epsilon(five))
+told = f"Log probability of each release X* for each data set X, {n} records, epsilon {epsilon:g}."
+display(show(outputs.table("log_probabilities", table), caption=told))
+callout("First reading", str(mechanism.exact_epsilon(five)))
 
 # %% [markdown]
-# Check it with a pencil: in the last column, $-5.475 - (-7.475) = 2$. The intruder now knows four of the
+# Check it with a pencil: in the last column, $-5.47 - (-7.47) = 2$. The intruder now knows four of the
 # five records, and wonders about the last. If the data are $X = 1$ and the record at risk has the one,
 # only rows 1 and 0 remain possible. (For $X = 0$ the record has a zero, and the rows are 0 and 1.)
 
@@ -172,16 +208,36 @@ start = {"epsilon": epsilon, "prior": prior, "x": x}
 outputs.figure("larger", charts.two_readings(pd.concat(larger), **start))
 
 # %% [markdown]
-# **Five records, both readings.** Black frames: neighbors and columns that attain the exact epsilon. Orange:
-# the two entries that the intruder compares. Bars: the posterior probability of the truth for each release,
-# with the prior (dotted) and the least and the most that epsilon allows (dashed). The lowest panel shows how
-# probable each release is. Drag the prior: the table does not change. Drag the release: epsilon does not
-# change. Drag epsilon: everything does. (Sliders work in JupyterLab and in the HTML report.)
+# **Epsilon compares rows in all columns, the intruder two entries of one column.** Black frames: neighbors
+# and columns that attain the exact epsilon. Orange: the two entries that the intruder compares. Bars: the
+# posterior probability of the truth for each release, with the prior (dotted) and the least and the most
+# that epsilon allows (dashed). The lowest panel shows how probable each release is.
+#
+# Drag the prior: the table does not change. Drag the release: epsilon does not change. Drag epsilon:
+# everything does. (Sliders follow the mouse. The arrow keys move them in the HTML report and in a
+# JupyterLab that `make lab` has opened.)
 #
 # The chart starts at the worst release for these data: all five synthetic values are ones. There epsilon
-# is attained and the intruder's bar touches the dashed rule. It happens four times in a thousand. Drag the
-# data set to 2 or 3: from there no release reaches the rule.
+# is attained and the intruder's bar touches the dashed rule. It happens four times in a thousand.
+
+# %% [markdown]
+# ### Try it: another town
 #
+# Predict before you drag. In another town three of the five people have a one, the prior of the record at
+# risk is one half, and epsilon is 2. Will the highest bar reach the dashed rule? Now set the sliders
+# and read off the highest bar (`highest_bar`, two decimal places) and its release (`highest_at`).
+
+# %% tags=["solution"]
+of_town = mechanism.risk(mechanism.private_plugin(2.0, 5, 5), 3, 2, 0.5)
+highest_bar, highest_at = of_town.max(), int(of_town.argmax())
+assert round(highest_bar, 2) == 0.75
+assert highest_at == 5
+
+# %% [markdown] tags=["solution"]
+# No. Rows 3 and 2 differ most in the last column, by 1.11. The odds of 1 to 1 become 3 to 1, where an
+# epsilon of 2 would allow 7.4 to 1.
+
+# %% [markdown]
 # ## The inequality that links the two readings
 #
 # For an intruder who is left with two neighboring data sets, Bayes' rule in odds says
@@ -202,6 +258,162 @@ verdicts.say("C1", one_table.attains(factors, epsilon))
 # %% [markdown]
 # "Largest" runs over all intruders who doubt one record, all data sets and all releases. An intruder who
 # holds one release cares about a single entry of that list.
+
+# %% [markdown] tags=["written"]
+# ### Exercise 2: the prior that has most to gain
+#
+# With a pencil or the chart, in ten minutes. A mechanism has $\epsilon = 2$. For which prior probability
+# (`worst_prior`) can a release raise the intruder's probability of the truth by most, and by how much
+# (`largest_rise`)? Two decimal places are enough. Find it by trying, then look for the formula.
+#
+# *You will need:* `mechanism.posterior_bound`, or the inequality above.
+
+# %% [markdown] tags=["hint"]
+# What does a release add to the *logarithm* of the odds, at most?
+
+# %% [markdown] tags=["hint"]
+# As a function of the log odds a probability is an S-shaped curve, symmetric around even odds. Where does
+# a step of length $\epsilon$ along the axis climb most?
+
+# %% tags=["solution"]
+w = np.linspace(0.0001, 0.9999, 9999)
+rise = mechanism.posterior_bound(2.0, w) - w
+worst_prior, largest_rise = w[rise.argmax()], rise.max()
+assert np.isclose(worst_prior, 1 / (1 + np.exp(2 / 2)), atol=1e-4)
+assert np.isclose(largest_rise, np.tanh(2 / 4), atol=1e-6)
+assert round(worst_prior, 2) == 0.27
+assert round(largest_rise, 2) == 0.46
+
+# %% [markdown] tags=["solution"]
+# In log odds the release adds $\epsilon$. The probability rises most where the S-shaped curve is steepest, so the
+# step from $-\epsilon/2$ to $+\epsilon/2$ around even odds is the best one. The prior is
+# $1/(1 + e^{\epsilon/2}) = 0.27$, the posterior is one minus that, and the rise is
+# $1 - 2/(1 + e^{\epsilon/2}) = \tanh(\epsilon/4) = 0.46$.
+
+# %% [markdown]
+# ## What each reading does not see
+#
+# ### Epsilon does not see beliefs that span several records
+#
+# The inequality is about neighbors. Suppose the five are a family with a hereditary disease: the intruder
+# is nearly sure that nobody has it, and otherwise all have it, with prior probability 0.01. The two data
+# sets held possible are rows 0 and 5, which are not neighbors. At a small $\epsilon = 0.5$:
+
+# %%
+half = mechanism.private_plugin(0.5, n, n)
+family = np.log([1 - 0.01, 0.01])
+after = np.exp([mechanism.posterior(half.column(y)[[0, n]], family)[1] for y in range(n + 1)])
+told = "Probability that all have the disease after each release; before it was 0.01."
+display(show(pd.DataFrame({"release": names, "probability": after}), caption=told))
+factor = one_table.odds_factor(half, n, 0, 0.01)
+verdicts.say("C2", one_table.bounds_odds(factor, 0.5, n))
+
+# %% [markdown]
+# **A small epsilon, and a belief that moves a lot.** The odds of the unlikely belief grow more than eightfold,
+# five times what $e^{\epsilon}$ seems to allow; its probability goes from 0.010 to 0.077. The bound that does
+# apply is $e^{5\epsilon}$, with one $\epsilon$ for each record that changes.
+
+# %% [markdown]
+# ### Try it: an epsilon for the family
+#
+# The family asks that no release raises the intruder's 0.01 to more than 0.02. Predict the size of the
+# epsilon that promises this: near $\log 2 = 0.69$, or far below? Then compute it from the bound
+# $e^{5\epsilon}$ (`family_epsilon`, two decimal places).
+
+# %% tags=["solution"]
+odds_allowed = (0.02 / 0.98) / (0.01 / 0.99)
+family_epsilon = np.log(odds_allowed) / 5
+assert round(family_epsilon, 2) == 0.14
+
+# %% [markdown] tags=["solution"]
+# The odds may grow by a factor of 2.02. Five records share that, $\log(2.02)/5 = 0.14$ for each.
+
+# %% [markdown]
+# ### Epsilon does not see how probable a column is
+#
+# Conversely, a mechanism releases "nothing", but in one case of a thousand the true value:
+
+# %%
+shares = [[0.999, 0.001, 0.0], [0.999, 0.0, 0.001]]
+with np.errstate(divide="ignore"):
+    leak = mechanism.Mechanism.from_table(np.log(shares), [[0, 1]], outputs=["nothing", 0, 1])
+expected = [(w, np.exp(leak.row(1)) @ mechanism.risk(leak, 1, 0, w)) for w in (0.01, 0.1, 0.5)]
+expected = pd.DataFrame(expected, columns=["prior", "expected posterior"])
+display(callout("First reading", str(mechanism.exact_epsilon(leak))))
+show(expected, digits=5, caption="Second reading: the posterior of the truth, on average.")
+
+# %% [markdown]
+# **An infinite epsilon, and an intruder who on average learns next to nothing.** The usual remedy is a
+# second number, $\delta$, which part two [defines](#One-picture-for-four-papers). This mechanism is
+# $(0, 0.001)$-differentially private.
+#
+# ### The posterior does not see the columns that did not happen
+#
+# Back to five people, $X = 1$, prior 0.1. Each release has its own posterior. The last column says how
+# probable it is that a release turns up at least once if a thousand towns with the same data use the
+# mechanism:
+
+# %%
+other = int(one_table.changed_count(n)[x])
+releases = pd.DataFrame({"release": range(n + 1), "probability": np.exp(five.row(x))})
+releases["posterior"] = mechanism.risk(five, x, other, prior)
+releases["in 1,000 towns"] = -np.expm1(1000 * np.log1p(-releases["probability"]))
+told = (
+    f"The releases from X = {x}: how probable they are, and the truth after them; prior {prior:g}."
+)
+show(outputs.table("releases", releases), digits=4, caption=told)
+
+# %% [markdown]
+# A town that draws $X^* = 1$ may report a posterior of 0.08, below the prior. That is true, and says
+# nothing about the town that draws $X^* = 5$. Nor does the posterior see other data sets. All six, with
+# both readings:
+
+# %%
+of_x = pd.DataFrame([{"X": k} | one_table.both(five, k, prior) for k in range(n + 1)])
+of_x = outputs.table("by_data_set", of_x)
+told = f"Both readings of each data set, at exact epsilon {epsilon:g} and prior {prior:g}."
+show(of_x.drop(columns=["exact_epsilon", "expected_increase"]), caption=told)
+
+# %% [markdown]
+# Conditional epsilon is Charest and Han's: the largest difference between one row and its neighbors. It
+# is 1.42 for $X = 2$ and 3, where no release reaches epsilon. The expected posterior hardly depends on
+# the data here, and is far below the largest one.
+
+# %% [markdown]
+# ### Exercise 3: the coin used twice
+#
+# With a pencil, in fifteen minutes. The coin of the first section is used twice, and both answers are
+# released. Write down the 2 × 4 table. What is its exact epsilon (`twice_epsilon`)? What becomes of a prior
+# of 1/10 after yes and yes (`yes_yes`), and after yes and no (`yes_no`)? The truth is yes: how probable is a
+# pair of answers from which the intruder learns nothing (`cancel`)?
+#
+# *You will need:* a pencil; `np.log` for the answer.
+
+# %% [markdown] tags=["hint"]
+# The two throws are independent, so each entry is a product of two entries of the first table.
+
+# %% [markdown] tags=["hint"]
+# Ratios multiply as well: yes and yes multiplies the odds by 3 twice, yes and no by 3 and by 1/3.
+
+# %% tags=["solution"]
+truth_yes = np.outer([1 / 4, 3 / 4], [1 / 4, 3 / 4]).ravel()  # no no, no yes, yes no, yes yes
+truth_no = truth_yes[::-1]
+twice_epsilon = np.abs(np.log(truth_yes / truth_no)).max()
+yes_no, yes_yes = (truth_yes / (truth_yes + 9 * truth_no))[2:]
+cancel = truth_yes[1] + truth_yes[2]
+assert np.isclose(twice_epsilon, 2 * np.log(3))
+assert np.isclose(yes_yes, 1 / 2)
+assert np.isclose(yes_no, 1 / 10)
+assert np.isclose(cancel, 3 / 8)
+
+# %% [markdown] tags=["solution"]
+# If the truth is yes, the four releases have probabilities 1/16, 3/16, 3/16 and 9/16; if it is no, the
+# same in reverse. Ratios multiply, so epsilon doubles to $2 \log 3$. Yes and yes multiplies the odds of 1
+# to 9 by nine. Yes and no multiplies them by one: the answers cancel, with probability $2 \cdot 3/16 = 3/8$.
+# Epsilon has doubled all the same.
+
+# %% [markdown]
+# # Part two: one random variable, four papers, five tables
 #
 # ## One picture for four papers
 #
@@ -225,8 +437,8 @@ verdicts.say("C1", one_table.attains(factors, epsilon))
 # the largest excess $P(S) - e^{\epsilon} P'(S)$ over all sets $S$ of releases. A release adds
 # $p - e^{\epsilon} p'$ to it, which is positive exactly where $\ell > \epsilon$. So the best $S$
 # collects those releases, and its excess is $\sum p \, (1 - e^{\epsilon - \ell})$ over them. This
-# is less than their probability $P(\ell > \epsilon)$: delta is not the probability that the bound
-# $\epsilon$ is broken.
+# is at most their probability $P(\ell > \epsilon)$, and less wherever the loss is finite: delta is
+# not the probability that the bound $\epsilon$ is broken.
 #
 # For $X = 1$, each number as a summary of the loss and computed by other means: $\delta$ from all 64 sets of
 # releases, the others from posteriors of intruders or from the library's functions for each.
@@ -235,10 +447,11 @@ verdicts.say("C1", one_table.attains(factors, epsilon))
 models = one_table.models(epsilon, n, n_classes)
 plug_in = models["Bernoulli plug-in"]
 linked = one_table.summaries(five, plug_in, x, prior, 1.0, bins)
-show(one_table.in_words(outputs.table("summaries", linked)), digits=6)
+told = f"Seven numbers for X = {x} and prior {prior:g}, each computed in two ways."
+show(outputs.table("summaries", linked), digits=6, caption=told)
 
 # %%
-verdicts.say("C2", one_table.is_summary(linked))
+verdicts.say("C3", one_table.is_summary(linked))
 
 # %%
 loss = outputs.table("privacy_loss", one_table.losses(five, x))
@@ -246,84 +459,35 @@ of_bins = one_table.bin_losses(plug_in, x, n, bins)
 outputs.figure("privacy_loss", charts.privacy_loss(loss, of_bins, epsilon=epsilon, prior=prior))
 
 # %% [markdown]
-# **One data set, one random variable, four papers.** The five people with $X = 1$ against both neighbors.
-# Top, for each neighbor: the probability of each release (numbered) at its privacy loss. Dashed: exact
-# $\pm\epsilon$, which only the improbable release 5 attains, against $X = 0$. Triangles: mean losses, the
-# information that a release gives on average. Below them: the posterior that each release leads to. It is always
-# the same S-shaped curve, and the prior (dotted) shifts it. Then $\delta$, which falls to zero where the losses
-# end. Bottom: the loss if the release is one of 20 bins of a posterior draw. The farthest tick is EDP.
-#
-# ## What each reading does not see
-#
-# ### Epsilon does not see beliefs that span several records
-#
-# The inequality is about neighbors. Suppose the five are a family with a hereditary disease: the intruder
-# is nearly sure that nobody has it, and otherwise all have it, with prior probability 0.01. The two data
-# sets held possible are rows 0 and 5, which are not neighbors. At a small $\epsilon = 0.5$:
-
-# %%
-half = mechanism.private_plugin(0.5, n, n)
-family = np.log([1 - 0.01, 0.01])
-after = np.exp([mechanism.posterior(half.column(y)[[0, n]], family)[1] for y in range(n + 1)])
-display(show(pd.DataFrame([after], columns=names)))
-factor = one_table.odds_factor(half, n, 0, 0.01)
-verdicts.say("C3", one_table.bounds_odds(factor, 0.5, n))
+# **Four papers summarize one random variable: by its end, its mean, its tail, or the value that
+# happened.** The five people with $X = 1$ against both neighbors. Top, for each neighbor: the probability
+# of each release (numbered) at its privacy loss. Dashed: exact $\pm\epsilon$, which only the improbable
+# release 5 attains, against $X = 0$. Triangles: mean losses, the information that a release gives on
+# average. Below them: the posterior that each release leads to. It is always the same S-shaped curve, and
+# the prior (dotted) shifts it. Then $\delta$, which falls to zero where the losses end. Bottom: the loss if
+# the release is one of 20 bins of a posterior draw. The farthest tick is EDP.
 
 # %% [markdown]
-# **A small epsilon, and a belief that moves a lot.** The odds of the unlikely belief grow more than eightfold,
-# five times what $e^{\epsilon}$ seems to allow; its probability goes from 0.010 to 0.077. The bound that does
-# apply is $e^{5\epsilon}$, with one $\epsilon$ for each record that changes.
+# ### Try it: the loss of two coins
 #
-# ### Epsilon does not see how probable a column is
-#
-# Conversely, a mechanism releases "nothing", but in one case of a thousand the true value:
+# The coin of [Exercise 3](#Exercise-3:-the-coin-used-twice) is thrown twice, and the truth is yes. Its
+# loss is above $\log 3$ for yes and yes only, which has probability 9/16. Predict: is $\delta$ at
+# $\epsilon = \log 3$ larger than 9/16, equal to it, or smaller? Then compute it (`twice_delta`), and the
+# mean of the loss (`mean_loss`).
 
-# %%
-shares = [[0.999, 0.001, 0.0], [0.999, 0.0, 0.001]]
-with np.errstate(divide="ignore"):
-    leak = mechanism.Mechanism.from_table(np.log(shares), [[0, 1]], outputs=["nothing", 0, 1])
-expected = {w: np.exp(leak.row(1)) @ mechanism.risk(leak, 1, 0, w) for w in (0.01, 0.1, 0.5)}
-print(
-    mechanism.exact_epsilon(leak), f"Delta at epsilon 0: {mechanism.delta(leak, 0.0):g}", sep="\n"
-)
-print("\n".join(f"prior {w:g}: expected posterior {r:.5f}" for w, r in expected.items()))
+# %% tags=["solution"]
+twice_loss = np.log(truth_yes / truth_no)
+twice_delta = np.maximum(truth_yes - 3 * truth_no, 0).sum()
+mean_loss = truth_yes @ twice_loss
+assert np.isclose(twice_delta, 3 / 8)
+assert np.isclose(mean_loss, np.log(3))
+
+# %% [markdown] tags=["solution"]
+# Smaller: the excess of yes and yes is $9/16 - 3 \cdot 1/16 = 3/8$. The losses are $-2 \log 3$, 0, 0 and
+# $2 \log 3$, and their mean is $(9/16 - 1/16) \cdot 2 \log 3 = \log 3$.
 
 # %% [markdown]
-# **An infinite epsilon, and an intruder who on average learns next to nothing.** The usual remedy is
-# $\delta$: the mechanism is $(0, 0.001)$-differentially private. Here the excess happens to equal the
-# probability of the bad releases, because they are impossible under the neighbor.
-#
-# ### The posterior does not see the columns that did not happen
-#
-# Back to five people, $X = 1$, prior 0.1. Each release has its own posterior. The last column says how
-# probable it is that a release turns up at least once if a thousand towns with the same data use the
-# mechanism:
-
-# %%
-other = int(one_table.changed_count(n)[x])
-releases = pd.DataFrame({"release": range(n + 1), "probability": np.exp(five.row(x))})
-releases["posterior"] = mechanism.risk(five, x, other, prior)
-releases["in 1000 towns"] = -np.expm1(1000 * np.log1p(-releases["probability"]))
-show(outputs.table("releases", releases), digits=4)
-
-# %% [markdown]
-# A town that draws $X^* = 1$ may report a posterior of 0.08, below the prior. That is true, and says
-# nothing about the town that draws $X^* = 5$. Nor does the posterior see other data sets. All six, with
-# both readings:
-
-# %%
-of_x = pd.DataFrame([{"X": k} | one_table.both(five, k, prior) for k in range(n + 1)])
-show(one_table.in_words(outputs.table("by_data_set", of_x)))
-
-# %% [markdown]
-# Conditional epsilon is Charest and Han's: the largest difference between one row and its neighbors. It
-# is 1.42 for $X = 2$ and 3, where no release reaches epsilon. The expected posterior hardly depends on
-# the data here, and is far below the largest one.
-#
-# This is the end of part one. Exercises 1 to 3 belong to it.
-
-# %% [markdown]
-# # Part two: four papers, five ways to fill the table (one hour)
+# ## Five ways to fill the table
 #
 # Each of the four papers has a synthesizer, and each can be written down for $n$ binary records:
 #
@@ -340,12 +504,12 @@ show(one_table.in_words(outputs.table("by_data_set", of_x)))
 # probabilities integrated out. Each mechanism has a parameter that sets its exact epsilon: a prior parameter,
 # a rate, or the concentration of the level probabilities.
 #
-# ## Where they agree
+# ### Where they agree
 #
-# With a single record all five are the same table, randomized response: a symmetric 2 x 2 table has one
+# With a single record all five are the same table, randomized response: a symmetric 2 × 2 table has one
 # number in it, and epsilon fixes it. Larger tables share less. The posterior predictive synthesizers are
 # still related: the exponential mechanism with $\log P$ at rate 1 *is* the beta-binomial, and so is a DPMPM
-# with a single class. The largest difference between log probabilities:
+# with a single class.
 
 # %%
 first, *others = one_table.mechanisms(2.0, 1, n_classes).values()
@@ -353,11 +517,13 @@ at_rate_1 = mechanism.gibbs(binary_scores(n, 1.0)["log P"], 1.0, mechanism.chang
 one_class = dpmpm.enumerate_mechanism(n, n, (2,), 1, dpmpm.Prior(concentration=0.7))
 apart = one_table.apart
 identities = {
-    "one record, all five": max(apart(first, another) for another in others),
-    "log P at rate 1, beta-binomial": apart(at_rate_1, mechanism.beta_binomial(n, n, 1.0)),
-    "DPMPM with F = 1, beta-binomial": apart(one_class, mechanism.beta_binomial(n, n, 0.7)),
+    "all five with one record": max(apart(first, another) for another in others),
+    "log P at rate 1 and beta-binomial": apart(at_rate_1, mechanism.beta_binomial(n, n, 1.0)),
+    "DPMPM with F = 1 and beta-binomial": apart(one_class, mechanism.beta_binomial(n, n, 0.7)),
 }
-print("\n".join(f"{name}: {'none' if d < 1e-9 else f'{d:.3g}'}" for name, d in identities.items()))
+rows = [(which, "none" if d < one_table.SAME else f"{d:.3g}") for which, d in identities.items()]
+told = "Largest difference of log probabilities between tables, beyond rounding."
+show(pd.DataFrame(rows, columns=["tables", "difference"]), caption=told)
 
 # %% [markdown]
 # ## Where they differ
@@ -369,7 +535,8 @@ print("\n".join(f"{name}: {'none' if d < 1e-9 else f'{d:.3g}'}" for name, d in i
 # %%
 made = one_table.mechanisms(epsilon, n, n_classes)
 columns = outputs.table("columns", one_table.columns(made, x, prior, p0))
-show(one_table.in_words(columns.drop(columns="expected_increase")))
+told = f"Five mechanisms at exact epsilon {epsilon:g}, read at X = {x} and prior {prior:g}."
+show(columns.drop(columns=["exact_epsilon", "expected_increase"]), caption=told)
 
 # %%
 verdicts.say("C4", one_table.equal_risk(columns, prior))
@@ -378,8 +545,8 @@ verdicts.say("C4", one_table.equal_risk(columns, prior))
 # Exact epsilon is the same for all five, and so is conditional epsilon at $X = 1$. The largest posterior is
 # the same for four of them. The *expected* posterior shows a gap: 0.13 to 0.15 for those four, 0.35 for the
 # exponential mechanism with distance. That mechanism spends its budget on releases that happen, and has the
-# best utility by far. The others need theirs for a column that comes up less than once in eighty releases
-# (the last figure of the next section has its probability for each).
+# smallest loss of precision by far. The others need theirs for a column that comes up less than once in
+# eighty releases. [The last figure](#What-the-analyst-gets) of the next section has its probability for each.
 
 # %%
 conditional = pd.DataFrame({name: mechanism.conditional_epsilon(m) for name, m in made.items()})
@@ -387,9 +554,9 @@ titles = "Ones in the data, X", "Conditional epsilon"
 outputs.figure("conditional", charts.lines(conditional, *titles, reference=epsilon))
 
 # %% [markdown]
-# **Conditional epsilon of every data set at exact epsilon 2 (dotted).** All mechanisms reach it at the ends.
-# In the middle the plug-in and the predictive synthesizers need much less. Distance treats all data nearly
-# alike.
+# **In the middle of the data only the mechanism with distance comes near the exact epsilon.** Conditional
+# epsilon of every data set, at exact epsilon 2 (dotted). All mechanisms reach it at the ends. In the middle
+# the plug-in and the predictive synthesizers need much less. Distance treats all data nearly alike.
 
 # %%
 budgets = np.arange(1, 7) / 2
@@ -403,30 +570,88 @@ titles = "Exact epsilon", "Expected posterior of the truth"
 outputs.figure("expected_posterior", charts.lines(shown, *titles, reference=prior))
 
 # %% [markdown]
-# **The intruder's expected posterior, by exact epsilon; dotted: the prior.** With large budgets distance
-# comes close to what epsilon allows, while the others stay far below. With small budgets the intruder learns
-# little from any of them.
+# **With large budgets distance lets the intruder's probability rise several times as far as the others.**
+# Expected posterior of the truth, by exact epsilon; dotted: the prior. Distance comes close to what epsilon
+# allows, while the others stay far below. With small budgets the intruder learns little from any of them.
+
+# %% [markdown] tags=["written"]
+# ### Exercise 4: which sentences does the table not support?
 #
+# In ten minutes. Three mechanisms release five synthetic records made from the same five records. The
+# intruder knows four of them and gives the truth about the fifth a prior probability of 0.1.
+#
+# | mechanism | exact epsilon | largest posterior | expected posterior | loss of precision |
+# |---|---|---|---|---|
+# | A | 2 | 0.451 | 0.129 | 0.535 |
+# | B | 2 | 0.392 | 0.348 | 0.153 |
+# | C | 2 | 0.451 | 0.151 | 0.489 |
+#
+# A report says:
+#
+# - (a) "With A and C some release raises the posterior as far as an epsilon of 2 allows at this prior."
+# - (b) "The expected rise of the probability is more than eight times as large with B as with A."
+# - (c) "B is the mechanism from which an intruder learns most, whatever the data."
+# - (d) "By the loss of precision B serves an analyst of these data best."
+# - (e) "The worst release of C is more probable than the worst release of A."
+#
+# List the letters of those that the table does not support (`unsupported`), and say what each would need.
+#
+# *You will need:* the bound of the [inequality](#The-inequality-that-links-the-two-readings), or
+# `mechanism.posterior_bound`.
+
+# %% [markdown] tags=["hint"]
+# One sentence can be checked against the bound, and one by subtraction. Do these first.
+
+# %% [markdown] tags=["hint"]
+# Ask of each sentence that is left: which column has it, and for which data sets and releases?
+
+# %% tags=["solution"]
+bound_there = mechanism.posterior_bound(2.0, 0.1)
+rises = np.array([0.129, 0.348, 0.151]) - 0.1
+supported = {
+    "a": bool(np.isclose(bound_there, 0.451, atol=5e-4)),
+    "b": bool(rises[1] > 8 * rises[0]),
+}
+unsupported = [letter for letter in "abcde" if letter not in supported and letter != "d"]
+assert all(supported.values())
+assert unsupported == ["c", "e"]
+
+# %% [markdown] tags=["solution"]
+# (a) is supported: $0.1\,e^2 / (0.9 + 0.1\,e^2) = 0.451$. (b) is supported: 0.248 is 8.6 times 0.029, and more
+# than eight times after any rounding. (d) compares three numbers of one column. (c) is about all data sets, and the
+# table is about one; conditional epsilon for every data set would be a beginning. (e) may well be
+# true, but the table has no probabilities of releases. The larger expected posterior of C could as well come from
+# its other releases.
+
+# %% [markdown]
 # ## What the analyst gets
+#
+# Two losses of the same releases, at $X = 1$ and by exact epsilon: records moved, and the loss of precision.
 
 # %%
 titles = "Exact epsilon", "Records moved, expected"
 outputs.figure("moved", charts.lines(wide["records_moved"][[*made]], *titles, zero=True))
 
+# %% [markdown]
+# **Distance moves the fewest records at every budget.** How far a release lies from the data, on average.
+
 # %%
 titles = "Exact epsilon", "Loss of precision, U"
 outputs.figure("loss", charts.lines(wide["loss_of_precision"][[*made]], *titles, zero=True))
+
+# %% [markdown]
+# **By precision, too, distance serves the analyst best, and the plug-in worst.** Loss of precision $U$ of
+# the same releases.
 
 # %%
 worth = {"loss_of_precision": "the loss of precision", "records_moved": "the records moved"}
 verdicts.say("C5", one_table.tells_both(over, worth))
 
 # %% [markdown]
-# **What a release costs, by exact epsilon.** Above: how far it lies from the data. Below: $U$. The mechanism
-# with distance tells both the intruder and the analyst most from epsilon 1 on. But a mechanism that tells the
-# intruder more need not tell the analyst more. The beta-binomial gives more away than the plug-in at every
-# budget here; it has the smaller $U$ throughout, but at epsilon 0.5 and from 2 on it moves more records. Utility
-# is not one number either. All tables behind these lines, to be read both ways:
+# The mechanism with distance tells both the intruder and the analyst most from epsilon 1 on. But a mechanism
+# that tells the intruder more need not tell the analyst more. The beta-binomial gives more away than the
+# plug-in at every budget here; it has the smaller $U$ throughout, but at epsilon 0.5 and from 2 on it moves
+# more records. Utility is not one number either. All tables behind these lines, to be read both ways:
 
 # %%
 entries = [
@@ -437,9 +662,29 @@ entries = [
 outputs.figure("mechanisms", charts.two_readings(pd.concat(entries), **start))
 
 # %% [markdown]
-# **Any of the five mechanisms, both readings.** Choose a mechanism and keep epsilon where it is. The bars that
-# matter are those above a release that is probable, in the lowest panel.
+# **The bars that matter stand above a probable release.** Both readings of any of the five mechanisms.
+# Choose one, keep epsilon where it is, and compare the bars with the probabilities in the lowest panel.
+
+# %% [markdown]
+# ### Try it: what distance shows
 #
+# Keep $X = 1$, epsilon 2 and the prior 0.1. With the plug-in two releases lower the intruder's probability of
+# the truth, 0 and 1. Predict which releases lower it if the mechanism is the exponential one with distance.
+# Then choose *exponential, distance* and list them (`lowering`). Several bars now have the same height: list
+# their releases as well (`level`).
+
+# %% tags=["solution"]
+by_distance = mechanism.risk(one_table.mechanisms(2.0, 5, 1)["exponential, distance"], 1, 0, 0.1)
+lowering = [int(k) for k in np.flatnonzero(by_distance < 0.1)]
+level = [int(k) for k in np.flatnonzero(np.isclose(by_distance, by_distance.max()))]
+assert lowering == [0]
+assert level == [1, 2, 3, 4, 5]
+
+# %% [markdown] tags=["solution"]
+# Every release but 0 is nearer to 1 than to 0, by one record. So all of them multiply the odds by the same
+# factor, the improbable 5 as well as the probable 1. That is why nothing is left over for a corner.
+
+# %% [markdown]
 # ## Empirical differential privacy
 #
 # EDP looks at neither the release nor its table. It takes the model's posterior of the parameter, here the
@@ -455,7 +700,8 @@ outputs.figure("mechanisms", charts.two_readings(pd.concat(entries), **start))
 # %%
 counts = (2, 5, 10, 20, 50, 100)
 levels = outputs.table("edp", one_table.edp_by_bins(models, x, n, counts))
-show(one_table.in_words(levels))
+told = f"EDP of the models behind four mechanisms for X = {x}; their exact epsilon is {epsilon:g}."
+show(levels, digits=4, caption=told, names={"one_record": "one record is"})
 
 # %%
 at_bins = {name: one_table.exact_edp(model, x, n, bins) for name, model in models.items()}
@@ -476,8 +722,8 @@ believed = columns.set_index("mechanism")["expected_posterior"].to_dict()
 verdicts.say("C7", one_table.ranks_alike(levels, believed))
 
 # %% [markdown]
-# The beta-binomial and the DPMPM change places, and their difference at 20 bins is 0.004. Draws could not have
-# told them apart. The 1,600 draws of 16 chains give the DPMPM's EDP with this error:
+# The beta-binomial and the DPMPM change places, and with 20 bins their EDPs differ by 0.004. Draws could
+# not have told them apart. The draws of 16 chains give the DPMPM's EDP with this error:
 
 # %% tags=["monte-carlo"]
 law = dpmpm.Prior(concentration=one_table.concentration(epsilon, n, n_classes))
@@ -496,34 +742,75 @@ of_data = draws(x, n - x, "data")
 
 # %% tags=["monte-carlo"]
 log_p = dpmpm.cell_log_prob(of_data, values)
-print(diagnostics.verdict(diagnostics.summary({"share of ones": np.exp(log_p[..., 0])})))
 odds_of_zero = log_p[..., 1] - log_p[..., 0]
 changes = np.stack([odds_of_zero] * (x > 0) + [-odds_of_zero] * (x < n), axis=-1)
 sampled = edp.from_draws(np.exp(log_p[..., 0]), changes, bins)
-print(f"EDP of the DPMPM from draws: {sampled.value:.3f} ± {sampled.mcse:.3f}")
+kind = f"EDP from {log_p[..., 0].size:,} draws"
+display(callout(kind, f"{sampled.value:.3f} ± {sampled.mcse:.3f} for the DPMPM, {bins} bins."))
+diagnostics.verdict(diagnostics.summary({"share of ones": np.exp(log_p[..., 0])}))
 
 # %% [markdown]
-# Column by column, the ranks (1 for the least risk or the least loss; numbers that are equal share a rank):
+# Column by column, the ranks:
 
 # %%
-judged = columns.set_index("mechanism").assign(edp=pd.Series(at_bins))
+judged = columns.set_index("mechanism").assign(EDP=pd.Series(at_bins))
 judged = judged.drop(columns=["exact_epsilon", "expected_increase"]).round(9)
 ranks = judged.rank(method="min").convert_dtypes().reset_index()
-shown = one_table.in_words(outputs.table("ranks", ranks)).rename(columns={"edp": "EDP"})
-show(shown.astype(object).fillna("none"))
+told = "Ranks, 1 for the least risk or the least loss; equal numbers share a rank."
+show(outputs.table("ranks", ranks).astype(object).fillna("none"), caption=told)
 
 # %% [markdown]
 # Conditional epsilon sees no difference at all, and the largest posterior singles out distance. Expected
 # posterior and EDP agree that the plug-in gives least away. One of the two utilities puts the plug-in last.
+
+# %% [markdown] tags=["written"]
+# ### Exercise 5: an error in a printed table
 #
+# In twenty minutes. Table 2 of Charest and Han prints the EDP of five records, $x$ of them ones, with the
+# same parameter for ones and zeros. One of its 36 entries cannot be right, and no EDP has to be computed to
+# see that. Find the two entries of which one is wrong: their $x$ (`suspect_x`, in order) and their number of
+# bins (`suspect_bins`). Why can they not both be right? Then compute what both should be, to two digits
+# (`both_should_be`): the prior is $\alpha = 1/2$, and a neighbor has one record changed. The printed values
+# are `printed("charest_han").set_index("id")["printed"]`, where `table2_3_50` is $x = 3$ with 50 bins.
+#
+# *You will need:* `printed`, `charest_han.BINS`, `charest_han.beta_posterior`, `charest_han.beta_neighbors`
+# and `edp.exact`.
+
+# %% [markdown] tags=["hint"]
+# Call the ones zeros and the zeros ones. What happens to $x$, and what to the EDP?
+
+# %% [markdown] tags=["hint"]
+# Print the table with a row for each $x$ and a column for each number of bins, and read it from the top and
+# from the bottom.
+
+# %% tags=["solution"]
+in_print = printed("charest_han").set_index("id")["printed"]
+cells = [(k, b) for k in range(6) for b in charest_han.BINS]
+unlike = [
+    (k, b) for k, b in cells if in_print[f"table2_{k}_{b}"] != in_print[f"table2_{5 - k}_{b}"]
+]
+suspect_x, (suspect_bins,) = [k for k, _ in unlike], {b for _, b in unlike}
+neighbors = charest_han.beta_neighbors(2, 5, 1 / 2, "changed")
+exactly = edp.exact(charest_han.beta_posterior(2, 5, 1 / 2), neighbors, 100).value
+both_should_be = round(float(exactly), 2)
+assert suspect_x == [2, 3]
+assert suspect_bins == 100
+assert both_should_be == 3.05
+
+# %% [markdown] tags=["solution"]
+# Ones and zeros have the same parameter. Exchanging their names turns $x$ into $5 - x$ and changes no EDP, so the
+# table must be symmetric. Only $x = 2$ and $x = 3$ with 100 bins differ. The exact value is 3.046: the printed
+# 3.05 for $x = 2$ is right, and the 3.04 for $x = 3$ is wrong by one in the last digit.
+
+# %% [markdown]
 # ## One column by Monte Carlo
 #
 # Hu, Reiter and Wang's table cannot be written down at its real size, with thousands of records
 # and millions of cells. They fill one column of it, the release that happened, by Monte Carlo.
 # Here every column can be filled both ways. The privacy loss of a release is a difference of two
-# log ratios of predictive probabilities (Exercise 6), one given the release and one without it.
-# They can be averaged over draws given all five records, as this project does for many records,
-# or over draws given the other four:
+# log ratios of predictive probabilities, one given the release and one without it, as
+# [Exercise 6](#Exercise-6:-a-loss-from-predictive-probabilities) shows. They can be averaged over draws given all five records, as
+# this project does for many records, or over draws given the other four:
 
 # %% tags=["monte-carlo"]
 support, log_prior = values[[int(x == 0), int(x > 0)]], np.log([[prior, 1 - prior]])
@@ -548,7 +835,10 @@ def by_monte_carlo(y: int) -> dict[str, float]:
 # %% tags=["monte-carlo"]
 column = pd.DataFrame([{"release": y} | by_monte_carlo(y) for y in range(n + 1)])
 column.insert(1, "exact", mechanism.risk(made["DPMPM"], x, other, prior))
-show(one_table.in_words(outputs.table("by_monte_carlo", column)), digits=4)
+told = (
+    "Posterior of the truth, from draws given all records or the others; errors of its logarithm."
+)
+show(outputs.table("by_monte_carlo", column), digits=4, caption=told)
 
 # %% tags=["monte-carlo"]
 off = np.log(column["given_others"] / column["exact"])
@@ -557,13 +847,58 @@ verdicts.say("C8", one_table.by_simulation(off, column["error_given_others"], of
 # %% [markdown]
 # The errors are standard errors of the logarithm, from 16 chains. The verdict is on the draws
 # given the other records. Its six estimates share the draws without a release, so they count for
-# fewer than six trials. Draws given all records use ratios with an infinite variance in this
-# small example (Exercise 6). Their estimates share one set of draws and are all low here, by 1.6
-# to 3.1 of their stated errors, which cannot be relied on.
-#
+# fewer than six trials.
+
+# %% [markdown] tags=["spoiler-6"]
+# Draws given all records use ratios with an infinite variance in this small example, as in
+# [Exercise 6](#Exercise-6:-a-loss-from-predictive-probabilities). Their estimates share one set of draws
+# and are all low here, by 1.6 to 3.1 of their stated errors, which cannot be relied on.
+
+# %% [markdown]
 # What Monte Carlo cannot give is the first reading: epsilon would need *every* column, the
 # improbable ones above all.
+
+# %% [markdown] tags=["written"]
+# ### Exercise 6: a loss from predictive probabilities
 #
+# In thirty minutes, for those who like a proof. Let $r(\theta) = p(t' \mid \theta) / p(t \mid \theta)$ be the
+# ratio of a record's other value to its true value. Show that
+#
+# $$\frac{p(Z \mid D')}{p(Z \mid D)} = \frac{E(r \mid D, Z)}{E(r \mid D)},$$
+#
+# which is how this project estimates a column where the table is too large. Take the beta-binomial with
+# $\alpha = 1$, $X = 1$ of five records, the record at risk a one, and a release of five ones. Compute
+# the privacy loss from two such expectations (`by_predictive`). Does $r$ have a finite variance given the
+# data (`finite_given_data`), and given data and release (`finite_given_both`)?
+#
+# *You will need:* a pencil. A share with a Beta(a, b) distribution has $E\{(1 - \theta)/\theta\} = b/(a - 1)$
+# for $a > 1$.
+
+# %% [markdown] tags=["hint"]
+# The posterior of the share is a Beta(2, 5) given the data and a Beta(7, 5) given data and release.
+
+# %% [markdown] tags=["hint"]
+# For the proof: how does the likelihood of the data change if the record at risk is changed from $t$ to
+# $t'$? For the variance: for which $a$ is the integral of $\theta^{a - 1} \theta^{-2}$ finite at 0?
+
+# %% tags=["solution"]
+a_data, b_data = 1 + 1, 1 + 4
+a_both, b_both = a_data + 5, b_data
+by_predictive = np.log(b_data / (a_data - 1)) - np.log(b_both / (a_both - 1))
+finite_given_data, finite_given_both = a_data > 2, a_both > 2
+assert np.isclose(by_predictive, np.log(6))
+assert not finite_given_data
+assert finite_given_both
+
+# %% [markdown] tags=["solution"]
+# Replacing $t$ by $t'$ multiplies the likelihood of the data by $r(\theta)$. So $p(D') = p(D)\,E(r \mid D)$ and
+# $p(D', Z) = p(D, Z)\,E(r \mid D, Z)$; divide. With $r = (1 - \theta)/\theta$ the loss is
+# $\log 5 - \log \frac56 = \log 6$, which is $\log(1 + 5/\alpha)$, the exact epsilon. The square of $r$ has the
+# expectation of $\theta^{-2}$ in it, which exists for $a > 2$ only, and given the data $a$ is 2. An average of
+# draws still converges, but slowly, and its estimated standard error is itself unreliable. Starting from the
+# other four records, with the ratio of the two values' predictive probabilities, avoids this.
+
+# %% [markdown]
 # ## Since these papers
 #
 # The privacy loss has become the object of study itself. Per-instance differential privacy (Wang 2019) bounds
@@ -571,8 +906,8 @@ verdicts.say("C8", one_table.by_simulation(off, column["error_given_others"], of
 # likelihood ratio of a test of $D'$ against $D$: the best membership attack rejects $D'$ where $\ell$ is large, and
 # $\epsilon$ limits its power. Kairouz, Oh and Viswanath (2017) derive the exact composition of several
 # releases from that view. The $f$-differential privacy of Dong, Roth and Su (2022) keeps the whole trade-off
-# between the two errors of the test, which is another way to write the distribution in the top panel of the
-# picture above.
+# between the two errors of the test, which is another way to write the distribution in the top panel of
+# [the picture above](#One-picture-for-four-papers).
 
 # %% [markdown]
 # ## What to take home
@@ -592,180 +927,10 @@ verdicts.say("C8", one_table.by_simulation(off, column["error_given_others"], of
 _ = outputs.table("claims", verdicts.table)
 verdicts
 
-# %% [markdown]
-# ## Exercises
-#
-# 1 to 3 belong to part one (about 40 minutes), the others to part two (about 90 minutes). The first two
-# need a pencil, or numpy and nothing else.
-
-# %% [markdown]
-# ### Exercise 1: a secret with three values
-#
-# A person's secret is one of three values. The truth is released with probability 1/2, each of the other two
-# with probability 1/4. What is the exact epsilon (`die_epsilon`)? An intruder holds all three equally
-# probable and sees the first value. What is the probability that it is the truth (`die_posterior`)?
-
-# %% tags=["solution"]
-die = (1 + np.eye(3)) / 4
-die_epsilon = np.log(die[:, None] / die).max()
-die_posterior = die[0, 0] / die[:, 0].sum()
-assert np.isclose(die_epsilon, np.log(2))
-assert np.isclose(die_posterior, 1 / 2)
-
-# %% [markdown] tags=["solution"]
-# Every column has one entry 1/2 and two entries 1/4. The largest ratio of two rows is 2, and epsilon is
-# $\log 2$. With a uniform prior the posterior is proportional to the column, $2 : 1 : 1$, so that the truth
-# gets one half. The odds were 1 to 2 and are now 1 to 1: they too change by a factor of 2.
-
-# %% [markdown]
-# ### Exercise 2: the coin used twice
-#
-# The coin of the first section is used twice, and both answers are released. Write down the 2 x 4 table. What is
-# its exact epsilon (`twice_epsilon`)? What becomes of a prior of 1/10 after yes and yes (`yes_yes`), and after
-# yes and no (`yes_no`)? The truth is yes: what is the mean of the privacy loss (`mean_loss`), and what is
-# delta at $\epsilon = \log 3$ (`twice_delta`)?
-
-# %% tags=["solution"]
-truth_yes = np.outer([1 / 4, 3 / 4], [1 / 4, 3 / 4]).ravel()  # no no, no yes, yes no, yes yes
-truth_no = truth_yes[::-1]
-twice_loss = np.log(truth_yes / truth_no)
-twice_epsilon, mean_loss = np.abs(twice_loss).max(), truth_yes @ twice_loss
-yes_no, yes_yes = (truth_yes / (truth_yes + 9 * truth_no))[2:]
-twice_delta = np.maximum(truth_yes - 3 * truth_no, 0).sum()
-assert np.isclose(twice_epsilon, 2 * np.log(3))
-assert np.isclose(yes_yes, 1 / 2)
-assert np.isclose(yes_no, 1 / 10)
-assert np.isclose(mean_loss, np.log(3))
-assert np.isclose(twice_delta, 3 / 8)
-
-# %% [markdown] tags=["solution"]
-# If the truth is yes, the four releases have probabilities 1/16, 3/16, 3/16 and 9/16; if it is no, the
-# same in reverse. Ratios multiply, so the losses are $-2 \log 3$, 0, 0 and $2 \log 3$, and epsilon doubles. Yes
-# and yes multiplies the odds of 1 to 9 by nine. Yes and no multiplies them by one: the answers cancel. The
-# mean loss is $(9/16 - 1/16) \cdot 2 \log 3 = \log 3$. For delta only yes and yes has a loss above
-# $\log 3$, and its excess is $9/16 - 3 \cdot 1/16 = 3/8$. It happens with probability 9/16, which is more than
-# delta.
-
-# %% [markdown]
-# ### Exercise 3: the prior that has most to gain
-#
-# A mechanism has $\epsilon = 2$. For which prior probability (`worst_prior`) can a release raise the intruder's
-# probability of the truth by most, and by how much (`largest_rise`)? Use `mechanism.posterior_bound`, then
-# find the formula.
-
-# %% tags=["solution"]
-w = np.linspace(0.0001, 0.9999, 9999)
-rise = mechanism.posterior_bound(2.0, w) - w
-worst_prior, largest_rise = w[rise.argmax()], rise.max()
-assert np.isclose(worst_prior, 1 / (1 + np.exp(2 / 2)), atol=1e-4)
-assert np.isclose(largest_rise, np.tanh(2 / 4), atol=1e-6)
-
-# %% [markdown] tags=["solution"]
-# In log odds the release adds $\epsilon$. The probability rises most where the S-shaped curve is steepest, so the
-# step from $-\epsilon/2$ to $+\epsilon/2$ around even odds is the best one. The prior is
-# $1/(1 + e^{\epsilon/2}) = 0.27$, the posterior is one minus that, and the rise is
-# $1 - 2/(1 + e^{\epsilon/2}) = \tanh(\epsilon/4) = 0.46$.
-
-# %% [markdown]
-# ### Exercise 4: which sentences does the table not support?
-#
-# Three mechanisms release five synthetic records made from the same five records. The intruder knows four of
-# them and gives the truth about the fifth a prior probability of 0.1.
-#
-# | mechanism | exact epsilon | largest posterior | expected posterior | loss of precision |
-# |---|---|---|---|---|
-# | A | 2 | 0.451 | 0.129 | 0.535 |
-# | B | 2 | 0.392 | 0.348 | 0.153 |
-# | C | 2 | 0.451 | 0.151 | 0.489 |
-#
-# A report says:
-#
-# - (a) "With A and C some release raises the posterior as far as an epsilon of 2 allows at this prior."
-# - (b) "The expected rise of the probability is more than eight times as large with B as with A."
-# - (c) "B is the mechanism from which an intruder learns most, whatever the data."
-# - (d) "By the loss of precision B serves an analyst of these data best."
-# - (e) "The worst release of C is more probable than the worst release of A."
-#
-# List the letters of those that the table does not support (`unsupported`).
-
-# %% tags=["solution"]
-allowed = mechanism.posterior_bound(2.0, 0.1)
-rises = np.array([0.129, 0.348, 0.151]) - 0.1
-supported = {"a": bool(np.isclose(allowed, 0.451, atol=5e-4)), "b": bool(rises[1] > 8 * rises[0])}
-unsupported = [letter for letter in "abcde" if letter not in supported and letter != "d"]
-assert all(supported.values())
-assert unsupported == ["c", "e"]
-
-# %% [markdown] tags=["solution"]
-# (a) is supported: $0.1\,e^2 / (0.9 + 0.1\,e^2) = 0.451$. (b) is supported: 0.248 is 8.6 times 0.029, and more
-# than eight times after any rounding. (d) compares three numbers of one column. (c) is about all data sets, and the
-# table is about one; conditional epsilon for every data set would be a beginning. (e) may well be
-# true, but the table has no probabilities of releases. The larger expected posterior of C could as well come from
-# its other releases.
-
-# %% [markdown]
-# ### Exercise 5: an error in a printed table
-#
-# Charest and Han's Table 2 prints the EDP of five records, $x$ of them ones, with the same parameter for ones and
-# zeros. One of its 36 entries cannot be right, and no EDP has to be computed to see that. Find the two
-# entries of which one is wrong: their $x$ (`suspect_x`, in order) and their number of bins (`suspect_bins`). Then
-# compute what both should be, to two digits (`both_should_be`): the prior is $\alpha = 1/2$, and a neighbor has
-# one record changed. The printed values are `printed("charest_han").set_index("id")["printed"]`, where
-# `table2_3_50` is $x = 3$ with 50 bins.
-
-# %% tags=["solution"]
-told = printed("charest_han").set_index("id")["printed"]
-cells = [(k, b) for k in range(6) for b in charest_han.BINS]
-suspects = [(k, b) for k, b in cells if told[f"table2_{k}_{b}"] != told[f"table2_{5 - k}_{b}"]]
-suspect_x, (suspect_bins,) = [k for k, _ in suspects], {b for _, b in suspects}
-neighbors = charest_han.beta_neighbors(2, 5, 1 / 2, "changed")
-exactly = edp.exact(charest_han.beta_posterior(2, 5, 1 / 2), neighbors, 100).value
-both_should_be = round(float(exactly), 2)
-assert suspect_x == [2, 3]
-assert suspect_bins == 100
-assert both_should_be == 3.05
-
-# %% [markdown] tags=["solution"]
-# Ones and zeros have the same parameter. Exchanging their names turns $x$ into $5 - x$ and changes no EDP, so the
-# table must be symmetric. Only $x = 2$ and $x = 3$ with 100 bins differ. The exact value is 3.046: the printed
-# 3.05 for $x = 2$ is right, and the 3.04 for $x = 3$ is wrong by one in the last digit.
-
-# %% [markdown]
-# ### Exercise 6: a loss from predictive probabilities
-#
-# Let $r(\theta) = p(t' \mid \theta) / p(t \mid \theta)$ be the ratio of a record's other value to its true
-# value. Show that
-#
-# $$\frac{p(Z \mid D')}{p(Z \mid D)} = \frac{E(r \mid D, Z)}{E(r \mid D)},$$
-#
-# which is how this project estimates a column where the table is too large. Take the beta-binomial with
-# $\alpha = 5/(e^2 - 1)$, $X = 1$ of five records, the record at risk a one, and a release of five ones. Compute
-# the privacy loss from two such expectations (`by_predictive`); a share with a Beta(a, b) distribution has
-# $E\{(1 - \theta)/\theta\} = b/(a - 1)$ for $a > 1$. Does $r$ have a finite variance given the data (`finite_given_data`), and given data and
-# release (`finite_given_both`)?
-
-# %% tags=["solution"]
-a_data, b_data = 5 / np.expm1(2) + 1, 5 / np.expm1(2) + 4
-a_both, b_both = a_data + 5, b_data
-by_predictive = np.log(b_data / (a_data - 1)) - np.log(b_both / (a_both - 1))
-finite_given_data, finite_given_both = a_data > 2, a_both > 2
-assert np.isclose(by_predictive, 2)
-assert not finite_given_data
-assert finite_given_both
-
-# %% [markdown] tags=["solution"]
-# Replacing $t$ by $t'$ multiplies the likelihood of the data by $r(\theta)$. So $p(D') = p(D)\,E(r \mid D)$ and
-# $p(D', Z) = p(D, Z)\,E(r \mid D, Z)$; divide. With $r = (1 - \theta)/\theta$ the loss is
-# $\log \frac{\alpha + 4}{\alpha} - \log \frac{\alpha + 4}{\alpha + 5} = \log(1 + 5/\alpha) = 2$, the exact
-# epsilon. The square of $r$ has the expectation of $\theta^{-2}$ in it, which exists for $a > 2$ only, and
-# given the data $a = \alpha + 1 = 1.78$. An average of draws still converges, but slowly, and its estimated standard
-# error is itself unreliable. Starting from the other four records, with the ratio of the two values'
-# predictive probabilities, avoids this.
-
-# %% [markdown]
+# %% [markdown] tags=["written"]
 # ### Exercise 7: an epsilon chosen from the data
 #
-# An agency with five records will not accept that any release more than doubles an intruder's probability of the truth,
+# In half an hour. An agency with five records will not accept that any release more than doubles an intruder's probability of the truth,
 # whatever the prior: `acceptance.read_rules([{"rr_at_most": 2}])`. Up to which epsilon does the plug-in synthesizer
 # keep to that for a record with a one if the data hold a single one (`for_one`), and if they hold three
 # (`for_three`)? Use `acceptance.largest_epsilon`. Which epsilon would one have to ask for without looking at the
@@ -773,7 +938,18 @@ assert finite_given_both
 #
 # The agency announces `for_three`, rounded to two digits, and its rule. Which $X$ are possible (`possible`)? A
 # more careful agency protects records of both kinds and announces the smaller epsilon. Which $X$ are possible now
-# if the data have three ones (`still_possible`)? Is the exact epsilon of this announcement finite (`bounded`)?
+# if the data have three ones (`still_possible`)? Is the exact epsilon of this announcement finite (`bounded`), and why?
+#
+# *You will need:* `acceptance.read_rules`, `acceptance.largest_epsilon`, `mechanism.private_plugin`,
+# `one_table.neighbors`; for the last question `mechanism.Mechanism.from_table` or a pencil.
+
+# %% [markdown] tags=["hint"]
+# For `for_any` no computation is needed: the relative risk tends to the factor of the odds as the prior vanishes.
+# For `possible`, compute what the agency would have announced for each $X$.
+
+# %% [markdown] tags=["hint"]
+# The announcement is a release, too. Write down its table: the rows are the data sets, the columns the epsilons
+# that may be announced, the entries 0 and 1. Which neighboring rows differ?
 
 # %% tags=["solution"]
 rules = acceptance.read_rules([{"rr_at_most": 2}])
@@ -829,7 +1005,7 @@ assert not bounded
 # or an average: releases, data sets, records, priors. It says whether the number is a promise made before the
 # release (epsilon, with the neighbors that it is about) or a description of the file that was released (a posterior, with
 # the intruder's knowledge and prior). It notices that a number computed from the confidential data is itself a
-# release, as in Exercise 7. And it names something that the number does not see: several records at once,
+# release, as in [Exercise 7](#Exercise-7:-an-epsilon-chosen-from-the-data). And it names something that the number does not see: several records at once,
 # the probability of the worst release, or an intruder with another model.
 
 # %% [markdown]

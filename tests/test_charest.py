@@ -55,7 +55,7 @@ def test_the_two_misprints_have_lost_one_digit(score_functions: pd.DataFrame) ->
 def test_no_mechanism_of_table_1_has_its_epsilon(score_functions: pd.DataFrame) -> None:
     rows = score_functions[score_functions["convention"] == "as printed"].set_index("score")
     assert rows["exact_epsilon"].round(3).to_dict() == {
-        "-|d - r|": 0.714,
+        "distance": 0.714,
         "P": 0.126,
         "log P": 1.778,
     }
@@ -64,12 +64,12 @@ def test_no_mechanism_of_table_1_has_its_epsilon(score_functions: pd.DataFrame) 
 
 
 def test_distances_at_equal_exact_epsilon(methods: Methods) -> None:
-    made = {name: table for (name, how), table in methods.items() if how == "calibrated"}
+    made = charest.at_equal_epsilon(methods)
     found = charest.expected_distances(made)
     assert found.loc[30].round(2).tolist() == [3.07, 12.85, 8.15, 4.46, 4.44]
-    assert found.loc[50, ["log P", "beta-binomial"]].round(1).tolist() == [6.3, 18.9]
-    direct = np.exp(made["P"].row(7)) @ np.abs(np.arange(51) - 7)
-    assert found.loc[7, "P"] == pytest.approx(direct)
+    assert found.loc[50, ["exponential, log P", "beta-binomial"]].round(1).tolist() == [6.3, 18.9]
+    direct = np.exp(made["exponential, P"].row(7)) @ np.abs(np.arange(51) - 7)
+    assert found.loc[7, "exponential, P"] == pytest.approx(direct)
 
 
 def test_an_intruder_who_lacks_one_record() -> None:
@@ -88,27 +88,25 @@ def test_an_intruder_who_lacks_one_record() -> None:
 
 
 def test_no_posterior_exceeds_what_epsilon_allows(methods: Methods) -> None:
-    made = {name: table for (name, how), table in methods.items() if how == "calibrated"}
+    made = charest.at_equal_epsilon(methods)
     for x in (0, 13, 50):
         assert (charest.disclosure(made, x)["largest posterior"] <= expit(0.5) + 1e-9).all()
 
 
 def test_permute_and_flip_at_equal_exact_epsilon() -> None:
-    found = charest.permuted(charest.binary_scores(50, 1.0), 30, 0.5).set_index("score")
-    nominal = found["permute and flip, nominal"] <= found["exponential, nominal"]
-    assert nominal.all()
-    row = found.loc["-|d - r|"]
-    assert (round(row["exponential, exact"], 2), round(row["permute and flip, exact"], 2)) == (
-        3.07,
-        3.74,
-    )
+    found = charest.permuted(charest.binary_scores(50, 1.0), 30, 0.5)
+    found = found.set_index(["mechanism", "score"])
+    plain, flip = found.loc["exponential"], found.loc["permute-and-flip"]
+    assert (flip["distance_at_nominal"] <= plain["distance_at_nominal"]).all()
+    at_exact = [frame.loc["distance", "distance_at_exact"].round(2) for frame in (plain, flip)]
+    assert at_exact == [3.07, 3.74]
 
 
 @pytest.mark.filterwarnings("ignore:divide by zero")
 def test_permute_and_flip_where_doubles_end() -> None:
     found = charest.permuted(charest.binary_scores(50, 1000.0), 30, 100.0)
-    assert found["exponential, exact"].notna().all()
-    assert found["permute and flip, exact"].isna().any()
+    missing = found["distance_at_exact"].isna().groupby(found["mechanism"]).any()
+    assert missing.to_dict() == {"exponential": False, "permute-and-flip": True}
 
 
 def test_likely_data_sets() -> None:
@@ -131,7 +129,7 @@ def test_scores_of_a_space_have_their_epsilon() -> None:
     for made in space.mechanisms(0.8).values():
         assert mechanism.exact_epsilon(made).value == pytest.approx(0.8)
     table = count_tables.compare(space, [0.8]).set_index(["data", "measure", "mechanism"])
-    assert set(table["table"]) == {"2 x 2"}
+    assert set(table["table"]) == {"2 × 2"}
     made = space.mechanisms(0.8)["Euclidean"]
     at = int((space.tables == [3, 0, 0, 0]).all(axis=1).argmax())
     expected = np.exp(made.row(at)) @ (3 - space.tables[:, 0])
@@ -143,7 +141,7 @@ def test_scores_of_a_space_have_their_epsilon() -> None:
 def test_wins_are_counted_by_the_direction_of_the_measure() -> None:
     moved, models = count_tables.MOVED, count_tables.MODELS
     rows = [
-        ("2 x 2", 1.0, "balanced", measure, name, value)
+        ("2 × 2", 1.0, "balanced", measure, name, value)
         for measure, better in (("cells", 1.0), (f"{count_tables.LARGER}, Dirichlet", 3.0))
         for name, value in zip([*models, moved], [better, 2.0, 4 - better, 2.0], strict=True)
     ]

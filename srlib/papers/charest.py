@@ -20,8 +20,8 @@ from srlib.papers.ledger import ledger
 from srlib.rng import stream
 
 Table = NDArray[np.float64]
-DISTANCE, P, LOG_P = "-|d - r|", "P", "log P"
-AS_PRINTED = "as printed"
+DISTANCE, P, LOG_P = "distance", "P", "log P"
+AS_PRINTED, CALIBRATED = "as printed", "calibrated"
 SLACK = 1e-9  # by which rounding may carry an exact epsilon above its bound
 
 NOTES = {
@@ -37,6 +37,8 @@ PUBLISHED = {"n": 50, "x": 30, "epsilon": 0.5, "gamma": 1.0}
 
 def binary_scores(n: int, gamma: float) -> dict[str, Table]:
     """The three scores of Table 1 for n binary records, by name, (n + 1, n + 1) each.
+
+    The score called distance is minus the distance, -|d - r|.
 
     Parameters
     ----------
@@ -75,12 +77,21 @@ def conventions(scores: Mapping[str, Table], epsilon: float) -> dict[tuple[str, 
     for name, score in scores.items():
         defined = epsilon / (2 * sensitivity(score, pairs))
         rates = {AS_PRINTED: epsilon, "as defined": defined}
-        rates["calibrated"] = exact_rate(score, epsilon, pairs)
+        rates[CALIBRATED] = exact_rate(score, epsilon, pairs)
         made |= {(name, how): gibbs(score, rate, pairs) for how, rate in rates.items()}
     alpha = dirichlet_multinomial_alpha(epsilon, n)
-    made["beta-binomial", "calibrated"] = beta_binomial(n, n, alpha)
-    made["Bernoulli plug-in", "calibrated"] = private_plugin(epsilon, n, n)
+    made["beta-binomial", CALIBRATED] = beta_binomial(n, n, alpha)
+    made["Bernoulli plug-in", CALIBRATED] = private_plugin(epsilon, n, n)
     return made
+
+
+def at_equal_epsilon(methods: Mapping[tuple[str, str], Mechanism]) -> dict[str, Mechanism]:
+    """The calibrated ones among `conventions`, by the names that all notebooks give them."""
+    return {
+        f"exponential, {name}" if name in (DISTANCE, P, LOG_P) else name: made
+        for (name, how), made in methods.items()
+        if how == CALIBRATED
+    }
 
 
 def row_of_table_1(mechanism: Mechanism, x: int, predictive: Table) -> dict[str, float]:
@@ -220,9 +231,9 @@ def permuted(scores: Mapping[str, Table], x: int, epsilon: float) -> pd.DataFram
     Returns
     -------
     DataFrame
-        For each score the expected distance from x and the exact epsilon of both mechanisms at the
-        nominal epsilon, and both distances where the exact epsilon is the one given; NaN for
-        permute-and-flip where doubles do not reach it.
+        A row for each score and mechanism: the expected distance from x and the exact epsilon
+        where the nominal epsilon is the one given, and the distance where the exact epsilon is;
+        NaN for permute-and-flip where doubles do not reach it.
     """
     rows, pairs = [], change_one(len(scores[P]) - 1)
 
@@ -234,24 +245,19 @@ def permuted(scores: Mapping[str, Table], x: int, epsilon: float) -> pd.DataFram
         def flip(nominal: float, score: Table = score) -> Mechanism:
             return permute_and_flip(score, nominal, pairs)
 
-        plain = exponential(score, epsilon, pairs)
         high = epsilon
         while (spent := exact_epsilon(flip(high)).value) < epsilon:
             high *= 1.5
         # Below the smallest double an output becomes impossible, and epsilon infinite.
         same = calibrate(flip, epsilon, epsilon / 2, high) if np.isfinite(spent) else None
-        rows.append(
-            {
-                "score": name,
-                "exponential, nominal": away(plain),
-                "its exact epsilon": exact_epsilon(plain).value,
-                "permute and flip, nominal": away(flip(epsilon)),
-                "its exact epsilon ": exact_epsilon(flip(epsilon)).value,
-                "exponential, exact": away(gibbs(score, exact_rate(score, epsilon, pairs), pairs)),
-                "permute and flip, exact": away(flip(same)) if same else np.nan,
-            }
-        )
-    return pd.DataFrame(rows)
+        calibrated = gibbs(score, exact_rate(score, epsilon, pairs), pairs)
+        for kind, made, at_exact in (
+            ("exponential", exponential(score, epsilon, pairs), away(calibrated)),
+            ("permute-and-flip", flip(epsilon), away(flip(same)) if same else np.nan),
+        ):
+            rows.append((name, kind, away(made), exact_epsilon(made).value, at_exact))
+    columns = ["score", "mechanism", "distance_at_nominal", "exact_epsilon", "distance_at_exact"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def over_likely(
@@ -279,7 +285,7 @@ def over_likely(
     Returns
     -------
     DataFrame
-        likely; belief; the least and the largest likely count; sensitivity among them; the exact
+        belief; likely; the least and the largest likely count; sensitivity among them; the exact
         epsilon over all data sets; delta over all at the stated epsilon; expected distance from x.
         A belief with a single likely count is left out: nothing limits its mechanism.
     """
@@ -295,8 +301,8 @@ def over_likely(
         made = gibbs(score, exact_rate(score, epsilon, inside), pairs)
         rows.append(
             {
-                "likely": together,
                 "belief": f"Beta({a:g}, {b:g})",
+                "likely": together,
                 "from": needed.min(),
                 "to": needed.max(),
                 "sensitivity among them": sensitivity(score, inside),
@@ -338,7 +344,7 @@ def promise_kept(score_functions: pd.DataFrame, epsilon: float) -> Verdict:
     kept = printed["exact_epsilon"] <= epsilon * (1 + SLACK)
     word = HOLDS if kept.all() else FAILS if not kept.any() else "depends on the score"
     told = ", ".join(
-        f"{value:.3f} for {'distance' if score == DISTANCE else score}"
+        f"{value:.3f} for {score}"
         for score, value in zip(printed["score"], printed["exact_epsilon"], strict=True)
     )
     return Verdict(word, f"The exact epsilons of the printed rows are {told}, against {epsilon:g}.")

@@ -121,7 +121,7 @@ def compare(space: Space, epsilons: Sequence[float]) -> pd.DataFrame:
         larger is better for the released table's predictive probability, Table 1's own measure.
     """
     rows, n = [], int(space.tables[0].sum())
-    label = " x ".join(map(str, space.shape))
+    label = " × ".join(map(str, space.shape))
     for epsilon in epsilons:
         for mechanism, made in space.mechanisms(epsilon).items():
             for data, table in kinds_of_data(space.shape, n).items():
@@ -179,7 +179,7 @@ def by_alpha(space: Space, alphas: Sequence[float], epsilon: float) -> pd.DataFr
     n, cells = int(space.tables[0].sum()), space.tables.shape[1]
     every, moved = np.arange(len(space.tables)), space.scores[MOVED]
     scores = {
-        f"log P, alpha = {a:g}": dirichlet_multinomial(n, n, [a] * cells).block(every, every)
+        f"log P, α = {a:g}": dirichlet_multinomial(n, n, [a] * cells).block(every, every)
         for a in alphas
     }
     rows = []

@@ -156,7 +156,7 @@ def mechanisms(epsilon: float, n: int, n_classes: int) -> dict[str, Mechanism]:
     return {
         PLUG_IN: private_plugin(epsilon, n, n),
         LOG_P: by_score["log P"],
-        "exponential, distance": by_score["-|d - r|"],
+        "exponential, distance": by_score["distance"],
         BETA_BINOMIAL: beta_binomial(n, n, dirichlet_multinomial_alpha(epsilon, n)),
         DPMPM: _mixture(concentration(epsilon, n, n_classes), n, n_classes),
     }
@@ -234,11 +234,6 @@ def log_predictive(draws: Draws, support: NDArray[np.integer]) -> NDArray[np.flo
     # Draws of a small concentration underflow to a probability of zero.
     log_prob = np.maximum(cell_log_prob(draws, support), np.log(np.finfo(float).tiny))
     return (logsumexp(log_prob, axis=1) - np.log(draws.n_draws))[:, None]
-
-
-def in_words(frame: pd.DataFrame) -> pd.DataFrame:
-    """Name the columns as a reader does, without underscores."""
-    return frame.rename(columns=lambda name: str(name).replace("_", " "))
 
 
 def apart(one: Mechanism, another: Mechanism) -> float:
@@ -450,7 +445,8 @@ def is_summary(found: pd.DataFrame) -> Verdict:
         As `summaries` returns.
     """
     off = (found["of_the_loss"] - found["otherwise"]).abs()
-    said = f"{len(found)} numbers computed both ways differ by {off.max():.1g} at most."
+    size = "less than 10⁻⁹" if off.max() < SAME else f"{off.max():.1g} at most"
+    said = f"{len(found)} numbers computed both ways differ by {size}."
     if off.max() < 1e-6:
         return Verdict(PROVED, f"By the table of definitions, above. {said}")
     return Verdict(
