@@ -4,23 +4,30 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from srlib.runner.course import Exercise, exercises, student_copy
-from srlib.runner.course.copies import IMPORT
+from srlib.runner.course import Exercise, exercises
+from srlib.runner.course.copies import AFTERWARDS, IMPORT
 
 # Where an answer's number stands in the copy by chance: by notebook, exercise and name.
 CHANCE = {
-    "any_generator": {("Exercise 3", "counts"): "100 releases, 100 records: a round number"},
-    "charest": {("Exercise 2", "outcome"): "50 records are the paper's and all exercises' data"},
-    "mcclure_reiter": {("Exercise 5", "cut"): "10 of the paper's entries: powers, budgets, pages"},
-    "one_table_two_readings": {("Exercise 5", "suspect_bins"): "100 bins, one of six settings"},
+    "calibration": {("Exercise 7", "share"): "75/300 = .25 of the sick, in another example"},
+    "hu_reiter_wang": {
+        ("Try it: when is less than one draw left?", "directions"): "an equation's number",
+        ("Exercise 7", "exceeding"): "as many candidates in another exercise",
+    },
+    "one_table_two_readings": {
+        ("Exercise 7", "for_one"): "log 2 stands in another question",
+        ("Exercise 7", "for_any"): "log 2 stands in another question",
+        ("Exercise 7", "for_three"): "a posterior that rises to 0.96",
+    },
 }
 
 
 def spellings(value: float, digits: int | None) -> Iterator[str]:
-    """Yield patterns of a number as a text may print it; none for a single digit."""
+    """Yield patterns of a number as a text may print it; none for one digit, or a round number."""
     size = abs(value)
     plain = f"{size:.{digits}f}" if digits is not None else f"{size}"
-    if sum(c.isdigit() for c in plain.lstrip("0.")) < 2:
+    figures = re.sub(r"\D", "", plain).strip("0" if digits is None else "").lstrip("0")
+    if len(figures) < 2:
         return
     yield re.escape(plain)
     if plain.startswith("0."):
@@ -32,17 +39,19 @@ def spellings(value: float, digits: int | None) -> Iterator[str]:
         yield re.escape(f"{100 * size:.{digits - 2}f}") + r"(?= ?\\?(?:%|,\\%|per ?cent))"
 
 
-def found(notebook: Any) -> list[tuple[str, str, str, str]]:
-    """Return exercise, name, and number and passage of each answer that the copy's text has.
+def found(notebook: Any, copy: Any) -> list[tuple[str, str, str, str]]:
+    """Return exercise, name, passage and whole text where the copy has an answer's number.
 
-    The body of the exercise's own question is its data; its heading counts.
+    The body of the exercise's own question is its data; its heading counts. What is folded for
+    after the exercises does not.
     """
-    copy = [cell.source for cell in student_copy(notebook).cells if IMPORT not in cell.source]
+    sources = [cell.source for cell in copy.cells]
+    texts = [text for text in sources if IMPORT not in text and AFTERWARDS not in text]
     return [
         (exercise.label, name, passage, source)
         for exercise in exercises(notebook)
         for name, pattern in _patterns(exercise)
-        for source in copy
+        for source in texts
         for passage in _passages(source, pattern, notebook.cells[exercise.question].source)
     ]
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 IMPORT = "from srlib.runner.course import check"
 _LATER = "*What belongs here comes with the right answer to Exercise {}.*"
-_AFTERWARDS = "This gives answers away: for after the exercises"
+AFTERWARDS = "This gives answers away: for after the exercises"
 _CAPTURED = (
     "%%capture\n# What it shows gives an answer away. Once you have that, delete these lines."
 )
@@ -78,7 +78,7 @@ def _told_later(notebook: "NotebookNode", at: int) -> list["NotebookNode"]:
     heading, text = _split(cell.source)
     if number:
         return [_markdown(f"{heading}{_LATER.format(number)}")] if heading else []
-    return [_markdown(heading + _folded(_AFTERWARDS, text))]
+    return [_markdown(heading + _folded(AFTERWARDS, text))]
 
 
 def _split(text: str) -> tuple[str, str]:

@@ -321,6 +321,7 @@ def _filled(template: str, values: dict[str, Any]) -> str:
 
 def _page(title: str, text: str) -> str:
     """Return a page in the reports' style."""
-    from srlib.runner.report import markdown, page
+    from srlib.runner.cells import markdown
+    from srlib.runner.report import page
 
     return page("course/page.html.j2", "", title=title, text=markdown(text))

@@ -171,7 +171,7 @@ def deck(notebook: "NotebookNode") -> str:
 
 
 def _shown(slide: Slide) -> dict[str, Any]:
-    from srlib.runner.report import image, markdown
+    from srlib.runner.cells import image, markdown
 
     pictures: list[Markup] = [image(svg, words) for svg, words in slide.pictures]
     return {
