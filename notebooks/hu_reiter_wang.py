@@ -28,8 +28,7 @@
 #
 # On the embedded population, which is not the paper's file, the conclusion about whole records stands and
 # the estimator does not: one or two of all the posterior draws carry most of the weight. Some
-# parts of records are more exposed than the whole (C5). An estimator without such weights is set beside
-# the paper's.
+# parts of records are more exposed than the whole.
 #
 # ## What is claimed, and where
 #
@@ -52,7 +51,7 @@
 # - to state what an intruder knows as a prior over candidates, and to get a posterior risk from it;
 # - to see how weighting draws by the probability of a whole release can leave a single draw;
 # - to hold a printed number against its distribution under rival explanations;
-# - to judge a release, and its repair, by its risks and by what an analyst can still do with it.
+# - to judge a release, and its repair, by its risks and its use.
 #
 # **You should know** Bayes' rule, Markov chain Monte Carlo with R-hat, and logistic regression. Reading
 # takes about two hours, the exercises another two. They follow the sections that they belong to, and all
@@ -61,9 +60,8 @@
 # %% [markdown]
 # ## Parameters
 #
-# The defaults are sized for a minute or two of computing and for chains given the data that converge
-# (given a release as well, R-hat is below 1.01 for most combinations): 1,000 records, and the eleven
-# variables that the paper's figures, its regression and equation 16 use. The published profile has all
+# The defaults are sized for a minute or two of computing and for chains that converge: 1,000 records, and the
+# eleven variables that the paper's figures, its regression and equation 16 use. The published profile has all
 # fourteen and the paper's other settings.
 
 # %% tags=["parameters"]
@@ -167,7 +165,7 @@ about = "Effective draws, and the largest error of a candidate's log posterior p
 show(outputs.table("smallest_example", smallest, public=True), caption=about)
 
 # %% [markdown]
-# The last column belongs to an estimator that never looks at the likelihood of the release.
+# The last column belongs to the estimator without weights below.
 
 # %% [markdown]
 # ### Try it: when is less than one draw left?
@@ -236,8 +234,7 @@ assert thousands == 8
 # with a stick-breaking prior on $\pi$ whose concentration $\alpha$ is estimated, and uniform
 # Dirichlet priors on each $\phi^{(k)}_f$ (the paper's equations 1 to 6). A blocked Gibbs sampler (Ishwaran and
 # James 2001) draws from the posterior. Each of the $m$ synthetic files takes one draw of $(\pi, \phi)$,
-# and every synthetic record draws its class afresh from $\pi$. A second set of files will show what is
-# peculiar to the first.
+# and every synthetic record draws its class afresh. A second set of files will show what is peculiar to the first.
 
 # %%
 prior = dpmpm.Prior(alpha_shape, alpha_rate)
@@ -437,9 +434,9 @@ assert not still_positive
 # \qquad r_j = \frac{p(x \mid \Theta_j)}{p(x_i \mid \Theta_j)} .$$
 #
 # The paper does not say whether the draws that generated the releases are among the $\Theta_j$, which
-# no intruder could arrange. **C6** is judged without them, by two numbers in the worst release. A
-# hundred effective draws, which give an average to a tenth of the spread of its terms, are asked for
-# (or a quarter of the draws where these are fewer than 400). And Pareto's $k$ should be at most 0.7:
+# no intruder could arrange. **C6** is judged without them, in the worst release. It holds if a
+# hundred draws are effective, which give an average to a tenth of the spread of its terms
+# (or a quarter of the draws where these are fewer than 400), and if Pareto's $k$ is at most 0.7:
 # above it no practicable number of draws helps (Vehtari and others 2024).
 
 # %% tags=["monte-carlo"]
@@ -450,12 +447,19 @@ about = "How the weight of each release is spread over the posterior draws."
 show(weights[list(paper.OF_WEIGHTS)], caption=about, names=paper.OF_WEIGHTS)
 
 # %% tags=["monte-carlo"]
+of_worst = cases[paper.LEFT_OUT].reshape(n_releases, -1)
+outputs.figure("importance_weights", charts.importance_weights(of_worst))
+
+# %% [markdown]
+# **One or two draws carry most of the weight of a whole release.** A dot for each draw by its share of the weight,
+# on a logarithmic scale, the draws that made the releases left out; all others together hardly count.
+
+# %% tags=["monte-carlo"]
 without_them = weights[weights["case"] == paper.LEFT_OUT]
 verdicts.say("C6", paper.weights_suffice(without_them))
 
 # %% [markdown]
-# Where one or two draws carry the weight, an average over the posterior has become one point of it,
-# by chance.
+# An average over the posterior has then become one point of it, by chance.
 
 # %% [markdown]
 # ### Exercise 4: more candidates
@@ -529,11 +533,14 @@ about = "Two runs on the same release: differences of the log probability of the
 show(repeated, caption=about)
 
 # %% tags=["monte-carlo"]
-for name in ("importance sampling, generating draws left out", "predictive ratio"):
-    pictured = dict(zip("xy", (run.probability for run in runs[name]), strict=True))
-    short = name.partition(",")[0]
-    chart = charts.agreement(pd.DataFrame(pictured), f"{short}, one run", "another run")
-    display(outputs.figure(f"agreement_{short.replace(' ', '_')}", chart))
+pictured = pd.concat(
+    pd.DataFrame(dict(zip("xy", (run.probability for run in runs[name]), strict=True))).assign(
+        panel=name.partition(",")[0]
+    )
+    for name in (f"importance sampling, {paper.LEFT_OUT}", "predictive ratio")
+)
+of_runs = "Probability of the truth, run 1", "Probability of the truth, run 2"
+outputs.figure("agreement", charts.agreement(pictured, *of_runs))
 
 # %% [markdown]
 # **Two runs of the predictive ratio agree, two runs of the paper's estimator hardly do.** Probability of the truth
@@ -693,10 +700,9 @@ assert exceeding == 22
 # ## How the printed numbers may have come about
 #
 # The paper prints three numbers of its figures: a largest probability of .190 (its Table 3), 16
-# probabilities above .08, 31 truths among the first three. Its data were never published, so these
+# probabilities above .08, 31 truths among the first three. Without its data these
 # cannot be recomputed, but they can be held against their distribution over releases, under rival
-# explanations. Every five of ten releases make a set. Below are medians and ranges of 90 % over sets of
-# this run's own releases, a small version of what follows.
+# explanations. First a small version, for this run: every five of ten releases make a set.
 
 # %% tags=["monte-carlo"]
 joined_again = study.joined(again, "release again", **of_joined)
@@ -710,12 +716,11 @@ show(paper.ranges(outputs.table("release_sets", over)), caption=about)
 # %% [markdown]
 # At the paper's size the same computation is shipped with the library: 10,000 records of the embedded
 # population with all fourteen variables, 40 releases, 400 sets of five (`tools/release_sets.py` has
-# its settings). Five explanations stand side by side: the paper's estimator without and with the
+# its settings). There are five explanations: the paper's estimator without and with the
 # generating draw; the predictive ratio from all chains and from half of them, with more Monte Carlo
 # error; and the predictive ratio of releases that say more, their log likelihoods multiplied by the
-# factor at which the median of the largest probability over the eight disjoint sets is .190 (the
-# table has all sets). Beside medians and ranges of 95 % stands the likelihood of the three printed
-# numbers *together* (by a normal approximation).
+# factor at which the median of the largest probability over the eight disjoint sets is .190. The likelihood is
+# that of the three printed numbers *together*, by a normal approximation.
 
 # %% tags=["monte-carlo", "public"]
 told = paper.explanations(paper.shipped_sets(), paper.PRINTED)
@@ -730,7 +735,7 @@ callout("The printed numbers", paper.most_likely(told))
 # much of each record have the .190, to which their factor was fitted, and the 31, but more than 16
 # above .08. Under them the three numbers together are as probable as under that estimator, within the
 # error, and how much releases say is a matter of the data, which are not the paper's. So the printed
-# numbers do not tell which estimator made them. What speaks against the paper's is C6, where it fails.
+# numbers do not tell which estimator made them.
 #
 # ## An intruder who lacks a few variables
 #
@@ -897,10 +902,10 @@ verdicts.say("C7", paper.lower_without(found))
 # %% [markdown]
 # *Next in line* are the `n_dropped` combinations with the
 # next highest risks. The first two columns differ by what choosing does. Others rise or fall where their
-# mean log gain differs from that of the releases anew by more than two errors, which rest on few
-# releases; the first column shows how many do by chance. A negative gain misleads the intruder. Repair
+# mean log gain differs from that of the releases anew by more than two errors; the first column shows how many
+# do by chance. A negative gain misleads the intruder. Repair
 # can move risk to the next in line, which Hu, Savitsky and Williams (2021) call whack-a-mole and Carlini
-# and others (2022) an onion. Compare that row: at the defaults it does not rise. The list of repaired records
+# and others (2022) an onion. At the defaults that row does not rise. The list of repaired records
 # must stay secret; what a known rule tells is computed in `sequential_trees`. Weights can be tuned to
 # an asymptotic privacy guarantee (Savitsky, Williams and Hu 2022).
 

@@ -690,7 +690,7 @@ smoothed = frontier[frontier["smoothing"] > 0]
 verdicts.say("C6", study.of_setting(pd.concat([frontier[:1], smoothed]), "smoothing"))
 
 # %% [markdown]
-# The order of the variables decides which of them a value is drawn from, and not how small the leaves are.
+# The order of the variables changes the trees that a value is drawn from, and not how small their leaves may be.
 
 # %%
 orders = frontier[frontier["case"] == "order"]

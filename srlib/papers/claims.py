@@ -251,7 +251,10 @@ def with_error(value: float, error: float) -> str:
     >>> with_error(0.5163, 0.0274), with_error(-1.2, 0.0131)
     ('0.52\\xa0±\\xa00.03', '-1.200\\xa0±\\xa00.013')
     """
-    place = np.log10(error) if error > 0 else -4.0
+    size = np.floor(np.log10(abs(value))) if value else 0.0
+    if not error > 1e-4 * abs(value):  # as good as exact
+        return f"{value:.{max(2 - int(size), 0)}f}"
+    place = np.log10(error)
     digits = max(int(place % 1 < np.log10(2)) - int(np.floor(place)), 0)
     number = round(float(value), digits) + 0.0  # no minus before a zero
     return f"{number:.{digits}f}\u00a0±\u00a0{error:.{digits}f}"

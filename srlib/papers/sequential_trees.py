@@ -16,7 +16,7 @@ from srlib.assessment import matching
 from srlib.assessment.inference import AgainstSampling, against_sampling
 from srlib.data.codes import distinct, row_numbers
 from srlib.data.schema import Microdata, Schema, Variable
-from srlib.display import Callout, callout, percent
+from srlib.display import Callout, callout, numbers, percent
 from srlib.dpmpm.gibbs import sample_posterior
 from srlib.dpmpm.model import Chains
 from srlib.margins import LaplaceMargins, PlugInMargins
@@ -544,7 +544,7 @@ def parts_in_words(frame: pd.DataFrame) -> pd.DataFrame:
 
     def text(name: str) -> list[str]:
         both = zip(frame[name], frame[f"{name}_mcse"], strict=True)
-        return [f"{np.exp(value):.2g} ± {percent(error)}" for value, error in both]
+        return [f"{numbers([np.exp(value)], 2)[0]} ± {percent(error)}" for value, error in both]
 
     return pd.DataFrame(
         {
