@@ -521,7 +521,7 @@ show(outputs.table("r_hat_log_prob", paper.convergence(judged_on)), caption=abou
 # Where R-hat is above 1.01 (Vehtari and others 2021) the chains differ, which the errors of the predictive ratio
 # contain: they come from between chains. What the weights do is seen by working twice on the *same* release, with one half of
 # the chains and with the other. Errors from half of the chains are rough: two of them need not cover 95 % of the
-# differences.
+# differences. The last column, the share of one run's top three that the other keeps, rests on few truths.
 
 # %% tags=["monte-carlo"]
 importance, runs = paper.weighted_risks(some, combinations, cases)
@@ -943,6 +943,9 @@ assert round(raised_to, 2) == 0.23
 # a prior that somebody could have. It does not rest on C6's estimator, and asks whether the chains agree. It
 # compares dropping with making fewer releases, since risk adds up over $m$. And it does not publish
 # which records were at risk or left out.
+
+# %% [markdown]
+# ## What holds on these data
 
 # %% tags=["monte-carlo"]
 _ = outputs.table("claims", verdicts.table)

@@ -256,6 +256,16 @@ assert worth == 20
 # Records and released records are exchangeable under the model: to one who knows nobody, a release of 20 is a sample of 20. Of
 # an outsider it tells as much as 20 neighbors do.
 
+# %% [markdown]
+# ### The experiment
+#
+# A single division of people into participants and outsiders says little, since the groups differ in how
+# predictable their people are. So people are divided again and again. One half takes part, and a release
+# is drawn. Everybody is sought in turn by an intruder who knows a share of the data (without the record
+# that is sought), sees the release, and lacks the variables in `unknown`. Then the halves change places,
+# with a release of their own, so that in each pair of divisions everybody is a participant once and an
+# outsider once.
+
 # %% tags=["monte-carlo"]
 short = dpmpm.Chains(
     n_classes=n_classes, burn_in=burn_in_pairs, n_draws=n_draws_pairs, thin=max(thin * 4 // 5, 1)

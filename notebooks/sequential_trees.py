@@ -440,28 +440,6 @@ show(by_hand, caption="What a release of ten cooks says of the sick cook.", name
 # differ from the nearest released record, with ties by lot; or few less those that differ from the nearest of
 # the people outside.
 
-# %% [markdown]
-# ### Try it: how many cooks say no?
-#
-# Ten well cooks lower the predictive probability of a sick cook in the place from .2 to .08. From how many well cooks on (`well_cooks`)
-# is it below .01? Guess first: thirty, a hundred, a thousand?
-#
-# *You will need:* $.9^n$ for each of $n$ cooks, Bayes' rule and a logarithm.
-
-# %% [markdown] tags=["hint"]
-# The odds before are 1 to 4. What does each well cook multiply them by?
-
-# %% [markdown] tags=["hint"]
-# Solve $.9^n / 4 < .01/.99$ for $n$.
-
-# %% tags=["solution"]
-well_cooks = int(np.ceil(np.log(4 * 0.01 / 0.99) / np.log(0.9)))
-assert well_cooks == 31
-
-# %% [markdown] tags=["solution"]
-# Each well cook lowers the odds by a tenth, and 31 of them suffice. The first sick one raises them to infinity: evidence against a member
-# comes slowly, evidence for one at once.
-
 # %%
 tested = stream(seed, "places").permutation(len(table))[:n_places]
 outside = srlib.Microdata(held_out, table.schema)
@@ -532,6 +510,28 @@ parts = outputs.table("membership_parts", own.to_frame())
 largest = parts[parts["publication"] == 1].nlargest(4, "statistic")
 about = "Records with the largest ratio after the mixture's first release, with relative errors."
 show(study.parts_in_words(largest), caption=about)
+
+# %% [markdown]
+# ### Try it: how many cooks say no?
+#
+# Ten well cooks lower the predictive probability of a sick cook in the place from .2 to .08. From how many well cooks on (`well_cooks`)
+# is it below .01? Guess first: thirty, a hundred, a thousand?
+#
+# *You will need:* $.9^n$ for each of $n$ cooks, Bayes' rule and a logarithm.
+
+# %% [markdown] tags=["hint"]
+# The odds before are 1 to 4. What does each well cook multiply them by?
+
+# %% [markdown] tags=["hint"]
+# Solve $.9^n / 4 < .01/.99$ for $n$.
+
+# %% tags=["solution"]
+well_cooks = int(np.ceil(np.log(4 * 0.01 / 0.99) / np.log(0.9)))
+assert well_cooks == 31
+
+# %% [markdown] tags=["solution"]
+# Each well cook lowers the odds by a tenth, and 31 of them suffice. The first sick one raises them to infinity: evidence against a member
+# comes slowly, evidence for one at once.
 
 # %% [markdown]
 # ### Exercise 5: when distance is enough
@@ -797,29 +797,6 @@ verdicts.say("C11", study.repair_protects(carried))
 # or two are sick, and a release of ten values drawn from them. Whoever is alone with a value is left out. A sick
 # person is sought, at a prior of one half:
 
-# %% [markdown]
-# ### Try it: one sick person
-#
-# By hand, before the next table: one of ten people is sick, nothing is done, and ten values are released, each from a random one of them.
-# The sick person is sought at a prior of one half. What is the expected probability of the truth (`expected`, three decimal places)?
-# Guess first: is it above or below .9?
-#
-# *You will need:* $.9^{10}$, and what the intruder believes in either case.
-
-# %% [markdown] tags=["hint"]
-# With probability $.9^{10}$ no sick value is released. What does the intruder believe then, and else?
-
-# %% [markdown] tags=["hint"]
-# The belief is 1 after a sick value, and $.9^{10}/(1 + .9^{10})$ after ten well ones.
-
-# %% tags=["solution"]
-all_well = 0.9**10
-expected = (1 - all_well) + all_well * all_well / (1 + all_well)
-assert round(expected, 3) == 0.741
-
-# %% [markdown] tags=["solution"]
-# A sick value shows in 65 % of the releases. In the others the belief falls to .26.
-
 # %% tags=["public"]
 names = {"sick": "people who are sick", "nothing": "nothing is done", "unaware": "rule, not known"}
 names |= {"list": "who is left out is known", "rule": "the rule is known"}
@@ -845,7 +822,31 @@ show(claims.with_errors(ruled, study.OF_RULE), caption=about)
 # To an intruder who believes that nothing was done no
 # candidate at all could have led to the release, in the last column's share of cases: an omission does not
 # stay hidden from somebody who knows the trees and all other records.
+
+# %% [markdown]
+# ### Try it: one sick person
 #
+# One of ten people is sick, nothing is done, and *twenty* values are released, each from a random one of them.
+# The sick person is sought at a prior of one half. What is the expected probability of the truth (`expected`, three decimal
+# places)? With ten values it was .741: guess first whether twice as many bring it above .9.
+#
+# *You will need:* $.9^{20}$, and what the intruder believes in either case.
+
+# %% [markdown] tags=["hint"]
+# With probability $.9^{20}$ no sick value is released. What does the intruder believe then, and else?
+
+# %% [markdown] tags=["hint"]
+# The belief is 1 after a sick value, and $.9^{20}/(1 + .9^{20})$ after twenty well ones.
+
+# %% tags=["solution"]
+all_well = 0.9**20
+expected = (1 - all_well) + all_well * all_well / (1 + all_well)
+assert round(expected, 3) == 0.892
+
+# %% [markdown] tags=["solution"]
+# A sick value shows in 88 % of the releases. In the others the belief falls to .11.
+
+# %% [markdown]
 # ## Fewer variables known
 #
 # An intruder who lacks several variables of the record considers all their combinations (the paper's equation 16). From
