@@ -825,7 +825,7 @@ show(paper.sensitivity_to_prior(evidence["predictive ratio"], log_prior, sizes),
 # where no child is married: eight records, releases of four, the prior replaced by draws from it.
 
 # %% [markdown]
-# ### Try it: a printed ratio
+# ### Exercise 8: a printed ratio
 #
 # The paper's section 4.2 sets a leading candidate of probability .0585 against a truth of .0398 and prints prior odds of
 # 1.46. Before you divide: do you expect the last digit to be right? What are the `odds_needed` (three decimal places), and is 1.46
@@ -866,7 +866,7 @@ show(
 #
 # ## Repair
 #
-# The paper suggests removing risky records from the data that the synthesizer is fitted to (section 5).
+# The paper suggests removing risky records from the data that the synthesizer is fitted to (its section 5).
 # Down-weighting is milder: in a weighted pseudo-posterior (Hu, Savitsky and Williams 2021) each record's
 # likelihood, here given its class, is raised to a power between zero, which drops the record, and one.
 # The power here is the prior over the truth's probability: a third if the releases made the truth three
@@ -984,11 +984,11 @@ outputs.ledger(paper.book(settings, counts, coefficients, single, same_file=same
 # probability above .057, which 22 have in the paper's Table 3 alone, and at least 27 with the 16 above .08
 # ([Exercise 7](#Exercise-7:-which-sentence-does-the-table-not-support?)).
 
-# %% [markdown] tags=["spoiler"]
+# %% [markdown] tags=["spoiler-8"]
 # **The prior odds.** The paper's section 4.2 prints 1.46 for 0.0585 / 0.0398, which is 1.470: cut, not rounded.
 
 # %% [markdown]
-# **The intervals of Table 2.** The combining rules come with a $t$ distribution whose degrees of
+# **The intervals of the paper's Table 2.** The combining rules come with a $t$ distribution whose degrees of
 # freedom are $\nu = (m - 1)(1 - \bar u / ((1 + 1/m) b))^2$. For $m = 5$ no interval from a positive
 # variance can then be shorter than the half-width computed here, in units of $\sqrt{\bar u}$. Unless
 # the standard errors of the seven coefficients were as small as the table says, the paper's
@@ -996,7 +996,9 @@ outputs.ledger(paper.book(settings, counts, coefficients, single, same_file=same
 
 # %% tags=["public"]
 shortest, largest_se = paper.shortest_intervals()
-about = "Largest standard errors with which the paper's intervals of Table 2 could be t intervals."
+about = (
+    "Largest standard errors with which the intervals of the paper's Table 2 could be t intervals."
+)
 display(show(paper.of_table_2(largest_se), caption=about))
 callout("The shortest half-width", f"It is {shortest:.2f} standard errors.")
 

@@ -39,7 +39,7 @@
 # | **C5** Posterior and informative prior hardly differ: the release adds little. | 5, as an "if" |
 # | **C6** A release tells as much of outsiders as of participants. | not in the paper |
 #
-# The claim that an intruder who lacks only a few variables can guess them (4.2, equation 16) is
+# The claim that an intruder who lacks only a few variables can guess them (the paper's 4.2, equation 16) is
 # judged in `hu_reiter_wang`, as its C5.
 #
 # The title is what this notebook finds at its defaults. Verdicts are computed from the data: a callout
@@ -358,7 +358,7 @@ verdicts.say("C1", paper.safe_knowing_less(divided, single))
 # If the record is a *no*, 6 of the 20 records are a *yes*; if it is a *yes*, 7 are. What is the probability of the release in either case?
 
 # %% [markdown] tags=["hint"]
-# `betabinom.pmf(6, 20, 1 + 6, 1 + 14)` if it is a *no*. The prior from the 19 is 14/21. Who knows nobody sees 20 records.
+# `betabinom.pmf(6, 20, 1 + 6, 1 + 14)` if it is a *no*. The prior from the 19 is 14/21. An intruder who knows nobody sees the 20 released records alone.
 
 
 # %% tags=["solution"]
@@ -968,7 +968,8 @@ assert round(at_most_by, 2) == 1.14
 assert round(never, 2) == 0.67
 
 # %% [markdown] tags=["solution"]
-# A limit for the ratio is no limit for who starts near certainty, as one for the difference is none for who starts near zero: .01 may become .05.
+# A limit on the ratio does not bind where the prior is near one. A limit on the difference hardly binds where it is near
+# zero: .01 may become .05.
 
 # %% [markdown]
 # ### Open question: whose risk should an agency report?

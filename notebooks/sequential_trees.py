@@ -833,7 +833,7 @@ show(claims.with_errors(ruled, study.OF_RULE), caption=about)
 # *You will need:* $.9^{20}$, and what the intruder believes in either case.
 
 # %% [markdown] tags=["hint"]
-# With probability $.9^{20}$ no sick value is released. What does the intruder believe then, and else?
+# With probability $.9^{20}$ no sick value is released. What does the intruder believe then, and otherwise?
 
 # %% [markdown] tags=["hint"]
 # The belief is 1 after a sick value, and $.9^{20}/(1 + .9^{20})$ after twenty well ones.
