@@ -153,7 +153,7 @@ outputs.figure("verdict", charts.against_baseline(pictured, "Share"))
 
 # %% [markdown]
 # **Risks beside what other people's records would give.** Points are the release's shares, with their
-# 95 % intervals; dark ticks are the baselines. *Copies*: released records that repeat an original one.
+# 95 % intervals; dark ticks are the baselines of the tables above. *Copies*: released records that repeat an original one.
 # *Identity*: people alone with their keys who meet a released record with the same keys.
 # *Attributes*: people whose target the release tells correctly.
 
@@ -199,7 +199,7 @@ assert round(share_of_rest, 2) == 0.2
 
 # %% tags=["monte-carlo", "public"]
 in_public = assessment.in_public(found.judgments, found.findings)
-show(outputs.table("in_public", in_public, public=True), caption="The verdict in public.")
+show(outputs.table("in_public", in_public, public=True), caption="All that a public report shows.")
 
 # %% [markdown]
 # ### Side by side
@@ -212,9 +212,7 @@ show(outputs.table("in_public", in_public, public=True), caption="The verdict in
 # it was fitted; the gain's is that of its chains.
 #
 # A tool is dominated if a risk is higher, none is lower, and its loss is higher, all beyond two errors of
-# the difference, corrected for the number of pairs and of risks. In the picture the lower left corner is
-# best. The largest of the three risks stands against the loss, with two errors to both sides and, for few
-# releases, as many more as Student's t asks.
+# the difference, corrected for the number of pairs and of risks.
 
 # %% tags=["monte-carlo"]
 sides = outputs.table("side_by_side", found.side_by_side())
@@ -225,6 +223,10 @@ if len(sides) > 1:
         show(side_by_side.in_words(sides).head(12), caption="Beyond the baseline, ± one error.")
     )
     display(outputs.figure("side_by_side", charts.side_by_side(side_by_side.pictured(sides))))
+
+# %% [markdown]
+# **In the lower left corner a release tells little and loses little.** The largest of the three risks stands
+# against the loss, with two errors to both sides and, for few releases, as many more as Student's t asks.
 
 # %% [markdown]
 # ## The tables
@@ -443,8 +445,8 @@ if len(both):
     display(outputs.figure("participants", charts.against_baseline(pictured, "Share of people")))
 
 # %% [markdown]
-# **Shares of people in the file (points, with two standard errors of the difference) and of people held
-# out (dark ticks).** A point to the right of its tick, beyond the error, is disclosure of participants.
+# **A point to the right of its tick, beyond the error, is disclosure of participants.** Points are shares of
+# people in the file, with two standard errors of the difference; dark ticks are those of people held out.
 
 # %% [markdown]
 # ## What matching finds
@@ -714,8 +716,8 @@ else:
     display(outputs.figure("posterior", charts.risk_histogram(pictured, prior, ticks=5)))
 
 # %% [markdown]
-# **Posterior probability of each true combination.** The dotted rule is the
-# prior. To its right the release has made the truth more probable, to its left less.
+# **To the right of the prior the release has made the truth more probable, to its left less.** Posterior
+# probability of each true combination; the dotted rule is the prior.
 #
 # *The target alone.* Now the rest of the record is known, and a priori the intruder believes what
 # the model predicts from the other records. The gain, posterior over prior of the true target, is what
@@ -837,8 +839,8 @@ if not quick:
     display(outputs.figure("trace", charts.trace(diagnostics.long_format(found.traces))))
 
 # %% [markdown]
-# **The chains on the original.** Well mixed ones look like one band of noise. Where they do not, run
-# longer ones, for instance `-p most_iterations 32000`.
+# **Chains that are well mixed look like one band of noise.** These are the chains on the original. Where they
+# do not, run longer ones, for instance `-p most_iterations 32000`.
 
 # %% [markdown]
 # ## Further questions
@@ -951,9 +953,9 @@ if n_splits or not original:
     display(outputs.figure("kept_out", charts.against_baseline(pictured, "Share of people")))
 
 # %% [markdown] tags=["needs-n_splits"]
-# **Shares of people used (points, with two standard errors of the difference) and of people held out (dark
-# ticks), means over divisions.** The distance between the two is what a generator tells of people because they
-# took part.
+# **The distance between point and tick is what a generator tells of people because they took part.** Points are
+# shares of people used, with two standard errors of the difference; dark ticks are those of people held out.
+# All are means over divisions.
 
 # %% [markdown] tags=["needs-by"]
 # ### Who carries the risk?
@@ -979,8 +981,10 @@ if submission.by is not None:
     display(outputs.figure("groups", chart))
 
 # %% [markdown] tags=["needs-by"]
-# **The risks by group (points, with two standard errors) and their baselines (dark ticks).** Of more than
-# six groups, the six furthest above the baseline. Gains of the intruder's model, last, are quantiles over
+# **Risks of each group beside its baseline.** Points have two standard errors; dark ticks are the baselines. Of
+# more than six groups, the six furthest above the baseline are shown.
+#
+# Gains of the intruder's model, last, are quantiles over
 # the people of a group, with the median over that of all others and intervals between chains.
 
 # %% tags=["monte-carlo", "needs-by"]
@@ -1042,19 +1046,19 @@ if again:
     prior = again.by_size[1].prior[0]
     display(outputs.figure("before", charts.risk_histogram(again.pictured(), prior, ticks=5)))
 
+# %% [markdown] tags=["needs-synthesizer"]
+# **Where the release that was assessed lies among those that the generator may make.** In the tables *worst* is what 95 % of the publications
+# do not exceed; gain is the mean log of risk over prior. Errors are those of drawing, and of chains where
+# there are any. The last columns of the second table say how many publications have lower, equal and higher
+# risks than what was assessed; of a release by another generator this measures nothing. Who draws until the risk
+# is low has another generator, and an intruder who knows the rule may learn more from it.
+
 # %% tags=["confidential", "monte-carlo", "needs-synthesizer"]
 if again:
     at_risk = outputs.table("before_records", again.of_records()).head(8)
     at = ["expected", "expected_mcse", "worst", "worst_mcse"]
     shown = together(in_words(at_risk, *at, *values, keep=values), values)
     display(show(shown, caption="Combinations most at risk from a publication."))
-
-# %% [markdown] tags=["needs-synthesizer"]
-# **Risks that a release would have, and the records most at risk from a single one.** *Worst* is what 95 % of the publications
-# do not exceed; gain is the mean log of risk over prior. Errors are those of drawing, and of chains where
-# there are any. The last columns of the second table say how many publications have lower, equal and higher
-# risks than what was assessed; of a release by another generator this measures nothing. Who draws until the risk
-# is low has another generator, and an intruder who knows the rule may learn more from it.
 
 # %% [markdown]
 # ## For the file

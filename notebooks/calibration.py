@@ -296,7 +296,8 @@ display(outputs.figure("reliability", charts.reliability(study.curves(drawn))))
 verdicts.say("C3", study.calibrated(calibrated, ["generator", "knows"]))
 
 # %% [markdown]
-# **Share of candidates that are true, by the probability that they got, with 95 % intervals.** All
+# **Beliefs that keep their promise lie on the dotted line.** Share of candidates that are true, by the
+# probability that they got, with 95 % intervals. All
 # candidates of all targets count, and the dotted line is what calibrated beliefs give.
 #
 # The targets are not people as they are: a value drawn at random may be unusual. For records as they are,
@@ -495,8 +496,8 @@ display(outputs.figure("wrong", charts.reliability(study.curves(curves))))
 verdicts.say("C6", study.wrong_model_overstates(wrong))
 
 # %% [markdown]
-# **Share of candidates that are true where a wrong model is assumed** (*assumed* for *generator*). Below the
-# dotted line more is claimed than found. A gain below zero says that the intruder would have done better
+# **Below the dotted line more is claimed than found.** Share of candidates that are true where a wrong model is
+# assumed (*assumed* for *generator*). A gain below zero says that the intruder would have done better
 # without the release.
 #
 # A model that is sharp and wrong makes intruders sure of values that are mostly wrong, which can harm people as
@@ -647,9 +648,11 @@ axes = ("Posterior of the truth, half of the chains", "The other half")
 outputs.figure("half_by_half", charts.agreement(halves, *axes))
 
 # %% [markdown]
-# **The mixture: posterior probabilities of the records after each release, by one half of its chains and by the
-# other.** Points that are off the line together share the chains given the data. The table has medians over
-# records. All readings in one figure:
+# **Where two halves of the chains agree, points lie on the line.** Posterior probabilities of the records after
+# each release of the mixture, by one half of its chains and by the other. Points that are off the line together share the chains given the data. The table has medians over
+# records.
+#
+# All readings in one figure:
 
 # %% tags=["monte-carlo"]
 pictured = {name: single[name].against_all() for name in ("trees", "mixture")}
@@ -658,8 +661,8 @@ display(outputs.figure("losses_of_records", charts.record_losses(shown, prior=pr
 verdicts.say("C7", losses.seen_is_bound(trees.against_all()))
 
 # %% [markdown]
-# **Losses of six records against all their alternatives together, by trees and by the mixture**, by the rank of
-# their expected risk by trees. A tick is a release and a triangle the mean of the finite losses; the number of
+# **Losses of six records against all their alternatives together, by trees and by the mixture.** Records stand by
+# the rank of their expected risk by trees. A tick is a release and a triangle the mean of the finite losses; the number of
 # infinite ones stands at the right. Below, posterior and relative risk at these means, and delta by epsilon, a
 # line a record.
 #

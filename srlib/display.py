@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # half a second of CPU, for each process of the runner
@@ -231,8 +232,11 @@ def _decimals(finite: Sequence[float], digits: int) -> int | None:
     if tiny and decimals > 1 and (len(tiny) <= len(sizes) / 4 or tiny[-1] < 1e-4 * sizes[-1]):
         sizes = sizes[len(tiny) :]
     low = math.floor(math.log10(sizes[0]))
-    needed = (low >= 0) - low  # for one digit of the smallest, two where it is above one
-    return max(decimals, needed) if needed <= decimals + (low < 0 and high < 3) else None
+    if low < 0:  # one digit of the smallest
+        needed = -low
+    else:  # two of it, and as many of the median as it would have by itself
+        needed = max(1 - low, digits - 1 - math.floor(math.log10(median(sizes))))
+    return max(decimals, needed) if needed <= decimals + (high < (3 if low < 0 else 2)) else None
 
 
 def _decimals_of_short(sizes: Sequence[float]) -> int | None:

@@ -608,18 +608,18 @@ def markdown(judgments: Sequence[Judgment]) -> str:
     )
 
 
-# What a card asks in each of its lines, and what it answers: the best level first, as in `LEVELS`.
-_ASKED = {
-    "identity": "identity: people alone with their keys who meet a released record with these",
-    "attributes": "attributes: people whose target all released records with their keys tell",
-    "copies": "copies: released records that repeat an original one",
-    "utility": "utility: largest loss beyond a fresh sample's",
-}
+# The lines of a card and what it answers: the best level first, as in `LEVELS`.
+_CARD = ("identity", "attributes", "copies", "utility")
 _ANSWERS = {
     "copies": ("no sign of copies", "undecided", "signs of copies", "copies found"),
     "identity": ("tells no more", "tells more", "tells far more"),
     "attributes": ("tells no more", "tells more", "tells far more"),
-    "utility": ("as a fresh sample", "a little less", "clearly less", "of little use"),
+    "utility": (
+        "as a fresh sample",
+        "a little less useful",
+        "clearly less useful",
+        "of little use",
+    ),
 }
 # The kinds of these answers, which reports color as those of claims.
 _KINDS = {
@@ -641,17 +641,17 @@ def card(judgment: Judgment, beside: str) -> Several:
         What the release is compared with: words, or the path of a file, of which the name is shown.
     """
     lines = {line.topic: line for line in judgment.lines}
-    levels = {topic: LEVELS[topic].index(lines[topic].level) for topic in _ASKED}
+    levels = {topic: LEVELS[topic].index(lines[topic].level) for topic in _CARD}
     rows = {
-        "question": list(_ASKED.values()),
-        "release": [_with_error(lines[topic]) for topic in _ASKED],
-        "baseline": [percent(lines[topic].baseline) for topic in _ASKED],
+        "risk": ["utility, loss" if topic == "utility" else topic for topic in _CARD],
+        "release": [_with_error(lines[topic]) for topic in _CARD],
+        "baseline": [percent(lines[topic].baseline) for topic in _CARD],
         "answer": [_ANSWERS[topic][level] for topic, level in levels.items()],
     }
     table = show(
         pd.DataFrame(rows),
         caption=f"{judgment.release} beside {Path(beside).name}, each number with its standard "
-        "error. The baseline is what other people's records, or margins alone, would give.",
+        "error; the baseline is what other people's records, or margins alone, would give.",
     )
     kinds = iter([_KINDS[topic][level] for topic, level in levels.items()])
     html = re.sub(
