@@ -452,7 +452,7 @@ outputs.figure("importance_weights", charts.importance_weights(of_worst))
 
 # %% [markdown]
 # **One or two draws carry most of the weight of a whole release.** A dot for each draw by its share of the weight,
-# on a logarithmic scale, the draws that made the releases left out; all others together hardly count.
+# on a logarithmic scale; the draws that made the releases are left out.
 
 # %% tags=["monte-carlo"]
 without_them = weights[weights["case"] == paper.LEFT_OUT]
@@ -761,8 +761,8 @@ values = paper.values_of_part(table.schema, combinations[chosen[top]], unknown_a
 outputs.figure("subset_risk", charts.subset_risk(values, 1 / part.support_size))
 
 # %% [markdown]
-# **The release makes the most exposed values several times as probable as the prior.** Posterior probability of all
-# values of the variables that the intruder lacks, for the record above; the true ones in color; dotted: the prior.
+# **The release makes the most exposed values several times as probable as the prior.** Posterior probability of the
+# twelve most probable values of the variables that the intruder lacks, for the record above, in the table's order; dotted: the prior.
 
 # %% tags=["monte-carlo"]
 verdicts.say("C5", paper.more_from_part(subset_table, ours.iloc[chosen]))
@@ -816,13 +816,6 @@ show(paper.sensitivity_to_prior(evidence["predictive ratio"], log_prior, sizes),
 
 # %% [markdown]
 # At the defaults ten releases are not a large $m$: the two posteriors are no closer than after one.
-#
-# ## Structural zeros
-#
-# The paper's table is built without impossible combinations. Where there are some, Manrique-Vallier and
-# Reiter (2014) truncate the mixture: the probabilities of the cells that can occur are divided by their
-# sum. What zeros do to the risk is enumerated on a small table of age, marital status and disability,
-# where no child is married: eight records, releases of four, the prior replaced by draws from it.
 
 # %% [markdown]
 # ### Exercise 8: a printed ratio
@@ -848,6 +841,14 @@ assert not rounded
 # %% [markdown] tags=["solution"]
 # The ratio of the printed probabilities is 1.470, and rounds to 1.47. Cut, it is 1.46. The unrounded probabilities may also have the
 # ratio 1.467 to 1.473, which always rounds to 1.47.
+
+# %% [markdown]
+# ## Structural zeros
+#
+# The paper's table is built without impossible combinations. Where there are some, Manrique-Vallier and
+# Reiter (2014) truncate the mixture: the probabilities of the cells that can occur are divided by their
+# sum. What zeros do to the risk is enumerated on a small table of age, marital status and disability,
+# where no child is married: eight records, releases of four, the prior replaced by draws from it.
 
 # %% tags=["public"]
 zeros = paper.impossible_children(n_draws=1500, n_batches=4, rng=stream(seed, "zeros"))

@@ -222,6 +222,28 @@ def test_words_and_codebook() -> None:
     assert book["levels"].tolist()[0] == "1 = male; 2 = female"
 
 
+def test_the_most_exposed_record_is_told_in_words() -> None:
+    table = microdata.embedded_population(20, rng=np.random.default_rng(7))
+    schema, record = paper.named(table, {"DIS", "SEX"}).schema, np.array([0, 1])
+    risk = Risk(np.log([[0.3, 0.7]]), np.full((1, 2), 0.1))
+    told = repr(paper.card(schema, record, risk, 0, [1]))
+    assert "probability 0.300 ± 0.030 and rank 2; the prior is 1/2, or 0.500" in told
+    rows = [line.split() for line in told.splitlines()[2:]]
+    assert rows == [["disability", "no", "disability", "unknown"], ["sex", "male", "known"]]
+    values = paper.values_of_part(schema, record, [1], risk, 0)
+    assert values["value"].tolist() == ["disability", "no disability"]
+    assert values["truth"].tolist() == [False, True]
+    # The truth is shown, however improbable.
+    assert paper.values_of_part(schema, record, [1], risk, 0, most=1)["truth"].tolist() == [True]
+
+
+def test_coefficients_have_their_errors_beside_them() -> None:
+    row = {"term": "SEX", "original": -0.3, "original_se": 0.05, "synthetic": -0.2, "low": -0.5}
+    table = pd.DataFrame([row | {"high": 0.1, "adjusted": True, "overlap": 0.8}])
+    told = paper.coefficients_in_words(table, {"SEX": "sex"}).iloc[0].tolist()
+    assert told == ["sex", "-0.300 ± 0.050", -0.2, "-0.500 to 0.100", True, 0.8]
+
+
 def test_more_releases_leave_less_to_the_prior() -> None:
     evidence = np.tile(np.log([[[0.9, 0.1]]]), (6, 1, 1))
     found = paper.sensitivity_to_prior(evidence, np.log([[0.2, 0.8]]), [1, 6])

@@ -225,7 +225,7 @@ def subset_risk(frame: pd.DataFrame, prior: float) -> Chart:
     Parameters
     ----------
     frame : DataFrame
-        value (text), probability and truth (bool).
+        value (text, which may have line ends), probability and truth (bool).
     prior : float
         The prior probability, drawn as a dotted rule.
 
@@ -243,7 +243,9 @@ def subset_risk(frame: pd.DataFrame, prior: float) -> Chart:
         raise ValueError(f"frame marks {frame['truth'].sum()} values as the truth; it must be one")
     truth = float(frame.loc[frame["truth"].to_numpy(dtype=bool), "probability"].iloc[0])
     data = frame.sort_values("probability", ascending=False, kind="stable")
-    values = short(data["value"])
+    lines = [str(value).split("\n") for value in data["value"]]
+    cut = iter(short([line for value in lines for line in value]))
+    values = ["\n".join(next(cut) for _ in value) for value in lines]
     data = data.assign(value=values, which=np.where(data["truth"], "true value", "other value"))
     bars = (
         alt.Chart(compact(data[["value", "probability", "which"]]))
@@ -251,7 +253,12 @@ def subset_risk(frame: pd.DataFrame, prior: float) -> Chart:
         .encode(
             x=alt.X("probability:Q", title="Posterior probability", axis=alt.Axis(tickCount=6)),
             tooltip=tooltip("value", which=("", ""), probability="probability"),
-            y=alt.Y("value:N", sort=values, title=None),
+            y=alt.Y(
+                "value:N",
+                sort=values,
+                title="Values of the unknown variables",
+                axis=alt.Axis(labelExpr="split(datum.label, '\\n')"),
+            ),
             color=alt.Color(
                 "which:N",
                 title=None,
@@ -262,12 +269,12 @@ def subset_risk(frame: pd.DataFrame, prior: float) -> Chart:
     rule = alt.Chart(pd.DataFrame({"prior": [significant(prior)]}))
     position = int((data["probability"] > truth).sum()) + 1
     return alt.layer(bars, rule.mark_rule(**REFERENCE).encode(x="prior:Q")).properties(
-        width=width_beside(values),
-        height=15 * len(values),
+        width=width_beside([line for value in values for line in value.split("\n")]),
+        height=(2 + 13 * max(map(len, lines))) * len(values),
         description=(
             f"Bars of the posterior probability of {len(values)} values of the unknown variables. "
-            f"The maximum is {told(data['probability'].iloc[0])} for {values[0]}, the minimum "
-            f"{told(data['probability'].iloc[-1])} for {values[-1]}. "
+            f"The maximum is {told(data['probability'].iloc[0])} for {' '.join(lines[0])}, the "
+            f"minimum {told(data['probability'].iloc[-1])} for {' '.join(lines[-1])}. "
             f"The true value has probability {told(truth)}, number {position} from the top; "
             f"a dotted rule marks the prior probability, {told(prior)}."
         ),

@@ -33,6 +33,7 @@ from srlib.papers.claims import (
     of_share,
     share_above,
     span,
+    with_error,
 )
 from srlib.papers.ledger import ledger, printed
 from srlib.risk.errors import log_mean
@@ -464,9 +465,14 @@ def card(
 
 
 def values_of_part(
-    schema: Schema, record: NDArray[np.integer], unknown: Sequence[int], risk: Risk, at: int
+    schema: Schema,
+    record: NDArray[np.integer],
+    unknown: Sequence[int],
+    risk: Risk,
+    at: int,
+    most: int = 12,
 ) -> pd.DataFrame:
-    """Tabulate the posterior of a record's unknown part, as `charts.subset_risk` takes it.
+    """Tabulate the most probable values of a record's unknown part, for `charts.subset_risk`.
 
     Parameters
     ----------
@@ -474,14 +480,19 @@ def values_of_part(
         As of `card`.
     risk, at : Risk, int
         Over the candidates of `risk.subset_support`, the truth first.
+    most : int
+        Values at most; the truth is one of them.
     """
     support = subset_support(record, unknown, schema.n_levels)[:, list(unknown)]
-    labels = [schema.variables[k].labels for k in unknown]
-    words = [", ".join(of[c] for of, c in zip(labels, row, strict=True)) for row in support]
     probability = np.exp(risk.log_prob[at])
-    return pd.DataFrame(
-        {"value": words, "probability": probability, "truth": np.arange(len(words)) == 0}
-    )
+    chosen = np.argsort(-probability, kind="stable")[:most]
+    if 0 not in chosen:
+        chosen[-1] = 0
+    labels = [schema.variables[k].labels for k in unknown]
+    middle = (len(labels) + 1) // 2  # the others stand on a line of their own
+    words = [[of[c] for of, c in zip(labels, row, strict=True)] for row in support[chosen]]
+    value = ["\n".join(", ".join(w) for w in (row[:middle], row[middle:]) if w) for row in words]
+    return pd.DataFrame({"value": value, "probability": probability[chosen], "truth": chosen == 0})
 
 
 def coefficients_in_words(table: pd.DataFrame, called: Mapping[str, str]) -> pd.DataFrame:
@@ -994,15 +1005,15 @@ def repairs(
 
 def side_by_side(found: pd.DataFrame) -> pd.DataFrame:
     """Return the table of `repairs` with a column for each arm, errors behind their numbers."""
-    with_errors = {
+    headings = {
         "riskiest": "log gain of a release, the riskiest",
         "next": "the same, next in line",
         "others": "the same, all others",
         "off": "off, against sampling",
     }
     rows = {
-        heading: [f"{a:.2f} ± {e:.2f}" for a, e in zip(found[k], found[f"{k}_se"], strict=True)]
-        for k, heading in with_errors.items()
+        heading: [with_error(a, e) for a, e in zip(found[k], found[f"{k}_se"], strict=True)]
+        for k, heading in headings.items()
     }
     rows["largest probability"] = [f"{value:.3f}" for value in found["largest"]]
     for group in ("riskiest", "others"):
