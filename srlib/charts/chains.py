@@ -29,7 +29,7 @@ from srlib.charts.style import (
 )
 
 _TRACE_VALUES = 3000
-_BESIDE = 234  # pixels of a plot that stands beside another
+_BESIDE = 226  # pixels of a plot that stands beside another
 
 
 def _beside(quantities: Sequence[str]) -> dict[str, int]:

@@ -36,6 +36,7 @@ from srlib.charts.style import (
 )
 
 _LETTER, _LINE = 6.6, 14.0  # pixels of a letter and of a line of text
+_ACROSS = {False: 7, True: 4}  # numbers along an axis of x
 _DASHES = ([1, 0], [7, 5], [2, 4], [7, 3, 2, 3])
 
 
@@ -94,7 +95,7 @@ def lines(
     shown = compact(shown[columns])
     reach = shown.filter(["y", "low", "high"]).to_numpy().ravel().tolist()
     reach += [] if reference is None else [reference]
-    x = number_axis("x", x_title, shown["x"], log_x, alt.X, tight=not log_x)
+    x = number_axis("x", x_title, shown["x"], log_x, alt.X, tight=True, most=_ACROSS[log_x])
     y = number_axis("y", y_title, reach, log_y, alt.Y, zero=zero)
     return _drawn(
         shown,
@@ -127,7 +128,7 @@ def _drawn(
     names, room = _names(shown.assign(pixel=at), height)
     dashes = _dashes(shown.assign(pixel=at))
     pick = alt.selection_point(
-        name="pick", fields=["curve"], **({"bind": "legend"} if names is None else {})
+        name="pick", fields=["curve"], bind=alt.Undefined if names is not None else "legend"
     )
     color = ordered_color("curve", curves, None) if ordered else method_color("curve", curves)
     many = len(curves) > 1
@@ -170,7 +171,11 @@ def _drawn(
         marks.append(base.mark_rule().encode(y="low:Q", y2="high:Q"))
     if names is not None:
         to = alt.Chart(names)
+        early = to.transform_filter(alt.datum.x < float(shown["x"].max()))
         marks += [
+            early.mark_rule(strokeWidth=1, strokeDash=[1, 4]).encode(
+                x="x:Q", x2=alt.value("width"), y=alt.Y("end:Q", scale=None, axis=None), color=color
+            ),
             to.mark_rule(strokeWidth=1.5).encode(
                 x=alt.value("width"), x2=alt.value({"expr": "width + 11"}), color=color,
                 y=alt.Y("end:Q", scale=None, axis=None), y2="label:Q",
@@ -178,7 +183,7 @@ def _drawn(
             to.mark_text(align="left", baseline="middle", dx=15, lineBreak="\n", lineHeight=_LINE)
             .encode(
                 x=alt.value("width"),
-                y=alt.Y("label:Q", scale=None, axis=None),
+                y=alt.Y("first:Q", scale=None, axis=None),
                 text="text:N",
                 opacity=alt.when(pick).then(alt.value(1)).otherwise(alt.value(0.4)),
             )
@@ -202,22 +207,27 @@ def _names(shown: pd.DataFrame, height: float) -> tuple[pd.DataFrame | None, flo
     Returns
     -------
     names : DataFrame, optional
-        curve, text, and the pixels from the top of end and label.
+        curve, text, x of the end, and the pixels from the top of end, label and its first line.
     room : float
         Pixels that the names take.
     """
-    ends = shown.sort_values("x", kind="stable").groupby("curve", sort=False)["pixel"].last()
-    texts = {name: wrapped(str(name), 18) for name in in_order(shown["curve"])}
+    ends = shown.sort_values("x", kind="stable").groupby("curve", sort=False)[["x", "pixel"]].last()
+    texts = {name: wrapped(str(name), 20) for name in in_order(shown["curve"])}
     lines = [text if isinstance(text, list) else [text] for text in texts.values()]
     heights = [_LINE * len(each) + 2 for each in lines]
     if len(texts) < 2:
         return None, 20
     if sum(heights) > height + 20 or max(len(each) for each in lines) > 3:
         return None, 40
-    end = [float(ends[name]) for name in texts]
+    end = ends["pixel"][list(texts)].tolist()
     names = pd.DataFrame({"curve": list(texts), "text": ["\n".join(each) for each in lines]})
+    names["x"] = ends["x"][list(texts)].to_numpy()
     names["end"] = np.round(end, 1)
-    names["label"] = np.round(spread(end, heights, -10, height + 10), 1)
+    # Curves that end at one place are named in the order in which they lie elsewhere.
+    wanted = ends["pixel"] + 1e-3 * shown.groupby("curve", sort=False)["pixel"].mean()
+    names["label"] = np.round(spread(wanted[list(texts)].tolist(), heights, -10, height + 10), 1)
+    # Vega centers the first of several lines.
+    names["first"] = names["label"] - [(len(each) - 1) * _LINE / 2 for each in lines]
     longest = max(len(line) for each in lines for line in each)
     return names, 20 + _LETTER * longest
 
@@ -341,14 +351,12 @@ def agreement(frame: pd.DataFrame, x_title: str, y_title: str) -> Chart:
     side, columns = (360, 1) if len(names) == 1 else (232, 2)
     n_bins = 50 if len(names) == 1 else 40
     low, high = np.log10(points.min()) - 0.02, np.log10(points.max()) + 0.02
+    edges = np.linspace(low, high, n_bins + 1)
     counts = {
-        name: np.histogram2d(
-            *np.log10(rows[["x", "y"]].to_numpy(dtype=float)).T,
-            bins=n_bins, range=[[low, high], [low, high]],
-        )[0]
+        name: np.histogram2d(np.log10(rows["x"]), np.log10(rows["y"]), bins=[edges, edges])[0]
         for name, rows in frame.groupby("panel", sort=False)
-    }  # fmt: skip
-    middle = 10 ** (low + (high - low) * (np.arange(n_bins) + 0.5) / n_bins)
+    }
+    middle = 10 ** ((edges[:-1] + edges[1:]) / 2)
     ends, most = (
         [significant(10**low), significant(10**high)],
         max(c.max() for c in counts.values()),
@@ -727,7 +735,7 @@ def sweep(
     reach = grouped[["low", "high"]].to_numpy().ravel()
     return _drawn(
         grouped,
-        number_axis("x", in_words(x), grouped["x"], log_x, alt.X, tight=not log_x),
+        number_axis("x", in_words(x), grouped["x"], log_x, alt.X, tight=True, most=_ACROSS[log_x]),
         number_axis("y", in_words(y), reach, log_y, alt.Y),
         log_y=log_y,
         ordered=True,

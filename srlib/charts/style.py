@@ -285,11 +285,11 @@ def round_numbers(low: float, high: float, *, log: bool = False, most: int = 7) 
     if last - first < most + 3:
         return every[first : last + 1]
     down, up = math.floor(math.log10(low) + 1e-9), math.ceil(math.log10(high) - 1e-9)
-    step = math.ceil((up - down) / most)
+    step = math.ceil((up - down) / max(most, 7))
     return [float(f"1e{power}") for power in range(up - step * ((up - down) // step), up + 1, step)]
 
 
-def pixels(values: pd.Series, ends: Sequence[float], size: float, *, log: bool) -> pd.Series:
+def pixels(values: Any, ends: Sequence[float], size: float, *, log: bool) -> Any:
     """Return pixels from the first of the two ends of an axis that is `size` pixels long."""
     of = np.log if log else np.asarray
     low, high = of(ends[0]), of(ends[-1])
@@ -336,8 +336,14 @@ def number_axis(
     if tight and low < high:
         ends = [significant(low), significant(high)]
         ticks = [tick for tick in ticks if low <= tick * (1 + 1e-9) and tick <= high * (1 + 1e-9)]
+        at = pixels(np.array(ticks), ends, 1.0, log=log)
+        ticks += [end for end, place in zip(ends, (0, 1), strict=True)
+                  if log and np.abs(at - place).min(initial=1) > 0.09]  # fmt: skip
+        ticks.sort()
     scale = alt.Scale(type="log" if log else "linear", domain=ends, nice=False, zero=False)
-    axis = alt.Axis(values=ticks, format=",.6~g", labelOverlap="greedy" if log else True)
+    overlap: Any = ("greedy" if log else "parity") if channel is alt.X else False
+    # Vega leaves every other one of our numbers out where they are more than it would choose.
+    axis = alt.Axis(values=ticks, tickCount=len(ticks), format=",.6~g", labelOverlap=overlap)
     if log and (ticks[0] < 1e-4 or ticks[-1] >= 1e6):
         axis["labelExpr"] = (
             f"{json.dumps([_power(tick) for tick in ticks])}[indexof({ticks}, datum.value)]"
@@ -356,7 +362,9 @@ def _power(value: float) -> str:
 
 def wrapped(title: str | None, width: int = 52) -> Any:
     """Break a title into lines that fit a telephone."""
-    lines = textwrap.wrap(title or "", width)
+    lines = textwrap.wrap(
+        (title or "").replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}"), width
+    )
     return lines if len(lines) > 1 else title
 
 
@@ -444,9 +452,11 @@ def tooltip(title: str, **fields: str | tuple[str, str]) -> list[alt.Tooltip]:
     lines = []
     for field, said in fields.items():
         name, form = said if isinstance(said, tuple) else (said, ",.4~r")
-        kind = "N" if form == "" else "Q"
+        one = {"title": name, "format": form} if form else {"title": name}
         lines.append(
-            alt.Tooltip(f"{field}:{kind}", title=name, **({"format": form} if form else {}))
+            alt.Tooltip.from_dict(
+                {"field": field, "type": "quantitative" if form else "nominal", **one}
+            )
         )
     return [alt.Tooltip(f"{title}:N", title="title"), *lines]
 
