@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from srlib.charts.style import (
-    COLORS,
     OTHER_COLORS,
     WIDTH,
     Chart,
@@ -29,7 +28,7 @@ from srlib.charts.style import (
 )
 
 _TRACE_VALUES = 3000
-_BESIDE = 226  # pixels of a plot that stands beside another
+_BESIDE = 250  # pixels of a plot that stands beside another
 
 
 def _beside(quantities: Sequence[str]) -> dict[str, int]:
@@ -309,6 +308,6 @@ def importance_weights(log_weights: ArrayLike, heaviest: int = 40) -> Chart:
 
 
 def _chain_color(chains: Sequence[Any]) -> alt.Color:
-    hues = list(dict.fromkeys([*list(COLORS.values())[:4], *OTHER_COLORS]))
-    scale = alt.Scale(domain=list(chains), range=[hues[i % len(hues)] for i in range(len(chains))])
+    hues = [OTHER_COLORS[i % len(OTHER_COLORS)] for i in range(len(chains))]
+    scale = alt.Scale(domain=list(chains), range=hues)
     return alt.Color("chain:N", title="Chain", scale=scale, legend=alt.Legend(columns=8))

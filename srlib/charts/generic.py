@@ -348,7 +348,7 @@ def agreement(frame: pd.DataFrame, x_title: str, y_title: str) -> Chart:
         raise ValueError("frame has probabilities that are not positive; their logs do not exist")
     frame = frame.assign(panel=frame.get("panel", ""))
     names = in_order(frame["panel"])
-    side, columns = (360, 1) if len(names) == 1 else (232, 2)
+    side, columns = (360, 1) if len(names) == 1 else (250, 2)
     n_bins = 50 if len(names) == 1 else 40
     low, high = np.log10(points.min()) - 0.02, np.log10(points.max()) + 0.02
     edges = np.linspace(low, high, n_bins + 1)
@@ -535,7 +535,7 @@ def joint_distribution(frame: pd.DataFrame, variable_a: str, variable_b: str) ->
             title=wrapped(f"Share of records by {variable_b}, with 95 % interval"),
             axis=alt.Axis(format="%", tickCount=6),
         ),
-        color=method_color("source", sources),
+        color=method_color("source", sources).legend(offset=12),
     )
     whiskers = base.mark_rule(strokeWidth=1, style="ink").encode(x="low:Q", x2="high:Q")
     # A band holds at least one line of text.
@@ -593,6 +593,7 @@ def coefficients(frame: pd.DataFrame, printed: pd.DataFrame | None = None) -> Ch
         cut there, and ends in an arrow.
     """
     terms, sources = short(frame["term"]), ["original", "synthetic"]
+    color = method_color("source", sources).legend(offset=12)
     names = {"original": ("original_low", "original_high"), "synthetic": ("low", "high")}
     data = pd.concat(
         pd.DataFrame(
@@ -617,7 +618,7 @@ def coefficients(frame: pd.DataFrame, printed: pd.DataFrame | None = None) -> Ch
     base = alt.Chart(compact(data)).encode(
         y=alt.Y("term:N", sort=terms, title=None),
         yOffset=alt.YOffset("source:N", sort=sources),
-        color=method_color("source", sources),
+        color=color,
     )
     arrows = [
         alt.Chart(compact(data[cut[end]]))
@@ -626,7 +627,7 @@ def coefficients(frame: pd.DataFrame, printed: pd.DataFrame | None = None) -> Ch
             x=f"{end}:Q",
             y=alt.Y("term:N", sort=terms),
             yOffset=alt.YOffset("source:N", sort=sources),
-            color=method_color("source", sources),
+            color=color,
         )
         for end, side in (("low", "left"), ("high", "right"))
         if cut[end].any()
@@ -656,7 +657,7 @@ def coefficients(frame: pd.DataFrame, printed: pd.DataFrame | None = None) -> Ch
                     x="value:Q",
                     y=alt.Y("term:N", sort=terms, bandPosition=top),
                     y2=alt.Y2("term:N", bandPosition=top + 0.5),
-                    color=method_color("source", sources),
+                    color=color,
                 )
             )
     inside = frame["original"].between(frame["low"], frame["high"])

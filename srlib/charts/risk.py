@@ -263,6 +263,7 @@ def subset_risk(frame: pd.DataFrame, prior: float) -> Chart:
                 "which:N",
                 title=None,
                 scale=alt.Scale(domain=["true value", "other value"], range=[TRUTH, NEUTRAL]),
+                legend=alt.Legend(offset=12),
             ),
         )
     )
@@ -373,7 +374,7 @@ def relative_risk(frame: pd.DataFrame) -> Chart:
         alt.Chart(compact(data[["release", "risk", "relative_risk"]]))
         # A name for each line, and not for each of its points.
         .transform_lookup("release", alt.LookupData(named, "release", ["epsilon", "data"]))
-        .mark_line(strokeWidth=1.3)
+        .mark_line(strokeWidth=1.3, interpolate="monotone")
         .encode(
             x=alt.X("risk:Q", title="Risk R", scale=alt.Scale(domain=[0, 1])),
             y=number_axis("relative_risk", title, data["relative_risk"], wide, alt.Y),

@@ -66,7 +66,8 @@ OTHER_COLORS = (
 TRUTH, NEUTRAL, INK = "#D55E00", "#7A8694", "#222222"
 GROUND = "#15191E"  # of pages in a dark theme
 ORDERED = ("#8250BE", "#535EC6", "#2D7DB9", "#0F919C", "#28A16D", "#7D9F32", "#D48007")
-FONT = '"Source Sans 3", Arial, Helvetica, sans-serif'
+FALLBACK = "Arial, Helvetica, sans-serif"  # wider than ours: what fits in it fits in both
+FONT = f'"Source Sans 3", {FALLBACK}'
 # A printed value is this rule everywhere; a prior or what chance alone would give is dotted.
 PRINTED: dict[str, Any] = {"strokeDash": [4, 3], "strokeWidth": 2}
 REFERENCE: dict[str, Any] = {"strokeDash": [1, 3], "strokeWidth": 2, "style": "ink"}
@@ -182,7 +183,9 @@ def svg(spec: dict[str, Any]) -> str:
     """
     import vl_convert
 
-    drawing = vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE, allowed_base_urls=[])
+    # What draws the SVG lacks our font, and would measure words far too wide by its name.
+    drawn = {**spec, "config": {**spec.get("config", {}), "font": FALLBACK}}
+    drawing = vl_convert.vegalite_to_svg(drawn, vl_version=VEGA_LITE, allowed_base_urls=[])
     # Vega numbers gradients through all drawings of a process, so they are numbered anew.
     prefix = hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:8]
     numbers = {name: i for i, name in enumerate(dict.fromkeys(_IDENTIFIER.findall(drawing)))}
@@ -336,10 +339,11 @@ def number_axis(
     if tight and low < high:
         ends = [significant(low), significant(high)]
         ticks = [tick for tick in ticks if low <= tick * (1 + 1e-9) and tick <= high * (1 + 1e-9)]
-        at = pixels(np.array(ticks), ends, 1.0, log=log)
-        ticks += [end for end, place in zip(ends, (0, 1), strict=True)
-                  if log and np.abs(at - place).min(initial=1) > 0.09]  # fmt: skip
-        ticks.sort()
+        if log:  # the data's round ends, where they are not beside a number
+            at = pixels(np.array(ticks), ends, 1.0, log=True)
+            far = [np.abs(at - place).min(initial=1) > 0.09 for place in (0, 1)]
+            ticks += [e for e, is_far in zip(ends, far, strict=True) if is_far and _is_round(e)]
+            ticks.sort()
     scale = alt.Scale(type="log" if log else "linear", domain=ends, nice=False, zero=False)
     overlap: Any = ("greedy" if log else "parity") if channel is alt.X else False
     # Vega leaves every other one of our numbers out where they are more than it would choose.
@@ -349,6 +353,10 @@ def number_axis(
             f"{json.dumps([_power(tick) for tick in ticks])}[indexof({ticks}, datum.value)]"
         )
     return channel(f"{field}:Q", title=wrapped(title), scale=scale, axis=axis)
+
+
+def _is_round(value: float) -> bool:
+    return value == float(f"{value:.2g}")
 
 
 def _power(value: float) -> str:
