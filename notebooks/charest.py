@@ -55,7 +55,7 @@
 # *Before you start:* Bayes' rule, the multinomial and the Dirichlet distribution, and what epsilon
 # bounds (the first hour of `one_table_two_readings`). Three sections use Markov chain Monte Carlo.
 #
-# Reading takes about an hour, the exercises two and a half. They stand behind the sections that they
+# Reading takes about an hour, the exercises two and a half hours. They stand behind the sections that they
 # belong to. Numbers in the text belong to the default parameters, those of the exercises stand in
 # their questions:
 

@@ -21,10 +21,10 @@
 # to 45 %". Both numbers can be right, and neither follows from the other. Both are read from the
 # same table, which holds the probability of every possible release given every possible data set.
 #
-# **Part one** is the first hour of a course. It needs a pencil, one person and then five: about 25
-# minutes to read and drag, 35 for its exercises. **Part two** gives the link between the two numbers
+# **Part one** is the first hour of a course. It needs a pencil, one person and then five: about 20
+# minutes to read and drag, 40 for its exercises. **Part two** gives the link between the two numbers
 # a name, and fills the table with the synthesizers of four papers, which the other notebooks study
-# one by one: about 35 minutes to read, and two hours for its exercises.
+# one by one: about 30 minutes to read, and two hours for its exercises.
 #
 # *Before you start:* Bayes' rule in odds, logarithms and the binomial distribution. Part two uses the
 # beta distribution too, and in one section Markov chain Monte Carlo.
@@ -148,7 +148,7 @@ show(outputs.table("priors", priors), caption=told)
 
 # %% [markdown]
 # The mechanism, the release and $\epsilon$ are the same in each row, and the intruder's posterior runs
-# from 0.003 to 0.96. The factor of the odds does not change. It is the ratio of two entries of the table.
+# from 0.003 to 0.964. The factor of the odds does not change. It is the ratio of two entries of the table.
 
 # %% [markdown]
 # ### Exercise 1: a secret with three values
@@ -259,12 +259,12 @@ verdicts.say("C1", one_table.attains(factors, epsilon))
 # "Largest" runs over all intruders who doubt one record, all data sets and all releases. An intruder who
 # holds one release cares about a single entry of that list.
 
-# %% [markdown] tags=["written"]
+# %% [markdown]
 # ### Exercise 2: the prior that has most to gain
 #
 # With a pencil or the chart, in ten minutes. A mechanism has $\epsilon = 2$. For which prior probability
 # (`worst_prior`) can a release raise the intruder's probability of the truth by most, and by how much
-# (`largest_rise`)? Two decimal places are enough. Find it by trying, then look for the formula.
+# (`largest_rise`)? Two decimal places are enough. Find it by trying; if time is left, look for the formula.
 #
 # *You will need:* `mechanism.posterior_bound`, or the inequality above.
 
@@ -317,7 +317,7 @@ verdicts.say("C2", one_table.bounds_odds(factor, 0.5, n))
 # ### Try it: an epsilon for the family
 #
 # The family asks that no release raises the intruder's 0.01 to more than 0.02. Predict the size of the
-# epsilon that promises this: near $\log 2 = 0.69$, or far below? Then compute it from the bound
+# epsilon that promises this: near one half, or far below? Then compute it from the bound
 # $e^{5\epsilon}$ (`family_epsilon`, two decimal places).
 
 # %% tags=["solution"]
