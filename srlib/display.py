@@ -232,10 +232,9 @@ def _decimals(finite: Sequence[float], digits: int) -> int | None:
     if tiny and decimals > 1 and (len(tiny) <= len(sizes) / 4 or tiny[-1] < 1e-4 * sizes[-1]):
         sizes = sizes[len(tiny) :]
     low = math.floor(math.log10(sizes[0]))
-    if low < 0:  # one digit of the smallest
-        needed = -low
-    else:  # two of it, and as many of the median as it would have by itself
-        needed = max(1 - low, digits - 1 - math.floor(math.log10(median(sizes))))
+    # One digit of the smallest; above one two, and as many of the median as it has by itself.
+    middle = digits - 1 - math.floor(math.log10(median(sizes)))
+    needed = -low if low < 0 else max(1 - low, middle)
     return max(decimals, needed) if needed <= decimals + (high < (3 if low < 0 else 2)) else None
 
 
