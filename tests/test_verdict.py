@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from srlib.assessment import verdict
+from srlib import assessment
+from srlib.assessment import leakage, verdict
 from srlib.assessment.leakage import Beyond, Copies
 from srlib.assessment.verdict import Line, percent, span
 
@@ -439,3 +440,17 @@ def test_a_card_has_four_answers_with_their_kinds() -> None:
     assert numbers[4:6] == [f"30.0\u00a0±\u00a0{error:.1f}\u00a0%", "32.0\u00a0%"]
     (calm,) = {verdict.card(lines(), "x").parts[0].kind}
     assert calm == "Note"
+
+
+def test_one_release_of_the_margins_alone_tells_no_more() -> None:
+    rng = np.random.default_rng(5)
+    given = assessment.example(400, [], "", rng=rng)
+    original, keys, target = given.original, given.keys, given.target
+    sizes = given.schema.n_levels.tolist()
+    for _ in range(5):
+        columns = [rng.choice(column, len(original)) for column in original.T]
+        released = np.stack(columns, axis=1)
+        identity = leakage.identity(original, released, sizes, keys)
+        attributes = leakage.attributes(original, released, sizes, keys, target)
+        assert verdict.of_identity([identity]).level == "no more"
+        assert verdict.of_attributes([attributes], "sick").level == "no more"

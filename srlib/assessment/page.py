@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from srlib.assessment import side_by_side, uniques
+from srlib.assessment import side_by_side, uniques, verdict
 from srlib.assessment.account import assumptions, fingerprints, versions
 from srlib.assessment.findings import compared
 from srlib.assessment.held_out import tabulated
@@ -33,6 +33,7 @@ _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
 .confidential { border: 2px solid; padding: .5rem 1rem; font-weight: bold }
 .wide { overflow-x: auto }
+caption { text-align: left }
 table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums }
 th, td { border-bottom: 1px solid #bbb; padding: .2rem .6rem; text-align: right }
 .prose th, .prose td { vertical-align: top }
@@ -81,7 +82,8 @@ def _verdict(found: "Assessment") -> list[str]:
     parts = []
     for judgment in found.judgments:
         lines = [f"{line.topic}: {line.text}" for line in judgment.lines]
-        parts += [f"<h2>{escape(judgment.first)}</h2>", _listed(lines)]
+        card = verdict.card(judgment, "the original").parts[1].html
+        parts += [f"<h2>{escape(judgment.first)}</h2>", _wide(card), _listed(lines)]
     if broken := found.broken_rules:
         reasons = [f"{rule['release']}: {rule['topic']} {rule['reason']}" for rule in broken]
         parts += ["<h2>Broken rules</h2>", _listed(reasons)]
@@ -174,7 +176,11 @@ def _for_the_file(found: "Assessment") -> list[str]:
 
 
 def _table(title: str, frame: pd.DataFrame) -> list[str]:
-    return [f"<h2>{escape(title)}</h2>", f'<div class="wide">{show(frame).html}</div>']
+    return [f"<h2>{escape(title)}</h2>", _wide(show(frame).html)]
+
+
+def _wide(html: str) -> str:
+    return f'<div class="wide">{html}</div>'
 
 
 def _listed(texts: "list[str] | tuple[str, ...]") -> str:
