@@ -57,6 +57,12 @@ _SPACING = (
     ),
     (re.compile(_SIGN + r"<mo>(&#x02212;|&#x0002B;)</mo>"), r'\1<mo form="prefix">\2</mo>'),
     (re.compile(r"<mi>(\.\d+)</mi>"), r"<mn>\1</mn>"),
+    # A prime is raised already, and so must an asterisk be.
+    (
+        re.compile(r"<msup>(<mi>[^<]*</mi>)<mi>&#x02032;</mi></msup>"),
+        r'<mrow>\1<mo lspace="0" rspace="0">&#x02032;</mo></mrow>',
+    ),
+    (re.compile(r"<mo>&#x0002A;</mo>"), "<mo>&#x02217;</mo>"),
 )
 _CORNER = re.compile(r"<th\b[^>]*>\s*</th>")  # it heads nothing
 _CALLOUT = re.compile(r"<blockquote>\s*<p><strong>(.+?)\.</strong>")

@@ -22,7 +22,7 @@ async function look(browser, file, colorScheme, width) {
   await page.goto(pathToFileURL(file).href);
   await page.waitForFunction(() => !document.querySelector(".chart:not(.drawn)"));
   await page.evaluate(() => {
-    for (const details of document.querySelectorAll("footer details, details.code")) details.open = true;
+    for (const details of document.querySelectorAll("main details")) details.open = true;
   });
   await page.waitForTimeout(50); // the folded parts are measured when they open
   found.overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);

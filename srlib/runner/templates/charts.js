@@ -75,7 +75,7 @@ function pickable(target, view) {
 // are any, and where the sliders stand.
 function told(chart, target, view) {
   const form = target.querySelector(".vega-bindings");
-  if (!form) return;
+  if (!form?.querySelector("input, select")) return;
   const live = document.createElement("p");
   live.className = "hidden";
   live.setAttribute("aria-live", "polite");
@@ -87,7 +87,7 @@ function told(chart, target, view) {
       await view.runAsync();
       const at = [...form.querySelectorAll(".vega-bind")].map((bind) =>
         `${bind.querySelector(".vega-bind-name").textContent.trim()} ${bind.querySelector("input, select").value}`);
-      const sentences = [...target.querySelectorAll(".mark-text text")]
+      const sentences = [...target.querySelectorAll(".mark-text.role-mark text")]
         .map((text) => text.textContent).filter((text) => text.split(" ").length > 4);
       live.textContent = [...sentences, ...at].join("; ");
       target.querySelector("svg.marks").setAttribute("aria-label", live.textContent);
