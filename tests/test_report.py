@@ -6,10 +6,13 @@ from html.parser import HTMLParser
 import nbformat
 import pandas as pd
 import pytest
+from markupsafe import Markup
 from nbformat import NotebookNode
 
-from srlib import charts
+from srlib import charts, display, yamls
 from srlib.display import show
+from srlib.papers import claims
+from srlib.runner import cells, layout, report
 from srlib.runner.report import render
 
 COMPLETE = {"status": "complete", "paper": "toy", "profile": "people", "seconds": 1}
@@ -263,3 +266,158 @@ def test_a_users_report_leaves_out_what_needs_a_parameter_that_is_empty(
         assert "Title" in html
         assert ("By group" in html) == shown
         assert ("record 12" in html) == shown
+
+
+# -------------------------------------------------------------------------------------- the layout
+
+
+def code_cell(source: str, *outputs: NotebookNode, tags: tuple[str, ...] = ()) -> NotebookNode:
+    metadata = {"tags": list(tags)} if tags else {}
+    return nbformat.v4.new_code_cell(
+        source, execution_count=1, outputs=list(outputs), metadata=metadata
+    )
+
+
+def text_cell(source: str, *tags: str) -> NotebookNode:
+    return nbformat.v4.new_markdown_cell(source, metadata={"tags": list(tags)} if tags else {})
+
+
+def picture(label: str = "a") -> NotebookNode:
+    """A chart as far as the layout looks at it: made without drawing it."""
+    spec = {"description": label, "mark": "bar", "data": {"values": [{"x": label}]}}
+    return nbformat.v4.new_output("display_data", data={charts.MIME_TYPE: spec})
+
+
+def kinds(*cells: NotebookNode) -> list[str]:
+    return [block.kind for block in layout.arrange(cells)]
+
+
+PAPER = """# A finding
+
+**Hu, J., Reiter, J. P. and Wang, Q. (2014).** [Disclosure risk](https://doi.org/10.1/2). Springer.
+
+One sentence answers.
+
+More of it.
+
+## What is claimed
+
+| claim | place |
+|---|---|
+| **C1** It is $x$. | 1 |
+| **C2** It is not. | 2 |
+"""
+
+
+def test_a_report_opens_with_paper_finding_answer_and_what_became_of_the_claims() -> None:
+    said = [display.callout(words, "3 is above 2.") for words in ("C1 depends on $n$", "C2 fails")]
+    outputs = [displayed(text_markdown=callout._repr_markdown_()) for callout in said]
+    learned = text_cell("Reading takes about two hours.")
+    notebook = nbformat.v4.new_notebook(cells=[text_cell(PAPER), learned, code_cell("1", *outputs)])
+    html = render(notebook, {"n": 1}, COMPLETE)
+    header = html[html.index("<header") : html.index("</header>")]
+    order = ("Hu, Reiter and Wang (2014)", "<h1", "One sentence", "doi.org/10.1/2", "two hours")
+    at = [header.index(text) for text in order]
+    assert at == sorted(at)
+    assert "1 depends</span>, <span" in header
+    assert "1 fails" in header
+    assert '<a class="verdict fails" href="#verdict-C2">fails</a>' in html
+    assert '<blockquote id="verdict-C2" class="callout fails">' in html
+    assert '<blockquote id="verdict-C1" class="callout depends">' in html
+    assert html.count("Springer") == 2  # again where it says how to cite
+    assert '<a href="#What-is-claimed">What is claimed</a>' in html
+
+
+def test_words_of_verdicts_have_a_look_and_others_are_numbers_and_notes() -> None:
+    words = [claims.PROVED, claims.HOLDS, claims.FAILS, claims.UNDECIDED, "depends on the record"]
+    looks = ["holds", "holds", "fails", "undecided", "depends"]
+    assert [cells.kind(f"C10b {word}") for word in words] == looks
+    others = {"Warning": "warning", "Note": "note", "Two runs": "number"}
+    assert {words: cells.kind(words) for words in others} == others
+    evil = display.callout('C1 fails"><b', EVIL)._repr_markdown_()
+    html = render(notebook_with(displayed(text_markdown=evil)), {}, COMPLETE)
+    assert "<b<" not in html
+    assert "<script>alert" not in html
+
+
+def test_a_chart_and_the_bold_sentence_under_it_are_a_figure() -> None:
+    shown = [
+        code_cell("a = 1"),
+        code_cell("a", picture("one"), picture("two")),
+        text_cell("**It rises.** By *two*.\n\nThe text goes on."),
+        code_cell("b", picture("three")),
+        text_cell("No caption."),
+    ]
+    code, first, prose, *_, second, last = layout.arrange(shown)
+    assert "a = 1" in Markup(code.html).striptags()
+    assert (first.kind, first.number, str(first.title), len(first.panels)) == (
+        "figure",
+        1,
+        "It rises.",
+        2,
+    )
+    assert first.html.striptags() == "By two."
+    assert prose.html.striptags() == "The text goes on."
+    assert (second.number, second.title, last.html.striptags()) == (2, "", "No caption.")
+
+
+def test_tables_are_numbered_by_their_captions() -> None:
+    frame = pd.DataFrame({"": ["a"], "n": [1]})
+    tables = [displayed(text_html=show(frame, caption=text).html) for text in ("Left & right", "")]
+    html = render(notebook_with(*tables), {}, {})
+    assert "<figcaption><b>Table 1.</b> Left &amp; right</figcaption>" in html
+    assert "<caption" not in html
+    assert "Table 2" not in html
+    assert "<th></th>" not in html
+
+
+def test_code_goes_with_what_it_shows_and_solutions_and_hints_are_folded() -> None:
+    text = displayed(text_plain="2")
+    assert kinds(code_cell("a"), code_cell("b"), code_cell("c", text)) == ["code", "output"]
+    exercise = [
+        text_cell("### Exercise 1: how many?"),
+        text_cell("Think.", "hint"),
+        text_cell("Think more.", "hint"),
+        code_cell("n = 4", tags=("solution",)),
+        text_cell("There are four.", "solution"),
+        text_cell("### Exercise 2: and now?"),
+    ]
+    assert kinds(*exercise) == ["prose", "hint", "hint", "solution", "prose"]
+    html = render(nbformat.v4.new_notebook(cells=[text_cell("# T"), *exercise]), {}, {})
+    folded = html[html.index("<summary>Solution") : html.rindex("and now?")]
+    assert "There are four." in folded.partition("</details>")[0]
+    assert html.index("<summary>Hint 2") < html.index("<summary>Solution")
+
+
+def test_a_figure_that_is_not_public_takes_its_caption_with_it() -> None:
+    caption = text_cell("**It rises.** Yes.\n\nAfter it.")
+    notebook = nbformat.v4.new_notebook(
+        cells=[text_cell("# T"), code_cell("a", picture()), caption]
+    )
+    assert "It rises." in render(notebook, {"data": "people.csv"}, COMPLETE)
+    public = render(notebook, {"data": "people.csv"}, COMPLETE, public=True)
+    assert "It rises." not in public
+    assert "After it." in public
+    assert "It rises." in render(notebook, {"data": "people.csv"}, COMPLETE)
+
+
+def test_formulas_are_spaced_as_in_print() -> None:
+    html = cells.markdown("$-\\lvert d\\rvert = -1/2$ and $D'$ and $\\max(x)$")
+    assert '<mo>&#x0003D;</mo><mo form="prefix">&#x02212;</mo>' in html
+    assert '<mo lspace="0" rspace="0">&#x0002F;</mo>' in html
+    assert html.count('<mo stretchy="false" lspace="0" rspace="0">&#x0007C;</mo>') == 2
+    assert '<mi>D</mi><mo lspace="0" rspace="0">&#x02032;</mo>' in html
+    assert '<mo lspace="0" rspace="0">max</mo>' in html
+
+
+def test_how_to_cite_is_as_in_the_citation_file_and_fonts_are_small() -> None:
+    root = report.TEMPLATES.parents[2]
+    cff = yamls.read(root / "CITATION.cff")
+    (author,) = cff["authors"]
+    assert (
+        f"{author['name']}. {cff['title']}. Version {cff['version']}. {cff['license']} license."
+    ) == report.CITATION
+    fonts = report.TEMPLATES / "fonts"
+    assert {file.name for file in fonts.glob("*.woff2")} == set(report.FONTS)
+    assert sum(file.stat().st_size for file in fonts.glob("*.woff2")) < 250_000
+    assert len(list(fonts.glob("*.LICENSE.txt"))) == 3

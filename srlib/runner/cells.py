@@ -47,13 +47,13 @@ _ATTRIBUTES = {
     "th": ["colspan", "rowspan", "headers", "scope"],
 }
 # What the converter's operators lack: browsers space these as infix signs and as names.
-_FUNCTION = re.compile(r"<m[io]>([A-Za-z]{2,}|E)</m[io]>(?!<m[io][^>]*>[({]|<mo[^>]*>&#x00028;)")
+_FUNCTION = re.compile(r"<m[io]>([A-Za-z]{2,}|E)</m[io]>(?P<open><mo[^>]*>&#x000(28|5B|7B);)?")
 _SIGN = r"(<mo[^>]*>(?!&#x00029;|&#x0005D;|&#x0007D;|&#x0007C;|&#x00021;)[^<]*</mo>)"
 _SPACING = (
     (re.compile(r"<mo>(&#x0002F;|&#x0002E;|&#x00021;)</mo>"), r'<mo lspace="0" rspace="0">\1</mo>'),
     (
-        re.compile(r'<mo( stretchy="false")?>&#x0007C;</mo>'),
-        r'<mo\1 lspace="0" rspace="0">&#x0007C;</mo>',
+        re.compile(r'<mo(?: stretchy="false")?>&#x0007C;</mo>'),
+        r'<mo stretchy="false" lspace="0" rspace="0">&#x0007C;</mo>',
     ),
     (re.compile(_SIGN + r"<mo>(&#x02212;|&#x0002B;)</mo>"), r'\1<mo form="prefix">\2</mo>'),
     (re.compile(r"<mi>(\.\d+)</mi>"), r"<mn>\1</mn>"),
@@ -63,6 +63,7 @@ _SPACING = (
         r'<mrow>\1<mo lspace="0" rspace="0">&#x02032;</mo></mrow>',
     ),
     (re.compile(r"<mo>&#x0002A;</mo>"), "<mo>&#x02217;</mo>"),
+    (re.compile(r"<m[io]>&#x0007E;</m[io]>"), "<mo>&#x0223C;</mo>"),
 )
 _CORNER = re.compile(r"<th\b[^>]*>\s*</th>")  # it heads nothing
 _CALLOUT = re.compile(r"<blockquote>\s*<p><strong>(.+?)\.</strong>")
@@ -75,10 +76,15 @@ def _mathml(latex: str, display: str) -> str:
     except Exception:  # whatever it cannot read is shown as it was written
         return f"<code>{escape(latex)}</code>"
     # A name of a function is an operator: space parts it from what it is applied to.
-    mathml = _FUNCTION.sub(r'<mo lspace="0" rspace="0.17em">\1</mo>', mathml)
+    mathml = _FUNCTION.sub(_spaced_name, mathml)
     for found, spaced in _SPACING:
         mathml = found.sub(spaced, mathml)
     return mathml
+
+
+def _spaced_name(found: re.Match[str]) -> str:
+    space = "0" if found["open"] else "0.17em"
+    return f'<mo lspace="0" rspace="{space}">{found[1]}</mo>{found["open"] or ""}'
 
 
 class _Renderer(IPythonRenderer):

@@ -243,7 +243,7 @@ class _Arranger:
                     yield Block("prose", markdown(text))
             elif cell.cell_type == "code":
                 shown = [(_sort(output), output) for output in cell.outputs]
-                if behind or any(sort != "chart" for sort, _ in shown):
+                if behind or (panels and any(sort != "chart" for sort, _ in shown)):
                     yield from flush()
                 code.append(cell.source)
                 lost = lost or LOST in _tags(cell)

@@ -55,17 +55,21 @@ if (contents) {
   for (const heading of headings) watch.observe(heading);
 }
 
-// One switch for all code of the page.
+// One switch for all code of the page, which stays where it is meanwhile.
 const code = document.querySelectorAll("details.code");
 if (code.length && contents) {
   const button = document.createElement("button");
+  const parts = [...document.querySelectorAll("main > *")];
+  let open = false;
   button.type = "button";
   button.textContent = "Show all code";
-  button.setAttribute("aria-pressed", "false");
   button.addEventListener("click", () => {
-    const open = button.getAttribute("aria-pressed") !== "true";
-    button.setAttribute("aria-pressed", String(open));
+    const here = parts.find((part) => !part.matches(".code") && part.getBoundingClientRect().bottom > 0);
+    const top = here.getBoundingClientRect().top;
+    open = !open;
     for (const details of code) details.open = open;
+    button.textContent = open ? "Hide all code" : "Show all code";
+    scrollBy(0, here.getBoundingClientRect().top - top);
   });
   contents.parentElement.append(button);
 }
