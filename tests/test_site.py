@@ -45,10 +45,9 @@ def text(html: str) -> str:
 def test_front_page_tells_finding_ledger_and_what_is_missing(built: Path) -> None:
     told = text((built / "index.html").read_text(encoding="utf-8"))
     assert "A finding A. Author (2000). A paper. Its question." in told
-    assert "4 printed numbers: 2 come out, 1 do not, for a stated reason, 1 are skipped" in told
-    assert "are skipped: other data." in told
-    assert "2 claims: 1 proved, 1 fail." in told
-    assert "Reading takes an hour. Computed in 2 seconds." in told
+    assert "4 printed numbers: 2 as printed, 1 different for a stated reason, 1 skipped" in told
+    assert "skipped (other data)." in told
+    assert "Reading: an hour. Run time: 2 s." in told
     assert "Not run yet: srlib run other --profile default" in told
     assert "Not run yet: other." in told
 
@@ -126,7 +125,7 @@ def test_nothing_confidential_leaves(tmp_path: Path, monkeypatch: pytest.MonkeyP
     built = site.write(project, project / "outputs")[0].parent
     reports = built / site.REPORTS
     front = (built / "index.html").read_text(encoding="utf-8")
-    assert not re.search("What it shows|<img|claims|printed numbers", front)
+    assert not re.search("What it shows|<img|printed numbers", front)
     assert "record 12" in report.render(*report.read(run))
     with zipfile.ZipFile(reports / "toy.zip") as download:
         assert download.namelist() == [

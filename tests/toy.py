@@ -245,7 +245,4 @@ def finished(outputs: Path, data: str = "") -> Path:
     written.table("values", frame, public=True)
     written.table("people", frame)
     (run / "tables" / "ledger.csv").write_text(LEDGER, encoding="utf-8")
-    (run / "tables" / "claims.csv").write_text(
-        "claim,verdict\nC1,fails\nC2,proved\n", encoding="utf-8"
-    )
     return run

@@ -29,7 +29,9 @@ _VERDICT = re.compile(rf"^> \*\*(C\d+\w*) ((?:{'|'.join(VERDICTS)})\b.*?)\.\*\*"
 _CLAIM_ROW = re.compile(r"^\| \*\*(C\d+\w*)\*\*.*\|$")
 _REFERENCE = re.compile(r"\*\*(?P<authors>[^*]+?) \((?P<year>\d{4})\)\.?\*\*")
 _FAMILY_NAME = re.compile(r"([^\s,]+(?: [^\s,.]{2,})*), (?:[A-Z]\.[ -]?)+")
-_READING = re.compile(r"[Rr]eading takes (?:about )?([\w ]*?(?:minutes|hours?)\b)")
+_READING = re.compile(
+    r"[Rr]eading (?:and running )?takes? (?:about )?([\w ]*?(?:minutes|hours?)\b)"
+)
 _HEADING = re.compile(r'<h([1-3]) id="([^"]*)">(.*?)</h\1>', re.DOTALL)
 
 

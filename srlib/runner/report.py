@@ -113,6 +113,7 @@ def render(
     previous: tuple[str, str] | None = None,
     next: tuple[str, str] | None = None,
     library: str = "",
+    fonts: str = "",
 ) -> str:
     """Return the report as HTML.
 
@@ -139,6 +140,8 @@ def render(
         Address and title of the reports before and after it, where it is one of many.
     library : str
         Address of a file with `chart_library` beside the report; ``""``: the report brings its own.
+    fonts : str
+        Address of a file with `font_rules` beside the report; likewise.
 
     Raises
     ------
@@ -173,6 +176,7 @@ def render(
         "report.html.j2",
         script(charts, own_library=not library),
         beside=[library] if charts and library else [],
+        fonts=fonts,
         opening=opening,
         blocks=blocks,
         contents=layout.contents([layout.Block("prose", opening.rest), *blocks]),
@@ -205,7 +209,9 @@ def _names(parameters: dict[str, Any]) -> list[str]:
     return [Path(path).name for path in paths]
 
 
-def page(template: str, script: str, beside: Sequence[str] = (), **values: Any) -> str:
+def page(
+    template: str, script: str, beside: Sequence[str] = (), fonts: str = "", **values: Any
+) -> str:
     """Fill a template of a page that runs no script but the project's own.
 
     Its content security policy names its own script by hash, and scripts beside it by a nonce. The
@@ -219,6 +225,8 @@ def page(template: str, script: str, beside: Sequence[str] = (), **values: Any) 
         The page's own script, such as that of `script`.
     beside : sequence of str
         Addresses of scripts beside the page, which run before its own.
+    fonts : str
+        Address of a file with `font_rules` beside the page; ``""``: they are in the page.
     **values
         What the template names.
     """
@@ -235,7 +243,10 @@ def page(template: str, script: str, beside: Sequence[str] = (), **values: Any) 
         script_hash=_digest(script),
         beside=beside,
         nonce=unlike_any_text,
-        style=Markup(_fonts() + (TEMPLATES / "report.css").read_text(encoding="utf-8")),
+        fonts=fonts,
+        style=Markup(
+            ("" if fonts else font_rules()) + (TEMPLATES / "report.css").read_text(encoding="utf-8")
+        ),
         **values,
     )
     return html.replace(unlike_any_text, _digest(html.replace(unlike_any_text, "")))
@@ -246,7 +257,7 @@ def _digest(text: str) -> str:
 
 
 @cache
-def _fonts() -> str:
+def font_rules() -> str:
     """Return the fonts as rules of a style sheet that holds them."""
     rule = (
         "@font-face {{ font-family: {}; font-style: {}; font-weight: {}; "

@@ -21,7 +21,7 @@ from urllib.parse import quote
 import nbformat
 
 from srlib import yamls
-from srlib.runner import cells, confidential, report
+from srlib.runner import cells, confidential, layout, report
 from srlib.runner.files import replace_folder, temporary, write_whole
 from srlib.runner.parameters import UsageError, find_papers, find_profiles, read_object, shown
 
@@ -29,26 +29,19 @@ TITLE = "How much does synthetic data give away?"
 PROFILE = "published"
 REPORTS = "reports"
 CONTENTS = "contents.txt"  # names all that lies beside it: what has it as it says is a site
-LIBRARY = "charts.js"  # once for all reports: a megabyte
+LIBRARY, FONTS = "charts.js", "fonts.css"  # once for all pages: a megabyte
 PLACES = "places.js"  # what the front page searches
 BINDER = "https://mybinder.org/v2/gh/{}/HEAD?urlpath=lab/tree/notebooks/"
 # What the front page says of each notebook, in its order. Others come last.
 CARDS: dict[str, dict[str, str]] = yamls.read(report.TEMPLATES / "cards.yaml")
 OTHERS = "Other notebooks"
-VERDICTS = {
-    "proved": "proved",
-    "holds": "hold here",
-    "depends": "depend on something",
-    "fails": "fail",
-    "not decided": "not decided",
-}
 # Two runs of one computation, left and right; drawn from a run, and kept with the guide.
 PAIR = {
     "agreement_importance_sampling": "Scatter: two runs of importance sampling agree little.",
     "agreement_predictive_ratio": "Scatter: two runs of the predictive ratio agree.",
 }
+
 Read = tuple[nbformat.NotebookNode, dict[str, Any], dict[str, Any]]  # as by `report.read`
-_TIME = re.compile(r"\bReading(?:\s+and\s+running)?\s+takes?\b.*?\.(?=\s|$)", re.DOTALL)
 
 _SIGN = re.compile(r"¶|\[source\]")  # links beside a heading and a signature
 
@@ -69,12 +62,12 @@ class Entry:
         Addresses from the front page; empty without a run.
     picture : Markup or str
         The figure that the notebook's card names, as an image.
-    time : str
-        The notebook's sentence on how long reading takes.
-    provenance : dict
-        As in ``provenance.json``.
-    claims : dict
-        Numbers of claims by verdict.
+    reading, run_time : str
+        How long either takes.
+    changed : tuple of str
+        Parameters with other values than the profile's.
+    tally : list of (str, str, int)
+        As by `layout.tally`.
     ledger : Counter
         Printed numbers by verdict; empty where the run compares with none.
     reason : str
@@ -88,9 +81,10 @@ class Entry:
     page: str = ""
     download: str = ""
     picture: str = ""
-    time: str = ""
-    provenance: dict[str, Any] = field(default_factory=dict)
-    claims: dict[str, int] = field(default_factory=dict)
+    reading: str = ""
+    run_time: str = ""
+    changed: tuple[str, ...] = ()
+    tally: list[tuple[str, str, int]] = field(default_factory=list)
     ledger: Counter[str] = field(default_factory=Counter)
     reason: str = ""
 
@@ -105,24 +99,17 @@ class Entry:
         return self.card.get("heading", self.finding)
 
     @property
-    def took(self) -> str:
-        """How long the run took, in words."""
-        seconds = float(self.provenance.get("seconds") or 0)
-        return f"{seconds:.0f} seconds" if seconds < 90 else f"{seconds / 60:.0f} minutes"
-
-    @property
     def numbers(self) -> str:
         """A sentence on the printed numbers that the run compared."""
         said = {
-            "match": "{} come out",
-            "differs": "{} do not, for a stated reason",
-            "consistent": "{} agree with others of the paper",
-            "setting": "{} are settings",
-            "skipped": "{} are skipped",
+            "match": "as printed",
+            "differs": "different for a stated reason",
+            "consistent": "consistent with others of the paper",
+            "setting": "settings of the design",
+            "skipped": f"skipped ({self.reason})" if self.reason else "skipped",
         }
-        parts = [said[word].format(self.ledger[word]) for word in said if self.ledger[word]]
-        reason = f": {self.reason}" if self.ledger["skipped"] and self.reason else ""
-        return f"{self.ledger.total()} printed numbers: {', '.join(parts)}{reason}."
+        parts = [f"{self.ledger[word]} {said[word]}" for word in said if self.ledger[word]]
+        return f"{self.ledger.total()} printed numbers: {', '.join(parts)}."
 
 
 def write(root: Path, outputs: Path, repository: str = "") -> tuple[Path, list[str]]:
@@ -167,7 +154,8 @@ def write(root: Path, outputs: Path, repository: str = "") -> tuple[Path, list[s
     entries = [_entry(root, run, name, read.get(name)) for name, run in runs.items()]
     there = [entry for entry in entries if entry.page]
     links = [None, *[(f"{entry.name}.html", entry.heading) for entry in there], None]
-    files, places = {LIBRARY: report.chart_library().encode()}, []
+    files = {LIBRARY: report.chart_library().encode(), FONTS: report.font_rules().encode()}
+    places: list[tuple[str, str, str, str]] = []
     for entry, previous, following in zip(there, links, links[2:], strict=False):
         page = report.render(
             *read[entry.name],
@@ -176,6 +164,7 @@ def write(root: Path, outputs: Path, repository: str = "") -> tuple[Path, list[s
             previous=previous,
             next=following,
             library=LIBRARY,
+            fonts=FONTS,
         )
         files[f"{entry.name}.html"] = page.encode()
         files[f"{entry.name}.zip"] = _download(runs[entry.name], entry.name, read[entry.name])
@@ -192,6 +181,7 @@ def write(root: Path, outputs: Path, repository: str = "") -> tuple[Path, list[s
         "index.html.j2",
         report.script(charts=False) + (report.TEMPLATES / "search.js").read_text(encoding="utf-8"),
         beside=[f"{REPORTS}/{PLACES}"],
+        fonts=f"{REPORTS}/{FONTS}",
         title=TITLE,
         pair=_pair(root),
         groups=groups,
@@ -254,11 +244,9 @@ def _entry(root: Path, run: Path, name: str, read: Read | None) -> Entry:
     of_users_file = confidential.of_users_file(*read[1:])
     notebook, _, provenance = confidential.public_run(*read)
     finding, lead = _opening(report.first_markdown(notebook))
-    texts = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
-    times = [found[0] for text in texts if (found := _TIME.search(text))]
     # What a figure or table of a user's file says is the user's.
-    rows = {} if of_users_file else {name: _rows(run, name) for name in ("claims", "ledger")}
-    notes = Counter(row["note"] for row in rows.get("ledger", []) if row["verdict"] == "skipped")
+    ledger = [] if of_users_file else _ledger(run)
+    notes = Counter(row["note"] for row in ledger if row["verdict"] == "skipped")
     return Entry(
         name,
         command,
@@ -267,10 +255,11 @@ def _entry(root: Path, run: Path, name: str, read: Read | None) -> Entry:
         page=f"{REPORTS}/{name}.html",
         download=f"{REPORTS}/{name}.zip",
         picture="" if of_users_file else _picture(run, CARDS.get(name, {}).get("figure", "")),
-        time=" ".join(times[0].split()) if times else "",
-        provenance=provenance,
-        claims=_counted(rows.get("claims", [])),
-        ledger=Counter(row["verdict"] for row in rows.get("ledger", [])),
+        reading=layout.reading(notebook.cells),
+        run_time=layout.run_time(provenance.get("seconds")),
+        changed=tuple(provenance.get("changed_parameters", {})),
+        tally=layout.tally(layout.verdicts(notebook.cells)),
+        ledger=Counter(row["verdict"] for row in ledger),
         reason=max(notes, key=notes.__getitem__, default=""),
     )
 
@@ -308,26 +297,16 @@ def _opening(text: str) -> tuple[str, str]:
     return title, "\n\n".join(after.split("\n\n")[:2])
 
 
-def _rows(run: Path, name: str) -> list[dict[str, str]]:
-    """Return the rows of a run's table with verdicts; none where there is no such table."""
-    file = run / "tables" / f"{name}.csv"
+def _ledger(run: Path) -> list[dict[str, str]]:
+    """Return the rows of a run's ledger; none where it compares no numbers."""
+    file = run / "tables" / "ledger.csv"
     if not file.exists():
         return []
     with file.open(encoding="utf-8", newline="") as lines:
         try:
-            rows = [{"verdict": "", "note": "", **row} for row in csv.DictReader(lines)]
+            return [{"verdict": "", "note": "", **row} for row in csv.DictReader(lines)]
         except (ValueError, csv.Error) as error:
             raise ValueError(f"{shown(file)} is damaged: {error}") from None
-    return rows
-
-
-def _counted(claims: list[dict[str, str]]) -> dict[str, int]:
-    """Count claims by what they do, in the order of `VERDICTS`."""
-    counts = {
-        said: sum(row["verdict"].startswith(word) for row in claims)
-        for word, said in VERDICTS.items()
-    }
-    return {said: count for said, count in counts.items() if count}
 
 
 def _picture(run: Path, figure: str) -> str:
