@@ -83,6 +83,17 @@ def test_intervals_may_miss_as_often_as_their_level_says(inside, total, word):
     assert claims.of_intervals(inside, total) == word
 
 
+def test_numbers_are_printed_with_their_errors():
+    frame = pd.DataFrame({"of": ["a", "b", "c"], "mean": [0.51, np.nan, 1.0], "n": [3, 4, 5]})
+    told = claims.with_errors(
+        frame.assign(mean_se=[0.027, 0.1, 0.0]), {"of": "who", "mean": "mean", "n": "people"}
+    )
+    assert told.columns.tolist() == ["who", "mean", "people"]
+    assert told["mean"].tolist() == ["0.51\u00a0±\u00a00.03", "", "1.00"]
+    assert told["people"].tolist() == [3, 4, 5]
+    assert claims.with_error(-0.0004, 0.01) == "0.000\u00a0±\u00a00.010"
+
+
 # ------------------------------------------------------------------------------- the claims' table
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from itertools import product
 
 import numpy as np
+import pandas as pd
 import pytest
 from enumeration import all_cells, exact_log_risk, log_marginal_likelihood
 from numpy.typing import NDArray
@@ -508,3 +509,10 @@ def partial(**changed: object) -> disclosure.PartialKnowledge:
 def test_bad_input(call: Callable[[], object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_what_is_known_stands_first_in_words() -> None:
+    frame = pd.DataFrame({"share_known": [0.0, 0.5, 1.0], "own": -1.5, "own_se": 0.03})
+    told = paper.for_readers(frame, {"own": "own prior"})
+    assert told["others known"].tolist() == ["none", "50\u00a0%", "all"]
+    assert told["own prior"].tolist() == ["-1.50\u00a0±\u00a00.03"] * 3

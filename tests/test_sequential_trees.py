@@ -184,6 +184,14 @@ def test_tables_of_powers_name_tests_and_errors() -> None:
     assert curves["trees, leaf of 5"].min() == 1
 
 
+def test_ways_to_release_are_told_in_words() -> None:
+    ways = {"case": ["leaf", "smoothing", "fewer releases"], "name": ["5", "1 added", "1 release"]}
+    frame = pd.DataFrame(ways | {"probability": [0.5, 0.25, 0.1], "probability_se": 0.02})
+    told = study.ways_in_words(frame, {"probability": "median"})
+    assert told["way to release"].tolist() == ["leaf of 5", "smoothed, 1 added", "1 release"]
+    assert told["median"][0] == "0.50\u00a0±\u00a00.02"
+
+
 def test_tests_are_made_of_one_release_and_of_several() -> None:
     everybody = embedded_population(100, rng=np.random.default_rng(2))
     data, held_out = study.set_apart(everybody, 50, rng=np.random.default_rng(3))

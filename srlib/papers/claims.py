@@ -244,12 +244,12 @@ def span(low: float, high: float) -> str:
 
 
 def with_error(value: float, error: float) -> str:
-    r"""Print a number with its standard error, to the first digit of the latter, two after a one.
+    """Print a number with its standard error, to the first digit of the latter, two after a one.
 
     Examples
     --------
-    >>> with_error(0.5163, 0.0274), with_error(-1.2, 0.0131)
-    ('0.52\\xa0±\\xa00.03', '-1.200\\xa0±\\xa00.013')
+    >>> print(with_error(0.5163, 0.0274), with_error(-1.2, 0.0131), with_error(1 / 35, 0.0))
+    0.52 ± 0.03 -1.200 ± 0.013 0.0286
     """
     size = np.floor(np.log10(abs(value))) if value else 0.0
     if not error > 1e-4 * abs(value):  # as good as exact
