@@ -10,6 +10,7 @@ from scipy import stats
 from scipy.special import expit
 
 from srlib import checks
+from srlib.data.schema import Microdata
 from srlib.display import percent
 from srlib.mechanism import edp
 from srlib.mechanism.core import Mechanism, change_one
@@ -25,8 +26,10 @@ BINS = tables.BINS
 # The prior behind Table 2: epsilon rounded to 2.4, where section 3 has log 11 and alpha = 1/2.
 ROUNDED_ALPHA = 5 / np.expm1(2.4)
 ROUNDED = "alpha from epsilon = 2.4 instead of log 11; section EDP, exactly"
-EMPTY = "empty bins treated otherwise, epsilon rounded to 2.4; section Table 3"
-TENTH = "ten times fewer draws than the heading says; section Table 4"
+TABLE_3 = "The paper's Table 3, one treatment of empty bins for each column"
+TABLE_4 = "The paper's Table 4, one data set and a tenth of the draws"
+EMPTY = f"empty bins treated otherwise, epsilon rounded to 2.4; section {TABLE_3}"
+TENTH = f"ten times fewer draws than the heading says; section {TABLE_4}"
 
 SECTIONS = {
     "C1": "Conditioning on the data",
@@ -35,8 +38,8 @@ SECTIONS = {
     "C4": "What follows for 10,000 draws and 20 bins",
     "C5": "What follows for 10,000 draws and 20 bins",
     "C6": "From one posterior sample",
-    "C7": "Table 3, one treatment of empty bins for each column",
-    "C8": "Table 3, one treatment of empty bins for each column",
+    "C7": TABLE_3,
+    "C8": TABLE_3,
     "C9": "More records",
 }
 ESTIMATE_COLUMNS = ["model", "estimator", "bins", "draws", "relative_bias_percent", "imprecision"]
@@ -228,6 +231,23 @@ def alike(codes: NDArray[np.int64], records: Sequence[int]) -> list[int]:
         Positions.
     """
     return [int((codes == codes[record]).all(axis=1).sum()) for record in records]
+
+
+def record_in_words(people: Microdata, record: int, variables: Sequence[int]) -> str:
+    """Say what a record holds, by the titles of its variables and the labels of their levels.
+
+    Parameters
+    ----------
+    people : Microdata
+        All records.
+    record : int
+        Its position.
+    variables : sequence of int
+        Positions of the variables that are told.
+    """
+    labels = people.to_frame().iloc[record]
+    told = [f"{people.schema.variables[k].title}: {labels.iloc[k]}" for k in variables]
+    return "; ".join(told).capitalize() + "."
 
 
 def edp_levels(
@@ -681,7 +701,9 @@ def badly_biased(cases: pd.DataFrame) -> Verdict:
     mixed = "depends on the data set" if bad.any() and fine.any() else UNDECIDED
     word = HOLDS if bad.all() else FAILS if fine.all() else mixed
     listed = ", ".join(
-        f"{row.relative_bias_percent:+.1f} ± {row.bias_se:.1f}\u00a0% ({row.case})"
+        f"{row.relative_bias_percent:+.1f} ± {row.bias_se:.1f}\u00a0% ({row.case})".replace(
+            "-", "−"
+        )
         for row in cases.itertuples()
     )
     return Verdict(word, f"The bias at 10,000 draws and 20 bins is {listed}; 10 % is the limit.")
@@ -853,7 +875,7 @@ def book(
     notes = dict.fromkeys([key for key in computed if key.startswith("table2")], ROUNDED)
     notes |= dict.fromkeys([key for key in computed if key.startswith("table3")], EMPTY)
     notes |= dict.fromkeys([key for key in computed if key.startswith("table4")], TENTH)
-    notes["caption_n"] = "its exact values are those of n = 5; section Table 3"
+    notes["caption_n"] = "its exact values are those of n = 5; section Estimates from draws"
     consistent = {
         "abowd_imprecision": (float(np.log(500 / 382)), "382 of 10,000 draws in one of 20 bins"),
         "abowd_edp": (float(np.log(500 / 19)), "19 of 10,000 draws in one of 20 bins"),

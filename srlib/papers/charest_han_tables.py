@@ -871,7 +871,7 @@ def fit_in_words(fit: pd.DataFrame) -> pd.DataFrame:
     """A table of `fitted` with each computed bias and its error in one column of text."""
     shown = {"bins": fit["bins"]}
     for heading in DRAWS:
-        shown[f"printed, {heading:,}"] = fit[f"printed_{heading}"]
+        shown[f"printed, {heading:,}"] = fit[f"printed_{heading}"].map("{:.2f}".format)
         computed, error = fit[f"computed_{heading}"], fit[f"error_{heading}"]
         shown[f"computed, {heading:,}"] = [
             f"{c:.1f} ± {e:.1f}" for c, e in zip(computed, error, strict=True)

@@ -30,8 +30,8 @@ ROUNDED, CUT = "rounded", "cut"
 IMPLAUSIBLE = 0.01
 
 NOTES = {
-    "decreased_to": "no epsilon of the design is 1; see What did not reproduce, and why",
-    "chain_lowest_inner": "X = 1 would have no proposal; see The small print of Appendix B",
+    "decreased_to": "no epsilon of the design is 1; section What did not reproduce, and why",
+    "chain_lowest_inner": "X = 1 would have no proposal; section The small print of Appendix B",
 }
 
 
@@ -525,7 +525,7 @@ def book(exact: Exact, run: Mapping[str, Any]) -> pd.DataFrame:
     )
 
 
-DRAWN = "less probable than 1 % in ten pairs; see The ranges of U and The ledger"
+DRAWN = "less probable than 1 % in ten pairs; section The ranges of U"
 _DRAWN = {
     *(f"utility_{e}_{end}" for e in ("0.01", "2") for end in ("smallest", "largest")),
     "figure2_highest_risk", "example_observed", "figure3_largest", "figure4_largest",
