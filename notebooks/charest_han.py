@@ -55,7 +55,7 @@
 # section, logistic regression.
 #
 # Reading takes about 75 minutes, the seven exercises, which stand behind the sections that they belong to,
-# two to three hours. Numbers in the text belong to the default parameters:
+# two to three hours. Numbers in the text belong to the default parameters.
 
 # %% tags=["parameters"]
 n: int = 5  # [2, 500] records of the beta-binomial example
@@ -109,7 +109,7 @@ where = (
 callout(f"Exact epsilon is {at.value:.5g}", where)
 
 # %% [markdown]
-# Epsilon is $\log 11$.
+# This epsilon is $\log 11$.
 
 # %% [markdown] tags=["spoiler-1"]
 # (The formula that the paper prints for the prior, $\alpha = (e^\epsilon - 1)/n$, is upside down:
@@ -215,8 +215,11 @@ outputs.figure("figure_1", charts.lines(wide, *titles, zero=True))
 # The paper's section 3.2 calls EDP a sensitivity and not a guarantee, "a property of a deterministic output". Take as
 # the output $\kappa(D)$ the *distribution* of the release, and measure distance by the largest log ratio:
 #
-# $$d(D, D') = \sup_S \left|\log \frac{P(\kappa(D) \in S)}{P(\kappa(D') \in S)}\right|, \qquad
-# GS = \max_{D,\,D'} d(D, D'), \qquad LS(D) = \max_{D'} d(D, D').$$
+# $$d(D, D') = \sup_S \left|\log \frac{P(\kappa(D) \in S)}{P(\kappa(D') \in S)}\right|.$$
+#
+# The global and the local sensitivity are the largest distances between neighbors:
+#
+# $$GS = \max_{D,\,D'} d(D, D'), \qquad LS(D) = \max_{D'} d(D, D').$$
 #
 # By the definition of differential privacy (Dwork and others) $GS$ *is* epsilon, as a referee
 # remarks in the paper's footnote, and $LS(D)$ is the conditional epsilon. EDP is a local
@@ -945,7 +948,7 @@ found_edp = edp.from_posterior(tree, "beta", n_bins)
 answer = pd.DataFrame({
     "coefficient of": name, "EDP": level.value, "standard error": level.mcse,
     "record": level.neighbor, "bin": level.bin, "refits": len(level.refit_needed),
-    "draws for 0.01": level.draws_needed(0.01),
+    "draws for an error of 0.01": level.draws_needed(0.01),
 } for name, level in zip(labels, found_edp.values(), strict=True))  # fmt: skip
 known = np.column_stack([people.codes[:, at], disabled])
 answer["records alike"] = paper.alike(known, answer["record"])
@@ -956,7 +959,7 @@ show(outputs.table("logistic", answer), caption=caption)
 # %% tags=["monte-carlo", "confidential"]
 exposed = answer.loc[answer["EDP"].idxmax()]
 record = paper.record_in_words(people, exposed["record"], [*at, outcome])
-about = f"It decides the coefficient of {exposed['coefficient of']}. {record}"
+about = f"EDP is largest for the coefficient of {exposed['coefficient of']}, without this one: {record}."
 callout("The most exposed record", about)
 
 # %% [markdown]

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from srlib.data.schema import Microdata, Schema, Variable
 from srlib.mechanism import edp
 from srlib.papers import charest_han as paper
 from srlib.papers import charest_han_tables as tables
@@ -406,6 +407,13 @@ def test_logistic_sampler_against_importance_sampling() -> None:
     np.testing.assert_allclose(log_likelihood[0, 7], y * eta - np.logaddexp(0, eta))
     with pytest.raises(ValueError, match="prior_sd is 0"):
         paper.sample_logistic(y, x, prior_sd=0, rng=rng, **settings)
+
+
+def test_a_record_is_told_by_titles_and_labels() -> None:
+    job = Variable("JOB", ("1", "2"), labels=("Cook", "Clerk"), title="occupation")
+    sick = Variable("SICK", ("no", "yes"), title="sick")
+    people = Microdata(np.array([[0, 1], [1, 0]]), Schema((job, sick)))
+    assert paper.record_in_words(people, 1, [1, 0]) == "sick: no; occupation: Clerk"
 
 
 @pytest.mark.parametrize(

@@ -243,6 +243,14 @@ def test_a_published_choice_is_read_by_bayes_rule() -> None:
     assert totals == pytest.approx([p[:7].sum(), p[7:14].sum(), p[14]])
 
 
+def test_what_an_announced_budget_costs() -> None:
+    announced = mechanism.Epsilon(np.inf, (0, 1), 20.0)
+    assert paper.of_announcement(announced).startswith("ε = 20 can be announced of data with $X$")
+    nothing = mechanism.Epsilon(np.inf, (1, 0), None)
+    assert paper.of_announcement(nothing).startswith("That nothing qualifies can be announced")
+    assert paper.of_announcement(mechanism.Epsilon(0.12345, (0, 1), 2.0)).endswith("of 0.123.")
+
+
 def test_budgets_beyond_the_grid_are_said_to_be_so() -> None:
     path = pd.DataFrame({"p0": 0.5, "epsilon": [1.0, 10.0], "risk_99": [0.52, 0.58]})
     needed = design.budgets_for_risk(path, 0.5, (0.51, 0.55, 0.6))

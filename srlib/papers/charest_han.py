@@ -247,7 +247,7 @@ def record_in_words(people: Microdata, record: int, variables: Sequence[int]) ->
     """
     labels = people.to_frame().iloc[record]
     told = [f"{people.schema.variables[k].title}: {labels.iloc[k]}" for k in variables]
-    return "; ".join(told).capitalize() + "."
+    return "; ".join(told)
 
 
 def edp_levels(
