@@ -543,7 +543,7 @@ told = (
     f"Expected distance from x = {x}: nominal epsilon {epsilon:g}, then exact epsilon {epsilon:g}."
 )
 heads = {"distance_at_nominal": "distance", "distance_at_exact": "distance at equal exact epsilon"}
-show(outputs.table("permute_and_flip", flips), caption=told, names=heads)
+show(outputs.table("permute_and_flip", flips), digits=4, caption=told, names=heads)
 
 # %% [markdown]
 # At equal exact epsilon the two are

@@ -127,7 +127,7 @@ def test_beliefs_within_and_beyond_epsilon():
     assert one_table.bounds_odds(np.exp(0.5), 0.5, 5).word == HOLDS
     verdict = one_table.bounds_odds(8.27, 0.5, 5)
     assert verdict.word == FAILS
-    assert "factor of 8.27; exp(epsilon) is 1.65 and exp(5 epsilon) 12.18" in verdict.because
+    assert "factor of 8.27; exp(ε) is 1.65 and exp(5ε) 12.18" in verdict.because
 
 
 @pytest.mark.parametrize(("second", "word"), [(0.2, HOLDS), (0.191, HOLDS), (0.189, FAILS)])

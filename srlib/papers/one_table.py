@@ -430,7 +430,7 @@ def attains(factors: ArrayLike, epsilon: float) -> Verdict:
         Exact epsilon.
     """
     largest, bound = float(np.asarray(factors).max()), float(np.exp(epsilon))
-    said = f"The largest factor is {largest:.6f}, and exp(epsilon) is {bound:.6f}."
+    said = f"The largest factor is {largest:.6f}, and exp(ε) is {bound:.6f}."
     if np.isclose(largest, bound, rtol=1e-6):
         return Verdict(PROVED, f"By Bayes' rule, above. {said}")
     return Verdict(FAILS, said)
@@ -467,8 +467,8 @@ def bounds_odds(factor: float, epsilon: float, records: int) -> Verdict:
         In how many records the two data sets differ.
     """
     said = (
-        f"The odds change by a factor of {factor:.2f}; exp(epsilon) is {np.exp(epsilon):.2f} and "
-        f"exp({records} epsilon) {np.exp(records * epsilon):.2f}."
+        f"The odds change by a factor of {factor:.2f}; exp(ε) is {np.exp(epsilon):.2f} and "
+        f"exp({records}ε) {np.exp(records * epsilon):.2f}."
     )
     return Verdict(HOLDS if factor <= np.exp(epsilon) * (1 + SAME) else FAILS, said)
 
