@@ -25,7 +25,9 @@ FOLDER = "for_teachers"
 START = "START_HERE.md"
 
 _GOALS = re.compile(r"\*\*Afterwards you can\*\*|## What you will learn")
-_BEFORE = re.compile(r"\*Before you start:\*\s*(.*?)(?=\n\n|\Z)", re.DOTALL)
+_BEFORE = re.compile(
+    r"\*(?:Before you start:|You should know)\*+\s*(.*?)[.;](?=\s|\Z)", re.DOTALL
+)  # one sentence
 
 
 @dataclass(frozen=True)
@@ -169,7 +171,7 @@ def session(number: int, plan: Plan, notebook: "NotebookNode", seconds: float | 
         title=re.sub(r"^#+ ", "", first.splitlines()[0]),
         sections=_part(everything, plan.part, plan.of),
         goals=_goals(texts) if plan.part == 1 else [],
-        before=" ".join(before.split()) if plan.part == 1 else plan.before,
+        before=" ".join(before.split()).rstrip(".") if plan.part == 1 else plan.before.rstrip("."),
         seconds=seconds,
     )
 

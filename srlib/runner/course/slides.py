@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 from srlib.runner.course.exercises import HINT, SOLUTION, exercises, spoils, tags
 
 if TYPE_CHECKING:
-    from markupsafe import Markup
     from nbformat import NotebookNode
 
-MOST_EQUATIONS = 2
+GOALS = "What you will learn"
+MOST_EQUATIONS, MOST_ROWS, MOST_COLUMNS = 2, 7, 6  # of tables without their head
 NOT_SHOWN = ("Parameters", "References", "Exercises", "The ledger")  # headings
 _VERDICT = re.compile(r"(?m)^> \*\*(C\d+\w*) [^\n]*(?:\n>[^\n]*)*")
 _EQUATION = re.compile(r"\$\$.*?\$\$", re.DOTALL)
@@ -36,6 +36,8 @@ class Slide:
         ``"title"``, ``"text"``, ``"picture"``, ``"verdict"`` or ``"task"``.
     heading, text : str
         Markdown.
+    table : str
+        HTML of a small table under the text; ``""``: none.
     pictures : tuple of (str, str)
         SVG and its description in words.
     """
@@ -43,6 +45,7 @@ class Slide:
     kind: str
     heading: str
     text: str = ""
+    table: str = ""
     pictures: tuple[tuple[str, str], ...] = ()
 
 
@@ -65,6 +68,7 @@ def slides(notebook: "NotebookNode") -> list[Slide]:
             continue
         if cell.cell_type == "code":
             pictures += _pictures(cell)
+            found += [Slide("text", section, table=table) for table in _small_tables(cell)]
             found += [
                 Slide("verdict", section, verdict[0])
                 for text in _markdown(cell)
@@ -78,10 +82,10 @@ def slides(notebook: "NotebookNode") -> list[Slide]:
             caption = _CAPTION.match(text) if pictures else None
             if caption:
                 said = _first_sentence(caption[2])
-                found.append(Slide("picture", caption[1], said, tuple(pictures)))
+                found.append(Slide("picture", caption[1], said, pictures=tuple(pictures)))
                 text = text[caption.end(1) :]
             elif pictures:
-                found.append(Slide("picture", section, "", tuple(pictures)))
+                found.append(Slide("picture", section, pictures=tuple(pictures)))
             pictures = []
             for piece in filter(str.strip, re.split(r"(?m)^(?=#{1,3} )", text)):
                 heading, body = _headed(piece)
@@ -90,6 +94,8 @@ def slides(notebook: "NotebookNode") -> list[Slide]:
                 section = heading or section
                 if not found:
                     found += _opening(heading, body)
+                elif heading == GOALS:
+                    found.append(Slide("text", heading, body))
                 elif heading:
                     found.append(Slide("text", heading, _gist(body)))
                 else:
@@ -136,6 +142,15 @@ def _pictures(cell: "NotebookNode") -> Iterator[tuple[str, str]]:
             yield svg, spec.get("description") or data.get("text/plain", "")
 
 
+def _small_tables(cell: "NotebookNode") -> Iterator[str]:
+    for output in cell.outputs:
+        html = output.get("data", {}).get("text/html", "")
+        rows = html.count("<tr") - 1
+        cells = len(re.findall(r"<t[dh]\b", html))
+        if 0 < rows <= MOST_ROWS and cells <= (rows + 1) * MOST_COLUMNS:
+            yield html
+
+
 def _markdown(cell: "NotebookNode") -> Iterator[str]:
     for output in cell.outputs:
         if text := output.get("data", {}).get("text/markdown"):
@@ -147,12 +162,11 @@ def _joined(found: Iterable[Slide]) -> list[Slide]:
     joined: list[Slide] = []
     for slide in found:
         last = joined[-1] if joined else None
-        same = last is not None and last.heading == slide.heading and slide.kind != "task"
-        if last and same and not (last.pictures and slide.pictures):
-            kind = "picture" if last.pictures or slide.pictures else slide.kind
+        fits = last is not None and last.heading == slide.heading and slide.kind != "task"
+        if last and fits and not (last.pictures or slide.pictures or last.table):
             text = "\n\n".join(filter(None, (last.text, slide.text)))
-            joined[-1] = Slide(kind, last.heading, text, last.pictures + slide.pictures)
-        elif slide.text or slide.pictures or slide.kind == "title":
+            joined[-1] = Slide(slide.kind, last.heading, text, slide.table)
+        elif slide.text or slide.table or slide.pictures or slide.kind == "title":
             joined.append(slide)
     return joined
 
@@ -171,15 +185,18 @@ def deck(notebook: "NotebookNode") -> str:
 
 
 def _shown(slide: Slide) -> dict[str, Any]:
-    from srlib.runner.cells import image, markdown
+    from nbformat.v4 import new_output
 
-    pictures: list[Markup] = [image(svg, words) for svg, words in slide.pictures]
+    from srlib.runner.cells import image, markdown, output
+
+    pictures = [image(svg, words) for svg, words in slide.pictures]
     return {
         "kind": slide.kind,
         "heading": markdown(slide.heading),
         "text": markdown(slide.text),
         "pictures": pictures,
-        "long": len(slide.text) > 700 or slide.text.count("\n|") > 7,
+        "table": output(new_output("display_data", {"text/html": slide.table})),
+        "long": len(slide.text) > 600 or slide.text.count("\n|") > 7 or bool(slide.table),
     }
 
 
