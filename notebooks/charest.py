@@ -832,6 +832,9 @@ untruncated = {
 }
 drawn = {name: contingency.limit_log_ratios(d, limit) for name, d in untruncated.items()}
 
+# %% [markdown]
+# Has the chain over tables converged?
+
 # %% tags=["monte-carlo"]
 few, rate = drawn["log-linear"][:500], middle / (2 * limit)
 walk = {"n_draws": 250, "thin": 500, "n_chains": 4, "most": 8}
