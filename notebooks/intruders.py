@@ -102,7 +102,7 @@ from srlib import charts, diagnostics, dpmpm
 from srlib import risk as disclosure
 from srlib.data import distinct, microdata
 from srlib.data.schema import Schema
-from srlib.display import callout, show
+from srlib.display import callout, numbers, show
 from srlib.mechanism.bayes import posterior
 from srlib.papers import claims
 from srlib.papers import intruders as paper
@@ -186,15 +186,15 @@ outputs.figure("trace", charts.trace(diagnostics.long_format(means)))
 #
 # ## Knowing less (C1)
 #
-# Let $B$ be what a weaker intruder sees, the release and some of the records, and $E$ the further
+# Let $B$ be what a weaker intruder sees, the release and some of the records, and $A$ the further
 # records that a stronger one sees. Both are *coherent*: their beliefs are conditional probabilities of
-# the same joint distribution of records and release. Given $B$ and $E$ the truth $x$ has the
-# distribution $p(\cdot \mid B, E)$, so that
+# the same joint distribution of records and release. Given $B$ and $A$ the truth $x$ has the
+# distribution $p(\cdot \mid B, A)$, so that
 #
-# $$\mathrm{E}\left[\log \frac{p(x \mid B, E)}{p(x \mid B)} \,\middle|\, B, E\right]
-# = \sum_x p(x \mid B, E) \log \frac{p(x \mid B, E)}{p(x \mid B)} \ge 0,$$
+# $$\mathrm{E}\left[\log \frac{p(x \mid B, A)}{p(x \mid B)} \,\middle|\, B, A\right]
+# = \sum_x p(x \mid B, A) \log \frac{p(x \mid B, A)}{p(x \mid B)} \ge 0,$$
 #
-# a Kullback–Leibler divergence. Averaged over $E$ and $B$ it is the information that $E$ has about $x$.
+# a Kullback–Leibler divergence. Averaged over $A$ and $B$ it is the information that $A$ has about $x$.
 # So for a coherent intruder whose model is right it is *proved* that more knowledge does not lower the
 # log probability of the truth **on average** (DeGroot 1962). Nothing is said of a single record, nor of
 # an intruder with the paper's uniform prior. That intruder takes the known records into account in the
@@ -515,11 +515,11 @@ compared = disclosure.taking_part(
 )  # fmt: skip
 
 # %% tags=["monte-carlo"]
-numbers = outputs.table("taking_part", compared.numbers())
+told_of = outputs.table("taking_part", compared.numbers())
 outputs.table("taking_part_log", compared.numbers("gain"))
 about = "Probability of the truth for outsiders, and by how much it is higher for participants."
-display(show(paper.in_short(numbers), caption=about))
-verdicts.say("C6", paper.tells_outsiders_as_much(numbers, compared.prior))
+display(show(paper.in_short(told_of), caption=about))
+verdicts.say("C6", paper.tells_outsiders_as_much(told_of, compared.prior))
 
 # %% [markdown]
 # Errors are from between pairs. *Ruled out* are outsiders whose true values the intruder holds impossible; *no
@@ -627,9 +627,10 @@ outputs.figure("smallest_fraction", charts.lines(lines, *titles))
 apart = (np.abs(small["sampled"] - small["exact"]) / small["error"]).max()
 alone = paper.one_variable(ones, [3])
 gap = np.abs(alone["pooled"] - alone["exact"]).max()
-said = f"The sampler is at most {apart:.1f} standard errors from the exact line. For the first "
 callout(
-    "Against exact sums", said + f"release alone, summing and fitting differ by at most {gap:.0e}."
+    "Against exact sums",
+    f"The sampler is at most {apart:.1f} standard errors from the exact line. For the first "
+    f"release alone, summing and fitting differ by at most {numbers([gap], 1)[0]}.",
 )
 
 # %% [markdown]
