@@ -769,7 +769,7 @@ verdicts.say("C5", paper.more_from_part(subset_table, ours.iloc[chosen]))
 
 # %% [markdown]
 # The paper shows one record whose four values are guessed with probability .3695. Margins (its equation 17)
-# and every cell of the table are the subject of `intruders`.
+# and every cell of the table are the subject of [intruders](intruders.ipynb).
 
 # %% [markdown]
 # ### Try it: times the prior
@@ -907,7 +907,7 @@ verdicts.say("C7", paper.lower_without(found))
 # do by chance. A negative gain misleads the intruder. Repair
 # can move risk to the next in line, which Hu, Savitsky and Williams (2021) call whack-a-mole and Carlini
 # and others (2022) an onion. At the defaults that row does not rise. The list of repaired records
-# must stay secret; what a known rule tells is computed in `sequential_trees`. Weights can be tuned to
+# must stay secret; what a known rule tells is computed in [sequential_trees](sequential_trees.ipynb). Weights can be tuned to
 # an asymptotic privacy guarantee (Savitsky, Williams and Hu 2022).
 
 # %% [markdown]

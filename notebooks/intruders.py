@@ -22,7 +22,7 @@
 # than the one of the main study.
 #
 # That intruder knows every record but one, considers only those values of the last one that differ
-# from the truth in at most one variable, and thinks them all equally probable (`hu_reiter_wang` runs
+# from the truth in at most one variable, and thinks them all equally probable ([hu_reiter_wang](hu_reiter_wang.ipynb) runs
 # that study). The paper calls this conservative: an intruder who knows less, and searches a larger
 # space, should do worse. Here the other intruders are computed. They know all of the other records,
 # some, or none; search two changes or every cell of the table; take the model's own prediction as
@@ -55,7 +55,7 @@
 # prediction.
 #
 # **You should know** Bayes' rule, the beta-binomial distribution and what a Markov chain is for; best after
-# `hu_reiter_wang`. Reading and running take about an hour, the exercises about two more. They follow the sections
+# `hu_reiter_wang`. Reading takes about an hour, the exercises about two more. They follow the sections
 # that they belong to, and all their numbers are stated in the questions, whatever the parameters of the run.
 
 # %% [markdown]

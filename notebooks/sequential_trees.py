@@ -24,7 +24,7 @@
 # settings and the order of the variables. The true values of the last record are weighed against all that
 # differ from them in one variable, with equal prior probabilities. The last sections take knowledge away.
 #
-# The paper studies a mixture model and finds little risk (`hu_reiter_wang`). Another synthesizer is in
+# The paper studies a mixture model and finds little risk ([hu_reiter_wang](hu_reiter_wang.ipynb)). Another synthesizer is in
 # wide use. Variables are drawn one after the other, each from a classification tree on those before it
 # (Reiter 2005), and each value is that of a random donor from the tree's leaf (the default of the package
 # synthpop). Here the risk can be computed exactly. Given the data the trees are fixed, so that the
@@ -52,7 +52,7 @@
 # could explain; to tell matching from disclosure; to choose the size of a leaf by its risk.
 #
 # **You should know** Bayes' rule, classification trees and the likelihood ratio test; best after `hu_reiter_wang`.
-# Reading and running take 50 minutes, the exercises an hour and a half. They follow the sections that they belong to;
+# Reading takes about 50 minutes, the exercises an hour and a half. They follow the sections that they belong to;
 # the first three and all *try it* cells need no more than a pencil and a calculator.
 
 # %% [markdown]
@@ -356,7 +356,7 @@ show(outputs.table("repetitions", shared), caption=about, names=names)
 
 # %% [markdown]
 # The *conditional* $\epsilon$ of the
-# data $D$ (Charest and Han, in `charest_han`) is the largest $|\log p(Z \mid D) - \log p(Z \mid D')|$ over all releases $Z$
+# data $D$ (Charest and Han, in [charest_han](charest_han.ipynb)) is the largest $|\log p(Z \mid D) - \log p(Z \mid D')|$ over all releases $Z$
 # and all neighbors $D'$ that differ in one record. Each impossible alternative is a neighbor with
 # $p(Z \mid D') = 0 < p(Z \mid D)$, so that a single one makes $\epsilon$ infinite. It is impossible because a
 # released value has no donor any more. In the example by hand it was the record's own value that had no

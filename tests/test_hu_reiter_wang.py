@@ -233,6 +233,9 @@ def test_the_most_exposed_record_is_told_in_words() -> None:
     values = paper.values_of_part(schema, record, [1], risk, 0)
     assert values["value"].tolist() == ["disability", "no disability"]
     assert values["truth"].tolist() == [False, True]
+    both = Risk(np.log([[0.4, 0.3, 0.2, 0.1]]), np.zeros((1, 4)))
+    two = paper.values_of_part(schema, record, [0, 1], both, 0)["value"].tolist()
+    assert two[0] == "male,\nno disability"
     # The truth is shown, however improbable.
     assert paper.values_of_part(schema, record, [1], risk, 0, most=1)["truth"].tolist() == [True]
 

@@ -244,6 +244,7 @@ def subset_risk(frame: pd.DataFrame, prior: float) -> Chart:
     truth = float(frame.loc[frame["truth"].to_numpy(dtype=bool), "probability"].iloc[0])
     data = frame.sort_values("probability", ascending=False, kind="stable")
     lines = [str(value).split("\n") for value in data["value"]]
+    n_lines = max(map(len, lines))
     cut = iter(short([line for value in lines for line in value]))
     values = ["\n".join(next(cut) for _ in value) for value in lines]
     data = data.assign(value=values, which=np.where(data["truth"], "true value", "other value"))
@@ -256,12 +257,14 @@ def subset_risk(frame: pd.DataFrame, prior: float) -> Chart:
             y=alt.Y(
                 "value:N",
                 sort=values,
-                title="Values of the unknown variables",
-                axis=alt.Axis(labelExpr="split(datum.label, '\\n')"),
+                title=None,
+                axis=alt.Axis(
+                    labelExpr="split(datum.label, '\\n')", labelOffset=-6 * (n_lines - 1)
+                ),
             ),
             color=alt.Color(
                 "which:N",
-                title=None,
+                title="Values of the unknown variables",
                 scale=alt.Scale(domain=["true value", "other value"], range=[TRUTH, NEUTRAL]),
                 legend=alt.Legend(offset=12),
             ),
@@ -271,7 +274,7 @@ def subset_risk(frame: pd.DataFrame, prior: float) -> Chart:
     position = int((data["probability"] > truth).sum()) + 1
     return alt.layer(bars, rule.mark_rule(**REFERENCE).encode(x="prior:Q")).properties(
         width=width_beside([line for value in values for line in value.split("\n")]),
-        height=(2 + 13 * max(map(len, lines))) * len(values),
+        height=15 * n_lines * len(values),
         description=(
             f"Bars of the posterior probability of {len(values)} values of the unknown variables. "
             f"The maximum is {told(data['probability'].iloc[0])} for {' '.join(lines[0])}, the "

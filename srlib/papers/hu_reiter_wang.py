@@ -491,7 +491,7 @@ def values_of_part(
     labels = [schema.variables[k].labels for k in unknown]
     middle = (len(labels) + 1) // 2  # the others stand on a line of their own
     words = [[of[c] for of, c in zip(labels, row, strict=True)] for row in support[chosen]]
-    value = ["\n".join(", ".join(w) for w in (row[:middle], row[middle:]) if w) for row in words]
+    value = [",\n".join(", ".join(w) for w in (row[:middle], row[middle:]) if w) for row in words]
     return pd.DataFrame({"value": value, "probability": probability[chosen], "truth": chosen == 0})
 
 
