@@ -155,7 +155,8 @@ outputs.figure("verdict", charts.against_baseline(pictured, "Share"))
 # **Risks beside what other people's records would give.** Points are the release's shares, with their
 # 95 % intervals; dark ticks are the baselines of the tables above. *Copies*: released records that repeat an original one.
 # *Identity*: people alone with their keys who meet a released record with the same keys.
-# *Attributes*: people whose target the release tells correctly.
+# *Attributes*: people whose target the release tells correctly. *Loss*, in the tables: the largest distance from
+# the original beyond a fresh sample's.
 
 # %% [markdown]
 # ### In words

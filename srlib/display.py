@@ -133,9 +133,7 @@ def percent(share: float, digits: int = 0) -> str:
 def show(
     frame: "pd.DataFrame",
     digits: int | None = None,
-    settings: Sequence[str] = (),
     *,
-    prose: bool = False,
     caption: str = "",
     names: Mapping[str, str] | None = None,
 ) -> Shown:
@@ -161,10 +159,9 @@ def show(
         Displays as HTML, or as text where there is none.
     """
     heads = [_heading(name, names or {}) for name in frame.columns]
-    decimals = digits if digits is None or digits > 3 else None
     values = [frame.iloc[:, i].astype(object) for i in range(len(heads))]
     columns = [
-        _cells(column.where(column.notna(), None), 2 if _ERROR.search(head) else 3, decimals)
+        _cells(column.where(column.notna(), None), 2 if _ERROR.search(head) else 3, digits)
         for head, column in zip(heads, values, strict=True)
     ]
     left = [_is_text(cells) for cells in columns]
@@ -291,6 +288,10 @@ def _is_text(cells: Sequence[str]) -> bool:
     return sum(_NUMERIC.fullmatch(cell) is None for cell in told) >= max(len(told) / 2, 1)
 
 
+def _is_long(cells: Sequence[str]) -> bool:
+    return any(len(cell) > 30 for cell in cells)
+
+
 def _html(
     heads: Sequence[str],
     columns: Sequence[Sequence[str]],
@@ -298,8 +299,13 @@ def _html(
     caption: str,
     kind: str,
 ) -> str:
-    # Reports keep the class and drop the style; JupyterLab has no rule for the class.
-    marks = [' class="text" style="text-align: left"' if is_text else "" for is_text in left]
+    # Reports keep classes and drop styles; JupyterLab has no rules for the classes.
+    marks = [
+        f' class="{"text long" if _is_long(cells) else "text"}" style="text-align: left"'
+        if is_text
+        else ""
+        for cells, is_text in zip(columns, left, strict=True)
+    ]
 
     def row(tag: str, cells: Iterable[str]) -> str:
         inner = (

@@ -611,15 +611,10 @@ def markdown(judgments: Sequence[Judgment]) -> str:
 # The lines of a card and what it answers: the best level first, as in `LEVELS`.
 _CARD = ("identity", "attributes", "copies", "utility")
 _ANSWERS = {
-    "copies": ("no sign of copies", "undecided", "signs of copies", "copies found"),
-    "identity": ("tells no more", "tells more", "tells far more"),
-    "attributes": ("tells no more", "tells more", "tells far more"),
-    "utility": (
-        "as a fresh sample",
-        "a little less useful",
-        "clearly less useful",
-        "of little use",
-    ),
+    "copies": ("no sign", "undecided", "signs", "found"),
+    "identity": ("no more", "more", "far more"),
+    "attributes": ("no more", "more", "far more"),
+    "utility": ("as fresh", "a little less", "clearly less", "of little use"),
 }
 # The kinds of these answers, which reports color as those of claims.
 _KINDS = {
@@ -643,10 +638,10 @@ def card(judgment: Judgment, beside: str) -> Several:
     lines = {line.topic: line for line in judgment.lines}
     levels = {topic: LEVELS[topic].index(lines[topic].level) for topic in _CARD}
     rows = {
-        "risk": ["utility, loss" if topic == "utility" else topic for topic in _CARD],
+        "measure": ["loss" if topic == "utility" else topic for topic in _CARD],
         "release": [_with_error(lines[topic]) for topic in _CARD],
         "baseline": [percent(lines[topic].baseline) for topic in _CARD],
-        "answer": [_ANSWERS[topic][level] for topic, level in levels.items()],
+        "verdict": [_ANSWERS[topic][level] for topic, level in levels.items()],
     }
     table = show(
         pd.DataFrame(rows),
@@ -655,7 +650,7 @@ def card(judgment: Judgment, beside: str) -> Several:
     )
     kinds = iter([_KINDS[topic][level] for topic, level in levels.items()])
     html = re.sub(
-        rf">({'|'.join(rows['answer'])})</td>",
+        rf">({'|'.join(rows['verdict'])})</td>",
         lambda found: f'><span class="verdict {next(kinds)}">{found[1]}</span></td>',
         table.html,
     )
