@@ -77,7 +77,7 @@ from scipy import stats
 
 from srlib import charts, diagnostics, mechanism
 from srlib.data import microdata
-from srlib.display import callout, show
+from srlib.display import callout, numbers, show
 from srlib.mechanism import edp
 from srlib.papers import charest_han as paper
 from srlib.papers import charest_han_tables as tables
@@ -688,7 +688,8 @@ show(outputs.table("distances", asked).round(2), caption=caption)
 
 # %%
 rival = outputs.table("table_4_explanations", tables.explanations(study))
-first = rival[(rival["heading"] == 10_000) | (rival["treatment"] == "0.01 added")].round(2)
+first = rival[(rival["heading"] == 10_000) | (rival["treatment"] == "0.01 added")]
+first = first.assign(below_best=numbers(first["below_best"], decimals=2))
 caption = "Explanations of the biases under each heading of the paper's Table 4."
 show(first[list(tables.RIVALS_IN_WORDS)], caption=caption, names=tables.RIVALS_IN_WORDS)
 
@@ -959,7 +960,7 @@ show(outputs.table("logistic", answer), caption=caption)
 # %% tags=["monte-carlo", "confidential"]
 exposed = answer.loc[answer["EDP"].idxmax()]
 record = paper.record_in_words(people, exposed["record"], [*at, outcome])
-about = f"EDP is largest for the coefficient of {exposed['coefficient of']}, without this one: {record}."
+about = f"EDP is largest for {exposed['coefficient of']}, without this one: {record}."
 callout("The most exposed record", about)
 
 # %% [markdown]

@@ -587,7 +587,7 @@ outputs.figure("trace", charts.trace(diagnostics.long_format(two)))
 
 # %% [markdown]
 # **The healthy chains lie on top of each other; the sick ones wander, each for itself.** $X$ along four chains, at the
-# largest budget (top) and at the smallest.
+# largest and at the smallest budget.
 
 # %%
 outputs.figure("ranks", charts.rank_plot(diagnostics.long_format(two)))
