@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import json
 import re
 import secrets
 from collections.abc import Sequence
@@ -287,6 +288,9 @@ def script(charts: bool, own_library: bool = True) -> str:
     if charts and own_library:
         parts.append(chart_library())
     if charts:
+        from srlib.charts import DARK  # Altair, for reports with charts only
+
+        parts.append(f"const DARK = {json.dumps(DARK)};")
         parts.append((TEMPLATES / "charts.js").read_text(encoding="utf-8"))
     return "\n".join(parts).replace("</script", "<\\/script")
 

@@ -4,11 +4,13 @@ for (const data of document.querySelectorAll("script.vega-lite")) {
   const spec = JSON.parse(data.textContent);
   const target = document.createElement("div");
   chart.append(target);
-  drawn(target, spec).then(
+  const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+  drawn(target, dark ? { ...spec, config: over(spec.config, DARK) } : spec).then(
     (view) => {
       chart.classList.add("drawn");
       pickable(target, view);
       told(chart, target, view);
+      presets(target, view, spec.usermeta?.presets ?? {});
       downloads(chart, spec, view);
     },
     (error) => { target.remove(); console.error(error); },
@@ -25,7 +27,8 @@ async function drawn(target, spec) {
   })).view;
   const excess = () => target.querySelector("svg.marks").getAttribute("width") - target.clientWidth;
   let view = await draw(spec);
-  if (target.clientWidth < 1 || excess() <= 0) return view;
+  // Labels that stand beside points would cover each other in a narrower plot.
+  if (target.clientWidth < 1 || excess() <= 0 || spec.usermeta?.scales) return view;
   const stacked = narrower(spec, 0);
   view = await draw(stacked);
   return excess() > 0 ? draw(narrower(stacked, excess())) : view;
@@ -38,27 +41,60 @@ function narrower(part, by) {
   for (const [key, value] of Object.entries(part)) {
     if (["data", "datasets", "transform", "params", "mark"].includes(key)) made[key] = value;
     else if (key === "width" && value > 160) made.width = Math.max(160, value - by);
-    else if (key === "columns") made.columns = 1;
+    else if (key === "height" && value === part.width) made.height = Math.max(160, value - by);
+    else if (key === "columns") made.columns = part.concat || part.facet ? 1 : Math.ceil(value / 2); // or a legend's
     else made[key === "hconcat" ? "vconcat" : key] = narrower(value, by);
   }
   return made;
 }
 
-// Entries of a legend that can be clicked become buttons.
+// The colors of a theme over those of a chart.
+function over(config = {}, colors) {
+  const made = { ...config };
+  for (const [key, value] of Object.entries(colors)) {
+    made[key] = value && typeof value === "object" ? over(config[key], value) : value;
+  }
+  return made;
+}
+
+// A few words for values of the sliders.
+function presets(target, view, all) {
+  const form = target.querySelector(".vega-bindings");
+  if (!form || !Object.keys(all).length) return;
+  const row = document.createElement("div");
+  row.className = "downloads";
+  for (const [name, values] of Object.entries(all)) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = name;
+    button.addEventListener("click", async () => {
+      for (const [signal, value] of Object.entries(values)) view.signal(signal, value);
+      await view.runAsync();
+      form.dispatchEvent(new Event("input"));
+    });
+    row.append(button);
+  }
+  form.prepend(row);
+}
+
+// Entries of a legend, or names beside lines, that can be clicked become buttons.
 function pickable(target, view) {
   const bound = Object.keys(view.getState().signals).some((name) => name.endsWith("_legend"));
-  if (!bound) return;
-  const drawing = target.querySelector("svg.marks"); // a click beside the legend shows all
+  const labels = [...target.querySelectorAll(
+    `${bound ? ".role-legend-label text, " : ""}.mark-text[class*="labels_marks"] text`)];
+  if (!labels.length) return;
+  const drawing = target.querySelector("svg.marks");
+  const ground = drawing.querySelector("path.background") ?? drawing; // a click beside them shows all
   for (const legend of target.querySelectorAll(".role-legend")) legend.setAttribute("role", "group");
-  const labels = [...target.querySelectorAll(".role-legend-label text")];
   const pressed = (chosen) => {
     for (const label of labels) label.setAttribute("aria-pressed", String(label === chosen));
   };
   pressed(null);
   drawing.addEventListener("click", (event) => {
-    pressed(labels.find((label) => label === event.target && label.getAttribute("aria-pressed") !== "true"));
+    pressed(labels.find((label) => label.contains(event.target) && label.getAttribute("aria-pressed") !== "true"));
   });
   for (const label of labels) {
+    label.closest("[aria-hidden]")?.removeAttribute("aria-hidden");
     label.setAttribute("role", "button");
     label.setAttribute("aria-description", "shows this alone; Escape shows all");
     label.tabIndex = 0;
@@ -66,7 +102,7 @@ function pickable(target, view) {
       const chosen = event.key === "Enter" || event.key === " ";
       if (!chosen && event.key !== "Escape") return;
       event.preventDefault();
-      (chosen ? label : drawing).dispatchEvent(new MouseEvent("click", { bubbles: true }));
+      (chosen ? label : ground).dispatchEvent(new MouseEvent("click", { bubbles: true }));
     });
   }
 }
