@@ -7,17 +7,16 @@ from typing import Any
 from srlib.runner.course import Exercise, exercises
 from srlib.runner.course.copies import AFTERWARDS, IMPORT
 
-# Where an answer's number stands in the copy by chance: by notebook, exercise and name.
+# Where an answer's number may stand in the copy, and why: by notebook, exercise and name.
 CHANCE = {
-    "calibration": {("Exercise 7", "share"): "75/300 = .25 of the sick, in another example"},
+    "calibration": {
+        ("Exercise 1", "claimed_yes"): "the example by hand tells this one of three",
+        ("Exercise 1", "claimed_no"): "75/300 = .25, another share of the same example",
+        ("Exercise 7", "share"): "75/300 = .25, another example",
+    },
     "hu_reiter_wang": {
         ("Try it: when is less than one draw left?", "directions"): "an equation's number",
         ("Exercise 7", "exceeding"): "as many candidates in another exercise",
-    },
-    "one_table_two_readings": {
-        ("Exercise 7", "for_one"): "log 2 stands in another question",
-        ("Exercise 7", "for_any"): "log 2 stands in another question",
-        ("Exercise 7", "for_three"): "a posterior that rises to 0.96",
     },
 }
 

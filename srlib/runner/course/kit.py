@@ -276,7 +276,7 @@ def _pages(
         ("install", "Installing for a lab"),
     ):
         yield f"{FOLDER}/{name}.html", _page(title, _filled(f"{name}.md.j2", values))
-    told = "\n\n".join(f"# {paper}\n\n{solutions(nb)}" for paper, nb in notebooks.items())
+    told = "\n\n".join(f"## {paper}\n\n{solutions(nb)}" for paper, nb in notebooks.items())
     yield f"{FOLDER}/solutions.html", _page("Solutions", f"# Solutions\n\n{told}")
     for paper in [*taught, PROJECT]:
         yield f"{FOLDER}/slides_{paper}.html", slides.deck(notebooks[paper])
@@ -324,6 +324,6 @@ def _filled(template: str, values: dict[str, Any]) -> str:
 def _page(title: str, text: str) -> str:
     """Return a page in the reports' style."""
     from srlib.runner.cells import markdown
-    from srlib.runner.report import page
+    from srlib.runner.report import page, script
 
-    return page("course/page.html.j2", "", title=title, text=markdown(text))
+    return page("course/page.html.j2", script(charts=False), title=title, text=markdown(text))

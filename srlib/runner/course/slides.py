@@ -196,7 +196,7 @@ def _shown(slide: Slide) -> dict[str, Any]:
         "text": markdown(slide.text),
         "pictures": pictures,
         "table": output(new_output("display_data", {"text/html": slide.table})),
-        "long": len(slide.text) > 600 or slide.text.count("\n|") > 7 or bool(slide.table),
+        "long": len(slide.text) > 600 or slide.text.count("\n|") > 7,
     }
 
 
