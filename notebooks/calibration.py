@@ -591,12 +591,12 @@ outputs.figure("losses_of_counts", chart, public=True)
 # %% [markdown]
 # ### Try it: read the figure
 #
-# Five people, one of them sick. By which factor can a release raise the odds of the truth at most
-# (`most_times`)? Look at the largest loss above before you compute.
+# One of five people is sick, and somebody gives this a probability of .1. How probable can a release make it at most
+# (`at_most`, two decimal places)? Read the answer off the figure first, then compute it from epsilon.
 
 # %% tags=["solution"]
-most_times = np.exp(epsilon)
-assert round(most_times, 2) == 6
+at_most = 1 / (1 + 9 * np.exp(-epsilon))
+assert round(at_most, 2) == 0.4
 
 # %% [markdown]
 # On records of the population releases are drawn. For trees the loss of each is exact. For the mixture chains

@@ -38,7 +38,7 @@ PUBLISHED = {"n": 50, "x": 30, "epsilon": 0.5, "gamma": 1.0}
 def binary_scores(n: int, gamma: float) -> dict[str, Table]:
     """The three scores of Table 1 for n binary records, by name, (n + 1, n + 1) each.
 
-    The score called distance is minus the distance, -|d - r|.
+    The score called distance is minus the distance, ``-|d - r|``.
 
     Parameters
     ----------
