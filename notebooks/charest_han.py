@@ -664,7 +664,7 @@ caption = "Imprecisions as the paper's Tables 3 and 4 print them, under their he
 show(pd.DataFrame({"bins": tables.BINS} | emi), caption=caption)
 
 # %% [markdown]
-# They agree one heading to the left: Table 4 holds the imprecisions of **ten times fewer draws** than its
+# They agree one heading to the left: the paper's Table 4 holds the imprecisions of **ten times fewer draws** than its
 # headings say. (Its row for 100 bins has two misprints, 0.041 for 0.400 and 0.790 for 0.122.)
 #
 # The biases need hardly more of the data than the distance of the most extreme record, which fixes exact
@@ -989,9 +989,9 @@ show(outputs.table("several_parameters", several), caption=caption)
 # their own, a way around the leak of [the trial and error](#The-prior,-by-trial-and-error). To *design* a private posterior,
 # bound the log likelihood ratio of one changed record by $\Delta$: one posterior draw then has an
 # epsilon of at most $2\Delta$ whatever the prior, and likelihoods raised to the power $t$ have
-# $2 t \Delta$ (Wang, Fienberg and Smola; [Exercise 4](#Exercise-4:-a-private-posterior-draw-from-a-sensitivity)). Local
-# sensitivity by itself sets no noise,
-# since it leaks; smooth sensitivity (Nissim, Raskhodnikova and Smith) repairs that.
+# $2 t \Delta$ (Wang, Fienberg and Smola), as
+# [Exercise 4](#Exercise-4:-a-private-posterior-draw-from-a-sensitivity) asks to show. Local sensitivity by
+# itself sets no noise, since it leaks; smooth sensitivity (Nissim, Raskhodnikova and Smith) repairs that.
 
 # %% [markdown]
 # ### Open question: may a posterior sample be published?
@@ -1027,13 +1027,13 @@ outputs.ledger(paper.book(three, same, study, n, alpha, n_bins, replicates, size
 # %% [markdown]
 # ## What did not reproduce, and why
 #
-# - **The paper's Table 2** is for changed records and a rounded $\epsilon$, the definition for deleted ones
-#   ([EDP, exactly](#EDP,-exactly)).
-# - **Its Table 3**: two of three columns treat empty bins otherwise than the text says
-#   ([one treatment for each column](#The-paper's-Table-3,-one-treatment-of-empty-bins-for-each-column)).
+# - **The paper's Table 2** is for changed records and a rounded $\epsilon$, the definition for deleted ones:
+#   [EDP, exactly](#EDP,-exactly).
+# - **Its Table 3**: two of three columns treat empty bins otherwise than the text says:
+#   [one treatment for each column](#The-paper's-Table-3,-one-treatment-of-empty-bins-for-each-column).
 # - **Its Table 4** belongs to ten times fewer draws than its headings say. One data set explains 17
-#   of its 18 biases, if 0.1 is added in the first column
-#   ([one data set and a tenth of the draws](#The-paper's-Table-4,-one-data-set-and-a-tenth-of-the-draws)).
+#   of its 18 biases, if 0.1 is added in the first column:
+#   [one data set and a tenth of the draws](#The-paper's-Table-4,-one-data-set-and-a-tenth-of-the-draws).
 
 # %% [markdown]
 # ## References

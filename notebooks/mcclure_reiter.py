@@ -609,7 +609,9 @@ outputs.figure("ranks", charts.rank_plot(diagnostics.long_format(two)))
 # %% tags=["solution"]
 slowest = []
 for size in (1000, 100):
-    study, _, x_star = design.typical({0.01: mechanism.private_plugin(0.01, size, size)}, 0.5, 0.01)
+    study, x_here, x_star = design.typical(
+        {0.01: mechanism.private_plugin(0.01, size, size)}, 0.5, 0.01
+    )
     slowest.append(by_chain.relaxation_time(by_chain.walk(study, x_star)))
 factor = min((3, 10, 30, 100, 1000), key=lambda guess: abs(np.log(slowest[0] / slowest[1] / guess)))
 assert factor == 100
@@ -1000,8 +1002,8 @@ verdicts
 #
 # - **The paper's section 1 speaks of decreasing $\epsilon$ "from ten to one"**; below ten the design
 #   has 2 and .2.
-# - **Equation 11** has $\binom{n}{X^*}$ for $\binom{n_s}{X^*}$, which cancels. For the slips in
-#   equation 10, in Appendix B and in the ranges of $U$ see
+# - **The paper's equation 11** has $\binom{n}{X^*}$ for $\binom{n_s}{X^*}$, which cancels. For the slips in
+#   its equation 10, its Appendix B and in the ranges of $U$ see
 #   [Unequal parameters](#Unequal-parameters,-and-one-record-more-or-less),
 #   [The small print of Appendix B](#The-small-print-of-Appendix-B) and
 #   [The ranges of U](#The-ranges-of-U).
