@@ -514,6 +514,13 @@ def test_rank_plot_of_mixed_and_of_separate_chains():
     assert last.tolist() == [0] * 15 + [4] * 5
 
 
+def test_an_axis_of_values_that_are_nearly_alike_has_numbers() -> None:
+    spec = charts.specification(
+        charts.agreement(pd.DataFrame({"x": [0.31, 0.32], "y": [0.31, 0.33]}), "one", "other")
+    )
+    assert '"values": [0.' in json.dumps(spec)
+
+
 def test_subset_risk_sorts_and_marks_one_truth():
     frame = values([f"v{i}" for i in range(5)])
     chart = charts.subset_risk(frame, 0.2)

@@ -344,6 +344,7 @@ def number_axis(
             far = [np.abs(at - place).min(initial=1) > 0.09 for place in (0, 1)]
             ticks += [e for e, is_far in zip(ends, far, strict=True) if is_far and _is_round(e)]
             ticks.sort()
+        ticks = ticks or ends  # no round number lies between values that are nearly alike
     scale = alt.Scale(type="log" if log else "linear", domain=ends, nice=False, zero=False)
     overlap: Any = ("greedy" if log else "parity") if channel is alt.X else False
     # Vega leaves every other one of our numbers out where they are more than it would choose.
