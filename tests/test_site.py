@@ -74,6 +74,9 @@ def test_reports_share_the_library_and_name_it(reports: Path) -> None:
     alone = report.render(*report.read(reports.parents[1] / "toy" / site.PROFILE), public=True)
     assert len(page) < len(alone) - 500_000
     assert (reports / site.LIBRARY).stat().st_size > 500_000
+    assert f'<link rel="stylesheet" href="{site.FONTS}">' in page
+    assert "data:font" not in page
+    assert "data:font" in (reports / site.FONTS).read_text(encoding="utf-8")
     [nonce] = re.findall(r"script-src 'sha256-\S+' 'nonce-(\S+)'\">", page)
     assert f'<script src="{site.LIBRARY}" nonce="{nonce}"></script>' in page
     other = report.page("page.html.j2", "", beside=["a.js"], title="Other")
