@@ -44,6 +44,12 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return project
 
 
+@pytest.fixture
+def few_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is sealed and checked within a test need not be slow to guess."""
+    monkeypatch.setattr(seals, "_ROUNDS", 1)
+
+
 def copy_of(project: Path) -> Any:
     return nbformat.read(project / "outputs/course/toy.ipynb", as_version=4)
 
@@ -100,6 +106,7 @@ def test_what_gives_answers_away_is_kept_back(built: Path) -> None:
     assert not any("Another secret" in cell.source for cell in cells)
 
 
+@pytest.mark.usefixtures("few_rounds")
 def test_locked_text_opens_with_the_right_answers_only() -> None:
     locked = seals.lock("Because π.", [["167"], ["a", "b"]])
     assert seals.unlock(locked, [["167"], ["a", "b"]]) == "Because π."
@@ -109,6 +116,7 @@ def test_locked_text_opens_with_the_right_answers_only() -> None:
             seals.unlock(locked, wrong)
 
 
+@pytest.mark.usefixtures("few_rounds")
 @pytest.mark.parametrize(
     ("second", "remark"),
     [
@@ -138,6 +146,7 @@ def test_second_wrong_answer_gets_a_remark_and_a_hint(
     ]
 
 
+@pytest.mark.usefixtures("few_rounds")
 def test_remarks_tell_nothing_of_whole_numbers_and_truth_values(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -158,6 +167,7 @@ class Odd:
     __repr__ = __str__
 
 
+@pytest.mark.usefixtures("few_rounds")
 def test_an_answer_that_cannot_be_looked_at_is_wrong() -> None:
     for answer in (Odd(), [Odd()], {Odd()}, {1, "a"}, 10**5000):
         assert course.verdict(answer, course.seal("s", [(0.5, 1)]), "s") == course.WRONG
@@ -217,6 +227,7 @@ def test_copy_says_right_wrong_or_not_yet(
     assert len(unlocked) == (3 if "right" in verdicts else 0)
 
 
+@pytest.mark.usefixtures("few_rounds")
 @pytest.mark.parametrize(
     ("answer", "right"),
     [
@@ -231,6 +242,7 @@ def test_numbers_count_to_the_digits_stated(answer: object, right: bool) -> None
     assert course.verdict(answer, sealed, "other salt") == course.WRONG
 
 
+@pytest.mark.usefixtures("few_rounds")
 @pytest.mark.parametrize(
     ("right", "same", "other"),
     [(3, 3.0, 4), (-2, np.int64(-2), 2), (True, np.True_, False), ("log P", "LOG  p", "logP")],
@@ -242,6 +254,7 @@ def test_the_rest_counts_exactly(right: Any, same: object, other: object) -> Non
     assert course.verdict(..., sealed, "salt") == course.OPEN
 
 
+@pytest.mark.usefixtures("few_rounds")
 def test_order_of_a_list_counts() -> None:
     sealed = course.seal("salt", [("a", None), (0.5, 1)])
     assert course.verdict(("a", 0.5), sealed, "salt") == course.RIGHT
