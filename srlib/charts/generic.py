@@ -180,7 +180,9 @@ def _drawn(
                 x=alt.value("width"), x2=alt.value({"expr": "width + 11"}), color=color,
                 y=alt.Y("end:Q", scale=None, axis=None), y2="label:Q",
             ),
-            to.mark_text(align="left", baseline="middle", dx=15, lineBreak="\n", lineHeight=_LINE)
+            to.mark_text(
+                aria=True, align="left", baseline="middle", dx=15, lineBreak="\n", lineHeight=_LINE
+            )
             .encode(
                 x=alt.value("width"),
                 y=alt.Y("first:Q", scale=None, axis=None),

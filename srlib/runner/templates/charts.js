@@ -94,7 +94,6 @@ function pickable(target, view) {
     pressed(labels.find((label) => label.contains(event.target) && label.getAttribute("aria-pressed") !== "true"));
   });
   for (const label of labels) {
-    label.closest("[aria-hidden]")?.removeAttribute("aria-hidden");
     label.setAttribute("role", "button");
     label.setAttribute("aria-description", "shows this alone; Escape shows all");
     label.tabIndex = 0;
