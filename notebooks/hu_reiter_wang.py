@@ -499,7 +499,7 @@ assert at_most_two == 555
 # probabilities of *one record*: given the data, and given the data joined with the release.
 # Relative to the truth's they are averages of $r_j$, over draws given $D$ and over draws given
 # $D$ joined with $Z^{(l)}$. The price is another set of chains for each released file, and the error
-# of the chains on $D$ enters $m$ times ([Exercise 6](#Exercise-6:-where-to-spend-the-chains)). Given the classes, the averages over $\pi$ and
+# of the chains on $D$ enters $m$ times: see [Exercise 6](#Exercise-6:-where-to-spend-the-chains). Given the classes, the averages over $\pi$ and
 # $\phi$ are exact, with record $i$ out of its class.
 
 # %%
@@ -983,7 +983,7 @@ outputs.ledger(paper.book(settings, counts, coefficients, single, same_file=same
 # %% [markdown] tags=["spoiler-7"]
 # **The words.** "Only a handful of combinations have ratios exceeding two", of posterior over prior: a
 # probability above .057, which 22 have in the paper's Table 3 alone, and at least 27 with the 16 above .08
-# ([Exercise 7](#Exercise-7:-which-sentence-does-the-table-not-support?)).
+# in all: see [Exercise 7](#Exercise-7:-which-sentence-does-the-table-not-support?).
 
 # %% [markdown] tags=["spoiler-8"]
 # **The prior odds.** The paper's section 4.2 prints 1.46 for 0.0585 / 0.0398, which is 1.470: cut, not rounded.
