@@ -38,6 +38,7 @@ MEMORY = 4.0  # gigabytes of a copy
 SECONDS = 600.0
 _LARGEST = 50_000_000  # bytes of a copy
 _MOST_TOLD = 2_000_000  # bytes of what a copy's process says
+_running: "set[subprocess.Popen[bytes]]" = set()
 _APART = ("unshare", "--map-root-user", "--net", "--pid", "--fork", "--kill-child")
 
 
@@ -136,9 +137,15 @@ def grade(
 
     found: list[Grade] = []
     with ThreadPoolExecutor(jobs) as pool:
-        for grades in pool.map(of_one, copies):
-            tell(grades)
-            found += grades
+        try:
+            for grades in pool.map(of_one, copies):
+                tell(grades)
+                found += grades
+        except BaseException:  # Ctrl-C does not wait for copies that run
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in list(_running):
+                _end(process)
+            raise
     return found
 
 
@@ -246,6 +253,7 @@ def _run(task: dict[str, Any], seconds: float) -> tuple[dict[str, tuple[Any, str
                 env=_environment(home),
                 start_new_session=True,
             )
+            _running.add(process)
             try:
                 process.wait(seconds)
                 ended = "its process ended before" if process.returncode else ""
@@ -253,6 +261,7 @@ def _run(task: dict[str, Any], seconds: float) -> tuple[dict[str, tuple[Any, str
                 ended = f"stopped after {seconds:g} s"
             finally:
                 _end(process)
+                _running.discard(process)
             told.seek(0)
             lines = told.read(_MOST_TOLD).decode("utf-8", "replace").splitlines()
     return dict(_said(lines)), ended
