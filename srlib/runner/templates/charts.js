@@ -1,11 +1,14 @@
-// Each chart is drawn over its picture; where that fails, the picture stays.
-for (const data of document.querySelectorAll("script.vega-lite")) {
+// Each chart is drawn over its picture, and again where the theme changes; where that fails, the
+// picture stays.
+const theme = matchMedia("(prefers-color-scheme: dark)");
+function show(data) {
   const chart = data.parentElement;
   const spec = JSON.parse(data.textContent);
   const target = document.createElement("div");
+  for (const old of chart.querySelectorAll(":scope > :not(img, script)")) old.remove();
+  chart.closest("figure")?.querySelector(":scope > .downloads")?.remove();
   chart.append(target);
-  const dark = matchMedia("(prefers-color-scheme: dark)").matches;
-  drawn(target, dark ? { ...spec, config: over(spec.config, DARK) } : spec).then(
+  drawn(target, theme.matches ? { ...spec, config: over(spec.config, DARK) } : spec).then(
     (view) => {
       chart.classList.add("drawn");
       pickable(target, view);
@@ -16,6 +19,9 @@ for (const data of document.querySelectorAll("script.vega-lite")) {
     (error) => { target.remove(); console.error(error); },
   );
 }
+const showAll = () => document.querySelectorAll("script.vega-lite").forEach(show);
+theme.addEventListener("change", showAll);
+showAll();
 
 // Where a chart is wider than the page, its parts are set one below the other and drawn narrower,
 // so that its letters keep their size. What is still too wide is scaled by the style sheet.
