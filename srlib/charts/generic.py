@@ -691,6 +691,8 @@ def sweep(
     where: Mapping[str, object] | None = None,
     log_x: bool = False,
     log_y: bool = False,
+    x_title: str = "",
+    y_title: str = "",
 ) -> Chart:
     """A result of a sweep against one swept parameter, colored by another.
 
@@ -704,6 +706,8 @@ def sweep(
         Columns and the value that rows must have in them to be drawn.
     log_x, log_y : bool
         Whether an axis is logarithmic.
+    x_title, y_title : str
+        What x and y are, with units; the columns' names where empty.
 
     Returns
     -------
@@ -716,7 +720,7 @@ def sweep(
         If the frame lacks a column, or no row has the values, or x or y are no numbers, or color
         is one of them.
     """
-    where = where or {}
+    where, x_title, y_title = where or {}, x_title or in_words(x), y_title or in_words(y)
     if lacking := [name for name in (x, y, color, *where) if name not in frame]:
         has = ", ".join(map(str, frame.columns))
         raise ValueError(f"a column is {lacking[0]!r}; it must be one of {has}")
@@ -738,12 +742,12 @@ def sweep(
     reach = grouped[["low", "high"]].to_numpy().ravel()
     return _drawn(
         grouped,
-        number_axis("x", in_words(x), grouped["x"], log_x, alt.X, tight=True, most=_ACROSS[log_x]),
-        number_axis("y", in_words(y), reach, log_y, alt.Y),
+        number_axis("x", x_title, grouped["x"], log_x, alt.X, tight=True, most=_ACROSS[log_x]),
+        number_axis("y", y_title, reach, log_y, alt.Y),
         log_y=log_y,
         ordered=True,
         reference=None,
-        said=[in_words(x), in_words(y)],
-        description=f"Lines of {in_words(y)} against {in_words(x)} over a sweep.",
+        said=[x_title, y_title],
+        description=f"Lines of {y_title} against {x_title} over a sweep.",
         band=True,
     )

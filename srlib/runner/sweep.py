@@ -102,8 +102,8 @@ class Sweep:
     collect : tuple of str
         Tables to gather when the sweep is done.
     picture : mapping
-        Of what to draw a picture then: table, x, y and color (columns), log_x and log_y, and
-        where (values of columns that its rows have). Empty: none.
+        Of what to draw a picture then: table, x, y and color (columns), x_title and y_title,
+        log_x and log_y, and where (values of columns that its rows have). Empty: none.
     source : str
         Hash of the notebook and the library that the points are for.
     """
@@ -236,12 +236,17 @@ def _picture(content: Mapping[str, Any], file: Path) -> dict[str, Any]:
     picture = _mapping(content, "picture", file)
     if "colour" in picture:  # as it was written at first
         picture["color"] = picture.pop("colour")
-    known = (*PICTURE, "log_x", "log_y", "where")
+    titles = ("x_title", "y_title")
+    known = (*PICTURE, *titles, "log_x", "log_y", "where")
     problems = [unknown("key", str(key), known) for key in picture if key not in known]
     problems += [f"lacks {key}" for key in PICTURE if picture and key not in picture]
-    for key, kind in [("x", str), ("y", str), ("color", str), ("log_x", bool), ("log_y", bool)]:
+    of_kinds = {
+        **dict.fromkeys(("x", "y", "color"), (str, "the name of a column")),
+        **dict.fromkeys(titles, (str, "a text")),
+        **dict.fromkeys(("log_x", "log_y"), (bool, "true or false")),
+    }
+    for key, (kind, wanted) in of_kinds.items():
         if not isinstance(picture.get(key, kind()), kind):
-            wanted = "the name of a column" if kind is str else "true or false"
             problems.append(f"{key} is {picture[key]!r}; it must be {wanted}")
     if "table" in picture:
         plain_name(f"{file}: picture: table", picture["table"])
