@@ -20,8 +20,8 @@
 # synthetic categorical data](https://doi.org/10.1007/978-3-319-11257-2_15). In *Privacy in Statistical
 # Databases*, 185–199. Springer.
 #
-# That paper computes an intruder's posterior probability of a record's true values from the probability
-# of the release. For a neural network or a commercial tool nobody can write that probability down. What
+# Hu, Reiter and Wang compute an intruder's posterior probability of a record's true values from the
+# probability of the release. For a neural network or a commercial tool nobody can write that probability down. What
 # can be said about a generator that can only be run?
 #
 # The intruder is the paper's: all records but one are known, and how the generator works. Whoever owns

@@ -20,8 +20,8 @@
 # synthetic categorical data](https://doi.org/10.1007/978-3-319-11257-2_15). In *Privacy in Statistical
 # Databases*, 185–199. Springer.
 #
-# That paper and others measure disclosure risk by a posterior probability: what an intruder who knows the
-# other records and sees the release gives to the true value of the last record. May an agency read .2 as
+# Hu, Reiter and Wang, and others, measure disclosure risk by a posterior probability: what an intruder who
+# knows the other records and sees the release gives to the true value of the last record. May an agency read .2 as
 # "of the records that get .2, one in five is found"? A probability that keeps this promise is called
 # *calibrated* (Dawid 1982). Whether a risk does can be tried out: draw the truth, draw a release, ask the
 # intruder, and count.

@@ -21,7 +21,7 @@
 # Databases*, 185–199. Springer. Sections 3.1, 4.2 and 5, as far as they are about other intruders
 # than the one of the main study.
 #
-# That intruder knows every record but one, considers only those values of the last one that differ
+# The intruder of the main study knows every record but one, considers only values of the last that differ
 # from the truth in at most one variable, and thinks them all equally probable ([hu_reiter_wang](hu_reiter_wang.ipynb) runs
 # that study). The paper calls this conservative: an intruder who knows less, and searches a larger
 # space, should do worse. Here the other intruders are computed. They know all of the other records,

@@ -949,7 +949,7 @@ callout("Announcing the budget, 20 records", paper.of_announcement(announced))
 
 # %%
 by_size = design.loss_by_size(n, (common, rare), epsilon, (0.1, 0.2, 0.5, 1, 2, 5, 10))
-titles = "Released records over records, m n_s / n (log scale)", "Loss of precision (log10)"
+titles = "Released records over records, m nₛ / n (log scale)", "Loss of precision (log10)"
 curves = design.curves_by_size(outputs.table("release_size", by_size), common)
 outputs.figure("release_size", charts.lines(curves, *titles, log_x=True, ordered=True))
 

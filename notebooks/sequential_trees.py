@@ -20,7 +20,7 @@
 # synthetic categorical data](https://doi.org/10.1007/978-3-319-11257-2_15). In *Privacy in Statistical
 # Databases*, 185–199. Springer.
 #
-# The intruder is that paper's, and strong: all records but one are known, and so are the algorithm, its
+# The intruder is Hu, Reiter and Wang's, and strong: all records but one are known, and so are the algorithm, its
 # settings and the order of the variables. The true values of the last record are weighed against all that
 # differ from them in one variable, with equal prior probabilities. The last sections take knowledge away.
 #

@@ -45,6 +45,7 @@ _MINUS, _SPACE = "\u2212", "\u00a0"  # a space that no line breaks at
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _ERROR = re.compile(r"\b(error|se|mcse)\b")
 _SIGN = re.compile(r"(?<![\w.,)\]])-(?=\.?\d)")
+_HYPHEN = re.compile(r"(?P<kept>`[^`]*`|\$[^$]*\$)|(?<![^\s(])-(?=\.?\d)")
 _NUMERIC = re.compile(r"(?:[\s\d.,%±×()∞≤≥<>−⁻⁰¹²³⁴⁵⁶⁷⁸⁹]|\bto\b)+")
 _LONG = 120  # characters of a cell that is read as a text
 
@@ -109,7 +110,18 @@ def callout(kind: str, text: str) -> Callout:
     Callout
         Displays as a blockquote, or as text where there is no Markdown.
     """
-    return Callout(kind, text)
+    return Callout(kind, with_minus(text))
+
+
+def with_minus(text: str) -> str:
+    """Write a minus sign for each hyphen that stands before a number.
+
+    Parameters
+    ----------
+    text : str
+        Markdown; code and formulas in it stay as they are.
+    """
+    return _HYPHEN.sub(lambda found: found["kept"] or "−", text)
 
 
 def percent(share: float, digits: int = 0) -> str:

@@ -661,7 +661,7 @@ def test_the_course_of_a_curve_that_falls_and_rises():
 def test_labels_of_lines_lie_apart_near_their_ends_and_within(seed):
     rng = np.random.default_rng(seed)
     wanted, heights = rng.uniform(0, 260, 8), rng.choice([16.0, 30.0], 8)
-    placed = np.array(style.spread(wanted, heights, -10, 270))
+    placed: np.ndarray = np.array(style.spread(list(wanted), list(heights), -10, 270))
     order = np.lexsort((np.arange(8), wanted))
     gaps = np.diff(placed[order]) - (heights[order][1:] + heights[order][:-1]) / 2
     assert gaps.min() > -1e-9

@@ -10,7 +10,7 @@ from comparison import _number as parsed
 from hypothesis import given
 from hypothesis import strategies as st
 
-from srlib.display import numbers, show
+from srlib.display import numbers, show, with_minus
 
 
 @pytest.mark.parametrize(
@@ -97,3 +97,8 @@ def test_cells_of_texts_with_numbers_stand_on_the_right():
     assert ["left" in show(pd.DataFrame({"x": cells})).html for cells in right + left] == (
         [False] * 3 + [True] * 3
     )
+
+
+def test_a_hyphen_before_a_number_becomes_a_minus_sign() -> None:
+    text = "-0.6 ± 0.4 (-.5), not 14-16, C-3, `-1`, $x - 1 = -2$ or [link](#a-3)"
+    assert with_minus(text) == text.replace("-0.6", "−0.6").replace("(-.5", "(−.5")

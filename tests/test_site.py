@@ -7,6 +7,7 @@ import shutil
 import zipfile
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 import pytest
 import toy
@@ -87,8 +88,13 @@ def test_reports_share_the_library_and_name_it(reports: Path) -> None:
 def test_reports_lead_to_those_before_and_after(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = []
-    monkeypatch.setattr(report, "render", lambda *run, **about: told.append(about) or "")
+    told: list[dict[str, Any]] = []
+
+    def render(*_: Any, **about: Any) -> str:
+        told.append(about)
+        return ""
+
+    monkeypatch.setattr(report, "render", render)
     for run in ("toy/published", "other/default"):
         shutil.copytree(project / "outputs/toy/published", tmp_path / run)
     site.write(project, tmp_path)

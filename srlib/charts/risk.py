@@ -446,12 +446,12 @@ def frontier(frame: pd.DataFrame) -> Chart:
     base = alt.Chart(data).encode(
         x=number_axis("utility_median", x_title, losses, False, alt.X, most=9),
         y=number_axis("risk_high", y_title, risks, False, alt.Y),
-        color=ordered_color("p0", names, "p0"),
+        color=ordered_color("p0", names, "p₀"),
         opacity=visible,
     )
     path = base.mark_line(strokeWidth=1.5, interpolate="monotone").encode(order="epsilon:Q")
     dots = base.mark_point(filled=True, size=22).encode(
-        tooltip=tooltip("label", p0=("p0", ""), utility_median="loss U", risk_high="risk R")
+        tooltip=tooltip("label", p0=("p₀", ""), utility_median="loss U", risk_high="risk R")
     )
     chosen = base.transform_filter("datum.step == step")
     bars = [

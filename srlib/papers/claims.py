@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from srlib.display import MIN_RECORDS, NOT_SHOWN, Callout, callout, percent
+from srlib.display import MIN_RECORDS, NOT_SHOWN, Callout, callout, percent, with_minus
 
 PROVED, HOLDS, FAILS = "proved", "holds here", "fails"
 UNDECIDED = "not decided"
@@ -136,7 +136,9 @@ class Claims:
 
 def _row(cells: Sequence[str]) -> str:
     """A row of a Markdown table."""
-    claim, word, because = (cell.replace("|", r"\|").replace("\n", " ") for cell in cells)
+    claim, word, because = (
+        with_minus(cell).replace("|", r"\|").replace("\n", " ") for cell in cells
+    )
     return f"| **{claim}** | {word} | {because} |"
 
 
