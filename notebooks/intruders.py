@@ -142,8 +142,8 @@ combinations, repetitions, _ = distinct(people)
 about = {"records": len(people), "cells": used.n_cells, "combinations": len(combinations)}
 about |= {"once": (repetitions == 1).sum(), "candidates, one change": 1 + (levels - 1).sum()}
 names = {"combinations": "distinct combinations", "once": "of one record"}
-of_data = "The data, cells of their table, and candidates that differ in one variable at most."
-show(outputs.table("data", pd.DataFrame([about])), caption=of_data, names=names)
+about_data = "The data, cells of their table, and candidates that differ in one variable at most."
+show(outputs.table("data", pd.DataFrame([about])), caption=about_data, names=names)
 
 # %% [markdown]
 # The synthesizer is the Dirichlet process mixture of products of multinomials (DPMPM) of the main

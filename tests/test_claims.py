@@ -129,7 +129,9 @@ def test_links_within_a_notebook_lead_to_headings(notebook: Path) -> None:
         for output in cell.get("outputs", [])
         if "data" in output
     ]
-    links = [unquote(link) for text in texts + shown for link in re.findall(r"\]\(#(\S+)\)", text)]
+    links = [
+        unquote(link) for text in texts + shown for link in re.findall(r"\]\(#([^\s)]+)\)", text)
+    ]
     assert [link for link in links if link not in headings] == []
 
 

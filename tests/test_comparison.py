@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from comparison import ABSOLUTE, COMPUTING, NUMBER, comparable, other_than_locked
+from comparison import _number as number
 
 ROOT = Path(__file__).parents[1]
 TABLE = "term   estimate\nSEX     -0.2500\nn     10,000"
@@ -158,10 +159,6 @@ def outputs(notebook: Path) -> list[tuple[int, Any]]:
     return found
 
 
-def number(text: str) -> float:
-    return float(text.replace(",", "").replace("−", "-"))
-
-
 def with_numbers(change: Callable[[float], float], value: Any) -> Any:
     """Every number changed: in text outside its tags, in a chart wherever it stands."""
     if isinstance(value, str):
@@ -219,7 +216,7 @@ def as_number(item: Any) -> float | None:
     if isinstance(item, str):
         item = re.sub(r"<[^<>]*>", "", item).strip()
         return number(item) if NUMBER.fullmatch(item) else None
-    return None if isinstance(item, bool) else item
+    return item if isinstance(item, int | float) and not isinstance(item, bool) else None
 
 
 def pairs_of(rows: Rows, a: Any, b: Any) -> list[tuple[float, float]]:

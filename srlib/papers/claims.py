@@ -74,6 +74,7 @@ class Claims:
         """
         if self.sections and claim not in self.sections:
             raise ValueError(f"claim is {claim!r}; it must be one of {', '.join(self.sections)}")
+        verdict = Verdict(verdict.word, with_minus(verdict.because))
         self._said[claim] = verdict
         return callout(f"{claim} {verdict.word}", verdict.because)
 
@@ -136,9 +137,7 @@ class Claims:
 
 def _row(cells: Sequence[str]) -> str:
     """A row of a Markdown table."""
-    claim, word, because = (
-        with_minus(cell).replace("|", r"\|").replace("\n", " ") for cell in cells
-    )
+    claim, word, because = (cell.replace("|", r"\|").replace("\n", " ") for cell in cells)
     return f"| **{claim}** | {word} | {because} |"
 
 
