@@ -254,7 +254,7 @@ mean_exact = float(means.loc[means["generator"] == "trees", "exact"].iloc[0])
 outputs.figure("bounds", charts.lines(curves, *axes, log_x=True, reference=mean_exact))
 
 # %% [markdown]
-# **Lower bounds rise with the number of releases, and stay below what is true.** Bounds for releases by trees;
+# **Lower bounds rise with the number of releases.** Bounds for releases by trees;
 # dotted: the mean of the exact values. The test knows nothing of
 # trees. A test made for the generator may need fewer releases.
 

@@ -728,3 +728,10 @@ def test_acceptable_region_draws_offending_stretches():
 def test_chain_against_exact_says_how_far_off():
     chart = charts.chain_against_exact(simulated())
     assert "The median absolute difference is 0.25, the largest 0.25." in chart.description
+
+
+def test_no_other_color_is_like_that_of_a_method_beside_it():
+    found = style.colors(["smoothing", "fewer releases", "other orders", "independent margins"])
+    blue, *others, orange = found.values()
+    assert not any(style._alike(other, taken) for other in others for taken in (blue, orange))
+    assert others[0] != others[1]

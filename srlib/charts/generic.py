@@ -253,6 +253,7 @@ def points(
     *,
     log_y: bool = False,
     reference: float | None = None,
+    highest: float = np.inf,
 ) -> Chart:
     """Two quantities against each other, a point with its errors for each setting.
 
@@ -268,6 +269,8 @@ def points(
         Whether the y axis is logarithmic.
     reference : float, optional
         A value of y to draw as a dotted rule.
+    highest : float
+        The largest y that there can be, such as 1: no line reaches beyond it.
 
     Returns
     -------
@@ -281,6 +284,7 @@ def points(
     data = frame[["x", "y", "case", "label"]].assign(**ends)
     if log_y:  # what reaches below zero ends at a tenth of the value
         data["y_low"] = data["y_low"].clip(lower=data["y"] / 10)
+    data["y_high"] = data["y_high"].clip(upper=highest)
     pick = alt.selection_point(name="pick", fields=["case"], bind="legend")
     reach = data[["y", "y_low", "y_high"]].to_numpy().ravel().tolist()
     reach += [] if reference is None else [reference]
@@ -310,15 +314,15 @@ def points(
     every = "; ".join(
         f"{row.case} {row.label}: {told(row.y)} at {told(row.x)}" for row in data.itertuples()
     )
-    lowest, highest = (data.loc[at] for at in (data["y"].idxmin(), data["y"].idxmax()))
+    least, most = (data.loc[at] for at in (data["y"].idxmin(), data["y"].idxmax()))
     return alt.layer(*layers).properties(
         width=WIDTH - 20,
         height=300,
         usermeta={"scales": True},
         description=(
             f"Points of {plain(y_title)} against {plain(x_title)}. The minimum is "
-            f"{told(lowest.y)} at {told(lowest.x)}, the maximum {told(highest.y)} at "
-            f"{told(highest.x)}. {every}."
+            f"{told(least.y)} at {told(least.x)}, the maximum {told(most.y)} at "
+            f"{told(most.x)}. {every}."
         ),
     )
 

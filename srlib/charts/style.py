@@ -223,11 +223,18 @@ def listing(names: Iterable[str]) -> str:
 def colors(names: Sequence[str]) -> dict[str, str]:
     """A color for each name: its own where it is a method, else one of the others in turn."""
     own = {name: COLORS[name] for name in names if name in COLORS}
-    spare = [color for color in OTHER_COLORS if color not in own.values()]
+    spare = [color for color in OTHER_COLORS if not any(_alike(color, o) for o in own.values())]
+    spare = spare or list(OTHER_COLORS)
     others = [name for name in names if name not in own]
     return {
         name: own.get(name) or spare[others.index(name) % len(spare)] for name in in_order(names)
     }
+
+
+def _alike(one: str, other: str) -> bool:
+    """Say whether two colors are hard to tell apart side by side."""
+    a, b = ([int(color[at : at + 2], 16) for at in (1, 3, 5)] for color in (one, other))
+    return math.dist(a, b) < 60
 
 
 def method_color(field: str, names: Sequence[str]) -> alt.Color:
