@@ -66,7 +66,8 @@ def callouts(folder: Path) -> dict[str, str]:
 
 def numbers(text: str) -> list[float]:
     """All numbers of a text; percentages as they are written."""
-    return [float(n.replace(",", "")) for n in re.findall(r"-?\d[\d,]*\.?\d*", text.rstrip("."))]
+    text = text.rstrip(".").replace("−", "-")
+    return [float(n.replace(",", "")) for n in re.findall(r"-?\d[\d,]*\.?\d*", text)]
 
 
 def check_claims(folder: Path, n_claims: int = 7) -> dict[str, str]:
