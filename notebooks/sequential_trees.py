@@ -663,8 +663,8 @@ titles = (
     "Difference of pairs from the data, over that of another sample",
     "Median probability (log scale)",
 )
-at = {"log_y": True, "reference": prior, "highest": 1.0}
-outputs.figure("frontier", charts.points(points, *titles, **at))
+limits = {"log_y": True, "reference": prior, "highest": 1.0}
+outputs.figure("frontier", charts.points(points, *titles, **limits))
 
 # %% [markdown]
 # **Larger leaves lower the risk and lose utility; smoothing loses utility first.** Median probability of the truth
