@@ -208,16 +208,6 @@ def test_each_section_is_told_with_its_time_where_there_is_no_terminal(project: 
     assert "other: code cell 6 (In [7], under 'a second part, $x$ ##')" in result.stderr
 
 
-def test_papers_beside_each_other_tell_their_sections(project: Path) -> None:
-    (project / "notebooks/other.py").write_text(toy.TEXT + SECTIONS, encoding="utf-8")
-    # Workers write to the process's own standard error, which the test does not replace.
-    command = [sys.executable, "-m", "srlib", "run", "other", "toy", "--jobs", "2"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout.count("\n") == 2
-    told = sorted(re.sub(r"[\d.]+ s", "t", line) for line in done.stderr.splitlines())
-    assert told == ["other: A first part (t)", "other: a second part, $x$ (t)", "toy: A toy (t)"]
-
-
 WAITS = """Path("started").touch()
 import time
 Path("here", Path(output_dir).parent.name).touch()
@@ -226,20 +216,23 @@ while method == "simulated" and len(list(Path("here").iterdir())) < 2:
 """
 
 
-def test_papers_run_beside_each_other_and_one_fails(project: Path) -> None:
+def test_papers_run_beside_each_other_tell_their_sections_and_one_fails(project: Path) -> None:
     (project / "here").mkdir()
     meets = toy.TEXT.replace('Path("started").touch()\n', WAITS)
-    for paper in ("one", "two"):  # each ends only when the other has begun
-        (project / f"notebooks/{paper}.py").write_text(meets, encoding="utf-8")
+    for paper, more in (("one", SECTIONS), ("two", "")):  # each ends only when the other has begun
+        (project / f"notebooks/{paper}.py").write_text(meets + more, encoding="utf-8")
     (project / "notebooks/wrong.py").write_text(
         toy.TEXT.replace('names != ["fail"]', "n < 0"), encoding="utf-8"
     )
-    result = srlib("run", "one", "wrong", "two", "--jobs", "3", "-p", "method", "simulated")
-    assert result.exit_code == 1
-    done = ["one", "two"]
-    assert sorted(result.stdout.splitlines()) == [
-        f"{p}: outputs/{p}/default/report.html" for p in done
-    ]
+    # Workers write to the process's own standard error, which the test does not replace.
+    asked = ["one", "wrong", "two", "--jobs", "3", "-p", "method", "simulated"]
+    command = [sys.executable, "-m", "srlib", "run", *asked]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 1
+    done = [f"{paper}: outputs/{paper}/default/report.html" for paper in ("one", "two")]
+    assert sorted(result.stdout.splitlines()) == done
+    told = re.findall(r"^((?:one|two): .*) \([\d.]+ s\)$", result.stderr, re.MULTILINE)
+    assert sorted(told) == ["one: A first part", "one: a second part, $x$", "two: A toy"]
     assert "wrong: code cell 2" in result.stderr
     assert "AssertionError: asked to fail" in result.stderr
     assert (project / "outputs/wrong/default.failed/notebook.ipynb").exists()

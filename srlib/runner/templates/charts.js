@@ -100,6 +100,10 @@ function pickable(target, view) {
     pressed(labels.find((label) => label.contains(event.target) && label.getAttribute("aria-pressed") !== "true"));
   });
   for (const label of labels) {
+    // Vega names the mark and not what it says, and runs lines of a name together.
+    const lines = [...label.querySelectorAll("tspan")];
+    for (const line of lines.slice(0, -1)) line.textContent = `${line.textContent.trimEnd()} `;
+    label.setAttribute("aria-label", label.textContent);
     label.setAttribute("role", "button");
     label.setAttribute("aria-description", "shows this alone; Escape shows all");
     label.tabIndex = 0;
