@@ -153,7 +153,7 @@ outputs.figure("verdict", charts.against_baseline(pictured, "Share"))
 
 # %% [markdown]
 # **Risks beside what other people's records would give.** Points are the release's shares, with their
-# 95 % intervals; dark ticks are the baselines of the tables above. *Copies*: released records that repeat an original one.
+# 95 % intervals; ticks are the baselines of the tables above. *Copies*: released records that repeat an original one.
 # *Identity*: people alone with their keys who meet a released record with the same keys.
 # *Attributes*: people whose target the release tells correctly. *Loss*, in the tables: the largest distance from
 # the original beyond a fresh sample's.
@@ -447,7 +447,7 @@ if len(both):
 
 # %% [markdown]
 # **A point to the right of its tick, beyond the error, is disclosure of participants.** Points are shares of
-# people in the file, with two standard errors of the difference; dark ticks are those of people held out.
+# people in the file, with two standard errors of the difference; ticks are those of people held out.
 
 # %% [markdown]
 # ## What matching finds
@@ -955,7 +955,7 @@ if n_splits or not original:
 
 # %% [markdown] tags=["needs-n_splits"]
 # **The distance between point and tick is what a generator tells of people because they took part.** Points are
-# shares of people used, with two standard errors of the difference; dark ticks are those of people held out.
+# shares of people used, with two standard errors of the difference; ticks are those of people held out.
 # All are means over divisions.
 
 # %% [markdown] tags=["needs-by"]
@@ -982,7 +982,7 @@ if submission.by is not None:
     display(outputs.figure("groups", chart))
 
 # %% [markdown] tags=["needs-by"]
-# **Risks of each group beside its baseline.** Points have two standard errors; dark ticks are the baselines. Of
+# **Risks of each group beside its baseline.** Points have two standard errors; ticks are the baselines. Of
 # more than six groups, the six furthest above the baseline are shown.
 #
 # Gains of the intruder's model, last, are quantiles over

@@ -442,7 +442,7 @@ def against_baseline(frame: pd.DataFrame, title: str, percent: bool = True) -> C
     -------
     altair chart
         One panel for each panel, a line a label: the mean as a point, two standard errors to
-        both sides as a line, and the baseline as a dark tick.
+        both sides as a line, and the baseline as a tick in ink.
     """
     data = frame[frame["mean"].notna()].reset_index(drop=True)
     data = data.assign(
