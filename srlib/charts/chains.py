@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from srlib.charts.style import (
+    NEUTRAL,
     OTHER_COLORS,
     WIDTH,
     Chart,
@@ -215,7 +216,7 @@ def chain_against_exact(frame: pd.DataFrame) -> Chart:
             "verdict:N",
             title=None,
             scale=alt.Scale(domain=verdicts, range=["circle", "triangle-up", "cross"]),
-            legend=alt.Legend(columns=1),
+            legend=alt.Legend(columns=1, symbolFillColor=NEUTRAL),
         ),
     )
     line = (

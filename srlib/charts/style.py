@@ -121,7 +121,6 @@ def _colors(ground: str, ink: str, axis: str, grid: str) -> dict[str, Any]:
 # JupyterLab's dark theme would recolor what is not stated, on a ground that stays white.
 LIGHT = _colors("white", INK, "#767676", "#E4E7EB")
 DARK = _colors(GROUND, "#E6E8EB", "#8A929C", "#2C333B")
-DARK["legend"]["symbolBaseFillColor"] = DARK["legend"]["labelColor"]  # of shapes: else black
 
 
 def _theme() -> alt.theme.ThemeConfig:
