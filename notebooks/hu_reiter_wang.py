@@ -562,7 +562,7 @@ outputs.figure("agreement", charts.agreement(pictured, *of_runs))
 # Write $P(Z, x \mid D_{-i})$ in two ways: first the record and then the release, or the other way round.
 
 # %% [markdown] tags=["hint"]
-# Under a uniform prior of a proportion, the next record has a value with probability $(1 + \text{how many had it})/(2 + \text{how many there were})$. Do that with 199 records and with 399, for both values of the record.
+# Under a uniform prior of a proportion, the next record has a value with probability $(1 + c)/(2 + n)$ if $c$ of $n$ had it. Do that with 199 records and with 399, for both values of the record.
 
 # %% [markdown] tags=["solution"]
 # $P(Z, x \mid D_{-i})$ can be taken apart in two ways: first the record and then the release,
