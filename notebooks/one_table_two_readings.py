@@ -339,6 +339,7 @@ with np.errstate(divide="ignore"):
     leak = mechanism.Mechanism.from_table(np.log(shares), [[0, 1]], outputs=["nothing", 0, 1])
 expected = [(w, np.exp(leak.row(1)) @ mechanism.risk(leak, 1, 0, w)) for w in (0.01, 0.1, 0.5)]
 expected = pd.DataFrame(expected, columns=["prior", "expected posterior"])
+expected["learned"] = expected["expected posterior"] - expected["prior"]
 display(callout("First reading", str(mechanism.exact_epsilon(leak))))
 show(expected, digits=5, caption="Second reading: the posterior of the truth, on average.")
 
