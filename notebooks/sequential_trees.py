@@ -536,7 +536,7 @@ assert well_cooks == 31
 # %% [markdown]
 # ### Exercise 5: when distance is enough
 #
-# In the section *Who is in the data* a release with ten cooks is impossible or improbable without the sick cook,
+# In [Who is in the data](#Who-is-in-the-data) a release with ten cooks is impossible or improbable without the sick cook,
 # whom one cook in five of the population would replace with the same values. What is the power of the likelihood
 # ratio at 5 % false positives (`power`, two decimal places)? And that of the distance to the nearest released
 # record (`by_distance`, two decimal places)?

@@ -291,10 +291,11 @@ def points(
     x = number_axis("x", x_title, data[["x_low", "x_high"]].to_numpy().ravel(), False, alt.X)
     x["scale"]["padding"] = 25  # for labels beside the first points
     y = number_axis("y", y_title, reach, log_y, alt.Y)
+    y["axis"]["titleY"] = -22  # above the labels of the highest points
     base = alt.Chart(compact(data)).encode(
         x=x,
         y=y,
-        color=method_color("case", cases),
+        color=method_color("case", cases).legend(offset=44),
         opacity=alt.when(pick).then(alt.value(1)).otherwise(alt.value(0.12)),
     )
     marks = [
