@@ -115,7 +115,7 @@ verdicts = claims.Claims(sections)
 # | no | 25 | 675 | 700 | 25/700 = .036 |
 #
 # Of those who get .25, one in four is sick. The probability and the share are the same fraction, since both
-# count the same people. An intruder who takes half of all people to be sick would claim .75 after a yes,
+# count the same people. An intruder who takes half of all people to be sick would claim more after a yes,
 # and be right for .25. One who believes that answers are never reversed would claim 1.
 
 # %% [markdown]

@@ -10,7 +10,7 @@ from srlib.runner.course.copies import AFTERWARDS, IMPORT
 # Where an answer's number may stand in the copy, and why: by notebook, exercise and name.
 CHANCE = {
     "calibration": {
-        ("Exercise 1", "claimed_yes"): "the example by hand tells this one of three",
+        ("Exercise 1", "claimed_yes"): "the probability of a true answer in another example",
         ("Exercise 1", "claimed_no"): "75/300 = .25, another share of the same example",
         ("Exercise 7", "share"): "75/300 = .25, another example",
     },
