@@ -113,6 +113,13 @@ def test_summaries_of_commands_are_whole() -> None:
     assert all(line.endswith(".") for line in commands.strip().splitlines())
 
 
+def test_no_command_runs_what_students_handed_in() -> None:
+    """Python cannot confine Python: the guide says to grade in a container."""
+    refused = srlib("grade", ".")
+    assert refused.exit_code == 2
+    assert "No such command" in refused.output
+
+
 def test_examples_in_help_are_as_commands_take_them(root: Path) -> None:
     found = 0
     for name, command in main.commands.items():

@@ -701,49 +701,6 @@ def course(papers: tuple[str, ...], kit: bool, replace: bool, output: Path | Non
             click.echo(shown(page))
 
 
-@main.command(
-    short_help="Grade students' copies that were handed in.",
-    epilog=_examples("srlib grade handed_in", "srlib grade handed_in --csv week1.csv --jobs 2"),
-)
-@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option(
-    "--csv",
-    "file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="File to write; by default, FOLDER/grades.csv.",
-)
-@click.option("--time-limit", type=_Seconds(), default=600.0, help="Seconds a copy.")
-@click.option(
-    "--memory", type=click.FloatRange(0, min_open=True), default=4.0, help="Gigabytes a copy."
-)
-@click.option("--jobs", type=click.IntRange(1), default=1, help="Copies that run at a time.")
-def grade(folder: Path, file: Path | None, time_limit: float, memory: float, jobs: int) -> None:
-    """Run the copies in FOLDER, each in a process of its own, and write who has got what right.
-
-    They are FOLDER/STUDENT/PAPER.ipynb or FOLDER/STUDENT_PAPER.ipynb. What their own checks say
-    counts for nothing. Grade what strangers wrote in a container: see the guide to teaching.
-    """
-    from srlib.runner.course import grading
-
-    root = find_root(Path.cwd())
-    copies, others = grading.handed_in(folder, find_papers(root))
-    for other in others:
-        click.echo(f"{shown(other)} is named after no paper, and is left out", err=True)
-    if not copies:
-        raise UsageError(
-            f"{shown(folder)} holds no copies: no STUDENT/PAPER.ipynb and no STUDENT_PAPER.ipynb"
-        )
-    if not grading.is_apart():
-        click.echo("this system has no way to keep copies from the network", err=True)
-    grades = grading.grade(
-        root, copies, seconds=time_limit, memory=memory, jobs=jobs,
-        tell=lambda of_copy: click.echo(grading.summary(of_copy)),
-    )  # fmt: skip
-    file = file or folder / "grades.csv"
-    grading.write(file, grades)
-    click.echo(shown(file))
-
-
 @main.command(short_help="Start the notebook of a new PAPER from a template.")
 @click.argument("paper")
 def new(paper: str) -> None:

@@ -1,13 +1,10 @@
-"""A course from the notebooks: exercises, students' copies, what is taught with, and grades."""
+"""A course from the notebooks: exercises, students' copies, and what is taught with."""
 
 from srlib.runner.course.copies import find, read, student_copy, write
 from srlib.runner.course.exercises import Exercise, exercises
-from srlib.runner.course.seals import OPEN, RIGHT, WRONG, check, seal, verdict
+from srlib.runner.course.seals import check, seal
 
 __all__ = [
-    "OPEN",
-    "RIGHT",
-    "WRONG",
     "Exercise",
     "check",
     "exercises",
@@ -15,6 +12,5 @@ __all__ = [
     "read",
     "seal",
     "student_copy",
-    "verdict",
     "write",
 ]

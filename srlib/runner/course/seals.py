@@ -86,19 +86,6 @@ def matched(answer: Any, sealed: str, salt: str) -> list[str] | None:
     return found
 
 
-def verdict(answer: Any, sealed: str, salt: str) -> str:
-    """Return whether an answer is right, wrong or, being ``...``, not there yet.
-
-    Parameters
-    ----------
-    answer, sealed, salt
-        As `matched` takes them.
-    """
-    if answer is ...:
-        return OPEN
-    return WRONG if matched(answer, sealed, salt) is None else RIGHT
-
-
 def lock(message: str, answers: Sequence[Sequence[str]]) -> str:
     """Return a message encrypted so that the right answers open it.
 
