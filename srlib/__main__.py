@@ -1,10 +1,14 @@
 """The command ``srlib``, also as ``python -m srlib``."""
 
+import os
 import sys
 
 
 def main() -> None:
     """Run the command, or say what it needs that is not installed."""
+    # Of this command's workers and kernels: a file called pickle.py beside somebody's records is
+    # not meant.
+    os.environ["PYTHONSAFEPATH"] = "1"
     try:
         from srlib.runner.cli import main as command
 
@@ -19,4 +23,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    if not sys.flags.safe_path:
+        del sys.path[0]  # the working folder, which workers would take over
     main()
