@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +17,7 @@ from pathlib import Path
 import nbformat
 import pytest
 import toy
+from toy import alive, wait_until
 
 from srlib import yamls
 from srlib.data import acs
@@ -56,21 +56,6 @@ def start(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
         process.communicate()
 
 
-def alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    return True
-
-
-def wait_until(condition: Callable[[], object], seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.05)
-
-
 @toy.posix
 def test_two_at_once_and_one_interrupted(
     tmp_path: Path, start: Callable[..., subprocess.Popen[str]]
@@ -105,19 +90,36 @@ def test_two_at_once_and_one_interrupted(
     }
 
 
-def test_kernels_import_nothing_from_the_working_folder(
-    tmp_path: Path,
+SCRIPT = [str(Path(sys.executable).with_name("srlib"))]
+
+
+@pytest.mark.parametrize(
+    ("started", "command"),
+    [
+        (SCRIPT, ["run", "toy", "other", "--jobs", "2"]),
+        (SCRIPT, ["sweep", "sweep.yaml"]),
+        ([sys.executable, "-m", "srlib"], ["run", "toy", "other", "--jobs", "2"]),
+    ],
+)
+def test_nothing_is_imported_from_the_working_folder(
+    tmp_path: Path, started: list[str], command: list[str]
 ) -> None:
-    """They do not even where the launcher itself is shadowed."""
+    """Neither by workers nor by kernels, not even where their launcher is shadowed."""
     toy.make(tmp_path, toy.TEXT + toy.TABLE)
+    (tmp_path / "notebooks/other.py").write_text(toy.TEXT, encoding="utf-8")
     work = tmp_path / "work"
     work.mkdir()
-    for name in ("numpy", "pyarrow", "ipykernel_launcher", "ipykernel", "traitlets"):
+    hostile = ("json", "pickle", "queue", "numpy", "pyarrow", "ipykernel_launcher", "traitlets")
+    for name in hostile:
         (work / f"{name}.py").write_text("raise SystemExit('from the working folder')\n")
-    command = [str(Path(sys.executable).with_name("srlib")), "run", "toy", "--output", "out"]
-    done = subprocess.run(command, cwd=work, capture_output=True, text=True, timeout=100)
+    (work / "sweep.yaml").write_text("paper: toy\ngrid: {n: [1, 2]}\n")
+    done = subprocess.run(
+        [*started, *command, "--output", "out"],
+        cwd=work, capture_output=True, text=True, timeout=100,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert (work / "started").exists()
+    assert "from the working folder" not in done.stderr
+    assert len([*work.glob("out/*/*/notebook.ipynb"), *work.glob("out/*/*/*/notebook.ipynb")]) == 2
 
 
 def test_kernels_import_from_a_working_folder_that_is_asked_for(
@@ -137,7 +139,9 @@ def test_a_run_that_is_told_to_end_leaves_nothing(
     tmp_path: Path, start: Callable[..., subprocess.Popen[str]]
 ) -> None:
     project = toy.make(tmp_path, toy.TEXT.replace('Path("started").touch()', SLOW))
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup children would ignore it
     broken = start("-p", "names", "[wait]")
+    signal.signal(signal.SIGHUP, before)
     marks = "outputs/toy/.tmp-*/kernel"
     wait_until(lambda: [f for f in project.glob(marks) if f.read_text()])
     (mark,) = project.glob(marks)

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 import re
 import shutil
 import signal
@@ -15,7 +14,7 @@ import pandas as pd
 import pytest
 import toy
 from click.testing import CliRunner, Result
-from toy import MARK, SLOW, executed, running, wait_until
+from toy import MARK, SLOW, alive, executed, running, wait_until
 
 from srlib.runner import inputs, sweep
 from srlib.runner.cli import main
@@ -399,10 +398,10 @@ def test_killed_at_once_and_resumed(
     process, file, kernel = in_its_first_point(project, "grid: {n: [1, 2]}\n")
     process.kill()
     process.communicate(timeout=30)
-    wait_until(lambda: not _alive(kernel))
+    wait_until(lambda: not alive(kernel))
     assert list(project.glob("outputs/toy/sweep_x/n=*")) == []
     (left,) = project.glob("outputs/toy/sweep_x/.tmp-n=1-*")
-    wait_until(lambda: not _alive(int(left.name.split("-")[-2])))
+    wait_until(lambda: not alive(int(left.name.split("-")[-2])))
     assert [path.name[:11] for path in scratch.iterdir()] == [".tmp-srlib-"]
     (project / "go").touch()
     found = run(file)
@@ -437,7 +436,7 @@ def test_interrupted_twice_everything_ends_at_once(project: Path) -> None:
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=30)
     assert process.returncode == 1
-    wait_until(lambda: not _alive(kernel))
+    wait_until(lambda: not alive(kernel))
     assert index(project)["status"].tolist() == ["open"] * 4
 
 
@@ -447,7 +446,7 @@ def test_told_to_end_everything_ends_at_once_and_nothing_is_left(project: Path) 
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=30)
     assert process.returncode == 1
-    wait_until(lambda: not _alive(kernel))
+    wait_until(lambda: not alive(kernel))
     assert [p for p in project.glob("outputs/toy/sweep_x/*") if p.name != "index.csv"] == []
     assert list(project.glob("outputs/toy/sweep_x/.tmp-*")) == []
 
@@ -487,14 +486,6 @@ def test_two_sweeps_at_once_leave_whole_points(project: Path) -> None:
     for point in folder.glob("n=*"):
         assert json.loads((point / "provenance.json").read_text())["status"] == "complete"
         assert (point / "results.json").is_file()
-
-
-def _alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 # --------------------------------------------------------------------------------- collecting

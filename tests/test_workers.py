@@ -2,7 +2,11 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
+import weakref
+from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -10,7 +14,7 @@ from pathlib import Path
 import pytest
 import toy
 
-from srlib.runner.workers import Workers, persevering, processes
+from srlib.runner.workers import Terminated, Workers, ended_by_signals, persevering, processes
 
 
 def begin(folder: Path, name: str) -> None:
@@ -53,3 +57,60 @@ def test_the_blame_for_a_lost_process_is_its_own(attempts: int) -> None:
     assert isinstance(found.pop("bad").exception(), BrokenExecutor)
     if attempts > 1:
         assert {name: future.result() for name, future in found.items()} == {n: n for n in "abc"}
+
+
+class Ends:
+    """An object in whose destructor the process is told to end."""
+
+    def __del__(self) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+def in_a_destructor() -> None:
+    Ends()
+    toy.wait_until(lambda: False)
+
+
+def in_a_callback() -> None:
+    thing = type("Thing", (), {})()
+    reference = weakref.ref(thing, lambda _: os.kill(os.getpid(), signal.SIGTERM))
+    del thing
+    toy.wait_until(reference)
+
+
+@toy.posix
+@pytest.mark.parametrize("told", [in_a_destructor, in_a_callback])
+def test_a_signal_ends_what_runs_wherever_it_comes(told: Callable[[], None]) -> None:
+    """Python swallows what is raised in a destructor."""
+    with pytest.raises(Terminated), ended_by_signals():
+        told()
+
+
+@toy.posix
+def test_workers_that_start_while_the_parent_is_killed_end(tmp_path: Path) -> None:
+    """The worker waits before its first import until its parent is gone."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os, pathlib, sys, time\n"
+        "if '--multiprocessing-fork' in sys.orig_argv:\n"
+        "    pathlib.Path('starting').write_text(str(os.getpid()))\n"
+        "    os.rename('starting', 'started')\n"
+        "    while not os.path.exists('go'): time.sleep(0.05)\n"
+    )
+    (tmp_path / "parent.py").write_text(
+        "from srlib.runner.workers import processes\n"
+        "if __name__ == '__main__':\n"
+        "    with processes(1) as workers: workers.executor.submit(print).result()\n"
+    )
+    parent = subprocess.Popen(
+        [sys.executable, "parent.py"], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(tmp_path)}
+    )
+    toy.wait_until(lambda: (tmp_path / "started").exists())
+    worker = int((tmp_path / "started").read_text())
+    parent.kill()
+    parent.wait()
+    (tmp_path / "go").touch()
+    try:
+        toy.wait_until(lambda: not toy.alive(worker))
+    finally:
+        if toy.alive(worker):
+            os.kill(worker, signal.SIGKILL)

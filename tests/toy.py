@@ -178,6 +178,15 @@ def wait_until(condition: Callable[[], object], seconds: float = 90) -> None:
         time.sleep(0.05)
 
 
+def alive(process: int) -> bool:
+    """Say whether a process of this number runs."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
 def running(project: Path, n: int) -> int:
     """Wait for the kernel of a point to be in its slow cell; return its process."""
     file = project / f"pid-{n}"

@@ -38,11 +38,21 @@ class Terminated(KeyboardInterrupt):
 def ended_by_signals() -> Iterator[None]:
     """Let SIGTERM and SIGHUP end what runs as Ctrl-C does, with nothing left behind."""
     before: dict[int, Any] = {}
+    hook = sys.unraisablehook
 
     def end(number: int, _: object) -> None:
         for other in before:  # they come in pairs, and the second must not disturb the end
             signal.signal(other, signal.SIG_IGN)
-        raise Terminated(signal.Signals(number).name)
+        raise Terminated(number)
+
+    def swallowed(what: Any) -> None:
+        """Send a signal again that came in a destructor or in a weak reference's callback."""
+        if not isinstance(what.exc_value, Terminated):
+            return hook(what)
+        for other in before:
+            signal.signal(other, end)
+        main = threading.main_thread().ident or 0
+        threading.Timer(0.1, signal.pthread_kill, (main, what.exc_value.args[0])).start()
 
     numbers = [getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP")]
     if threading.current_thread() is threading.main_thread():
@@ -50,9 +60,11 @@ def ended_by_signals() -> Iterator[None]:
             # One that is ignored stays so, as under nohup.
             if number and signal.getsignal(number) is signal.SIG_DFL:
                 before[number] = signal.signal(number, end)
+        sys.unraisablehook = swallowed
     try:
         yield
     finally:
+        sys.unraisablehook = hook
         for number, handler in before.items():
             signal.signal(number, handler)
 
@@ -96,7 +108,7 @@ def _unless_stopped(task: Callable[..., Any], /, *arguments: Any, **settings: An
     return task(*arguments, **settings)
 
 
-def _prepare(threads: int, of_bars: Any, stopped: Any) -> None:
+def _prepare(threads: int, of_bars: Any, stopped: Any, parent: int) -> None:
     """Give a process its threads, the lock of all bars, its own session, an end with its parent."""
     global _stopped
     _stopped = stopped
@@ -107,10 +119,9 @@ def _prepare(threads: int, of_bars: Any, stopped: Any) -> None:
         with suppress(OSError):
             os.setsid()  # the terminal's Ctrl-C is the parent's to handle
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = os.getppid()
 
     def watch() -> None:
-        while os.getppid() == parent:
+        while os.getppid() == parent:  # it may have ended while this process started
             time.sleep(0.5)
         os._exit(1)
 
@@ -131,7 +142,7 @@ def processes(jobs: int, threads: int | None = None) -> Iterator[Workers]:
     context = get_context("spawn")
     threads = threads or max(1, (os.cpu_count() or 1) // jobs)
     stopped = context.RawValue("b", 0)  # without a lock, which a killed process would hold
-    pool = _Pool(jobs, context, _prepare, (threads, context.RLock(), stopped))
+    pool = _Pool(jobs, context, _prepare, (threads, context.RLock(), stopped, os.getpid()))
 
     def stop(at_once: bool) -> None:
         stopped.value = 1
