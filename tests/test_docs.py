@@ -87,6 +87,18 @@ def test_commands_take_their_options(page: Path) -> None:
         assert used <= options, (name, used - options)
 
 
+def test_what_is_installed_from_the_clone_is_there() -> None:
+    extras = tomllib.loads(text(ROOT / "pyproject.toml"))["project"]["optional-dependencies"]
+    command = re.compile(r"pip (?:install|wheel)\b[^`\n]*?[\s\"'](\.[\w./]*)(?:\[(\w+)\])?")
+    for_labs = ROOT / "srlib/runner/templates/course/install.md.j2"
+    for page in (ROOT / "README.md", ROOT / "docs/start.md", for_labs):
+        found = command.findall(text(page))
+        assert found
+        for folder, extra in found:
+            assert (ROOT / folder / "pyproject.toml").is_file(), folder
+            assert not extra or extra in extras
+
+
 @every_page
 def test_make_has_its_targets(page: Path) -> None:
     used = set(re.findall(r"(?:^|`)make (\w+)", text(page), re.MULTILINE))
