@@ -5,7 +5,7 @@ import hashlib
 import json
 import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cache
 from itertools import permutations
 from pathlib import Path
@@ -37,6 +37,8 @@ CITATION = (
     "The srlib contributors. srlib: disclosure risk of synthetic data, four papers as executable "
     "notebooks. Version 0.1.0. MIT license."
 )
+# Name of the notebook, section and words.
+_TO_NOTEBOOK = re.compile(r'<a href="([\w.-]+)\.ipynb(#[^"]*)?">(.*?)</a>', re.DOTALL)
 
 
 def write(run_dir: Path, public: bool = False) -> Path:
@@ -111,6 +113,7 @@ def render(
     provenance: dict[str, Any],
     public: bool = False,
     home: str = "",
+    reports: Collection[str] = (),
     previous: tuple[str, str] | None = None,
     next: tuple[str, str] | None = None,
     library: str = "",
@@ -137,6 +140,9 @@ def render(
         Show what `confidential.public_run` leaves.
     home : str
         Address of a page that the report leads back to; ``""``: it stands alone.
+    reports : collection of str
+        Notebooks whose reports lie beside this one, where links to them lead. Of a link to another
+        notebook the words stay.
     previous, next : tuple of str, optional
         Address and title of the reports before and after it, where it is one of many.
     library : str
@@ -173,7 +179,7 @@ def render(
     opened = cells and cells[0].cell_type == "markdown" and title(cells[0].source)
     opening = layout.opening(cells.pop(0).source if opened else "", said)
     blocks = layout.arrange(cells, notice=of_users_file and not public)
-    return page(
+    html = page(
         "report.html.j2",
         script(charts, own_library=not library),
         beside=[library] if charts and library else [],
@@ -197,6 +203,12 @@ def render(
         next=next,
         title=title(first_markdown(notebook)) or provenance.get("paper", "Report"),
     )
+
+    def followed(link: re.Match[str]) -> str:
+        name, section, words = link.groups(default="")
+        return f'<a href="{name}.html{section}">{words}</a>' if name in reports else words
+
+    return _TO_NOTEBOOK.sub(followed, html)
 
 
 def _has_chart(cell: NotebookNode) -> bool:

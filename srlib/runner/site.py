@@ -161,6 +161,7 @@ def write(root: Path, outputs: Path, repository: str = "") -> tuple[Path, list[s
             *read[entry.name],
             public=True,
             home="../index.html",
+            reports=read,
             previous=previous,
             next=following,
             library=LIBRARY,
