@@ -28,7 +28,6 @@ version = release = getattr(srlib, "__version__", "")
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.viewcode",
     "numpydoc",
     "myst_parser",
     "formulas",
@@ -51,7 +50,6 @@ html_css_files = ["guide.css"]
 html_show_sphinx = False
 html_copy_source = False
 html_math_renderer = "mathml"
-viewcode_line_numbers = False
 
 api.write(Path(__file__).parent / "api")
 

@@ -43,8 +43,6 @@ PAIR = {
 
 Read = tuple[nbformat.NotebookNode, dict[str, Any], dict[str, Any]]  # as by `report.read`
 
-_SIGN = re.compile(r"¶|\[source\]")  # links beside a heading and a signature
-
 
 @dataclass(frozen=True)
 class Entry:
@@ -346,7 +344,7 @@ def _places(html: str, address: str, title: str = "") -> list[tuple[str, str, st
     """
     sections = _Sections()
     sections.feed(html)
-    found = [[" ".join(_SIGN.sub("", part).split()) for part in of] for of in sections.found]
+    found = [[" ".join(part.replace("¶", "").split()) for part in of] for of in sections.found]
     title = title or (found[0][1] if found else "")
     if address.startswith("api/"):  # has a search of its own; here, its first words are enough
         found = [[of, heading, text[:150]] for of, heading, text in found]
