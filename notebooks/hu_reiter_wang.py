@@ -157,12 +157,12 @@ show(outputs.table("data", pd.DataFrame([counts])), caption=about, names=paper.C
 # leave an effective share of $e^{-0.477} \approx 0.62$ of the draws, as a geometric mean ([Exercise
 # 1](#Exercise-1:-a-release-half-as-large) has the derivation). Directions multiply: $d$ of them typically leave $0.62^d$.
 
-# %% tags=["monte-carlo", "public"]
+# %% tags=["monte-carlo"]
 smallest = pd.DataFrame(
     [paper.smallest_example(d, rng=stream(seed, f"smallest {d}")) for d in (1, 3, 10, 30, 100)]
 )
 about = "Effective draws, and the largest error of a candidate's log posterior probability."
-show(outputs.table("smallest_example", smallest, public=True), caption=about)
+show(outputs.table("smallest_example", smallest), caption=about)
 
 # %% [markdown]
 # The last column belongs to the estimator without weights below.
@@ -850,9 +850,9 @@ assert not rounded
 # sum. What zeros do to the risk is enumerated on a small table of age, marital status and disability,
 # where no child is married: eight records, releases of four, the prior replaced by draws from it.
 
-# %% tags=["public"]
+# %%
 zeros = paper.impossible_children(n_draws=1500, n_batches=4, rng=stream(seed, "zeros"))
-outputs.table("structural_zeros", zeros, public=True)
+outputs.table("structural_zeros", zeros)
 about = "Means over the records, in percent; the log gain is that of the truth, times 100."
 show(
     zeros.set_index(["synthesizer", "candidates"]).mul(100).add_suffix(", %").reset_index(),

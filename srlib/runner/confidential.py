@@ -3,7 +3,8 @@
 A run is on a user's file where a parameter names one. Marked are outputs, by the tag ``public`` of
 their cell, and files, by ``Outputs.table(..., public=True)``. Two kinds of things are marked:
 
-- what does not depend on the file, such as a worked example;
+- what depends on neither the file nor the seed, such as an exact worked example. Numbers that are
+  drawn from the seed test guesses at it, also rounded ones where they are many;
 - words that follow by stated thresholds from numbers over at least `MIN_RECORDS` records. Words are
   the coarsest rounding there is, and no single record shows in them. Labels, levels and names of
   files are not among them.
@@ -24,7 +25,7 @@ if TYPE_CHECKING:  # a second of CPU, for each kernel that records files
 
 RULE = (
     f"Of a run on somebody's file, only words over at least {MIN_RECORDS} records are public, and "
-    "what does not depend on the file."
+    "what depends on neither the file nor the seed."
 )
 PUBLIC_FILES, CONFIDENTIAL_FILES = "PUBLIC.txt", "CONFIDENTIAL.txt"
 

@@ -73,7 +73,8 @@ Next:
  2. Type every printed number into srlib/papers/{paper}.csv, with the digits as printed.
  3. In notebooks/{paper}.py: citation, claims with their places, learning goals.
  4. The smallest example, then a section for each claim; methods go into srlib with their tests,
-    a cell reads as a sentence. Tags: monte-carlo for chains, public for what may be passed on.
+    a cell reads as a sentence. Tags: monte-carlo for chains, public for what depends on neither
+    a user's file nor the seed.
  5. The ledger: a computed value or a reason to skip for every printed number, a note for each
     that differs, and the computation that explains it.
  6. Three to six exercises with solutions; one of them finds a printed error.
