@@ -293,6 +293,30 @@ def test_calibrated_is_said_within_error(table: pd.DataFrame, word: str) -> None
     assert study.calibrated(table, ["generator"]).word == word
 
 
+@pytest.mark.parametrize(
+    ("few", "many", "word"),
+    [
+        (runs(0.01, 0.01), runs(0.02, 0.01), HOLDS),
+        (runs(0.09, 0.01), runs(0.08, 0.01), FAILS),
+        (runs(0.09, 0.01), runs(0.01, 0.01), "depends on the number of records"),
+        (runs(0.09, 0.01), runs(0.04, 0.02), UNDECIDED),
+    ],
+)
+def test_the_population_is_judged_at_each_number_of_records(
+    few: pd.DataFrame, many: pd.DataFrame, word: str
+) -> None:
+    both = pd.concat([few.assign(n_every=100), many.assign(n_every=1600)])
+    verdict = study.calibrated_by_size(both)
+    assert verdict.word == word
+    assert " with 100, " in verdict.because
+
+
+def test_the_shipped_sweep_decides_on_the_number_of_records() -> None:
+    """No single size of file does: by default and as published the words were others."""
+    _, by_size = study.swept("population")
+    assert study.calibrated_by_size(by_size).word == "depends on the number of records"
+
+
 def test_wrong_models_are_judged_together() -> None:
     more, less, same = runs(0.2, 0.01), runs(-0.2, 0.01), runs(0.01, 0.01)
     assert study.wrong_model_overstates(more).word == HOLDS

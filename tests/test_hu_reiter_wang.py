@@ -170,20 +170,32 @@ def test_shipped_sets_are_whole() -> None:
 
 
 @pytest.mark.parametrize(
-    ("dropped", "word"), [(-0.25, HOLDS), (-0.1, UNDECIDED), (0.1, UNDECIDED), (0.3, FAILS)]
+    ("gain", "others", "word"),
+    [
+        (0.25, 0.1, HOLDS),
+        (0.1, 0.1, UNDECIDED),
+        (0.0, 0.0, UNDECIDED),
+        (-0.3, 0.0, FAILS),
+        (0.25, 0.2, "depends on the record"),
+    ],
 )
-def test_dropping_is_held_against_releases_made_anew(dropped: float, word: str) -> None:
-    columns = ["riskiest", "riskiest_se", "others", "others_se", "off", "off_se"]
-    rows = [(0.5, 0.1), (0.0, 0.1), (dropped, 0.0), (-0.1, 0.1)]
-    found = pd.DataFrame([(*row, 0.0, 0.02, 1.0, 0.1) for row in rows], paper.ARMS, columns)
-    found.loc[paper.ARMS[3], "others"] = 0.05
+def test_dropping_takes_away_what_a_release_of_all_records_tells(
+    gain: float, others: float, word: str
+) -> None:
+    """Whoever knows the list is not misled; that others pay counts."""
+    columns = ["riskiest", "riskiest_se", "others", "others_se", "rise", "off", "off_se"]
+    rows = [(0.5, 0.1, 0.0), (gain, 0.1, 0.0), (-0.4, 0.1, others), (-0.1, 0.1, 0.05)]
+    found = pd.DataFrame(
+        [(*row, 0.05, 0.15, 1.0, 0.1) for row in rows], index=paper.ARMS, columns=columns
+    )
     verdict = paper.lower_without(found)
     assert verdict.word == word
-    assert "by -0.100 ± 0.141 and +0.050 ± 0.028. That" in verdict.because
-    assert "alone makes -0.500 ± 0.141. The" in verdict.because
-    found.loc[paper.ARMS[0], "riskiest"] = 0.1
-    said = "makes -0.100 ± 0.141, which is within two errors of nothing. The"
-    assert said in paper.lower_without(found).because
+    assert f"changes by {-gain:+.3f} ± 0.100 for the riskiest" in verdict.because
+    assert "15\u00a0% rise by more than two errors" in verdict.because
+    assert f"alone makes {gain - 0.5:+.3f} ± 0.141" in verdict.because
+    assert "within two errors of nothing" not in verdict.because or gain == 0.25
+    found.loc[paper.ARMS[0], "riskiest"] = gain + 0.1
+    assert "which is within two errors of nothing. The" in paper.lower_without(found).because
 
 
 def test_repairs_are_measured_for_everybody() -> None:

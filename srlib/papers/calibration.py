@@ -28,7 +28,7 @@ from srlib.mechanism.families import (
     compositions,
     dirichlet_multinomial,
 )
-from srlib.papers.claims import ERRORS, FAILS, HOLDS, PROVED, UNDECIDED, Verdict
+from srlib.papers.claims import ERRORS, FAILS, HOLDS, PROVED, UNDECIDED, Verdict, at_most
 from srlib.papers.ledger import shipped
 from srlib.progress import progress, silent
 from srlib.risk.calibration import (
@@ -830,6 +830,32 @@ def calibrated(runs: pd.DataFrame, names: Sequence[str]) -> Verdict:
         f"in errors, for {', '.join(worst[list(names)])}: {percent(worst['claimed_found'], 1)} and "
         f"{percent(worst['found'], 1)}, a difference of {100 * worst['overstated_found']:+.1f} ± "
         f"{100 * worst['overstated_found_se']:.1f} percentage points.{unresolved}",
+    )
+
+
+def calibrated_by_size(runs: pd.DataFrame) -> Verdict:
+    """Say whether the shares claimed and found agree within `MATTERS`, at each number of records.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        n_every, the number of records, and columns of `scores`.
+    """
+    apart = (runs["found"] - runs["claimed_found"]).abs()
+    words, said = set(), []
+    for n, of_size in runs.assign(apart=apart).groupby("n_every"):
+        errors = of_size["overstated_found_se"]
+        at_size = {at_most(a, e, MATTERS) for a, e in zip(of_size["apart"], errors, strict=True)}
+        words.add(next(word for word in (FAILS, UNDECIDED, HOLDS) if word in at_size))
+        worst = of_size.loc[of_size["apart"].idxmax()]
+        said.append(
+            f"{100 * worst['apart']:.1f} ± {100 * worst['overstated_found_se']:.1f} with {n:,}"
+        )
+    word = "depends on the number of records" if words >= {FAILS, HOLDS} else UNDECIDED
+    return Verdict(
+        words.pop() if len(words) == 1 else word,
+        "By number of records, the shares claimed and found are apart by at most "
+        f"{', '.join(said)} percentage points; the limit is {100 * MATTERS:g}.",
     )
 
 
