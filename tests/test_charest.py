@@ -13,7 +13,7 @@ from srlib import mechanism
 from srlib.mechanism import contingency
 from srlib.mechanism.core import change_one
 from srlib.papers import charest, count_tables
-from srlib.papers.claims import FAILS, HOLDS, PROVED
+from srlib.papers.claims import FAILS, HOLDS, PROVED, UNDECIDED
 from srlib.papers.ledger import printed
 from srlib.runner.parameters import Request, UsageError, resolve
 from srlib.runner.run import run
@@ -194,7 +194,7 @@ def test_an_estimated_score_in_a_row() -> None:
     )
     assert (row["draws"], row["its own sensitivity"], row["median error"]) == ("1,000", 2.0, 0.75)
     gibbs = mechanism.gibbs(2 * score, 0.5, pairs)
-    assert row["exact epsilon"] == mechanism.exact_epsilon(gibbs).value
+    assert row[count_tables.KNOWN] == mechanism.exact_epsilon(gibbs).value
 
 
 def test_effective_number_of_common_draws() -> None:
@@ -259,11 +259,14 @@ def test_words_on_log_p_against_distance(share: float, with_prior: float, word: 
 
 
 def test_words_on_draws_and_bounds() -> None:
-    def of(common: float, fresh: float) -> str:
-        rows = {"draws from": ["common", "fresh"], "exact epsilon": [common, fresh]}
-        return charest.by_draws(pd.DataFrame(rows)).word
+    def of(common: float, averaged: float) -> str:
+        rows = {"draws from": ["common", "fresh"], count_tables.KNOWN: [common, 1.67]}
+        mean = pd.Series({"epsilon": averaged, "standard error": 0.006})
+        return charest.by_draws(pd.DataFrame(rows), mean).word
 
-    assert (of(1.0, 0.9), of(0.4, 1.1), of(1.1, 1.2)) == (HOLDS, "depends on the draws", FAILS)
+    # What counts of fresh draws is the mean over them, not what one knows who sees them.
+    assert of(0.21, 0.595) == HOLDS
+    assert (of(0.21, 0.99), of(0.21, 1.02), of(1.1, 0.5)) == (UNDECIDED, FAILS, FAILS)
     truth = pd.DataFrame({"model": ["a"], "bound": [2.0], "n = 1": [1.0], "n = 3": [2.0]})
     assert charest.bound_scales(truth).word == "depends on the draws"
     assert "100\u00a0% of it" in charest.bound_scales(truth).because
@@ -307,4 +310,12 @@ def test_notebook_runs_at_other_settings(root: Path, tmp_path: Path) -> None:
     folder = run(root, Request("charest", "other", {**parameters, **settings}, {}), tmp_path)
     book = pd.read_csv(folder / "tables/ledger.csv")
     assert set(book["verdict"]) == {"setting", "skipped"}
+    scores = pd.read_csv(folder / "tables/monte_carlo_scores.csv").set_index(
+        ["model", "draws from"]
+    )
+    averaged = pd.read_csv(folder / "tables/mean_over_draws.csv").iloc[-1]
+    true, known = (
+        scores.loc[("Dirichlet", k), count_tables.KNOWN].max() for k in ("exact", "fresh")
+    )
+    assert true - 4 * averaged["standard error"] < averaged["epsilon"] < min(1, known)
     assert '"stderr"' not in (folder / "notebook.ipynb").read_text(encoding="utf-8")

@@ -14,8 +14,8 @@ from srlib.mechanism.core import Mechanism, acceptance_rate, change_one, sample
 from srlib.mechanism.families import beta_binomial, dirichlet_multinomial_alpha, private_plugin
 from srlib.mechanism.privacy import calibrate, delta, exact_epsilon
 from srlib.mechanism.scores import exact_rate, exponential, gibbs, permute_and_flip, sensitivity
-from srlib.papers.claims import FAILS, HOLDS, PROVED, Verdict, of_share
-from srlib.papers.count_tables import MODELS
+from srlib.papers.claims import FAILS, HOLDS, PROVED, Verdict, at_most, of_share, with_error
+from srlib.papers.count_tables import KNOWN, MODELS
 from srlib.papers.ledger import ledger
 from srlib.rng import stream
 
@@ -397,26 +397,32 @@ def beats_distance(shares: pd.DataFrame, priors: pd.DataFrame) -> Verdict:
     )
 
 
-def by_draws(told: pd.DataFrame, budget: float = 1.0) -> Verdict:
+def by_draws(told: pd.DataFrame, averaged: pd.Series, budget: float = 1.0) -> Verdict:
     """Say whether mechanisms with estimated scores keep their budget.
+
+    Common draws may be known to everybody. Fresh ones are a part of the mechanism's chance, so that
+    its epsilon is that of the mean over them.
 
     Parameters
     ----------
     told : DataFrame
         Rows as `count_tables.estimated` returns.
+    averaged : Series
+        Of fresh draws: epsilon of the mean over them, and its standard error.
     budget : float
         What each was given.
     """
     common = told["draws from"] == "common"
-    largest = {c: told.loc[common == c, "exact epsilon"].max() for c in (True, False)}
-    kept = {c: value <= budget * (1 + SLACK) for c, value in largest.items()}
-    word = "depends on the draws"
-    if kept[True] == kept[False]:
-        word = HOLDS if kept[True] else FAILS
+    known = {c: told.loc[common == c, KNOWN].max() for c in (True, False)}
+    epsilon, error = averaged["epsilon"], averaged["standard error"]
+    word = FAILS if known[True] > budget * (1 + SLACK) else at_most(epsilon, error, budget)
     return Verdict(
         word,
-        f"The largest exact epsilon is {largest[True]:.2f} with draws common to all data sets and "
-        f"{largest[False]:.2f} with fresh draws for each, against a budget of {budget:g}.",
+        f"The largest exact epsilon is {known[True]:.2f} with draws common to all data sets, where "
+        f"a bound guarantees the budget of {budget:g}. With the fewest fresh draws it is "
+        f"{with_error(epsilon, error)} for the Dirichlet-multinomial, averaged over the draws, "
+        "and nothing guarantees it. To somebody who knows the fresh draws it is up to "
+        f"{known[False]:.2f}.",
     )
 
 

@@ -68,6 +68,7 @@ class Space:
 DIRICHLET, PAIRWISE, MAIN = (f"log P, {m}" for m in ("Dirichlet", "pairwise", "independence"))
 MODELS = (DIRICHLET, PAIRWISE, MAIN)
 MOVED, EUCLIDEAN, SYNTHESIZER = "records moved", "Euclidean", "Dirichlet draws"
+KNOWN = "epsilon if the draws are known"
 LARGER = "predictive probability"  # of measures that are the better the larger
 PREDICTIVE = {DIRICHLET: f"{LARGER}, Dirichlet", MAIN: f"{LARGER}, independence"}
 
@@ -205,7 +206,7 @@ def estimated(
     pairs: NDArray[np.int64],
     effective: float = np.nan,
 ) -> dict[str, Any]:
-    """What a budget of 1 becomes when a score is estimated: one row of a table.
+    """What a budget of 1 becomes when a score is estimated, with its draws held fixed: one row.
 
     Parameters
     ----------
@@ -230,7 +231,7 @@ def estimated(
         "median error": float(np.median(runs[0][1])),
         "declared sensitivity": declared,
         "its own sensitivity": max(sensitivity(score, pairs) for score, _ in runs),
-        "exact epsilon": max(exact_epsilon(m).value for m in made),
+        KNOWN: max(exact_epsilon(m).value for m in made),
         "least effective draws": effective,
     }
 
