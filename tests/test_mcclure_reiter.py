@@ -93,7 +93,14 @@ def test_every_printed_number_is_answered(
     # Extremes of ten pairs and numbers that follow from others are not recomputed ones.
     for number in ("utility_0.01_largest", "ratio_0.01_largest", "increase_001"):
         assert book.loc[number, "verdict"] == "consistent"
-    assert "0.201 at p0 = 0.3, 0.000 at p0 = 0.5" in book.loc["utility_0.01_largest", "note"]
+    # Both ends of one range are held against one proportion.
+    for end, words in (
+        ("smallest", "0.169 at p0 = 0.3, 0.188"),
+        ("largest", "0.201 at p0 = 0.3, 0.000"),
+    ):
+        note = book.loc[f"utility_0.01_{end}", "note"]
+        assert note.startswith("median of ten at p0 = 0.3,")
+        assert f"{words} at p0 = 0.5" in note
 
 
 def test_other_settings_are_not_held_against_the_papers(
@@ -176,13 +183,30 @@ def test_words_on_budget_and_rarity() -> None:
 
 
 @pytest.mark.parametrize(
-    ("chances", "word"),
-    [([0.01, 0.5], HOLDS), ([0.0099, 0.5], "depends on $p_0$"), ([0.0, 0.0], FAILS)],
+    ("lower", "upper", "word"),
+    [
+        ([0.01, 0.5], [0.01, 0.5], HOLDS),
+        ([0.01, 0.5], [0.5, 0.0], "depends on $p_0$"),
+        ([0.0, 0.5], [0.5, 0.0099], FAILS),
+    ],
 )
-def test_words_on_ranges(chances: list[float], word: str) -> None:
-    table = pd.DataFrame({"p0": [0.3, 0.5], "epsilon": 2.0, "all ten inside": chances})
+def test_words_on_ranges(lower: list[float], upper: list[float], word: str) -> None:
+    table = pd.DataFrame({"p0": [0.3, 0.5], "epsilon": 2.0, "lower end": lower, "upper end": upper})
     assert paper.ranges_by_proportion(table).word == word
     assert paper.ranges_by_proportion(table[:0]).word == UNDECIDED
+
+
+def test_a_proportion_out_of_reach_of_one_end_does_not_fit(
+    exact: dict[tuple[float, float], proportion.Pairs],
+) -> None:
+    """At p0 = .5 all ten pairs may lie inside "2 to 2.7", and none comes near 2.7."""
+    ends = paper.inside_ranges(exact)
+    found = ends.set_index(["p0", "epsilon"]).sort_index()
+    assert found.loc[(0.5, 0.01), "upper end"] < 1e-12
+    assert found.loc[(0.3, 0.01), "both ends"] == pytest.approx(0.0376, abs=5e-4)
+    verdict = paper.ranges_by_proportion(ends)
+    assert verdict.word == "depends on $p_0$"
+    assert "0.02 at 0.3, 0.00 at 0.5" in verdict.because
 
 
 def test_words_on_limits_of_relative_risk(
@@ -203,11 +227,24 @@ def test_words_on_chains_releases_and_the_attack() -> None:
     sizes = pd.DataFrame({"p0": 0.5, "epsilon": [1, 1, 9, 9], "size": [1.0, 2.0] * 2})
     for loss, word in (([1, 2, 1, 2], HOLDS), ([2, 1, 2, 1], FAILS), ([1, 2, 2, 1], "depends")):
         assert paper.several_releases(sizes.assign(loss=loss)).word.startswith(word)
-    for beyond, word in (([0.05, 0], HOLDS), ([0.06, 1], FAILS), ([0.05, 0.06], "depends")):
-        attack = pd.DataFrame({"certain": 0.0, "beyond the region": beyond})
-        assert paper.attack_is_hard(attack).word.startswith(word)
+    of_ones = "depends on the number of ones"
+    for beyond, word in (([0.05, 0], HOLDS), ([0.06, 1], FAILS), ([0.05, 0.06], of_ones)):
+        attack = {"records": 9, "ones in the data": [0, 1], "beyond the region": beyond}
+        assert paper.attack_is_hard(pd.DataFrame(attack)).word == word
     assert paper.judged_over_all_priors(0.0, 3).word == PROVED
     assert paper.judged_over_all_priors(0.001, 3).word == FAILS
+
+
+def test_the_attack_is_hard_where_ones_are_common() -> None:
+    """With hundreds of ones among a thousand records hardly any release is refused."""
+    tables = {e: design.first_rows(mechanism.private_plugin(e, N, N), 302) for e in (1000, 10, 0.2)}
+    attack = design.attack_on_choice(tables, RULES).assign(records=N)
+    beyond = attack.set_index("ones in the data")["beyond the region"]
+    assert (beyond.loc[[0, 1, 2, 10]] > 0.1).all()
+    assert (beyond.loc[[100, 300]] < 1e-4).all()
+    verdict = paper.attack_is_hard(attack)
+    assert verdict.word == "depends on the number of ones"
+    assert verdict.because.endswith("counts as challenging up to 5\u00a0%.")
 
 
 # --------------------------------------------------------------------------------------- the tables

@@ -599,15 +599,15 @@ def announced(chosen: Mechanism) -> Mechanism:
 
 
 def attack_on_choice(
-    tables: Tables, rules: Sequence[Rule], counts: Sequence[int] = (0, 1, 2, 10)
+    tables: Tables, rules: Sequence[Rule], counts: Sequence[int] = (0, 1, 2, 10, 100, 300)
 ) -> pd.DataFrame:
     """What intruders make of a release that was chosen because it is acceptable.
 
     Parameters
     ----------
     tables : mapping of float to Mechanism
-        A mechanism for each budget. Of more than 14 rows only those below the last need the next
-        row, so that the first rows of a large table will do.
+        A mechanism for each budget. Only rows below the last need the next row, so that the first
+        rows of a large table will do.
     rules : sequence of Rule
         What is acceptable.
     counts : sequence of int

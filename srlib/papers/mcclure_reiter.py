@@ -79,7 +79,7 @@ def cells(
 
 
 def inside_ranges(exact: Exact) -> pd.DataFrame:
-    """Where the ends of a range of ten pairs lie, and how often all ten are in the printed one.
+    """Where the ends of a range of ten pairs lie, and how often they print as in the paper.
 
     Parameters
     ----------
@@ -90,25 +90,17 @@ def inside_ranges(exact: Exact) -> pd.DataFrame:
     -------
     DataFrame
         p0, epsilon, printed, the medians of the smallest and the largest of ten utilities, and the
-        probability that all ten lie in the printed range, give or take .05.
+        probabilities that they round to the lower, the upper and both ends of the printed range.
     """
     rows = []
     for (p, e), pairs in exact.items():
         if e in RANGES:
-            low, high = (value for value, _ in RANGES[e])
-            outside = pairs.outside(low - 0.05, high + 0.05)
-            rows.append(
-                {
-                    "p0": p,
-                    "epsilon": e,
-                    "printed": f"{low:g} to {high:g}",
-                    "smallest of ten": pairs.smallest("utility", PAIRS, 0.5),
-                    "largest of ten": pairs.largest("utility", PAIRS, 0.5),
-                    "all ten inside": 1 - pairs.chance(outside, PAIRS),
-                }
-            )
-    columns = ["p0", "epsilon", "printed", "smallest of ten", "largest of ten", "all ten inside"]
-    return pd.DataFrame(rows, columns=columns)
+            shares = cells(pairs.utility, pairs.probability, e, ROUNDED)
+            ends = [pairs.smallest("utility", PAIRS, 0.5), pairs.largest("utility", PAIRS, 0.5)]
+            printed_as = " to ".join(f"{value:g}" for value, _ in RANGES[e])
+            rows.append((p, e, printed_as, *ends, *map(float, range_chances(shares[None]))))
+    columns = ["p0", "epsilon", "printed", "smallest of ten", "largest of ten"]
+    return pd.DataFrame(rows, columns=[*columns, "lower end", "upper end", "both ends"])
 
 
 def range_chances(
@@ -311,23 +303,23 @@ def depends_on_rarity(table: pd.DataFrame, rare: float, common: float) -> Verdic
 
 
 def ranges_by_proportion(inside: pd.DataFrame) -> Verdict:
-    """Judge the printed ranges of U by the chance that all ten pairs lie in them (C3).
+    """Judge the printed ranges of U by their least probable end at each proportion (C3).
 
     Parameters
     ----------
     inside : DataFrame
-        p0, epsilon, and ``all ten inside``: a probability.
+        p0, epsilon, ``lower end`` and ``upper end``: probabilities.
     """
     if inside.empty:
         return Verdict(UNDECIDED, "The run has none of the budgets for which ranges are printed.")
-    least = inside.groupby("p0", sort=False)["all ten inside"].min()
+    least = inside.groupby("p0", sort=False)[["lower end", "upper end"]].min().min(axis=1)
     good = least >= IMPLAUSIBLE
     word = HOLDS if good.all() else "depends on $p_0$" if good.any() else FAILS
     chances = ", ".join(f"{chance:.2f} at {p:g}" for p, chance in least.items())
     return Verdict(
         word,
-        "The probability that ten pairs lie in a printed range, in the less favorable of the "
-        f"two ranges, is {chances}; a proportion counts as fitting from {IMPLAUSIBLE:g} on.",
+        f"The least probable of the printed ends has the probability {chances}; a proportion "
+        f"counts as fitting from {IMPLAUSIBLE:g} on.",
     )
 
 
@@ -419,19 +411,24 @@ def attack_is_hard(attack: pd.DataFrame) -> Verdict:
     Parameters
     ----------
     attack : DataFrame
-        As `binary_design.attack_on_choice` returns: ``certain`` and ``beyond the region`` for each
-        data set.
+        As `binary_design.attack_on_choice` returns, and records: ``ones in the data`` and ``beyond
+        the region`` for each data set.
     """
-    certain, beyond = attack["certain"], attack["beyond the region"]
-    hard, easy = beyond <= FEW, beyond > FEW
-    word = HOLDS if hard.all() else FAILS if easy.all() else "depends on the data"
+    hard = attack["beyond the region"] <= FEW
+    word = HOLDS if hard.all() else FAILS if not hard.any() else "depends on the number of ones"
+    told = "; ".join(
+        f"of {records:,} records "
+        + ", ".join(
+            f"{percent(share) if share >= 0.01 else 'below ' + percent(0.01)} at {x}"
+            for x, share in zip(rows["ones in the data"], rows["beyond the region"], strict=True)
+        )
+        for records, rows in attack.groupby("records")
+    )
     return Verdict(
         word,
-        "To an intruder who knows the rule, "
-        f"{100 * certain.min():.0f} to {percent(certain.max())} of releases tell the value for "
-        f"certain, and {100 * beyond.min():.0f} to {percent(beyond.max())} lie outside the region "
-        "that was promised, "
-        "depending on the data.",
+        "By the number of ones, the share of releases outside the region that was promised, to an "
+        f"intruder who knows the rule: {told}. The attack counts as challenging up to "
+        f"{percent(FEW)}.",
     )
 
 
@@ -607,24 +604,21 @@ def answers(
         else:
             computed[key] = value
 
-    for epsilon in RANGES:
-        for end, which in (("smallest", 0), ("largest", 1)):
-            at = {p: exact[p, epsilon] for p in (0.3, 0.5)}
-            chance = {
-                p: float(
-                    range_chances(cells(q.utility, q.probability, epsilon, ROUNDED)[None])[which]
-                )
-                for p, q in at.items()
-            }
-            best = max(chance, key=lambda p: chance[p])
-            words = ", ".join(f"{c:.3f} at p0 = {p:g}" for p, c in chance.items())
+    # Both ends of a range belong to one proportion, that at which they are most probable together.
+    ranges = inside_ranges({case: q for case, q in exact.items() if case[0] in (0.3, 0.5)})
+    for epsilon, of_range in ranges.groupby("epsilon"):
+        by_p = of_range.set_index("p0")
+        best = by_p["both ends"].idxmax()
+        for end, name in (("smallest", "lower end"), ("largest", "upper end")):
+            words = ", ".join(f"{c:.3f} at p0 = {p:g}" for p, c in by_p[name].items())
             key = f"utility_{epsilon:g}_{end}"
-            middle, reach[key] = at[best].extreme(end, "utility", PAIRS)
+            middle, reach[key] = exact[best, epsilon].extreme(end, "utility", PAIRS)
             by_chance(
                 key,
                 middle,
-                chance[best],
-                f"median of ten at p0 = {best:g}; prints so with probability {words}",
+                by_p.loc[best, name],
+                f"median of ten at p0 = {best:g}, where both ends of the range are most probable; "
+                f"this one prints so with probability {words}",
             )
     said = sentences(exact).set_index("sentence")["probability"]
     near = [exact[0.001, e] for e in EPSILON if e <= 10]

@@ -111,10 +111,6 @@ class Pairs:
         before = at if at.ndim == 0 else at[self.x]
         return float(np.maximum(self.with_prior(prior).risk - before, 0) @ self.probability)
 
-    def outside(self, low: float, high: float) -> NDArray[np.bool_]:
-        """Whether each pair has a utility outside a range, (k,)."""
-        return (self.utility < low) | (self.utility > high)
-
     def ranges(self) -> dict[str, float]:
         """Median and ends of the central 90 % of risk and utility, and the risk's 99 % quantile."""
         named = {"low": 0.05, "median": 0.5, "high": 0.95}
