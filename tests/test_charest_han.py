@@ -301,8 +301,13 @@ def test_conditional_epsilons_far_below() -> None:
 
 def test_growth_is_proved_unless_enumeration_says_otherwise() -> None:
     levels = pd.DataFrame({"x": 0, "neighbours": "changed", "bins": [2, 3, 4], "edp": [1, 2, 2.0]})
-    assert paper.grows(levels).word == PROVED
-    assert paper.grows(levels.assign(edp=[1, 2, 1.9])).word == FAILS
+    peak = pd.DataFrame({"bins": [2, 3, 4], "EDP": [0.2, 0.536, 0.462]})
+    rising = peak.assign(EDP=[1, 2, 3])
+    assert paper.grows(levels, rising).word == PROVED
+    assert paper.grows(levels.assign(edp=[1, 2, 1.9]), rising).word == FAILS
+    found = paper.grows(levels, peak)
+    assert found.word == "depends on the likelihood"
+    assert found.because.endswith("EDP falls from 0.536 at 3 bins to 0.462 at 4.")
 
 
 def test_direction_of_the_prior() -> None:
