@@ -324,13 +324,24 @@ def test_direction_of_the_prior() -> None:
     [
         ([12.1, -10.3], 0.1, HOLDS),
         ([9.7, -9.7], 0.1, FAILS),
-        ([12.0, 5.0], 0.1, "depends on the data set"),
+        ([12.0, 5.0], 0.1, "depends on the bins and the data set"),
         ([12.0, 10.1], 0.1, UNDECIDED),
     ],
 )
 def test_bad_bias(bias: list[float], error: float, word: str) -> None:
-    cases = pd.DataFrame({"case": ["a", "b"], "relative_bias_percent": bias, "bias_se": error})
-    assert paper.badly_biased(cases).word == word
+    cases = {"case": "a", "bins": [20, 50], "relative_bias_percent": bias, "bias_se": error}
+    assert paper.badly_biased(pd.DataFrame(cases)).word == word
+
+
+def test_bias_of_ten_thousand_draws_is_judged_at_all_bins(study: tables.Study) -> None:
+    rng = np.random.default_rng(14)
+    three = paper.table_3(0.5, 20, rng=rng)
+    cases = paper.at_ten_thousand_draws(three, study, 2.3, 20, rng=rng)
+    assert (cases.groupby("bins")["case"].nunique() == 8).all()
+    found = paper.badly_biased(cases)
+    assert found.word == "depends on the bins and the data set"
+    assert "0 of 8 at 5 bins" in found.because
+    assert found.because.endswith("8 of 8 at 250 bins.")
 
 
 def test_a_check_that_passes_hides_a_bias() -> None:
