@@ -241,6 +241,18 @@ def test_every_printed_number_has_a_verdict(study: tables.Study) -> None:
     assert (verdicts != "skipped").all()
     assert verdicts[["abowd_edp", "abowd_imprecision"]].tolist() == ["consistent"] * 2
     assert verdicts["table4_rb_250_10000"] == "differs"
+    # What the notebook explains otherwise is no match: a misprint, headings, another treatment.
+    misprint = ["table2_3_100"]
+    headings = [f"table4_rb_{key}" for key in ("5_100000", *(f"{b}_1000000" for b in (5, 10, 20)))]
+    treatment = ["table3_rb_20_100000"]
+    notes = book.set_index("id")["note"]
+    for keys, why in ((misprint, paper.ROUNDED), (headings, paper.TENTH), (treatment, paper.EMPTY)):
+        assert (verdicts[keys] == "differs").all()
+        assert (notes[keys] == why).all()
+    # One count of one thing: the notebook's table and the ledger both round.
+    entries = verdicts[verdicts.index.str.startswith("table2_")]
+    (told,) = paper.entries_as_printed([0.5])["of 36 entries as printed"]
+    assert (entries == "match").sum() == told == 21
     assert verdicts["table3_rb_250_1000000"] == "match"
     assert book["tolerance"].max() < 120
 

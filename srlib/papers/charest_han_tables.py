@@ -442,9 +442,6 @@ class Explanation:
         each replicate.
     bias, error : (n_bins,) float64
         Relative biases there, in percent, and the standard errors of a printed one about them.
-    simulation_error : (n_bins,) float64
-        The part of the errors that simulation makes, ours and the paper's, without that of the
-        data's other records.
     log10_likelihood : float
         Of the printed column, averaged over the distances that normal records give.
     """
@@ -454,7 +451,6 @@ class Explanation:
     distance: float
     bias: NDArray[np.float64]
     error: NDArray[np.float64]
-    simulation_error: NDArray[np.float64]
     log10_likelihood: float
 
 
@@ -503,7 +499,7 @@ def explain(
     if new_data:
         bias, error = _of_new_data(of, sizes[0], rule)
         likelihood = float(_log_likelihood(table[0], bias[:, None], error[:, None])[0])
-        return Explanation(sizes[0], rule, np.nan, bias, error, error, likelihood / np.log(10))
+        return Explanation(sizes[0], rule, np.nan, bias, error, likelihood / np.log(10))
     at = _distances(of, table, sizes, rule)
     found = [_biases(of, m, rule, at) for m in sizes]
     likelihoods = [
@@ -512,34 +508,26 @@ def explain(
     together = np.sum(likelihoods, axis=0)
     best = int(together.argmax())
     bias, error = (values[:, best] for values in found[0])
-    simulated = _biases(of, sizes[0], rule, at[[best]], others=False)[1][:, 0]
     average = _average(at, together) / np.log(10)
-    return Explanation(sizes[0], rule, float(at[best]), bias, error, simulated, average)
+    return Explanation(sizes[0], rule, float(at[best]), bias, error, average)
 
 
 def _one_bias(
-    of: Study,
-    bins: int,
-    draws: int,
-    rule: Rule,
-    at: NDArray[np.float64],
-    *,
-    others: bool = True,
+    of: Study, bins: int, draws: int, rule: Rule, at: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Relative bias in percent and the standard error of a printed one, by distance."""
     mean, fit, between, within = of.curve(bins, draws, rule, at)
     true = normal_edp(at, bins)
     # The paper's data set has other records of its own, and a hundred replicates.
-    data = between if others else 0.0
-    spread = 100 * np.sqrt(fit**2 + data**2 + within**2 / REPLICATES) / true
+    spread = 100 * np.sqrt(fit**2 + between**2 + within**2 / REPLICATES) / true
     return 100 * (mean / true - 1), np.hypot(spread, ROUNDING)
 
 
 def _biases(
-    of: Study, draws: int, rule: Rule, at: NDArray[np.float64], *, others: bool = True
+    of: Study, draws: int, rule: Rule, at: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """As `_one_bias` for all numbers of bins, (n_bins, k) each."""
-    each = [_one_bias(of, bins, draws, rule, at, others=others) for bins in of.bins]
+    each = [_one_bias(of, bins, draws, rule, at) for bins in of.bins]
     return np.array([bias for bias, _ in each]), np.array([error for _, error in each])
 
 
