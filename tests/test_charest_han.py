@@ -405,10 +405,15 @@ def test_empty_bins_and_more_records() -> None:
     assert paper.empty_where_small(cells).word == FAILS
     assert paper.empty_where_small(cells.assign(empty=[0.2, 0.1, 0.0])).word == HOLDS
     levels = pd.DataFrame({"case": ["a", "a", "b", "b"], "n": [1, 9, 1, 9], "edp": [4, 1, 4, 3.0]})
+    levels["neighbours"] = ["changed", "changed", "deleted", "deleted"]
+    assert (
+        paper.falls_with_records(levels.assign(neighbours="changed")).word == "depends on the data"
+    )
     told = paper.falls_with_records(levels.assign(n=[1, 9, 1, 5000]))
-    assert told.word == "depends on the data"
+    assert told.word == "depends on the neighbor"
     assert told.because == (
-        "EDP goes from 4 at 1 records to 1 at 9 (a), from 4 at 1 records to 3 at 5,000 (b)."
+        "EDP goes from 4 at 1 records to 1 at 9 (a, a record changed), from 4 at 1 records to 3 at "
+        "5,000 (b, a record deleted)."
     )
     assert paper.falls_with_records(levels[:2]).word == HOLDS
     assert paper.falls_with_records(levels[2:]).word == FAILS

@@ -810,17 +810,20 @@ def falls_with_records(levels: pd.DataFrame) -> Verdict:
     Parameters
     ----------
     levels : DataFrame
-        Columns case (text), n and edp.
+        Columns neighbours, case (text), n and edp.
     """
-    ends = levels.sort_values("n").groupby("case", sort=False)[["n", "edp"]].agg(["first", "last"])
+    cases = levels.sort_values("n").groupby(["neighbours", "case"], sort=False)
+    ends = cases[["n", "edp"]].agg(["first", "last"])
     few, many = (ends.xs(end, axis=1, level=1) for end in ("first", "last"))
     half = many["edp"] < few["edp"] / 2
     listed = ", ".join(
         f"from {few.at[case, 'edp']:.3g} at {few.at[case, 'n']:,} records to "
-        f"{many.at[case, 'edp']:.3g} at {many.at[case, 'n']:,} ({case})"
+        f"{many.at[case, 'edp']:.3g} at {many.at[case, 'n']:,} ({case[1]}, a record {case[0]})"
         for case in ends.index
     )
-    word = HOLDS if half.all() else "depends on the data" if half.any() else FAILS
+    always = half.groupby(level="neighbours").all()
+    mixed = "depends on the neighbor" if always.any() else "depends on the data"
+    word = HOLDS if half.all() else mixed if half.any() else FAILS
     return Verdict(word, f"EDP goes {listed}.")
 
 
