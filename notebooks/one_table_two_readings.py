@@ -842,13 +842,15 @@ told = (
 show(outputs.table("by_monte_carlo", column), digits=4, caption=told)
 
 # %% tags=["monte-carlo"]
-off = np.log(column["given_others"] / column["exact"])
-verdicts.say("C8", one_table.by_simulation(off, column["error_given_others"], of_data.n_chains))
+verdicts.say("C8", one_table.by_simulation(column, of_data.n_chains))
 
 # %% [markdown]
-# The errors are standard errors of the logarithm, from 16 chains. The verdict is on the draws
-# given the other records. Its six estimates share the draws without a release, so they count for
-# fewer than six trials.
+# The errors are standard errors of the logarithm, from 16 chains. The six estimates of a kind share the
+# draws without a release, so they count for fewer than six trials. The verdict is on both kinds. Draws given
+# all records average $r = p(t' \mid \theta)/p(t \mid \theta)$, of a record's other value to its true one. Where
+# draws come near to $p(t \mid \theta) = 0$ the variance of $r$ can be infinite, and a stated error cannot be relied
+# on. [Exercise 6](#Exercise-6:-a-loss-from-predictive-probabilities) asks when. Draws given the other records divide
+# by no such probability.
 
 # %% [markdown] tags=["spoiler-6"]
 # Draws given all records use ratios with an infinite variance in this small example, as in

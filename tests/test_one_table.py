@@ -167,9 +167,18 @@ def test_ranks_of_edp_by_bins():
 
 
 def test_estimates_within_their_errors():
-    assert one_table.by_simulation([0.1, -0.1], [0.1, 0.1], 4).word == HOLDS
-    assert one_table.by_simulation([0.31, -0.1], [0.1, 0.1], 4).word == HOLDS  # t, 3 degrees
-    assert one_table.by_simulation([0.33, -0.33], [0.1, 0.1], 4).word == FAILS
+    def judged(given_all, given_others):
+        column = {"exact": 1.0, "given_all": np.exp(given_all), "error_given_all": 0.1}
+        column |= {"given_others": np.exp(given_others), "error_given_others": 0.1}
+        return one_table.by_simulation(pd.DataFrame(column), 4)
+
+    assert judged([0.31, -0.1], [0.1, -0.1]).word == HOLDS  # t, 3 degrees
+    assert judged([0.33, -0.33], [0.33, -0.33]).word == FAILS
+    # Neither kind of draws is left out.
+    found = judged([-0.33, -0.33], [0.1, -0.1])
+    assert found.word == judged([0.1, -0.1], [0.33, 0.33]).word == "depends on the draws"
+    assert "2 of 2 estimates from draws given the other records" in found.because
+    assert "0 of 2 estimates from draws given all records" in found.because
 
 
 def test_picture_of_the_loss_has_every_release_and_bin():

@@ -576,25 +576,32 @@ def ranks_alike(edps: pd.DataFrame, expected: Mapping[str, float]) -> Verdict:
     return Verdict(FAILS if not same.any() else "depends on the bins and the neighbors", because)
 
 
-def by_simulation(log_ratio: ArrayLike, log_mcse: ArrayLike, chains: int) -> Verdict:
+def by_simulation(column: pd.DataFrame, chains: int) -> Verdict:
     """Judge whether Monte Carlo estimates are what they estimate, within their errors.
 
     Parameters
     ----------
-    log_ratio : (n,) float
-        Log of each estimate over the exact number.
-    log_mcse : (n,) float
-        Standard errors of the logarithms.
+    column : DataFrame
+        A row for each release: exact, and for draws given all records and given the others
+        ``given_all`` and ``given_others`` with the standard errors of their logarithms,
+        ``error_given_all`` and ``error_given_others``.
     chains : int
         Chains that each error comes from; a difference counts by the t distribution with one
         degree of freedom less.
     """
-    off = np.abs(np.asarray(log_ratio)) / np.asarray(log_mcse)
     most = float(stats.t.ppf(0.975, chains - 1))
-    inside = int((off <= most).sum())
+    words, said = set(), []
+    for given, draws in (("others", "the other records"), ("all", "all records")):
+        off = np.abs(np.log(column[f"given_{given}"] / column["exact"]))
+        off = off / column[f"error_given_{given}"]
+        inside = int((off <= most).sum())
+        words.add(of_intervals(inside, off.size, on="the release"))
+        said.append(
+            f"{inside} of {off.size} estimates from draws given {draws} (the largest difference is "
+            f"{off.max():.1f} errors)"
+        )
     return Verdict(
-        of_intervals(inside, off.size, on="the release"),
-        f"{inside} of {off.size} estimates are within {most:.1f} standard errors of the exact "
-        f"posterior, {percent(0.95)} of a t distribution for {chains} chains; the largest "
-        f"difference is {off.max():.1f} standard errors.",
+        words.pop() if len(words) == 1 else "depends on the draws",
+        f"Within {most:.1f} standard errors of the exact posterior, {percent(0.95)} of a t "
+        f"distribution for {chains} chains, are {' and '.join(said)}.",
     )
