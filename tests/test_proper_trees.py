@@ -24,7 +24,7 @@ def exact_log_prob(like: Trees, codes: NDArray, released: list[Microdata]) -> fl
         for table, row in zip(released, total, strict=True):
             shown = distinct(table.codes)[:2]
             for at, tree in enumerate(trees.trees):
-                row[at] += np.exp(kernels.see(trees.task(at, shown), tree).log_prob[0]) / n**n
+                row[at] += np.exp(kernels.see(trees.task(at, shown), tree).log_prob[1, 0]) / n**n
     return float(np.log(total).sum())
 
 

@@ -1,6 +1,7 @@
 """Sequential trees: how they are grown, what they release, and one record changed."""
 
 import itertools
+import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
@@ -8,6 +9,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from multiprocessing import get_context
+from pathlib import Path
 from typing import Any
 
 import calibration
@@ -19,9 +21,11 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from srlib.data import distinct, microdata
 from srlib.data.schema import Microdata, Schema, Variable
 from srlib.dpmpm import Chains, OneClass
 from srlib.risk import neighborhood, posterior_risk, subset_support, synthesizers
+from srlib.rng import stream
 from srlib.trees import Growth, SequentialTrees, Trees, changes, fit_trees, kernels, log_likelihoods
 
 
@@ -50,18 +54,22 @@ def grown(data: Microdata, growth: Growth, order: Any = None, ordered: Any = ())
 
 
 def exact_log_prob(
-    codes: NDArray, released: NDArray, levels: list[int], ordered: set[int], min_leaf: int
+    codes: NDArray, released: NDArray, levels: list[int], ordered: set[int], growth: Growth
 ) -> float:
     """log p(released | data) with Gini's impurity in fractions, by recursion over lists.
 
-    Splits that tie exactly are resolved by the rule of `Growth`.
+    Splits that tie exactly are resolved by the rule of `Growth`. Of all subtrees the cheapest is
+    taken, and of these the smallest.
     """
 
     def purity(rows: list[Any], k: int) -> Fraction:
         counts = Counter(row[k] for row in rows)
         return sum((Fraction(c * c, len(rows)) for c in counts.values()), Fraction(0))
 
-    def sides(rows: list[Any], j: int) -> Any:
+    def errors(rows: list[Any], k: int) -> int:
+        return len(rows) - max(Counter(row[k] for row in rows).values())
+
+    def sides(rows: list[Any], j: int, k: int) -> Any:
         present = sorted({row[j] for row in rows})
         if j in ordered:
             for low, high in itertools.pairwise(present):
@@ -70,62 +78,89 @@ def exact_log_prob(
                     set(range((low + high) // 2 + 1)),
                 )
             return
-        for size in range(len(present) - 1):
-            for others in itertools.combinations(present[1:], size):
-                left = {present[0], *others}
+        counts = Counter(row[k] for row in rows)
+        major = min(level for level in counts if counts[level] == max(counts.values()))
+
+        def share(level: int) -> Fraction:
+            own = [row[k] for row in rows if row[j] == level]
+            return Fraction(own.count(major), len(own))
+
+        in_order = sorted(present, key=share)
+        cuts = {frozenset(in_order[:size]) for size in range(1, len(present))}
+        for size in range(1, len(present)):
+            for left in map(set, itertools.combinations(present, size)):
+                if growth.cp is not None and levels[k] == 2:
+                    if left not in cuts:
+                        continue
+                elif present[0] not in left:
+                    continue
                 n_left = sum(row[j] in left for row in rows)
                 absent = set(range(levels[j])) - set(present)
                 yield left, left | absent if 2 * n_left >= len(rows) else left
 
-    def log_prob(rows: list[Any], shown: list[Any], k: int) -> float:
+    def log_prob(rows: list[Any], shown: list[Any], k: int, price: Fraction) -> Any:
+        """Cost, leaves and log probability of the smallest of the cheapest subtrees."""
         best: tuple[Any, ...] = (Fraction(0), 0, 0)
         chosen: Any = None
-        for j in range(k):
-            for left, whole in sides(rows, j):
-                parts = [
-                    [row for row in rows if (row[j] in left) == side] for side in (True, False)
-                ]
-                if min(map(len, parts)) < min_leaf:
+        for j in range(k) if len(rows) >= growth.minsplit else ():
+            for left, whole in sides(rows, j, k):
+                sets = [[row for row in rows if (row[j] in left) == side] for side in (True, False)]
+                if min(map(len, sets)) < growth.min_leaf:
                     continue
-                gain = sum((purity(part, k) for part in parts), -purity(rows, k))
+                gain = sum((purity(some, k) for some in sets), -purity(rows, k))
                 place = (gain, -j, -sum(1 << level for level in left))
                 if gain > 0 and place > best:
                     best, chosen = place, (j, whole)
+        counts = Counter(row[k] for row in rows)
+        own = float(sum(np.log(counts[row[k]] / len(rows)) for row in shown))
+        leaf = (errors(rows, k) + price, 1, own)
         if chosen is None:
-            counts = Counter(row[k] for row in rows)
-            return float(sum(np.log(counts[row[k]] / len(rows)) for row in shown))
+            return leaf
         j, whole = chosen
-        return sum(
+        parts = [
             log_prob(
                 [row for row in rows if (row[j] in whole) == side],
                 [row for row in shown if (row[j] in whole) == side],
                 k,
+                price,
             )
             for side in (True, False)
-        )
+        ]
+        cost, leaves, below = (sum(part[i] for part in parts) for i in range(3))
+        pruned = growth.cp is not None and leaf[0] <= cost
+        return leaf if pruned else (cost, leaves, below)
 
+    total = 0.0
     with np.errstate(divide="ignore"):
-        return sum(log_prob(codes.tolist(), released.tolist(), k) for k in range(codes.shape[1]))
+        for k in range(codes.shape[1]):
+            price = Fraction(growth.cp or 0) * errors(codes.tolist(), k)
+            total += log_prob(codes.tolist(), released.tolist(), k, price)[2]
+    return total
 
 
 @examples(max_examples=25)
 @given(
     levels=st.lists(st.integers(2, 4), min_size=2, max_size=4),
     n=st.integers(2, 40),
-    min_leaf=st.integers(1, 6),
+    growth=st.builds(
+        Growth,
+        min_leaf=st.integers(1, 6),
+        minsplit=st.sampled_from([2, 12]),
+        cp=st.sampled_from([None, 0.0, 1e-8, 0.125]),
+    ),
     which=st.integers(0, 15),
     seed=st.integers(0, 10_000),
 )
 def test_as_grown_in_fractions(
-    levels: list[int], n: int, min_leaf: int, which: int, seed: int
+    levels: list[int], n: int, growth: Growth, which: int, seed: int
 ) -> None:
     data = people(n, tuple(levels), seed)
     ordered = {k for k in range(len(levels)) if which >> k & 1}
-    trees = grown(data, Growth(min_leaf), ordered=[f"v{k}" for k in sorted(ordered)])
+    trees = grown(data, growth, ordered=[f"v{k}" for k in sorted(ordered)])
     (released,) = trees.release(1, 30, rng=np.random.default_rng(seed))
     any_values = people(30, tuple(levels), seed + 1)
     for table in (released, any_values):
-        expected = exact_log_prob(data.codes, table.codes, levels, ordered, min_leaf)
+        expected = exact_log_prob(data.codes, table.codes, levels, ordered, growth)
         assert trees.log_prob(table) == pytest.approx(expected, rel=1e-12)
 
 
@@ -221,6 +256,46 @@ def test_many_nominal_levels_are_cut_in_the_order_of_their_shares() -> None:
     assert (bits == high).all() or (bits == ~high).all()
 
 
+def of_each_tree(codes: NDArray, release: NDArray, schema: Schema) -> NDArray:
+    """Log probability of each variable of a release under the trees of a table."""
+    trees = fit_trees(Microdata(codes, schema))
+    shown = distinct(release)[:2]
+    return np.array(
+        [kernels.see(trees.task(at, shown), tree).log_prob[1, 0] for at, tree in
+         enumerate(trees.trees)]
+    )  # fmt: skip
+
+
+def test_the_default_is_what_rpart_grows_in_r() -> None:
+    """tests/rpart.json is what tools/rpart_reference.py had R compute.
+
+    With one record changed seven of 2,940 trees are others: two splits tie, and rpart takes the one
+    that rounding favors.
+    """
+    reference = json.loads(Path(__file__).with_name("rpart.json").read_text())
+    data = microdata.load("", n_records=500, rng=stream(1, "records"))
+    release = np.array([list(map(int, record)) for record in reference["release"]], np.uint8)
+    trees = fit_trees(data)
+    assert trees.n_leaves == reference["leaves"]
+    found = of_each_tree(data.codes, release, data.schema)
+    np.testing.assert_allclose(found, reference["log_prob"], rtol=1e-8)
+    rows = np.array(reference["rows"])
+    candidates = neighborhood(data.codes[rows], data.schema.n_levels)
+    theirs = np.array(reference["changed"], dtype=float).reshape(*candidates.shape)
+    ours = np.empty_like(theirs)
+    for i, j in np.ndindex(*ours.shape[:2]):
+        changed = data.codes.copy()
+        changed[rows[i]] = candidates[i, j]
+        ours[i, j] = of_each_tree(changed, release, data.schema)
+    assert (~np.isclose(ours, theirs, rtol=1e-8)).sum() == 7
+    log_prob, _ = log_likelihoods(trees, release, rows, candidates)
+    posterior, of_rpart = (
+        np.exp(each - np.logaddexp.reduce(each, axis=1, keepdims=True))
+        for each in (log_prob, theirs.sum(axis=2))
+    )
+    np.testing.assert_allclose(posterior[:, 0], of_rpart[:, 0], atol=1e-6)
+
+
 # ------------------------------------------------------------------------------ one record changed
 
 
@@ -244,6 +319,8 @@ def refitted(trees: Trees, row: int, candidate: NDArray, shown: NDArray) -> floa
         max_depth=st.sampled_from([100, 2]),
         criterion=st.sampled_from(["gini", "entropy"]),
         smoothing=st.sampled_from([0.0, 1.0]),
+        minsplit=st.sampled_from([2, 10]),
+        cp=st.sampled_from([None, 0.0, 1e-8, 0.05]),
     ),
     which=st.integers(0, 31),
     seed=st.integers(0, 10_000),
@@ -279,6 +356,7 @@ def test_a_changed_record_is_as_if_all_were_grown_anew(
         ((2, 2), 4, 2, Growth(2, max_depth=0, smoothing=0.5), ()),
         ((3, 2), 3, 2, Growth(1, criterion="entropy"), ("v0",)),
         ((2, 2, 2), 3, 1, Growth(1, smoothing=2.0), ()),
+        ((2, 2, 2), 3, 1, Growth(1, cp=0.0), ()),
     ],
 )
 def test_all_neighbors_of_all_tables_for_all_releases(
@@ -517,6 +595,10 @@ def risk(data: Microdata, **settings: Any) -> None:
         (lambda _: any_growth(smoothing="1"), "smoothing is '1'; it must be a number"),
         (lambda data: fit(data, ordered=["v7"]), "v7"),
         (lambda _: any_growth(0), "min_leaf is 0; it must be 1 or more"),
+        (lambda _: any_growth(minsplit=1), "minsplit is 1; it must be 2 or more"),
+        (lambda _: any_growth(cp=-0.01), "cp is -0.01; it must be 0 or more"),
+        (lambda _: any_growth(cp=1.5), "cp is 1.5; it must lie in 0 to 1"),
+        (lambda _: any_growth(cp="1"), "cp is '1'; it must be a number"),
         (lambda _: any_growth(smoothing=-1.0), "smoothing is -1.0; it must be 0 or more"),
         (lambda _: any_growth(criterion="error"), "must be 'gini' or 'entropy'"),
         (lambda data: fit(data.to_frame()[:0]), "record"),

@@ -98,7 +98,7 @@ def log_likelihoods(
     log_prob, work = np.empty(supports.shape[:2]), np.zeros(3, np.int64)
     several = executor is None and len(blocks) > 1
     with ThreadPoolExecutor(os.cpu_count()) if several else nullcontext(executor) as place:
-        shared = (trees, copies, shown, _see(trees, shown) if executor is None else None)
+        shared = (trees, copies, shown, _see(trees, shown, copies) if executor is None else None)
         found = in_blocks(place, _of_block, shared, blocks, "changed records")
         for some, (of_block, done) in zip(slices, found, strict=True):
             log_prob[some] = of_block
@@ -144,9 +144,9 @@ def checked_changes(
     return shown, places, supports
 
 
-def _see(trees: Trees, shown: Shown) -> list[kernels.Seen]:
+def _see(trees: Trees, shown: Shown, copies: int) -> list[kernels.Seen]:
     """Route released records through each tree."""
-    tasks = (trees.task(at, shown) for at in range(len(trees.trees)))
+    tasks = (trees.task(at, shown, copies) for at in range(len(trees.trees)))
     return [kernels.see(task, tree) for task, tree in zip(tasks, trees.trees, strict=True)]
 
 
@@ -160,9 +160,8 @@ def _of_block(
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return the log likelihoods of some records' candidates, and the work."""
     out, done = np.zeros(supports.shape[:2]), np.zeros(3, np.int64)
-    for at, of_tree in enumerate(seen or _see(trees, shown)):
+    for at, of_tree in enumerate(seen or _see(trees, shown, copies)):
         # Each task has codes of its own, whose spare row is written to.
-        task = trees.task(at, shown)
-        task.weights[-1] = copies
+        task = trees.task(at, shown, copies)
         done += kernels.changed(task, trees.trees[at], of_tree, cells, supports, out)
     return out, done

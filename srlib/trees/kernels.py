@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 
 LEAF = -1
 GINI, ENTROPY = 0, 1
-# Nominal levels of a node up to which all splits of them into two sets are tried.
-EXHAUSTIVE = 12
 # Gains for one record below which a split is none, and by which two splits have to differ.
 TIE = 1e-10
 # Rows from which on a node's table is kept: below, counting again costs less than memory.
@@ -40,14 +38,21 @@ class Task(NamedTuple):
     predictors: NDArray[np.int64]
     start: NDArray[np.int64]
     ordered: NDArray[np.bool_]
+    exhaustive: int  # nominal levels of a node up to which all splits of them are tried
     min_leaf: int
+    min_split: int
     max_depth: int
     criterion: int
     smoothing: float
+    cp: float  # below 0: nothing is pruned
 
 
 class Tree(NamedTuple):
-    """A grown tree: arrays over its nodes, parents first, and its permutation of the records."""
+    """A grown tree: arrays over its nodes, parents first, and its permutation of the records.
+
+    Splits that are pruned away remain, for a changed record may bring them back: a node that has
+    one leaf is a leaf.
+    """
 
     variable: NDArray[np.int64]
     mask: NDArray[np.uint64]
@@ -56,16 +61,24 @@ class Tree(NamedTuple):
     first: NDArray[np.int64]
     last: NDArray[np.int64]
     depth: NDArray[np.int64]
+    leaves: NDArray[np.int64]
     records: NDArray[np.int32]
 
 
 class Seen(NamedTuple):
-    """Where released records lie in a tree, what they say, and counts of its nodes."""
+    """Where released records lie in a tree, what they say, and counts of its nodes.
+
+    Log probabilities, and the errors and leaves that pruning leaves below each node, have three
+    rows: with one error less in the root, which the threshold of pruning is a share of, with as
+    many, and with one more.
+    """
 
     first: NDArray[np.int64]
     last: NDArray[np.int64]
     records: NDArray[np.int32]
     log_prob: NDArray[np.float64]
+    errors: NDArray[np.int64]
+    leaves: NDArray[np.int64]
     parent: NDArray[np.int64]
     totals: NDArray[np.int64]
     released_totals: NDArray[np.int64]
@@ -152,7 +165,11 @@ def _complete(mask, levels, n_levels, ordered, step, to_left):
 def _divisible(task, total, depth):
     """Whether a node with these counts of the response may have a split."""
     n = total.sum()
-    if n < 2 * task.min_leaf or depth >= task.max_depth or not len(task.predictors):
+    if (
+        n < max(2 * task.min_leaf, task.min_split)
+        or depth >= task.max_depth
+        or not len(task.predictors)
+    ):
         return False
     best = 0.0 if task.criterion == ENTROPY else float(n)
     return _purity(total, task.criterion) <= best - TIE * n
@@ -176,7 +193,7 @@ def _best_split(task, counts, total):
         m = len(levels)
         if m < 2:
             continue
-        exhaustive = not task.ordered[j] and m <= EXHAUSTIVE
+        exhaustive = not task.ordered[j] and m <= task.exhaustive
         if not task.ordered[j] and not exhaustive:
             levels = _by_share(counts, first, levels, total)
         # The first level goes left. Behind it all sets of the others do, in the order of Gray's
@@ -251,17 +268,42 @@ def _partition(codes, records, variable, mask):
 
 
 @njit(nogil=True, cache=True)
+def _errors(total):
+    """Count the records that are not of the most frequent level."""
+    return total.sum() - total.max()
+
+
+@njit(nogil=True, cache=True)
+def _threshold(task, errors):
+    """Return the errors that each split has to avoid, from those in the root; below 0: none."""
+    return task.cp * errors if task.cp >= 0 else -1.0
+
+
+@njit(nogil=True, cache=True)
+def _prune(variable, left, right, errors, threshold):
+    """Return errors and leaves below each node of the smallest tree that is cheapest.
+
+    A tree costs its errors and `threshold` for each leaf.
+    """
+    below, leaves = errors.copy(), np.ones_like(errors)
+    for node in range(len(variable) - 1, -1, -1):
+        if variable[node] != LEAF:
+            rest = below[left[node]] + below[right[node]]
+            several = leaves[left[node]] + leaves[right[node]]
+            if errors[node] - rest > threshold * (several - 1):
+                below[node], leaves[node] = rest, several
+    return below, leaves
+
+
+@njit(nogil=True, cache=True)
 def grow(task, n):
     """Grow a tree from the first n rows of the codes."""
     records = np.arange(n).astype(np.int32)
     most = max(1, 2 * min(n, task.weights[:n].sum() // task.min_leaf) - 1)
     variable, mask = np.full(most, LEAF), np.zeros(most, np.uint64)
     left, right = np.full(most, LEAF), np.full(most, LEAF)
-    first, last, depth = (
-        np.zeros(most, np.int64),
-        np.zeros(most, np.int64),
-        np.zeros(most, np.int64),
-    )
+    first, last = np.zeros(most, np.int64), np.zeros(most, np.int64)
+    depth, errors = np.zeros(most, np.int64), np.zeros(most, np.int64)
     space = scratch(task)
     last[0], n_nodes, node = n, 1, 0
     while node < n_nodes:
@@ -274,11 +316,14 @@ def grow(task, n):
             first[n_nodes + 1], last[n_nodes + 1] = middle, last[node]
             depth[n_nodes : n_nodes + 2] = depth[node] + 1
             n_nodes += 2
+        errors[node] = _errors(space.total)
         node += 1
+    variable, left, right = variable[:n_nodes].copy(), left[:n_nodes].copy(), right[:n_nodes].copy()
+    threshold = _threshold(task, errors[0])
     return Tree(
-        variable[:n_nodes].copy(), mask[:n_nodes].copy(), left[:n_nodes].copy(),
-        right[:n_nodes].copy(), first[:n_nodes].copy(), last[:n_nodes].copy(),
-        depth[:n_nodes].copy(), records,
+        variable, mask[:n_nodes].copy(), left, right, first[:n_nodes].copy(),
+        last[:n_nodes].copy(), depth[:n_nodes].copy(),
+        _prune(variable, left, right, errors[:n_nodes], threshold)[1], records,
     )  # fmt: skip
 
 
@@ -299,7 +344,7 @@ def leaf_of(tree, codes):
     leaves = np.zeros(len(codes), np.int64)
     for i in range(len(codes)):
         node = 0
-        while tree.variable[node] != LEAF:
+        while tree.leaves[node] > 1:
             level = np.uint64(codes[i, tree.variable[node]])
             goes_left = (tree.mask[node] >> level) & np.uint64(1)
             node = tree.left[node] if goes_left else tree.right[node]
@@ -350,7 +395,7 @@ def see(task, tree):
     table_of = np.full(n_nodes, -1)
     table_of[kept] = np.arange(len(kept))
     tables = np.empty((len(kept), *space.counts.shape), np.int32)
-    log_prob = np.zeros(n_nodes)
+    log_prob, errors = np.zeros((3, n_nodes)), np.zeros(n_nodes, np.int64)
     for node in range(n_nodes - 1, -1, -1):
         own = tree.records[tree.first[node] : tree.last[node]]
         if table_of[node] >= 0:
@@ -361,59 +406,93 @@ def see(task, tree):
             routed = records[first[node] : last[node]]
             _totals(task.codes, task.weights, own, k, totals[node])
             _totals(task.released, task.released_weights, routed, k, released_totals[node])
-            log_prob[node] = _leaf_log_prob(totals[node], released_totals[node], task.smoothing)
         else:
             totals[node] = totals[left] + totals[right]
             released_totals[node] = released_totals[left] + released_totals[right]
-            log_prob[node] = log_prob[left] + log_prob[right]
+        errors[node] = _errors(totals[node])
+    below, leaves = np.zeros((3, n_nodes), np.int64), np.zeros((3, n_nodes), np.int64)
+    for version in range(3):
+        threshold = _threshold(task, errors[0] + (version - 1) * task.weights[-1])
+        below[version], leaves[version] = _prune(
+            tree.variable, tree.left, tree.right, errors, threshold
+        )
+        for node in range(n_nodes - 1, -1, -1):
+            if leaves[version, node] == 1:
+                log_prob[version, node] = _leaf_log_prob(
+                    totals[node], released_totals[node], task.smoothing
+                )
+            else:
+                left, right = tree.left[node], tree.right[node]
+                log_prob[version, node] = log_prob[version, left] + log_prob[version, right]
     return Seen(
-        first, last, records, log_prob, parent, totals, released_totals, table_of, tables
+        first, last, records, log_prob, below, leaves, parent, totals, released_totals, table_of,
+        tables,
     )  # fmt: skip
 
 
 @njit(nogil=True, cache=True)
-def _regrown(task, records, routed, depth, space):
-    """Return the log probability of the released records of a node that is grown anew.
+def _regrown(task, records, routed, depth, threshold, space):
+    """Grow a node anew; return the log probability of its released records, errors and leaves.
 
     Both arrays of rows are permuted. Sums are formed as `see` forms them: the left part and the
     right part of each split. (Frames are kept here because compiled functions that call
     themselves cannot be cached.)
     """
-    # Of each frame: ranges of rows and of routed ones, where they were cut, and the stage.
-    frames, left_sum = np.empty((16, 7), np.int64), np.empty(16)
-    frames[0] = (0, len(records), 0, len(routed), 0, 0, 0)
-    released = np.empty_like(space.total)
-    top, result = 0, 0.0
+    # Of each frame: ranges of rows and of routed ones, where they were cut, the stage, the node's
+    # errors, and those and the leaves of its left part.
+    frames, left_log_prob = np.empty((16, 10), np.int64), np.empty(16)
+    frames[0] = (0, len(records), 0, len(routed), 0, 0, 0, 0, 0, 0)
+    released, k = np.empty_like(space.total), task.response
+    top, log_prob, below, leaves = 0, 0.0, 0, 1
     while top >= 0:
-        first, last, routed_first, routed_last, cut, routed_cut, stage = frames[top]
+        first, last, routed_first, routed_last, cut, routed_cut, stage = frames[top, :7]
+        own, some = records[first:last], routed[routed_first:routed_last]
         if stage == 0:
-            if routed_first == routed_last:
-                result, top = 0.0, top - 1
+            if threshold < 0 and not len(some):
+                log_prob, top = 0.0, top - 1
                 continue
             space.done[2] += 1
-            own, some = records[first:last], routed[routed_first:routed_last]
             variable, mask = _split(task, own, depth + top, space)
+            errors = _errors(space.total)
             if variable == LEAF:
-                _totals(task.released, task.released_weights, some, task.response, released)
-                result = _leaf_log_prob(space.total, released, task.smoothing)
-                top -= 1
+                _totals(task.released, task.released_weights, some, k, released)
+                log_prob = _leaf_log_prob(space.total, released, task.smoothing)
+                below, leaves, top = errors, 1, top - 1
                 continue
             cut = first + _partition(task.codes, own, variable, mask)
             routed_cut = routed_first + _partition(task.released, some, variable, mask)
-            frames[top, 4:] = (cut, routed_cut, 1)
+            frames[top, 4:8] = (cut, routed_cut, 1, errors)
             if top + 1 == len(frames):
                 frames = np.concatenate((frames, np.empty_like(frames)))
-                left_sum = np.concatenate((left_sum, np.empty_like(left_sum)))
+                left_log_prob = np.concatenate((left_log_prob, np.empty_like(left_log_prob)))
             top += 1
-            frames[top] = (first, cut, routed_first, routed_cut, 0, 0, 0)
-        elif stage == 1 and result > -np.inf:
-            left_sum[top], frames[top, 6] = result, 2
+            frames[top] = (first, cut, routed_first, routed_cut, 0, 0, 0, 0, 0, 0)
+        elif stage == 1 and (log_prob > -np.inf or threshold >= 0):
+            left_log_prob[top], frames[top, 6], frames[top, 8:] = log_prob, 2, (below, leaves)
             top += 1
-            frames[top] = (cut, last, routed_cut, routed_last, 0, 0, 0)
+            frames[top] = (cut, last, routed_cut, routed_last, 0, 0, 0, 0, 0, 0)
         else:
-            result = left_sum[top] + result if stage == 2 else result
+            errors = frames[top, 7]
+            if stage == 2:
+                log_prob += left_log_prob[top]
+                below, leaves = below + frames[top, 8], leaves + frames[top, 9]
+            if threshold >= 0 and errors - below <= threshold * (leaves - 1):
+                _totals(task.codes, task.weights, own, k, space.total)
+                _totals(task.released, task.released_weights, some, k, released)
+                log_prob = _leaf_log_prob(space.total, released, task.smoothing)
+                below, leaves = errors, 1
             top -= 1
-    return result
+    return log_prob, below, leaves
+
+
+@njit(nogil=True, cache=True)
+def _change(task, total, truth, loses, gains):
+    """Take the record `truth` from counts of the response, and add the one in the spare row."""
+    spare = len(task.codes) - 1
+    if loses:
+        total[task.codes[truth, task.response]] -= task.weights[spare]
+    if gains:
+        total[task.codes[spare, task.response]] += task.weights[spare]
 
 
 @njit(nogil=True, cache=True)
@@ -422,10 +501,7 @@ def _split_changed(task, tree, seen, space, node, truth, loses, gains):
     counts, total, spare = space.counts, space.total, len(task.codes) - 1
     weight = task.weights[spare]
     total[:] = seen.totals[node]
-    if loses:
-        total[task.codes[truth, task.response]] -= weight
-    if gains:
-        total[task.codes[spare, task.response]] += weight
+    _change(task, total, truth, loses, gains)
     if not _divisible(task, total, tree.depth[node]):
         return LEAF, np.uint64(0)
     if seen.table_of[node] >= 0:
@@ -441,8 +517,8 @@ def _split_changed(task, tree, seen, space, node, truth, loses, gains):
 
 
 @njit(nogil=True, cache=True)
-def _node_regrown(task, tree, seen, space, node, truth, loses, gains):
-    """Return the log probability of a node's released records, grown anew after the change."""
+def _node_regrown(task, tree, seen, space, node, truth, loses, gains, threshold):
+    """Grow a node anew after the change; return what `_regrown` does."""
     size = tree.last[node] - tree.first[node]
     rows = np.empty(size + gains, np.int32)
     rows[:size] = tree.records[tree.first[node] : tree.last[node]]
@@ -451,9 +527,9 @@ def _node_regrown(task, tree, seen, space, node, truth, loses, gains):
     routed = seen.records[seen.first[node] : seen.last[node]].copy()
     lost = loses * task.weights[-1]
     task.weights[truth] -= lost
-    result = _regrown(task, rows, routed, tree.depth[node], space)
+    found = _regrown(task, rows, routed, tree.depth[node], threshold, space)
     task.weights[truth] += lost
-    return result
+    return found
 
 
 @njit(nogil=True, cache=True)
@@ -463,58 +539,103 @@ def _goes_left(task, tree, node, row):
 
 
 @njit(nogil=True, cache=True)
-def _down(task, tree, seen, space, node, truth, loses, gains):
+def _down(task, tree, seen, space, node, truth, loses, gains, threshold):
     """Follow what changes down to where the log probability is known, or where it goes two ways.
 
-    Returns the node and its log probability; NaN where the ways of the two records part.
+    Returns the node, its log probability, errors and leaves; NaN where the ways of the two records
+    part.
     """
-    while seen.first[node] < seen.last[node]:
+    while threshold >= 0 or seen.first[node] < seen.last[node]:
         space.done[0] += 1
         variable, mask = _split_changed(task, tree, seen, space, node, truth, loses, gains)
         if variable != tree.variable[node] or mask != tree.mask[node]:
             space.done[1] += 1
-            return node, _node_regrown(task, tree, seen, space, node, truth, loses, gains)
+            log_prob, below, leaves = _node_regrown(
+                task, tree, seen, space, node, truth, loses, gains, threshold
+            )
+            return node, log_prob, below, leaves
         if variable == LEAF:
             released = seen.released_totals[node]
-            return node, _leaf_log_prob(space.total, released, task.smoothing)
+            log_prob = _leaf_log_prob(space.total, released, task.smoothing)
+            return node, log_prob, _errors(space.total), 1
         left = _goes_left(task, tree, node, truth if loses else len(task.codes) - 1)
         if loses and gains and left != _goes_left(task, tree, node, len(task.codes) - 1):
-            return node, np.nan
+            return node, np.nan, 0, 0
         node = tree.left[node] if left else tree.right[node]
-    return node, 0.0
+    return node, 0.0, 0, 1
 
 
 @njit(nogil=True, cache=True)
-def _up(tree, seen, node, top, result):
-    """Add the log probabilities beside the way from a node to one above it."""
+def _joined(task, seen, space, node, found, truth, loses, gains, threshold):
+    """Return what is found below a node after the change, or the node's own if it is pruned."""
+    log_prob, below, leaves = found
+    if threshold >= 0:
+        space.total[:] = seen.totals[node]
+        _change(task, space.total, truth, loses, gains)
+        errors = _errors(space.total)
+        if errors - below <= threshold * (leaves - 1):
+            released = seen.released_totals[node]
+            return _leaf_log_prob(space.total, released, task.smoothing), errors, 1
+    return log_prob, below, leaves
+
+
+@njit(nogil=True, cache=True)
+def _up(task, tree, seen, space, node, top, found, truth, loses, gains, threshold, version):
+    """Add what lies beside the way from a node to one above it."""
     while node != top:
         above = seen.parent[node]
-        result += seen.log_prob[tree.left[above] + tree.right[above] - node]
+        beside = tree.left[above] + tree.right[above] - node
+        both = (
+            found[0] + seen.log_prob[version, beside],
+            found[1] + seen.errors[version, beside],
+            found[2] + seen.leaves[version, beside],
+        )
+        found = _joined(task, seen, space, above, both, truth, loses, gains, threshold)
         node = above
-    return result
+    return found
 
 
 @njit(nogil=True, cache=True)
-def _changed(task, tree, seen, space, truth, lost):
+def _changed(task, tree, seen, space, truth, lost, lost_below):
     """Return the log probability of the released values with one record changed.
 
-    Nodes lose the record `truth`, gain the one in the spare row, or both. Log probabilities of
-    nodes that only lose it are kept in `lost`, by depth, for its next candidate.
+    Nodes lose the record `truth`, gain the one in the spare row, or both. What is found of nodes
+    that only lose it is kept in `lost`, by version and depth, for its next candidate.
     """
-    node, result = _down(task, tree, seen, space, 0, truth, True, True)
-    if np.isnan(result):
+    space.total[:] = seen.totals[0]
+    before = _errors(space.total)
+    _change(task, space.total, truth, True, True)
+    errors = _errors(space.total)
+    threshold, version = _threshold(task, errors), 1 + np.sign(errors - before)
+    node, log_prob, below, leaves = _down(task, tree, seen, space, 0, truth, True, True, threshold)
+    found = (log_prob, below, leaves)
+    if np.isnan(log_prob):
         loser, gainer = tree.left[node], tree.right[node]
         if not _goes_left(task, tree, node, truth):
             loser, gainer = gainer, loser
         depth = tree.depth[loser]
-        if np.isnan(lost[depth]):
-            end, result = _down(task, tree, seen, space, loser, truth, True, False)
-            lost[depth] = _up(tree, seen, end, loser, result)
-        result = lost[depth]
-        if result > -np.inf:
-            end, other = _down(task, tree, seen, space, gainer, truth, False, True)
-            result += _up(tree, seen, end, gainer, other)
-    return _up(tree, seen, node, 0, result)
+        if np.isnan(lost[version, depth]):
+            end, log_prob, below, leaves = _down(
+                task, tree, seen, space, loser, truth, True, False, threshold
+            )
+            lost[version, depth], below, leaves = _up(
+                task, tree, seen, space, end, loser, (log_prob, below, leaves), truth, True, False,
+                threshold, version,
+            )  # fmt: skip
+            lost_below[version, depth] = below, leaves
+        found = (lost[version, depth], lost_below[version, depth, 0], lost_below[version, depth, 1])
+        if found[0] > -np.inf or threshold >= 0:
+            end, log_prob, below, leaves = _down(
+                task, tree, seen, space, gainer, truth, False, True, threshold
+            )
+            log_prob, below, leaves = _up(
+                task, tree, seen, space, end, gainer, (log_prob, below, leaves), truth, False, True,
+                threshold, version,
+            )  # fmt: skip
+            both = (found[0] + log_prob, found[1] + below, found[2] + leaves)
+            found = _joined(task, seen, space, node, both, truth, True, True, threshold)
+    found = _up(task, tree, seen, space, node, 0, found, truth, True, True, threshold, version)
+    return found[0]
 
 
 @njit(nogil=True, cache=True)
@@ -537,18 +658,20 @@ def changed(task, tree, seen, rows, candidates, out):
     """
     space = scratch(task)
     spare = len(task.codes) - 1
-    lost = np.empty(tree.depth.max() + 1)
+    lost = np.empty((3, tree.depth.max() + 1))
+    lost_below = np.empty((*lost.shape, 2), np.int64)
     for r in range(len(rows)):
-        truth, lost[:] = rows[r], np.nan
+        truth = rows[r]
+        lost[:] = np.nan
         for s in range(candidates.shape[1]):
             same = task.codes[truth, task.response] == candidates[r, s, task.response]
             for j in task.predictors:
                 same = same and task.codes[truth, j] == candidates[r, s, j]
             if same:
-                out[r, s] += seen.log_prob[0]
+                out[r, s] += seen.log_prob[1, 0]
             elif out[r, s] > -np.inf:
                 task.codes[spare] = candidates[r, s]
-                out[r, s] += _changed(task, tree, seen, space, truth, lost)
+                out[r, s] += _changed(task, tree, seen, space, truth, lost, lost_below)
     return space.done
 
 

@@ -16,6 +16,8 @@ from srlib.trees.kernels import Task, Tree
 
 MAX_LEVELS = 64
 """Levels that a variable may have: a split is a mask of 64 bits."""
+ALL_SETS = 12
+"""Nominal levels of a node up to which all splits of them into two sets are tried."""
 _CRITERIA = {"gini": kernels.GINI, "entropy": kernels.ENTROPY}
 
 
@@ -23,18 +25,25 @@ _CRITERIA = {"gini": kernels.GINI, "entropy": kernels.ENTROPY}
 class Growth:
     """How a tree is grown; part of the mechanism, which the intruder knows.
 
-    A node is split where both parts keep `min_leaf` records and their impurity is less than its
-    own. Of a nominal predictor all splits of its levels into two sets are tried where the node has
-    12 levels at most; of more, those that cut the order of the levels by their share of the node's
-    most frequent response. Of an ordered one all thresholds are tried, midway between two levels
-    of the node. Splits whose gain differs by less than 1e-10 for each record are tied: the earlier
-    predictor is taken, then the smaller set of levels on the side of the first. A nominal level
-    that the node does not have goes with the larger part, or left if both are equal.
+    A node of `minsplit` records or more is split where both parts keep `min_leaf` records and their
+    impurity is less than its own. Of a nominal predictor all splits of its levels into two sets are
+    tried where the node has 12 levels at most; of more, those that cut the order of the levels by
+    their share of the node's most frequent response, equal shares in the order of the levels. Of an
+    ordered one all thresholds are tried, midway between two levels of the node. Splits whose gain
+    differs by less than 1e-10 for each record are tied: the earlier predictor is taken, then the
+    set of levels on the side of the first that is smaller as a binary number (bit l for level l).
+    A nominal level that the node does not have goes with the larger part, or left if both are
+    equal: there are no surrogate splits.
+
+    With `cp` the grown tree is pruned to the smallest of the subtrees that are cheapest, where a
+    tree costs the records that are not of their leaf's most frequent level, and `cp` times those
+    of the root for each leaf. Of a response with two levels all nominal predictors are then cut in
+    the order of shares, as rpart does.
 
     Parameters
     ----------
     min_leaf : int
-        Records that a leaf has at least, 1 or more.
+        Records that a leaf has at least, 1 or more; rpart's minbucket.
     max_depth : int
         Splits between the root and a leaf at most, 0 or more.
     criterion : str
@@ -42,20 +51,41 @@ class Growth:
     smoothing : float
         Strength of a Dirichlet distribution with equal shares for all declared levels that is
         added to the counts of each leaf, in records; 0: values are donors' from the leaf.
+    minsplit : int
+        Records that a node has at least to be split, 2 or more.
+    cp : float, optional
+        Price of a leaf when pruning, from 0 to 1; None: nothing is pruned.
+
+    References
+    ----------
+    Breiman, L., Friedman, J., Olshen, R. and Stone, C. (1984). Classification and Regression Trees.
+    Wadsworth. Chapter 3.
     """
 
     min_leaf: int = 5
     max_depth: int = 100
     criterion: str = "gini"
     smoothing: float = 0.0
+    minsplit: int = 2
+    cp: float | None = None
 
     def __post_init__(self) -> None:
-        checks.whole(min_leaf=self.min_leaf, max_depth=self.max_depth)
+        checks.whole(min_leaf=self.min_leaf, max_depth=self.max_depth, minsplit=self.minsplit)
         checks.at_least(1, min_leaf=self.min_leaf)
+        checks.at_least(2, minsplit=self.minsplit)
+        if self.cp is not None:
+            checks.at_least(0, cp=self.cp)
+            checks.within(0, 1, cp=self.cp)
         checks.at_least(0, max_depth=self.max_depth, smoothing=self.smoothing)
         checks.finite(smoothing=self.smoothing)
         if self.criterion not in _CRITERIA:
             raise ValueError(f"criterion is {self.criterion!r}; it must be 'gini' or 'entropy'")
+
+
+TO_IMPURITY = Growth()
+"""Grown until impurity stops falling, to leaves of 5 records: nothing is pruned."""
+AS_RPART = Growth(max_depth=30, minsplit=15, cp=1e-8)
+"""Pruned as the R package rpart does when synthpop calls it with its defaults (minbucket 5)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,27 +142,34 @@ class Trees:
         return replace(made, trees=trees)
 
     def task(
-        self, at: int, released: tuple[NDArray[np.uint8], NDArray[np.int64]] | None = None
+        self,
+        at: int,
+        released: tuple[NDArray[np.uint8], NDArray[np.int64]] | None = None,
+        copies: int = 1,
     ) -> Task:
         """Return what the compiled parts take for the variable drawn at a place of the order.
 
-        Released records are distinct, with how often each occurs.
+        Released records are distinct, with how often each occurs; `copies` rows change together.
         """
-        spare, one = np.zeros((1, self.codes.shape[1]), np.uint8), np.ones(1, np.int64)
-        shown, often = (spare[:0], one[:0]) if released is None else released
+        spare, change = np.zeros((1, self.codes.shape[1]), np.uint8), np.array([copies])
+        prune = -1.0 if self.growth.cp is None else float(self.growth.cp)
+        shown, often = (spare[:0], change[:0]) if released is None else released
         return Task(
             codes=np.concatenate([self.cells, spare]),
-            weights=np.concatenate([self.weights, one]),
+            weights=np.concatenate([self.weights, change]),
             released=shown,
             released_weights=often,
             response=self.order[at],
             predictors=np.array(self.order[:at], dtype=np.int64),
             start=np.concatenate([[0], np.cumsum(self.schema.n_levels)]),
             ordered=self.ordered,
+            exhaustive=ALL_SETS if prune < 0 or self.schema.n_levels[self.order[at]] > 2 else 2,
             min_leaf=self.growth.min_leaf,
+            min_split=self.growth.minsplit,
             max_depth=self.growth.max_depth,
             criterion=_CRITERIA[self.growth.criterion],
             smoothing=float(self.growth.smoothing),
+            cp=prune,
         )
 
     @cached_property
@@ -143,7 +180,7 @@ class Trees:
     @property
     def n_leaves(self) -> list[int]:
         """Number of leaves of each tree, in `order`."""
-        return [int((tree.variable == kernels.LEAF).sum()) for tree in self.trees]
+        return [int(tree.leaves[0]) for tree in self.trees]
 
     def release(
         self, n: int = 1, size: int | None = None, *, rng: np.random.Generator
@@ -184,7 +221,7 @@ class Trees:
         shown = distinct(checked_release(released, self.schema))[:2]
         tasks = (self.task(at, shown) for at in range(len(self.order)))
         seen = (
-            kernels.see(task, tree).log_prob[0]
+            kernels.see(task, tree).log_prob[1, 0]
             for task, tree in zip(tasks, self.trees, strict=True)
         )
         return float(sum(seen))
@@ -282,7 +319,8 @@ def fit_trees(
     order : sequence of str, optional
         All variables in the order in which they are drawn; that of the columns if not given.
     growth : Growth, optional
-        How the trees are grown.
+        How the trees are grown; `AS_RPART` if not given, since that is what the synthesizer in
+        widest use does. `TO_IMPURITY` keeps every split that purifies.
     ordered : sequence of str
         Variables whose levels are ordered, in the order of the schema; the others are nominal.
     schema : Schema, optional
@@ -333,4 +371,4 @@ def fit_trees(
     none = isinstance(ordered, Collection) and not len(ordered)
     of_order = [] if none else data.schema.positions(ordered, "ordered")
     is_ordered = np.isin(np.arange(len(places)), of_order)
-    return Trees.grow(data.codes, data.schema, places, is_ordered, growth or Growth())
+    return Trees.grow(data.codes, data.schema, places, is_ordered, growth or AS_RPART)

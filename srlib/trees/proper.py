@@ -235,13 +235,14 @@ def _chain(
             continue
         weighted = proper.task(at, sample, shown)
         tree = kernels.grow(weighted, n)
-        log_weight = np.full(log_sum.shape, -seen[0].log_prob[0])
+        log_weight = np.full(log_sum.shape, -seen[0].log_prob[1, 0])
         seen_there = kernels.see(weighted, tree)
-        log_weight += seen_there.log_prob[0]
+        log_weight += seen_there.log_prob[1, 0]
         for copies in range(1, weighted.weights[:n].max() + 1):
             some = weighted.weights[rows] == copies
             weighted.weights[n] = copies
-            values = np.full((some.sum(), log_sum.shape[1]), -seen[0].log_prob[0])
+            seen_there = kernels.see(weighted, tree)
+            values = np.full((some.sum(), log_sum.shape[1]), -seen[0].log_prob[1, 0])
             kernels.changed(weighted, tree, seen_there, rows[some], candidates[some], values)
             log_weight[some] = values
         log_sum = np.logaddexp(log_sum, log_weight)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from srlib.data.schema import Microdata, Schema
 from srlib.trees.changes import log_likelihoods
-from srlib.trees.model import Growth, Trees, checked_order, fit_trees
+from srlib.trees.model import AS_RPART, Growth, Trees, checked_order, fit_trees
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class SequentialTrees:
 
     schema: Schema
     order: Sequence[str] | None = None
-    growth: Growth = field(default_factory=Growth)
+    growth: Growth = AS_RPART
     ordered: Sequence[str] = ()
     _last: dict[bytes, Trees] = field(default_factory=dict, init=False, repr=False, compare=False)
 

@@ -228,7 +228,7 @@ class _Chain:
     @property
     def log_prob(self) -> float:
         """Return log p(releases | table) of the trees that use what varies."""
-        return float(sum(seen.log_prob[0] for seen in self.seen))
+        return float(sum(seen.log_prob[1, 0] for seen in self.seen))
 
     def grow(self) -> None:
         """Grow the trees of the table."""
