@@ -910,7 +910,7 @@ verdicts.say("C7", paper.lower_without(found))
 # do by chance. A negative gain misleads the intruder, who here does not know that anything was done. Repair
 # can move risk to the next in line, which Hu, Savitsky and Williams (2021) call whack-a-mole and Carlini
 # and others (2022) an onion. At the defaults that row does not rise. The list of repaired records
-# must stay secret; what a known rule tells is computed in [sequential_trees](sequential_trees.ipynb). Weights can be tuned to
+# must stay secret. Weights can be tuned to
 # an asymptotic privacy guarantee (Savitsky, Williams and Hu 2022).
 
 # %% [markdown]

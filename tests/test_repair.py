@@ -1,6 +1,5 @@
 """Repair: records that count less in a fit, and where the risk goes."""
 
-from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -9,12 +8,8 @@ from enumeration import all_cells, log_allocation_prior
 from numpy.typing import NDArray
 from scipy.special import betaln
 
-from srlib.data.schema import Schema, Variable
 from srlib.dpmpm import Chains, Prior, cell_log_prob, sample_posterior
-from srlib.risk import neighborhood
-from srlib.risk.repair import Rule, WeightedTrees, alone, who_carries
-from srlib.risk.synthesizers import log_likelihoods
-from srlib.trees import Growth, SequentialTrees
+from srlib.risk.repair import who_carries
 
 LEVELS = np.array([2, 2])
 FEW = Chains(n_classes=2, burn_in=100, n_draws=3_000, n_chains=2, prior=Prior(2.0, 2.0, 0.7))
@@ -93,63 +88,6 @@ def test_weights_of_one_and_zero_are_all_records_and_none() -> None:
 def test_weights_that_do_not_fit_are_refused(weights: NDArray) -> None:
     with pytest.raises(ValueError, match=r"must be \(6,\), one for each record, from 0 to 1"):
         sample_posterior(CODES, LEVELS, FEW, weights=weights, rng=np.random.default_rng(1))
-
-
-# ---------------------------------------------------------------------------- weights in the trees
-
-SCHEMA = Schema(tuple(Variable(name, ("0", "1", "2")) for name in "abc"))
-SMALL = np.array(
-    [[0, 0, 0]] * 5 + [[0, 1, 0]] * 3 + [[1, 1, 2]] * 3
-    + [[1, 2, 2], [2, 0, 1], [2, 2, 1], [2, 2, 0]]
-)  # fmt: skip
-GROWTH = Growth(min_leaf=2, smoothing=0.5)
-TREES = SequentialTrees(SCHEMA, growth=GROWTH)
-
-
-@pytest.mark.parametrize(
-    ("rule", "parts"),
-    [(alone([0, 1]), 1), (alone([0, 1], 4, 1), 4), (np.array([4] * 10 + [1, 2, 0, 4, 3]), 4)],
-)
-@pytest.mark.parametrize("smoothing", [0.0, 0.5])
-def test_candidates_have_the_density_of_the_tables_they_complete(
-    rule: Rule | NDArray, parts: int, smoothing: float
-) -> None:
-    trees = replace(TREES, growth=replace(GROWTH, smoothing=smoothing))
-    weighted = WeightedTrees(trees, rule, parts)
-    released = [weighted.release(SMALL, rng=np.random.default_rng(i)) for i in range(2)]
-    rows = np.array([0, 6, 9, 11, 12, 14])
-    support = neighborhood(SMALL[rows], SCHEMA.n_levels)
-    slow = np.empty(support.shape[:2])
-    for i, row in enumerate(rows):
-        for j, candidate in enumerate(support[i]):
-            changed = SMALL.copy()
-            changed[row] = candidate
-            slow[i, j] = sum(weighted.log_prob(z, changed) for z in released)
-    found = log_likelihoods(weighted, released, SMALL, rows, support)
-    np.testing.assert_allclose(found, slow, rtol=1e-9)
-    assert np.ptp(np.where(np.isfinite(slow), slow, 0), axis=1).max() > 0.1
-
-
-def test_weights_are_shares_of_a_leaf() -> None:
-    """One leaf for each job; the weighted counts of its donors make its shares."""
-    schema = Schema((Variable("job", ("cook", "smith")), Variable("sick", ("no", "yes"))))
-    people = np.array([[0, 0]] * 6 + [[0, 1]] + [[1, 1]] * 5)
-    times = np.array([4] * 6 + [1] + [4] * 5)
-    weighted = WeightedTrees(SequentialTrees(schema, growth=Growth(5)), times, 4)
-    of = [np.exp(weighted.log_prob(np.array([x]), people)) for x in ([0, 1], [0, 0], [1, 1])]
-    np.testing.assert_allclose(of, [0.25 / 11.25, 6 / 11.25, 5 / 11.25])
-    assert weighted.release(people, rng=np.random.default_rng(1)).shape == (12, 2)
-    larger = WeightedTrees(SequentialTrees(schema, growth=Growth(6)), times, 4)  # 5 < 6: no split
-    assert larger.grown_on(people).n_leaves == [1, 1]
-
-
-def test_full_weights_are_the_trees_themselves() -> None:
-    weighted = WeightedTrees(TREES, np.full(15, 3), 3)
-    z = TREES.release(SMALL, rng=np.random.default_rng(1))
-    assert (weighted.release(SMALL, rng=np.random.default_rng(1)) == z).all()
-    assert weighted.log_prob(z, SMALL) == pytest.approx(TREES.log_prob(z, SMALL), rel=1e-12)
-    with pytest.raises(ValueError, match=r"must be \(15,\), from 0 to 2"):
-        WeightedTrees(TREES, np.full(15, 3), 2).log_prob(z, SMALL)
 
 
 # --------------------------------------------------------------------- who carries the risk

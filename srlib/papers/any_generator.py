@@ -10,6 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from srlib.assessment.inference import against_sampling
+from srlib.data.codes import distinct
 from srlib.data.schema import Microdata, Schema, Variable
 from srlib.display import percent
 from srlib.dpmpm import OneClass
@@ -27,7 +29,6 @@ from srlib.papers.claims import (
     of_share,
     share_above,
 )
-from srlib.papers.sequential_trees import occur_once, pairs_apart
 from srlib.risk.black_box import counts_of_releases, leakage, leakage_bound, measures
 from srlib.risk.supports import neighborhood
 from srlib.risk.synthesizers import Density, Synthesizer, log_likelihoods
@@ -54,7 +55,8 @@ def tested(
     ValueError
         If fewer than two are left.
     """
-    once = occur_once(table.codes, len(table), rng=rng)
+    _, repetitions, cell_of = distinct(table.codes)
+    once = rng.permutation(np.flatnonzero(repetitions[cell_of] == 1))
     if len(once) < first + 2:
         raise ValueError(
             f"{len(once)} records occur once and first_target is {first}; two must be left. More "
@@ -337,7 +339,7 @@ def risk_and_use(
         ]
         ratio = np.exp(of_truth).mean(axis=0) * support.shape[1]
         risks.append(pd.DataFrame({"generator": name, "ratio": ratio}))
-        off = pairs_apart(data, [Microdata(z, data.schema) for z in released])
+        off = against_sampling(data.codes, released, data.schema.n_levels)
         use.append((name, off.ratio, off.error))
     columns = ["generator", "difference", "difference_se"]
     return pd.concat(risks, ignore_index=True), pd.DataFrame(use, columns=columns)

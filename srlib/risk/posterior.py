@@ -9,7 +9,6 @@ from functools import partial
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import logsumexp
 
 from srlib import diagnostics
 from srlib.data.codes import distinct
@@ -27,11 +26,9 @@ from srlib.risk.estimators import predictive_ratio
 from srlib.risk.sets import DrawSets
 from srlib.risk.synthesizers import Density, log_likelihoods
 from srlib.trees import (
-    ProperTrees,
     Scans,
     SequentialTrees,
     Trees,
-    bootstrap_means,
     complete,
 )
 
@@ -196,7 +193,7 @@ def posterior_risk(
     unknown: Sequence[str] | None = None,
     log_prior: LogPrior | None = None,
     unknown_records: Sequence[int] | NDArray[np.integer] | None = None,
-    synthesizer: Trees | ProperTrees | Density | None = None,
+    synthesizer: Trees | Density | None = None,
     draws: DrawSets | None = None,
     chains: Chains | Sequence[Chains] | Scans | None = None,
     rng: np.random.Generator | None = None,
@@ -233,16 +230,15 @@ def posterior_risk(
         sought and the others are averaged over, as if their priors were independent; the intruder
         knows all other records. Takes trees, and is estimated by chains. Where not given, each
         record is sought by an intruder who knows all others.
-    synthesizer : Trees, ProperTrees or Density, optional
-        Trees grown on the original, as `fit_trees` returns, `trees.ProperTrees` of these, whose
-        risk is estimated by chains over bootstrap samples, or any other that has the two
+    synthesizer : Trees or Density, optional
+        Trees grown on the original, as `fit_trees` returns, or any other that has the two
         functions of `Density`, `release` and `log_prob`; the DPMPM if not given.
     draws : DrawSets, optional
         Draws to use instead of fitting the DPMPM.
     chains : Chains, sequence of Chains or Scans, optional
         Settings of the chains, or of several rounds of chains that run until they agree;
         `ROUNDS` where not given, which takes two or three minutes for each release of a table of
-        10,000 records on two cores. With unknown records or `ProperTrees` `trees.Scans`.
+        10,000 records on two cores. With unknown records `trees.Scans`.
     rng : numpy.random.Generator, optional
         Source of the chains; needed where these are run.
     executor : Executor, optional
@@ -304,14 +300,8 @@ def posterior_risk(
             )
     rows = np.empty(len(combinations), dtype=np.intp)
     rows[inverse[::-1]] = np.arange(len(inverse))[::-1]
-    if isinstance(synthesizer, ProperTrees):
-        check_grown(synthesizer.trees, tables[0])
-        if draws is not None or not isinstance(chains, Scans | None) or rng is None:
-            raise ValueError("ProperTrees take rng, and chains that are Scans; and no draws")
-        with nullcontext() if progress else silent():
-            return _of_bootstraps(synthesizer, codes[1:], rows, support, repetitions, chains, rng)
     if isinstance(chains, Scans):
-        raise ValueError("chains are Scans, which are those of unknown_records or of ProperTrees")
+        raise ValueError("chains are Scans, which are those of unknown_records")
     if synthesizer is not None:
         if draws is not None or chains is not None:
             raise ValueError("draws and chains belong to the DPMPM; synthesizer is another one")
@@ -447,51 +437,6 @@ def _of_unknown(
         r_hat=r_hat,
         pareto_k=np.full(n, np.nan),
         apart=np.array([np.mean(~(r_hat <= diagnostics.MAX_R_HAT))]),
-    )
-
-
-def _of_bootstraps(
-    proper: ProperTrees,
-    released: Sequence[NDArray[np.integer]],
-    rows: NDArray[np.intp],
-    support: Support,
-    repetitions: NDArray[np.int64],
-    scans: Scans | None,
-    rng: np.random.Generator,
-) -> PosteriorRisk:
-    """Return the risks of proper synthesis, from chains over bootstrap samples."""
-    every, n = slice(None), len(support.combinations)
-    log_prior = np.asarray(support.log_prior_of(every), dtype=float)
-    found = bootstrap_means(proper, released, rows, support.candidates(every), scans=scans, rng=rng)
-    log_likelihood = np.sum([log_mean(chains) for chains in found.log_means], axis=0)
-    if np.isneginf(log_likelihood[:, 0]).any():
-        raise ValueError(
-            "no bootstrap sample of the original was found that can have led to the releases; "
-            "longer chains may find one"
-        )
-    log_posterior = posterior(log_likelihood, log_prior)
-
-    def of_truth(*log_means: NDArray[np.float64]) -> NDArray[np.float64]:
-        joint = np.sum(log_means, axis=0) + log_prior
-        return joint[:, 0] - logsumexp(joint, axis=1)
-
-    with np.errstate(invalid="ignore"):  # of a single chain that found a sample
-        log_mcse = jackknife(of_truth, found.log_means)[1]
-    matters = np.exp(log_posterior) > MATTERS
-    ess = np.where(matters, found.ess, np.inf).min(axis=(0, 2))
-    known = np.isfinite(log_mcse) & (ess >= MIN_SAMPLES)
-    return PosteriorRisk(
-        schema=support.schema,
-        combinations=support.combinations,
-        repetitions=repetitions,
-        probability=np.exp(log_posterior[:, 0]),
-        rank=rank(log_posterior),
-        excluded=np.isneginf(log_likelihood).sum(axis=1),
-        support_size=support.size,
-        log_mcse=np.where(known, log_mcse, np.inf),
-        r_hat=found.r_hat.max(axis=0),
-        pareto_k=np.full(n, np.nan),
-        apart=np.mean(~(found.r_hat <= diagnostics.MAX_R_HAT), axis=1),
     )
 
 

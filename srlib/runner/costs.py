@@ -291,49 +291,6 @@ def _intruders(
     )
 
 
-def _sequential_trees(
-    *,
-    n_records: int,
-    n_held_out: int,
-    n_releases: int,
-    most_releases: int,
-    leaves: Sequence[int],
-    smoothing: Sequence[float],
-    n_orders: int,
-    n_repaired: int,
-    n_targets: int,
-    n_places: int,
-    people: Sequence[int],
-    n_scans: int,
-    n_quarters: int,
-    n_classes: int,
-    burn_in: int,
-    n_draws: int,
-) -> Cost:
-    n = max(float(n_records), 500.0)
-    combinations = _combinations(n)
-    # One record and 35 candidates: trees of larger files are deeper.
-    each = 2.2e-3 * (n / 500) ** 0.45
-    ways = len(leaves) + len(smoothing) + n_orders + 9
-    of_targets = 4 * ways + 2 * most_releases + 2 * n_quarters + n_releases
-    sought = 4 * combinations + min(n_targets, n) * of_targets + 4 * ways * min(n_repaired, n)
-    sought += 600  # of which the rule decides anew who is left out
-    sought += 0.6 * n_places * n_held_out + 14 * len(people) * n_scans
-    of_data = _chains(
-        2, n, n_chains=4, iterations=burn_in + 20 * n_draws, n_draws=n_draws,
-        n_classes=n_classes, combinations=combinations,
-    )  # fmt: skip
-    joined = _chains(
-        n_releases, 2 * n, n_chains=4, iterations=burn_in / 5 + 2.5 * n_draws,
-        n_draws=n_draws // 2, n_classes=n_classes, combinations=combinations,
-    )  # fmt: skip
-    return Cost(
-        6 + each * sought + 1e-4 * n * (ways + n_quarters) + of_data.seconds + joined.seconds,
-        450 + 0.03 * n + 1e-3 * n * (n_releases + most_releases)
-        + of_data.megabytes + joined.megabytes,
-    )  # fmt: skip
-
-
 def _calibration(
     *,
     n_records: int,
@@ -568,7 +525,6 @@ COSTS: Mapping[str, Callable[..., Cost]] = {
     "charest_han": _charest_han,
     "hu_reiter_wang": _hu_reiter_wang,
     "intruders": _intruders,
-    "sequential_trees": _sequential_trees,
     "calibration": _calibration,
     "any_generator": _any_generator,
     "assess": _assess,

@@ -104,9 +104,7 @@ def _sequential_trees(
     vintage: int,
     order: Sequence[str],
     ordered: Sequence[str],
-    keys: Sequence[str],
     unknown: Sequence[str],
-    unknown_of_several: Sequence[str],
 ) -> None:
     from srlib.data import microdata
     from srlib.trees import checked_order
@@ -114,17 +112,10 @@ def _sequential_trees(
     read = microdata.schema_of(
         data, schema, drop_missing=drop_missing, ignore_columns=ignore_columns, vintage=vintage
     )
-    beside = ("repetitions", "synthesizer", "min_leaf", "n_releases", "prior", "probability")
-    read.check_apart((*beside, "log_mcse", "rank", "support_size", "excluded"))
-    of_members = ("release", "publication", "log_ratio", "log_ratio_mcse", "statistic", "distance")
-    read.check_apart((*of_members, "statistic_mcse", "found", "found_near", "found_nearer"))
     checked_order(read, order or None)
     if ordered:
         read.positions(ordered, "ordered")
-    if keys:
-        read.positions(keys, "keys")
     read.positions(unknown, "unknown")
-    read.positions(unknown_of_several, "unknown_of_several")
 
 
 def _calibration(*, unknown: Sequence[str], n_by_chains: int, n_draws: int) -> None:

@@ -8,22 +8,18 @@ table exactly, for any record and any candidates.
 
 from srlib.trees.changes import Work, log_likelihoods
 from srlib.trees.model import AS_RPART, TO_IMPURITY, Growth, Trees, checked_order, fit_trees
-from srlib.trees.proper import BootstrapMeans, ProperTrees, bootstrap_means
 from srlib.trees.synthesizer import SequentialTrees
 from srlib.trees.unknown import Completions, Scans, complete
 
 __all__ = [
     "AS_RPART",
     "TO_IMPURITY",
-    "BootstrapMeans",
     "Completions",
     "Growth",
-    "ProperTrees",
     "Scans",
     "SequentialTrees",
     "Trees",
     "Work",
-    "bootstrap_means",
     "checked_order",
     "complete",
     "fit_trees",
