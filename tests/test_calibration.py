@@ -305,7 +305,7 @@ def test_calibrated_is_said_within_error(table: pd.DataFrame, word: str) -> None
 def test_the_population_is_judged_at_each_number_of_records(
     few: pd.DataFrame, many: pd.DataFrame, word: str
 ) -> None:
-    both = pd.concat([few.assign(n_every=100), many.assign(n_every=1600)])
+    both = pd.concat([few, many]).assign(n_every=[100, 1600])
     verdict = study.calibrated_by_size(both)
     assert verdict.word == word
     assert " with 100, " in verdict.because

@@ -1,6 +1,7 @@
 """The committed notebooks are those of their texts, executed in order, and of readable size."""
 
 import ast
+import json
 import statistics
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,21 @@ def test_saving_in_jupyterlab_leaves_the_text_as_it_is(text: Path) -> None:
 
     saved = jupytext.writes(jupytext.read(text), "py:percent")
     assert saved == text.read_text(encoding="utf-8")
+
+
+def test_saving_in_jupyterlab_leaves_the_notebook_as_it_is(text: Path) -> None:
+    """What it reads becomes JavaScript's, which writes whole floats as integers."""
+    import nbformat
+
+    def of_javascript(number: str) -> float:
+        value = float(number)
+        return int(value) if value.is_integer() and abs(value) < 1e21 else value
+
+    committed = text.with_suffix(".ipynb").read_text(encoding="utf-8")
+    saved = nbformat.from_dict(json.loads(committed, parse_float=of_javascript))
+    assert nbformat.writes(saved) + "\n" == committed
+    language = saved.metadata.language_info
+    assert {"codemirror_mode", "file_extension", "mimetype", "version"} <= language.keys()
 
 
 def test_every_code_cell_was_executed_in_order(text: Path) -> None:

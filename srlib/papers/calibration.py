@@ -841,6 +841,7 @@ def calibrated_by_size(runs: pd.DataFrame) -> Verdict:
     runs : DataFrame
         n_every, the number of records, and columns of `scores`.
     """
+    runs = runs.reset_index(drop=True)
     apart = (runs["found"] - runs["claimed_found"]).abs()
     words, said = set(), []
     for n, of_size in runs.assign(apart=apart).groupby("n_every"):

@@ -20,6 +20,7 @@ from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -56,7 +57,6 @@ from srlib.runner.workers import Workers, lost_process, persevering, processes
 
 KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 _LIBRARY = Path(__file__).resolve().parents[1]
-PAIRING = {"formats": "ipynb,py:percent"}
 # Of a notebook's own sums, so that their last digits do not depend on the processors or --jobs.
 ONE_BLAS_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OPENBLAS", "MKL", "OMP")}
 ATTEMPTS = 2  # at a run whose process is lost
@@ -685,7 +685,8 @@ def build(root: Path, paper: str) -> Path:
     """Execute a text notebook at its defaults and write the notebook that is committed.
 
     The kernel works in the notebook's folder, as under JupyterLab and nbval. What is written
-    depends on the sources and outputs alone, so that building again changes nothing.
+    depends on sources, outputs and the version of Python alone, so that building again changes
+    nothing, and saving in JupyterLab neither.
 
     Parameters
     ----------
@@ -727,7 +728,7 @@ def build(root: Path, paper: str) -> Path:
 
 
 def normalized(notebook: NotebookNode) -> NotebookNode:
-    """Return an executed notebook without times, paths and random names.
+    """Return an executed notebook without times, paths and random names, as JupyterLab saves it.
 
     Parameters
     ----------
@@ -737,14 +738,14 @@ def normalized(notebook: NotebookNode) -> NotebookNode:
     Returns
     -------
     NotebookNode
-        Cell ids come from the sources; of the metadata tags stay, and what pairs the notebook
-        with its text.
+        Cell ids come from the sources; of the metadata stay tags, the lines between cells of the
+        text, what pairs the notebook with its text, and what the kernel says of its language.
     """
     cells, seen = [], set()
     for cell in notebook.cells:
         cell = NotebookNode(cell)
-        tags = cell.metadata.get("tags")
-        cell.metadata = NotebookNode({"tags": tags} if tags else {})
+        kept = {name: cell.metadata.get(name) for name in ("lines_to_next_cell", "tags")}
+        cell.metadata = NotebookNode({name: value for name, value in kept.items() if value})
         key = hashlib.sha256(cell.source.encode()).hexdigest()[:8]
         while key in seen:
             key = hashlib.sha256(key.encode()).hexdigest()[:8]
@@ -753,11 +754,18 @@ def normalized(notebook: NotebookNode) -> NotebookNode:
         if cell.cell_type == "code":
             cell.outputs = _join_streams(cell.outputs)
         cells.append(cell)
-    return nbformat.v4.new_notebook(
-        cells=cells,
-        metadata={
-            "jupytext": PAIRING,
-            "kernelspec": KERNELSPEC,
-            "language_info": {"name": "python", "pygments_lexer": "ipython3"},
-        },
-    )
+    pairing = dict(notebook.metadata.get("jupytext", {}))
+    pairing.pop("text_representation", None)
+    metadata = {
+        "jupytext": pairing,
+        "kernelspec": KERNELSPEC,
+        "language_info": notebook.metadata.get("language_info", {}),
+    }
+    whole = json.dumps(nbformat.v4.new_notebook(cells=cells, metadata=metadata))
+    return nbformat.from_dict(json.loads(whole, parse_float=_of_javascript))
+
+
+def _of_javascript(number: str) -> float:
+    """Read a number as JavaScript, which writes whole ones up to 21 digits as integers."""
+    exact = Decimal(number)
+    return int(exact) if exact % 1 == 0 and abs(exact) < 10**21 else float(number)
