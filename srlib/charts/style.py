@@ -16,6 +16,7 @@ What a page may do with a specification:
 - `usermeta` may have `presets`, from a few words to values of parameters.
 """
 
+import base64
 import hashlib
 import json
 import math
@@ -195,10 +196,17 @@ def svg(spec: dict[str, Any]) -> str:
 
 
 def _renderer(spec: dict[str, Any], **metadata: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    import vl_convert
+
     spec = {**spec, "$schema": SCHEMA}
+    # JupyterLab adds a large PNG to a notebook that it shows, unless there is one.
+    small = vl_convert.vegalite_to_png(
+        spec, vl_version=VEGA_LITE, scale=0.3, ppi=72, allowed_base_urls=[]
+    )
     bundle = {
         MIME_TYPE: spec,
         "image/svg+xml": svg(spec),
+        "image/png": base64.b64encode(small).decode(),
         "text/plain": f"Chart: {spec.get('description', 'no description')}",
     }
     return bundle, {MIME_TYPE: {"embed_options": {"renderer": "svg"}}}
