@@ -62,7 +62,6 @@ synthesizer: str = ""  # trees, dpmpm, margins, or NAME in a Python file, FILE.p
 n_publications: int = 20  # [20, 1000] publications that it draws for risks before a release
 n_splits: int = 0  # [0, 100] divisions of the original, each half released from in turn; 0: none
 same_generator: bool = False  # the released files are draws of one generator, and are averaged
-partially_synthetic: bool = False  # row i of each release was made from row i of the original
 missing: str = "level"  # {level, drop, error} missing values of variables without a rule
 ignore_columns: bool = False  # leave out columns that the schema does not declare
 quick: bool = False  # leave out the intruder who knows all others, which takes most of the time
@@ -110,8 +109,8 @@ if original or released:
     submission = assessment.submit(
         original, released, [keys, *more_keys], target, schema=schema, holdout=holdout,
         tolerance=tolerance, weights=weights, population=population,
-        same_generator=same_generator, partially_synthetic=partially_synthetic,
-        missing=missing, ignore_columns=ignore_columns, quick=quick, rules=rules, by=by, merge=merge,
+        same_generator=same_generator, missing=missing, ignore_columns=ignore_columns,
+        quick=quick, rules=rules, by=by, merge=merge,
     )  # fmt: skip
 else:
     chance = stream(seed, "records")
@@ -368,8 +367,9 @@ assert exactly_for == 4
 # %% [markdown]
 # **Identity and attributes.** Of the people alone with their keys, how many meet a released record with
 # the same keys? And for how many people do all released records with their keys agree on the true target
-# (DiSCO)? For other people's records, the first share is predicted from keys that several people share
-# and no released record has, the second from all others in the file, person by person. The column
+# (DiSCO)? What other people's records would give does not depend on the release. The first share is
+# predicted from how many people are alone in random parts of the original, and of the people held out
+# where there are some. The second is that of all others in the file, person by person. The column
 # *margins would* is for a release that knows the margins only. The larger of the two is the baseline;
 # the difference to it is in standard errors of the comparison.
 
@@ -561,17 +561,6 @@ of_first = falls[falls["release"] == first]
 caption = f"How far DiSCO falls where the intruder lacks one key: {first}."
 display(show(in_words(of_first, *falls.columns[:-1]).head(12), caption=caption))
 callout("Driver", verdict.of_driver(of_first, matching.driving_key(of_first, verdict.SURE)))
-
-# %% [markdown] tags=["needs-partially_synthetic"]
-# ### Partially synthetic releases
-#
-# Where each released record was made from an original one and stands in its row, an intruder's
-# matches can be counted (Reiter and Mitra 2009). Set `partially_synthetic` for such releases.
-
-# %% tags=["needs-partially_synthetic"]
-matches = found.table("matches") if submission.partially_synthetic else None
-said = "Not computed: the releases are not said to be partially synthetic."
-callout("Note", said) if matches is None else show(outputs.table("match_risk", matches))
 
 # %% [markdown]
 # ## What the release is good for
@@ -1160,9 +1149,6 @@ assert advice == "look"
 #   data. *Frontiers in Big Data* 4, 679939. <https://doi.org/10.3389/fdata.2021.679939>
 # - Raab, G. M., Nowok, B. and Dibben, C. (2024). Practical privacy metrics for synthetic data.
 #   arXiv:2406.16826. <https://doi.org/10.48550/arXiv.2406.16826>
-# - Reiter, J. P. and Mitra, R. (2009). Estimating risks of identification disclosure in partially
-#   synthetic data. *Journal of Privacy and Confidentiality* 1(1), 99–110.
-#   <https://doi.org/10.29012/jpc.v1i1.567>
 # - Skinner, C. and Shlomo, N. (2008). Assessing identification risk in survey microdata using
 #   log-linear models. *Journal of the American Statistical Association* 103, 989–1001.
 #   <https://doi.org/10.1198/016214507000001328>

@@ -190,14 +190,12 @@ def test_the_notebook_bears_two_records_and_one_constant_release(
     Path("original.csv").write_text("a,b\nx,u\ny,v\n")
     Path("made.csv").write_text("a,b\nx,u\nx,u\n")
     given: dict[str, Any] = {"original": "original.csv", "released": ["made.csv"]}
-    given |= {"output_dir": "run"} | SMALL | {"partially_synthetic": True}
+    given |= {"output_dir": "run"} | SMALL
     names: dict[str, Any] = {"display": lambda shown: shown}
     for cell in jupytext.read(root / "notebooks/assess.py").cells:
         if cell.cell_type == "code":
             exec(cell.source, names)
             names |= given if "parameters" in cell.metadata.get("tags", []) else {}
-    matches = pd.read_csv("run/tables/match_risk.csv")
-    assert matches["measure"].tolist()[0] == "expected_match_risk"
     assert {path.stem for path in Path("run/figures").glob("*.svg")} == {
         *("margins", "measures", "posterior", "trace", "verdict")
     }
@@ -302,12 +300,6 @@ HEADER = "job,town,sick"
             ["original.csv", "made.csv", "--keys", "job,town,sick"],
             "keys are all variables; one must be left for the target",
         ),
-        (
-            None,
-            ["original.csv", "made.csv", "-p", "partially_synthetic", "true"],
-            "made.csv: the table has 50 records; a partially synthetic release has as many as the "
-            "original, 60",
-        ),
         (None, ["original.csv", "made.csv", "-p", "n_chains", "1"], "n_chains = 1 is out of range"),
         (None, ["original.csv", "made.csv", "-p", "n_chain", "4"], "did you mean 'n_chains'?"),
         (None, ["original.csv", "made.csv", "--holdout", "no.csv"], "'no.csv': there is no such"),
@@ -376,8 +368,6 @@ def test_what_was_chosen_is_noted(folder: Path) -> None:
     )
     with pytest.raises(ValueError, match="released is empty"):
         assessment.submit("original.csv", [])
-    with pytest.raises(ValueError, match="missing is 'drop' together"):
-        assessment.submit("original.csv", ["made.csv"], missing="drop", partially_synthetic=True)
 
 
 def draws_of(codes: np.ndarray, levels: list[int], **settings: int) -> dpmpm.Draws:
@@ -566,18 +556,22 @@ def test_each_release_is_judged_alone_unless_one_generator_made_them() -> None:
     assert submissions._apart([Path("a.csv"), Path("a.csv")]) == ("a.csv (1)", "a.csv (2)")
 
 
-def test_rows_that_are_the_originals_by_design_are_no_copies() -> None:
-    """Of partially synthetic releases only whole records are."""
+@pytest.mark.parametrize("synthetic", ["job", "sick"])
+def test_a_release_of_which_only_some_variables_are_synthetic_is_refused(synthetic: str) -> None:
     rng, original = np.random.default_rng(0), records(200, 5)
-    made = original.assign(sick=rng.permutation(original["sick"]))
-    submission = replace(submitted([made], 200), partially_synthetic=True)
-    findings = assessment.examine(submission)
-    assert np.isnan([findings.copies[0].same_row_z, findings.copies[0].near_z]).all()
-    declared = assessment.judge("made", submission, findings)
-    assert "rows follow" not in declared.first
-    silent = replace(submission, partially_synthetic=False)
-    judgment = assessment.judge("made", silent, assessment.examine(silent))
-    assert "its rows follow the original's" in judgment.first
+    made = original.assign(**{synthetic: rng.permutation(original[synthetic])})
+    with pytest.raises(ValueError, match=f"only those of '{synthetic}' differ; ") as refused:
+        assessment.submit(original, [records(200, 6), made])
+    left = "', '".join(original.columns.drop(synthetic))
+    assert str(refused.value).startswith(f"release 2: the values of '{left}' are the original's,")
+    assert "\n" not in str(refused.value)
+    in_order = original.sort_values("job")
+    strata = records(200, 6).assign(job=in_order["job"].to_numpy())
+    accepted = [made.sample(frac=1, random_state=1), records(199, 6), records(200, 6), original]
+    for table, released in (*((original, each) for each in accepted), (in_order, strata)):
+        assert len(assessment.submit(table, [released]).released) == 1
+    few = original[: verdict.FEWEST - 1]
+    assert assessment.submit(few, [made[: len(few)]]).released
 
 
 def test_chains_that_disagree_are_told_of() -> None:

@@ -152,10 +152,7 @@ def test_people_held_out_and_dropped_records_are_counted() -> None:
 
 def test_two_records_and_one_constant_release() -> None:
     original = pd.DataFrame({"a": ["x", "y"], "b": [1, 2]})
-    found = assess(
-        original, original.iloc[[0, 0]], partially_synthetic=True, chains=CHAINS, rng=rng()
-    )
-    assert found.table("matches")["measure"].tolist()[0] == "expected_match_risk"
+    found = assess(original, original.iloc[[0, 0]], chains=CHAINS, rng=rng())
     json.dumps(found.to_dict(), allow_nan=False)
     assert "<h1>" in found.to_html()
 
@@ -217,7 +214,6 @@ LACKING = {"original": FRAME.replace({"a": None}), "missing": "error"}
         ({"keys": ["age"]}, "keys names 'age'; the variables are job, town, sick"),
         ({"target": "age"}, "target names 'age'"),
         ({"keys": ["sick"], "target": "sick"}, "target is 'sick', which is among the keys"),
-        ({"released": FRAME[:9], "partially_synthetic": True}, "release 1: the table has 9 rec"),
         ({"rules": {"copy": {}}}, "rules: unknown topic 'copy'"),
         ({"rules": {"model": {"value_at_most": 2}}, "quick": True}, "rules: there is a rule on"),
         ({"chains": Chains(n_classes=2, burn_in=1, n_draws=9, n_chains=1)}, "chains are 1 of 9"),

@@ -240,7 +240,7 @@ def test_values_of_which_none_is_known_are_an_error(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match=f"^made: {message}"):
             submit(original, {"made": original.assign(**change)})
     some = original.assign(age=original["age"].astype(object).where(original["sex"] == "f", "old"))
-    told = submit(original, some).notes
+    told = submit(original, some[::-1]).notes
     assert "Levels that the original does not have: age 'old'." in told
 
 
@@ -251,7 +251,7 @@ def test_values_in_two_ways_are_told_of_where_a_schema_is_suggested_or_given() -
     assert declaration.variables[1] == Variable("sex", ("f", "m"))
     assert reasons == ("sex: 'F' is 'f' written in another way; write both alike.",)
     every = Declaration((Numeric("age", bins=4), Variable("sex", ("f", "m", "F", "M"))))
-    told = submit(original, {"made": capitals}, schema=every).notes
+    told = submit(original, {"made": capitals[::-1]}, schema=every).notes
     assert any("made: no value of 'sex' is one of the original's" in note for note in told)
 
 
@@ -524,8 +524,8 @@ def test_a_submission_keeps_every_record_and_says_what_was_done() -> None:
 
 
 def test_cuts_do_not_depend_on_the_release() -> None:
-    original, far = table(), table()
-    far["age"] += 1000
+    original = table()
+    far = original[::-1].assign(age=original["age"] + 1000)
     found = submit(original, [table(), far])
     assert found.schema.variables[0] == submit(original, table()).schema.variables[0]
     assert (found.released[1][:, 0] == found.released[1][:, 0].max()).all()
@@ -547,7 +547,7 @@ def test_levels_that_are_declared_are_all_there_are() -> None:
 
 def test_the_command_suggests_a_schema(tmp_path: Path) -> None:
     original = table().assign(id=np.arange(300), day=pd.date_range("2020-01-01", periods=300))
-    released = original.assign(sex=original["sex"].replace("m", "x"))
+    released = original[::-1].assign(sex=original["sex"].replace("m", "x"))
     for name, frame in (("a.csv", original), ("b.tsv", released)):
         frame.to_csv(tmp_path / name, index=False, sep="\t" if name.endswith("tsv") else ",")
     files = [str(tmp_path / name) for name in ("a.csv", "b.tsv")]

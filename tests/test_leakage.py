@@ -131,18 +131,80 @@ def test_identity_by_hand() -> None:
     original, released = table("0", "0", "1", "2", "3", "3"), table("1", "2", "2", "4", "4", "0")
     found = leakage.identity(original, released, [5], [0])
     assert (found.people, found.value) == (2, 1)  # 1 and 2
-    assert found.others == pytest.approx(2 * 1 / 2)  # the pair 3, 3 meets nobody
+    # In a half of the file 2 + 4/2 people are alone, in a quarter 2 + 4 (3/4).
+    assert found.others == pytest.approx(1 - (2 / 4) ** 3 * 5 / 2)
     assert found.margins == pytest.approx(1 - (5 / 6) ** 6)
     assert not found.thinned
     fewer = leakage.identity(original, original[[2, 3]], [5], [0])
     assert fewer.value == 1
-    assert fewer.others == pytest.approx(2 * (2 / 6) * 2 / 2)  # two pairs, a third as many released
+    # In three quarters 2 + 4/4 people are alone, in nine sixteenths 2 + 4 (7/16).
+    assert fewer.others == pytest.approx(1 - (2 / 3) ** 3 * (15 / 4) / 2)
     more = leakage.identity(original, np.repeat(released, 2, axis=0), [5], [0])
     assert more.thinned
     kept = 1 - (1 / 2) ** np.array([2, 4])
     assert more.value == pytest.approx(kept.mean())
-    # The pair 0, 0 is met by two, and not by any that are kept in one of four cases.
-    assert more.others == min(1, 2 * (1 + 1 / 4) / 2)
+    assert more.others == found.others
+    # Of the people in both files 2 is alone; in a random half of both the expected number is 2.75.
+    held_out = table("1", "3", "3", "4", "4", "4")
+    known = leakage.identity(original, released, [5], [0], held_out)
+    assert known.others == pytest.approx(1 - 1 / 2.75)
+    assert (known.value, known.margins) == (found.value, found.margins)
+    # The people alone are not so in both files together, be these large enough or not.
+    for people in (table("0", "1"), table("0", "1", "2", "2")):
+        held_out = table("0", "1")
+        assert leakage.identity(people, people, [3], [0], held_out).others == 1
+
+
+def test_where_all_are_alone_the_prediction_has_an_error() -> None:
+    everybody = np.arange(40)[:, None]
+    copied, fresh = everybody[:3], everybody[3:] + 37
+    found = leakage.identity(everybody, np.concatenate([copied, fresh]), [80], [0])
+    assert (found.people, found.others, found.others_error) == (40, 0, 2 / 40)
+    assert found.z < verdict.SURE
+
+
+@pytest.mark.parametrize("people_held_out", [0, 300, 900])
+def test_what_others_would_meet_is_foretold_without_bias(
+    population: tuple[Codes, NDArray[np.int64]], people_held_out: int
+) -> None:
+    """From the original and people held out alone; errors are those of another original."""
+    codes, n_levels = population
+    rng, keys, n = np.random.default_rng(12), [0, 1, 2, 3, 4], 500
+    found, fresh = [], []
+    for _ in range(REPETITIONS):
+        rows = rng.choice(len(codes), 2 * n + people_held_out, replace=False)
+        x, others, held_out = np.split(codes[rows], [n, 2 * n])
+        given = (n_levels, keys, held_out if people_held_out else None)
+        found.append(leakage.identity(x, others, *given))
+        fresh.append(found[-1].value)
+        margins = np.column_stack([rng.choice(column, n) for column in x.T])
+        assert leakage.identity(x, margins, *given).others == found[-1].others
+    others = np.array([each.others for each in found])
+    differences = others - fresh
+    error = differences.std() / np.sqrt(REPETITIONS)
+    assert abs(differences.mean()) < 4 * error < 0.03
+    assert np.mean([each.others_error for each in found]) == pytest.approx(others.std(), rel=0.25)
+
+
+def test_people_handed_out_are_found_and_those_of_fresh_samples_are_not(
+    population: tuple[Codes, NDArray[np.int64]],
+) -> None:
+    """Keys of three in five who are alone, among independent margins; half a file; others'."""
+    codes, n_levels = population
+    rng, keys, n, cases = np.random.default_rng(13), [0, 1, 2, 3, 4], 500, 40
+    alarms = {"planted": 0, "half copied": 0, "fresh": 0}
+    for _ in range(cases):
+        x, fresh = np.split(codes[rng.choice(len(codes), 2 * n, replace=False)], 2)
+        planted = np.column_stack([rng.choice(column, n) for column in x.T])
+        alone = np.flatnonzero(leakage.identity_of_each(x, planted, n_levels, keys).counted)
+        some = rng.permutation(alone)[: round(0.6 * len(alone))]
+        planted[: len(some), keys] = x[some][:, keys]
+        half = np.concatenate([x[: n // 2], fresh[n // 2 :]])
+        for name, released in zip(alarms, (planted, half, fresh), strict=True):
+            alarms[name] += leakage.identity(x, released, n_levels, keys).z >= verdict.SURE
+    assert min(alarms["planted"], alarms["half copied"]) >= 0.9 * cases
+    # 1 % of the fresh samples, and four binomial standard errors of so few.
+    assert alarms["fresh"] <= 0.01 * cases + 4 * np.sqrt(0.01 * 0.99 * cases)
 
 
 def test_random_divisions_by_the_hypergeometric_law() -> None:

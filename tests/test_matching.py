@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from itertools import permutations, product
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -366,73 +366,6 @@ def test_without_the_only_key_all_records_are_alike() -> None:
     assert without["UiO"] == without["DiS"] == 0
 
 
-# Row i of each was made from row i of PARTIAL; the first key was synthesized, the second was not.
-PARTIAL = np.array([(0, 0), (0, 0), (1, 0), (1, 1), (2, 1)])
-MADE = np.array([(0, 0), (1, 0), (0, 0), (1, 1), (1, 1)])
-
-
-def test_match_risk_by_hand() -> None:
-    """c is 2, 2, 1, 2, 0 and T is 1, 0, 0, 1, 0."""
-    frame = matching.match_risk(PARTIAL, [MADE], [3, 2], [0, 1])
-    assert frame["measure"].tolist() == [
-        "expected_match_risk",
-        "true_match_rate",
-        "false_match_rate",
-    ]
-    assert frame["mean"].tolist() == pytest.approx([1 / 2 + 1 / 2, 0, 1 / 1])
-    assert frame["baseline"].tolist() == pytest.approx([4 / 5, 1 / 25, 4 / 5])
-    # Of itself c is 2, 2, 1, 1, 1, and T is 1 throughout.
-    itself = matching.match_risk(PARTIAL, [PARTIAL], [3, 2], [0, 1])
-    assert itself["mean"].tolist() == pytest.approx([4, 3 / 5, 0])
-    both = matching.match_risk(PARTIAL, [MADE, PARTIAL], [3, 2], [0, 1])
-    assert both["mean"].tolist() == pytest.approx([2.5, 3 / 10, 1 / 2])
-    assert both["sd"].tolist() == pytest.approx(np.array([3, 3 / 5, 1]) / np.sqrt(2))
-
-
-def test_without_single_candidates_the_false_match_rate_has_no_value() -> None:
-    original, released = np.array([[0], [0], [1]]), np.array([[0], [0], [0]])
-    frame = matching.match_risk(original, [released], [2], [0])
-    assert frame["mean"].tolist() == pytest.approx([2 / 3, 0, np.nan], nan_ok=True)
-    assert np.isnan(frame["baseline"].iloc[2])
-    frame = matching.match_risk(original, [released, original], [2], [0])
-    assert frame["releases"].tolist() == [2, 2, 1]
-    assert frame["mean"].iloc[2] == 0  # the one record of its own in the second release
-
-
-@given(any_tables())
-def test_match_risk_by_dictionaries(
-    tables: tuple[np.ndarray, list[np.ndarray], list[int]],
-) -> None:
-    original, others, levels = tables
-    synthetic = [np.resize(z, original.shape) for z in others]
-    keys, each = [3, 1], []
-    for released in synthetic:
-        q = [tuple(r[k] for k in keys) for r in records(original)]
-        z = [tuple(r[k] for k in keys) for r in records(released)]
-        c, own = [z.count(x) for x in q], [x == y for x, y in zip(q, z, strict=True)]
-        single = [t for n, t in zip(c, own, strict=True) if n == 1]
-        each.append(
-            [
-                sum(t / n for n, t in zip(c, own, strict=True) if n),
-                sum(single) / len(q),
-                1 - sum(single) / len(single) if single else np.nan,
-            ]
-        )
-    frame = matching.match_risk(original, synthetic, levels, keys)
-    by_loop = pd.DataFrame(each)
-    assert frame["mean"].tolist() == pytest.approx(by_loop.mean().tolist(), nan_ok=True)
-    assert frame["sd"].tolist() == pytest.approx(by_loop.std().tolist(), nan_ok=True)
-    again = matching.match_risk(original, synthetic[::-1], levels, keys)
-    pd.testing.assert_frame_equal(frame, again)
-
-
-def test_match_risk_of_shuffled_rows() -> None:
-    shuffled = [MADE[list(order)] for order in permutations(range(5))]
-    frame = matching.match_risk(PARTIAL, shuffled, [3, 2], [0, 1])
-    assert frame["mean"].tolist() == pytest.approx(frame["baseline"].tolist())
-    assert (frame["sd"] > 0).all()
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -471,11 +404,6 @@ def test_errors_of_the_other_functions() -> None:
             matching.without_each_key,
             (ORIGINAL, [RELEASED], LEVELS, [0], 1, ["key"]),
             "names has 1 entries; n_levels has 2",
-        ),
-        (
-            matching.match_risk,
-            (PARTIAL, [MADE, MADE[:4]], [3, 2], [0]),
-            r"released\[1\] has 4 records; it must have 5",
         ),
     ]
     for function, arguments, message in calls:

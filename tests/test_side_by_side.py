@@ -204,16 +204,14 @@ def test_the_table_by_hand() -> None:
     assert shown["releases"].tolist() == [1, 1]
 
 
-def test_a_baseline_that_is_estimated_with_each_release_adds_its_error() -> None:
-    """That of identity, where it is other people's; the others are the original's alone."""
+def test_a_baseline_that_all_tools_share_adds_no_error() -> None:
     found = leakage.Beyond(100, 0.5, 0.05, 0.36, 0.12, 0.2, 1.0)
     beyond, of_fresh = pytest.approx(0.14), pytest.approx(np.hypot(0.048, 0.12))
-    assert side_by_side._of_people(found, True)[:2] == (beyond, pytest.approx(0.13))
-    assert side_by_side._of_people(found, False)[:2] == (beyond, 0.05)
-    assert side_by_side._of_people(found, False)[3] == of_fresh
+    assert side_by_side._of_people(found)[:2] == (beyond, 0.05)
+    assert side_by_side._of_people(found)[3] == of_fresh
     by_margins = replace(found, margins=0.4)
-    assert side_by_side._of_people(by_margins, True)[:2] == (pytest.approx(0.1), 0.05)
-    assert np.isnan(side_by_side._of_people(replace(found, people=0), True)).all()
+    assert side_by_side._of_people(by_margins)[:2] == (pytest.approx(0.1), 0.05)
+    assert np.isnan(side_by_side._of_people(replace(found, people=0))).all()
 
 
 def test_utility_of_a_release_by_hand() -> None:

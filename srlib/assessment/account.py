@@ -51,7 +51,8 @@ MEASURES = pd.DataFrame(
         (
             "identity",
             "share of the people with o = 1 for whom s ≥ 1; o original and s released records have "
-            "their keys",
+            "their keys; others: 1 - g(1 + r) / g(1), with g(t) = Σ (1 - t)^(o - 1), extrapolated "
+            "beyond t = 1, and r released records for each original one",
             _HERE,
             _OTHERS,
             f"{SINGLING_OUT}, {LINKABILITY}",
@@ -117,13 +118,6 @@ MEASURES = pd.DataFrame(
             INFERENCE,
         ),
         (
-            "match risk",
-            "Σ T/c over records; c released ones have their keys, T: their own row does",
-            "Reiter and Mitra 2009",
-            "Partially synthetic releases",
-            LINKABILITY,
-        ),
-        (
             "whole record",
             "p(x | Z, D₋ᵢ) ∝ p(Z | x, D₋ᵢ) p(x), under a DPMPM",
             "Hu, Reiter and Wang 2014",
@@ -169,7 +163,7 @@ WORDS = pd.DataFrame(
         (
             LINKABILITY,
             "Can two records of the same person or group be linked?",
-            "copies, row by row agreement, identity, match risk",
+            "copies, row by row agreement, identity",
             "Only original and release are linked. No other file on these people is tried, nor "
             "releases over different variables. Households are not known.",
         ),
@@ -263,18 +257,14 @@ def assumptions(found: "Assessment", generator: str = "") -> pd.DataFrame:
             "none" if one.held_out is None else f"{len(one.held_out):,}, of the same population",
             "What other people's records would tell is predicted from the original alone."
             if one.held_out is None
-            else "With people of another population, or people who took part, the comparison "
-            "says nothing.",
+            else "With people of another population, or people who took part, the comparison, and "
+            "what others' records would repeat and meet, say nothing.",
         ),
         "releases": _of_releases(found),
         "rows": (
-            "row i of a release was made from row i of the original"
-            if one.partially_synthetic
-            else "rows of the files do not correspond",
-            "Matches by row, and their baseline, count the wrong pairs."
-            if one.partially_synthetic
-            else "Where they do, matches by row are not counted; the comparison row by row sees it "
-            "if values agree.",
+            "rows of the files do not correspond",
+            "Where they do, matches by row are not counted; the comparison row by row sees it if "
+            "values agree.",
         ),
         "intruder's model": _of_model(found),
         "generator": (

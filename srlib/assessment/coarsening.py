@@ -28,7 +28,7 @@ RISKS = {
 }
 """What falls, by name of the risk."""
 MOST = 40_000_000
-"""Merges of levels that are looked at times records of both files, at most."""
+"""Merges of levels that are looked at times records of all files, at most."""
 
 
 @dataclass(frozen=True)
@@ -95,15 +95,16 @@ def what_to_coarsen(submission: Submission) -> pd.DataFrame:
 
 
 class _Tables:
-    """Keys and target of the original and of one release, and what each person's risks are."""
+    """Keys and target of the original, one release and the held out, and each person's risks."""
 
     def __init__(self, submission: Submission, released: NDArray[np.integer]) -> None:
         keys, target = submission.keys, submission.target
-        (first, second), self.levels = checked(
-            submission.original, [released], submission.schema.n_levels, keys, target
+        given = [released] if submission.held_out is None else [released, submission.held_out]
+        (first, second, *others), self.levels = checked(
+            submission.original, given, submission.schema.n_levels, keys, target
         )
         self.n, self.m = len(first), len(second)
-        self.both = np.concatenate([first, second])
+        self.records = np.concatenate([first, second, *others])
         self.shares = [
             np.bincount(c, minlength=k) / self.n for c, k in zip(first.T, self.levels, strict=True)
         ]
@@ -113,36 +114,29 @@ class _Tables:
         ]
         no_values = submission.schema.variables[target].no_values
         self.valued = ~np.isin(first[:, -1], no_values)
-        self.keys = row_numbers(self.both[:, :-1], self.levels[:-1])
-        self.before = self._risks(self.keys, np.ones(self.n + self.m, bool), self.prob)
+        self.keys = row_numbers(self.records[:, :-1], self.levels[:-1])
+        self.before = self._risks(self.keys, self.prob)
 
     def without(self, key: int) -> NDArray[np.intp]:
         """Number the records by all keys but one."""
         left = [k for k in range(len(self.levels) - 1) if k != key]
-        return row_numbers(self.both[:, left], [self.levels[k] for k in left])
+        return row_numbers(self.records[:, left], [self.levels[k] for k in left])
 
-    def after(
-        self, rest: NDArray[np.intp], change: _Change
-    ) -> tuple[NDArray[np.bool_], dict[str, OfEach]]:
-        """Return the people who have the merged levels, and their risks once these are one."""
-        some = np.isin(self.both[:, change.key], change.codes)
-        people = some[: self.n]
-        share = self.shares[change.key]
-        now = share[list(change.codes)].sum()
-        prob = self.prob[people] * now / share[self.both[: self.n][people, change.key]]
-        return people, self._risks(pd.factorize(rest[some])[0], some, prob)
+    def after(self, rest: NDArray[np.intp], change: _Change) -> dict[str, OfEach]:
+        """Return people's risks once the levels are one."""
+        some = np.isin(self.records[:, change.key], change.codes)
+        key = np.where(some, rest, self.keys + len(some))
+        share, level = self.shares[change.key], self.records[: self.n, change.key]
+        now = np.where(some[: self.n], share[list(change.codes)].sum(), share[level])
+        return self._risks(pd.factorize(key)[0], self.prob * now / share[level])
 
-    def _risks(
-        self, key: NDArray[np.intp], some: NDArray[np.bool_], prob: NDArray[np.float64]
-    ) -> dict[str, OfEach]:
-        people, sizes = some[: self.n], (self.n, self.m)
-        n = int(people.sum())
-        cell = pd.factorize(key * self.levels[-1] + self.both[some, -1])[0]
-        valued = self.valued[people]
+    def _risks(self, key: NDArray[np.intp], prob: NDArray[np.float64]) -> dict[str, OfEach]:
+        sizes, both = (self.n, self.m), slice(self.n + self.m)
+        cell = pd.factorize(key[both] * self.levels[-1] + self.records[both, -1])[0]
         return {
-            "identity": leakage.met_of_each(key, n, sizes, prob),
+            "identity": leakage.met_of_each(key, sizes, prob),
             "attributes": leakage.disclosed_of_each(
-                key, cell, n, sizes, self.target_prob[people], valued
+                key[both], cell, sizes, self.target_prob, self.valued
             ),
         }
 
@@ -164,16 +158,15 @@ class _Falls:
         self, change: _Change, rests: Sequence[NDArray[np.intp]]
     ) -> tuple[dict[str, NDArray[np.float64]], NDArray[np.intp]]:
         """Return the falls, (m, n) by risk, and the groups of people who are alike after it."""
-        n = len(self.group)
-        falls = {risk: np.zeros((len(self.tables), n)) for risk in RISKS}
-        group = self.group + n
-        for i, (table, rest) in enumerate(zip(self.tables, rests, strict=True)):
-            people, after = table.after(rest, change)
-            for risk, each in after.items():
-                left = each.value - (each.others if self.uses_others[risk] else each.margins)
-                falls[risk][i, people] = self.beyond[risk][i][people] - left
-            group[people] = after["identity"].group  # of the original, whatever is released
-        return falls, group
+        after = [table.after(rest, change) for table, rest in zip(self.tables, rests, strict=True)]
+        falls = {}
+        for risk in RISKS:
+            each = [found[risk] for found in after]
+            left = [
+                one.value - (one.others if self.uses_others[risk] else one.margins) for one in each
+            ]
+            falls[risk] = np.subtract(self.beyond[risk], left)
+        return falls, after[0]["identity"].group  # of the original, whatever is released
 
 
 def _changes(submission: Submission, falls: _Falls) -> tuple[list[_Change], list[_Change], int]:
@@ -182,7 +175,7 @@ def _changes(submission: Submission, falls: _Falls) -> tuple[list[_Change], list
     left_out, merged, carried = [], [], []
     value = sum(table.before[risk].value for risk in RISKS)
     for k, at in enumerate(submission.keys):
-        column, size = table.both[: table.n, k], table.levels[k]
+        column, size = table.records[: table.n, k], table.levels[k]
         left_out.append(_Change(k, tuple(range(size)), False))
         people = np.bincount(column, minlength=size)
         of_level = np.bincount(column, value, minlength=size)
@@ -190,7 +183,7 @@ def _changes(submission: Submission, falls: _Falls) -> tuple[list[_Change], list
             merged.append(_Change(k, codes, True))
             most = max(codes, key=people.__getitem__)
             carried.append(sum(of_level[code] for code in codes if code != most))
-    records = sum(len(each.both) for each in falls.tables)
+    records = sum(len(each.records) for each in falls.tables)
     looked_at = np.argsort(-np.array(carried), kind="stable")[: max(MOST // records, 1)]
     return left_out, [merged[i] for i in np.sort(looked_at)], len(merged)
 
@@ -270,7 +263,7 @@ def _levels_of_verdict(submission: Submission) -> dict[str, str]:
     levels, keys, target = submission.schema.n_levels, submission.keys, submission.target
     tables = [(submission.original, released, levels, keys) for released in submission.released]
     no_values = submission.schema.variables[target].no_values
-    identity = [leakage.identity(*each) for each in tables]
+    identity = [leakage.identity(*each, submission.held_out) for each in tables]
     attributes = [leakage.attributes(*each, target, no_values) for each in tables]
     return {
         "identity": verdict.told(identity, 1) if identity[0].people else "no more",

@@ -77,6 +77,7 @@ def wages(
     shuffled = original.assign(wage=rng.permutation(original["wage"]))
     changed = original.assign(wage=original["wage"] + rng.normal(0, 50, n_records).round())
     released = {"other people": others, "wages shuffled": shuffled, "wages changed": changed}
+    released = {name: table.sample(frac=1, random_state=rng) for name, table in released.items()}
     return submit(original, released, target="wage", holdout=held_out, tolerance=tolerance)
 
 

@@ -5,7 +5,7 @@ into words.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,6 @@ from srlib.assessment.groups import by_group
 from srlib.assessment.model import Model, OfOriginal, believe
 from srlib.assessment.submission import Submission
 from srlib.assessment.tolerance import within
-from srlib.data.codes import Codes, Levels
 from srlib.risk.sets import DrawSets
 
 _OF_TARGET = ("value", "error", "others", "others_error", "margins", "z")
@@ -43,9 +42,8 @@ class Findings:
     ----------
     copies, identity, attributes : tuple
         Of each release, as the functions of `leakage` return.
-    measures, lacking, falls, matches : DataFrame
-        As `matching.measures`, `matching.lacking_each_key` (two) and `matching.match_risk`
-        return; the last is None unless the releases are partially synthetic.
+    measures, lacking, falls : DataFrame
+        As `matching.measures` and `matching.lacking_each_key` (two) return.
     margins, pmse, overlap, losses, customary : DataFrame
         As `utility.margins`, `utility.propensity`, `utility.interval_overlap`, `utility.losses`
         and `utility.against_fresh` return.
@@ -69,7 +67,6 @@ class Findings:
     measures: pd.DataFrame
     lacking: pd.DataFrame
     falls: pd.DataFrame
-    matches: pd.DataFrame | None
     margins: pd.DataFrame
     pmse: pd.DataFrame
     overlap: pd.DataFrame
@@ -108,11 +105,11 @@ def examine(
     lacking, falls = matching.lacking_each_key(original, released, levels, keys, target, names)
     held_out = submission.held_out
     none = schema.variables[target].no_values
-    identity = tuple(leakage.identity(original, z, levels, keys) for z in released)
+    identity = tuple(leakage.identity(original, z, levels, keys, held_out) for z in released)
     attributes = tuple(
         leakage.attributes(original, z, levels, keys, target, none) for z in released
     )
-    copies = tuple(_copies(submission, z, levels) for z in released)
+    copies = tuple(leakage.copies(original, z, levels, held_out) for z in released)
     return Findings(
         copies=copies,
         identity=identity,
@@ -120,9 +117,6 @@ def examine(
         measures=matching.measures(original, released, levels, keys, target),
         lacking=lacking,
         falls=falls,
-        matches=matching.match_risk(original, released, levels, keys)
-        if submission.partially_synthetic
-        else None,
         **vars(useful),
         targets=of_targets(submission),
         key_sets=of_key_sets(submission, identity, attributes),
@@ -259,7 +253,9 @@ def of_key_sets(
     found = {submission.keys: {"identity": identity, "attributes": attributes}}
     for keys in submission.more_keys:
         found[keys] = {
-            "identity": [leakage.identity(original, z, levels, keys) for z in released],
+            "identity": [
+                leakage.identity(original, z, levels, keys, submission.held_out) for z in released
+            ],
             "attributes": [
                 leakage.attributes(original, z, levels, keys, target, none) for z in released
             ],
@@ -319,14 +315,6 @@ def of_numbers(submission: Submission) -> tuple[leakage.Beyond, ...]:
         within(original, z, levels, submission.keys, (uncut.original, told), uncut.tolerance)
         for z, told in zip(submission.released, uncut.released, strict=True)
     )
-
-
-def _copies(submission: Submission, released: Codes, n_levels: Levels) -> leakage.Copies:
-    """Find copies in a release; where its rows are the original's by design, whole ones only."""
-    found = leakage.copies(submission.original, released, n_levels, submission.held_out)
-    if not submission.partially_synthetic:
-        return found
-    return replace(found, near_z=np.nan, same_row_z=np.nan)
 
 
 def judge(name: str, submission: Submission, findings: Findings) -> verdict.Judgment:

@@ -37,12 +37,12 @@ def of_each(submission: Submission, released: Codes) -> dict[str, OfEach]:
     """Find the people that one release singles out, discloses or repeats, by `RISKS`."""
     schema, keys, target = submission.schema, submission.keys, submission.target
     tables = (submission.original, released, schema.n_levels)
-    everything = range(len(schema.names))
+    everything, held_out = range(len(schema.names)), submission.held_out
     no_values = schema.variables[target].no_values
     return {
-        "identity": leakage.identity_of_each(*tables, keys),
+        "identity": leakage.identity_of_each(*tables, keys, held_out),
         "attributes": leakage.attributes_of_each(*tables, keys, target, no_values),
-        "copies": leakage.identity_of_each(*tables, everything),
+        "copies": leakage.identity_of_each(*tables, everything, held_out),
     }
 
 
@@ -138,7 +138,7 @@ def _compared(
         return {"counted": 0, **empty, "level": TOO_FEW, "carries": TOO_FEW}
     found = [_beyond(inside, one) for one in each]
     excess, rest = (
-        [part.share(v) - min(1.0, part.share(b)) for v, b in zip(value, baseline, strict=True)]
+        [part.share(v) - np.clip(part.share(b), 0, 1) for v, b in zip(value, baseline, strict=True)]
         for part in (inside, outside)
     )
     moved = inside.moves(value - baseline)
@@ -173,7 +173,7 @@ def _beyond(part: "Share", one: OfEach) -> Beyond:
         people=part.people,
         value=part.share(one.value),
         error=np.nan,
-        others=min(1.0, part.share(one.others)),
+        others=float(np.clip(part.share(one.others), 0, 1)),
         others_error=np.nan,
         margins=part.share(one.margins),
         z=min(part.z(one.value - one.others), part.z(one.value - one.margins)),

@@ -10,7 +10,9 @@ what the release tells of the people in the file could be foretold from the orig
   division of both would leave them. Those in thinly settled places, where strangers hardly ever
   meet, weigh most. The same with some variables left out finds records that were changed in a few
   values.
-- `identity`. The same for people who are alone with their keys.
+- `identity`. How many people are alone with their keys in parts of the file foretells how many of
+  those alone would meet a fresh record. And equal keys lie in the two files as a random division of
+  both would leave them.
 - `attributes`. What all other people in the file disclose of a person, by the rule by which the
   release is read.
 
@@ -273,7 +275,7 @@ def copies(
     told = premise != "removed"
     repeated = float(s[o > 0].sum() / m)
     others, others_error, a, b = _repeating(tables[0], levels, *tables[2:])
-    same_row, same_row_others, same_row_z = _same_row(tables[0], tables[1])
+    same_row, same_row_others, same_row_z = rows_alike(tables[0], tables[1])
     in_order = n == m and bool((tables[0] == tables[1]).all())
     weight = np.log1p(COPIED / (neighbors + ITSELF))
     handed_out, handed_out_error, handed_out_z, at_most = _handed_out(o, s, weight)
@@ -392,18 +394,35 @@ def _handed_out(
     return float(share), float(np.sqrt(variance) / everyone), excess, at_most
 
 
-def identity(original: Codes, released: Codes, n_levels: Levels, keys: Sequence[int]) -> Beyond:
+def identity(
+    original: Codes,
+    released: Codes,
+    n_levels: Levels,
+    keys: Sequence[int],
+    held_out: Codes | None = None,
+) -> Beyond:
     r"""Share of the people alone with their keys who meet a released record with them.
 
-    Were the released records other people's, n* / n = r of them for each original one, keys with
-    one original and s released records would be (s + 1) r^s times as many, on average, as keys
-    with s + 1 original ones and none released. The test is that of `copies`, without weights. A
-    release that is larger than the original is thinned to its size: of s records each is kept
-    with probability 1 / r.
+    In a random part of the file of t n records, a person with k - 1 companions is alone, if they
+    are in it, with probability (1 - t)^{k-1}. Let g(t) be the sum of that over the n people. Other
+    people's records would leave of those alone the share g(1 + r) / g(1) unmet, with r = n* / n.
+    Beyond the file, log g is extrapolated in log t by the parabola through three points,
+
+    .. math:: \hat g(1 + r) = g(1)^3 \, g(1 / (1 + r))^{-3} \, g(1 / (1 + r)^2).
+
+    Where g falls as a power of t, that leaves the share unmet that is left when the original is
+    divided at random in the proportion of both files. With people held out, companions are those
+    in both tables, and g is known as far as these reach. The release has no part in it but its
+    size. A release that is larger than the original is thinned to its size: of s records each is
+    kept with probability 1 / r.
+
+    Two tests ask whether more are met, and the larger deviate counts. The tail of the first is
+    beta-binomial, with the error of the prediction. The second is that of `copies` without weights,
+    which needs no prediction: it is sharper, but blind to a release with many keys of its own.
 
     Parameters
     ----------
-    original, released, n_levels
+    original, released, n_levels, held_out
         As `copies`.
     keys : sequence of int
         Columns that the intruder knows.
@@ -413,43 +432,49 @@ def identity(original: Codes, released: Codes, n_levels: Levels, keys: Sequence[
     Beyond
         Of the people who are alone with their keys. `margins` draws each key from its margin.
     """
-    tables, levels = _two_or_more(*checked(original, [released], n_levels, keys))
-    n, m = len(tables[0]), len(tables[1])
-    key = row_numbers(np.concatenate(tables), levels)
-    o, s = _counts(key, n)
-    each = met_of_each(key, n, (n, m), by_margins(tables[0]))
-    people = int(each.counted.sum())
+    each = identity_of_each(original, released, n_levels, keys, held_out)
+    people, thinned = int(each.counted.sum()), len(released) > len(original)
     if not people:
-        nothing = float("nan")
-        return Beyond(0, nothing, nothing, nothing, nothing, nothing, nothing, m > n)
-    # Keys of two or more people whom no released record is kept for.
-    left, several = ((1 - min(1.0, n / m)) ** s)[o > 1], o[o > 1]
-    times = several * (min(m, n) / n) ** (several - 1.0)
-    value = float(each.value.sum() / people)
+        return Beyond(0, np.nan, np.nan, np.nan, np.nan, np.nan, np.nan, thinned)
+    met, by_margins = float(each.value.sum()), float(each.margins.sum())
+    value, share = met / people, float(each.others.sum()) / people
+    # One pair of people who share keys, more than were seen: where there is none, the prediction
+    # would have no error.
+    error = max(_error(each.group, each.others - share * each.counted), 2.0) / people
+    others = max(share, 0.0)
+    tables, levels = checked(original, [released], n_levels, keys)
+    o, s = _counts(row_numbers(np.concatenate(tables), levels), len(original))
     spread = np.sqrt((each.margins * (1 - each.margins)).sum())
     return Beyond(
         people=people,
         value=value,
         error=float(np.sqrt(value * (1 - value) / people)),
-        others=float(min(1.0, each.others.sum() / people)),
-        others_error=float(np.sqrt(max((times**2 * left).sum(), 4.0)) / people),
-        margins=float(each.margins.sum() / people),
+        others=others,
+        others_error=error,
+        margins=by_margins / people,
         z=min(
-            _across_z(o, s, np.ones(len(o)), every=True),
-            _ratio(float(each.value.sum() - each.margins.sum()), float(spread)),
+            max(
+                _beta_binomial_z(round(met), people, *_beta(others, error, people)),
+                _across_z(o, s, np.ones(len(o)), every=True),
+            ),
+            _ratio(met - by_margins, float(spread)),
         ),
-        thinned=m > n,
+        thinned=thinned,
     )
 
 
 def identity_of_each(
-    original: Codes, released: Codes, n_levels: Levels, keys: Sequence[int]
+    original: Codes,
+    released: Codes,
+    n_levels: Levels,
+    keys: Sequence[int],
+    held_out: Codes | None = None,
 ) -> OfEach:
     """Find the people alone with their keys who meet a released record; arguments as `identity`."""
-    tables, levels = _two_or_more(*checked(original, [released], n_levels, keys))
-    n, m = len(tables[0]), len(tables[1])
+    given = [released] if held_out is None else [released, held_out]
+    tables, levels = _two_or_more(*checked(original, given, n_levels, keys))
     key = row_numbers(np.concatenate(tables), levels)
-    return met_of_each(key, n, (n, m), by_margins(tables[0]))
+    return met_of_each(key, (len(original), len(released)), by_margins(tables[0]))
 
 
 def by_margins(keys: Codes) -> NDArray[np.float64]:
@@ -457,34 +482,62 @@ def by_margins(keys: Codes) -> NDArray[np.float64]:
     return np.prod([share_alike(column) for column in keys.T], axis=0)
 
 
-def met_of_each(
-    key: NDArray[np.intp], people: int, sizes: tuple[int, int], prob: NDArray[np.float64]
-) -> OfEach:
+def met_of_each(key: NDArray[np.intp], sizes: tuple[int, int], prob: NDArray[np.float64]) -> OfEach:
     """Find the people alone with their keys who meet a released record, as `identity` counts them.
 
     Parameters
     ----------
-    key : (people + released records,) int
-        Number of each record's keys, the original's first. All records of a number are there; other
-        records of the files may be left out.
-    people : int
-        How many of these are the original's.
+    key : (n + n* + h,) int
+        Number of each record's keys: the original's, the released and the held out.
     sizes : (n, n*)
-        Records of both files.
-    prob : (people,) float
+        Records of the first two.
+    prob : (n,) float
         As `by_margins` returns.
     """
     n, m = sizes
-    o, s = (count[key[:people]] for count in _counts(key, people))
+    parts = np.split(key, [n, n + m])
+    o, s, h = (np.bincount(part, minlength=int(key.max()) + 1)[parts[0]] for part in parts)
     size, missed, alone = min(m, n), (1 - min(1.0, n / m)) ** s, o == 1
     margins = -np.expm1(size * np.log1p(-np.minimum(prob, 1 - 1e-12)))
     return OfEach(
         counted=alone,
         value=np.where(alone, 1 - missed, 0.0),
-        others=np.where(alone, 0.0, (size / n) ** (o - 1.0) * missed),
+        others=_by_others(alone, o + h, 1 + size / n, (len(key) - m) / n),
         margins=np.where(alone, margins, 0.0),
-        group=key[:people],
+        group=parts[0],
     )
+
+
+def _by_others(
+    alone: NDArray[np.bool_], people: NDArray[np.intp], wanted: float, known: float
+) -> NDArray[np.float64]:
+    """Return each person's part in the number of people alone whom others' records would meet.
+
+    It is the derivative of that number by the person, so that the parts add up to it.
+
+    Parameters
+    ----------
+    alone : (n,) bool
+        People alone with their keys in the original.
+    people : (n,) int
+        People with each person's keys, the person among them, in the original and held out.
+    wanted, known : float
+        The t at which `identity` needs g, and up to which these people tell it.
+    """
+    if not alone.any():
+        return np.zeros(len(alone))
+    terms = [(1, wanted)]
+    if wanted > known:
+        terms = [(3, known), (-3, known**2 / wanted), (1, known**3 / wanted**2)]
+    log_unmet, moved = 0.0, np.zeros(len(alone))
+    for power, t in (*terms, (-1, 1.0)):
+        companionless = special.xlog1py(people - 1.0, -t / known)
+        total = float(special.logsumexp(companionless))
+        log_unmet += power * total
+        if total > -np.inf:  # else nobody is left unmet
+            moved += power * np.exp(companionless - total)
+    unmet = np.exp(log_unmet)
+    return alone * (1 - unmet) - alone.sum() * unmet * moved
 
 
 def attributes(
@@ -564,13 +617,12 @@ def attributes_of_each(
     key, cell = row_numbers(both[:, :-1], levels[:-1]), row_numbers(both, levels)
     p = (np.bincount(tables[1][:, -1], minlength=levels[-1]) / m)[tables[0][:, -1]]
     valued = ~np.isin(tables[0][:, -1], no_values)
-    return disclosed_of_each(key, cell, n, (n, m), p, valued)
+    return disclosed_of_each(key, cell, (n, m), p, valued)
 
 
 def disclosed_of_each(
     key: NDArray[np.intp],
     cell: NDArray[np.intp],
-    people: int,
     sizes: tuple[int, int],
     prob: NDArray[np.float64],
     valued: NDArray[np.bool_],
@@ -579,22 +631,23 @@ def disclosed_of_each(
 
     Parameters
     ----------
-    key, people, sizes
-        As of `met_of_each`.
-    cell : (people + released records,) int
-        Number of each record's keys and target together.
-    prob : (people,) float
+    key, cell : (n + n*,) int
+        Number of each record's keys, the original's first, and of its keys and target together.
+    sizes : (n, n*)
+        Records of both files.
+    prob : (n,) float
         Share of the release that has each person's target.
-    valued : (people,) bool
+    valued : (n,) bool
         People who have a value of the target, and are counted.
     """
+    n, _ = sizes
     (d, s), (d_t, s_t) = (
-        [count[group[:people]] for count in _counts(group, people)] for group in (key, cell)
+        [count[group[:n]] for count in _counts(group, n)] for group in (key, cell)
     )
     value, others, margins = (
         np.where(valued, each, 0.0) for each in by_counts(d, d_t, s, s_t, prob, sizes)
     )
-    return OfEach(valued, value, others, margins, key[:people])
+    return OfEach(valued, value, others, margins, key[:n])
 
 
 def by_counts(
@@ -678,9 +731,14 @@ def _repeating(
     # Good (1953), with the variance of Esty (1983, Annals of Statistics 11, 905-912). One pair is
     # the least that it is computed from: none would make every repetition a certain copy.
     error = float(np.sqrt(once * (1 - once / n) + 2 * max(twice, 1)) / n)
-    share = np.clip(1 - once / n, 0.5 / n, 1 - 0.5 / n)
+    return float(1 - once / n), error, *_beta(1 - once / n, error, n)
+
+
+def _beta(share: float, error: float, n: int) -> tuple[float, float]:
+    """Return the beta law of a share of n with a standard error."""
+    share = min(max(share, 0.5 / n), 1 - 0.5 / n)
     size = max(share * (1 - share) / error**2 - 1, 1.0)
-    return float(1 - once / n), error, float(share * size), float((1 - share) * size)
+    return float(share * size), float((1 - share) * size)
 
 
 def _beta_binomial_z(k: int, m: int, a: float, b: float) -> float:
@@ -839,7 +897,7 @@ def _chance_of(counts: NDArray[np.intp], in_order: bool) -> float:
     return float(np.exp(log_prob))
 
 
-def _same_row(original: Codes, released: Codes) -> tuple[float, float, float]:
+def rows_alike(original: Codes, released: Codes) -> tuple[float, float, float]:
     """Values that agree row by row at the best and at the second best distance, and by how much.
 
     Rows at other distances, and not rows at random, since both files may be sorted or periodic.

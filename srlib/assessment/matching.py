@@ -314,61 +314,6 @@ def driving_key(falls: pd.DataFrame, sure: float) -> str:
     return str(first["left_out"]) if above and alone else ""
 
 
-def match_risk(
-    original: Codes, released: Sequence[Codes], n_levels: Levels, keys: Sequence[int]
-) -> pd.DataFrame:
-    """Count the records that a partially synthetic release lets an intruder match, rightly or not.
-
-    For record i, c_i released records have its original keys; T_i says whether its own row is
-    among them, K_i = [c_i T_i = 1] that it is the only one, F_i = [c_i (1 - T_i) = 1] that the
-    only one is another's. Reiter and Mitra (2009, Journal of Privacy and Confidentiality 1(1)),
-    computed in each release and then averaged as by Hornby and Hu (2021, Transactions on Data
-    Privacy 14(1)).
-
-    Parameters
-    ----------
-    original : (n, p) int
-        Codes from 0 of the original records.
-    released : sequence of (n, p) int
-        One or more released tables; row i of each was made from row i of the original.
-    n_levels : (p,) int
-        Number of levels of each variable.
-    keys : sequence of int
-        Columns that the intruder knows, synthesized or not, one or more.
-
-    Returns
-    -------
-    DataFrame
-        Columns as `measures`; rows expected_match_risk, the sum of T_i / c_i, a number of records
-        in [0, n]; true_match_rate, the sum of K_i over n, in [0, 1]; and false_match_rate, the sum
-        of F_i over the number of records with c_i = 1, in [0, 1], NaN if there is none. The
-        baseline is the expected value if the rows of the release were shuffled.
-
-    Raises
-    ------
-    ValueError
-        As `measures`, or if a release has another number of records than the original.
-    """
-    (first, *others), levels = checked(original, released, n_levels, keys)
-    n = len(first)
-    values, baselines = [], []
-    for i, codes in enumerate(others):
-        if len(codes) != n:
-            raise ValueError(f"released[{i}] has {len(codes)} records; it must have {n}")
-        own, theirs = np.split(row_numbers(np.concatenate([first, codes]), levels), 2)
-        candidates = np.bincount(theirs, minlength=own.max() + 1)[own]
-        found, single, true = candidates > 0, candidates == 1, own == theirs
-        false = (~true[single]).mean() if single.any() else np.nan
-        values.append(((true[found] / candidates[found]).sum(), (true & single).mean(), false))
-        # In shuffled rows record i's own is one of the c_i with probability c_i / n.
-        false = 1 - 1 / n if single.any() else np.nan
-        baselines.append((found.mean(), single.mean() / n, false))
-    names = ["expected_match_risk", "true_match_rate", "false_match_rate"]
-    return over_releases(
-        pd.DataFrame(values, columns=names), pd.DataFrame(baselines, columns=names)
-    )
-
-
 def over_releases(values: pd.DataFrame, baselines: pd.DataFrame) -> pd.DataFrame:
     """Mean and spread of each measure over the releases where it has a value.
 

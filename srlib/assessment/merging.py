@@ -149,7 +149,7 @@ def _level(submission: Submission, risk: str) -> str:
         (submission.original, z, schema.n_levels, submission.keys) for z in submission.released
     ]
     if risk == "identity":
-        found = [leakage.identity(*each) for each in tables]
+        found = [leakage.identity(*each, submission.held_out) for each in tables]
     else:
         no_values = schema.variables[target].no_values
         found = [leakage.attributes(*each, target, no_values) for each in tables]

@@ -212,7 +212,6 @@ def assess(
     weights: str = "",
     population: int = 0,
     same_generator: bool = False,
-    partially_synthetic: bool = False,
     missing: str = "level",
     ignore_columns: bool = False,
     quick: bool = False,
@@ -245,7 +244,7 @@ def assess(
         Variable that the intruder wants to know; the last that is no key where not given.
     schema, holdout, tolerance, weights, population
         As of `submission.submit`.
-    same_generator, partially_synthetic, missing, ignore_columns
+    same_generator, missing, ignore_columns
         As of `submission.submit`.
     quick : bool
         Whether the intruder who knows all other records is left out, who takes most of the time.
@@ -307,9 +306,8 @@ def assess(
     submission = submit(
         original, released, keys, target, schema=schema, holdout=holdout,
         tolerance=tolerance, weights=weights, population=population,
-        same_generator=same_generator, partially_synthetic=partially_synthetic,
-        missing=missing, ignore_columns=ignore_columns, quick=quick, rules=rules, by=by,
-        merge=merge,
+        same_generator=same_generator, missing=missing, ignore_columns=ignore_columns,
+        quick=quick, rules=rules, by=by, merge=merge,
     )  # fmt: skip
     streams = partial(stream, int(rng.integers(2**63)))
     table = Microdata(submission.original, submission.schema)

@@ -4,8 +4,7 @@ An error is that of another release by the same tool, made of the same original.
 it is the standard error of their mean, from their spread, with a degree of freedom less than there
 are releases. Of a single one it is the measure's own, which is that of records drawn again from the
 generator as it was fitted. The original is the same for all, so that the error of what other
-people's records would tell drops out between two tools; but that baseline of identity is estimated
-with each release, and its error is part of the release's.
+people's records would tell drops out between two tools.
 """
 
 from collections.abc import Mapping, Sequence
@@ -84,8 +83,8 @@ def _of_releases(submission: Submission, found: Findings) -> dict[str, NDArray[n
     numbers: dict[str, list[tuple[float, ...]]] = {name: [] for name in (*RISKS, *UTILITY)}
     for i, released in enumerate(submission.released):
         numbers["copies"].append(_of_copies(found.copies[i]))
-        numbers["identity"].append(_of_people(found.identity[i], True))
-        numbers["attributes"].append(_of_people(found.attributes[i], False))
+        numbers["identity"].append(_of_people(found.identity[i]))
+        numbers["attributes"].append(_of_people(found.attributes[i]))
         tables: Any = found
         if len(submission.released) > 1:
             tables = usefulness(replace(submission, released=(released,)), found.interactions)
@@ -104,14 +103,10 @@ def _of_copies(found: Copies) -> tuple[float, ...]:
     )
 
 
-def _of_people(found: Beyond, by_release: bool) -> tuple[float, ...]:
-    """Return numbers of a share of people; `by_release`: each release has a baseline of its own."""
+def _of_people(found: Beyond) -> tuple[float, ...]:
     if not found.people:
         return np.nan, np.nan, np.nan, np.nan
-    baseline, of_others = found.baseline, found.others_error
-    own = by_release and found.others >= found.margins
-    error = np.hypot(found.error, of_others) if own else found.error
-    return _beyond(found.value, error, baseline, of_others, found.people)
+    return _beyond(found.value, found.error, found.baseline, found.others_error, found.people)
 
 
 def _beyond(

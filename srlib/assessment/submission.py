@@ -78,8 +78,6 @@ class Submission:
         Records of people of the same population who are not in the original.
     weights : (n,) float, optional
         People of the population that each original record stands for, 1 or more.
-    partially_synthetic : bool
-        Whether row i of each release was made from row i of the original.
     notes : tuple of str
         One sentence for all that was recognized, inferred, dropped or chosen.
     rules : mapping
@@ -104,7 +102,6 @@ class Submission:
     lines: NDArray[np.int64] | None = None
     held_out: Codes | None = None
     weights: NDArray[np.float64] | None = None
-    partially_synthetic: bool = False
     notes: tuple[str, ...] = ()
     rules: Rules = field(default_factory=dict)
     more_keys: tuple[tuple[int, ...], ...] = ()
@@ -150,7 +147,6 @@ def submit(
     weights: str = "",
     population: int = 0,
     same_generator: bool = False,
-    partially_synthetic: bool = False,
     missing: str = "level",
     ignore_columns: bool = False,
     quick: bool = False,
@@ -190,8 +186,6 @@ def submit(
     same_generator : bool
         Whether releases that are given one by one are draws of one generator, to be judged
         together.
-    partially_synthetic : bool
-        Whether row i of each release was made from row i of the original.
     missing : str
         What missing values are, of variables for which the schema does not say: a ``"level"`` of
         their own, a reason to ``"drop"`` the record, or an ``"error"``. For all tables.
@@ -215,10 +209,10 @@ def submit(
         `read_rules` refuses; a table with fewer than two records, or that the schema does not fit;
         people held out who are people of the original; weights that are no column of the original,
         or a variable, or below 1; a population smaller than the original;
-        a partially synthetic release of another size than the original, or with dropped records;
         `keys` or `target` as `roles` says; a set of keys that is empty, has the target, or stands
-        twice; a tolerance below 0, for a target that is not numeric, or that a table has no numbers
-        of; a rule on the model, which is left out; `by`, if it is no variable, or `merge` as
+        twice; a release with some variables of the original row by row, and others not; a tolerance
+        below 0, for a target that is not numeric, or that a table has no numbers of; a rule on the
+        model, which is left out; `by`, if it is no variable, or `merge` as
         `read_merges` says.
     """
     distance, sets = checked_tolerance(tolerance), key_sets(keys)
@@ -231,11 +225,6 @@ def submit(
     _check_files(original, *of_releases, holdout, rules, None if schema == "acs" else schema)
     if missing not in MISSING_RULES:
         raise ValueError(f"missing is {missing!r}; it must be one of {', '.join(MISSING_RULES)}")
-    if partially_synthetic and missing == "drop":
-        raise ValueError(
-            "missing is 'drop' together with partially_synthetic; rows of tables of which records "
-            "are dropped do not correspond"
-        )
     limits = _limits(rules, quick)
     sources = [(original, "original"), *((each.table, each.name) for each in releases)]
     if holdout is not None and not _nothing(holdout):
@@ -260,12 +249,6 @@ def submit(
         strict=True,
     )
     first, others, held_out = tables[0], tables[1 : 1 + len(releases)], tables[1 + len(releases) :]
-    for (source, name), table in zip(sources[1:], others, strict=False):
-        if partially_synthetic and len(table.codes) != len(first.codes):
-            raise ValueError(
-                f"{_place(source, name)}: the table has {len(table.codes):,} records; a partially "
-                f"synthetic release has as many as the original, {len(first.codes):,}"
-            )
     for table in held_out:
         with _told(*sources[-1]):
             _check_others(first, table)
@@ -295,6 +278,9 @@ def submit(
         every = _uncut(wanted, distance, sources, columns)
         at = slice(1, 1 + len(releases))
         uncut = Uncut(distance, every[0], tuple(every[at]), every[-1] if held_out else None)
+    for source, table in zip(sources[1:], others, strict=False):
+        with _told(*source):
+            _check_synthetic(first, table)
     return Submission(
         schema=first.schema,
         original=first.codes,
@@ -306,7 +292,6 @@ def submit(
         lines=first.lines,
         held_out=held_out[0].codes if held_out else None,
         weights=weight_of,
-        partially_synthetic=partially_synthetic,
         notes=(
             *of_folders,
             *(note for table in tables for note in table.notes),
@@ -516,6 +501,24 @@ def _nothing_common(original: Microdata, other: Microdata, name: str) -> list[st
         f"{name}: no value of {shown(apart)} is one of the original's, so that all records differ"
     )
     return [f"{told}; are the same values written in two ways?"] if apart else []
+
+
+def _check_synthetic(original: Microdata, released: Microdata) -> None:
+    """Refuse a release that has some variables of the original row by row, and others not."""
+    if len(original.codes) != len(released.codes) or len(original.codes) < verdict.FEWEST:
+        return
+    same = (original.codes == released.codes).all(axis=0)
+    if same.all() or not same.any():
+        return
+    *_, z = leakage.rows_alike(original.codes[:, same], released.codes[:, same])
+    if z >= 2 * verdict.CERTAIN:
+        names = np.array(original.schema.names, object)
+        raise ValueError(
+            f"the values of {shown(names[same])} are the original's, row by row, and only those of "
+            f"{shown(names[~same])} differ; this assessment is for releases of which every "
+            "variable is synthetic: synthesize the others, too, or judge the release by measures "
+            "for partially synthetic data"
+        )
 
 
 def _check_others(original: Microdata, held_out: Microdata) -> None:

@@ -163,7 +163,6 @@ def _assess(
     target: str,
     tolerance: float,
     same_generator: bool,
-    partially_synthetic: bool,
     missing: str,
     ignore_columns: bool,
     quick: bool,
@@ -183,9 +182,8 @@ def _assess(
         submission = submit(
             original, released, [keys, *more_keys], target, schema=schema, holdout=holdout,
             tolerance=tolerance, weights=weights, population=population,
-            same_generator=same_generator, partially_synthetic=partially_synthetic,
-            missing=missing, ignore_columns=ignore_columns, quick=quick, rules=rules,
-            by=by, merge=merge,
+            same_generator=same_generator, missing=missing, ignore_columns=ignore_columns,
+            quick=quick, rules=rules, by=by, merge=merge,
         )  # fmt: skip
         if n_splits:
             from srlib.assessment import splits

@@ -36,8 +36,3 @@ def test_more_combinations_than_int64_holds(benchmark: BenchmarkFixture) -> None
 def test_without_each_key(benchmark: BenchmarkFixture) -> None:
     arguments = (ORIGINAL, [RELEASED], N_LEVELS, KEYS, TARGET, NAMES)
     benchmark.pedantic(matching.without_each_key, args=arguments, rounds=1)
-
-
-def test_match_risk(benchmark: BenchmarkFixture) -> None:
-    arguments = (ORIGINAL, [RELEASED], N_LEVELS, KEYS)
-    benchmark.pedantic(matching.match_risk, args=arguments, rounds=2)
