@@ -27,7 +27,7 @@
 #
 # - **Grown to impurity**: a node is split as long as its parts are purer than it is, down to leaves of some
 #   records.
-# - **Pruned as rpart**: the R package rpart grows in the same way and then takes back each split that makes no
+# - **Pruned as rpart**: the R package rpart grows in much the same way and then takes back each split that makes no
 #   record easier to classify. The package synthpop calls it so by default, with leaves of 5 records at least.
 #
 # Given the data the trees are fixed, so that a release has a known probability. That makes the risk exact, for any
@@ -462,10 +462,11 @@ show(outputs.table("equal_loss", equal)[columns_shown], caption=about, names=nam
 # Pruning takes back splits that classify nobody better, also where they carry an association: a rare level hardly ever
 # becomes the majority, in however large a file. Leaves of a given size lose associations among few people, and become
 # finer as the file grows. The loss is measured by what sampling does, which falls with the number of records, so that
-# what is lost at any size weighs more in a larger file. By default the file is small, and most differences are near their
-# errors; `--profile published` has 10,000 records.
+# what is lost at any size weighs more in a larger file. By default the file is small, most differences are near their
+# errors, and another sample of the population may turn them; `--profile published` has 10,000 records.
 #
-# A producer who can choose the leaf can leave pruning to those who classify. What does a larger leaf buy, and what does it cost?
+# A producer can follow this: fix the loss that is bearable, take the largest leaf that keeps to it, for either rule, on a
+# file of the real size, and then the rule with the lower risk. What does a larger leaf buy, and what does it cost?
 
 # %% tags=["monte-carlo"]
 steps = points[points["case"] == "grown to impurity"].set_index("label")
