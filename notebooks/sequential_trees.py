@@ -399,7 +399,8 @@ estimated = srlib.posterior_risk(
     [srlib.Microdata(z, table.schema) for z in mixed[:n_releases]],
     draws=DrawSets(drawn, joined),
 )
-callout(f"The mixture, {n_releases} releases", estimated.summary())
+kind = "Note" if estimated.converged else "Warning"
+callout(kind, f"The mixture, {n_releases} releases: {estimated.summary()}")
 
 # %% tags=["monte-carlo"]
 once = estimated.repetitions == 1
@@ -421,12 +422,13 @@ show(outputs.table("frontier", points)[kept_columns], caption=about, names=HEADS
 renamed = {"loss": "x", "loss_se": "x_error", "several": "y", "several_se": "y_error"}
 titles = "Loss of utility: pairs off, over another sample's", "Median probability (log scale)"
 limits = {"log_y": True, "reference": prior, "highest": 1.0}
-outputs.figure("frontier", charts.points(points.rename(columns=renamed), *titles, **limits))
+drawn_points = points[points["case"] != "Laplace margins"].rename(columns=renamed)
+outputs.figure("frontier", charts.points(drawn_points, *titles, **limits))
 
 # %% [markdown]
 # **Down is less risk, left is less loss.** Median probability of the truth after a publication of several releases
 # against the loss of utility; numbers are least records in a leaf, lines reach two standard errors to each side, dotted is
-# the prior. The mixture's error between publications is not computed.
+# the prior. Laplace margins lie far to the right, at the prior. The mixture's error between publications is not computed.
 #
 # Read the chart along a vertical line: at equal loss the lower point gives less away. The next table does so for each point
 # between two sizes of unpruned leaves, with the logarithm of their risk interpolated. Its error has those of both risks and
