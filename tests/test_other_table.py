@@ -46,8 +46,8 @@ variables:
 
 WORDS = (
     r"proved|holds here|fails|not decided|"
-    r"depends on (the (record|coefficient|number of releases|prior|synthesizer|mistake|repair|"
-    r"utility that is needed)|epsilon( and the generator)?)"
+    r"depends on (the (record|coefficient|number of releases|prior|synthesizer|mistake)|"
+    r"epsilon( and the generator)?)"
 )
 
 
