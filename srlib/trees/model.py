@@ -319,8 +319,8 @@ def fit_trees(
     order : sequence of str, optional
         All variables in the order in which they are drawn; that of the columns if not given.
     growth : Growth, optional
-        How the trees are grown; `AS_RPART` if not given, since that is what the synthesizer in
-        widest use does. `TO_IMPURITY` keeps every split that purifies.
+        How the trees are grown; `AS_RPART` if not given, since synthpop's users have that.
+        `TO_IMPURITY` keeps every split that purifies.
     ordered : sequence of str
         Variables whose levels are ordered, in the order of the schema; the others are nominal.
     schema : Schema, optional
