@@ -227,7 +227,8 @@ def test_a_leaf_of_five_by_hand() -> None:
 
 def test_probabilities_of_all_releases_sum_to_one() -> None:
     data = people(30, (2, 3, 2), 1)
-    for growth in (Growth(3), Growth(3, smoothing=2.0), Growth(2, criterion="entropy")):
+    others = Growth(3, smoothing=2.0), Growth(2, criterion="entropy"), Growth(3, cp=0.0)
+    for growth in (Growth(3), *others):
         trees = grown(data, growth, order=["v2", "v0", "v1"])
         cells = np.array(list(itertools.product(range(2), range(3), range(2))))
         single = np.exp([trees.log_prob(cell[None]) for cell in cells])
@@ -459,9 +460,10 @@ def test_nodes_that_are_grown_anew_are_counted() -> None:
 # ----------------------------------------------------------------------------------- posterior risk
 
 
-def test_posterior_risk_is_that_of_growing_anew() -> None:
+@pytest.mark.parametrize("growth", [Growth(4), Growth(2, minsplit=6, cp=1e-8)])
+def test_posterior_risk_is_that_of_growing_anew(growth: Growth) -> None:
     data = people(80, (2, 3, 4), 7)
-    trees = grown(data, Growth(4))
+    trees = grown(data, growth)
     released = trees.release(2, rng=np.random.default_rng(8))
     shown = np.concatenate([table.codes for table in released])
     prior = np.random.default_rng(9)
