@@ -759,7 +759,7 @@ def normalized(notebook: NotebookNode) -> NotebookNode:
     metadata = {
         "jupytext": pairing,
         "kernelspec": KERNELSPEC,
-        "language_info": notebook.metadata.get("language_info", {}),
+        "language_info": notebook.metadata.get("language_info", {"name": "python"}),
     }
     whole = json.dumps(nbformat.v4.new_notebook(cells=cells, metadata=metadata))
     return nbformat.from_dict(json.loads(whole, parse_float=_of_javascript))
