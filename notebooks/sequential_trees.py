@@ -428,7 +428,7 @@ outputs.figure("frontier", charts.points(drawn_points, *titles, **limits))
 # %% [markdown]
 # **Down is less risk, left is less loss.** Median probability of the truth after a publication of several releases
 # against the loss of utility; numbers are least records in a leaf, lines reach two standard errors to each side, dotted is
-# the prior. Laplace margins lie far to the right, at the prior. The mixture's error between publications is not computed.
+# the prior. Laplace margins are in the table alone. The mixture's error between publications is not computed.
 #
 # Read the chart along a vertical line: at equal loss the lower point gives less away. The next table does so for each point
 # between two sizes of unpruned leaves, with the logarithm of their risk interpolated. Its error has those of both risks and
