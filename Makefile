@@ -28,6 +28,7 @@ PAPERS := $(FIRST) $(filter-out $(FIRST) $(LARGER),$(PUBLISHED))
 
 # What results come from: a change of the runner, of a chart or of a page makes nothing anew.
 METHODS := $(shell find srlib -name '*.py' -o -name '*.csv' -o -name '*.txt')
+METHODS += $(wildcard notebooks/*.csv)
 METHODS := $(filter-out srlib/runner/% srlib/charts/% srlib/__main__.py,$(METHODS))
 
 outputs/.papers: $(READY) $(METHODS) $(wildcard notebooks/*.py) $(PAPERS:%=params/%/published.yaml)

@@ -22,6 +22,7 @@ SUBJECTS = (
     "data",
     "charts",
     "diagnostics",
+    "ledger",
     "display",
     "rng",
 )

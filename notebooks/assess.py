@@ -98,7 +98,7 @@ from srlib.assessment import (
 from srlib.assessment.tables import SUMMARIES, together
 from srlib.data import Microdata, distinct
 from srlib.display import callout, show
-from srlib.papers.ledger import printed
+from srlib.ledger import printed
 from srlib.rng import stream
 from srlib.runner.outputs import Outputs
 

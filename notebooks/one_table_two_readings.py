@@ -81,10 +81,10 @@ import pandas as pd
 from srlib import charts, diagnostics, dpmpm, mechanism
 from srlib import risk as disclosure
 from srlib.display import callout, show
+from srlib.ledger import printed
 from srlib.mechanism import acceptance, edp
 from srlib.papers import charest_han, claims, one_table
 from srlib.papers.charest import binary_scores
-from srlib.papers.ledger import printed
 from srlib.rng import stream
 from srlib.runner.outputs import Outputs
 

@@ -343,3 +343,46 @@ def _text(
         padded.append([f"{cell:{'<' if is_text else '>'}{width}}" for cell in [head, *cells]])
     lines = ["  ".join(cells).rstrip() for cells in zip(*padded, strict=True)]
     return "\n".join([caption] * bool(caption) + lines)
+
+
+def with_error(value: float, error: float) -> str:
+    """Print a number with its standard error, to the first digit of the latter, two after a one.
+
+    Examples
+    --------
+    >>> print(with_error(0.5163, 0.0274), with_error(-1.2, 0.0131), with_error(1 / 35, 0.0))
+    0.52 ± 0.03 -1.200 ± 0.013 0.0286
+    """
+    size = math.floor(math.log10(abs(value))) if value else 0
+    if not error > 1e-4 * abs(value):  # as good as exact
+        return f"{value:.{max(2 - size, 0)}f}"
+    place = math.log10(error)
+    digits = max(int(place % 1 < math.log10(2)) - math.floor(place), 0)
+    number = round(float(value), digits) + 0.0  # no minus before a zero
+    return f"{number:.{digits}f}\u00a0±\u00a0{error:.{digits}f}"
+
+
+def with_errors(frame: "pd.DataFrame", columns: Mapping[str, str]) -> "pd.DataFrame":
+    """Return some columns of a table under other names, numbers with their errors as text.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The standard errors of a column ``median`` are those of ``median_se``, if there is one.
+    columns : mapping of str to str
+        Names by column, in the order in which they are shown.
+    """
+    import pandas as pd
+
+    shown = {}
+    for name, heading in columns.items():
+        errors = frame.get(f"{name}_se")
+        shown[heading] = (
+            frame[name].to_list()
+            if errors is None
+            else [
+                "" if math.isnan(value) else with_error(value, error)
+                for value, error in zip(frame[name], errors, strict=True)
+            ]
+        )
+    return pd.DataFrame(shown)

@@ -10,11 +10,11 @@ from scipy.special import expit
 from scipy.stats import binom
 
 from srlib import mechanism
+from srlib.ledger import printed
 from srlib.mechanism import contingency
 from srlib.mechanism.core import change_one
 from srlib.papers import charest, count_tables
 from srlib.papers.claims import FAILS, HOLDS, PROVED, UNDECIDED
-from srlib.papers.ledger import printed
 from srlib.runner.parameters import Request, UsageError, resolve
 from srlib.runner.run import run
 

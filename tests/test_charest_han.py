@@ -9,11 +9,12 @@ import pytest
 from scipy import stats
 
 from srlib.data.schema import Microdata, Schema, Variable
+from srlib.ledger import printed
 from srlib.mechanism import edp
 from srlib.papers import charest_han as paper
 from srlib.papers import charest_han_tables as tables
 from srlib.papers.claims import FAILS, HOLDS, PROVED, UNDECIDED
-from srlib.papers.ledger import ledger, printed
+from srlib.papers.ledger import ledger
 from srlib.runner.parameters import Request, UsageError, resolve
 from srlib.runner.run import run
 

@@ -9,11 +9,11 @@ from srlib.assessment.inference import AgainstSampling
 from srlib.data import microdata
 from srlib.data.schema import Schema
 from srlib.dpmpm import Chains, log_marginal_likelihood, sample_posterior, zeros
+from srlib.ledger import printed
 from srlib.mechanism.bayes import posterior
 from srlib.mechanism.families import compositions
 from srlib.papers import hu_reiter_wang as paper
 from srlib.papers.claims import FAILS, HOLDS, UNDECIDED
-from srlib.papers.ledger import printed
 from srlib.risk import neighborhood_log_ratios, release_log_prob
 from srlib.risk.estimators import Risk, importance_sampling
 from srlib.risk.replicates import importance_evidence, over_sets, sets_of_releases

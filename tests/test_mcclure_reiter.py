@@ -11,12 +11,12 @@ import yaml
 from scipy.stats import binom
 
 from srlib import mechanism
+from srlib.ledger import printed
 from srlib.mechanism import acceptance
 from srlib.papers import binary_design as design
 from srlib.papers import mcclure_reiter as paper
 from srlib.papers import proportion
 from srlib.papers.claims import FAILS, HOLDS, PROVED, UNDECIDED
-from srlib.papers.ledger import printed
 from srlib.runner.parameters import Request, UsageError, read_parameters, resolve
 from srlib.runner.run import run
 

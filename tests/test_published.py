@@ -38,13 +38,6 @@ def test_printed_digits_and_tolerances_are_kept(table):
     assert rows.loc["distinct_combinations", "tolerance"] == 0
 
 
-@pytest.mark.parametrize(
-    ("text", "unit"), [("36", 1), ("-0.250", 1e-3), (".051", 1e-3), ("1.46", 0.01)]
-)
-def test_last_digit(text, unit):
-    assert published.last_digit(text) == pytest.approx(unit)
-
-
 def test_paper_agrees_with_itself(table):
     assert math.prod(LEVELS) == number(table, "n_cells")
     assert 1 + sum(d - 1 for d in LEVELS) == number(table, "support_size")

@@ -48,7 +48,7 @@ def test_says_what_was_written_and_what_to_do(checkout: Path, told: str) -> None
     assert lines[:3] == [
         "notebooks/lambert_2001.py",
         "params/lambert_2001/published.yaml",
-        "srlib/papers/lambert_2001.csv",
+        "notebooks/lambert_2001.csv",
     ]
     assert all((checkout / line).is_file() for line in lines[:3])
     assert "srlib build lambert_2001" in told
@@ -76,7 +76,7 @@ def test_it_runs_at_its_profile_and_makes_a_students_copy(checkout: Path, notebo
 @pytest.mark.parametrize("name", ["toy", "2001", "a-b", "class", "Lambert", "", "site"])
 def test_refuses_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.chdir(toy.make(tmp_path))
-    (tmp_path / "srlib/papers").mkdir(parents=True)
+    (tmp_path / "srlib").mkdir(parents=True)
     before = sorted(tmp_path.rglob("*"))
     result = CliRunner().invoke(main, ["new", name])
     assert result.exit_code == 2
@@ -89,4 +89,4 @@ def test_needs_a_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.chdir(toy.make(tmp_path))
     result = CliRunner().invoke(main, ["new", "other"])
     assert result.exit_code == 2
-    assert "holds no srlib/papers/" in result.output
+    assert "holds no srlib/" in result.output

@@ -12,13 +12,14 @@ from scipy.special import expit
 from srlib import checks
 from srlib.data.schema import Microdata
 from srlib.display import percent
+from srlib.ledger import printed
 from srlib.mechanism import edp
 from srlib.mechanism.core import Mechanism, change_one
 from srlib.mechanism.families import beta_binomial
 from srlib.mechanism.privacy import conditional_epsilon, exact_epsilon
 from srlib.papers import charest_han_tables as tables
 from srlib.papers.claims import ERRORS, FAILS, HOLDS, PROVED, UNDECIDED, Verdict
-from srlib.papers.ledger import ledger, printed
+from srlib.papers.ledger import ledger
 from srlib.rng import stream
 from srlib.threads import one_blas_thread
 

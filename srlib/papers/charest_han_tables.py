@@ -21,8 +21,8 @@ from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
 from srlib import checks
+from srlib.ledger import printed
 from srlib.mechanism import edp
-from srlib.papers.ledger import printed
 
 BINS = (5, 10, 20, 50, 100, 250)
 DRAWS = (10_000, 100_000, 1_000_000)

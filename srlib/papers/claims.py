@@ -16,7 +16,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from srlib.display import MIN_RECORDS, NOT_SHOWN, Callout, callout, percent, with_minus
+from srlib.display import (
+    MIN_RECORDS,
+    NOT_SHOWN,
+    Callout,
+    callout,
+    percent,
+    with_error,
+    with_errors,
+    with_minus,
+)
+
+__all__ = ["with_error", "with_errors"]
 
 PROVED, HOLDS, FAILS = "proved", "holds here", "fails"
 UNDECIDED = "not decided"
@@ -242,44 +253,3 @@ def span(low: float, high: float) -> str:
     """Print two shares, or one where they agree to a tenth of a percent."""
     least, most = percent(low, 1), percent(high, 1)
     return most if least == most else f"{100 * low:.1f} to {most}"
-
-
-def with_error(value: float, error: float) -> str:
-    """Print a number with its standard error, to the first digit of the latter, two after a one.
-
-    Examples
-    --------
-    >>> print(with_error(0.5163, 0.0274), with_error(-1.2, 0.0131), with_error(1 / 35, 0.0))
-    0.52 ± 0.03 -1.200 ± 0.013 0.0286
-    """
-    size = np.floor(np.log10(abs(value))) if value else 0.0
-    if not error > 1e-4 * abs(value):  # as good as exact
-        return f"{value:.{max(2 - int(size), 0)}f}"
-    place = np.log10(error)
-    digits = max(int(place % 1 < np.log10(2)) - int(np.floor(place)), 0)
-    number = round(float(value), digits) + 0.0  # no minus before a zero
-    return f"{number:.{digits}f}\u00a0±\u00a0{error:.{digits}f}"
-
-
-def with_errors(frame: pd.DataFrame, columns: Mapping[str, str]) -> pd.DataFrame:
-    """Return some columns of a table under other names, numbers with their errors as text.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        The standard errors of a column ``median`` are those of ``median_se``, if there is one.
-    columns : mapping of str to str
-        Names by column, in the order in which they are shown.
-    """
-    shown = {}
-    for name, heading in columns.items():
-        errors = frame.get(f"{name}_se")
-        shown[heading] = (
-            frame[name].to_list()
-            if errors is None
-            else [
-                "" if np.isnan(value) else with_error(value, error)
-                for value, error in zip(frame[name], errors, strict=True)
-            ]
-        )
-    return pd.DataFrame(shown)

@@ -22,6 +22,7 @@ from srlib.data.microdata import ACS
 from srlib.data.schema import Microdata, Schema
 from srlib.display import Shown, percent, show
 from srlib.dpmpm import zeros
+from srlib.ledger import printed
 from srlib.papers.claims import (
     ERRORS,
     FAILS,
@@ -35,7 +36,7 @@ from srlib.papers.claims import (
     span,
     with_error,
 )
-from srlib.papers.ledger import ledger, printed
+from srlib.papers.ledger import ledger
 from srlib.risk.errors import log_mean
 from srlib.risk.estimators import (
     Risk,

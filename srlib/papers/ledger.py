@@ -16,49 +16,13 @@ from io import StringIO
 import pandas as pd
 
 from srlib.display import Callout, Several, callout, numbers, show
+from srlib.ledger import printed
 
 MATCH, DIFFERS = "match", "differs"
 CONSISTENT = "consistent"  # with other numbers that the paper prints
 SETTING = "setting"  # an input of the design, compared with nothing
 SKIPPED = "skipped"
 VERDICTS = (MATCH, DIFFERS, CONSISTENT, SETTING, SKIPPED)
-
-
-def printed(paper: str) -> pd.DataFrame:
-    """Printed numbers of a paper.
-
-    Parameters
-    ----------
-    paper : str
-        Key of the paper, such as ``"hu_reiter_wang"``.
-
-    Returns
-    -------
-    DataFrame
-        One row a number: id, source, quantity, relation, printed (text) and tolerance (float,
-        derived where the file leaves it empty).
-
-    Raises
-    ------
-    ValueError
-        If there is no such paper.
-    """
-    files = {
-        file.name.removesuffix(".csv"): file
-        for file in resources.files(__package__).iterdir()
-        if file.name.endswith(".csv")
-    }
-    if paper not in files:
-        raise ValueError(f"paper is {paper!r}; it must be one of {', '.join(sorted(files))}")
-    with files[paper].open(encoding="utf-8") as lines:
-        table = pd.read_csv(lines, dtype=str, keep_default_na=False)
-    table["tolerance"] = [
-        float(tolerance or (last_digit(number) if relation == "=" else 0))
-        for number, tolerance, relation in zip(
-            table["printed"], table["tolerance"], table["relation"], strict=True
-        )
-    ]
-    return table
 
 
 def shipped(name: str) -> tuple[str, pd.DataFrame]:
@@ -79,18 +43,6 @@ def shipped(name: str) -> tuple[str, pd.DataFrame]:
     text = (resources.files(__package__) / f"{name}.txt").read_text("utf-8")
     origin = [line.removeprefix("# ") for line in text.splitlines() if line.startswith("#")]
     return " ".join(origin), pd.read_csv(StringIO(text), comment="#")
-
-
-def last_digit(number: str) -> float:
-    """One unit in the last digit of a decimal number as printed.
-
-    Examples
-    --------
-    >>> last_digit("-0.250"), last_digit("36")
-    (0.001, 1.0)
-    """
-    _, _, exponent = Decimal(number).as_tuple()
-    return float(Decimal(1).scaleb(int(exponent)))
 
 
 def ledger(

@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from srlib.display import percent
+from srlib.ledger import printed
 from srlib.mechanism.acceptance import Rule
 from srlib.mechanism.bayes import risk
 from srlib.mechanism.families import bernoulli_plugin_alpha, private_plugin
 from srlib.mechanism.privacy import Epsilon
 from srlib.papers.binary_design import WITHIN, Exact
 from srlib.papers.claims import FAILS, FEW, HOLDS, PROVED, UNDECIDED, Verdict, of_share
-from srlib.papers.ledger import ledger, printed
+from srlib.papers.ledger import ledger
 from srlib.papers.proportion_chain import one_step_proposal
 
 PAIRS, N, PRIOR = 10, 1000, 0.5

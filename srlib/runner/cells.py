@@ -13,7 +13,7 @@ from nbconvert.preprocessors.sanitize import SanitizeHTML
 from nbformat import NotebookNode
 
 VEGA_LITE = ("application/vnd.vegalite.v5+json", "application/vnd.vegalite.v6+json")
-# How the verdicts of `srlib.papers.claims` begin, and what they are to a reader.
+# How the verdicts of `srlib.ledger` begin, and what they are to a reader.
 VERDICTS = {
     "proved": "holds",
     "holds": "holds",

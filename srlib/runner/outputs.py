@@ -123,14 +123,14 @@ class Outputs:
         Parameters
         ----------
         book : DataFrame
-            As `papers.ledger.ledger` returns.
+            As `ledger.ledger` returns.
 
         Returns
         -------
         Several
-            As `papers.ledger.summary` returns.
+            As `ledger.summary` returns.
         """
-        from srlib.papers.ledger import VERDICTS, summary
+        from srlib.ledger import VERDICTS, summary
 
         self.table("ledger", book)
         for verdict in VERDICTS:

@@ -409,9 +409,12 @@ def source_hash(text: bytes) -> str:
         and not elsewhere & set(file.relative_to(_LIBRARY).parts)
         and not file.name.startswith(".")  # editors keep such files of what is open
     ]
+    # Printed numbers lie beside the notebooks.
+    files += (SHIPPED if SHIPPED.is_dir() else _LIBRARY.parent).glob("notebooks/*.csv")
     digest = hashlib.sha256(text)
     for file in sorted(files):
-        digest.update(f"\0{file.relative_to(_LIBRARY).as_posix()}\0".encode())
+        name = file.relative_to(_LIBRARY) if file.is_relative_to(_LIBRARY) else Path(file.name)
+        digest.update(f"\0{name.as_posix()}\0".encode())
         digest.update(file.read_bytes())
     return digest.hexdigest()
 

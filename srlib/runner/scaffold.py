@@ -53,10 +53,10 @@ def write(root: Path, paper: str) -> list[Path]:
     texts = {
         root / "notebooks" / f"{paper}.py": notebook.render(paper=paper),
         root / "params" / paper / "published.yaml": _PROFILE,
-        root / "srlib" / "papers" / f"{paper}.csv": _PRINTED,
+        root / "notebooks" / f"{paper}.csv": _PRINTED,
     }
-    if not (root / "srlib" / "papers").is_dir():
-        raise UsageError(f"{root} holds no srlib/papers/; a paper is added in a checkout")
+    if not (root / "srlib").is_dir():
+        raise UsageError(f"{root} holds no srlib/; a paper is added in a checkout")
     if existing := [path for path in texts if path.exists()]:
         raise UsageError(f"{paper} exists: {', '.join(map(str, existing))}")
     for path, text in texts.items():
@@ -70,13 +70,13 @@ def checklist(paper: str) -> str:
     return f"""\
 Next:
  1. srlib build {paper}: it runs as it is; do so after each step.
- 2. Type every printed number into srlib/papers/{paper}.csv, with the digits as printed.
- 3. In notebooks/{paper}.py: citation, claims with their places, learning goals.
- 4. The smallest example, then a section for each claim; methods go into srlib with their tests,
-    a cell reads as a sentence. Tags: monte-carlo for chains, public for what depends on neither
-    a user's file nor the seed.
+ 2. Type every printed number into notebooks/{paper}.csv, with the digits as printed.
+ 3. In notebooks/{paper}.py: citation, claims with quantifier, criterion and place.
+ 4. The smallest example, then a section for each claim, with its computation in cells; srlib has
+    what is general, fast or shared, with its tests. Tags: monte-carlo for chains, public for
+    what depends on neither a user's file nor the seed.
  5. The ledger: a computed value or a reason to skip for every printed number, a note for each
     that differs, and the computation that explains it.
- 6. Three to six exercises with solutions; one of them finds a printed error.
+ 6. Three to five exercises with solutions; one of them finds a printed error.
  7. The paper's settings in params/{paper}/published.yaml; srlib run {paper} --profile published.
  8. A row in the tables of README.md and docs/notebooks.md; make test; commit text and .ipynb."""
