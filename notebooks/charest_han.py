@@ -269,8 +269,8 @@ show(as_printed, digits=5, caption=caption, names={"alpha": "α"})
 
 # %% tags=["solution"]
 most_gained = np.log(50)
-all_zeros = paper.beta_posterior(0, 5, 0.5)
-level = edp.exact(all_zeros, paper.beta_neighbors(0, 5, 0.5, "changed"), 50).value
+all_zeros = edp.beta_posterior(0, 5, 0.5)
+level = edp.exact(all_zeros, edp.beta_neighbors(0, 5, 0.5, "changed"), 50).value
 it_has = "lost" if level > most_gained else "gained"
 assert round(most_gained, 2) == 3.91
 assert it_has == "lost"
@@ -286,7 +286,7 @@ assert it_has == "lost"
 # changed record? Compute `of_log_odds` on the scale of the log odds, to four decimal places, and say why
 # the answer was to be expected.
 #
-# *You will need:* `paper.beta_posterior(2, 5, 0.5)` and the list `paper.beta_neighbors(2, 5, 0.5, "changed")`, with the methods
+# *You will need:* `edp.beta_posterior(2, 5, 0.5)` and the list `edp.beta_neighbors(2, 5, 0.5, "changed")`, with the methods
 # `.ppf` and `.cdf` of scipy; `stats.logistic.ppf` takes a proportion to its log odds and `stats.logistic.cdf` back.
 
 # %% [markdown] tags=["hint"]
@@ -297,8 +297,8 @@ assert it_has == "lost"
 # under the neighbors with 1/20.
 
 # %% tags=["solution"]
-two_of_five = paper.beta_posterior(2, 5, 0.5)
-changed_once = paper.beta_neighbors(2, 5, 0.5, "changed")
+two_of_five = edp.beta_posterior(2, 5, 0.5)
+changed_once = edp.beta_neighbors(2, 5, 0.5, "changed")
 log_odds = stats.logistic.ppf(two_of_five.ppf(np.arange(21) / 20))  # ends of the bins
 cumulative = [model.cdf(stats.logistic.cdf(log_odds)) for model in (two_of_five, *changed_once)]
 log_bins = np.log(np.diff(cumulative))
@@ -365,7 +365,7 @@ outputs.figure("bins", charts.lines(zero, *titles, log_x=True, zero=True))
 # grows like a constant plus `slope` times $\log B$. What is the slope, and what is it for $\alpha = 2$
 # (`slope_2`)? Two decimal places. Show where it comes from.
 #
-# *You will need:* `paper.beta_posterior(x, 5, alpha)` with `.ppf` and `.logcdf`.
+# *You will need:* `edp.beta_posterior(x, 5, alpha)` with `.ppf` and `.logcdf`.
 
 # %% [markdown] tags=["hint"]
 # Compute the log ratio of the first bin at a million and at ten million bins.
@@ -378,8 +378,8 @@ outputs.figure("bins", charts.lines(zero, *titles, log_x=True, zero=True))
 # %% tags=["solution"]
 def first_bin(bins: float, a: float) -> float:
     """Log ratio of the probabilities of the first bin."""
-    edge = paper.beta_posterior(0, 5, a).ppf(1 / bins)
-    return -np.log(bins) - paper.beta_posterior(1, 5, a).logcdf(edge)
+    edge = edp.beta_posterior(0, 5, a).ppf(1 / bins)
+    return -np.log(bins) - edp.beta_posterior(1, 5, a).logcdf(edge)
 
 
 slope, slope_2 = ((first_bin(1e7, a) - first_bin(1e6, a)) / np.log(10) for a in (0.5, 2.0))
@@ -399,7 +399,7 @@ assert round(slope_2, 2) == 0.50
 # the proportion is known to lie in $(0.2, 0.7)$:
 
 # %%
-cut = [edp.Truncated(paper.beta_posterior(x, 5, 0.5), 0.2, 0.7) for x in range(6)]
+cut = [edp.Truncated(edp.beta_posterior(x, 5, 0.5), 0.2, 0.7) for x in range(6)]
 local = [
     np.abs(np.log(cut[x].pdf([0.2, 0.7]) / cut[x + 1].pdf([0.2, 0.7]))).max() for x in range(5)
 ]
@@ -603,7 +603,7 @@ outputs.figure("figure_3", charts.lines(pictured, *titles, log_x=True, ordered=T
 # probability is the bin that attains EDP, the first one, `empty`, so that the estimate would be infinite (three decimal
 # places)? How many `thousands` of draws, rounded up, make that happen at most once in a hundred times?
 #
-# *You will need:* `paper.beta_posterior(0, 5, 0.5).ppf` for the bin's end and `paper.beta_posterior(1, 5, 0.5).cdf`.
+# *You will need:* `edp.beta_posterior(0, 5, 0.5).ppf` for the bin's end and `edp.beta_posterior(1, 5, 0.5).cdf`.
 
 # %% [markdown] tags=["hint"]
 # What is the probability of the bin under the neighbor? EDP says how many times less than 1/20 it is.
@@ -908,7 +908,7 @@ k_one, k_hundred = (1 / (records + 5 / 3) for records in (1, 100))
 flat = 1 / np.arange(1, 10)
 enough = int(np.flatnonzero(flat < 0.5)[0]) + 1
 outlier_matters = False  # k has no y in it
-mu = paper.normal_posterior(np.array([12.0])).ppf((np.arange(200_000) + 0.5) / 200_000)
+mu = edp.normal_posterior(np.array([12.0])).ppf((np.arange(200_000) + 0.5) / 200_000)
 fitted_k = diagnostics.pareto_k(-stats.norm.logpdf(12.0, mu, np.sqrt(5))[None])[0]
 assert abs(fitted_k - k_one) < 0.1
 assert round(k_one, 4) == 0.375

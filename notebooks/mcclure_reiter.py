@@ -91,11 +91,11 @@ import pandas as pd
 from srlib import charts, diagnostics, mechanism
 from srlib.display import callout, numbers, show
 from srlib.mechanism import acceptance
+from srlib.mechanism.proportion import Study
 from srlib.papers import binary_design as design
 from srlib.papers import claims
 from srlib.papers import mcclure_reiter as paper
 from srlib.papers import proportion_chain as by_chain
-from srlib.papers.proportion import Study
 from srlib.rng import stream
 from srlib.runner.outputs import Outputs
 

@@ -774,7 +774,7 @@ show(outputs.table("ranks", ranks).astype(object).fillna("none"), caption=told)
 # (`both_should_be`): the prior is $\alpha = 1/2$, and a neighbor has one record changed. The printed values
 # are `printed("charest_han").set_index("id")["printed"]`, where `table2_3_50` is $x = 3$ with 50 bins.
 #
-# *You will need:* `printed`, `charest_han.BINS`, `charest_han.beta_posterior`, `charest_han.beta_neighbors`
+# *You will need:* `printed`, `charest_han.BINS`, `edp.beta_posterior`, `edp.beta_neighbors`
 # and `edp.exact`.
 
 # %% [markdown] tags=["hint"]
@@ -791,8 +791,8 @@ unlike = [
     (k, b) for k, b in cells if in_print[f"table2_{k}_{b}"] != in_print[f"table2_{5 - k}_{b}"]
 ]
 suspect_x, (suspect_bins,) = [k for k, _ in unlike], {b for _, b in unlike}
-neighbors = charest_han.beta_neighbors(2, 5, 1 / 2, "changed")
-exactly = edp.exact(charest_han.beta_posterior(2, 5, 1 / 2), neighbors, 100).value
+neighbors = edp.beta_neighbors(2, 5, 1 / 2, "changed")
+exactly = edp.exact(edp.beta_posterior(2, 5, 1 / 2), neighbors, 100).value
 both_should_be = round(float(exactly), 2)
 assert suspect_x == [2, 3]
 assert suspect_bins == 100

@@ -50,7 +50,7 @@ def test_table_2_belongs_to_a_rounded_epsilon() -> None:
 def test_deleted_records_give_other_numbers() -> None:
     found = [
         edp.exact(
-            paper.beta_posterior(0, 5, 0.5), paper.beta_neighbors(0, 5, 0.5, "deleted"), bins
+            edp.beta_posterior(0, 5, 0.5), edp.beta_neighbors(0, 5, 0.5, "deleted"), bins
         ).value
         for bins in paper.BINS
     ]
@@ -59,12 +59,12 @@ def test_deleted_records_give_other_numbers() -> None:
 
 def refitted(y: np.ndarray) -> list:
     """Posteriors of the normal model without each record in turn."""
-    return [paper.normal_posterior(np.delete(y, i)) for i in range(len(y))]
+    return [edp.normal_posterior(np.delete(y, i)) for i in range(len(y))]
 
 
 def test_neighbors_of_the_normal_model_by_refitting() -> None:
     y = np.random.default_rng(1).normal(10, np.sqrt(5), 30)
-    post, others = paper.normal_posterior(y), refitted(y)
+    post, others = edp.normal_posterior(y), refitted(y)
     shift, scale = tables.normal_shift((y - post.mean()) / np.sqrt(5), 30)
     for i in range(30):
         assert others[i].mean() == pytest.approx(post.mean() - shift[i] * post.std())
@@ -77,7 +77,7 @@ def test_neighbors_of_the_normal_model_by_refitting() -> None:
 
 def test_normal_edp_is_a_function_of_the_most_extreme_record() -> None:
     y = np.random.default_rng(2).normal(10, np.sqrt(5), 100)
-    post, others = paper.normal_posterior(y), refitted(y)
+    post, others = edp.normal_posterior(y), refitted(y)
     distance = np.abs(y - post.mean()).max() / np.sqrt(5)
     for bins in (2, 5, 250):
         found = tables.normal_edp([distance], bins)[0]
@@ -96,7 +96,7 @@ def test_estimates_depend_on_three_counts() -> None:
 
 def test_simulated_counts_are_those_of_the_general_simulation() -> None:
     y = np.random.default_rng(4).normal(10, np.sqrt(5), 20)
-    post, others = paper.normal_posterior(y), refitted(y)
+    post, others = edp.normal_posterior(y), refitted(y)
     away = (y - post.mean()) / np.sqrt(5)
     rng = np.random.default_rng(5)
     one = tables.simulate_normal(away, 10, 500, 400, rng=rng)
@@ -160,8 +160,8 @@ def test_a_study_finds_the_data_that_it_simulates(study: tables.Study) -> None:
 
 
 def test_each_column_of_table_3_has_its_treatment_of_empty_bins() -> None:
-    here = paper.beta_posterior(0, 5, paper.ROUNDED_ALPHA)
-    there = paper.beta_neighbors(0, 5, paper.ROUNDED_ALPHA, "changed")
+    here = edp.beta_posterior(0, 5, paper.ROUNDED_ALPHA)
+    there = edp.beta_neighbors(0, 5, paper.ROUNDED_ALPHA, "changed")
     rng = np.random.default_rng(7)
     cells = tables.beta_cells(here, there, tables.DRAWS, tables.RULES, 20, rng=rng)
     found = tables.rules_of_table_3(cells)
@@ -185,7 +185,7 @@ def test_smallest_count_by_enumeration() -> None:
 
 
 def test_biases_of_table_3_against_simulation() -> None:
-    here, there = paper.beta_posterior(0, 5, 0.5), paper.beta_neighbors(0, 5, 0.5, "changed")
+    here, there = edp.beta_posterior(0, 5, 0.5), edp.beta_neighbors(0, 5, 0.5, "changed")
     rng = np.random.default_rng(12)
     rules: list[tables.Rule] = [0.01, 1.0, edp.DROPPED]
     for bins, draws in ((5, 1_000), (20, 10_000), (50, 100_000)):
@@ -200,7 +200,7 @@ def test_biases_of_table_3_against_simulation() -> None:
 
 def test_a_bin_that_is_hardly_ever_filled_counts() -> None:
     """250 bins, a million draws: none is empty once in a thousand replicates."""
-    here, there = paper.beta_posterior(0, 5, 0.5), paper.beta_neighbors(0, 5, 0.5, "changed")
+    here, there = edp.beta_posterior(0, 5, 0.5), edp.beta_neighbors(0, 5, 0.5, "changed")
     rng = np.random.default_rng(13)
     cells = tables.beta_cells(here, there, [1_000_000], [0.01], 20, bins=[250], rng=rng)
     (cell,) = cells.to_dict("records")
@@ -234,7 +234,7 @@ def test_what_an_imprecision_tells_of_a_chain() -> None:
 
 def test_every_printed_number_has_a_verdict(study: tables.Study) -> None:
     rng = np.random.default_rng(9)
-    here, there = paper.beta_posterior(0, 5, 0.5), paper.beta_neighbors(0, 5, 0.5, "changed")
+    here, there = edp.beta_posterior(0, 5, 0.5), edp.beta_neighbors(0, 5, 0.5, "changed")
     three = tables.beta_cells(here, there, tables.DRAWS, [0.01], 20, rng=rng)
     same = tables.imprecisions(tables.DRAWS, [0.01], 40, rng=rng)
     book = paper.book(three, same, study, 5, 0.5, 20, 100, [100, 1_000, 10_000])

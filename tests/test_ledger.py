@@ -72,9 +72,12 @@ def test_list_at_the_top_is_filled_by_the_run(monkeypatch):
     from IPython.display import DisplayHandle
 
     told = []
-    monkeypatch.setattr(
-        "IPython.display.display", lambda data, **_: told.append(data) or DisplayHandle("x")
-    )
+
+    def display(shown, **_):
+        told.append(shown)
+        return DisplayHandle("x")
+
+    monkeypatch.setattr("IPython.display.display", display)
     monkeypatch.setattr(DisplayHandle, "update", lambda self, shown, **_: told.append(shown))
     claims = Claims({"C1": "For |x| < 1.", "C2": "Always."})
     claims._ipython_display_()

@@ -12,10 +12,9 @@ from scipy.stats import binom
 
 from srlib import mechanism
 from srlib.ledger import printed
-from srlib.mechanism import acceptance
+from srlib.mechanism import acceptance, proportion
 from srlib.papers import binary_design as design
 from srlib.papers import mcclure_reiter as paper
-from srlib.papers import proportion
 from srlib.papers.claims import FAILS, HOLDS, PROVED, UNDECIDED
 from srlib.runner.parameters import Request, UsageError, read_parameters, resolve
 from srlib.runner.run import run

@@ -12,7 +12,7 @@ import pytest
 
 from srlib import charts, mechanism
 from srlib.mechanism import edp
-from srlib.papers import charest_han, one_table
+from srlib.papers import one_table
 from srlib.papers.claims import FAILS, HOLDS, PROVED
 from srlib.runner.parameters import Request, UsageError, resolve
 from srlib.runner.run import run
@@ -97,8 +97,8 @@ def test_edp_of_a_changed_and_of_a_deleted_record():
     levels = one_table.edp_by_bins({"b": model["beta-binomial"]}, 1, 5, (20,))
     alpha = 5 / np.expm1(2)
     for kind, value in zip(levels["one_record"], levels["b"], strict=True):
-        others = charest_han.beta_neighbors(1, 5, alpha, kind)
-        known = edp.exact(charest_han.beta_posterior(1, 5, alpha), others, 20).value
+        others = edp.beta_neighbors(1, 5, alpha, kind)
+        known = edp.exact(edp.beta_posterior(1, 5, alpha), others, 20).value
         assert value == pytest.approx(known)
     with pytest.raises(ValueError, match="kind is 'added'"):
         one_table.exact_edp(model["beta-binomial"], 1, 5, 20, "added")

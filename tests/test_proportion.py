@@ -7,11 +7,12 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import beta, betabinom, binom, chi2
 
+from srlib.mechanism import proportion
 from srlib.mechanism.bayes import expected_increase, posterior, risk
 from srlib.mechanism.core import Mechanism
 from srlib.mechanism.families import bernoulli_plugin, beta_binomial
-from srlib.papers import proportion, proportion_chain
-from srlib.papers.proportion import Study
+from srlib.mechanism.proportion import Study
+from srlib.papers import proportion_chain
 
 
 def test_count_prior_is_the_beta_binomial() -> None:

@@ -24,9 +24,9 @@ from srlib import dpmpm, mechanism
 from srlib import risk as disclosure
 from srlib.assessment import leakage, matching, regression, utility
 from srlib.data.codes import distinct
-from srlib.mechanism import contingency
+from srlib.mechanism import contingency, proportion
 from srlib.mechanism.families import beta_binomial, compositions
-from srlib.papers import charest_han, proportion
+from srlib.papers import charest_han
 from srlib.risk import sampled
 from srlib.runner import run
 from srlib.runner.parameters import resolve

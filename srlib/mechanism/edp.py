@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import stats
 from scipy.special import logsumexp
 
 from srlib import checks, diagnostics
@@ -45,6 +46,36 @@ class EDP:
     neighbor: int
     bin: int
     by_neighbor: NDArray[np.float64]
+
+
+def beta_posterior(x: int, n: int, alpha: float) -> Any:
+    """Posterior of a proportion after x ones among n records, with a Beta(alpha, alpha) prior."""
+    return stats.beta(alpha + x, alpha + n - x)
+
+
+def beta_neighbors(x: int, n: int, alpha: float, kind: str) -> list[Any]:
+    """Posteriors after one record is changed, deleted or added: one for each that exists.
+
+    Raises
+    ------
+    ValueError
+        If the kind is another.
+    """
+    if kind == "changed":
+        pairs = [(x - 1, n), (x + 1, n)]
+    elif kind == "deleted":
+        pairs = [(x, n - 1), (x - 1, n - 1)]
+    elif kind == "added":
+        pairs = [(x, n + 1), (x + 1, n + 1)]
+    else:
+        raise ValueError(f"kind is {kind!r}; it must be 'changed', 'deleted' or 'added'")
+    return [beta_posterior(y, m, alpha) for y, m in pairs if 0 <= y <= m]
+
+
+def normal_posterior(y: NDArray[np.float64]) -> Any:
+    """Posterior of a normal mean with variance 5 and prior N(10, 3): Charest and Han, 3.3."""
+    precision = len(y) / 5.0 + 1 / 3.0
+    return stats.norm((y.sum() / 5.0 + 10.0 / 3.0) / precision, precision**-0.5)
 
 
 def mechanism_of_bins(log_prob: NDArray[np.float64]) -> Mechanism:

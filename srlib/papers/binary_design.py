@@ -25,8 +25,8 @@ from srlib.mechanism.families import (
     private_plugin,
 )
 from srlib.mechanism.privacy import Epsilon, exact_epsilon
+from srlib.mechanism.proportion import Pairs, Study
 from srlib.papers import proportion_chain as by_chain
-from srlib.papers.proportion import Pairs, Study
 from srlib.progress import tracked
 from srlib.rng import stream
 

@@ -17,9 +17,9 @@ from srlib import diagnostics
 from srlib.display import percent
 from srlib.mechanism.acceptance import Rule, acceptable_releases, redraw
 from srlib.mechanism.core import Mechanism
+from srlib.mechanism.edp import beta_posterior
 from srlib.mechanism.families import beta_binomial
 from srlib.mechanism.privacy import conditional_epsilon, exact_epsilon, privacy_loss
-from srlib.papers.charest_han import beta_posterior
 from srlib.papers.claims import FAILS, HOLDS, UNDECIDED, Verdict, at_most, of_share, share_above
 from srlib.papers.one_table import bin_losses, losses
 from srlib.risk.before import RiskBeforeRelease

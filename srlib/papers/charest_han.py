@@ -1,7 +1,6 @@
 """The models of Charest and Han and their companion, and the answers to their printed numbers."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -52,36 +51,6 @@ EMPTY_IN_WORDS = {
 }
 
 
-def beta_posterior(x: int, n: int, alpha: float) -> Any:
-    """Posterior of a proportion after x ones among n records, with a Beta(alpha, alpha) prior."""
-    return stats.beta(alpha + x, alpha + n - x)
-
-
-def beta_neighbors(x: int, n: int, alpha: float, kind: str) -> list[Any]:
-    """Posteriors after one record is changed, deleted or added: one for each that exists.
-
-    Raises
-    ------
-    ValueError
-        If the kind is another.
-    """
-    if kind == "changed":
-        pairs = [(x - 1, n), (x + 1, n)]
-    elif kind == "deleted":
-        pairs = [(x, n - 1), (x - 1, n - 1)]
-    elif kind == "added":
-        pairs = [(x, n + 1), (x + 1, n + 1)]
-    else:
-        raise ValueError(f"kind is {kind!r}; it must be 'changed', 'deleted' or 'added'")
-    return [beta_posterior(y, m, alpha) for y, m in pairs if 0 <= y <= m]
-
-
-def normal_posterior(y: NDArray[np.float64]) -> Any:
-    """Posterior of a normal mean: known variance 5, prior N(10, 3), as in section 3.3."""
-    precision = len(y) / 5.0 + 1 / 3.0
-    return stats.norm((y.sum() / 5.0 + 10.0 / 3.0) / precision, precision**-0.5)
-
-
 def conditional_epsilons(n: int, alpha: float) -> NDArray[np.float64]:
     """Conditional epsilon of each data set under the beta-binomial synthesizer, (n + 1,)."""
     table: Mechanism = beta_binomial(n, n, alpha)
@@ -98,7 +67,7 @@ def table_2(alpha: float) -> dict[str, float]:
     """
     return {
         f"table2_{x}_{bins}": edp.exact(
-            beta_posterior(x, 5, alpha), beta_neighbors(x, 5, alpha, "changed"), bins
+            edp.beta_posterior(x, 5, alpha), edp.beta_neighbors(x, 5, alpha, "changed"), bins
         ).value
         for x in range(6)
         for bins in BINS
@@ -143,7 +112,7 @@ def table_3(alpha: float, size: int, *, rng: np.random.Generator) -> pd.DataFram
     DataFrame
         As `tables.beta_cells` returns.
     """
-    here, there = beta_posterior(0, 5, alpha), beta_neighbors(0, 5, alpha, "changed")
+    here, there = edp.beta_posterior(0, 5, alpha), edp.beta_neighbors(0, 5, alpha, "changed")
     return tables.beta_cells(here, there, tables.DRAWS, tables.RULES, size, rng=rng)
 
 
@@ -276,7 +245,7 @@ def edp_levels(
     rows = []
     for kind in kinds:
         for x in data:
-            here, there = beta_posterior(x, n, alpha), beta_neighbors(x, n, alpha, kind)
+            here, there = edp.beta_posterior(x, n, alpha), edp.beta_neighbors(x, n, alpha, kind)
             for b in bins:
                 edges = edp.equal_bins(here, b)
                 log_prob = np.array([edp.log_bin_probabilities(other, edges) for other in there])
@@ -322,7 +291,7 @@ def trial_and_error(
     for x in range(n + 1):
         for alpha in priors:
             level = edp.exact(
-                beta_posterior(x, n, alpha), beta_neighbors(x, n, alpha, kind), bins
+                edp.beta_posterior(x, n, alpha), edp.beta_neighbors(x, n, alpha, kind), bins
             ).value
             if level <= target:
                 rows.append((x, alpha, level, float(np.log1p(n / alpha))))
@@ -378,7 +347,7 @@ def largest_distance(n: int, rng: np.random.Generator) -> float:
         In standard deviations of a record, as `tables.normal_edp` takes it.
     """
     y = rng.normal(10.0, np.sqrt(5.0), n)
-    return float(np.abs(y - normal_posterior(y).mean()).max() / np.sqrt(5.0))
+    return float(np.abs(y - edp.normal_posterior(y).mean()).max() / np.sqrt(5.0))
 
 
 def expected_empty(n: int, alpha: float, bins: int, draws: int) -> pd.DataFrame:
@@ -402,7 +371,7 @@ def expected_empty(n: int, alpha: float, bins: int, draws: int) -> pd.DataFrame:
     rows = []
     for kind in ("changed", "deleted"):
         for x in range(n // 2 + 1):
-            here, there = beta_posterior(x, n, alpha), beta_neighbors(x, n, alpha, kind)
+            here, there = edp.beta_posterior(x, n, alpha), edp.beta_neighbors(x, n, alpha, kind)
             edges = edp.equal_bins(here, bins)
             log_prob = np.array([edp.log_bin_probabilities(other, edges) for other in there])
             empty = np.exp(draws * np.log1p(-np.exp(log_prob))).sum(axis=1).max()
@@ -439,8 +408,8 @@ def at_ten_thousand_draws(
     rules = [float(rule) if rule != edp.DROPPED else rule for rule in zeros["smoothing"]]
     zeros = zeros.assign(case=[f"all zeros, {tables.in_words(rule)}" for rule in rules])
     two = tables.beta_cells(
-        beta_posterior(2, 5, 0.5),
-        beta_neighbors(2, 5, 0.5, "changed"),
+        edp.beta_posterior(2, 5, 0.5),
+        edp.beta_neighbors(2, 5, 0.5, "changed"),
         [10_000],
         [0.01],
         size,
@@ -513,17 +482,17 @@ def compare_estimators(samples: int, draws: int, seed: int) -> tuple[pd.DataFram
         probability_off_by_percent (of the neighbor's bin that attains EDP) and draws_for_0.01.
     """
     y = stream(seed, "one sample").normal(10, np.sqrt(5), 100)
-    post = normal_posterior(y)
+    post = edp.normal_posterior(y)
     away = (y - post.mean()) / np.sqrt(5)
     sampled, from_odds, counted, beta_counted = [], [], [], []
     for i in range(samples):
         theta = post.rvs(draws, random_state=stream(seed, f"theta {i}"))
         log_weights = (y - theta[:, None]) ** 2 / 10
         sampled.append(one_sample_levels(theta, log_weights, BINS))
-        p = beta_posterior(0, 5, 0.5).rvs(draws, random_state=stream(seed, f"p {i}"))
+        p = edp.beta_posterior(0, 5, 0.5).rvs(draws, random_state=stream(seed, f"p {i}"))
         log_odds = (np.log(p) - np.log1p(-p))[:, None]
         from_odds.append(one_sample_levels(p, log_odds, BINS))
-    here, there = beta_posterior(0, 5, 0.5), beta_neighbors(0, 5, 0.5, "changed")
+    here, there = edp.beta_posterior(0, 5, 0.5), edp.beta_neighbors(0, 5, 0.5, "changed")
     for b in BINS:
         rng = stream(seed, f"counts {b}")
         found = tables.simulate_normal(away, b, draws, 30, rng=rng)
@@ -532,7 +501,7 @@ def compare_estimators(samples: int, draws: int, seed: int) -> tuple[pd.DataFram
         beta_counted.append(tables.estimate(found, b, draws, 0.01))
     largest = float(np.abs(away).max())
     errors = both_models(largest, sampled, counted, from_odds, beta_counted)
-    first = beta_posterior(0, 5, 0.5).rvs(draws, random_state=stream(seed, "p 0"))
+    first = edp.beta_posterior(0, 5, 0.5).rvs(draws, random_state=stream(seed, "p 0"))
     log_odds = (np.log(first) - np.log1p(-first))[:, None]
     rows = []
     for b in BINS:
@@ -567,7 +536,7 @@ def both_models(
         Column model, and those of `against_counts`.
     """
     normal = np.array([tables.normal_edp([distance], b)[0] for b in BINS])
-    here, there = beta_posterior(0, 5, 0.5), beta_neighbors(0, 5, 0.5, "changed")
+    here, there = edp.beta_posterior(0, 5, 0.5), edp.beta_neighbors(0, 5, 0.5, "changed")
     beta = np.array([edp.exact(here, there, b).value for b in BINS])
     cases = {
         "normal": (normal, sampled, counted),

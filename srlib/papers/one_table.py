@@ -20,6 +20,7 @@ from srlib.display import percent
 from srlib.dpmpm import Draws, Prior, cell_log_prob, enumerate_mechanism, share_posterior
 from srlib.mechanism import bayes, edp
 from srlib.mechanism.core import Mechanism, change_one
+from srlib.mechanism.edp import beta_posterior
 from srlib.mechanism.families import (
     bernoulli_plugin_alpha,
     beta_binomial,
@@ -27,11 +28,10 @@ from srlib.mechanism.families import (
     private_plugin,
 )
 from srlib.mechanism.privacy import calibrate, conditional_epsilon, exact_epsilon, privacy_loss
+from srlib.mechanism.proportion import Study
 from srlib.mechanism.scores import exact_rate, gibbs
 from srlib.papers.charest import binary_scores
-from srlib.papers.charest_han import beta_posterior
 from srlib.papers.claims import FAILS, HOLDS, PROVED, Verdict, of_intervals
-from srlib.papers.proportion import Study
 
 # From a count of ones and a number of records to the posterior of the share of ones.
 Posterior = Callable[[int, int], Any]

@@ -15,7 +15,7 @@ from scipy.special import betainc, expit
 
 from srlib import checks, diagnostics
 from srlib.mechanism.families import log_binomial
-from srlib.papers.proportion import Study
+from srlib.mechanism.proportion import Study
 from srlib.threads import one_blas_thread
 
 LOG_2 = np.log(2.0)

@@ -48,7 +48,7 @@ def test_memory_of_many_records(
 
 def test_table_4_at_a_million_draws(benchmark: BenchmarkFixture) -> None:
     y = RNG.normal(10, np.sqrt(5), 100)
-    post = charest_han.normal_posterior(y)
+    post = edp.normal_posterior(y)
     shift, scale = charest_han_tables.normal_shift((y - post.mean()) / np.sqrt(5))
     others = stats.norm((post.mean() - shift * post.std())[:, None], scale * post.std())
 

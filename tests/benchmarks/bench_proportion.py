@@ -7,7 +7,7 @@ import numpy as np
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from srlib.mechanism.families import private_plugin
-from srlib.papers.proportion import Study
+from srlib.mechanism.proportion import Study
 from srlib.papers.proportion_chain import sample_proportion
 
 EPSILONS = (1000, 100, 10, 2, 0.2, 0.01)

@@ -2,7 +2,7 @@
 
 McClure and Reiter (2012), section 3.1 and Appendix B: the release is the count X* of ones among
 synthetic records, made from the count X of ones in the data. The posterior of the proportion given
-a release is a finite mixture; `proportion_chain` has the Markov chain that the paper runs instead.
+a release is a finite mixture.
 """
 
 from dataclasses import dataclass, replace
