@@ -21,46 +21,19 @@
 # to 45 %". Both numbers can be right, and neither follows from the other. Both are read from the
 # same table, which holds the probability of every possible release given every possible data set.
 #
-# **Part one** is the first hour of a course. It needs a pencil, one person and then five: about 20
-# minutes to read and drag, 40 for its exercises. **Part two** gives the link between the two numbers
-# a name, and fills the table with the synthesizers of four papers, which the other notebooks study
-# one by one: about 30 minutes to read, and two hours for its exercises.
+# **Part one** is the first hour of a course. It needs a pencil, one person and then five. **Part two**
+# names the link between the two numbers, the privacy loss, and fills the table with four synthesizers of
+# three papers.
 #
 # *Before you start:* Bayes' rule in odds, logarithms and the binomial distribution. Part two uses the
-# beta distribution too, and in one section Markov chain Monte Carlo.
-#
-# **Afterwards you can**
-#
-# 1. write down the table of a small mechanism, and read its exact $\epsilon$ and an intruder's posterior
-#    probability from it;
-# 2. state the inequality that links the two, and say where it is attained;
-# 3. give an example of what each reading does not see;
-# 4. (part two) name the random variable that both readings summarize, the privacy loss;
-# 5. (part two) compare synthesizers at the same exact $\epsilon$ by conditional epsilon, empirical
-#    differential privacy, posterior risk and utility;
-# 6. (part two) find an error in a printed paper by filling in a table.
-#
-# Eight claims are tested on the way. Each gets its verdict where the numbers of this run decide
-# it, and a table collects them at the end.
-#
-# | claim | |
-# |---|---|
-# | **C1** | With one record in doubt, exact epsilon is the largest change of log odds. |
-# | **C2** | The odds of any belief change by a factor of $e^{\epsilon}$ at most. |
-# | **C3** | The risk numbers of the four papers are summaries of one random variable, the privacy loss. |
-# | **C4** | Equal exact epsilon means equal risk from an intruder. |
-# | **C5** | A mechanism that tells the intruder more tells the analyst more. |
-# | **C6** | Empirical differential privacy is at least as large as exact epsilon. |
-# | **C7** | Empirical differential privacy ranks mechanisms as the intruder's expected posterior does. |
-# | **C8** | Monte Carlo fills a column of the table within its own errors. |
+# beta distribution too.
 #
 # Before reading on: which of the two experts would you ask before a release, and which after it?
-
-# %% [markdown]
+#
 # ## Parameters
 #
-# Any of them can be changed on the command line (`srlib run one_table_two_readings -p x 2`).
-# Numbers in the text belong to the defaults, and those of the exercises stand in their questions.
+# Any can be changed on the command line (`srlib run one_table_two_readings -p x 2`). Nothing
+# is drawn at random. Numbers in the text are exact, and belong to the values below.
 
 # %% tags=["parameters"]
 n: int = 5  # [4, 8] records in the data, and in the release
@@ -68,41 +41,26 @@ x: int = 1  # [0, 8] ones in the data, at most n
 epsilon: float = 2.0  # [0.1, 3.0] exact epsilon of the larger example
 prior: float = 0.1  # [0.01, 0.99] the intruder's prior probability of the record's true value
 p0: float = 0.2  # [0, 1] true proportion of ones, which an analyst wants to know
-n_classes: int = 2  # [1, 2] latent classes of the DPMPM, F
 bins: int = 20  # [2, 100] bins for empirical differential privacy
-n_draws: int = 100  # [100, inf) draws kept from each of 16 chains
-seed: int = 2026  # [0, inf) one seed for all streams of chance
 output_dir: str = ""  # folder for tables and figures; empty: write none
 
 # %%
+from itertools import product
+
 import numpy as np
 import pandas as pd
+from scipy.special import expit, logit
+from scipy.stats import binom
 
-from srlib import charts, diagnostics, dpmpm, mechanism
-from srlib import risk as disclosure
+from srlib import charts, mechanism
 from srlib.display import callout, show
-from srlib.ledger import printed
 from srlib.mechanism import acceptance, edp
-from srlib.papers import charest_han, claims, one_table
-from srlib.papers.charest import binary_scores
-from srlib.rng import stream
+from srlib.mechanism.proportion import Study
 from srlib.runner.outputs import Outputs
 
 outputs = Outputs(output_dir)
 if x > n:
     raise ValueError(f"x is {x}; it must be 0 to n = {n}")
-verdicts = claims.Claims(
-    {
-        "C1": "The inequality that links the two readings",
-        "C2": "Epsilon does not see beliefs that span several records",
-        "C3": "One picture for four papers",
-        "C4": "Where they differ",
-        "C5": "What the analyst gets",
-        "C6": "Empirical differential privacy",
-        "C7": "Empirical differential privacy",
-        "C8": "One column by Monte Carlo",
-    }
-)
 
 # %% [markdown]
 # # Part one: two readings of one table (one hour)
@@ -118,10 +76,10 @@ verdicts = claims.Claims(
 coin = mechanism.Mechanism.from_table(
     np.log([[3 / 4, 1 / 4], [1 / 4, 3 / 4]]), [[0, 1]], ["no", "yes"], ["no", "yes"]
 )
-shown = pd.DataFrame(np.exp([coin.row(0), coin.row(1)]), columns=["says no", "says yes"])
-shown.insert(0, "the truth is", coin.inputs)
-display(show(shown, caption="Probability of each release, for each truth."))
-callout("First reading", str(mechanism.exact_epsilon(coin)))
+rows = np.exp([coin.row(0), coin.row(1)])
+shown = pd.DataFrame([*rows, rows[0] / rows[1]], columns=["says no", "says yes"])
+shown.insert(0, "the truth is", [*coin.inputs, "ratio, no to yes"])
+show(shown, caption="Probability of each release, for each truth, and the ratio of the two rows.")
 
 # %% [markdown]
 # **First reading: down a pair of neighboring rows, over all columns.** Two data sets are neighbors if
@@ -139,7 +97,8 @@ callout("First reading", str(mechanism.exact_epsilon(coin)))
 
 # %%
 priors = pd.DataFrame({"prior": [0.001, 0.01, 0.1, 0.5, 0.9]})
-priors["posterior"] = [float(mechanism.risk(coin, 1, 0, w)[1]) for w in priors["prior"]]
+yes, no = priors["prior"] * 3 / 4, (1 - priors["prior"]) * 1 / 4
+priors["posterior"] = yes / (yes + no)
 priors["posterior / prior"] = priors["posterior"] / priors["prior"]
 odds = priors[["prior", "posterior"]] / (1 - priors[["prior", "posterior"]])
 priors["odds after / odds before"] = odds["posterior"] / odds["prior"]
@@ -162,8 +121,6 @@ show(outputs.table("priors", priors), caption=told)
 
 # %% [markdown] tags=["hint"]
 # Write down the 3 × 3 table first: a row for each truth, a column for each release.
-
-# %% [markdown] tags=["hint"]
 # Look down any column for the largest ratio of two entries. With a uniform prior the posterior is
 # the column, divided by its sum.
 
@@ -184,26 +141,46 @@ assert np.isclose(die_posterior, 1 / 2)
 #
 # Now five people, $X$ of whom have a one. McClure and Reiter's synthesizer draws five artificial values,
 # each a one with probability $(X + \alpha)/(5 + 2\alpha)$, and releases their sum $X^*$. There are six
-# possible data sets and six possible releases; $\alpha$ is chosen for $\epsilon = 2$. The table of
-# $\log p(X^* \mid X)$:
+# possible data sets and six possible releases. Five ones are $((1 + \alpha)/\alpha)^5$ times as probable from
+# $X = 1$ as from $X = 0$. This is $e^2$ for $\alpha = 1/(e^{2/5} - 1)$. The table of $\log p(X^* \mid X)$:
 
 # %%
+counts, alpha = np.arange(n + 1), 1 / np.expm1(epsilon / n)
+log_prob = binom.logpmf(counts, n, (counts[:, None] + alpha) / (n + 2 * alpha))
 five = mechanism.private_plugin(epsilon, n, n)
-names = [f"X* = {y}" for y in range(n + 1)]
-table = pd.DataFrame([five.row(k) for k in range(n + 1)], columns=names)
-table.insert(0, "X", range(n + 1))
+assert np.allclose(log_prob, five.block(counts, counts))
+names = [f"X* = {y}" for y in counts]
+table = pd.DataFrame(log_prob, columns=names).rename_axis("X").reset_index()
 told = f"Log probability of each release X* for each data set X, {n} records, epsilon {epsilon:g}."
 display(show(outputs.table("log_probabilities", table), caption=told))
-callout("First reading", str(mechanism.exact_epsilon(five)))
+steps = np.abs(np.diff(log_prob, axis=0))  # down each pair of neighboring rows
+callout("First reading", f"The largest difference of two neighboring rows is {steps.max():.6g}.")
 
 # %% [markdown]
 # Check it with a pencil: in the last column, $-5.47 - (-7.47) = 2$. The intruder now knows four of the
 # five records, and wonders about the last. If the data are $X = 1$ and the record at risk has the one,
-# only rows 1 and 0 remain possible. (For $X = 0$ the record has a zero, and the rows are 0 and 1.)
+# only rows 1 and 0 remain possible. (For $X = 0$ the record has a zero, and the rows are 0 and 1.) For the
+# chart, each entry of the table with its log ratio to the row of the changed record, at twelve epsilons:
 
 # %%
+changed = np.append(1, np.arange(n))  # X with the record at risk changed, for X = 0 to n
+
+
+def entries(table):
+    """Every entry of a table of counts, with what both readings make of it."""
+    k, y = np.indices((n + 1, n + 1))
+    log_p = table.block(counts, counts)
+    step = np.abs(np.diff(log_p, axis=0, append=np.nan))
+    exact = mechanism.exact_epsilon(table).value
+    columns = {"x": k, "release": y, "log_prob": log_p, "log_ratio": log_p - log_p[changed]}
+    columns["attains"] = step >= exact * (1 - 1e-9)
+    columns["conditional_epsilon"] = mechanism.conditional_epsilon(table)[k]
+    frame = pd.DataFrame({name: values.ravel() for name, values in columns.items()})
+    return frame.assign(exact_epsilon=exact)
+
+
 budgets = np.arange(1, 13) / 4
-larger = [one_table.entries(mechanism.private_plugin(e, n, n)).assign(epsilon=e) for e in budgets]
+larger = [entries(mechanism.private_plugin(e, n, n)).assign(epsilon=e) for e in budgets]
 start = {"epsilon": epsilon, "prior": prior, "x": x}
 outputs.figure("larger", charts.two_readings(pd.concat(larger), **start))
 
@@ -214,30 +191,13 @@ outputs.figure("larger", charts.two_readings(pd.concat(larger), **start))
 # that epsilon allows (dashed). The lowest panel shows how probable each release is.
 #
 # Drag the prior: the table does not change. Drag the release: epsilon does not change. Drag epsilon:
-# everything does. (Sliders follow the mouse. The arrow keys move them in the HTML report and in a
-# JupyterLab that `make lab` has opened.)
+# everything does.
 #
 # The chart starts at the worst release for these data: all five synthetic values are ones. There epsilon
 # is attained and the intruder's bar touches the dashed rule. It happens four times in a thousand.
-
-# %% [markdown]
-# ### Try it: another town
+# Predict before you drag: in a town where three of five have a one, at a prior of one half, does the
+# highest bar reach the dashed rule?
 #
-# Predict before you drag. In another town three of the five people have a one, the prior of the record at
-# risk is one half, and epsilon is 2. Will the highest bar reach the dashed rule? Now set the sliders
-# and read off the highest bar (`highest_bar`, two decimal places) and its release (`highest_at`).
-
-# %% tags=["solution"]
-of_town = mechanism.risk(mechanism.private_plugin(2.0, 5, 5), 3, 2, 0.5)
-highest_bar, highest_at = of_town.max(), int(of_town.argmax())
-assert round(highest_bar, 2) == 0.75
-assert highest_at == 5
-
-# %% [markdown] tags=["solution"]
-# No. Rows 3 and 2 differ most in the last column, by 1.11. The odds of 1 to 1 become 3 to 1, where an
-# epsilon of 2 would allow 7.4 to 1.
-
-# %% [markdown]
 # ## The inequality that links the two readings
 #
 # For an intruder who is left with two neighboring data sets, Bayes' rule in odds says
@@ -246,18 +206,19 @@ assert highest_at == 5
 #   {p(X^* \mid \text{other})} \le e^{\epsilon}.$$
 #
 # The left side is the second reading, the bound is the first. Exact epsilon is *defined* as the largest log
-# ratio on the right, so that some intruder attains it. Over all neighbors in both directions, all releases,
-# and 99 priors:
+# ratio on the right, so that some intruder attains it. "Largest" runs over all intruders who doubt one record,
+# all data sets and all releases. An intruder who holds one release cares about a single entry of that list.
+# The left side by Bayes' rule, over all of them and 99 priors:
 
 # %%
-both_ways = [*five.neighbors, *five.neighbors[:, ::-1]]
-hundredths = np.linspace(0.01, 0.99, 99)
-factors = [one_table.odds_factor(five, a, b, w) for a, b in both_ways for w in hundredths]
-verdicts.say("C1", one_table.attains(factors, epsilon))
-
-# %% [markdown]
-# "Largest" runs over all intruders who doubt one record, all data sets and all releases. An intruder who
-# holds one release cares about a single entry of that list.
+probability, hundredths = np.exp(log_prob), np.linspace(0.01, 0.99, 99)[:, None]
+factors = []
+for truth, alternative in [*five.neighbors, *five.neighbors[:, ::-1]]:
+    yes, no = hundredths * probability[truth], (1 - hundredths) * probability[alternative]
+    posterior = yes / (yes + no)
+    factors.append(posterior / (1 - posterior) / (hundredths / (1 - hundredths)))
+assert np.isclose(np.max(factors), np.exp(epsilon))
+callout("Largest factor of the odds", f"{np.max(factors):.3f}, which is exp({epsilon:g}).")
 
 # %% [markdown]
 # ### Exercise 2: the prior that has most to gain
@@ -270,8 +231,6 @@ verdicts.say("C1", one_table.attains(factors, epsilon))
 
 # %% [markdown] tags=["hint"]
 # What does a release add to the *logarithm* of the odds, at most?
-
-# %% [markdown] tags=["hint"]
 # As a function of the log odds a probability is an S-shaped curve, symmetric around even odds. Where does
 # a step of length $\epsilon$ along the axis climb most?
 
@@ -301,50 +260,36 @@ assert round(largest_rise, 2) == 0.46
 
 # %%
 half = mechanism.private_plugin(0.5, n, n)
-family = np.log([1 - 0.01, 0.01])
-after = np.exp([mechanism.posterior(half.column(y)[[0, n]], family)[1] for y in range(n + 1)])
-told = "Probability that all have the disease after each release; before it was 0.01."
-display(show(pd.DataFrame({"release": names, "probability": after}), caption=told))
-factor = one_table.odds_factor(half, n, 0, 0.01)
-verdicts.say("C2", one_table.bounds_odds(factor, 0.5, n))
+everybody, nobody = 0.01 * np.exp(half.row(n)), 0.99 * np.exp(half.row(0))
+family = pd.DataFrame({"release": names, "probability": everybody / (everybody + nobody)})
+family["odds after / odds before"] = np.exp(half.row(n) - half.row(0))
+show(
+    family, caption="Probability that all have the disease after each release; before it was 0.01."
+)
 
 # %% [markdown]
 # **A small epsilon, and a belief that moves a lot.** The odds of the unlikely belief grow more than eightfold,
 # five times what $e^{\epsilon}$ seems to allow; its probability goes from 0.010 to 0.077. The bound that does
-# apply is $e^{5\epsilon}$, with one $\epsilon$ for each record that changes.
-
-# %% [markdown]
-# ### Try it: an epsilon for the family
+# apply is $e^{5\epsilon}$, with one $\epsilon$ for each record that changes. To promise the family that no
+# release raises 0.01 to more than 0.02, their odds may double, and $\epsilon$ must be
+# $\log(2.02)/5 = 0.14$.
 #
-# The family asks that no release raises the intruder's 0.01 to more than 0.02. Predict the size of the
-# epsilon that promises this: near one half, or far below? Then compute it from the bound
-# $e^{5\epsilon}$ (`family_epsilon`, two decimal places).
-
-# %% tags=["solution"]
-odds_allowed = (0.02 / 0.98) / (0.01 / 0.99)
-family_epsilon = np.log(odds_allowed) / 5
-assert round(family_epsilon, 2) == 0.14
-
-# %% [markdown] tags=["solution"]
-# The odds may grow by a factor of 2.02. Five records share that, $\log(2.02)/5 = 0.14$ for each.
-
-# %% [markdown]
 # ### Epsilon does not see how probable a column is
 #
 # Conversely, a mechanism releases "nothing", but in one case of a thousand the true value:
 
 # %%
-shares = [[0.999, 0.001, 0.0], [0.999, 0.0, 0.001]]
-with np.errstate(divide="ignore"):
-    leak = mechanism.Mechanism.from_table(np.log(shares), [[0, 1]], outputs=["nothing", 0, 1])
-expected = [(w, np.exp(leak.row(1)) @ mechanism.risk(leak, 1, 0, w)) for w in (0.01, 0.1, 0.5)]
-expected = pd.DataFrame(expected, columns=["prior", "expected posterior"])
+leak = np.array([[0.999, 0.001, 0.0], [0.999, 0.0, 0.001]])  # nothing, 0, 1
+expected = pd.DataFrame({"prior": [0.01, 0.1, 0.5]})
+weights = expected[["prior"]].to_numpy()
+after = weights * leak[1] / (weights * leak[1] + (1 - weights) * leak[0])
+expected["expected posterior"] = after @ leak[1]
 expected["learned"] = expected["expected posterior"] - expected["prior"]
-display(callout("First reading", str(mechanism.exact_epsilon(leak))))
-show(expected, digits=5, caption="Second reading: the posterior of the truth, on average.")
+show(expected, digits=5, caption="Second reading, truth 1: the posterior of the truth, on average.")
 
 # %% [markdown]
-# **An infinite epsilon, and an intruder who on average learns next to nothing.** The usual remedy is a
+# **An infinite epsilon, and an intruder who on average learns next to nothing.** The release 1 is possible
+# from one row and impossible from its neighbor, so no $\epsilon$ bounds their ratio. The usual remedy is a
 # second number, $\delta$, which part two [defines](#One-picture-for-four-papers). This mechanism is
 # $(0, 0.001)$-differentially private.
 #
@@ -355,13 +300,10 @@ show(expected, digits=5, caption="Second reading: the posterior of the truth, on
 # mechanism:
 
 # %%
-other = int(one_table.changed_count(n)[x])
-releases = pd.DataFrame({"release": range(n + 1), "probability": np.exp(five.row(x))})
-releases["posterior"] = mechanism.risk(five, x, other, prior)
+releases = pd.DataFrame({"release": counts, "probability": probability[x]})
+releases["posterior"] = mechanism.risk(five, x, changed[x], prior)
 releases["in 1,000 towns"] = -np.expm1(1000 * np.log1p(-releases["probability"]))
-told = (
-    f"The releases from X = {x}: how probable they are, and the truth after them; prior {prior:g}."
-)
+told = f"Releases from X = {x}: how probable they are, and the truth after them; prior {prior:g}."
 show(outputs.table("releases", releases), digits=4, caption=told)
 
 # %% [markdown]
@@ -369,15 +311,27 @@ show(outputs.table("releases", releases), digits=4, caption=told)
 # nothing about the town that draws $X^* = 5$. Nor does the posterior see other data sets. All six, with
 # both readings:
 
+
 # %%
-of_x = pd.DataFrame([{"X": k} | one_table.both(five, k, prior) for k in range(n + 1)])
+def both_readings(table, k):
+    """First and second reading of the data set X = k."""
+    after, released = mechanism.risk(table, k, changed[k], prior), np.exp(table.row(k))
+    return {
+        "exact_epsilon": mechanism.exact_epsilon(table).value,
+        "conditional_epsilon": mechanism.conditional_epsilon(table)[k],
+        "largest_posterior": after.max(),
+        "expected_posterior": released @ after,
+    }
+
+
+of_x = pd.DataFrame([{"X": k} | both_readings(five, k) for k in range(n + 1)])
 of_x = outputs.table("by_data_set", of_x)
 told = f"Both readings of each data set, at exact epsilon {epsilon:g} and prior {prior:g}."
-show(of_x.drop(columns=["exact_epsilon", "expected_increase"]), caption=told)
+show(of_x.drop(columns="exact_epsilon"), caption=told)
 
 # %% [markdown]
 # Conditional epsilon is Charest and Han's: the largest difference between one row and its neighbors. It
-# is 1.42 for $X = 2$ and 3, where no release reaches epsilon. The expected posterior hardly depends on
+# is 1.42 for $X = 2$ and 3, where no release reaches epsilon and no bar the dashed rule. The expected posterior hardly depends on
 # the data here, and is far below the largest one.
 
 # %% [markdown]
@@ -392,8 +346,6 @@ show(of_x.drop(columns=["exact_epsilon", "expected_increase"]), caption=told)
 
 # %% [markdown] tags=["hint"]
 # The two throws are independent, so each entry is a product of two entries of the first table.
-
-# %% [markdown] tags=["hint"]
 # Ratios multiply as well: yes and yes multiplies the odds by 3 twice, yes and no by 3 and by 1/3.
 
 # %% tags=["solution"]
@@ -414,7 +366,7 @@ assert np.isclose(cancel, 3 / 8)
 # Epsilon has doubled all the same.
 
 # %% [markdown]
-# # Part two: one random variable, four papers, five tables
+# # Part two: the privacy loss, and four ways to fill the table
 #
 # ## One picture for four papers
 #
@@ -422,75 +374,82 @@ assert np.isclose(cancel, 3 / 8)
 #
 # $$\ell(Z) = \log p(Z \mid D) - \log p(Z \mid D'), \qquad Z \sim p(\cdot \mid D),$$
 #
-# a random variable, since the release is drawn. The four papers report different summaries of it:
+# a random variable, since the release is drawn. The numbers of the four papers are functionals of such a loss:
 #
-# | number | as a summary of the loss | paper |
+# | number | as a functional of the loss | paper |
 # |---|---|---|
 # | exact $\epsilon$ | the largest $\lvert\ell\rvert$ over all neighbors $D, D'$ | all |
 # | conditional epsilon | the largest $\lvert\ell\rvert$ from one data set $D$ | Charest and Han |
 # | factor of the odds $L$ | $e^{\ell}$ of the release that happened | McClure and Reiter |
-# | posterior $R$ of the truth, prior $w$ | $\operatorname{logit} R = \operatorname{logit} w + \ell$ | McClure and Reiter; Hu, Reiter and Wang |
+# | posterior $R$ of the truth, prior $w$ | $\operatorname{logit} R = \operatorname{logit} w + \ell$ | McClure and Reiter |
 # | $\delta$ at $\epsilon$ | $E \max(0, 1 - e^{\epsilon - \ell})$ | Charest |
 # | information | the mean $E\,\ell$ | |
 # | EDP | the largest $\lvert\ell\rvert$ if the release is the bin of one posterior draw | Charest and Han |
 #
-# The relative risk $R/w$ lies between 1 and $L$, and tends to $L$ as the prior vanishes. Delta is
-# the largest excess $P(S) - e^{\epsilon} P'(S)$ over all sets $S$ of releases. A release adds
+# They are not functionals of one and the same loss. Exact epsilon looks at the losses of all pairs of
+# neighbors. EDP belongs to another release than $X^*$. Hu, Reiter and Wang's posterior
+# has many candidates, with a loss against each; with two candidates it is $R$.
+#
+# Delta is the largest excess $P(S) - e^{\epsilon} P'(S)$ over all sets $S$ of releases. A release adds
 # $p - e^{\epsilon} p'$ to it, which is positive exactly where $\ell > \epsilon$. So the best $S$
 # collects those releases, and its excess is $\sum p \, (1 - e^{\epsilon - \ell})$ over them. This
 # is at most their probability $P(\ell > \epsilon)$, and less wherever the loss is finite: delta is
 # not the probability that the bound $\epsilon$ is broken.
 #
-# For $X = 1$, each number as a summary of the loss and computed by other means: $\delta$ from all 64 sets of
-# releases, the others from posteriors of intruders or from the library's functions for each.
+# For $X = 1$, the loss of each release against both neighbors, and the loss of each bin of a draw from the
+# beta posterior behind the synthesizer. The bins have equal probability given the data:
 
 # %%
-models = one_table.models(epsilon, n, n_classes)
-plug_in = models["Bernoulli plug-in"]
-linked = one_table.summaries(five, plug_in, x, prior, 1.0, bins)
-told = f"Seven numbers for X = {x} and prior {prior:g}, each computed in two ways."
-show(outputs.table("summaries", linked), digits=6, caption=told)
-
-# %%
-verdicts.say("C3", one_table.is_summary(linked))
-
-# %%
-loss = outputs.table("privacy_loss", one_table.losses(five, x))
-of_bins = one_table.bin_losses(plug_in, x, n, bins)
+near = [k for k in (x - 1, x + 1) if 0 <= k <= n]  # the first changes the record at risk
+edges = edp.beta_posterior(x, n, alpha).ppf(np.arange(1, bins) / bins)
+loss, of_bins = [], []
+for k in near:
+    columns = {"release": counts, "loss": log_prob[x] - log_prob[k]}
+    loss.append(pd.DataFrame({"neighbor": f"X = {k}", **columns, "probability": probability[x]}))
+    share = np.diff(edp.beta_posterior(k, n, alpha).cdf(edges), prepend=0, append=1)
+    of_bins.append(pd.DataFrame({"neighbor": f"X = {k}", "loss": -np.log(bins) - np.log(share)}))
+loss, of_bins = outputs.table("privacy_loss", pd.concat(loss)), pd.concat(of_bins)
 outputs.figure("privacy_loss", charts.privacy_loss(loss, of_bins, epsilon=epsilon, prior=prior))
 
 # %% [markdown]
-# **Four papers summarize one random variable: by its end, its mean, its tail, or the value that
+# **The four papers read a privacy loss by its end, its mean, its tail, or the value that
 # happened.** The five people with $X = 1$ against both neighbors. Top, for each neighbor: the probability
 # of each release (numbered) at its privacy loss. Dashed: exact $\pm\epsilon$, which only the improbable
 # release 5 attains, against $X = 0$. Triangles: mean losses, the information that a release gives on
 # average. Below them: the posterior that each release leads to. It is always the same S-shaped curve, and
 # the prior (dotted) shifts it. Then $\delta$, which falls to zero where the losses end. Bottom: the loss if
 # the release is one of 20 bins of a posterior draw. The farthest tick is EDP.
+#
+# The seven numbers, for the record at risk. Two have another computation beside them: the posterior by Bayes'
+# rule, and delta as the best of all sets of releases.
+
+# %%
+loss_x, p, q = log_prob[x] - log_prob[near[0]], probability[x], probability[near[0]]
+functionals = {
+    "exact epsilon": steps.max(),
+    f"conditional epsilon of X = {x}": loss["loss"].abs().max(),
+    "largest factor of the odds": np.exp(loss_x.max()),
+    "expected posterior of the truth": p @ expit(logit(prior) + loss_x),
+    "delta at epsilon 1": p @ np.maximum(0, 1 - np.exp(1 - loss_x)),
+    "information": p @ loss_x,
+    f"EDP with {bins} bins": of_bins["loss"].abs().max(),
+}
+by_bayes = p @ (prior * p / (prior * p + (1 - prior) * q))
+sets = np.array(list(product([0, 1], repeat=n + 1)))  # of releases, one a row
+neighbors = edp.beta_neighbors(x, n, alpha, "changed")
+by_library = edp.exact(edp.beta_posterior(x, n, alpha), neighbors, bins).value
+assert np.isclose(functionals["exact epsilon"], mechanism.exact_epsilon(five).value)
+assert np.isclose(functionals["expected posterior of the truth"], by_bayes)
+assert np.isclose(functionals["delta at epsilon 1"], (sets @ (p - np.e * q)).max())
+assert np.isclose(functionals[f"EDP with {bins} bins"], by_library)
+frame = pd.DataFrame(functionals.items(), columns=["number", "of the loss"])
+told = f"Seven functionals of a privacy loss, for X = {x} and prior {prior:g}."
+show(outputs.table("summaries", frame), digits=6, caption=told)
 
 # %% [markdown]
-# ### Try it: the loss of two coins
+# ## Four ways to fill the table
 #
-# The coin of [Exercise 3](#Exercise-3:-the-coin-used-twice) is thrown twice, and the truth is yes. Its
-# loss is above $\log 3$ for yes and yes only, which has probability 9/16. Predict: is $\delta$ at
-# $\epsilon = \log 3$ larger than 9/16, equal to it, or smaller? Then compute it (`twice_delta`), and the
-# mean of the loss (`mean_loss`).
-
-# %% tags=["solution"]
-twice_loss = np.log(truth_yes / truth_no)
-twice_delta = np.maximum(truth_yes - 3 * truth_no, 0).sum()
-mean_loss = truth_yes @ twice_loss
-assert np.isclose(twice_delta, 3 / 8)
-assert np.isclose(mean_loss, np.log(3))
-
-# %% [markdown] tags=["solution"]
-# Smaller: the excess of yes and yes is $9/16 - 3 \cdot 1/16 = 3/8$. The losses are $-2 \log 3$, 0, 0 and
-# $2 \log 3$, and their mean is $(9/16 - 1/16) \cdot 2 \log 3 = \log 3$.
-
-# %% [markdown]
-# ## Five ways to fill the table
-#
-# Each of the four papers has a synthesizer, and each can be written down for $n$ binary records:
+# Synthesizers of three of the papers can be written down for $n$ binary records:
 #
 # | name here | paper | the release |
 # |---|---|---|
@@ -498,82 +457,105 @@ assert np.isclose(mean_loss, np.log(3))
 # | exponential, log P | Charest (2013) | probability proportional to $\exp(\text{rate} \cdot \log P)$, $P$ the posterior predictive probability |
 # | exponential, distance | Charest (2013) | the same with $-\lvert X - X^* \rvert$ for $\log P$ |
 # | beta-binomial | Charest and Han | draws from the posterior predictive distribution |
-# | DPMPM | Hu, Reiter and Wang (2014) | the same, from a mixture of $F = 2$ latent classes |
 #
-# The last table is usually far too large to write down. For one binary variable and five records the counts
-# can be split between two classes in few ways. The table is a sum over these splits, with class and level
-# probabilities integrated out. Each mechanism has a parameter that sets its exact epsilon: a prior parameter,
-# a rate, or the concentration of the level probabilities.
+# Each has a parameter that sets its exact epsilon: a prior parameter or a rate. Hu, Reiter and Wang's
+# table is too large to write down. Their [notebook](hu_reiter_wang.ipynb) fills one column by Monte Carlo,
+# for the second reading. The first would need every column.
 #
-# ### Where they agree
-#
-# With a single record all five are the same table, randomized response: a symmetric 2 × 2 table has one
-# number in it, and epsilon fixes it. Larger tables share less. The posterior predictive synthesizers are
-# still related: the exponential mechanism with $\log P$ at rate 1 *is* the beta-binomial, and so is a DPMPM
-# with a single class.
+# With a single record all four are randomized response: a symmetric 2 × 2 table has one
+# number in it, and epsilon fixes it. With more records they differ. The exponential mechanism with
+# $\log P$ is the beta-binomial at rate 1 only.
+
 
 # %%
-first, *others = one_table.mechanisms(2.0, 1, n_classes).values()
-at_rate_1 = mechanism.gibbs(binary_scores(n, 1.0)["log P"], 1.0, mechanism.change_one(n))
-one_class = dpmpm.enumerate_mechanism(n, n, (2,), 1, dpmpm.Prior(concentration=0.7))
-apart = one_table.apart
-identities = {
-    "all five with one record": max(apart(first, another) for another in others),
-    "log P at rate 1 and beta-binomial": apart(at_rate_1, mechanism.beta_binomial(n, n, 1.0)),
-    "DPMPM with F = 1 and beta-binomial": apart(one_class, mechanism.beta_binomial(n, n, 0.7)),
-}
-rows = [(which, "none" if d < one_table.SAME else f"{d:.3g}") for which, d in identities.items()]
-told = "Largest difference of log probabilities between tables, beyond rounding."
-show(pd.DataFrame(rows, columns=["tables", "difference"]), caption=told)
+def mechanisms(e, n):
+    """Four tables for n records with exact epsilon e."""
+    counts, pairs = np.arange(n + 1), mechanism.change_one(n)
+    distance = -np.abs(np.subtract.outer(counts, counts)).astype(float)
+    log_p = mechanism.beta_binomial(n, n, 1.0).block(counts, counts)
+    alpha = mechanism.dirichlet_multinomial_alpha(e, n)
+    rates = [mechanism.exact_rate(score, e, pairs) for score in (log_p, distance)]
+    return {
+        "Bernoulli plug-in": mechanism.private_plugin(e, n, n),
+        "exponential, log P": mechanism.gibbs(log_p, rates[0], pairs),
+        "exponential, distance": mechanism.gibbs(distance, rates[1], pairs),
+        "beta-binomial": mechanism.beta_binomial(n, n, alpha),
+    }
+
+
+response = np.log([[expit(2), expit(-2)], [expit(-2), expit(2)]])
+for single in mechanisms(2.0, 1).values():
+    assert np.allclose(single.block(np.arange(2), np.arange(2)), response)
 
 # %% [markdown]
 # ## Where they differ
 #
-# Five records, all at the same exact epsilon. The columns are those of the four papers. Records moved is the
-# expected $\lvert X - X^* \rvert$. Loss of precision is McClure and Reiter's $U$: the $\log_{10}$ of the
+# Five records, all at the same exact epsilon. *At the largest* is the probability of the releases that attain
+# the largest posterior. Records moved is the expected $\lvert X - X^* \rvert$. Loss of precision is McClure and Reiter's $U$: the $\log_{10}$ of the
 # expected squared error about $p_0$ given the release, over that given the data.
 
-# %%
-made = one_table.mechanisms(epsilon, n, n_classes)
-columns = outputs.table("columns", one_table.columns(made, x, prior, p0))
-told = f"Five mechanisms at exact epsilon {epsilon:g}, read at X = {x} and prior {prior:g}."
-show(columns.drop(columns=["exact_epsilon", "expected_increase"]), caption=told)
 
 # %%
-verdicts.say("C4", one_table.equal_risk(columns, prior))
+def worth(table, k):
+    """What the releases from X = k are worth to an analyst."""
+    moved = np.exp(table.row(k)) @ np.abs(counts - k)
+    precision = Study(table, p0).expected_utility(k)
+    return {"records_moved": moved, "loss_of_precision": precision}
+
+
+made = mechanisms(epsilon, n)
+columns = [{"mechanism": m} | both_readings(t, x) | worth(t, x) for m, t in made.items()]
+columns = outputs.table("columns", pd.DataFrame(columns))
+risks = {m: mechanism.risk(t, x, changed[x], prior) for m, t in made.items()}
+largest = [np.exp(made[m].row(x))[np.isclose(r, r.max())].sum() for m, r in risks.items()]
+shown = columns.drop(columns="exact_epsilon")
+shown.insert(3, "at the largest", largest)
+told = f"Four mechanisms at exact epsilon {epsilon:g}, read at X = {x} and prior {prior:g}."
+show(shown, caption=told)
 
 # %% [markdown]
-# Exact epsilon is the same for all five, and so is conditional epsilon at $X = 1$. The largest posterior is
-# the same for four of them. The *expected* posterior shows a gap: 0.13 to 0.15 for those four, 0.35 for the
+# Exact epsilon is 2 for all four, and so is conditional epsilon at $X = 1$. The largest posterior is
+# the same for three of them. The *expected* posterior is 0.129, 0.147 and 0.151 for these three, and 0.348 for the
 # exponential mechanism with distance. That mechanism spends its budget on releases that happen, and has the
-# smallest loss of precision by far. The others need theirs for a column that comes up less than once in
-# eighty releases. [The last figure](#What-the-analyst-gets) of the next section has its probability for each.
-
-# %%
-conditional = pd.DataFrame({name: mechanism.conditional_epsilon(m) for name, m in made.items()})
-titles = "Ones in the data, X", "Conditional epsilon"
-outputs.figure("conditional", charts.lines(conditional, *titles, reference=epsilon))
-
-# %% [markdown]
-# **In the middle of the data only the mechanism with distance comes near the exact epsilon.** Conditional
-# epsilon of every data set, at exact epsilon 2 (dotted). All mechanisms reach it at the ends. In the middle
-# the plug-in and the predictive synthesizers need much less. Distance treats all data nearly alike.
+# smallest loss of precision by far. The others spend theirs on a column that comes up less than once in
+# eighty releases.
 
 # %%
 budgets = np.arange(1, 7) / 2
-at = {e: one_table.mechanisms(e, n, n_classes) for e in budgets}
-over = [one_table.columns(at[e], x, prior, p0).assign(epsilon=e) for e in budgets]
-over = outputs.table("over_budgets", pd.concat(over))
-wide = over.pivot(index="epsilon", columns="mechanism")
-shown = wide["expected_posterior"][[*made]]
-shown = shown.assign(**{"bound from ε": mechanism.posterior_bound(shown.index, prior)})
+over = pd.DataFrame(
+    [
+        {"mechanism": m} | both_readings(t, x) | worth(t, x) | {"epsilon": e}
+        for e in budgets
+        for m, t in mechanisms(e, n).items()
+    ]
+)
+wide = outputs.table("over_budgets", over).pivot(index="epsilon", columns="mechanism")
+lines = wide["expected_posterior"][[*made]]
+lines = lines.assign(**{"bound from ε": mechanism.posterior_bound(lines.index, prior)})
 titles = "Exact epsilon", "Expected posterior of the truth"
-outputs.figure("expected_posterior", charts.lines(shown, *titles, reference=prior))
+outputs.figure("expected_posterior", charts.lines(lines, *titles, reference=prior))
 
 # %% [markdown]
 # **With large budgets distance lets the intruder's probability rise several times as far as the others.**
 # Expected posterior of the truth, by exact epsilon; dotted: the prior. Distance comes close to what epsilon
 # allows, while the others stay far below. With small budgets the intruder learns little from any of them.
+#
+# ## What the analyst gets
+#
+# In the table above the mechanism that tells the intruder most also has the smallest losses for the
+# analyst. That is no rule. The beta-binomial less the plug-in, at each budget:
+
+# %%
+values = ["expected_posterior", "loss_of_precision", "records_moved"]
+by_name = over.set_index(["mechanism", "epsilon"])[values]
+less = by_name.loc["beta-binomial"] - by_name.loc["Bernoulli plug-in"]
+told = f"Beta-binomial less plug-in at X = {x}: negative losses favor the beta-binomial."
+show(less.reset_index(), digits=4, caption=told)
+
+# %% [markdown]
+# The beta-binomial tells the intruder more than the plug-in at every budget. By $U$ it serves the analyst
+# better throughout. But at epsilon 0.5 and from 2 on it moves more records. Utility is not one number
+# either.
 
 # %% [markdown] tags=["written"]
 # ### Exercise 4: which sentences does the table not support?
@@ -602,8 +584,6 @@ outputs.figure("expected_posterior", charts.lines(shown, *titles, reference=prio
 
 # %% [markdown] tags=["hint"]
 # One sentence can be checked against the bound, and one by subtraction. Do these first.
-
-# %% [markdown] tags=["hint"]
 # Ask of each sentence that is left: which column has it, and for which data sets and releases?
 
 # %% tags=["solution"]
@@ -625,358 +605,93 @@ assert unsupported == ["c", "e"]
 # its other releases.
 
 # %% [markdown]
-# ## What the analyst gets
-#
-# Two losses of the same releases, at $X = 1$ and by exact epsilon: records moved, and the loss of precision.
-
-# %%
-titles = "Exact epsilon", "Records moved, expected"
-outputs.figure("moved", charts.lines(wide["records_moved"][[*made]], *titles, zero=True))
-
-# %% [markdown]
-# **Distance moves the fewest records at every budget.** How far a release lies from the data, on average.
-
-# %%
-titles = "Exact epsilon", "Loss of precision, U"
-outputs.figure("loss", charts.lines(wide["loss_of_precision"][[*made]], *titles, zero=True))
-
-# %% [markdown]
-# **By precision, too, distance serves the analyst best, and the plug-in worst.** Loss of precision $U$ of
-# the same releases.
-
-# %%
-worth = {"loss_of_precision": "the loss of precision", "records_moved": "the records moved"}
-verdicts.say("C5", one_table.tells_both(over, worth))
-
-# %% [markdown]
-# The mechanism with distance tells both the intruder and the analyst most from epsilon 1 on. But a mechanism
-# that tells the intruder more need not tell the analyst more. The beta-binomial gives more away than the
-# plug-in at every budget here; it has the smaller $U$ throughout, but at epsilon 0.5 and from 2 on it moves
-# more records. Utility is not one number either. All tables behind these lines, to be read both ways:
-
-# %%
-entries = [
-    one_table.entries(m).assign(epsilon=e, mechanism=name)
-    for e in budgets
-    for name, m in at[e].items()
-]
-outputs.figure("mechanisms", charts.two_readings(pd.concat(entries), **start))
-
-# %% [markdown]
-# **The bars that matter stand above a probable release.** Both readings of any of the five mechanisms.
-# Choose one, keep epsilon where it is, and compare the bars with the probabilities in the lowest panel.
-
-# %% [markdown]
-# ### Try it: what distance shows
-#
-# Keep $X = 1$, epsilon 2 and the prior 0.1. With the plug-in two releases lower the intruder's probability of
-# the truth, 0 and 1. Predict which releases lower it if the mechanism is the exponential one with distance.
-# Then choose *exponential, distance* and list them (`lowering`). Several bars now have the same height: list
-# their releases as well (`level`).
-
-# %% tags=["solution"]
-by_distance = mechanism.risk(one_table.mechanisms(2.0, 5, 1)["exponential, distance"], 1, 0, 0.1)
-lowering = [int(k) for k in np.flatnonzero(by_distance < 0.1)]
-level = [int(k) for k in np.flatnonzero(np.isclose(by_distance, by_distance.max()))]
-assert lowering == [0]
-assert level == [1, 2, 3, 4, 5]
-
-# %% [markdown] tags=["solution"]
-# Every release but 0 is nearer to 1 than to 0, by one record. So all of them multiply the odds by the same
-# factor, the improbable 5 as well as the probable 1. That is why nothing is left over for a corner.
-
-# %% [markdown]
 # ## Empirical differential privacy
 #
-# EDP looks at neither the release nor its table. It takes the model's posterior of the parameter, here the
-# share of ones, cuts it into bins of equal probability, and compares these bins between neighboring data. It
+# EDP looks at neither the release nor its table. It cuts the model's posterior of the share of ones
+# into bins of equal probability, and compares these bins between neighboring data. It
 # is the conditional epsilon of releasing *the bin of one posterior draw*. Three of the mechanisms have a beta
-# posterior behind them. The DPMPM's posterior is its prior times $\theta^X (1 - \theta)^{n - X}$, and the prior
-# of the share $\theta = V \phi_1 + (1 - V) \phi_2$ is a double integral. So every EDP here is exact. The
-# mechanism with distance has no model, and no EDP.
+# posterior behind them, so every EDP here is exact. The mechanism with distance has no model, and no EDP.
 #
-# In this notebook neighbors differ by one *changed* record, for the table's sake. Charest and Han's
+# Neighbors here differ by one *changed* record. Charest and Han's
 # definition *deletes* one, while their Table 2 is for a changed one, so both are shown.
 
 # %%
-counts = (2, 5, 10, 20, 50, 100)
-levels = outputs.table("edp", one_table.edp_by_bins(models, x, n, counts))
-told = f"EDP of the models behind four mechanisms for X = {x}; their exact epsilon is {epsilon:g}."
+alphas = {
+    "Bernoulli plug-in": alpha,
+    "exponential, log P": 1.0,
+    "beta-binomial": mechanism.dirichlet_multinomial_alpha(epsilon, n),
+}
+levels = []
+for kind, b in product(("changed", "deleted"), (2, 5, 10, 20, 50, 100)):
+    level = {"one_record": kind, "bins": b}
+    for name, a in alphas.items():
+        there = edp.beta_neighbors(x, n, a, kind)
+        level[name] = edp.exact(edp.beta_posterior(x, n, a), there, b).value
+    levels.append(level)
+levels = outputs.table("edp", pd.DataFrame(levels))
+told = f"EDP of the models behind three mechanisms for X = {x}; their exact epsilon is {epsilon:g}."
 show(levels, digits=4, caption=told, names={"one_record": "one record is"})
 
-# %%
-at_bins = {name: one_table.exact_edp(model, x, n, bins) for name, model in models.items()}
-verdicts.say("C6", one_table.bounds_epsilon(at_bins, epsilon))
-
 # %% [markdown]
-# With 20 bins and one record changed, EDP is below epsilon for one mechanism and above it for the
-# others: it is a bound in neither direction. It grows with the number of bins, without end: the
-# ratio of the densities is unbounded where the share tends to 0 or 1. For the exponential
+# With 20 bins and one record changed, EDP is below the exact epsilon of 2 for one mechanism and above it for
+# the other two: it is a bound in neither direction. It grows in each column with the number of bins, and
+# without end: the ratio of the densities is unbounded where the share tends to 0 or 1. For the exponential
 # mechanism it is the same at every budget, because the model behind the score does not know the
-# budget. EDP is a sensitivity of the posterior. An agency that releases five records and not the
-# posterior should read the table of the release.
+# budget. EDP is a sensitivity of the posterior, and not of the five records that are released.
 #
-# Does EDP rank the four as the expected posterior does?
-
-# %%
-believed = columns.set_index("mechanism")["expected_posterior"].to_dict()
-verdicts.say("C7", one_table.ranks_alike(levels, believed))
-
-# %% [markdown]
-# The beta-binomial and the DPMPM change places, and with 20 bins their EDPs differ by 0.004. Draws could
-# not have told them apart. The draws of 16 chains give the DPMPM's EDP with this error:
-
-# %% tags=["monte-carlo"]
-law = dpmpm.Prior(concentration=one_table.concentration(epsilon, n, n_classes))
-of_model = {"n_classes": n_classes, "prior": law}
-settings = dpmpm.Chains(**of_model, n_chains=16, burn_in=200, n_draws=n_draws, thin=8)
-values = np.array([[0], [1]])  # the level that is a one, and the other
-
-
-def draws(ones: int, zeros: int, purpose: str) -> dpmpm.Draws:
-    """Draws of the DPMPM given so many records of each kind."""
-    people, chance = np.repeat(values, [ones, zeros], axis=0), stream(seed, purpose)
-    return dpmpm.sample_posterior(people, np.array([2]), settings, rng=chance, label=purpose)
-
-
-of_data = draws(x, n - x, "data")
-
-# %% tags=["monte-carlo"]
-log_p = dpmpm.cell_log_prob(of_data, values)
-odds_of_zero = log_p[..., 1] - log_p[..., 0]
-changes = np.stack([odds_of_zero] * (x > 0) + [-odds_of_zero] * (x < n), axis=-1)
-sampled = edp.from_draws(np.exp(log_p[..., 0]), changes, bins)
-kind = f"EDP from {log_p[..., 0].size:,} draws"
-display(callout(kind, f"{sampled.value:.3f} ± {sampled.mcse:.3f} for the DPMPM, {bins} bins."))
-diagnostics.verdict(diagnostics.summary({"share of ones": np.exp(log_p[..., 0])}))
-
-# %% [markdown]
-# Column by column, the ranks:
-
-# %%
-judged = columns.set_index("mechanism").assign(EDP=pd.Series(at_bins))
-judged = judged.drop(columns=["exact_epsilon", "expected_increase"]).round(9)
-ranks = judged.rank(method="min").convert_dtypes().reset_index()
-told = "Ranks, 1 for the least risk or the least loss; equal numbers share a rank."
-show(outputs.table("ranks", ranks).astype(object).fillna("none"), caption=told)
-
-# %% [markdown]
-# Conditional epsilon sees no difference at all, and the largest posterior singles out distance. Expected
-# posterior and EDP agree that the plug-in gives least away. One of the two utilities puts the plug-in last.
-
-# %% [markdown] tags=["written"]
-# ### Exercise 5: an error in a printed table
-#
-# In twenty minutes. Table 2 of Charest and Han prints the EDP of five records, $x$ of them ones, with the
-# same parameter for ones and zeros. One of its 36 entries cannot be right, and no EDP has to be computed to
-# see that. Find the two entries of which one is wrong: their $x$ (`suspect_x`, in order) and their number of
-# bins (`suspect_bins`). Why can they not both be right? Then compute what both should be, to two digits
-# (`both_should_be`): the prior is $\alpha = 1/2$, and a neighbor has one record changed. The printed values
-# are `printed("charest_han").set_index("id")["printed"]`, where `table2_3_50` is $x = 3$ with 50 bins.
-#
-# *You will need:* `printed`, `charest_han.BINS`, `edp.beta_posterior`, `edp.beta_neighbors`
-# and `edp.exact`.
-
-# %% [markdown] tags=["hint"]
-# Call the ones zeros and the zeros ones. What happens to $x$, and what to the EDP?
-
-# %% [markdown] tags=["hint"]
-# Print the table with a row for each $x$ and a column for each number of bins, and read it from the top and
-# from the bottom.
-
-# %% tags=["solution"]
-in_print = printed("charest_han").set_index("id")["printed"]
-cells = [(k, b) for k in range(6) for b in charest_han.BINS]
-unlike = [
-    (k, b) for k, b in cells if in_print[f"table2_{k}_{b}"] != in_print[f"table2_{5 - k}_{b}"]
-]
-suspect_x, (suspect_bins,) = [k for k, _ in unlike], {b for _, b in unlike}
-neighbors = edp.beta_neighbors(2, 5, 1 / 2, "changed")
-exactly = edp.exact(edp.beta_posterior(2, 5, 1 / 2), neighbors, 100).value
-both_should_be = round(float(exactly), 2)
-assert suspect_x == [2, 3]
-assert suspect_bins == 100
-assert both_should_be == 3.05
-
-# %% [markdown] tags=["solution"]
-# Ones and zeros have the same parameter. Exchanging their names turns $x$ into $5 - x$ and changes no EDP, so the
-# table must be symmetric. Only $x = 2$ and $x = 3$ with 100 bins differ. The exact value is 3.046: the printed
-# 3.05 for $x = 2$ is right, and the 3.04 for $x = 3$ is wrong by one in the last digit.
-
-# %% [markdown]
-# ## One column by Monte Carlo
-#
-# Hu, Reiter and Wang's table cannot be written down at its real size, with thousands of records
-# and millions of cells. They fill one column of it, the release that happened, by Monte Carlo.
-# Here every column can be filled both ways. The privacy loss of a release is a difference of two
-# log ratios of predictive probabilities, one given the release and one without it, as
-# [Exercise 6](#Exercise-6:-a-loss-from-predictive-probabilities) shows. They can be averaged over draws given all five records, as
-# this project does for many records, or over draws given the other four:
-
-# %% tags=["monte-carlo"]
-support, log_prior = values[[int(x == 0), int(x > 0)]], np.log([[prior, 1 - prior]])
-ones, zeros = x - int(x > 0), n - x - int(x == 0)  # among the other records
-plain = disclosure.support_log_ratios(of_data, support)[0]
-without = one_table.log_predictive(draws(ones, zeros, "others"), support)
-
-
-def by_monte_carlo(y: int) -> dict[str, float]:
-    """Posterior probability of the truth after one release, estimated in two ways."""
-    joined = draws(x + y, 2 * n - x - y, f"data and release {y}")
-    others = draws(ones + y, zeros + n - y, f"others and release {y}")
-    sets = [plain, disclosure.support_log_ratios(joined, support)[0]]
-    of_all = disclosure.predictive_ratio(sets, log_prior)
-    sets = [without, one_table.log_predictive(others, support)]
-    of_others = disclosure.predictive_ratio(sets, log_prior)
-    found = {"all": of_all, "others": of_others}
-    told = {f"given_{k}": float(risk.probability[0]) for k, risk in found.items()}
-    return told | {f"error_given_{k}": float(risk.log_mcse[0, 0]) for k, risk in found.items()}
-
-
-# %% tags=["monte-carlo"]
-column = pd.DataFrame([{"release": y} | by_monte_carlo(y) for y in range(n + 1)])
-column.insert(1, "exact", mechanism.risk(made["DPMPM"], x, other, prior))
-told = (
-    "Posterior of the truth, from draws given all records or the others; errors of its logarithm."
-)
-show(outputs.table("by_monte_carlo", column), digits=4, caption=told)
-
-# %% tags=["monte-carlo"]
-verdicts.say("C8", one_table.by_simulation(column, of_data.n_chains))
-
-# %% [markdown]
-# The errors are standard errors of the logarithm, from 16 chains. The six estimates of a kind share the
-# draws without a release, so they count for fewer than six trials. The verdict is on both kinds. Draws given
-# all records average $r = p(t' \mid \theta)/p(t \mid \theta)$, of a record's other value to its true one. Where
-# draws come near to $p(t \mid \theta) = 0$ the variance of $r$ can be infinite, and a stated error cannot be relied
-# on. [Exercise 6](#Exercise-6:-a-loss-from-predictive-probabilities) asks when. Draws given the other records divide
-# by no such probability.
-
-# %% [markdown] tags=["spoiler-6"]
-# Draws given all records use ratios with an infinite variance in this small example, as in
-# [Exercise 6](#Exercise-6:-a-loss-from-predictive-probabilities). Their estimates share one set of draws
-# and are all low here, by 1.6 to 3.1 of their stated errors, which cannot be relied on.
-
-# %% [markdown]
-# What Monte Carlo cannot give is the first reading: epsilon would need *every* column, the
-# improbable ones above all.
-
-# %% [markdown] tags=["written"]
-# ### Exercise 6: a loss from predictive probabilities
-#
-# In thirty minutes, for those who like a proof. Let $r(\theta) = p(t' \mid \theta) / p(t \mid \theta)$ be the
-# ratio of a record's other value to its true value. Show that
-#
-# $$\frac{p(Z \mid D')}{p(Z \mid D)} = \frac{E(r \mid D, Z)}{E(r \mid D)},$$
-#
-# which is how this project estimates a column where the table is too large. Take the beta-binomial with
-# $\alpha = 1$, $X = 1$ of five records, the record at risk a one, and a release of five ones. Compute
-# the privacy loss from two such expectations (`by_predictive`). Does $r$ have a finite variance given the
-# data (`finite_given_data`), and given data and release (`finite_given_both`)?
-#
-# *You will need:* a pencil. A share with a Beta(a, b) distribution has $E\{(1 - \theta)/\theta\} = b/(a - 1)$
-# for $a > 1$.
-
-# %% [markdown] tags=["hint"]
-# The posterior of the share is a Beta(2, 5) given the data and a Beta(7, 5) given data and release.
-
-# %% [markdown] tags=["hint"]
-# For the proof: how does the likelihood of the data change if the record at risk is changed from $t$ to
-# $t'$? For the variance: for which $a$ is the integral of $\theta^{a - 1} \theta^{-2}$ finite at 0?
-
-# %% tags=["solution"]
-a_data, b_data = 1 + 1, 1 + 4
-a_both, b_both = a_data + 5, b_data
-by_predictive = np.log(b_data / (a_data - 1)) - np.log(b_both / (a_both - 1))
-finite_given_data, finite_given_both = a_data > 2, a_both > 2
-assert np.isclose(by_predictive, np.log(6))
-assert not finite_given_data
-assert finite_given_both
-
-# %% [markdown] tags=["solution"]
-# Replacing $t$ by $t'$ multiplies the likelihood of the data by $r(\theta)$. So $p(D') = p(D)\,E(r \mid D)$ and
-# $p(D', Z) = p(D, Z)\,E(r \mid D, Z)$; divide. With $r = (1 - \theta)/\theta$ the loss is
-# $\log 5 - \log \frac56 = \log 6$, which is $\log(1 + 5/\alpha)$, the exact epsilon. The square of $r$ has the
-# expectation of $\theta^{-2}$ in it, which exists for $a > 2$ only, and given the data $a$ is 2. An average of
-# draws still converges, but slowly, and its estimated standard error is itself unreliable. Starting from the
-# other four records, with the ratio of the two values' predictive probabilities, avoids this.
-
-# %% [markdown]
-# ## Since these papers
-#
-# The privacy loss has become the object of study itself. Per-instance differential privacy (Wang 2019) bounds
-# it for one data set and one record, as conditional epsilon does. Wasserman and Zhou (2010) read it as the
-# likelihood ratio of a test of $D'$ against $D$: the best membership attack rejects $D'$ where $\ell$ is large, and
-# $\epsilon$ limits its power. Kairouz, Oh and Viswanath (2017) derive the exact composition of several
-# releases from that view. The $f$-differential privacy of Dong, Roth and Su (2022) keeps the whole trade-off
-# between the two errors of the test, which is another way to write the distribution in the top panel of
-# [the picture above](#One-picture-for-four-papers).
-
-# %% [markdown]
 # ## What to take home
 #
 # - Fill the table, and both experts' numbers can be read from it. For one record in doubt, epsilon is the largest
 #   change of log odds that any intruder could report.
-# - Both readings summarize the privacy loss: epsilon by its largest value, the posterior by the value that
+# - Both readings summarize a privacy loss: epsilon by its largest value, the posterior by the value that
 #   happened.
-# - Epsilon does not see the prior, the data, or how probable a column is. This makes it a promise that can be
-#   given before the data are seen. It is also why equal epsilons can hide unequal risks.
-# - The posterior sees one column, one data set, one prior. It describes the release that happened, and
-#   promises nothing about others.
+# - Epsilon does not see the prior, the data, or how probable a column is. So it can be promised
+#   before the data are seen, and equal epsilons can hide unequal risks.
+# - The posterior sees one column, one data set, one prior, and promises nothing about other releases.
 # - Ask before the release for epsilon *and* for the expected posterior under priors that you would have to
 #   answer for; ask after it for the column that happened.
 
-# %%
-_ = outputs.table("claims", verdicts.table)
-verdicts
-
 # %% [markdown] tags=["written"]
-# ### Exercise 7: an epsilon chosen from the data
+# ### Exercise 5: an epsilon chosen from the data
 #
-# In half an hour. An agency with five records will not accept that any release more than doubles an intruder's probability of the truth,
+# An agency with five records wants no release to more than double an intruder's probability of the truth,
 # whatever the prior: `acceptance.read_rules([{"rr_at_most": 2}])`. Up to which epsilon does the plug-in synthesizer
 # keep to that for a record with a one if the data hold a single one (`for_one`), and if they hold three
 # (`for_three`)? Use `acceptance.largest_epsilon`. Which epsilon would one have to ask for without looking at the
 # data (`for_any`)?
 #
-# The agency announces `for_three`, rounded to two digits, and its rule. Which $X$ are possible (`possible`)? A
+# The agency announces `for_three`, rounded to two decimal places, and its rule. Which $X$ are possible (`possible`)? A
 # more careful agency protects records of both kinds and announces the smaller epsilon. Which $X$ are possible now
 # if the data have three ones (`still_possible`)? Is the exact epsilon of this announcement finite (`bounded`), and why?
 #
-# *You will need:* `acceptance.read_rules`, `acceptance.largest_epsilon`, `mechanism.private_plugin`,
-# `one_table.neighbors`; for the last question `mechanism.Mechanism.from_table` or a pencil.
+# *You will need:* `acceptance.read_rules`, `acceptance.largest_epsilon`, `mechanism.private_plugin`; for the last
+# question a pencil.
 
 # %% [markdown] tags=["hint"]
 # For `for_any` no computation is needed: the relative risk tends to the factor of the odds as the prior vanishes.
-# For `possible`, compute what the agency would have announced for each $X$.
-
-# %% [markdown] tags=["hint"]
-# The announcement is a release, too. Write down its table: the rows are the data sets, the columns the epsilons
-# that may be announced, the entries 0 and 1. Which neighboring rows differ?
+# For `possible`, compute what the agency would have announced for each $X$. The announcement is a release, too.
+# Its table has a row for each data set and a column for each epsilon that may be announced, with entries 0
+# and 1. Which neighboring rows differ?
 
 # %% tags=["solution"]
 rules = acceptance.read_rules([{"rr_at_most": 2}])
 
 
-def kept(ones: int, otherwise: int) -> float:
+def kept(ones, otherwise):
     """Largest epsilon at which no release from these data breaks the rule."""
-    family = lambda e: mechanism.private_plugin(e, 5, 5)  # noqa: E731
-    return acceptance.largest_epsilon(family, ones, otherwise, rules, 0.01, 20.0)
+    return acceptance.largest_epsilon(
+        lambda e: mechanism.private_plugin(e, 5, 5), ones, otherwise, rules, 0.01, 20.0
+    )
 
 
 for_ones = np.array([kept(k, k - 1) for k in range(1, 6)])
 for_one, for_three, for_any = for_ones[0], for_ones[2], np.log(2)
 possible = [int(k) for k in 1 + np.flatnonzero(for_ones.round(2) == for_three.round(2))]
-told_all = np.round([min(kept(k, j) for j in one_table.neighbors(k, 5)) for k in range(6)], 2)
+both_kinds = [min(kept(k, j) for j in (k - 1, k + 1) if 0 <= j <= 5) for k in range(6)]
+told_all = np.round(both_kinds, 2)
 still_possible = [int(k) for k in np.flatnonzero(told_all == told_all[3])]
-with np.errstate(divide="ignore"):
-    announced = np.log(told_all[:, None] == np.unique(told_all))
-announcement = mechanism.Mechanism.from_table(announced, mechanism.change_one(5))
-bounded = bool(np.isfinite(mechanism.exact_epsilon(announcement).value))
-
-# %% tags=["solution"]
-doubled = 1 / (2 ** (1 / 5) - 1) - 2  # alpha at which five ones are twice as probable from X = 3
-assert np.isclose(for_three, mechanism.bernoulli_plugin_epsilon(5, doubled, doubled))
+announced = told_all[:, None] == np.unique(told_all)
+bounded = bool((announced[1:] == announced[:-1]).all())
 assert round(for_one, 2) == 0.69
 assert round(for_three, 2) == 0.96
 assert round(for_any, 2) == 0.69
@@ -990,26 +705,12 @@ assert not bounded
 # ones the worst release, five ones, is twice as probable as from $X = 2$ at an epsilon of 0.96 already.
 #
 # Anybody who knows the rule can repeat the computation for each $X$, and 0.96 is the answer for $X = 3$ only. The
-# announcement gives away the count before anything is released. Protecting records of both kinds makes the
-# announcement symmetric: 0.80 leaves $X = 2$ and $X = 3$. An intruder who knows four records and doubts between these two
-# learns nothing from it. But one who doubts between $X = 3$ and $X = 4$ reads the answer from it. An announcement
+# announcement gives away the count before anything is released. For records of both kinds it is
+# symmetric: 0.80 leaves $X = 2$ and $X = 3$. An intruder who doubts between these two
+# learns nothing from it, but one who doubts between $X = 3$ and $X = 4$ reads the answer from it. An announcement
 # that is a function of the data and differs between two neighbors has an infinite epsilon, and so has
-# everything that is published together with it. To publish an epsilon one must choose it without the data,
-# or draw it with a mechanism that has a budget of its own.
-
-# %% [markdown]
-# ### Open question: one number for the data sheet
-#
-# An agency wants to print one privacy number beside a file of synthetic records. Which one would you print,
-# computed from what, and what should the sentence around it say?
-
-# %% [markdown] tags=["solution"]
-# A good answer names its reader and the decision that the number serves. It says over what the number is a maximum
-# or an average: releases, data sets, records, priors. It says whether the number is a promise made before the
-# release (epsilon, with the neighbors that it is about) or a description of the file that was released (a posterior, with
-# the intruder's knowledge and prior). It notices that a number computed from the confidential data is itself a
-# release, as in [Exercise 7](#Exercise-7:-an-epsilon-chosen-from-the-data). And it names something that the number does not see: several records at once,
-# the probability of the worst release, or an intruder with another model.
+# everything that is published together with it. An epsilon can be published that was chosen without the data, or
+# drawn by a mechanism with a budget of its own.
 
 # %% [markdown]
 # ## References
@@ -1019,21 +720,12 @@ assert not bounded
 #   statistical data confidentiality*, Ottawa.
 # - Charest, A.-S. and Han, Y. On the meaning and limits of empirical differential privacy. *Journal of
 #   Privacy and Confidentiality* 7(3). <https://doi.org/10.29012/jpc.v7i3.406>
-# - Dong, J., Roth, A. and Su, W. J. (2022). Gaussian differential privacy. *Journal of the Royal
-#   Statistical Society B* 84, 3–37. <https://doi.org/10.1111/rssb.12454>
 # - Dwork, C. (2006). Differential privacy. *ICALP*, 1–12. <https://doi.org/10.1007/11787006_1>
 # - Hu, J., Reiter, J. P. and Wang, Q. (2014). Disclosure risk evaluation for fully synthetic
 #   categorical data. In *Privacy in Statistical Databases*, 185–199. Springer.
 #   <https://doi.org/10.1007/978-3-319-11257-2_15>
-# - Kairouz, P., Oh, S. and Viswanath, P. (2017). The composition theorem for differential privacy.
-#   *IEEE Transactions on Information Theory* 63, 4037–4049; first at ICML 2015.
-#   <https://doi.org/10.1109/TIT.2017.2685505>
 # - McClure, D. and Reiter, J. P. (2012). Differential privacy and statistical disclosure risk
 #   measures: an investigation with binary synthetic data. *Transactions on Data Privacy* 5, 535–552.
-# - Wang, Y.-X. (2019). Per-instance differential privacy. *Journal of Privacy and Confidentiality* 9(1).
-#   <https://doi.org/10.29012/jpc.662>
 # - Warner, S. L. (1965). Randomized response: a survey technique for eliminating evasive answer bias.
 #   *Journal of the American Statistical Association* 60, 63–69.
 #   <https://doi.org/10.1080/01621459.1965.10480775>
-# - Wasserman, L. and Zhou, S. (2010). A statistical framework for differential privacy. *Journal of the
-#   American Statistical Association* 105, 375–389. <https://doi.org/10.1198/jasa.2009.tm08651>

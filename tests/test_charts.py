@@ -18,7 +18,6 @@ import vl_convert
 from srlib import charts, diagnostics, mechanism
 from srlib.charts import risk, style
 from srlib.mechanism import acceptance
-from srlib.papers import one_table
 
 HOSTILE = "<script>alert('&')</script>"
 TERMS = ["Intercept", "SEX", HOSTILE]
@@ -139,14 +138,23 @@ def offending(*log_ratios):
     return acceptance.offending_lines({f"L = {a}": a for a in log_ratios}, rules)
 
 
-def tables(n, *names):
-    """Tables of counts at three epsilons, of one mechanism or of several names for it."""
-    made = [
-        one_table.entries(mechanism.private_plugin(e, n, n)).assign(epsilon=e, mechanism=name)
-        for name in names
-        for e in (1.0, 2.0, 3.0)
-    ]
-    return pd.concat(made)
+def tables(n):
+    """Every entry of three tables of counts, and what both readings make of it."""
+    frames = []
+    for epsilon in (1.0, 2.0, 3.0):
+        table = mechanism.private_plugin(epsilon, n, n)
+        x, release = (at.ravel() for at in np.indices((n + 1, n + 1)))
+        log_prob = np.array([table.row(k) for k in range(n + 1)])
+        columns = {
+            "x": x,
+            "release": release,
+            "log_prob": log_prob.ravel(),
+            "log_ratio": (log_prob - log_prob[[1, *range(n)]]).ravel(),
+            "attains": ((x == 0) & (release == n)) | ((x == n - 1) & (release == 0)),
+            "conditional_epsilon": mechanism.conditional_epsilon(table)[x],
+        }
+        frames.append(pd.DataFrame(columns).assign(exact_epsilon=epsilon, epsilon=epsilon))
+    return pd.concat(frames)
 
 
 LONG = [f"level {i} of a variable whose labels go on and on, {HOSTILE}" for i in range(12)]
@@ -188,9 +196,21 @@ def losses():
 
 
 def losses_of_counts():
+    """Losses of six releases from X = 1 against both neighbors, and some of bins."""
     table = mechanism.private_plugin(2.0, 5, 5)
-    model = one_table.models(2.0, 5, 1)["Bernoulli plug-in"]
-    return one_table.losses(table, 1), one_table.bin_losses(model, 1, 5, 20)
+    releases = [
+        pd.DataFrame(
+            {
+                "neighbor": f"X = {k}",
+                "release": range(6),
+                "loss": mechanism.privacy_loss(table, 1, k),
+                "probability": np.exp(table.row(1)),
+            }
+        )
+        for k in (0, 2)
+    ]
+    bins = pd.DataFrame({"neighbor": ["X = 0", "X = 2"] * 5, "loss": np.linspace(-1.2, 1.9, 10)})
+    return pd.concat(releases), bins
 
 
 def reliable():
@@ -238,10 +258,8 @@ EXAMPLES: dict[str, Callable[[], charts.Chart]] = {
     "baselines of one": lambda: charts.against_baseline(
         measured().tail(2), "Share of records", percent=False
     ),
-    "two readings": lambda: charts.two_readings(tables(1, "a"), epsilon=2, prior=0.1, x=1),
-    "two readings of many": lambda: charts.two_readings(
-        tables(8, "a", HOSTILE), epsilon=2, prior=0.01, x=0
-    ),
+    "two readings": lambda: charts.two_readings(tables(1), epsilon=2, prior=0.1, x=1),
+    "two readings of many": lambda: charts.two_readings(tables(8), epsilon=2, prior=0.01, x=0),
     "losses": lambda: charts.privacy_loss(*losses_of_counts(), epsilon=2, prior=0.1, relative=True),
     "losses of records": lambda: charts.record_losses(losses(), prior=1 / 35, epsilon=3.0),
     "losses of a record": lambda: charts.record_losses(losses().tail(40), prior=0.5),
@@ -278,6 +296,48 @@ def test_drawing_is_readable_accessible_and_harmless(drawn):
     assert sizes
     assert min(sizes) >= 12
     assert not re.search(r"NaN|undefined|null", svg)
+
+
+def texts(chart):
+    """The words of the drawing, in order."""
+    drawing = charts.svg(charts.specification(chart))
+    return [word.replace("−", "-") for word in re.findall(r"<text[^>]*>([^<]+)</text>", drawing)]
+
+
+@pytest.mark.parametrize(("epsilon", "prior", "x"), [(2.0, 0.1, 1), (3.0, 0.35, 0), (1.0, 0.8, 3)])
+def test_what_vega_computes_is_what_the_library_computes(epsilon, prior, x):
+    table = mechanism.private_plugin(epsilon, 3, 3)
+    posterior = mechanism.risk(table, x, x - 1 if x else 1, prior)
+    words = texts(charts.two_readings(tables(3), epsilon=epsilon, prior=prior, x=x))
+    # Bars carry their posteriors, those of the releases follow.
+    numbers = [float(f"{p:.2g}") for p in [*posterior, *np.exp(table.row(x))]]
+    plotted = [float(word) for word in words if re.fullmatch(r"-?[\d.]+(?:e-\d+)?", word)]
+    for number in numbers:
+        assert any(number == pytest.approx(value, rel=1e-9) for value in plotted)
+    told = next(word for word in words if word.startswith("One column"))
+    best = int(posterior.argmax())
+    assert f"X* = {best} turns {prior:.2f} into {posterior[best]:.2f}" in told
+    assert any(word.endswith(f"at most × {np.exp(epsilon):.2f}") for word in words)
+    assert {f"{value:.2f}" for k in range(4) for value in table.row(k)} <= set(words)
+
+
+def test_sliders_cover_the_tables():
+    spec = charts.specification(charts.two_readings(tables(3), epsilon=2.2, prior=0.1, x=1))
+    bound = {p["name"]: p for p in spec["params"] if "bind" in p}
+    assert set(bound) == {"epsilon", "prior", "data", "release"}
+    assert bound["epsilon"]["value"] == 2
+    assert (bound["epsilon"]["bind"]["min"], bound["epsilon"]["bind"]["max"]) == (1, 3)
+    assert bound["data"]["bind"]["max"] == bound["release"]["bind"]["max"] == 3
+
+
+def test_picture_of_the_loss_has_every_release_and_bin():
+    releases, bins = losses_of_counts()
+    chart = charts.privacy_loss(releases, bins, epsilon=2.0, prior=0.1)
+    words = texts(chart)
+    for k in range(6):
+        assert words.count(str(k)) >= 2
+    assert {"X = 0", "X = 2", "Delta", "Posterior of truth"} <= set(words)
+    assert "the largest 1.9 in" in chart.description
 
 
 def test_infinite_losses_are_counted_and_not_drawn():

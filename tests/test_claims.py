@@ -463,7 +463,6 @@ JUDGED = [
     "hu_reiter_wang",
     "intruders",
     "mcclure_reiter",
-    "one_table_two_readings",
 ]
 IN_BOLD = re.compile(r"\*\*[^*]*\bC\d[^*]*(hold|fail|depend|not decided)")
 IN_WORDS = re.compile(r"\bC\d(\*\*)? (and C\d )?(holds?|fails?|do(es)? not hold|depends?)\b")

@@ -493,10 +493,6 @@ def _charest_han(*, replicates: int, datasets: int, n_people: int, n_draws: int)
     )
 
 
-def _one_table(*, n: int, n_draws: int) -> Cost:
-    return Cost(20 + 4e-3 * n_draws, 500 + 8e-3 * n_draws)
-
-
 def _any_generator(
     *,
     n_records: int,
@@ -528,6 +524,5 @@ COSTS: Mapping[str, Callable[..., Cost]] = {
     "calibration": _calibration,
     "any_generator": _any_generator,
     "assess": _assess,
-    "one_table_two_readings": _one_table,
 }
 """What a notebook takes, by its name; called with parameters of its names."""
