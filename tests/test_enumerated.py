@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from enumeration import all_cells, exact_log_risk
 from enumeration import log_marginal_likelihood as by_allocations
-from scipy.special import expit
 from scipy.stats import multinomial
 
 from srlib import mechanism
@@ -87,52 +86,3 @@ def test_a_column_is_the_papers_posterior():
 def test_what_cannot_be_enumerated_is_refused(arguments, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         enumerated.enumerate_mechanism(*arguments)
-
-
-# ------------------------------------------------------------------ posterior of the share of ones
-
-
-@pytest.mark.parametrize("concentration", [0.3, 0.59, 20.0])
-def test_share_has_the_enumerated_moments(concentration):
-    """Its mean predicts the next record, as probabilities summed over all splits do."""
-    prior = Prior(0.25, 0.25, concentration)
-    theta, step = expit(np.linspace(-45, 45, 9001)), 0.01
-    for n in (1, 6):
-        now, then = (enumerated.log_marginal_likelihood(k, (2,), 2, prior) for k in (n, n + 1))
-        for x in range(n + 1):
-            above = enumerated.share_posterior(x, n, 2, prior).sf(theta)
-            mean = (above * theta * (1 - theta)).sum() * step  # over the log odds of theta
-            assert mean == pytest.approx(np.exp(then[x + 1] - now[x]), abs=1e-8)
-
-
-def test_share_is_a_distribution():
-    share = enumerated.share_posterior(1, 5, 2, Prior(concentration=0.59))
-    p = np.array([1e-4, 0.05, 0.5, 0.95, 1 - 1e-4])
-    np.testing.assert_allclose(share.cdf(share.ppf(p)), p, rtol=1e-7)
-    np.testing.assert_allclose(share.sf(share.isf(p)), p, rtol=1e-7)
-    np.testing.assert_allclose(share.cdf(share.ppf(p)) + share.sf(share.ppf(p)), 1, atol=1e-7)
-    np.testing.assert_allclose(share.cdf([0.0, 1.0]), [0, 1], atol=1e-9)
-
-
-def test_share_of_two_classes_by_simulation():
-    rng, prior = np.random.default_rng(3), Prior(1.5, 0.8, 0.6)
-    stick = rng.beta(1, rng.gamma(1.5, 1 / 0.8, 200_000))
-    first, second = rng.beta(0.6, 0.6, (2, 200_000))
-    theta = stick * first + (1 - stick) * second
-    weight = theta * (1 - theta) ** 3
-    for at in (0.05, 0.3, 0.7):
-        below = weight * (theta <= at)
-        found = float(enumerated.share_posterior(1, 4, 2, prior).cdf(at))
-        error = (below - found * weight).std() / weight.mean() / np.sqrt(theta.size)
-        assert abs(below.sum() / weight.sum() - found) < 5 * error
-
-
-def test_what_has_no_share():
-    one = enumerated.share_posterior(1, 5, 1, Prior(concentration=0.7))
-    assert one.mean() == pytest.approx(1.7 / 6.4)
-    with pytest.raises(ValueError, match="x is 6"):
-        enumerated.share_posterior(6, 5, 2)
-    with pytest.raises(ValueError, match="n_classes is 3"):
-        enumerated.share_posterior(1, 5, 3)
-    with pytest.raises(ValueError, match=r"concentration is 0\.01"):
-        enumerated.share_posterior(1, 5, 2, Prior(concentration=0.01))

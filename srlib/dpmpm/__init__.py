@@ -5,7 +5,7 @@ a class the variables are independent multinomials, and the class probabilities 
 truncated stick-breaking prior.
 """
 
-from srlib.dpmpm.exact import enumerate_mechanism, log_marginal_likelihood, share_posterior
+from srlib.dpmpm.exact import enumerate_mechanism, log_marginal_likelihood
 from srlib.dpmpm.fit import Fitted, Mixture, fit_dpmpm
 from srlib.dpmpm.gibbs import Sampler, sample_posterior
 from srlib.dpmpm.model import Allocations, Chains, Draws, Prior
@@ -35,6 +35,5 @@ __all__ = [
     "neighbor_log_ratios",
     "prior_cell_log_prob",
     "sample_posterior",
-    "share_posterior",
     "synthesize",
 ]
