@@ -15,7 +15,6 @@ from srlib.charts.style import (
     WIDTH,
     Chart,
     compact,
-    in_order,
     significant,
     told,
 )
@@ -29,8 +28,10 @@ def two_readings(frame: pd.DataFrame, *, epsilon: float, prior: float, x: int) -
     Parameters
     ----------
     frame : DataFrame
-        Tables of counts as `one_table.entries` returns them, with a column epsilon, evenly spaced,
-        and, for more than one mechanism, a column mechanism (text) with the same epsilons for each.
+        One row for each entry of the tables of one mechanism: epsilon, evenly spaced; x and
+        release, positions of the row and the column; log_prob; log_ratio, log_prob less that of
+        the data with the record at risk changed; attains, whether this row and the next one attain
+        the exact epsilon in this column; conditional_epsilon, of the row; exact_epsilon.
     epsilon, prior : float
         Where the first two sliders start: the budget, at the nearest one that there is, and the
         intruder's prior probability of the truth, in [0.01, 0.99].
@@ -52,8 +53,7 @@ def two_readings(frame: pd.DataFrame, *, epsilon: float, prior: float, x: int) -
     budgets = np.unique(frame["epsilon"])
     step = float(np.diff(budgets).mean()) if len(budgets) > 1 else 1.0
     start = float(budgets[np.abs(budgets - epsilon).argmin()])
-    names = in_order(frame["mechanism"]) if "mechanism" in frame else []
-    shown = frame[(frame["epsilon"] == start) & (frame.get("mechanism", "") == (names or [""])[0])]
+    shown = frame[frame["epsilon"] == start]
     corner = shown[shown["attains"]].iloc[0]
     of_data = shown[shown["x"] == x]
     release = int(of_data.loc[of_data["log_ratio"].idxmax(), "release"])
@@ -64,10 +64,6 @@ def two_readings(frame: pd.DataFrame, *, epsilon: float, prior: float, x: int) -
         _slider("release", "release, X*", release, 0, last, 1),
     ]
     kept = f"abs(datum.epsilon - epsilon) < {significant(step / 2)}"
-    if len(names) > 1:
-        menu = alt.binding_select(options=names, name="mechanism ")
-        sliders = [alt.param(name="chosen", value=names[0], bind=menu), *sliders]
-        kept += " && datum.mechanism == chosen"
     base = alt.Chart(_packed(frame)).transform_filter(kept).transform_flatten(list(_PACKED))
     # Posterior odds are prior odds times the ratio of the two entries.
     base = base.transform_calculate(
@@ -115,9 +111,8 @@ _PACKED = ("release", "log_prob", "log_ratio", "attains")
 
 def _packed(frame: pd.DataFrame) -> pd.DataFrame:
     """One row for each row of each table: a fifth of the size, and flattened when drawn."""
-    kept = [name for name in ("mechanism", "epsilon", "x") if name in frame]
     whole = compact(frame).assign(attains=frame["attains"].astype(int))
-    rows = whole.groupby(kept, sort=False)
+    rows = whole.groupby(["epsilon", "x"], sort=False)
     packed = rows[list(_PACKED)].agg(list)
     return packed.join(rows[["exact_epsilon", "conditional_epsilon"]].first()).reset_index()
 
