@@ -54,7 +54,6 @@ def test_run(project: Path) -> None:
             "provenance.json",
             "report.html",
             "results.json",
-            "ro-crate-metadata.json",
             "tables/values.csv",
         )
     ]

@@ -44,7 +44,6 @@ def test_all_files_of_a_users_run_are_confidential_but_those_marked(tmp_path, pa
         "provenance.json",
         "report.html",
         "results.json",
-        "ro-crate-metadata.json",
         "tables/risk.csv",
     ]
     public = ["figures/example.svg", "figures/example.vl.json", "tables/words.csv"]

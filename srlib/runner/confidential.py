@@ -156,7 +156,7 @@ def list_files(folder: Path, parameters: Mapping[str, Any], provenance: Mapping[
         return
     marked = set(names(public)) | {PUBLIC_FILES, CONFIDENTIAL_FILES}
     found = {file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()}
-    found |= {"provenance.json", "report.html", "ro-crate-metadata.json"}  # written last
+    found |= {"provenance.json", "report.html"}  # written last
     lines = "".join(f"{name}\n" for name in sorted(found - marked))
     (folder / CONFIDENTIAL_FILES).write_text(lines, encoding="utf-8", newline="\n")
 

@@ -22,7 +22,6 @@ _TEMPORARY = re.compile(r"\.tmp-(.+)-(\w+)-(\d+)-[0-9a-f]{8}(-older)?")
 _ATTEMPTS = 5  # to take a lock
 _OF_RUNS = {"notebook.ipynb", "parameters.yaml", "provenance.json", "results.json", "tables"}
 _OF_RUNS |= {"figures", "report.html", "report-public.html", "CONFIDENTIAL.txt", "PUBLIC.txt"}
-_OF_RUNS |= {"ro-crate-metadata.json"}
 _REPLACEMENTS = 100  # by others, while one waits for its turn
 
 

@@ -36,7 +36,7 @@ from traitlets.config import Config
 
 from srlib import yamls
 from srlib.progress import TERMINAL
-from srlib.runner import confidential, costs, crate, watching
+from srlib.runner import confidential, costs, watching
 from srlib.runner.files import (
     is_replaceable,
     make_private,
@@ -565,7 +565,6 @@ def run(
             from srlib.runner import report
 
             report.write(folder)
-        crate.write(folder)
         if request.keep_others:
             final = _move_beside_others(folder, named, final, request)
         else:
@@ -577,7 +576,6 @@ def run(
         try:
             confidential.list_files(folder, request.parameters, {"inputs": request.inputs})
             write_provenance(status="failed", error=message)
-            crate.write(folder)
             replace_folder(folder, failed)
             kept = f"kept: {failed}"
         except OSError as other:
