@@ -49,18 +49,12 @@ original: str = ""  # file of the original records; empty: an example
 released: list[str] = []  # files, each judged by itself, or folders of files, each of one tool
 schema: str = ""  # YAML file that declares the variables; empty: recognized or inferred
 holdout: str = ""  # file of people who are not in the original; empty: none
-weights: str = ""  # column of the original with its sampling weights; empty: none
-population: int = 0  # [0, inf) people in the population of a simple random sample; 0: not known
 keys: list[str] = []  # variables that the intruder knows; empty: all but the target
 more_keys: list[list[str]] = []  # other sets of keys, to be compared with the first
 target: str = ""  # variable that the intruder wants to know; empty: the last that is no key
 tolerance: float = 0.0  # [0, inf) distance up to which a numeric target is told; 0: none
 by: str = ""  # variable whose levels are told of apart; empty: none
-merge: list[str] = []  # levels to ask about as one, such as RACE=3+4; empty: none
 rules: str = ""  # YAML file of limits that each release is held to; empty: none
-synthesizer: str = ""  # trees, dpmpm, margins, or NAME in a Python file, FILE.py:NAME; empty: none
-n_publications: int = 20  # [20, 1000] publications that it draws for risks before a release
-n_splits: int = 0  # [0, 100] divisions of the original, each half released from in turn; 0: none
 same_generator: bool = False  # the released files are draws of one generator, and are averaged
 missing: str = "level"  # {level, drop, error} missing values of variables without a rule
 ignore_columns: bool = False  # leave out columns that the schema does not declare
@@ -83,20 +77,15 @@ from srlib import assessment, charts, diagnostics
 from srlib import risk as disclosure
 from srlib.assessment import (
     account,
-    coarsening,
-    generator,
     groups,
     held_out,
     in_words,
     matching,
-    merging,
     side_by_side,
-    splits,
-    uniques,
     verdict,
 )  # fmt: skip
-from srlib.assessment.tables import SUMMARIES, together
-from srlib.data import Microdata, distinct
+from srlib.assessment.tables import together
+from srlib.data import distinct
 from srlib.display import callout, show
 from srlib.ledger import printed
 from srlib.rng import stream
@@ -108,13 +97,12 @@ outputs = Outputs(output_dir)
 if original or released:
     submission = assessment.submit(
         original, released, [keys, *more_keys], target, schema=schema, holdout=holdout,
-        tolerance=tolerance, weights=weights, population=population,
-        same_generator=same_generator, missing=missing, ignore_columns=ignore_columns,
-        quick=quick, rules=rules, by=by, merge=merge,
+        tolerance=tolerance, same_generator=same_generator, missing=missing,
+        ignore_columns=ignore_columns, quick=quick, rules=rules, by=by,
     )  # fmt: skip
 else:
     chance = stream(seed, "records")
-    submission = assessment.example(500, keys, target, more_keys, by=by, merge=merge, rng=chance)
+    submission = assessment.example(500, keys, target, more_keys, by=by, rng=chance)
 levels, records = submission.schema.n_levels, submission.original
 names = np.array(submission.schema.names)
 
@@ -883,70 +871,6 @@ if of_numbers.uncut and of_numbers.held_out is not None:
     caption = "The same of people in the file and held out."
     display(show(in_words(beside, *at), caption=caption))
 
-# %% [markdown] tags=["needs-weights-or-population"]
-# ### Alone in the file, alone in the population?
-#
-# People who are alone in a sample with their keys may share them with others who were not sampled. Somebody
-# with the sampling weight w stands for w - 1 others, and each draw of the mixture above says how probable it is
-# that these have the same keys. Where weights differ among people with the same keys, a regression on the keys
-# smooths them. Nothing else may decide who is sampled. The table has the expected number of people who are alone
-# in the population, too, and of right matches: the sum of 1/F, where F people of the population have the keys
-# (Skinner and Shlomo 2008; Manrique-Vallier and Reiter 2012). Where the mixture is wrong, so are the intervals: in
-# simulated samples of 500 with five keys, 83 to 97 % of them had the true number, and with 13 keys, which it took
-# to be rarer than they were, none (*Assess a release* in the documentation has the table). The last sentence says
-# whether the model expects as many people to be alone as there are.
-
-# %% tags=["monte-carlo", "needs-weights-or-population"]
-if found.population:
-    outputs.table("population", found.population.groups)
-    display(callout("The population", uniques.in_a_sentence(found.population)))
-    at = [f"{name}{end}" for name in ("unique", "match") for end in ("", "_low", "_high")]
-    shown = in_words(found.population.groups, "met_by", "people", *at)
-    display(show(shown, caption="Expected people alone in the population, and right matches."))
-
-# %% [markdown] tags=["needs-weights-or-population"]
-# The next list has single people: those whose keys a release has first, then by the probability that nobody
-# else in the population has them.
-
-# %% tags=["confidential", "monte-carlo", "needs-weights-or-population"]
-if found.population:
-    of_people = outputs.table("population_records", uniques.exposed(submission, found.population))
-    at = of_people.columns[: 7 + 3]  # and three keys
-    shown = together(in_words(of_people.head(8), *at, keep=names), at[7:])
-    display(show(shown, caption="People who are alone with their keys."))
-
-# %% [markdown] tags=["needs-n_splits"]
-# ### People whom the tool keeps out
-#
-# Where nobody was held out and the generator can be called again, the tool holds people out (`--splits`). It divides
-# the original's people at random, lets the generator release from one half, and compares this half with the
-# other. Then the halves change places. A copy and independent margins are the ends of the scale; the example asks
-# trees, of which the table is, and the mixture.
-#
-# This is about a generator fitted to half of the people. Fitted to all of them it depends less on each, and as a
-# rule tells less of participants. The interval covers division, fit, release and other people of the same
-# population; in simulations it was too wide (*Assess a release* in the documentation).
-
-# %% tags=["monte-carlo", "needs-n_splits"]
-if n_splits or not original:
-    asked = splits.asked(synthesizer)
-    divided = splits.divide(submission, asked, n_splits or 5, streams=chances)
-    outputs.table("divisions", divided.table)
-    kept_out = outputs.table("kept_out", divided.averages())
-    of_each = {name: kept_out[kept_out["generator"] == name] for name in asked}
-    for name, of_one in of_each.items():
-        display(callout(name, held_out.in_a_sentence(of_one, "people used")))
-    caption = f"Shares of people used and held out: {next(iter(of_each))}, with 95 % intervals."
-    used = held_out.tabulated(next(iter(of_each.values())), "people used")
-    display(show(used, caption=caption))
-    pictured = held_out.pictured(kept_out, "generator")
-    display(outputs.figure("kept_out", charts.against_baseline(pictured, "Share of people")))
-
-# %% [markdown] tags=["needs-n_splits"]
-# **The distance between point and tick is what a generator tells of people because they took part.** Points are
-# shares of people used, with two standard errors of the difference; ticks are those of people held out.
-# All are means over divisions.
-
 # %% [markdown] tags=["needs-by"]
 # ### Who carries the risk?
 #
@@ -984,73 +908,6 @@ if submission.by is not None and not quick:
     display(show(shown, caption=f"Gains of the intruder's model by group: {first}."))
 
 # %% [markdown]
-# ### What would have to be coarsened?
-#
-# A key would have to be coarsened if the number of people beyond the baseline falls more without it than
-# without the next key. For its levels the question is what happens if one is no longer told from its
-# neighbor (of numbers) or from the most frequent one. `--merge` asks it of levels of your own choice, and of
-# utility, too.
-
-# %% tags=["monte-carlo"]
-ranked = outputs.table("coarsening", found.coarsening())
-ranked = ranked[ranked["release"] == first]
-display(callout(f"To be coarsened: {first}", coarsening.in_a_sentence(ranked)))
-at = ["risk", "variable", "levels", "beyond", "fewer", "fewer_error", "ahead", "ahead_error"]
-shown = in_words(ranked.groupby(["risk", "change"], sort=False).head(3), *at)
-show(shown, caption="People beyond the baseline, and how many fewer with a coarser key.")
-
-# %% tags=["monte-carlo", "needs-merge"]
-if submission.merges:
-    coarser = outputs.table("merged", found.merged())
-    coarser = coarser[coarser["release"] == first]
-    said = f"{merging.in_a_sentence(submission, coarser)} {merging.TELLS}"
-    display(callout("If these levels were one", said))
-    compared = coarser.replace({"measure": merging.MEASURES})
-    at = ["measure", "before", "after", "difference", "error"]
-    display(show(in_words(compared, *at), caption="With these levels apart, and as one."))
-
-# %% [markdown] tags=["needs-synthesizer"]
-# ## Before a release
-#
-# A release is one draw. Where its generator can be called again (`--synthesizer`), the risk of what it
-# *could* draw is known before anything is published. The intruder knows all records but one, the generator
-# and its settings, so no model is assumed; candidates are those from above, and the verdict does not use it.
-# A publication has one release, or as many as were assessed. The example calls independent margins, which made
-# one of its releases.
-
-# %% tags=["monte-carlo", "needs-synthesizer"]
-again = None
-if generator_name := synthesizer or ("" if original else "margins"):
-    table = Microdata(submission.original, submission.schema)
-    if made := generator.made_if_dense(generator_name, table, required=not n_splits):
-        again = generator.before(submission, made, n_publications, rng=chances("before a release"))
-        over = outputs.table("before", again.over_records())
-        shown = in_words(over).replace({"summary": SUMMARIES})
-        display(show(shown, caption="Risks over the publications that the generator may make."))
-skipped = "Skipped: no generator with a density is named."
-display(callout("Before a release", again.said()) if again else callout("Note", skipped))
-if again:
-    places = in_words(outputs.table("before_places", again.places))
-    caption = "Where what was assessed lies among these publications."
-    display(show(places.replace({"summary": SUMMARIES}), caption=caption))
-    prior = again.by_size[1].prior[0]
-    display(outputs.figure("before", charts.risk_histogram(again.pictured(), prior, ticks=5)))
-
-# %% [markdown] tags=["needs-synthesizer"]
-# **Where the release that was assessed lies among those that the generator may make.** In the tables *worst* is what 95 % of the publications
-# do not exceed; gain is the mean log of risk over prior. Errors are those of drawing, and of chains where
-# there are any. The last columns of the second table say how many publications have lower, equal and higher
-# risks than what was assessed; of a release by another generator this measures nothing. Who draws until the risk
-# is low has another generator, and an intruder who knows the rule may learn more from it.
-
-# %% tags=["confidential", "monte-carlo", "needs-synthesizer"]
-if again:
-    at_risk = outputs.table("before_records", again.of_records()).head(8)
-    at = ["expected", "expected_mcse", "worst", "worst_mcse"]
-    shown = together(in_words(at_risk, *at, *values, keep=values), values)
-    display(show(shown, caption="Combinations most at risk from a publication."))
-
-# %% [markdown]
 # ## For the file
 #
 # What was assumed here, and what follows from it, or where it does not hold. All parameters, the versions
@@ -1058,7 +915,7 @@ if again:
 # all others are known, so the public report has none.
 
 # %% tags=["monte-carlo"]
-assumed = assessment.assumptions(found, generator_name)
+assumed = assessment.assumptions(found)
 show(in_words(outputs.table("assumptions", assumed)), caption="What was assumed.")
 
 # %% [markdown]
@@ -1112,20 +969,6 @@ assert advice == "look"
 # far another fit would move them), what the intruder is likely to know, and what the data are needed for.
 # Not releasing has a cost too, and the report cannot weigh it.
 
-# %% [markdown] tags=["teaching"]
-# ### Open question: risk before a release
-#
-# The last section calls a generator fitted to this original. Design a whole report on the *generator*: what
-# would you compute, what would you compare, and what must you never do with the result?
-
-# %% [markdown] tags=["solution", "teaching"]
-# A good answer draws replicate releases and reports the mean and a high quantile of each risk, with errors
-# over releases. It refits the generator on samples of the original, so that people left out are a real
-# comparison (which splitting an original afterwards is not), and separates what another draw moves from what
-# another fit moves. It compares several intruders' models, not one. And it sees that choosing the release
-# with the best report breaks the guarantee of the generator: a mechanism that redraws until its rules are
-# kept is another mechanism, and knowing the rules tells an intruder something.
-
 # %% [markdown]
 # ## References
 #
@@ -1142,16 +985,10 @@ assert advice == "look"
 # - Karr, A. F., Kohnen, C. N., Oganian, A., Reiter, J. P. and Sanil, A. P. (2006). A framework for
 #   evaluating the utility of data altered to protect confidentiality. *The American Statistician*
 #   60, 224–232. <https://doi.org/10.1198/000313006X124640>
-# - Manrique-Vallier, D. and Reiter, J. P. (2012). Estimating identification disclosure risk using
-#   mixed membership models. *Journal of the American Statistical Association* 107, 1385–1394.
-#   <https://doi.org/10.1080/01621459.2012.710508>
 # - Platzer, M. and Reutterer, T. (2021). Holdout-based empirical assessment of mixed-type synthetic
 #   data. *Frontiers in Big Data* 4, 679939. <https://doi.org/10.3389/fdata.2021.679939>
 # - Raab, G. M., Nowok, B. and Dibben, C. (2024). Practical privacy metrics for synthetic data.
 #   arXiv:2406.16826. <https://doi.org/10.48550/arXiv.2406.16826>
-# - Skinner, C. and Shlomo, N. (2008). Assessing identification risk in survey microdata using
-#   log-linear models. *Journal of the American Statistical Association* 103, 989–1001.
-#   <https://doi.org/10.1198/016214507000001328>
 # - Snoke, J., Raab, G. M., Nowok, B., Dibben, C. and Slavkovic, A. (2018). General and specific
 #   utility measures for synthetic data. *Journal of the Royal Statistical Society A* 181, 663–688.
 #   <https://doi.org/10.1111/rssa.12358>

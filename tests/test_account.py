@@ -26,8 +26,8 @@ def assessed(**chosen: object) -> Assessment:
     return srlib.assess(people(60, 1), rng=np.random.default_rng(1), **given)  # type: ignore[arg-type]
 
 
-def values(found: Assessment, generator: str = "") -> dict[str, str]:
-    table = assumptions(found, generator)
+def values(found: Assessment) -> dict[str, str]:
+    table = assumptions(found)
     assert table["follows"].str.fullmatch(r"[A-Z].*\.").all()
     return dict(zip(table["assumption"], table["value"], strict=True))
 
@@ -41,7 +41,6 @@ def test_assumptions_of_a_plain_call() -> None:
     assert told["people held out"] == "none"
     assert told["releases"] == "1 of 60 records"
     assert told["intruder's model"] == "left out"
-    assert told["generator"] == "not called"
     assert told["limits"] == "the report's own thresholds"
 
 
@@ -58,7 +57,7 @@ def test_assumptions_follow_what_was_given() -> None:
         rules={"copies": {"worst_level": "none"}, "identity": {"rest_at_most": 0.05}},
         rng=np.random.default_rng(1),
     )
-    told = values(found, "margins")
+    told = values(found)
     n = int(lacking["town"].notna().sum())
     assert told["known to the intruder"] == "1 of 3 variables: sick"
     assert told["wanted"] == f"town; {n} of 60 people have a value"
@@ -66,7 +65,6 @@ def test_assumptions_follow_what_was_given() -> None:
     assert told["people held out"] == "30, of the same population"
     thinned = "larger ones are thinned to the original's size"
     assert told["releases"] == f"2 of 60 to 90 records; {thinned}, draws of one generator"
-    assert told["generator"] == "called again: margins"
     assert told["limits"] == "copies worst_level none; identity rest_at_most 0.05"
 
 

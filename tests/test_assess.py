@@ -82,7 +82,6 @@ def test_what_the_arguments_say_cannot_be_said_otherwise(
 
 def test_the_report_of_two_releases(folder: Path) -> None:
     given = ["--schema", "schema.yaml", "--keys", "town, job", "--target", "sick", *SETTINGS]
-    given += ["--synthesizer", "trees:min_leaf=3,smoothing=1"]
     result = assess("original.csv", "made.csv", "again.csv", *given, "--same-generator", "--json")
     assert result.exit_code == 0, result.output
     document = json.loads(result.stdout)
@@ -304,16 +303,6 @@ HEADER = "job,town,sick"
         (None, ["original.csv", "made.csv", "-p", "n_chain", "4"], "did you mean 'n_chains'?"),
         (None, ["original.csv", "made.csv", "--holdout", "no.csv"], "'no.csv': there is no such"),
         (None, ["original.csv", "made.csv", "--rules", "no.yaml"], "'no.yaml': there is no such"),
-        (
-            None,
-            ["original.csv", "made.csv", "--synthesizer", "tree"],
-            "synthesizer is tree; it must be trees, dpmpm, margins",
-        ),
-        (
-            replaced("own.py", "def make(table):\n    return 1 / 0"),
-            ["original.csv", "made.csv", "--synthesizer", "own.py:make"],
-            "synthesizer: own.py raises ZeroDivisionError in line 2",
-        ),
         (
             replaced("rules.yaml", "copies: {worst_level: bad}"),
             ["original.csv", "made.csv", "--rules", "rules.yaml"],

@@ -1,6 +1,5 @@
 """Assessing from Python: DataFrames and files, what comes back, and what is refused."""
 
-import html
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +13,6 @@ from srlib import progress
 from srlib.assessment import Assessment, assess, leakage, matching, report
 from srlib.data.schema import Microdata, Schema
 from srlib.dpmpm import Chains
-from srlib.trees import Growth, fit_trees
 
 CHAINS = Chains(n_classes=3, burn_in=20, n_draws=20, n_chains=2)
 
@@ -243,23 +241,3 @@ def test_columns_that_the_schema_lacks_are_left_out_on_request() -> None:
         "No target was given: sick, the last that is no key.",
         "No keys were given: all 1 variables but the target.",
     )
-
-
-def test_a_generator_that_can_be_called_is_run_again() -> None:
-    people = records(60, 1)
-    trees = fit_trees(people, growth=Growth(10))
-    made = trees.release(2, rng=rng())
-    found = quickly(people, made, same_generator=True, synthesizer=trees)
-    assert found.before is not None
-    assert found.before.n_releases == 2
-    assert found.before.repetitions.sum() == 60
-    assert found.before.summary() in html.unescape(found.to_html())
-    assert "share of records with a risk above a half" in found.to_html()
-    alone = quickly(people, made, same_generator=True)
-    assert alone.before is None
-    assert alone.to_dict() == found.to_dict()
-    assert "Before a release" not in alone.to_html()
-    with pytest.raises(ValueError, match="grown on another table"):
-        quickly(records(60, 2), made, synthesizer=trees)
-    with pytest.raises(ValueError, match="n_draws is 5; it must be 20 or more"):
-        quickly(people, made, synthesizer=trees, n_draws=5)

@@ -18,7 +18,6 @@ from srlib.assessment.findings import (
 )
 from srlib.assessment.groups import by_group
 from srlib.assessment.held_out import participants
-from srlib.assessment.merging import merged, with_merged
 from srlib.assessment.model import (
     Model,
     copies,
@@ -67,7 +66,6 @@ __all__ = [
     "in_public",
     "in_words",
     "judge",
-    "merged",
     "model_draws",
     "model_risks",
     "nearest",
@@ -76,7 +74,6 @@ __all__ = [
     "submit",
     "terms",
     "wages",
-    "with_merged",
     "with_releases",
     "within",
 ]

@@ -74,33 +74,11 @@ MEASURES = pd.DataFrame(
             INFERENCE,
         ),
         (
-            "alone in the population",
-            "(1 - q)^M, with q the probability of the keys for each of M people not sampled",
-            "Skinner and Shlomo 2008; Manrique-Vallier and Reiter 2012",
-            "Alone in the file, alone in the population?",
-            f"{SINGLING_OUT}, {LINKABILITY}",
-        ),
-        (
             "people held out",
             "share of people in the file less that of people held out; error by random division",
             "compare Platzer and Reutterer 2021",
             "People held out",
             "none: who took part",
-        ),
-        (
-            "people whom the tool keeps out",
-            "the same, with the generator fitted to each half of the original in turn",
-            _HERE,
-            "People whom the tool keeps out",
-            "none: who took part",
-        ),
-        (
-            "groups; coarser keys",
-            "a group's share less its baseline, less the same of all others; people beyond the "
-            "baseline, before less after a key is left out or levels are merged",
-            _HERE,
-            "What would have to be coarsened?",
-            f"{SINGLING_OUT}, {INFERENCE}",
         ),
         (
             "UiO, UiS, repU, iS",
@@ -129,14 +107,6 @@ MEASURES = pd.DataFrame(
             "p(x | Z, D₋ᵢ) / p(x | D₋ᵢ) of the true target, under a DPMPM",
             "Hu, Reiter and Wang 2014; test of the model: this report",
             _ALL_OTHERS,
-            INFERENCE,
-        ),
-        (
-            "risk before a release",
-            "mean and 95th percentile over publications of the whole record's risk, under the "
-            "generator",
-            _HERE,
-            "Before a release",
             INFERENCE,
         ),
         (
@@ -181,15 +151,13 @@ WORDS = pd.DataFrame(
 """The criteria of the Article 29 Working Party (Opinion 05/2014), with what speaks to them."""
 
 
-def assumptions(found: "Assessment", generator: str = "") -> pd.DataFrame:
+def assumptions(found: "Assessment") -> pd.DataFrame:
     """List what an assessment takes for granted. Confidential: it names variables.
 
     Parameters
     ----------
     found : Assessment
         Its submission and findings.
-    generator : str
-        Name of a generator that is called again; ``""``: of what the assessment says itself.
 
     Returns
     -------
@@ -210,8 +178,6 @@ def assumptions(found: "Assessment", generator: str = "") -> pd.DataFrame:
         for topic, each in one.rules.items()
         for limit, value in each.items()
     ]
-    if not generator and found.before is not None:
-        generator = "the generator given"
     premise = next(iter(found.findings.values())).copies[0].premise
     rows = {
         "known to the intruder": (
@@ -243,16 +209,6 @@ def assumptions(found: "Assessment", generator: str = "") -> pd.DataFrame:
             "Households, weights, or equal records that were removed change what strangers repeat; "
             "the verdict on copies is Undecided where that is seen.",
         ),
-        "population": (
-            "its size is not named"
-            if one.weights is None
-            else f"{one.weights.sum():,.0f} people; each record stands for "
-            f"{one.weights.min():,.4g} to {one.weights.max():,.4g}",
-            "Whether people alone in the file are alone in the population is not said."
-            if one.weights is None
-            else "Where more than the weights decided who was sampled, more or fewer people are "
-            "alone in the population than expected.",
-        ),
         "people held out": (
             "none" if one.held_out is None else f"{len(one.held_out):,}, of the same population",
             "What other people's records would tell is predicted from the original alone."
@@ -267,12 +223,6 @@ def assumptions(found: "Assessment", generator: str = "") -> pd.DataFrame:
             "values agree.",
         ),
         "intruder's model": _of_model(found),
-        "generator": (
-            f"called again: {generator}" if generator else "not called",
-            "Risks before a release are those of this generator with these settings."
-            if generator
-            else "Only the releases at hand are judged, not what else could have been drawn.",
-        ),
         "limits": (
             "; ".join(limits) or "the report's own thresholds",
             "Words of the verdict follow from thresholds. Whether these fit the data is for the "

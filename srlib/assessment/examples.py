@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 
 from srlib.assessment.submission import Submission, all_roles, submit
-from srlib.data.merges import Asked, Merges, read_merges
 from srlib.data.microdata import ACS, load
 from srlib.dpmpm.model import Draws
 
@@ -18,11 +17,9 @@ as in the American Community Survey: AGEP is age, RACE1P race, SCHL schooling, M
 LANX the language at home, WAOB the area of birth, MIL military service, WKL when somebody last
 worked, DIS a disability, HICOV health insurance, MIG the home a year ago, SCH school and HISP
 Hispanic origin."""
-EXAMPLE_PEOPLE = 10_000
-"""People in the population that the example is taken for a sample of."""
 _EXAMPLE_KEYS, _EXAMPLE_TARGET = ("SEX", "AGEP", "RACE1P", "MAR", "SCHL"), "HICOV"
 _EXAMPLE_MORE_KEYS = (_EXAMPLE_KEYS[:3], (*_EXAMPLE_KEYS, "LANX", "WAOB", "MIL"))
-_EXAMPLE_BY, _EXAMPLE_MERGE = "RACE1P", ("RACE1P=3+4+5+6",)
+_EXAMPLE_BY = "RACE1P"
 
 
 def example(
@@ -32,20 +29,15 @@ def example(
     more_keys: Sequence[Sequence[str]] = (),
     *,
     by: str = "",
-    merge: Asked = (),
     rng: np.random.Generator,
 ) -> Submission:
-    """Simulate records of the survey, a sample of `EXAMPLE_PEOPLE`, with no release yet."""
+    """Simulate records of the survey, with no release yet."""
     population = load("", n_records=n_records, rng=rng)
-    notes = (
-        f"No files were given: an example, {n_records} simulated records.",
-        f"They are taken for a simple random sample of {EXAMPLE_PEOPLE:,} people.",
-    )
+    notes = (f"No files were given: an example, {n_records} simulated records.",)
     known, wanted, more = example_roles(keys, target, more_keys)
-    by_at, merges = example_groups(by, merge)
     return Submission(
         population.schema, population.codes, (), known, wanted, notes=notes, more_keys=more,
-        weights=np.full(n_records, EXAMPLE_PEOPLE / n_records), by=by_at, merges=merges,
+        by=ACS.positions([by or _EXAMPLE_BY], "by")[0],
     )  # fmt: skip
 
 
@@ -79,12 +71,6 @@ def wages(
     released = {"other people": others, "wages shuffled": shuffled, "wages changed": changed}
     released = {name: table.sample(frac=1, random_state=rng) for name, table in released.items()}
     return submit(original, released, target="wage", holdout=held_out, tolerance=tolerance)
-
-
-def example_groups(by: str, merge: Asked) -> tuple[int, Merges]:
-    """Find the column of the example's groups and the levels to merge; where empty, its own."""
-    merges = read_merges(ACS, merge or _EXAMPLE_MERGE)
-    return ACS.positions([by or _EXAMPLE_BY], "by")[0], merges
 
 
 def with_releases(submission: Submission, draws: Draws, *, rng: np.random.Generator) -> Submission:

@@ -5,10 +5,9 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from srlib.assessment import side_by_side, uniques, verdict
+from srlib.assessment import side_by_side, verdict
 from srlib.assessment.account import assumptions, fingerprints, versions
 from srlib.assessment.findings import compared
-from srlib.assessment.held_out import tabulated
 from srlib.assessment.tables import in_words
 from srlib.display import show
 
@@ -64,9 +63,6 @@ def page(found: "Assessment") -> str:
         "<h2>What was assessed</h2>",
         _listed(found.submission.notes),
         *(part for title, frame in _tables(found).items() for part in _table(title, frame)),
-        *_population(found),
-        *_before(found),
-        *_splits(found),
         *_for_the_file(found),
     ]
     return (
@@ -119,8 +115,6 @@ def _tables(found: "Assessment") -> dict[str, pd.DataFrame]:
     if (by := found.submission.by) is not None:
         name = found.submission.schema.names[by]
         more[f"By {name}"] = in_words(found.table("groups"))
-    if found.submission.merges:
-        more["If levels were merged"] = in_words(found.merged())
     return {
         "Numbers of the verdict": lines,
         "Copies": in_words(found.table("copies"), *copies),
@@ -130,33 +124,6 @@ def _tables(found: "Assessment") -> dict[str, pd.DataFrame]:
         "What is lost": in_words(found.table("losses")),
         "Records to look at": in_words(worst, *at, keep=at[5:]),
     }
-
-
-def _population(found: "Assessment") -> list[str]:
-    """Who is alone in the population, where its size or weights were given."""
-    if found.population is None:
-        return []
-    said = f"<p>{escape(uniques.in_a_sentence(found.population))}</p>"
-    title, *rest = _table("Alone in the population", in_words(found.population.groups))
-    return [title, said, *rest]
-
-
-def _before(found: "Assessment") -> list[str]:
-    """The risks of other publications of the generator, where it was given."""
-    if found.before is None:
-        return []
-    frame = found.before.over_records().rename(index=_OVER_RECORDS, columns=_OVER_PUBLICATIONS)
-    text = f"<p>{escape(found.before.summary())}</p>"
-    title, *rest = _table("Before a release", frame.rename_axis("summary").reset_index())
-    return [title, text, *rest]
-
-
-def _splits(found: "Assessment") -> list[str]:
-    """What the generator tells of people whom the tool kept out of it."""
-    if found.splits is None:
-        return []
-    found_of = found.splits.averages().query("generator == 'synthesizer'")
-    return _table("People used and held out", tabulated(found_of, "people used"))
 
 
 def _for_the_file(found: "Assessment") -> list[str]:

@@ -11,30 +11,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from srlib import checks
-from srlib.assessment import generator, side_by_side, tables, verdict
-from srlib.assessment.coarsening import what_to_coarsen
+from srlib.assessment import side_by_side, tables, verdict
 from srlib.assessment.findings import Findings, compared, examine, judge
-from srlib.assessment.merging import merged
 from srlib.assessment.model import of_original
 from srlib.assessment.page import page
-from srlib.assessment.splits import Splits, check_splits, divide
 from srlib.assessment.submission import Declared, Releases, Submission, Table, submit
-from srlib.assessment.uniques import Population, expected_population
 from srlib.assessment.verdict import Judgment, Rules
 from srlib.data.codes import distinct
-from srlib.data.merges import Asked, read_merges
-from srlib.data.schema import Microdata
-from srlib.dpmpm.fit import Mixture
 from srlib.dpmpm.model import Chains, Draws
 from srlib.progress import silent
 from srlib.risk.agreement import agreeing_draws, rounds
-from srlib.risk.before import MIN_DRAWS, RiskBeforeRelease, risk_before_release
-from srlib.risk.columns import check_synthesizer
 from srlib.risk.sets import DrawSets
-from srlib.risk.synthesizers import Density, Synthesizer
 from srlib.rng import stream
-from srlib.trees import Trees
 
 MOST_ITERATIONS = 2_000
 """Iterations of a chain of the intruder's model in the last round, where there is time for it."""
@@ -60,13 +48,6 @@ class Assessment:
         What the verdict rests on, by name of the release, in the same order.
     traces : dict of str to (n_chains, n_draws) array
         Quantities of the model's chains on the original; empty where the model was left out.
-    population : Population, optional
-        Who of the people alone with their keys is alone in the population, too, where its size or
-        sampling weights were given.
-    before : RiskBeforeRelease, optional
-        Risks over publications that the generator could make, where it was given.
-    splits : Splits, optional
-        What the generator tells of participants, where the original was divided.
 
     Examples
     --------
@@ -81,9 +62,6 @@ class Assessment:
     judgments: tuple[Judgment, ...]
     findings: Mapping[str, Findings]
     traces: Mapping[str, NDArray[Any]]
-    population: Population | None = None
-    before: RiskBeforeRelease | None = None
-    splits: Splits | None = None
 
     @property
     def broken_rules(self) -> list[dict[str, str]]:
@@ -136,30 +114,6 @@ class Assessment:
         """
         return side_by_side.table(self.submission, self.judgments, self.findings)
 
-    def coarsening(self) -> pd.DataFrame:
-        """Return by how far risks fall with coarser keys: `coarsening.what_to_coarsen`."""
-        return what_to_coarsen(self.submission)
-
-    def merged(self, merge: Asked = ()) -> pd.DataFrame:
-        """Return risks and utility before and after levels are merged, as `merging.merged` does.
-
-        The intruder's model is not run again: that takes `assess_submission` of
-        `merging.with_merged`.
-
-        Parameters
-        ----------
-        merge : sequence of str, or mapping of str to sequences of levels
-            Such as ``{"RACE": [["3", "4"], ["5", "6"]]}`` or ``["RACE=3+4", "RACE=5+6"]``; those of
-            the submission where not given.
-
-        Raises
-        ------
-        ValueError
-            As `data.merges.read_merges`, or if there is nothing to merge.
-        """
-        merges = read_merges(self.submission.schema, merge) or self.submission.merges
-        return merged(replace(self.submission, merges=merges))
-
     def records(self) -> pd.DataFrame:
         """Return every original combination with what was found of it. Confidential.
 
@@ -190,11 +144,6 @@ class Assessment:
                 found[f"{prefix[release]}within_baseline"] = max(told["others"], told["margins"])
         for row in self.table("pmse").query("measure == 'ratio'").itertuples():
             found[f"{prefix[row.release]}pmse_ratio"] = row.mean
-        if self.population:
-            file = self.population.groups.iloc[0]
-            for name in ("unique", "match"):
-                for end in ("", "_low", "_high"):
-                    found[f"population_{name}{end}"] = file[f"{name}{end}"]
         if self.traces:
             found["r_hat_95_largest"] = self.table("chains")["r_hat_95"].max()
         return found
@@ -209,19 +158,13 @@ def assess(
     schema: Declared | None = None,
     holdout: Table | None = None,
     tolerance: float | None = None,
-    weights: str = "",
-    population: int = 0,
     same_generator: bool = False,
     missing: str = "level",
     ignore_columns: bool = False,
     quick: bool = False,
     rules: Rules | str | Path | None = None,
     by: str = "",
-    merge: Asked = (),
     chains: Chains | Sequence[Chains] | None = None,
-    synthesizer: Trees | Synthesizer | None = None,
-    n_draws: int = MIN_DRAWS,
-    n_splits: int = 0,
     rng: np.random.Generator,
     progress: bool = True,
 ) -> Assessment:
@@ -242,7 +185,7 @@ def assess(
         verdict is about the first, and ``table("key_sets")`` compares all.
     target : str, optional
         Variable that the intruder wants to know; the last that is no key where not given.
-    schema, holdout, tolerance, weights, population
+    schema, holdout, tolerance
         As of `submission.submit`.
     same_generator, missing, ignore_columns
         As of `submission.submit`.
@@ -250,23 +193,13 @@ def assess(
         Whether the intruder who knows all other records is left out, who takes most of the time.
     rules : mapping, str or Path, optional
         Limits that each release is held to, as `verdict.read_rules` describes, or their file.
-    by, merge
-        As of `submission.submit`: `Assessment.table` has the groups by the name ``"groups"``, and
-        `Assessment.merged` what would be if levels were merged.
+    by
+        As of `submission.submit`: `Assessment.table` has the groups by the name ``"groups"``.
     chains : Chains or sequence of Chains, optional
         Of that intruder's model, as of `risk.agreeing_draws`: two chains of four draws or more.
         Where not given, those of `affordable_rounds`; if there are none, as with `quick`.
-    synthesizer : Trees, Density, Mixture or Synthesizer, optional
-        The generator, as `risk_before_release` takes it. Then that intruder's risk is also computed
-        over other publications that it could have made, each of as many releases as are judged
-        together; it enters no verdict. One without a density can only be asked by divisions.
-    n_draws : int
-        How many of these, 20 or more.
-    n_splits : int
-        How often the original's people are divided, two or more: the synthesizer is fitted to each
-        half, and the half is compared with the other, as of `splits.divide`. 0: not at all.
     rng : numpy.random.Generator
-        Source of chance; none is used where `quick` and there is no synthesizer.
+        Source of chance; none is used where `quick`.
     progress : bool
         Whether bars show how far the chains are.
 
@@ -277,8 +210,8 @@ def assess(
     Raises
     ------
     ValueError
-        As `submission.submit`, if the chains are too few or too short, if the synthesizer does
-        not fit the original, or as `splits.divide`. Nothing has been sampled then.
+        As `submission.submit`, if the chains are too few or too short. Nothing has been
+        sampled then.
 
     Examples
     --------
@@ -305,35 +238,13 @@ def assess(
             )
     submission = submit(
         original, released, keys, target, schema=schema, holdout=holdout,
-        tolerance=tolerance, weights=weights, population=population,
-        same_generator=same_generator, missing=missing, ignore_columns=ignore_columns,
-        quick=quick, rules=rules, by=by, merge=merge,
+        tolerance=tolerance, same_generator=same_generator, missing=missing,
+        ignore_columns=ignore_columns, quick=quick, rules=rules, by=by,
     )  # fmt: skip
     streams = partial(stream, int(rng.integers(2**63)))
-    table = Microdata(submission.original, submission.schema)
-    dense: generator.Generator | None = None
-    if n_splits:
-        check_splits(n_splits, len(table), synthesizer is not None)
-    if isinstance(synthesizer, Trees | Density | Mixture):
-        dense = synthesizer
-    if dense is not None or (synthesizer is not None and not n_splits):
-        checks.at_least(MIN_DRAWS, n_draws=n_draws)
-        check_synthesizer(synthesizer, table)
     with nullcontext() if progress else silent():
-        splits = None
-        if n_splits and synthesizer is not None:
-            asked = {"synthesizer": generator.refit(synthesizer)}
-            splits = divide(submission, asked, n_splits, streams=streams)
         each_round = each_round if chains is not None else affordable_rounds(submission)
-        found = assess_submission(submission, None if quick else each_round or None, streams)
-        found = replace(found, splits=splits)
-        if dense is None:
-            return found
-        n_releases = max(len(one.released) for one in submission.judged().values())
-        before = risk_before_release(
-            table, dense, n_releases, n_draws, rng=streams("before release")
-        )
-        return replace(found, before=before)
+        return assess_submission(submission, None if quick else each_round or None, streams)
 
 
 def affordable_rounds(
@@ -386,8 +297,7 @@ def assess_submission(
         Of the intruder's model, as of `risk.agreeing_draws`; left out where None.
     streams : callable
         From a purpose to its source of chance: the stream of the original's chains is called
-        ``"original"``, that of the i-th release that is judged by the name NAME ``"NAME i"``, that
-        of the population ``"population"``.
+        ``"original"``, that of the i-th release that is judged by the name NAME ``"NAME i"``.
     draws : Draws, optional
         `model_draws` of the original's, where they were drawn already.
     """
@@ -419,9 +329,6 @@ def assess_submission(
             "log likelihood": draws.log_likelihood,
             "occupied classes": draws.n_occupied,
         },
-        population=None
-        if submission.weights is None
-        else expected_population(submission, draws, rng=streams("population")),
     )
 
 

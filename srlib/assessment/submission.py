@@ -3,7 +3,6 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from pathlib import Path
 from typing import cast
 
@@ -11,13 +10,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from srlib.assessment import leakage, sampling, verdict
+from srlib.assessment import leakage, verdict
 from srlib.assessment.tolerance import Numbers, checked_tolerance
 from srlib.assessment.verdict import Rules
 from srlib.data.codes import Codes
 from srlib.data.declared import MISSING_RULES, Declaration, with_missing, with_unseen
 from srlib.data.files import tables_in
-from srlib.data.merges import Asked, Merges, read_merges
 from srlib.data.microdata import Texts, declared, read_texts
 from srlib.data.schema import Microdata, Schema, Variable, factor, shown
 
@@ -76,8 +74,6 @@ class Submission:
         Line of its file that each original record begins at; where not given, its number from 1.
     held_out : (m, p) int, optional
         Records of people of the same population who are not in the original.
-    weights : (n,) float, optional
-        People of the population that each original record stands for, 1 or more.
     notes : tuple of str
         One sentence for all that was recognized, inferred, dropped or chosen.
     rules : mapping
@@ -88,8 +84,6 @@ class Submission:
         The target's numbers, where a tolerance was named.
     by : int, optional
         Column whose levels are the groups that the risks are also told of.
-    merges : mapping of int to tuple of tuple of int
-        For columns, the sets of codes that would be merged; the question of `merging.merged`.
     """
 
     schema: Schema
@@ -101,13 +95,11 @@ class Submission:
     groups: tuple[str, ...] = ()
     lines: NDArray[np.int64] | None = None
     held_out: Codes | None = None
-    weights: NDArray[np.float64] | None = None
     notes: tuple[str, ...] = ()
     rules: Rules = field(default_factory=dict)
     more_keys: tuple[tuple[int, ...], ...] = ()
     uncut: Uncut | None = None
     by: int | None = None
-    merges: Merges = field(default_factory=dict)
 
     def together(self) -> dict[str, list[int]]:
         """Return the positions of the releases that are judged together, by name."""
@@ -144,15 +136,12 @@ def submit(
     schema: Declared | None = None,
     holdout: Table | None = None,
     tolerance: float | None = None,
-    weights: str = "",
-    population: int = 0,
     same_generator: bool = False,
     missing: str = "level",
     ignore_columns: bool = False,
     quick: bool = False,
     rules: Rules | str | Path | None = None,
     by: str = "",
-    merge: Asked = (),
 ) -> Submission:
     """Take in and check an original and its releases.
 
@@ -176,13 +165,6 @@ def submit(
         People of the same population who are not in the original.
     tolerance : float, optional
         Distance up to which a number is told, in the units of the target; 0: not asked for.
-    weights : str
-        Column of the original, no variable, with the sampling weights: how many people of the
-        population each record stands for, the inverse of its inclusion probability. Other tables
-        may lack it.
-    population : int
-        People in the population, where the original is a simple random sample of it and has no
-        weights; 0 where that is not known.
     same_generator : bool
         Whether releases that are given one by one are draws of one generator, to be judged
         together.
@@ -197,9 +179,6 @@ def submit(
         Limits that releases are held to, as `verdict.read_rules` returns them, or its file.
     by : str
         Variable whose levels are the groups that the risks are also told of; ``""``: none.
-    merge : sequence of str, or mapping of str to sequences of levels
-        Levels for the question of what would be if they were merged, as `data.merges.read_merges`
-        takes them. Nothing else depends on it.
 
     Raises
     ------
@@ -207,13 +186,11 @@ def submit(
         For the first that holds: no original; no release; a folder as `files.tables_in` says, or
         together with `same_generator`; a file that does not exist, or that `read_table` or
         `read_rules` refuses; a table with fewer than two records, or that the schema does not fit;
-        people held out who are people of the original; weights that are no column of the original,
-        or a variable, or below 1; a population smaller than the original;
+        people held out who are people of the original;
         `keys` or `target` as `roles` says; a set of keys that is empty, has the target, or stands
         twice; a release with some variables of the original row by row, and others not; a tolerance
         below 0, for a target that is not numeric, or that a table has no numbers of; a rule on the
-        model, which is left out; `by`, if it is no variable, or `merge` as
-        `read_merges` says.
+        model, which is left out; `by`, if it is no variable.
     """
     distance, sets = checked_tolerance(tolerance), key_sets(keys)
     if _nothing(original):
@@ -230,16 +207,14 @@ def submit(
     if holdout is not None and not _nothing(holdout):
         sources.append((holdout, "holdout"))
     of_people = declared(schema)
-    sampling.check(weights, population, of_people, [*chain(*sets), target])
-    of_records = sampling.column(original, weights)
-    original_texts = _texts(original, "original", of_people, ignore_columns, weights)
+    original_texts = _texts(original, "original", of_people, ignore_columns)
     known = original_texts.schema
     if known is None:
         with _told(original, "original"):
             known = Declaration.recognize(original_texts.frame, typed=original_texts.typed)
     names = [name for name in original_texts.frame.columns if str(name) in known.names]
     texts = [replace(original_texts, frame=original_texts.frame[names])]
-    texts += [_texts(*source, known, ignore_columns, weights) for source in sources[1:]]
+    texts += [_texts(*source, known, ignore_columns) for source in sources[1:]]
     of_all, found = _completed(known, sources, texts, missing, original_texts.schema is None)
     tables, kept = zip(
         *(
@@ -252,14 +227,10 @@ def submit(
     for table in held_out:
         with _told(*sources[-1]):
             _check_others(first, table)
-    with _told(original, "original"):
-        weight_of, more = sampling.read(of_records, original_texts, kept[0], population)
-    found += more
     for source, table in list(zip(sources, tables, strict=True))[1:]:
         found += _nothing_common(first, table, Path(_place(*source)).name)
     keys_at, target_at, more_at = all_roles(first.schema, sets, target or "")
     by_at = first.schema.positions([by], "by")[0] if by else None
-    merges = read_merges(first.schema, merge)
     wanted = first.schema.variables[target_at]
     valued = ~np.isin(first.codes[:, target_at], wanted.no_values)
     if not valued.any():
@@ -291,7 +262,6 @@ def submit(
         groups=tuple(each.group for each in releases),
         lines=first.lines,
         held_out=held_out[0].codes if held_out else None,
-        weights=weight_of,
         notes=(
             *of_folders,
             *(note for table in tables for note in table.notes),
@@ -302,7 +272,6 @@ def submit(
         more_keys=more_at,
         uncut=uncut,
         by=by_at,
-        merges=merges,
     )
 
 
@@ -386,16 +355,14 @@ def _texts(
     name: str,
     schema: Schema | Declaration | None,
     ignore_columns: bool,
-    weights: str,
 ) -> Texts:
     """Return a table's variables, checked against what is declared, before they are coded."""
     if isinstance(source, str | Path):
-        return read_texts(source, schema, ignore_columns=ignore_columns, without=(weights,))
+        return read_texts(source, schema, ignore_columns=ignore_columns)
     if isinstance(source, Microdata):
         if schema in (None, source.schema):
             return Texts(source.to_frame(labels=False), source.schema, source.notes)
         source = source.to_frame(labels=False)
-    source = source.drop(columns=weights, errors="ignore")
     with _told(source, name):
         if schema:
             schema.check_columns(list(map(str, source.columns)), ignore_unknown=ignore_columns)

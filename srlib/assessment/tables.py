@@ -75,8 +75,6 @@ _WORDS = {
     "neighbors": "near neighbors",
     "probability": "posterior probability",
     "log_mcse": "error of its logarithm",
-    "expected_mcse": "its error",
-    "worst_mcse": "error of worst",
     "counted": "of these count",
     "excess": "beyond the baseline",
     "excess_error": "its error",
@@ -87,33 +85,13 @@ _WORDS = {
     "ratio": "over all others'",
     "ratio_low": "from",
     "ratio_high": "to",
-    "beyond": "people beyond the baseline",
-    "fewer": "fewer people",
-    "fewer_error": "error",
-    "level_before": "tells before",
-    "level_after": "tells after",
     "lower": "share lower",
     "same": "equal",
     "higher": "higher",
     "follows": "what follows",
     "met_by": "keys are in",
     "releases_met": "releases with the keys",
-    "unique": "alone in the population",
-    "unique_low": "from",
-    "unique_high": "to",
-    "unique_mcse": "its error",
-    "match": "right matches",
-    "match_low": "from",
-    "match_high": "to",
-    "match_mcse": "its error",
 }
-SUMMARIES = {
-    "largest": "largest risk",
-    "gain": "mean gain, in nats",
-    "above": "share above one half",
-}
-"""Rows of `RiskBeforeRelease.over_records`, as reports name them."""
-
 _LINES = 5  # lines of the file that are named for a combination
 
 

@@ -293,43 +293,11 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 )
 @click.option("--holdout", help="CSV file of people of the same population, not in ORIGINAL.")
 @click.option(
-    "--weights",
-    metavar="COLUMN",
-    help="Column of ORIGINAL with sampling weights: how many people of the population a record "
-    "stands for. It is no variable.",
-)
-@click.option(
-    "--population",
-    type=click.IntRange(1),
-    metavar="N",
-    help="People in the population that ORIGINAL is a simple random sample of.",
-)
-@click.option(
     "--same-generator", is_flag=True, help="Average the RELEASED files, draws of one generator."
 )
 @click.option("--quick", is_flag=True, help="Leave out the intruder's model, most of the time.")
 @click.option("--by", metavar="VARIABLE", help="Say the risks of each of its levels apart.")
-@click.option(
-    "--merge",
-    metavar="VARIABLE=A+B",
-    multiple=True,
-    help="Say what would be if these levels were one; more than once for more.",
-)
 @click.option("--rules", help="YAML file of limits; exit status 3 where a release breaks one.")
-@click.option(
-    "--synthesizer",
-    metavar="NAME",
-    help="The generator, called again for risks before a release: trees, dpmpm or margins, with "
-    "settings as in trees:min_leaf=20,smoothing=1, or FILE.py:NAME. The file's code is run.",
-)
-@click.option(
-    "--splits",
-    "n_splits",
-    metavar="N",
-    type=click.IntRange(0, 100),
-    help="Divide ORIGINAL's people N times, fit the synthesizer to each half, and compare what its "
-    "releases tell of people in the half and of the others.",
-)
 @click.option("--name", help="Folder of the report; the first RELEASED's name if not given.")
 @click.option(
     "-p",
@@ -354,15 +322,10 @@ def assess(
     target: str | None,
     tolerance: float | None,
     holdout: str | None,
-    weights: str | None,
-    population: int | None,
     same_generator: bool,
     quick: bool,
     by: str | None,
-    merge: tuple[str, ...],
     rules: str | None,
-    synthesizer: str | None,
-    n_splits: int | None,
     name: str | None,
     overrides: tuple[tuple[str, str], ...],
     output: Path | None,
@@ -389,13 +352,8 @@ def assess(
         "target": target,
         "tolerance": tolerance,
         "holdout": holdout,
-        "weights": weights,
-        "population": population,
         "by": by,
-        "merge": list(merge),
         "rules": rules,
-        "synthesizer": synthesizer,
-        "n_splits": n_splits,
         "same_generator": same_generator,
         "quick": quick,
     }

@@ -347,20 +347,13 @@ def _assess(
     n_draws: int,
     n_chains: int,
     most_iterations: int,
-    synthesizer: str,
-    n_publications: int,
-    n_splits: int,
 ) -> Cost:
     files = [file for path in released for file in files_at(path)]
     n_records = max(map(_lines, [original, *files])) if original and files else 500.0
     n_releases, columns = len(files) or 3, _columns(original) if original else 14
-    again = _again(synthesizer, n_records, n_publications * n_releases)
-    halves = _fits(synthesizer if original else "dpmpm", n_records / 2, 2 * n_splits)
     start = Cost(
-        15 + 3e-7 * n_records * columns**2 * n_releases + again.seconds + halves.seconds,
-        400
-        + 4e-5 * n_records * columns * (1 + n_releases)
-        + max(again.megabytes, halves.megabytes),
+        15 + 3e-7 * n_records * columns**2 * n_releases,
+        400 + 4e-5 * n_records * columns * (1 + n_releases),
     )
     iterations = 4 / 3 * max(most_iterations or 2_000, 2 * n_draws)
     if original and not most_iterations:  # as srlib.assessment.affordable_rounds
@@ -377,47 +370,6 @@ def _assess(
         combinations=_combinations(n_records),
     )  # fmt: skip
     return Cost(start.seconds + found.seconds, start.megabytes + found.megabytes)
-
-
-def _again(synthesizer: str, n_records: float, n_releases: float) -> Cost:
-    """Return what risks before release take; that of a user's own generator is not known."""
-    name, _, settings = synthesizer.partition(":")
-    if not name:
-        return Cost(0, 0)
-    combinations = _combinations(n_records)
-    columns = 8e-6 * 40 * 4 * combinations * n_releases
-    if name == "trees":
-        return Cost(2.2e-3 * (n_records / 500) ** 0.45 * combinations * n_releases, columns)
-    if name != "dpmpm":
-        return Cost(0, columns)
-    found = _mixtures(settings, 2 * n_records, n_releases + 4, combinations)
-    return Cost(found.seconds, found.megabytes + 3 * columns)
-
-
-def _fits(synthesizer: str, n_records: float, n_fits: float) -> Cost:
-    """Return what releases of halves take; what a user's own generator takes is not known."""
-    name, _, settings = synthesizer.partition(":")
-    told = Cost(1e-5 * n_records * n_fits, 1e-3 * n_records)
-    if name != "dpmpm":
-        return told
-    found = _mixtures(settings, n_records, n_fits, _combinations(n_records), kept=1)
-    return Cost(told.seconds + found.seconds, told.megabytes + found.megabytes)
-
-
-def _mixtures(
-    settings: str, n_records: float, n_fits: float, combinations: float, kept: float | None = None
-) -> Cost:
-    """Return what mixtures named with these settings take, fitted one after the other."""
-    from srlib.assessment.generator import CHAINS
-
-    own = dict(part.split("=") for part in settings.split(",") if "=" in part)
-    of = {k: int(own.get(k, getattr(CHAINS, k))) for k in ("burn_in", "n_draws", "thin")}
-    return _chains(
-        n_fits, n_records, n_chains=int(own.get("n_chains", CHAINS.n_chains)),
-        n_draws=of["n_draws"], n_classes=int(own.get("n_classes", CHAINS.n_classes)),
-        iterations=of["burn_in"] + of["n_draws"] * of["thin"],
-        combinations=combinations, kept=kept,
-    )  # fmt: skip
 
 
 def _combinations(n_records: float) -> float:

@@ -156,8 +156,6 @@ def _assess(
     released: Sequence[str],
     schema: str,
     holdout: str,
-    weights: str,
-    population: int,
     keys: Sequence[str],
     more_keys: Sequence[Sequence[str]],
     target: str,
@@ -168,46 +166,25 @@ def _assess(
     quick: bool,
     rules: str,
     by: str,
-    merge: Sequence[str],
-    synthesizer: str,
-    n_splits: int,
 ) -> None:
-    if synthesizer:
-        from srlib.assessment.generator import read
-
-        read(synthesizer)
     if original or released:
         from srlib.assessment.submission import submit
 
-        submission = submit(
+        submit(
             original, released, [keys, *more_keys], target, schema=schema, holdout=holdout,
-            tolerance=tolerance, weights=weights, population=population,
-            same_generator=same_generator, missing=missing, ignore_columns=ignore_columns,
-            quick=quick, rules=rules, by=by, merge=merge,
+            tolerance=tolerance, same_generator=same_generator, missing=missing,
+            ignore_columns=ignore_columns, quick=quick, rules=rules, by=by,
         )  # fmt: skip
-        if n_splits:
-            from srlib.assessment import splits
-
-            splits.check(n_splits, synthesizer, submission)
-        if synthesizer:
-            from srlib.assessment.generator import made_if_dense
-            from srlib.data.schema import Microdata
-
-            table = Microdata(submission.original, submission.schema)
-            made_if_dense(synthesizer, table, required=not n_splits)
         return
-    if n_splits == 1:
-        raise ValueError("n_splits is 1; it must be 2 or more, or 0 for none")
-    of_files = {
-        "schema": schema, "holdout": holdout, "rules": rules,
-        "weights": weights, "population": population,
-    }  # fmt: skip
+    of_files = {"schema": schema, "holdout": holdout, "rules": rules}
     if alone := [name for name, value in of_files.items() if value]:
         raise ValueError(f"{', '.join(alone)} without original; the example has no files")
-    from srlib.assessment.examples import example_groups, example_roles
+    from srlib.assessment.examples import example_roles
+    from srlib.data.microdata import ACS
 
     example_roles(keys, target, more_keys)
-    example_groups(by, merge)
+    if by:
+        ACS.positions([by], "by")
 
 
 CHECKS: Mapping[str, Callable[..., None]] = {
