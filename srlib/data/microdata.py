@@ -197,7 +197,6 @@ def read_texts(
     schema: str | Path | Schema | Declaration | None = None,
     *,
     ignore_columns: bool = False,
-    without: Collection[str] = (),
     vintage: int = PAPER_VINTAGE,
 ) -> Texts:
     """Read a file's columns without coding them.
@@ -206,8 +205,6 @@ def read_texts(
     ----------
     path, schema, ignore_columns, vintage
         As of `read_table`, but that a raw person file is recoded only where the schema is ``ACS``.
-    without : collection of str
-        Columns that are no variables, and may be lacking.
 
     Raises
     ------
@@ -216,7 +213,7 @@ def read_texts(
     """
     with named_errors(path := Path(path)):
         of_table = declared(schema)
-        return _read(path, of_table, ignore_columns, vintage, recode=False, without=without)
+        return _read(path, of_table, ignore_columns, vintage, recode=False)
 
 
 def schema_of(
@@ -303,23 +300,21 @@ def _read(
     vintage: int,
     *,
     recode: bool = True,
-    without: Collection[str] = (),
 ) -> Texts:
     """Read a file; with `recode`, a raw person file is recoded though no schema says so."""
     header = header_of(path)
     notes = []
     raw = (schema == ACS or (schema is None and recode)) and is_raw(header)
-    variables = [name for name in header if name not in without]
-    columns: Collection[str] = variables
+    columns: Collection[str] = header
     if raw:
         columns = RAW_NAMES.values()
     else:
-        named = set(ACS.names) <= set(variables)
-        if schema is None and named and (ignore_columns or len(variables) == len(ACS.names)):
+        named = set(ACS.names) <= set(header)
+        if schema is None and named and (ignore_columns or len(header) == len(ACS.names)):
             schema = ACS
             notes.append("Recognized by its columns as American Community Survey data, recoded.")
         if schema is not None:
-            schema.check_columns(variables, ignore_unknown=ignore_columns)
+            schema.check_columns(header, ignore_unknown=ignore_columns)
             columns = schema.names
     if ignored := [name for name in header if name not in columns]:
         notes.append(f"Columns left out: {shown(ignored)}.")
