@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import re
 from pathlib import Path
 
 import numpy as np
@@ -85,18 +84,6 @@ def test_many_keys_are_counted_and_some_are_named() -> None:
     told = values(srlib.assess(wide, wide, quick=True, rng=np.random.default_rng(1)))
     keys = ", ".join(f"v{k}" for k in range(8))
     assert told["known to the intruder"] == f"11 of 12 variables: {keys} and 3 more"
-
-
-def test_measures_are_where_they_are_said_to_be() -> None:
-    headings = set(re.findall(r"^# ##+ (.+)$", NOTEBOOK.read_text(encoding="utf-8"), re.MULTILINE))
-    assert set(account.MEASURES["section"]) <= headings
-    words = set(account.WORDS["word"])
-    for told in account.MEASURES["speaks to"]:
-        assert told.startswith("none: ") or set(told.split(", ")) <= words
-    assert words == {"singling out", "linkability", "inference"}
-    years = set(re.findall(r"\d{4}", " ".join(account.MEASURES["source"])))
-    references = NOTEBOOK.read_text(encoding="utf-8").partition("## References")[2]
-    assert years <= set(re.findall(r"\((\d{4})\)", references))
 
 
 def test_hashes_are_of_the_tables_whatever_they_came_from(tmp_path: Path) -> None:

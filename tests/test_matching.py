@@ -1,7 +1,7 @@
 """Measures from original and released tables: by hand, by dictionaries, and by enumeration."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
@@ -275,97 +275,6 @@ def test_more_combinations_than_int64_holds(
     assert few.baselines == pytest.approx(many.baselines, nan_ok=True)
 
 
-def test_which_key_drives_the_risk() -> None:
-    rng = np.random.default_rng(2)
-    levels, names = [2, 3, 30, 4], ["sex", "age", "area", "job"]
-    original, *synthetic = (
-        np.column_stack([rng.integers(0, n, size) for n in levels]) for size in (60, 50, 40)
-    )
-    frame = matching.without_each_key(original, synthetic, levels, [1, 2, 0], 3, names)
-    assert frame.columns[0] == "left_out"
-    assert frame["left_out"].unique().tolist() == ["", "age", "area", "sex"]
-    for left_out, keys in (("", [0, 1, 2]), ("area", [0, 1]), ("sex", [2, 1]), ("age", [2, 0])):
-        rows = frame[frame["left_out"] == left_out].drop(columns="left_out").reset_index(drop=True)
-        pd.testing.assert_frame_equal(rows, matching.measures(original, synthetic, levels, keys, 3))
-    unique = frame[frame["measure"] == "UiO"].set_index("left_out")["mean"]
-    assert unique.idxmin() == "area"
-
-
-def test_how_far_disco_falls_by_brute_force() -> None:
-    rng = np.random.default_rng(3)
-    levels, names = [2, 3, 4, 2], ["sex", "age", "area", "job"]
-    original, *synthetic = (
-        np.column_stack([rng.integers(0, n, size) for n in levels]) for size in (60, 50, 40)
-    )
-    keys = [1, 2, 0]
-    frame, falls = matching.lacking_each_key(original, synthetic, levels, keys, 3, names)
-    disco = frame[frame["measure"] == "DiSCO"].set_index("left_out")["mean"]
-    assert falls["fall"].is_monotonic_decreasing
-    for row in falls.itertuples():
-        assert row.fall == pytest.approx(disco[""] - disco[row.left_out])
-    assert falls["ahead"][:2].tolist() == pytest.approx((-np.diff(falls["fall"])).tolist())
-    assert falls.loc[2, ["ahead", "ahead_error"]].isna().all()
-
-    def flags(known: list[int]) -> np.ndarray:
-        each = [matching.compare(original, z, levels, known, 3).flags["DiSCO"] for z in synthetic]
-        return np.array(each, float)
-
-    # The error of the first key's lead: over people, in both groupings, and over releases.
-    first, second = falls["left_out"][:2]
-    lacks = [[k for k in keys if names[k] != name] for name in (first, second)]
-    difference = flags(lacks[1]) - flags(lacks[0])
-    centered = difference.mean(axis=0) - difference.mean()
-    alike = [
-        (original[:, None][..., known] == original[None][..., known]).all(axis=2)
-        for known in (*lacks, keys)
-    ]
-    variance = [(centered[:, None] * centered[None])[pairs].sum() / 60**2 for pairs in alike]
-    of_people = max(variance[0] + variance[1] - variance[2], variance[2])
-    between = difference.mean(axis=1).var(ddof=1) / 2
-    assert falls["ahead_error"][0] == pytest.approx(np.sqrt(max(of_people, between)))
-
-
-@pytest.mark.parametrize(
-    ("fall", "ahead", "named"),
-    [
-        (0.30, 0.30, "age"),
-        (0.25, 0.30, ""),  # no fall beyond 2.5 errors
-        (0.30, 0.25, ""),  # none ahead of the next
-        (0.30, np.nan, "age"),  # the only key
-    ],
-)
-def test_a_key_drives_the_risk_only_beyond_its_errors(
-    fall: float, ahead: float, named: str
-) -> None:
-    columns = ["left_out", "fall", "fall_error", "ahead", "ahead_error"]
-    rows = [("age", fall, 0.1, ahead, 0.1), ("sex", 0.0, 0.1, np.nan, np.nan)]
-    falls = pd.DataFrame(rows if ahead == ahead else rows[:1], columns=columns)
-    assert matching.driving_key(falls, 2.5) == named
-
-
-def test_a_key_that_carries_everything_drives_it() -> None:
-    rng = np.random.default_rng(4)
-    area, sex = rng.integers(0, 50, 400), rng.integers(0, 2, 400)
-    original = np.column_stack([area, sex, area % 2])
-    _, falls = matching.lacking_each_key(
-        original, [rng.permutation(original)], [50, 2, 2], [0, 1], 2, ["area", "sex", "ill"]
-    )
-    assert matching.driving_key(falls, 2.58) == "area"
-    _, nothing = matching.lacking_each_key(
-        original[:, [1, 1, 2]], [original[:, [1, 1, 2]]], [2, 2, 2], [0, 1], 2, ["a", "b", "c"]
-    )
-    assert matching.driving_key(nothing, 2.58) == ""  # each says what the other does
-
-
-def test_without_the_only_key_all_records_are_alike() -> None:
-    frame = matching.without_each_key(ORIGINAL, [RELEASED], LEVELS, [0], 1, ["key", "target"])
-    without = column(frame[frame["left_out"] == "key"], "mean")
-    _, values = by_dictionaries(records(ORIGINAL), records(RELEASED), [], 1)
-    assert without == pytest.approx(values, nan_ok=True)
-    assert without["iS"] == 1
-    assert without["UiO"] == without["DiS"] == 0
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -397,18 +306,9 @@ def test_errors_name_what_is_wrong(changes: dict[str, Any], message: str) -> Non
         matching.measures(**arguments)
 
 
-def test_errors_of_the_other_functions() -> None:
-    calls: list[tuple[Callable[..., Any], tuple[Any, ...], str]] = [
-        (matching.compare, (ORIGINAL, RELEASED[0], LEVELS, [0], 1), r"released\[0\] has shape"),
-        (
-            matching.without_each_key,
-            (ORIGINAL, [RELEASED], LEVELS, [0], 1, ["key"]),
-            "names has 1 entries; n_levels has 2",
-        ),
-    ]
-    for function, arguments, message in calls:
-        with pytest.raises(ValueError, match=message):
-            function(*arguments)
+def test_comparisons_are_of_tables_with_the_same_columns() -> None:
+    with pytest.raises(ValueError, match=r"released\[0\] has shape"):
+        matching.compare(ORIGINAL, RELEASED[0], LEVELS, [0], 1)
 
 
 def test_one_key_decides_where_ten_others_agree() -> None:

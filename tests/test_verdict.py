@@ -1,7 +1,6 @@
 """Words of the verdict beside the numbers they stand for, and an agency's rules."""
 
 import dataclasses
-import re
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +8,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from srlib import assessment
-from srlib.assessment import leakage, verdict
+from srlib.assessment import verdict
 from srlib.assessment.leakage import Beyond, Copies
 from srlib.assessment.verdict import Line, percent, span
 
@@ -357,100 +355,3 @@ def test_rules_that_cannot_be_read(tmp_path: Path, text: str, message: str) -> N
 
 def test_a_rest_that_no_baseline_leaves() -> None:
     assert Line("copies", "none", 1.0, 1.0, 1.0, 1.0, "").rest == 0
-
-
-# ------------------------------------------------------------------------- words of the report
-
-
-def test_the_driver_is_named_with_its_errors() -> None:
-    columns = ["left_out", "fall", "fall_error", "ahead", "ahead_error"]
-    rows = [("age", 0.266, 0.03, 0.038, 0.041), ("school", 0.228, 0.03, np.nan, np.nan)]
-    falls = pd.DataFrame(rows, columns=columns)
-    assert verdict.of_driver(falls, "") == (
-        "No key stands out: without age DiSCO falls by 26.6 ± 3.0 points, 3.8 ± 4.1 points more "
-        "than without school, the next."
-    )
-    assert verdict.of_driver(falls[:1], "age").startswith("age stands out: without age DiSCO falls")
-    assert verdict.of_driver(falls[:1], "age").endswith("by 26.6 ± 3.0 points.")
-
-
-@pytest.mark.parametrize(
-    ("z", "words"),
-    [
-        (2.57, "made: no nearer to people in the file than to others (60.0\xa0% where 50.0\xa0% ±"),
-        (2.58, "made: nearer to people in the file, though not beyond doubt (60"),
-        (3.3, "made: nearer to people in the file than to others (60"),
-    ],
-)
-def test_nearness_is_said_by_its_error(z: float, words: str) -> None:
-    row = {"release": "made", "share": 0.6, "by_chance": 0.5, "error": 0.02, "z": z}
-    assert words in verdict.of_nearest(pd.DataFrame([row]))
-    assert "nobody was held out" in verdict.of_nearest(pd.DataFrame())
-
-
-# ------------------------------------------------------------------------------ targets in turn
-
-
-def test_one_of_many_comparisons_has_to_be_surer() -> None:
-    alone = verdict.told([beyond(0.6, 0.3, 2.6)], 1)
-    assert alone == "far more"
-    assert verdict.told([beyond(0.6, 0.3, 2.6)], 2) == "no more"
-    # One in 1,000 of sf(2.58) = .0049 is exceeded from 4.4 errors on.
-    assert verdict.told([beyond(0.6, 0.3, 4.3)], 1000) == "no more"
-    assert verdict.told([beyond(0.6, 0.3, 4.5)], 1000) == "far more"
-    assert verdict.told([beyond(0.34, 0.3, 9.0)], 1) == "more"
-
-
-def of_targets(*levels: str, guessed: float = 0.5) -> str:
-    rows = [("sick", 0.5, 0.4, 0.1, guessed, level) for level in levels]
-    columns = ["target", "value", "others", "margins", "guessed", "level"]
-    return verdict.of_targets(pd.DataFrame(rows, columns=columns)).replace(
-        "\N{NO-BREAK SPACE}", " "
-    )
-
-
-def test_targets_in_words() -> None:
-    assert "no more about any of them" in of_targets("no more", "no more")
-    text = of_targets("far more", "no more", "more", guessed=0.9)
-    assert text.startswith("Of 3 variables that are targets in turn, the release tells more than")
-    assert "about 2: sick (50.0 % of the people against 40.0 %), sick (" in text
-    assert "For 2 of these, 90.0 % or more of the people disclosed" in text
-    assert "above all" not in text
-    many = of_targets(*["more"] * 4, guessed=0.89)
-    assert "about 4: above all sick" in many
-    assert many.count("of the people against") == 3
-    assert "anybody would guess" not in many
-
-
-def test_a_card_has_four_answers_with_their_kinds() -> None:
-    judged = lines(copied(repeated_z=2.7), identity=0.1, loss=0.3)
-    said, table = verdict.card(judged, "folder/people.csv").parts
-    assert (said.kind, said.text) == ("Warning", judged.first)
-    assert f"{judged.release} beside people.csv" in repr(table)
-    told = re.findall(r'class="verdict (\w+)">(.*?)</span></td>', table.html)
-    assert told == [
-        ("depends", "more"),
-        ("holds", "no more"),
-        ("depends", "signs"),
-        ("fails", "of little use"),
-    ]
-    numbers = re.findall(r"<td>(.*?)</td>", table.html)
-    copies = judged.lines[0]
-    error = 100 * (copies.high - copies.low) / 2 / 1.96
-    assert numbers[4:6] == [f"30.0\u00a0±\u00a0{error:.1f}\u00a0%", "32.0\u00a0%"]
-    (calm,) = {verdict.card(lines(), "x").parts[0].kind}
-    assert calm == "Note"
-
-
-def test_one_release_of_the_margins_alone_tells_no_more() -> None:
-    rng = np.random.default_rng(5)
-    given = assessment.example(400, [], "", rng=rng)
-    original, keys, target = given.original, given.keys, given.target
-    sizes = given.schema.n_levels.tolist()
-    for _ in range(5):
-        columns = [rng.choice(column, len(original)) for column in original.T]
-        released = np.stack(columns, axis=1)
-        identity = leakage.identity(original, released, sizes, keys)
-        attributes = leakage.attributes(original, released, sizes, keys, target)
-        assert verdict.of_identity([identity]).level == "no more"
-        assert verdict.of_attributes([attributes], "sick").level == "no more"

@@ -42,8 +42,8 @@ class Findings:
     ----------
     copies, identity, attributes : tuple
         Of each release, as the functions of `leakage` return.
-    measures, lacking, falls : DataFrame
-        As `matching.measures` and `matching.lacking_each_key` (two) return.
+    measures : DataFrame
+        As `matching.measures` returns.
     margins, pmse, overlap, losses, customary : DataFrame
         As `utility.margins`, `utility.propensity`, `utility.interval_overlap`, `utility.losses`
         and `utility.against_fresh` return.
@@ -65,8 +65,6 @@ class Findings:
     identity: tuple[leakage.Beyond, ...]
     attributes: tuple[leakage.Beyond, ...]
     measures: pd.DataFrame
-    lacking: pd.DataFrame
-    falls: pd.DataFrame
     margins: pd.DataFrame
     pmse: pd.DataFrame
     overlap: pd.DataFrame
@@ -97,12 +95,11 @@ def examine(
         As `model.of_original` returns, where it was computed for other releases already.
     """
     schema, original, released = submission.schema, submission.original, submission.released
-    levels, names = schema.n_levels.tolist(), schema.names
+    levels = schema.n_levels.tolist()
     keys, target = submission.keys, submission.target
     most = most_parameters(len(original) + min(len(z) for z in released))
     interactions = utility.n_parameters(levels, True) <= most
     useful = usefulness(submission, interactions)
-    lacking, falls = matching.lacking_each_key(original, released, levels, keys, target, names)
     held_out = submission.held_out
     none = schema.variables[target].no_values
     identity = tuple(leakage.identity(original, z, levels, keys, held_out) for z in released)
@@ -115,8 +112,6 @@ def examine(
         identity=identity,
         attributes=attributes,
         measures=matching.measures(original, released, levels, keys, target),
-        lacking=lacking,
-        falls=falls,
         **vars(useful),
         targets=of_targets(submission),
         key_sets=of_key_sets(submission, identity, attributes),

@@ -699,26 +699,6 @@ def stated() -> str:
     return "\n".join(f"- *{advice}*: {rule}" for advice, rule in rules.items())
 
 
-def of_driver(falls: pd.DataFrame, key: str) -> str:
-    """Say which key drives DiSCO, with the numbers that decide.
-
-    Parameters
-    ----------
-    falls : DataFrame
-        As `matching.lacking_each_key` returns.
-    key : str
-        As `matching.driving_key` returns.
-    """
-    first = falls.iloc[0]
-    fall = f"{100 * first['fall']:.1f} ± {100 * first['fall_error']:.1f} points"
-    ahead = ""
-    if len(falls) > 1:
-        lead = f"{100 * first['ahead']:.1f} ± {100 * first['ahead_error']:.1f} points"
-        ahead = f", {lead} more than without {falls['left_out'].iloc[1]}, the next"
-    says = f"{key} stands out" if key else "No key stands out"
-    return f"{says}: without {first['left_out']} DiSCO falls by {fall}{ahead}."
-
-
 def of_nearest(found: pd.DataFrame) -> str:
     """Say of each release whether it lies nearer to the people in the file.
 

@@ -31,8 +31,3 @@ def test_all_measures(benchmark: BenchmarkFixture) -> None:
 def test_more_combinations_than_int64_holds(benchmark: BenchmarkFixture) -> None:
     arguments = (ORIGINAL, [RELEASED], [2**20] * 6, KEYS, TARGET)
     benchmark.pedantic(matching.measures, args=arguments, rounds=1)
-
-
-def test_without_each_key(benchmark: BenchmarkFixture) -> None:
-    arguments = (ORIGINAL, [RELEASED], N_LEVELS, KEYS, TARGET, NAMES)
-    benchmark.pedantic(matching.without_each_key, args=arguments, rounds=1)
