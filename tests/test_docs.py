@@ -243,7 +243,7 @@ QUOTED = [  # page, words of a paragraph, notebook, what it shows of the paragra
         "docs/notebooks.md",
         "advertised at an epsilon",
         "charest",
-        [rf"printed rows are .*?(\S+) for {score}," for score in ("distance", "P", "log P")],
+        [rf"(?m)^{score} +as printed .*?(\S+)$" for score in ("distance", "P", "log P")],
     ),
 ]
 

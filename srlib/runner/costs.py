@@ -419,20 +419,12 @@ def _mcclure_reiter(
 
 
 def _charest(
-    *,
-    n_table: int,
-    n_three: int,
-    budgets: Sequence[float],
-    model_draws: Sequence[int],
-    audit_sizes: Sequence[int],
-    n_large: int,
-    prior_draws: int,
+    *, n_table: int, n_three: int, budgets: Sequence[float], model_draws: Sequence[int]
 ) -> Cost:
-    draws, releases = sum(model_draws), sum(audit_sizes)
+    draws = sum(model_draws)
     pairs = comb(n_table + 3, 3) ** 2 + comb(n_three + 7, 7) ** 2
     return Cost(
-        15 + 4e-3 * draws + 1e-6 * releases + 1e-4 * n_large + 2.5e-6 * len(budgets) * pairs,
-        500 + 1e-3 * draws + 5e-5 * releases + 2e-4 * n_large + 1e-4 * pairs + 5e-3 * prior_draws,
+        15 + 4e-3 * draws + 2.5e-6 * len(budgets) * pairs, 500 + 1e-3 * draws + 1e-4 * pairs
     )
 
 
