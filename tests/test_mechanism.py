@@ -381,18 +381,14 @@ def test_unused_budget() -> None:
         mechanism.unused_budget(plugin, 1)
 
 
-@pytest.mark.parametrize("method", ["inverse", "gumbel"])
-def test_sampling(method: str) -> None:
+def test_sampling() -> None:
     table = mechanism.bernoulli_plugin(6, 5, 0.9)
-    drawn = mechanism.sample(table, 2, 20_000, rng=np.random.default_rng(1), method=method)
+    drawn = mechanism.sample(table, 2, 20_000, rng=np.random.default_rng(1))
     expected = 20_000 * np.exp(table.row(2))
     observed = np.bincount(drawn, minlength=6)
     assert ((observed - expected) ** 2 / expected).sum() < chi2.isf(1e-5, 5)
     impossible = from_probability(np.array([[0.5, 0.5, 0.0], [0.2, 0.3, 0.5]]))
-    assert (
-        mechanism.sample(impossible, 0, 1_000, rng=np.random.default_rng(1), method=method).max()
-        == 1
-    )
+    assert mechanism.sample(impossible, 0, 1_000, rng=np.random.default_rng(1)).max() == 1
 
 
 # -------------------------------------------------------------------------------- bad input
@@ -436,12 +432,6 @@ PAIR = [[0, 1]]
         (lambda: mechanism.dirichlet_multinomial_alpha(-1.0, 5), "epsilon is -1"),
         (lambda: mechanism.dirichlet_multinomial(5, 5, [1.0]), "two or more positive"),
         (lambda: mechanism.compositions(100, 9), "are enumerated"),
-        (
-            lambda: mechanism.sample(
-                Mechanism.from_table(ROWS, PAIR), 0, 1, rng=np.random.default_rng(0), method="magic"
-            ),
-            "method is 'magic'",
-        ),
     ],
 )
 def test_bad_input(call: Callable[[], object], message: str) -> None:

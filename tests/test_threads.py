@@ -93,7 +93,7 @@ def computed() -> Iterator[tuple[str, Any]]:
     yield "increase", mechanism.expected_increase(table, range(301), changed, 0.5, weights)
     tables = compositions(8, 4)
     draws = contingency.log_linear_draws((2, 2), 500, rng=rng)
-    yield "score by prior", contingency.score_by_prior(draws, tables)
+    yield "log predictive", contingency.log_predictive(draws, tables)
 
 
 def digest(value: Any) -> str:

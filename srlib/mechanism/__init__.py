@@ -13,7 +13,6 @@ from srlib.mechanism.core import (
     Block,
     Mechanism,
     Rows,
-    acceptance_rate,
     add_one_record,
     change_one,
     change_one_record,
@@ -49,7 +48,6 @@ from srlib.mechanism.scores import (
     exact_rate,
     exponential,
     gibbs,
-    permute_and_flip,
     sensitivity,
 )
 
@@ -59,7 +57,6 @@ __all__ = [
     "Mechanism",
     "OnRecords",
     "Rows",
-    "acceptance_rate",
     "add_one_record",
     "apportion",
     "bernoulli_plugin",
@@ -83,7 +80,6 @@ __all__ = [
     "exponential",
     "gibbs",
     "log_binomial",
-    "permute_and_flip",
     "posterior",
     "posterior_bound",
     "privacy_loss",

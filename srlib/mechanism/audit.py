@@ -12,8 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from srlib import checks
-from srlib.mechanism.core import Mechanism, sample
-from srlib.mechanism.privacy import exact_epsilon
 
 
 @dataclass(frozen=True)
@@ -117,32 +115,3 @@ def epsilon_lower_bound(
     _, high_b = clopper_pearson(b[event].sum(), int(b.sum()), each)
     value = max(0.0, float(np.log(low_a / high_b))) if low_a > 0 else 0.0
     return LowerBound(value, event, confidence)
-
-
-def lower_bounds(
-    mechanism: Mechanism, size: int, n_audits: int, *, rng: np.random.Generator
-) -> NDArray[np.float64]:
-    """Lower bounds of independent audits, for an auditor who is told the worst pair of data sets.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-        The table, rows named by their positions.
-    size : int
-        Releases that an audit draws from each of the two data sets, 2 or more.
-    n_audits : int
-        Audits, 1 or more.
-    rng : numpy.random.Generator
-        Source of chance.
-
-    Returns
-    -------
-    (n_audits,) float64
-        As `epsilon_lower_bound` finds them, at 95 % confidence.
-    """
-    worst = exact_epsilon(mechanism).pair
-    bounds = []
-    for _ in range(n_audits):
-        first, second = (sample(mechanism, row, size, rng=rng) for row in worst)
-        bounds.append(epsilon_lower_bound(first, second, mechanism.n_outputs).value)
-    return np.array(bounds)

@@ -229,14 +229,9 @@ def log_difference(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np
 
 
 def sample(
-    mechanism: Mechanism,
-    row: int,
-    size: int,
-    *,
-    rng: np.random.Generator,
-    method: str = "inverse",
+    mechanism: Mechanism, row: int, size: int, *, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Draw outputs of the mechanism from one data set.
+    """Draw outputs of the mechanism from one data set, by inversion.
 
     Parameters
     ----------
@@ -248,43 +243,12 @@ def sample(
         Number of draws, 0 or more.
     rng : numpy.random.Generator
         Source of chance.
-    method : {"inverse", "gumbel", "rejection"}
-        Inversion of the distribution function; the maximum of log probabilities with independent
-        Gumbel noise; or outputs proposed uniformly and accepted in proportion to their
-        probability. The last two need no normalized probabilities.
 
     Returns
     -------
     (size,) int64
         Positions of the outputs.
     """
-    log_prob = mechanism.row(row)
-    if method == "inverse":
-        cumulative = np.cumsum(np.exp(log_prob))
-        drawn = np.searchsorted(cumulative, rng.random(size) * cumulative[-1], side="right")
-        return drawn.astype(np.int64)
-    if method == "gumbel":
-        step = max(1, BLOCK_ENTRIES // len(log_prob))
-        drawn = np.empty(size, dtype=np.int64)
-        for start in range(0, size, step):
-            noise = rng.gumbel(size=(min(step, size - start), len(log_prob)))
-            drawn[start : start + step] = np.argmax(log_prob + noise, axis=1)
-        return drawn
-    if method == "rejection":
-        accepted: list[NDArray[np.int64]] = []
-        chance = np.exp(log_prob - log_prob.max())
-        while (missing := size - sum(map(len, accepted))) > 0:
-            step = min(BLOCK_ENTRIES, int(1.1 * missing / acceptance_rate(mechanism, row)) + 10)
-            proposed = rng.integers(0, len(chance), step)
-            accepted.append(proposed[rng.random(step) < chance[proposed]][:missing])
-        return np.concatenate([np.empty(0, dtype=np.int64), *accepted])
-    raise ValueError(f"method is {method!r}; it must be 'inverse', 'gumbel' or 'rejection'")
-
-
-def acceptance_rate(mechanism: Mechanism, row: int) -> float:
-    """Share of proposals that rejection sampling from uniform proposals accepts.
-
-    Its inverse is the expected number of proposals for a draw: 1 / (n_outputs * largest
-    probability).
-    """
-    return float(np.exp(-mechanism.row(row).max()) / mechanism.n_outputs)
+    cumulative = np.cumsum(np.exp(mechanism.row(row)))
+    drawn = np.searchsorted(cumulative, rng.random(size) * cumulative[-1], side="right")
+    return drawn.astype(np.int64)

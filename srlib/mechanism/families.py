@@ -173,7 +173,7 @@ def compositions(n: int, cells: int) -> NDArray[np.int64]:
     if count > MOST_TABLES:
         raise ValueError(
             f"n is {n} and cells is {cells}: {count:,} tables; at most {MOST_TABLES:,} are "
-            "enumerated. Larger spaces are sampled (contingency.metropolis)"
+            "enumerated"
         )
     tables = np.arange(n + 1)[:, None] if cells > 1 else np.full((1, 1), n)
     for cell in range(1, cells):

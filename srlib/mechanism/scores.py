@@ -1,4 +1,4 @@
-"""Mechanisms from scores of any kind: Gibbs, exponential, permute-and-flip."""
+"""Mechanisms from scores of any kind: Gibbs and exponential."""
 
 import warnings
 from collections.abc import Sequence
@@ -11,8 +11,6 @@ from scipy.special import logsumexp
 from srlib import checks
 from srlib.mechanism.core import Mechanism
 from srlib.mechanism.privacy import exact_epsilon, on_the_safe_side
-
-CONVENTIONS = {"definition": 2.0, "without 2": 1.0}
 
 
 def sensitivity(score: ArrayLike, neighbors: ArrayLike) -> float:
@@ -91,11 +89,10 @@ def exponential(
     *,
     sensitivity: float | None = None,
     base_measure: ArrayLike | None = None,
-    convention: str = "definition",
     inputs: Sequence = (),
     outputs: Sequence = (),
 ) -> Mechanism:
-    """The exponential mechanism.
+    """The exponential mechanism: weights exp(epsilon score / (2 sensitivity)).
 
     Parameters
     ----------
@@ -105,9 +102,6 @@ def exponential(
         The budget, positive. The exact epsilon may be smaller.
     sensitivity : float, optional
         What the score's sensitivity is taken to be, positive; the exact one if not given.
-    convention : {"definition", "without 2"}
-        Weights exp(epsilon score / (2 sensitivity)), as the mechanism is defined, or without the
-        2, which promises only twice epsilon.
 
     Warns
     -----
@@ -133,9 +127,6 @@ def exponential(
     True
     """
     checks.positive(epsilon=epsilon)
-    if convention not in CONVENTIONS:
-        known = ", ".join(map(repr, CONVENTIONS))
-        raise ValueError(f"convention is {convention!r}; it must be one of {known}")
     if sensitivity is not None:
         checks.positive(sensitivity=sensitivity)
     true = _sensitivity(score, neighbors)
@@ -145,7 +136,7 @@ def exponential(
             "on a record and no budget is needed"
         )
     used = true if sensitivity is None else sensitivity
-    rate = epsilon / (CONVENTIONS[convention] * used)
+    rate = epsilon / (2 * used)
     made = gibbs(score, rate, neighbors, base_measure=base_measure, inputs=inputs, outputs=outputs)
     if used < true * (1 - 1e-9):
         warnings.warn(
@@ -205,50 +196,6 @@ def exact_rate(
             return on_the_safe_side(root, 0.0, excess)
         low *= 2
     raise ValueError(f"epsilon is {epsilon}; the score cannot be made to spend it")
-
-
-def permute_and_flip(
-    score: ArrayLike,
-    epsilon: float,
-    neighbors: ArrayLike,
-    *,
-    inputs: Sequence = (),
-    outputs: Sequence = (),
-) -> Mechanism:
-    """Permute-and-flip: outputs in random order, each taken with its chance until one is.
-
-    The chance of an output is exp(epsilon (score - best score) / (2 sensitivity)). With a time
-    uniform on (0, 1) for each output, output r is released with probability
-    p_r times the integral of the product over s != r of (1 - t p_s), a polynomial in t that
-    Gauss-Legendre nodes integrate exactly.
-
-    Parameters
-    ----------
-    score, neighbors, inputs, outputs
-        As of `gibbs`.
-    epsilon : float
-        The budget, positive.
-
-    References
-    ----------
-    McKenna and Sheldon (2020), Permute-and-flip: a new mechanism for differentially private
-    selection.
-    """
-    checks.positive(epsilon=epsilon)
-    table = _score(score)
-    size = table.shape[1]
-    chance = np.exp(
-        epsilon / (2 * _sensitivity(table, neighbors)) * (table - table.max(axis=1, keepdims=True))
-    )
-    nodes, weights = np.polynomial.legendre.leggauss(size // 2 + 1)
-    time, weights = (nodes + 1) / 2, weights / 2
-    log_prob = np.empty_like(table)
-    for row, p in enumerate(chance):
-        log_failed = np.log1p(-np.outer(time, p))  # (nodes, outputs)
-        others = log_failed.sum(axis=1, keepdims=True) - log_failed
-        log_prob[row] = np.log(p) + logsumexp(others, axis=0, b=weights[:, None])
-    log_prob -= logsumexp(log_prob, axis=1, keepdims=True)
-    return Mechanism.from_table(log_prob, neighbors, inputs, outputs)
 
 
 def _score(score: ArrayLike) -> NDArray[np.float64]:
