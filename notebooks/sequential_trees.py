@@ -34,10 +34,11 @@
 # record, under either rule.
 #
 # **You will learn** to write down the density of a synthesizer; to find records that no other value
-# could explain; to compare generators at equal utility; to say whom a larger file hides.
+# could explain; to compare generators at equal utility; to say whom a larger file hides; to test a generator that can
+# only be run.
 #
 # **You should know** Bayes' rule, classification trees and the likelihood ratio test; best after `hu_reiter_wang`.
-# Reading takes about 40 minutes. The four exercises need no more than a pencil and a calculator.
+# Reading takes about 45 minutes. The four exercises need no more than a pencil and a calculator.
 
 # %% [markdown]
 # ## Parameters
@@ -65,6 +66,9 @@ n_places: int = 20  # [10, 1000] records that are tested for being in the data
 unknown: list[str] = ["WKL", "DIS", "HICOV", "MIG"]  # variables that an intruder does not know
 sizes: list[int] = [125, 500, 2000]  # [20, 1000000] records of nested files
 n_nested: int = 4  # [2, 1000] releases of each nested file
+n_audited: int = 4  # [2, 1000] records that a test of runs is made for
+n_in_audit: int = 500  # [40, 100000] records of the file that the generator is run on
+n_runs: int = 500  # [20, 1000000] runs on each of two data sets
 n_classes: int = 10  # [1, 1000] latent classes of the mixture, F
 burn_in: int = 4000  # [0, 1000000] iterations dropped from each chain of the mixture
 n_draws: int = 200  # [60, 100000] draws kept from each chain
@@ -78,6 +82,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 from scipy.special import softmax
+from scipy.stats import binom
 
 import srlib
 from srlib import charts
@@ -86,11 +91,12 @@ from srlib.data import distinct, microdata
 from srlib.display import callout, percent, show
 from srlib.dpmpm import sample_posterior
 from srlib.margins import LaplaceMargins
+from srlib.mechanism.audit import clopper_pearson
 from srlib.risk import DrawSets, neighborhood, subset_support
 from srlib.risk.synthesizers import log_likelihoods
 from srlib.rng import stream
 from srlib.runner.outputs import Outputs
-from srlib.trees import AS_RPART, TO_IMPURITY, Growth
+from srlib.trees import AS_RPART, TO_IMPURITY, Growth, SequentialTrees
 
 outputs = Outputs(output_dir)
 
@@ -304,22 +310,12 @@ two.insert(1, "leaves", [sum(trees.n_leaves) for trees in ways.values()])
 
 # %%
 HEADS = {
-    "way": "way to release",
-    "leaves": "leaves of all trees",
-    "excluded": "alternatives excluded by one",
-}
-HEADS |= {"one": "one release", "one_sd": "its sd over releases"}
-HEADS |= {
-    "several": f"{n_releases} releases",
-    "several_se": "its error",
-    "loss_se": "error of the loss",
-}
-about = (
-    f"Median probability of the truth of {len(rows)} records that occur once, and loss of utility."
-)
-show(outputs.table("two_rules", two), caption=about, names=HEADS)
-
-# %%
+    "way": "way to release", "leaves": "leaves of all trees",
+    "excluded": "alternatives excluded by one", "one": "one release", "one_sd": "its sd over releases",
+    "several": f"{n_releases} releases", "several_se": "its error", "loss_se": "error of the loss",
+}  # fmt: skip
+about = f"Median probability of the truth of {len(rows)} records that occur once, and loss."
+display(show(outputs.table("two_rules", two), caption=about, names=HEADS))
 curves = pd.DataFrame(index=range(1, n_releases * n_publications + 1))
 for way, column in of_way.items():
     curves[way] = medians(np.cumsum(column, axis=0))
@@ -331,30 +327,7 @@ outputs.figure("one_by_one", charts.lines(curves, *titles, log_y=True, reference
 # %% [markdown]
 # **The same records and the same intruder; only where the trees stop differs.** Median over the records that are sought,
 # as the releases come in; dotted: the prior, one over the number of candidates.
-
-# %% [markdown] tags=["written"]
-# ### Exercise 3: which sentence does the table not support?
 #
-# A report says of a release: (a) "for half of the records that occur once the truth has a
-# probability above .3"; (b) "half of the records that occur once can be found"; (c) "an alternative that is
-# excluded could not have led to this release". Its table holds quantiles of the posterior probability of
-# the strong intruder (median .33) and the shares excluded. Which one is not supported (`unsupported`), and why?
-#
-# *You will need:* to say what a probability of .33 means for a guess.
-
-# %% [markdown] tags=["hint"]
-# Which sentence speaks of finding, and what does a finder risk?
-# If somebody guesses the truth wherever it has probability .3, how many of ten guesses are right?
-
-# %% tags=["solution"]
-unsupported = "b"
-assert unsupported == "b"
-
-# %% [markdown] tags=["solution"]
-# A probability of .3 means being wrong in seven of ten such guesses, for an intruder who knows all other
-# records. (a) restates the median, and (c) is what a likelihood of zero says.
-
-# %% [markdown]
 # ## One frontier
 #
 # Pruning changes the risk and the utility. So do larger leaves, which lose the fine associations first; smoothing, a
@@ -452,8 +425,6 @@ beyond = np.sign(equal["log_ratio"]) * (equal["log_ratio"].abs() > 2 * equal["er
 equal["word"] = beyond.map({-1: "less", 0: "a tie", 1: "more"}).where(
     equal["error"].notna(), "error not known"
 )
-
-# %% tags=["monte-carlo"]
 names = {"several": "median", "unpruned": "unpruned leaves, as far off", "log_ratio": "log ratio"}
 names |= {"word": "gives away", "way": "way to release", "error": "its error"}
 about = "Each way beside unpruned leaves at the same loss."
@@ -482,7 +453,7 @@ about = "What larger leaves buy, and what they cost, grown to impurity."
 show(outputs.table("advice", advice.reset_index())[list(names)], caption=about, names=names)
 
 # %% [markdown]
-# ### Exercise 4: what smoothing does
+# ### Exercise 3: what smoothing does
 #
 # The leaf of ten cooks is smoothed by one record: each of the two levels gets half a record more. A
 # release shows one sick cook among 20. What are the likelihood ratio of truth and alternative (`ratio`) and
@@ -568,8 +539,7 @@ outputs.figure("roc", charts.lines(roc, *titles, log_x=True, log_y=True))
 # **How well an intruder who knows everybody else tells members from others.** Power after one release against the share of
 # false positives; on the diagonal, chance. Errors in the table are those of other records, other people and other
 # releases, by a bootstrap of all three. An empty power means that too few people were held out.
-
-# %% [markdown]
+#
 # ## A few variables unknown
 #
 # An intruder who lacks several variables of the record considers all their combinations (the paper's equation 16). From
@@ -639,6 +609,134 @@ outputs.figure("nested", nested_chart)
 # people, whose error is not in them. Records that occur once are others in each file, and rarer ones in the larger
 # file: what is found of them says nothing of how a larger file hides a person.
 #
+# ## A generator that can only be run
+#
+# Nobody can write down the probability of a neural network's or a commercial tool's release. Whoever owns the data can
+# still run it on them, and on the same data with one record changed. A test that tells the two kinds of releases apart
+# shows that releases tell something of that record.
+#
+# By hand again: the alarm is a released sick cook. Each of fifteen released people is one with probability 1/15, so that an
+# alarm has probability $a = 1 - (14/15)^{15} = .64$ if the cook is sick and $b = 0$ if not. Now suppose that $a$ and $b$ are
+# unknown and that alarms are counted in $n$ runs on either data. With a confidence of 97.5 % each, Clopper and Pearson's
+# limits say how small $a$ and how large $b$ may be. At a prior of one half they bound the mean posterior probability of the truth:
+
+
+# %% tags=["public"]
+def lower_bound(alarms, false_alarms, n):
+    """Lower bound at 95 % on the truth's mean posterior probability, at a prior of one half."""
+    a, b = clopper_pearson(alarms, n, 0.975)[0], clopper_pearson(false_alarms, n, 0.975)[1]
+    return a**2 / (a + b) + (1 - a) ** 2 / (2 - a - b) if a > b else 0.5
+
+
+alarm, cooks_shown = 1 - (14 / 15) ** 15, np.arange(16)
+all_well = binom.pmf(cooks_shown, 15, 2 / 3) * 0.9**cooks_shown
+by_alarm = alarm + (1 - alarm) ** 2 / (2 - alarm)
+exact = alarm + (all_well / (1 + (10 / 9) ** cooks_shown)).sum()
+by_hand = [(f"{n} runs", lower_bound(round(alarm * n), 0, n)) for n in (25, 100, 400)]
+by_hand += [("all runs, of the alarm", by_alarm), ("exact, of the release", exact)]
+by_hand = pd.DataFrame(by_hand, columns=["seen", "probability"])
+about = "Mean posterior probability that the cook is sick; lower bounds if as many alarms come as expected."
+show(outputs.table("audit_by_hand", by_hand, public=True), caption=about)
+
+# %% [markdown]
+# Why do such bounds hold for any generator and any alarm? At a prior of one half the mean posterior is
+# $\sum_Z f(p(Z \mid D), p(Z \mid D'))$ with $f(u, v) = u^2 / (u + v)$. This $f$ is convex and homogeneous, so that
+# $f(u, v) + f(u', v') \ge f(u + u', v + v')$. Lumping releases together, into those with an alarm and those without,
+# lowers the sum to $f(a, b) + f(1 - a, 1 - b)$. That grows with $a$ and falls with $b$ where $a > b$.
+#
+# For many variables the alarm has to be learned. `leakage_bound` counts the cells of each release in the changed variable and
+# two others. Half of the runs teach a linear discriminant and its threshold. The other half give the limits, so that
+# learning does not spoil the confidence. Here it is told nothing of the generators and stands beside their exact values:
+# means over releases of the posterior probability of the truth, for records that occur once and one alternative of each.
+
+# %% tags=["monte-carlo"]
+file = srlib.Microdata(table.codes[:n_in_audit], table.schema)
+_, often, cell_of_file = distinct(file.codes)
+rng = stream(seed, "audit")
+sought = rng.permutation(np.flatnonzero(often[cell_of_file] == 1))[:n_audited]
+near = neighborhood(file.codes[sought], levels)
+pairs = [
+    one[[0, k]] for one, k in zip(near, rng.integers(1, near.shape[1], len(near)), strict=True)
+]
+grown = partial(SequentialTrees, table.schema, order or None, ordered=ordered)
+programs = {
+    f"leaves of {min_leaf}": grown(growth=Growth(min_leaf)),
+    "pruned as rpart": grown(growth=as_rpart),
+    "Laplace margins": others["Laplace margins"],
+}
+audits = []
+for way, program in programs.items():
+    for row, pair in zip(sought, pairs, strict=True):
+        z = [[program.release(file.codes, rng=rng)] for _ in range(50)]
+        two = row[None], pair[None]
+        column = np.concatenate([log_likelihoods(program, one, file.codes, *two) for one in z])
+        truth = softmax(column, axis=1)[:, 0]
+        bound = srlib.leakage_bound(program, file, row, pair[1:], n_releases=n_runs, rng=rng)
+        audits.append((way, truth.mean(), truth.std(ddof=1) / np.sqrt(50), bound.probability))
+
+# %% tags=["monte-carlo"]
+columns_of_audits = ["way", "exact", "exact_se", "bound"]
+audits = outputs.table("audits", pd.DataFrame(audits, columns=columns_of_audits))
+names = HEADS | {"exact": "exact mean", "exact_se": "its error", "bound": "lower bound"}
+about = f"Mean posterior probability of the truth, at a prior of one half; bounds from {n_runs} runs on either data."
+display(show(audits, caption=about, names=names))
+silent = audits.loc[audits["bound"] <= 0.5, "exact"]
+callout(
+    "Silence",
+    f"Nothing was found for {len(silent)} of {len(audits)} records and generators, and the exact mean "
+    f"is above .6 for {(silent > 0.6).sum()} of these.",
+)
+
+# %% [markdown]
+# A bound of .5 says that this test found nothing in this number of runs. These generators were made without a thought of
+# the test. Another one can be made to pass it: the same Laplace margins, whose records are put in order if one record of
+# the data has its true values. Whoever looks at the order knows, and counts of cells do not depend on it:
+
+
+# %% tags=["monte-carlo"]
+class Sly:
+    """Laplace margins that put their records in order if one record has its true values."""
+
+    def release(self, data, *, rng):
+        z = rng.permutation(others["Laplace margins"].release(data, rng=rng))
+        return z[np.lexsort(z.T)] if (data[row] == pair[0]).all() else z
+
+
+blind = srlib.leakage_bound(Sly(), file, row, pair[1:], n_releases=n_runs, rng=rng).probability
+other_data = file.codes.copy()
+other_data[row] = pair[1]
+runs = [[Sly().release(codes, rng=rng) for _ in range(100)] for codes in (file.codes, other_data)]
+in_order = [sum((np.lexsort(z.T) == np.arange(len(z))).all() for z in of_data) for of_data in runs]
+callout(
+    "Order",
+    f"By counts the bound is {blind:.2f}. In order are {in_order[0]} of 100 releases of the data and {in_order[1]} of 100 "
+    f"of the changed data, which bounds the mean posterior by {lower_bound(*in_order, 100):.2f} from below.",
+)
+
+# %% [markdown]
+# ### Exercise 4: no false alarm
+#
+# In $n$ runs on the changed data there was no alarm. The upper 97.5 % limit of the probability of a false alarm is the $b$
+# with $(1 - b)^n = .025$. What is it for 200 runs (`high`, three decimal places)? How many runs (`enough`) make it less
+# than .001? Take logarithms.
+#
+# *You will need:* a calculator.
+
+# %% tags=["solution"]
+high = 1 - 0.025 ** (1 / 200)
+enough = next(n for n in range(1, 10_000) if 0.999**n < 0.025)
+assert round(high, 3) == 0.018
+assert enough == 3688
+
+# %% [markdown] tags=["solution"]
+# No alarm has probability $(1 - b)^n$, and values of $b$ for which that is below .025 are refuted. The limit falls about
+# as $3.7 / n$, and no number of runs shows that there are no false alarms.
+
+# %% [markdown]
+# A bound above the prior is evidence, at its confidence. Silence is none, however little those generators give away for
+# which the test was silent above. A bound is for a single record and a single alternative, and among many records some
+# bounds are too high.
+#
 # ## Limits
 #
 # By default the population is simulated and the records are some hundreds. The two rules are stated in
@@ -656,6 +754,10 @@ outputs.figure("nested", nested_chart)
 #
 # - Breiman, L., Friedman, J. H., Olshen, R. A. and Stone, C. J. (1984). *Classification and Regression
 #   Trees*. Wadsworth.
+# - Clopper, C. J. and Pearson, E. S. (1934). [The use of confidence or fiducial limits illustrated in the case
+#   of the binomial](https://doi.org/10.1093/biomet/26.4.404). *Biometrika* 26, 404–413.
+# - Ding, Z., Wang, Y., Wang, G., Zhang, D. and Kifer, D. (2018). [Detecting violations of differential
+#   privacy](https://doi.org/10.1145/3243734.3243818). *CCS*, 475–489.
 # - Neyman, J. and Pearson, E. S. (1933). [On the problem of the most efficient tests of statistical
 #   hypotheses](https://doi.org/10.1098/rsta.1933.0009). *Philosophical Transactions of the Royal Society A*
 #   231, 289–337.

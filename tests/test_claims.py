@@ -456,7 +456,6 @@ def test_ranks_and_margins_are_those_of_the_risk():
 
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
 JUDGED = [
-    "any_generator",
     "calibration",
     "charest",
     "charest_han",

@@ -251,7 +251,6 @@ def test_a_report_has_a_plain_name(own: Path, name: str) -> None:
         ("hu_reiter_wang", {"data", "schema"}),
         ("intruders", {"data", "schema"}),
         ("sequential_trees", {"data", "schema"}),
-        ("any_generator", {"data", "schema"}),
         ("charest", set()),
     ],
 )

@@ -246,6 +246,7 @@ def test_trees_run_on_any_categorical_table(tmp_path: Path) -> None:
         "n_places": 10,
     }
     sizes |= {"sizes": "[30, 60]", "n_nested": 2, "n_records": 90}
+    sizes |= {"n_audited": 3, "n_in_audit": 60, "n_runs": 20}
     mixture = {"n_classes": 2, "burn_in": 20, "n_draws": 60}
     folder = run_on(tmp_path, "sequential_trees", frame, **chosen, **sizes, **mixture)
     frontier = pd.read_csv(folder / "tables/frontier.csv")
@@ -262,33 +263,14 @@ def test_trees_run_on_any_categorical_table(tmp_path: Path) -> None:
     fewer = pd.read_csv(folder / "tables/fewer_variables.csv")
     assert fewer["prior"].tolist() == [1 / 16] * 2
     kept = (folder / "CONFIDENTIAL.txt").read_text().splitlines()
-    assert {"tables/one_record.csv", "tables/frontier.csv"} <= set(kept)
+    assert {"tables/one_record.csv", "tables/frontier.csv", "tables/audits.csv"} <= set(kept)
     public = (folder / "PUBLIC.txt").read_text().splitlines()
-    assert public == ["tables/cooks_by_hand.csv", "tables/smallest_example.csv"]
-
-
-def test_tests_of_generators_run_on_any_categorical_table(tmp_path: Path) -> None:
-    rng = np.random.default_rng(5)
-    frame = pd.DataFrame({k: rng.choice(list("abcd"), 60) for k in ("job", "town", "sick", "age")})
-    sizes = {"n_records": 60, "sizes": "[20, 60]", "n_targets": 3, "n_exact": 5}
-    audits = {"n_audits": 2, "n_audit_releases": 20, "n_honest": 4, "epsilons": "[2.0]"}
-    chosen = {"variables": "[age, job, town]"}
-    folder = run_on(tmp_path, "any_generator", frame, **sizes, **audits, **chosen)
-    bounds = pd.read_csv(folder / "tables/bounds.csv")
-    assert (
-        bounds.groupby(["generator", "releases"])["record"].apply(list).tolist() == [[1, 2, 3]] * 4
-    )
-    assert bounds["probability"].between(0.5, 1).all()
-    compared = pd.read_csv(folder / "tables/same_epsilon.csv")
-    assert sorted(compared["epsilon"]) == [2, 2, np.inf, np.inf]
-    claimed = pd.read_csv(folder / "tables/claims.csv")
-    assert claimed["claim"].tolist() == [f"C{i}" for i in range(1, 7)]
-    assert claimed["verdict"].str.fullmatch(WORDS).all()
-    confidential = set((folder / "CONFIDENTIAL.txt").read_text().splitlines())
-    assert {"tables/bounds.csv", "tables/audits.csv"} <= confidential
-    assert (folder / "PUBLIC.txt").read_text() == "tables/smallest_example.csv\n"
-    report = (folder / "report.html").read_text(encoding="utf-8")
-    assert "C3 not shown. C4 not shown." in report
+    assert public == [
+        f"tables/{x}.csv" for x in ("audit_by_hand", "cooks_by_hand", "smallest_example")
+    ]
+    audits = pd.read_csv(folder / "tables/audits.csv")
+    assert audits.groupby("way").size().tolist() == [3, 3, 3]
+    assert audits["bound"].between(0.5, 1).all()
 
 
 def test_wrong_names_are_told_before_the_kernel_starts(tmp_path: Path) -> None:
@@ -352,8 +334,6 @@ BAD = {
         ("intruders", {"unknown_too": "[[]]"}, "unknown_too is []"),
         ("sequential_trees", {"order": "[SEX]"}, "order is ['SEX']; it must have each of SEX"),
         ("sequential_trees", {"unknown": "[MIND]"}, "unknown names 'MIND'"),
-        ("any_generator", {"variables": "[SEX]"}, "variables is ['SEX']; there must be two"),
-        ("any_generator", {"variables": "[SEX, MIND]"}, "variables names 'MIND'"),
         ("assess", {"original": "good.csv"}, "released is empty"),
         ("assess", {"original": "good.csv", "released": "[empty.csv]"}, "the file is empty"),
         ("assess", {"released": "[good.csv]"}, "original is empty"),

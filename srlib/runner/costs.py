@@ -437,28 +437,6 @@ def _charest_han(*, replicates: int, datasets: int, n_people: int, n_draws: int)
     )
 
 
-def _any_generator(
-    *,
-    n_records: int,
-    n_targets: int,
-    sizes: Sequence[int],
-    n_exact: int,
-    n_audits: int,
-    n_audit_releases: int,
-    n_honest: int,
-    epsilons: Sequence[float],
-) -> Cost:
-    n = max(float(n_records), 200.0)
-    released = 4e-4 * n_targets * max(sizes) * (0.5 + n / 400)
-    tested = 2.5e-4 * n_targets * sum(sizes) + 1e-3 * n_honest
-    exact = 2e-5 * n_targets * n_exact * (80 + n / 10)
-    audited = 5 * n_audits * n_audit_releases * 2e-4
-    return Cost(
-        6 + released + tested + exact + audited + len(epsilons) * (0.1 + 5e-4 * n),
-        400 + 0.1 * n + 0.03 * max(*sizes, n_audit_releases),
-    )
-
-
 COSTS: Mapping[str, Callable[..., Cost]] = {
     "mcclure_reiter": _mcclure_reiter,
     "charest": _charest,
@@ -466,7 +444,6 @@ COSTS: Mapping[str, Callable[..., Cost]] = {
     "hu_reiter_wang": _hu_reiter_wang,
     "intruders": _intruders,
     "calibration": _calibration,
-    "any_generator": _any_generator,
     "assess": _assess,
 }
 """What a notebook takes, by its name; called with parameters of its names."""

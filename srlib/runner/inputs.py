@@ -130,26 +130,6 @@ def _calibration(*, unknown: Sequence[str], n_by_chains: int, n_draws: int) -> N
         )
 
 
-def _any_generator(
-    *,
-    data: str,
-    schema: str,
-    drop_missing: bool,
-    ignore_columns: bool,
-    vintage: int,
-    variables: Sequence[str],
-) -> None:
-    from srlib.data import microdata
-
-    read = microdata.schema_of(
-        data, schema, drop_missing=drop_missing, ignore_columns=ignore_columns, vintage=vintage
-    )
-    if variables:
-        read.positions(variables, "variables")
-    if len(variables or read.names) < 2:
-        raise ValueError(f"variables is {list(variables)}; there must be two or more")
-
-
 def _assess(
     *,
     original: str,
@@ -192,7 +172,6 @@ CHECKS: Mapping[str, Callable[..., None]] = {
     "intruders": _intruders,
     "sequential_trees": _sequential_trees,
     "calibration": _calibration,
-    "any_generator": _any_generator,
     "assess": _assess,
 }
 """What reads and checks a notebook's files, by its name; called with parameters of its names."""
