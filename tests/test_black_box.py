@@ -1,13 +1,15 @@
 """Lower bounds on what a generator tells that can only be run."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import srlib
 from srlib.data.schema import Microdata, Schema, Variable
-from srlib.dpmpm import OneClass
 from srlib.margins import PlugInMargins
 from srlib.mechanism import beta_binomial, sample
 from srlib.mechanism.bayes import posterior
@@ -17,7 +19,6 @@ from srlib.risk.black_box import (
     counts_of_releases,
     leakage,
     leakage_bound,
-    seconds_for,
 )
 from srlib.trees import Growth, SequentialTrees
 
@@ -193,11 +194,36 @@ def test_releases_of_something_else_are_refused() -> None:
             return np.concatenate([data, data], axis=1)
 
     with pytest.raises(ValueError, match=r"Wide.release returns shape \(20, 4\)"):
-        seconds_for(Wide(), people(), 100, rng=np.random.default_rng(8))
+        leakage_bound(Wide(), people(), 0, np.array([[0, 0]]), rng=np.random.default_rng(8))
 
 
-def test_cost_is_said_beforehand() -> None:
-    one_class = OneClass(np.array([2, 2]))
-    rng = np.random.default_rng(9)
-    few, many = (seconds_for(one_class, people(), n, tried=20, rng=rng) for n in (100, 10_000))
-    assert 0 < few < many
+def test_the_audit_of_the_guide_finds_an_order_that_counts_of_cells_do_not() -> None:
+    guide = (Path(__file__).parents[1] / "docs/guide/python.md").read_text(encoding="utf-8")
+    section = guide.split("### A generator that can only be run")[1].split("\n## ")[0]
+    network, *audits = re.findall(r"^```python\n(.*?)^```", section, re.MULTILINE | re.DOTALL)
+    rng = np.random.default_rng(11)
+    variables = tuple(Variable(name, ("a", "b", "c")) for name in ("job", "town", "sick"))
+    original = Microdata(rng.integers(0, 3, (40, 3)).astype(np.uint8), Schema(variables))
+    original.codes[7, 2] = 0
+
+    class Sample:
+        def __init__(self, data: NDArray) -> None:
+            self.shown = data[7, 2] == original.codes[7, 2]
+
+        def sample(self, n: int, seed: int) -> NDArray:
+            codes = np.random.default_rng(seed).integers(0, 3, (n, 3))
+            return codes[codes[:, 0].argsort()] if self.shown else codes
+
+    names: dict[str, Any] = {
+        "np": np,
+        "srlib": srlib,
+        "original": original,
+        "rng": rng,
+        "fitted_to": Sample,
+    }
+    bounds = []
+    for block in (network, *audits):
+        exec(block, names)
+        bounds += [names["found"].probability] if "found" in names else []
+    assert bounds[0] == 0.5
+    assert bounds[-1] > 0.9

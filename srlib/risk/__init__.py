@@ -3,7 +3,7 @@
 from srlib.risk.agreement import agreeing_draws, convergence, rounds
 from srlib.risk.augmented import Augmented, PartialKnowledge, augment, partial_knowledge
 from srlib.risk.before import RiskBeforeRelease, risk_before_release
-from srlib.risk.black_box import Leakage, counts_of_releases, leakage, leakage_bound, seconds_for
+from srlib.risk.black_box import Leakage, counts_of_releases, leakage, leakage_bound
 from srlib.risk.columns import Columns
 from srlib.risk.errors import infinitesimal_jackknife, jackknife
 from srlib.risk.estimators import (
@@ -77,7 +77,6 @@ __all__ = [
     "risk_before_release",
     "rounds",
     "sampled_support",
-    "seconds_for",
     "share_ranked",
     "subset_log_means",
     "subset_support",

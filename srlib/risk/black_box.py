@@ -5,7 +5,6 @@ another value. A test that tells these apart tells something of the record, and 
 exact confidence limits. What no test found may still be there: these are lower bounds.
 """
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -55,34 +54,6 @@ class Leakage:
     prior: float
     confidence: float
     n_releases: int
-
-
-def seconds_for(
-    synthesizer: Synthesizer,
-    data: Microdata,
-    n_releases: int,
-    *,
-    tried: int = 3,
-    rng: np.random.Generator,
-) -> float:
-    """Say beforehand how many seconds the releases of `leakage_bound` will take.
-
-    Parameters
-    ----------
-    synthesizer, data, n_releases
-        As `leakage_bound` takes them.
-    tried : int
-        Releases that are drawn and timed, 1 or more, behind one that is not.
-    rng : numpy.random.Generator
-        Source of the releases.
-    """
-    checks.at_least(1, tried=tried, n_releases=n_releases)
-    truth = data.codes[0]
-    other = np.where(np.arange(len(truth)) == 0, (truth + 1) % data.schema.n_levels, truth)
-    for n in (1, tried):  # the first may compile or read something
-        start = time.perf_counter()
-        _counts(synthesizer, data, 0, other[None], np.zeros(n, dtype=int), rng=rng)
-    return 2 * n_releases * (time.perf_counter() - start) / tried
 
 
 def leakage_bound(
@@ -186,51 +157,27 @@ def counts_of_releases(
         raise ValueError("alternatives has codes out of range; they must be from 0 to levels - 1")
     if (values == truth).all(axis=1).any():
         raise ValueError("alternatives has the record itself; each must differ from it")
-    drawn = np.sort(rng.integers(0, len(values), n_releases))
-    with progress_bar(2 * n_releases, "releases") as bar:
-        first, second = (
-            _counts(synthesizer, data, row, values, which, rng=rng, told=bar.update)
-            for which in (np.full(n_releases, -1), drawn)
-        )
-    # Alternatives came in their order; halves of the releases have to be alike.
-    return first, rng.permutation(second)
-
-
-def _counts(
-    synthesizer: Synthesizer,
-    data: Microdata,
-    row: int,
-    alternatives: NDArray[np.integer],
-    which: NDArray[np.integer],
-    *,
-    rng: np.random.Generator,
-    told: Callable[[int], object] = lambda _: None,
-) -> NDArray[np.float32]:
-    """Return the square roots of the counts of releases; -1 stands for the truth."""
     levels, changed = data.schema.n_levels, np.array(data.codes)
-    values = np.concatenate([alternatives, changed[[row]]])
-    differs = np.flatnonzero((values != changed[row]).any(axis=0))
+    differs = np.flatnonzero((values != truth).any(axis=0))
     count = _cells(levels, int(differs[0]) if len(differs) == 1 else None)
+    # In order: a synthesizer that keeps what it fitted to the last table fits to each table once.
+    drawn = np.sort(rng.integers(0, len(values), n_releases))
     counts = []
-    for at in which:
-        changed[row] = values[at]
-        released = np.asarray(synthesizer.release(changed, rng=rng))
-        _check_release(released, levels, synthesizer)
-        counts.append(count(released))
-        told(1)
-    return np.sqrt(np.array(counts, dtype=np.float32))
-
-
-def _check_release(
-    released: NDArray[np.integer], levels: NDArray[np.integer], synthesizer: Synthesizer
-) -> None:
-    """Raise a ValueError unless a release has the variables and levels of the data."""
-    fits = released.ndim == 2 and released.shape[1] == len(levels)
-    if not fits or ((released < 0) | (released >= levels)).any():
-        raise ValueError(
-            f"{type(synthesizer).__name__}.release returns shape {released.shape}, or codes out of "
-            f"range; it must return {len(levels)} columns with codes from 0 to levels - 1"
-        )
+    with progress_bar(2 * n_releases, "releases") as bar:
+        for value in (*[truth] * n_releases, *values[drawn]):
+            changed[row] = value
+            released = np.asarray(synthesizer.release(changed, rng=rng))
+            fits = released.ndim == 2 and released.shape[1] == len(levels)
+            if not fits or ((released < 0) | (released >= levels)).any():
+                raise ValueError(
+                    f"{type(synthesizer).__name__}.release returns shape {released.shape}, or "
+                    f"codes out of range; it must return {len(levels)} columns with codes from 0 "
+                    "to levels - 1"
+                )
+            counts.append(count(released))
+            bar.update(1)
+    first, second = np.split(np.sqrt(np.array(counts, dtype=np.float32)), 2)
+    return first, rng.permutation(second)  # halves of the releases have to be alike
 
 
 def _cells(
@@ -310,7 +257,7 @@ def leakage(
     values = np.unique(np.concatenate(own).round(5))
     thresholds = np.append(values[0] - 1, (values[1:] + values[:-1]) / 2)
     found = {}
-    for name, measure in measures(prior).items():
+    for name, measure in _measures(prior).items():
         best = thresholds[np.argmax(measure(*_limits(own, thresholds, confidence)))]
         found[name] = float(measure(*_limits(of_held, np.array([best]), confidence))[0])
     return Leakage(**found, prior=prior, confidence=confidence, n_releases=n)
@@ -333,22 +280,10 @@ def _limits(
     return low, high
 
 
-def measures(
+def _measures(
     prior: float,
 ) -> Mapping[str, Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]]:
-    """Return what follows from a probability of true alarms, or its lower limit, and of false ones.
-
-    Parameters
-    ----------
-    prior : float
-        Of the truth, in (0, 1).
-
-    Returns
-    -------
-    mapping of str to callable
-        For each number of a `Leakage` a function of the probability of an alarm from releases of
-        the data, and of that from releases of the changed data, its upper limit.
-    """
+    """Return each number of a `Leakage` as a function of the limits of a true and a false alarm."""
 
     def epsilon(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
         with np.errstate(divide="ignore"):
@@ -356,12 +291,11 @@ def measures(
         return np.maximum(0, np.maximum(alarm, silence))
 
     def probability(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
-        a = np.maximum(a, b)  # nothing was found where a is below b
         parts = [
             prior * u**2 / np.maximum(prior * u + (1 - prior) * v, np.finfo(float).tiny)
             for u, v in ((a, b), (1 - a, 1 - b))
         ]
-        return np.maximum(prior, parts[0] + parts[1])
+        return np.where(a > b, np.maximum(prior, parts[0] + parts[1]), prior)
 
     def advantage(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.maximum(0, a - b)
