@@ -28,7 +28,6 @@ from srlib.mechanism.families import (
     compositions,
     dirichlet_multinomial,
     dirichlet_multinomial_alpha,
-    dirichlet_multinomial_epsilon,
     log_binomial,
     private_plugin,
 )
@@ -37,11 +36,8 @@ from srlib.mechanism.privacy import (
     calibrate,
     conditional_epsilon,
     delta,
-    epsilon_for_delta,
     exact_epsilon,
     privacy_loss,
-    renyi_divergence,
-    unused_budget,
 )
 from srlib.mechanism.records import OnRecords
 from srlib.mechanism.scores import (
@@ -71,9 +67,7 @@ __all__ = [
     "delta",
     "dirichlet_multinomial",
     "dirichlet_multinomial_alpha",
-    "dirichlet_multinomial_epsilon",
     "epsilon_bound",
-    "epsilon_for_delta",
     "exact_epsilon",
     "exact_rate",
     "expected_increase",
@@ -85,11 +79,9 @@ __all__ = [
     "privacy_loss",
     "private_plugin",
     "rank",
-    "renyi_divergence",
     "risk",
     "sample",
     "sensitivity",
     "stack",
-    "unused_budget",
     "update",
 ]

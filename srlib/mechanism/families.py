@@ -249,14 +249,6 @@ def dirichlet_multinomial(n: int, n_s: int, alpha: ArrayLike) -> Mechanism:
     return Mechanism(block, len(data), len(releases), pairs, inputs, outputs)
 
 
-def dirichlet_multinomial_epsilon(n_s: int, alpha: ArrayLike) -> float:
-    """Exact epsilon of `dirichlet_multinomial` and `beta_binomial`, log(1 + n_s / min(alpha))."""
-    checks.at_least(1, n_s=n_s)
-    smallest = float(np.min(np.asarray(alpha, dtype=float)))
-    checks.positive(alpha=smallest)
-    return float(np.log1p(n_s / smallest))
-
-
 def dirichlet_multinomial_alpha(epsilon: float, n_s: int) -> float:
     """The common alpha for which the posterior predictive families have this epsilon."""
     checks.at_least(1, n_s=n_s)

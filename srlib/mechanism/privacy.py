@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
-from scipy.special import logsumexp
 
 from srlib import checks
 from srlib.mechanism.core import BLOCK_ENTRIES, BLOCK_WIDTH, Mechanism, Rows, log_difference
@@ -179,38 +178,6 @@ def delta(mechanism: Mechanism, epsilon: float) -> float:
     return float(total.max(initial=0.0))
 
 
-def epsilon_for_delta(mechanism: Mechanism, target: float) -> float:
-    """The smallest epsilon for which `delta` is at most the target.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-        The table.
-    target : float
-        In [0, 1]; 0 gives the exact epsilon.
-
-    Returns
-    -------
-    float
-        Infinite if no epsilon brings delta down to the target.
-    """
-    checks.probability(target=target)
-    if target == 0:
-        return exact_epsilon(mechanism).value
-    if delta(mechanism, 0.0) <= target:
-        return 0.0
-
-    def excess(epsilon: float) -> float:
-        return delta(mechanism, epsilon) - target
-
-    high = 1.0
-    while excess(high) > 0:
-        high *= 2.0
-        if high > 1e6:
-            return float("inf")
-    return on_the_safe_side(float(brentq(excess, 0.0, high, xtol=1e-12)), high, excess)
-
-
 def on_the_safe_side(root: float, safe: float, excess: Callable[[float], float]) -> float:
     """Step from a root towards a value known to be safe until nothing exceeds its limit.
 
@@ -236,30 +203,6 @@ def on_the_safe_side(root: float, safe: float, excess: Callable[[float], float])
         value = min(root + step, safe) if root < safe else max(root - step, safe)
         step *= 4
     return float(value)
-
-
-def renyi_divergence(mechanism: Mechanism, order: float) -> float:
-    """Largest Renyi divergence of the given order between neighbors, in either direction.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-        The table.
-    order : float
-        Above 1; infinity gives the exact epsilon.
-    """
-    if not order > 1:
-        raise ValueError(f"order is {order}; it must be above 1")
-    if np.isinf(order):
-        return exact_epsilon(mechanism).value
-    log_sum = np.full((2, len(mechanism.neighbors)), -np.inf)
-    for chosen, _, a, b in _pair_blocks(mechanism):
-        for side, (log_p, log_q) in enumerate(((a, b), (b, a))):
-            # p^order q^(1 - order) = p exp((order - 1) (log p - log q))
-            term = log_p + (order - 1) * log_difference(log_p, log_q)
-            term = np.where(np.isneginf(log_p), -np.inf, term)
-            log_sum[side, chosen] = np.logaddexp(log_sum[side, chosen], logsumexp(term, axis=1))
-    return float(max(log_sum.max(initial=0.0) / (order - 1), 0.0))
 
 
 def calibrate(
@@ -313,33 +256,6 @@ def calibrate(
         )
     root = float(np.exp(brentq(of_log, *bounds, xtol=1e-12, rtol=1e-14)))
     return on_the_safe_side(root, float(np.exp(bounds[0 if ends[0] <= 0 else 1])), excess)
-
-
-def unused_budget(mechanism: Mechanism, bound: float) -> float:
-    """Share of the epsilon that a proof promises which the mechanism does not need.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-        The table.
-    bound : float
-        Epsilon that a theorem gives for it, such as a composition over its records; positive.
-
-    Returns
-    -------
-    float
-        1 - exact epsilon / bound, in [0, 1] up to rounding; 0 where the bound is attained.
-
-    Raises
-    ------
-    ValueError
-        If the bound is not positive, or the exact epsilon exceeds it: then it is no bound.
-    """
-    checks.positive(bound=bound)
-    exact = exact_epsilon(mechanism).value
-    if exact > bound * (1 + 1e-9):
-        raise ValueError(f"bound is {bound}; the exact epsilon, {exact:.6g}, exceeds it")
-    return 1 - exact / bound
 
 
 def _pair_blocks(
