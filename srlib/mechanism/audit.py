@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import betaincinv
 
 from srlib import checks
 
@@ -49,12 +50,13 @@ def clopper_pearson(count: ArrayLike, size: float, confidence: float) -> tuple[A
     -------
     low, high : float, or arrays of float64
     """
-    from statsmodels.stats.proportion import proportion_confint
-
     checks.at_least(1, size=size)
     checks.within(0, size, count=count)
     checks.inner_probability(confidence=confidence)
-    return proportion_confint(count, size, alpha=2 * (1 - confidence), method="beta")
+    count = np.asarray(count, dtype=np.float64)
+    low = betaincinv(count, size - count + 1, 1 - confidence)
+    high = betaincinv(count + 1, size - count, confidence)
+    return np.where(count > 0, low, 0.0)[()], np.where(count < size, high, 1.0)[()]
 
 
 def epsilon_lower_bound(
