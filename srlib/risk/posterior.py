@@ -37,10 +37,6 @@ from srlib.trees import (
 ROUNDS = rounds(16_000, n_classes=40, n_draws=500, n_chains=8)
 # Above this Pareto k, draws given the data cannot stand for draws given all other records.
 MAX_PARETO_K = 0.7
-# Effective bootstrap samples below which the error of a mean is not known, for candidates whose
-# posterior probability is above `MATTERS`.
-MIN_SAMPLES = 20
-MATTERS = 0.01
 
 _BLOCK = 1 << 24  # numbers of all chains, or of all candidates, for one block of combinations
 _COLUMNS = (
