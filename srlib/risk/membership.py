@@ -14,9 +14,8 @@ by a draw from the baseline, the ratio of any x is 1. No test with the same shar
 finds more members (Neyman and Pearson 1933). The logarithm of the ratio is the privacy loss against
 all who may hold the place together.
 
-The baseline is the model's own predictive distribution, or a population for which people stand who
-were held out of the data. With these, what is tested for a person held out is compared with the
-others, so that nobody is in their own baseline.
+The baseline is a population, for which people stand who were held out of the data. A person held
+out is compared with the others, so that nobody is in their own baseline.
 
 References
 ----------
@@ -35,13 +34,10 @@ from numpy.typing import ArrayLike, NDArray
 from srlib import checks
 from srlib.data.codes import distinct
 from srlib.data.schema import Schema
-from srlib.dpmpm.model import Draws
-from srlib.dpmpm.predict import cell_log_prob
 from srlib.progress import silent
 from srlib.risk.candidates import Data, check_grown, coded_tables
 from srlib.risk.columns import Sought, sought
 from srlib.risk.errors import jackknife, log_mean, log_means_left_out
-from srlib.risk.sets import DrawSets
 from srlib.risk.synthesizers import Density, log_likelihoods
 from srlib.threads import one_blas_thread
 from srlib.trees import Trees
@@ -53,10 +49,7 @@ FEWEST = 1
 N_BESIDE = 100
 """People held out who are compared at each record, if nothing else is said."""
 _BLOCK = 1 << 22  # distances for one block of people
-_COLUMNS = (
-    "publication", "repetitions", "statistic", "statistic_mcse", "found", "log_after",
-    "log_after_mcse", "log_before", "log_before_mcse",
-)  # fmt: skip
+_COLUMNS = ("publication", "repetitions", "statistic", "statistic_mcse", "found")
 
 
 @dataclass(frozen=True, repr=False)
@@ -80,15 +73,12 @@ class MembershipTest:
         Log likelihood ratio, or another statistic that is larger for those who seem to be in.
         Infinite where nobody of the baseline could hold the place.
     mcse : (n_publications, n) float64
-        Its Monte Carlo standard error, from between chains and between the people who stand for
-        the baseline; NaN where it is infinite.
+        Its Monte Carlo standard error, from between the people who stand for the baseline and of a
+        density that is estimated; NaN where it is infinite.
     of_people : (n_publications, n, n_beside) float64
         The statistic of people who are not in the data, at the place of each record.
     people : (n, n_beside) int64
         Who of the people held out these are.
-    after, before : (2, n_publications, n) float64, optional
-        Log predictive probability of the record after the publication and before it, and their
-        Monte Carlo standard errors; where the baseline is the model's own.
 
     Examples
     --------
@@ -109,8 +99,6 @@ class MembershipTest:
     mcse: NDArray[np.float64]
     of_people: NDArray[np.float64]
     people: NDArray[np.int64]
-    after: NDArray[np.float64] | None = None
-    before: NDArray[np.float64] | None = None
 
     def __repr__(self) -> str:
         n_publications, n, n_beside = self.of_people.shape
@@ -242,9 +230,8 @@ class MembershipTest:
         -------
         DataFrame
             publication, from 1; the variables, with their labels as values; repetitions;
-            statistic and statistic_mcse; found, the probability that the record is called "in",
-            a mean over all publications; and log_after, log_before and their errors where the
-            baseline is the model's own.
+            statistic and statistic_mcse; and found, the probability that the record is called
+            "in", a mean over all publications.
         """
         self.schema.check_apart(_COLUMNS)
         found = self.found(false_positives).mean(axis=0)
@@ -255,9 +242,6 @@ class MembershipTest:
             frame = frame.assign(
                 repetitions=self.repetitions, statistic=statistic, statistic_mcse=mcse, found=found
             )
-            for name, part in (("log_after", self.after), ("log_before", self.before)):
-                if part is not None:
-                    frame[name], frame[f"{name}_mcse"] = part[:, i]
             frames.append(frame)
         return pd.concat(frames, ignore_index=True)
 
@@ -268,9 +252,7 @@ def membership_test(
     held_out: Data,
     n_releases: int = 1,
     *,
-    synthesizer: Trees | Density | None = None,
-    draws: DrawSets | None = None,
-    baseline: str = "people",
+    synthesizer: Trees | Density,
     n_beside: int = N_BESIDE,
     rows: Sequence[int] | NDArray[np.integer] | None = None,
     schema: Schema | None = None,
@@ -288,14 +270,8 @@ def membership_test(
         People of the same population who are not in the original, in random order; two or more.
     n_releases : int
         Releases in a publication: the first ones are the first publication, and so on.
-    synthesizer : Trees or Density, optional
+    synthesizer : Trees or Density
         Trees grown on the original, or any other whose density is known.
-    draws : DrawSets, optional
-        Draws of the DPMPM given the original, and given it joined with each release; errors come
-        from between its chains.
-    baseline : str
-        ``"people"``: those held out stand for the population. ``"model"``: the predictive
-        distribution of the DPMPM, for publications of one release.
     n_beside : int
         People held out who are compared at each record, 2 or more. They are dealt out in turn, so
         that as many different ones as possible are used; if there are fewer, all are compared.
@@ -314,9 +290,8 @@ def membership_test(
     Raises
     ------
     ValueError
-        If the tables, the synthesizer or the draws do not fit together, or a number is out of
-        range; if not exactly one of `synthesizer` and `draws` is given; if the synthesizer cannot
-        have drawn the releases from the original.
+        If the tables and the synthesizer do not fit together, or a number is out of range; if the
+        synthesizer cannot have drawn the releases from the original.
 
     Examples
     --------
@@ -331,56 +306,27 @@ def membership_test(
     >>> test.power(rng=np.random.default_rng(1)).columns.tolist()
     ['false_positives', 'limit', 'power', 'power_se']
     """
-    if baseline not in ("people", "model"):
-        raise ValueError(f"baseline is {baseline!r}; it must be 'people' or 'model'")
-    if baseline == "model" and (draws is None or n_releases != 1):
+    if not isinstance(synthesizer, Trees | Density):
         raise ValueError(
-            f"baseline is 'model' with n_releases = {n_releases}; it takes draws, and publications "
-            "of one release"
+            f"synthesizer is {synthesizer!r:.50}; it must be Trees, or have the functions release "
+            "and log_prob"
         )
     records, tables, others = _coded(original, released, held_out, n_releases, rows, schema)
+    if isinstance(synthesizer, Trees):
+        check_grown(synthesizer, records.table)
     people = _dealt(len(records.rows), len(others), n_beside)
+    candidates, where = _candidates(records.combinations, others, people)
     publications = [tables[at : at + n_releases] for at in range(0, len(tables), n_releases)]
-    after = before = None
-    if draws is not None and synthesizer is None:
-        if len(draws.joined) != len(tables):
-            raise ValueError(
-                f"draws are given {len(draws.joined)} releases; released has {len(tables)}"
-            )
-        of_data, *joined = (
-            _of_chains(each, records.combinations, others, people) for each in draws
-        )
-        sets = [joined[at : at + n_releases] for at in range(0, len(tables), n_releases)]
-        found = [_of_draws([of_data, *each], baseline) for each in sets]
-        if baseline == "model":
-            after, before = (
-                np.stack([jackknife(lambda mean: -mean[:, 0], [of]) for of in parts], axis=1)
-                for parts in (joined, [of_data] * len(joined))
-            )
-    elif synthesizer is not None and draws is None:
-        if not isinstance(synthesizer, Trees | Density):
-            raise ValueError(
-                f"synthesizer is {synthesizer!r:.50}; it must be Trees, or have the functions "
-                "release and log_prob"
-            )
-        if isinstance(synthesizer, Trees):
-            check_grown(synthesizer, records.table)
-        candidates, where = _candidates(records.combinations, others, people)
-        with nullcontext() if progress else silent():
-            found = [
-                _of_density(synthesizer, each, records, candidates, where) for each in publications
-            ]
-    else:
-        raise ValueError("one of synthesizer and draws must be given, and not both")
-    log_prob, mcse = (np.stack(part) for part in zip(*found, strict=True))
-    statistic, of_people = log_prob[..., 0], log_prob[..., 1:]
-    if baseline == "people":
-        compared = [log_ratios(each) for each in log_prob]
-        statistic, error, of_people = (np.stack(part) for part in zip(*compared, strict=True))
-        mcse = np.hypot(mcse, error)
+    compared = []
+    with nullcontext() if progress else silent():
+        for each in publications:
+            log_prob, mcse = _of_density(synthesizer, each, records, candidates, where)
+            own, error, beside = log_ratios(log_prob)
+            compared.append((own, np.hypot(mcse, error), beside))
+    statistic, mcse, of_people = (np.stack(part) for part in zip(*compared, strict=True))
     return MembershipTest(
         records.table.schema, records.combinations, records.repetitions, n_releases,
-        statistic, mcse, of_people, people, after, before,
+        statistic, mcse, of_people, people,
     )  # fmt: skip
 
 
@@ -390,7 +336,6 @@ def distance_test(
     held_out: Data,
     n_releases: int = 1,
     *,
-    relative: bool = False,
     n_beside: int = N_BESIDE,
     rows: Sequence[int] | NDArray[np.integer] | None = None,
     schema: Schema | None = None,
@@ -405,9 +350,6 @@ def distance_test(
     ----------
     original, released, held_out, n_releases, n_beside, rows, schema
         As of `membership_test`. The same people are compared at the same records.
-    relative : bool
-        Whether the distance to the nearest of the people held out, other than the one who is
-        tested, is taken off: released records are near to everybody in a crowded place.
 
     Returns
     -------
@@ -435,10 +377,6 @@ def distance_test(
         np.concatenate(tables[at : at + n_releases]) for at in range(0, len(tables), n_releases)
     ]
     near = -np.stack([_distances(both, each, levels) for each in shown])
-    if relative:
-        _, counts, which = distinct(others)
-        alone = np.r_[np.zeros(n, dtype=bool), counts[which] == 1]
-        near += _distances(both, others, levels, alone)
     return MembershipTest(
         records.table.schema, records.combinations, records.repetitions, n_releases,
         near[:, :n], np.zeros(near[:, :n].shape), near[:, n:][:, people], people,
@@ -557,12 +495,8 @@ def _distances(
     codes: NDArray[np.integer],
     tables: NDArray[np.integer],
     n_levels: NDArray[np.integer],
-    alone: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.float64]:
-    """Return Hamming distances to the nearest record of a table, (n,).
-
-    Records for which `alone` is set are themselves in the table, once, and not their own neighbors.
-    """
+    """Return Hamming distances to the nearest record of a table, (n,)."""
     indicators = [np.eye(n, dtype=np.float32) for n in n_levels]
 
     def expanded(some: NDArray[np.integer]) -> NDArray[np.float32]:
@@ -572,10 +506,7 @@ def _distances(
     found = np.empty(len(codes))
     step = max(1, _BLOCK // there.shape[1])
     for some in (slice(at, at + step) for at in range(0, len(codes), step)):
-        apart = len(n_levels) - expanded(codes[some]) @ there
-        if alone is not None:
-            apart[alone[some, None] & (apart == 0)] = np.inf
-        found[some] = apart.min(axis=1)
+        found[some] = len(n_levels) - (expanded(codes[some]) @ there).max(axis=1)
     return found
 
 
@@ -621,56 +552,3 @@ def _of_density(
     if np.isneginf(found[:, 0]).any():
         raise ValueError("released has probability zero given the original and this synthesizer")
     return found, mcse
-
-
-def _of_chains(
-    draws: Draws,
-    records: NDArray[np.integer],
-    others: NDArray[np.integer],
-    people: NDArray[np.int64],
-) -> NDArray[np.float64]:
-    """Return log means over each chain that leave the record out.
-
-    Returns
-    -------
-    (n_chains, n, 2 + n_beside) float64
-        Of 1 / p(x_i), of 1, which stands for the record itself, and of p(x) / p(x_i) for each
-        person x, under draws given data that contain the record x_i.
-    """
-    used = others[: people.max() + 1]
-    log_prob = cell_log_prob(draws, np.concatenate([records, used]))
-    own, other = -log_prob[..., : len(records)], log_prob[..., len(records) :]
-    found = np.zeros((draws.n_chains, len(records), 2 + people.shape[1]))
-    for chain, weights, values in zip(found, own, other, strict=True):
-        scales = weights.max(axis=0), values.max(axis=0)
-        inverse = np.exp(weights - scales[0])
-        means = inverse.T @ np.exp(values - scales[1]) / draws.n_draws
-        log_means = np.log(means) + scales[0][:, None] + scales[1]
-        chain[:, 0] = np.log(inverse.mean(axis=0)) + scales[0]
-        chain[:, 2:] = np.take_along_axis(log_means, people, axis=1)
-    return found
-
-
-def _of_draws(
-    sets: Sequence[NDArray[np.float64]], baseline: str
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return log p(releases | x in the place) / p(release)^(m), and the error of the log ratio.
-
-    Parameters
-    ----------
-    sets : sequence of (n_chains, n, 2 + n_beside) float
-        As `_of_chains`, given the data and given these and each release.
-    baseline : str
-        ``"people"`` or ``"model"``.
-    """
-
-    def log_prob(of_data: NDArray[np.float64], *of_joined: NDArray[np.float64]) -> NDArray:
-        after = [mean[:, 1:] - mean[:, :1] for mean in of_joined]
-        return sum(after) - len(after) * (of_data[:, 1:] - of_data[:, :1])
-
-    def log_ratio(*means: NDArray[np.float64]) -> NDArray:
-        found = log_prob(*means)
-        return found[:, 0] if baseline == "model" else found[:, 0] - log_mean(found[:, 1:].T)
-
-    _, mcse = jackknife(log_ratio, sets)
-    return log_prob(*(log_mean(chains) for chains in sets)), mcse
