@@ -26,7 +26,6 @@ from srlib.assessment import leakage, matching, regression, utility
 from srlib.data.codes import distinct
 from srlib.mechanism import contingency, proportion
 from srlib.mechanism.families import beta_binomial, compositions
-from srlib.papers import charest_han
 from srlib.risk import sampled
 from srlib.runner import run
 from srlib.runner.parameters import resolve
@@ -82,8 +81,6 @@ def computed() -> Iterator[tuple[str, Any]]:
     yield "copies", leakage._bernoulli_z(rng.random(20_000) < weight**2 / 2, weight / 4, weight)
     outcome, predictors = original[:, 9] > 0, original[:, :8].astype(float)
     yield "regression", regression.logistic_regression(outcome, predictors, names[:8])
-    settings: dict[str, Any] = {"burn_in": 5, "n_draws": 5, "thin": 1, "n_chains": 4, "rng": rng}
-    yield "sampler", charest_han.sample_logistic(outcome, predictors, prior_sd=2.0, **settings)
 
     table = beta_binomial(300, 300, 1.0)
     changed = np.maximum(np.arange(301) - 1, 0)

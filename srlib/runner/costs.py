@@ -428,13 +428,9 @@ def _charest(
     )
 
 
-def _charest_han(*, replicates: int, datasets: int, n_people: int, n_draws: int) -> Cost:
-    entries = n_people * n_draws
+def _charest_han(*, replicates: int, datasets: int) -> Cost:
     estimates = datasets * max(replicates / 6, 4)
-    return Cost(
-        12 + 0.025 * replicates + 0.016 * estimates + 5e-6 * entries,
-        430 + 0.01 * replicates + 8e-5 * entries,
-    )
+    return Cost(12 + 0.025 * replicates + 0.016 * estimates, 430 + 0.01 * replicates)
 
 
 COSTS: Mapping[str, Callable[..., Cost]] = {

@@ -13,7 +13,6 @@ from scipy import stats
 
 from srlib import diagnostics
 from srlib.mechanism import edp
-from srlib.papers import charest_han, charest_han_tables
 
 RNG = np.random.default_rng(1)
 THETA = RNG.normal(size=(4, 1_000))
@@ -49,11 +48,12 @@ def test_memory_of_many_records(
 def test_table_4_at_a_million_draws(benchmark: BenchmarkFixture) -> None:
     y = RNG.normal(10, np.sqrt(5), 100)
     post = edp.normal_posterior(y)
-    shift, scale = charest_han_tables.normal_shift((y - post.mean()) / np.sqrt(5))
-    others = stats.norm((post.mean() - shift * post.std())[:, None], scale * post.std())
+    without = [edp.normal_posterior(np.delete(y, i)) for i in range(100)]
+    means = np.array([other.mean() for other in without])
+    others = stats.norm(means[:, None], without[0].std())
 
     def column() -> None:
-        for bins in charest_han.BINS:
+        for bins in (5, 10, 20, 50, 100, 250):
             counts = edp.simulate_counts(post, [others], bins, 1_000_000, 100, rng=RNG)
             edp.estimate_from_counts(counts)
 
