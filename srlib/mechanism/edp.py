@@ -19,8 +19,6 @@ from scipy import stats
 from scipy.special import logsumexp
 
 from srlib import checks, diagnostics
-from srlib.mechanism.core import Mechanism, log_difference
-from srlib.mechanism.privacy import conditional_epsilon
 
 RAW, SMOOTHED, REFIT = "raw", "Pareto-smoothed", "refit needed"
 BLOCK_ENTRIES = 1 << 23
@@ -76,33 +74,6 @@ def normal_posterior(y: NDArray[np.float64]) -> Any:
     """Posterior of a normal mean with variance 5 and prior N(10, 3): Charest and Han, 3.3."""
     precision = len(y) / 5.0 + 1 / 3.0
     return stats.norm((y.sum() / 5.0 + 10.0 / 3.0) / precision, precision**-0.5)
-
-
-def mechanism_of_bins(log_prob: NDArray[np.float64]) -> Mechanism:
-    """The release of one draw's bin as a mechanism: row 0 is the data, its neighbors follow.
-
-    Parameters
-    ----------
-    log_prob : (1 + n_neighbors, n_bins) float
-        Log probabilities of the bins, each row summing to one.
-    """
-    others = np.arange(1, len(log_prob))
-    pairs = np.stack([np.zeros_like(others), others], axis=1)
-    return Mechanism.from_table(log_prob, pairs)
-
-
-def from_bins(log_prob: NDArray[np.float64]) -> EDP:
-    """EDP of bin probabilities, the conditional epsilon of the data's row.
-
-    Parameters
-    ----------
-    log_prob : (1 + n_neighbors, n_bins) float
-        As of `mechanism_of_bins`.
-    """
-    by_neighbor = conditional_epsilon(mechanism_of_bins(log_prob))[1:]
-    neighbor = int(by_neighbor.argmax())
-    log_ratio = log_difference(log_prob[0], log_prob[1 + neighbor])
-    return EDP(by_neighbor[neighbor], neighbor, int(np.abs(log_ratio).argmax()), by_neighbor)
 
 
 # ------------------------------------------------------------------------------ known posteriors
@@ -174,83 +145,33 @@ def exact(posterior: Any, neighbors: Sequence[Any], bins: int) -> EDP:
     ----------
     Charest and Han, equation 2.
     """
-    edges = equal_bins(posterior, bins)
-    return from_bins(np.vstack([np.full(bins, -np.log(bins)), _stacked(neighbors, edges)]))
-
-
-@dataclass(frozen=True)
-class Truncated:
-    """A distribution restricted to an interval, with the functions that this module asks for.
-
-    Attributes
-    ----------
-    whole : scipy frozen distribution
-        What is restricted.
-    low, high : float
-        Ends of the interval.
-    """
-
-    whole: Any
-    low: float
-    high: float
-
-    def cdf(self, x: ArrayLike) -> NDArray[np.float64]:
-        """Distribution function."""
-        first, last = self.whole.cdf([self.low, self.high])
-        return (self.whole.cdf(np.clip(x, self.low, self.high)) - first) / (last - first)
-
-    def sf(self, x: ArrayLike) -> NDArray[np.float64]:
-        """Survival function, from that of the whole: the upper tail keeps its digits."""
-        first, last = self.whole.sf([self.low, self.high])
-        return (self.whole.sf(np.clip(x, self.low, self.high)) - last) / (first - last)
-
-    def ppf(self, share: ArrayLike) -> NDArray[np.float64]:
-        """Quantiles."""
-        first, last = self.whole.cdf([self.low, self.high])
-        return self.whole.ppf(first + np.asarray(share) * (last - first))
-
-    def isf(self, share: ArrayLike) -> NDArray[np.float64]:
-        """Quantiles from above."""
-        first, last = self.whole.sf([self.low, self.high])
-        return self.whole.isf(last + np.asarray(share) * (first - last))
-
-    def pdf(self, x: ArrayLike) -> NDArray[np.float64]:
-        """Density, zero outside the interval."""
-        first, last = self.whole.cdf([self.low, self.high])
-        inside = (np.asarray(x) >= self.low) & (np.asarray(x) <= self.high)
-        return np.where(inside, self.whole.pdf(x) / (last - first), 0.0)
+    log_ratio = np.abs(_stacked(neighbors, equal_bins(posterior, bins)) + np.log(bins))
+    by_neighbor = log_ratio.max(axis=1)
+    neighbor = int(by_neighbor.argmax())
+    return EDP(by_neighbor[neighbor], neighbor, int(log_ratio[neighbor].argmax()), by_neighbor)
 
 
 # ----------------------------------------------------------------- the estimate from fresh draws
 
-DROPPED = "dropped"
 
-
-def estimate_from_counts(
-    counts: NDArray[np.int64], smoothing: float | str = 0.01
-) -> NDArray[np.float64]:
+def estimate_from_counts(counts: NDArray[np.int64], added: float = 0.01) -> NDArray[np.float64]:
     """The paper's estimate from the counts of neighbors' draws in the data's bins.
 
     Parameters
     ----------
     counts : (..., n_neighbors, n_bins) int
         Draws of each neighbor in each bin.
-    smoothing : float or "dropped"
-        What is added to each count (additive smoothing), positive; or leave empty bins out.
+    added : float
+        What is added to each count (additive smoothing), positive.
 
     Returns
     -------
     (...,) float64
         Largest absolute log of a probability over 1 / n_bins.
     """
+    checks.positive(added=added)
     n_bins, draws = counts.shape[-1], counts.sum(axis=-1, keepdims=True)
-    if smoothing == DROPPED:
-        with np.errstate(divide="ignore"):
-            log_ratio = np.log(counts / draws * n_bins)
-        return np.abs(np.where(counts > 0, log_ratio, 0.0)).max(axis=(-2, -1))
-    if not (isinstance(smoothing, float | int) and smoothing > 0):
-        raise ValueError(f"smoothing is {smoothing!r}; it must be positive or {DROPPED!r}")
-    share = (counts + smoothing) / (draws + n_bins * smoothing)
+    share = (counts + added) / (draws + n_bins * added)
     return np.abs(np.log(share * n_bins)).max(axis=(-2, -1))
 
 
@@ -434,35 +355,6 @@ def from_draws(
     return PosteriorEDP(
         value, mcse, neighbor, at_bin, by_neighbor, pareto, method, bins, len(values)
     )
-
-
-def of_any_function(log_weights: ArrayLike, bins: int) -> NDArray[np.float64]:
-    """EDP of the function of the parameters that each neighbor moves most, from its weights.
-
-    Among all events of probability 1 / bins, those of the largest and of the smallest weights
-    change their probability most. Bins of the weight itself therefore attain the largest EDP of any
-    function of the parameters, one parameter or several, at this number of bins.
-
-    Parameters
-    ----------
-    log_weights : (..., n_neighbors) float
-        As of `from_draws`, without smoothing of their tails.
-    bins : int
-        2 or more, at most the draws.
-
-    Returns
-    -------
-    (n_neighbors,) float64
-    """
-    table = np.asarray(log_weights, dtype=float)
-    ordered = np.sort(table.reshape(-1, table.shape[-1]), axis=0)
-    draws = len(ordered)
-    checks.within(2, draws, bins=bins)
-    first, last = round(draws / bins), round(draws * (bins - 1) / bins)
-    whole = logsumexp(ordered, axis=0)
-    fewest = logsumexp(ordered[:first], axis=0) - whole - np.log(first / draws)
-    most = logsumexp(ordered[last:], axis=0) - whole - np.log((draws - last) / draws)
-    return np.maximum(np.abs(fewest), np.abs(most))
 
 
 def _as_blocks(
