@@ -148,7 +148,7 @@ class Claims:
             "no": int(no.sum()),
             "worst": cases.iloc[worst],
             "error": errors[worst],
-            "where": str(cases.index[worst]) if len(cases) > 1 else "",
+            "where": _joined_case(cases.index[worst]) if len(cases) > 1 else "",
             "nearly": nearly,
             "records": records,
         }
@@ -214,6 +214,11 @@ class Claims:
 
     def _bundle(self) -> dict[str, str]:
         return {"text/markdown": self._repr_markdown_(), "text/plain": repr(self)}
+
+
+def _joined_case(case: Any) -> str:
+    """Name a case, also one of an index with several levels."""
+    return ", ".join(map(str, case)) if isinstance(case, tuple) else str(case)
 
 
 def _plain(value: float) -> str:

@@ -55,6 +55,8 @@ def test_authors_word_stands_where_the_run_bears_it():
         "As written. (epsilon: as claimed in 2 of 3 cases; at the worst 1.8, to be ≤\u00a01, "
         "at log P.)"
     )
+    _, shown = checked("fails", value=cases.set_axis([("d", 1), ("d", 2), ("e", 1)]) + 1.5)
+    assert shown.text.endswith("to be ≤\u00a01, at e, 1.)")
     _, shown = checked("proved", value=0.7)
     assert (shown.kind, shown.text) == ("C1 proved", "As written. (epsilon: 0.7, to be ≤\u00a01.)")
 
