@@ -20,7 +20,6 @@ from srlib.charts import risk, style
 from srlib.mechanism import acceptance
 
 HOSTILE = "<script>alert('&')</script>"
-TERMS = ["Intercept", "SEX", HOSTILE]
 
 
 def joint(levels_a, levels_b):
@@ -30,26 +29,6 @@ def joint(levels_a, levels_b):
         columns=["level_a", "level_b", "source"],
     )
     return frame.assign(proportion=rng.dirichlet(np.ones(len(frame))) * 2, se=0.01)
-
-
-def regression():
-    return pd.DataFrame(
-        {
-            "term": TERMS,
-            "original": [2.0, -0.3, 0.1],
-            "original_low": [1.5, -0.4, -0.1],
-            "original_high": [2.5, -0.2, 0.3],
-            "synthetic": [1.9, -0.1, 0.2],
-            "low": [1.0, -0.15, -np.inf],
-            "high": [2.8, -0.05, 1e150],
-        }
-    )
-
-
-def printed():
-    return pd.DataFrame(
-        {"term": TERMS[:2] * 2, "source": ["original"] * 2 + ["synthetic"] * 2, "value": range(4)}
-    )
 
 
 def risks(n=500):
@@ -67,23 +46,10 @@ def pairs(n=3500):
     return pd.DataFrame({"x": x, "y": x * 1.1})
 
 
-def weights():
-    log_weights = np.random.default_rng(3).normal(0, 30, (5, 1120))
-    log_weights[0, 7] = -np.inf
-    return log_weights
-
-
 def chains(n_chains=4, n_draws=1000, shift=0.0):
     draws = np.random.default_rng(4).normal(size=(n_chains, n_draws))
     draws[-1] += shift
     return diagnostics.long_format({"log_likelihood": draws, "alpha": draws**2})
-
-
-def values(texts):
-    probability = np.linspace(1, 2, len(texts)) / np.linspace(1, 2, len(texts)).sum()
-    return pd.DataFrame({"value": texts, "probability": probability}).assign(
-        truth=np.arange(len(texts)) == 0
-    )
 
 
 def curves(n=2):
@@ -223,7 +189,6 @@ def reliable():
 EXAMPLES: dict[str, Callable[[], charts.Chart]] = {
     "joint": lambda: charts.joint_distribution(joint("ab", "cd"), "A", HOSTILE),
     "joint long": lambda: charts.joint_distribution(joint(LONG, LONG), "A", "B"),
-    "coefficients": lambda: charts.coefficients(regression(), printed()),
     "ranks": lambda: charts.rank_histogram(risks(), 35),
     "risk": lambda: charts.risk_histogram(risks(), 1 / 35),
     "agreement": lambda: charts.agreement(pairs(), "one run", "another run"),
@@ -232,7 +197,6 @@ EXAMPLES: dict[str, Callable[[], charts.Chart]] = {
         "probability of the truth, run 1",
         "probability of the truth, run 2",
     ),
-    "weights": lambda: charts.importance_weights(weights()),
     "trace": lambda: charts.trace(chains()),
     "trace of many": lambda: charts.trace(chains(12)),
     "rank plot": lambda: charts.rank_plot(chains(12)),
@@ -264,8 +228,6 @@ EXAMPLES: dict[str, Callable[[], charts.Chart]] = {
     "losses of records": lambda: charts.record_losses(losses(), prior=1 / 35, epsilon=3.0),
     "losses of a record": lambda: charts.record_losses(losses().tail(40), prior=0.5),
     "reliability": lambda: charts.reliability(reliable()),
-    "subset risk": lambda: charts.subset_risk(values([HOSTILE, "2, 1, 1, 1"]), 1 / 2),
-    "subset risk of many": lambda: charts.subset_risk(values(LONG * 3), 1 / 36),
 }
 
 
@@ -380,7 +342,7 @@ def test_drawing_is_the_same_in_the_newest_vega_lite(drawn):
     assert count[0] == pytest.approx(count[1], rel=0.02)
 
 
-@pytest.mark.parametrize("name", ["coefficients", "ranks", "trace", "frontier", "risk utility"])
+@pytest.mark.parametrize("name", ["joint", "ranks", "trace", "frontier", "risk utility"])
 def test_charts_are_deterministic(name):
     first, second = (charts.specification(EXAMPLES[name]()) for _ in range(2))
     assert json.dumps(first) == json.dumps(second)
@@ -472,33 +434,6 @@ def test_joint_distribution_draws_each_proportion_and_interval():
     assert data["panel"].unique().tolist() == ["A: a", "A: b"]
 
 
-def test_printed_values_are_dashed_and_in_view():
-    spec = charts.specification(charts.coefficients(regression(), printed()))
-    dashed = [layer for layer in spec["layer"] if layer["mark"].get("strokeDash") == [4, 3]]
-    assert len(dashed) == 2
-    drawn = pd.concat(pd.DataFrame(spec["datasets"][layer["data"]["name"]]) for layer in dashed)
-    assert sorted(drawn["value"]) == [0, 1, 2, 3]
-    # Original intervals from -0.4 to 2.5; what reaches further is cut one range (2.9) beyond, and
-    # ends in an arrow there.
-    text = json.dumps(spec)
-    assert '"domain": [-4.0, 6.0]' in text
-    arrows = {
-        unit["mark"]["shape"]: spec["datasets"][unit["data"]["name"]]
-        for unit in units(spec)
-        if "triangle" in str(unit["mark"])
-    }
-    assert [row["low"] for row in arrows["triangle-left"]] == [-3.3]
-    assert [row["high"] for row in arrows["triangle-right"]] == [5.4]
-    far = printed().assign(value=[7, 0, 0, 0])
-    text = json.dumps(charts.specification(charts.coefficients(regression(), far)))
-    assert '"domain": [-4.0, 8.0]' in text
-
-
-def test_coefficients_description_counts_intervals_that_hold_the_original():
-    # 2.0 in [1, 2.8] and 0.1 in the endless one; -0.3 not in [-0.15, -0.05]
-    assert "for 2 of 3." in charts.specification(charts.coefficients(regression()))["description"]
-
-
 def test_rank_histogram_counts_ties_at_the_better_rank():
     frame = pd.DataFrame({"rank": [1, 1.5, 2.5, 3, 4], "estimator": "predictive_ratio"})
     chart = charts.rank_histogram(frame, 4)
@@ -545,17 +480,6 @@ def test_agreement_of_identical_points():
     assert "NaN" not in charts.svg(charts.specification(chart))
 
 
-def test_importance_weights_draw_the_heaviest_and_some_of_the_rest():
-    chart = charts.importance_weights(weights())
-    every, first = datasets(chart)
-    summary = diagnostics.importance_summary(weights())
-    assert every["release"].value_counts().tolist() == [160] * 5
-    largest = every.groupby("release")["share"].max().to_numpy()
-    assert largest == pytest.approx(summary["largest_share"], rel=1e-3)
-    assert first["said"][0] == f"{100 * largest[0]:.0f} % of the weight in one draw"
-    assert f"{summary['ess'].min():.1f} to {summary['ess'].max():.1f}" in chart.description
-
-
 def test_trace_thins_long_chains_alike():
     data = datasets(charts.trace(chains(4, 5000)))
     assert len(data) == 2
@@ -580,17 +504,6 @@ def test_an_axis_of_values_that_are_nearly_alike_has_numbers() -> None:
         charts.agreement(pd.DataFrame({"x": [0.31, 0.32], "y": [0.31, 0.33]}), "one", "other")
     )
     assert '"values": [0.' in json.dumps(spec)
-
-
-def test_subset_risk_sorts_and_marks_one_truth():
-    frame = values([f"v{i}" for i in range(5)])
-    chart = charts.subset_risk(frame, 0.2)
-    data = next(d for d in datasets(chart) if "which" in d)
-    assert data["value"].tolist() == ["v4", "v3", "v2", "v1", "v0"]
-    assert data["which"].tolist() == ["other value"] * 4 + ["true value"]
-    assert "number 5 from the top" in chart.description
-    with pytest.raises(ValueError, match="marks 0 values"):
-        charts.subset_risk(frame.assign(truth=False), 0.2)
 
 
 def test_long_labels_are_cut_unless_they_would_coincide():

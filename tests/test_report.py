@@ -32,10 +32,8 @@ def displayed(**data: object) -> NotebookNode:
 
 
 def chart_output(label: str) -> NotebookNode:
-    frame = pd.DataFrame(
-        {"value": [label, "other"], "probability": [0.6, 0.4], "truth": [True, False]}
-    )
-    spec = charts.specification(charts.subset_risk(frame, 0.5))
+    frame = pd.DataFrame({"estimator": [label, "other"], "rank": [1, 2]})
+    spec = charts.specification(charts.rank_histogram(frame, 2))
     data = {charts.MIME_TYPE: spec, "image/svg+xml": charts.svg(spec), "text/plain": "Chart"}
     return nbformat.v4.new_output("display_data", data=data)
 

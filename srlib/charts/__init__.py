@@ -4,11 +4,10 @@ DataFrames in, Altair charts out. Importing it switches nothing on: `use` does.
 """
 
 import srlib.charts.altair_quickly  # noqa: F401, before any module imports Altair itself
-from srlib.charts.chains import chain_against_exact, importance_weights, rank_plot, trace
+from srlib.charts.chains import chain_against_exact, rank_plot, trace
 from srlib.charts.generic import (
     against_baseline,
     agreement,
-    coefficients,
     joint_distribution,
     lines,
     points,
@@ -23,7 +22,6 @@ from srlib.charts.risk import (
     reliability,
     risk_histogram,
     risk_utility,
-    subset_risk,
 )
 from srlib.charts.side_by_side import side_by_side
 from srlib.charts.style import (
@@ -64,9 +62,7 @@ __all__ = [
     "against_baseline",
     "agreement",
     "chain_against_exact",
-    "coefficients",
     "frontier",
-    "importance_weights",
     "joint_distribution",
     "lines",
     "points",
@@ -80,7 +76,6 @@ __all__ = [
     "risk_utility",
     "side_by_side",
     "specification",
-    "subset_risk",
     "svg",
     "sweep",
     "trace",

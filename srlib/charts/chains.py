@@ -1,13 +1,11 @@
-"""Figures of Markov chains and of importance weights."""
+"""Figures of Markov chains."""
 
 import math
 from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
-import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 from scipy import stats
 
 from srlib.charts.style import (
@@ -15,12 +13,10 @@ from srlib.charts.style import (
     OTHER_COLORS,
     WIDTH,
     Chart,
-    colors,
     compact,
     in_order,
     in_words,
     listing,
-    number_axis,
     ordered_color,
     panels,
     span_of,
@@ -233,77 +229,6 @@ def chain_against_exact(frame: pd.DataFrame) -> Chart:
             f"of equality. The exact minimum is {told(data['utility'].min())}, the maximum "
             f"{told(data['utility'].max())}. The median absolute difference is "
             f"{off.median():.2f}, the largest {off.max():.2f}."
-        ),
-    )
-
-
-def importance_weights(log_weights: ArrayLike, heaviest: int = 40) -> Chart:
-    """The share of the total importance weight that each draw carries.
-
-    Parameters
-    ----------
-    log_weights : array_like of float
-        (releases, draws), as `diagnostics.importance_summary` takes them; draws of no weight are
-        minus infinity.
-    heaviest : int
-        Of each release all of so many draws are drawn, and of the lighter ones at most 120.
-
-    Returns
-    -------
-    altair chart
-        A strip for each release, a dot for each draw by its share on a logarithmic scale. The
-        heaviest is labeled; what is lighter than 1e-12 lies at the left end.
-    """
-    weights = np.atleast_2d(np.asarray(log_weights, dtype=float))
-    shares = np.exp(weights - np.logaddexp.reduce(weights, axis=1, keepdims=True))
-    n_releases, n_draws = shares.shape
-    least = max(float(shares[shares > 0].min()), 1e-12)
-    rows = []
-    for release, share in enumerate(shares, start=1):
-        ordered = np.sort(share)[::-1]
-        every = max(1, math.ceil((n_draws - heaviest) / 120))
-        kept = np.concatenate([ordered[:heaviest], ordered[heaviest::every]])
-        # Dots of a strip lie apart by the golden ratio, the same in every drawing.
-        apart = np.modf(np.arange(len(kept)) * 0.618034)[0] - 0.5
-        rows.append(pd.DataFrame({"release": release, "share": kept, "y": release + 0.6 * apart}))
-    data = pd.concat(rows, ignore_index=True)
-    data["drawn"] = data["share"].clip(lower=least)
-    first = data.groupby("release").head(1)
-    first = first.assign(y=first["release"] * 1.0)
-    first["said"] = [f"{100 * share:.0f} % of the weight in one draw" for share in first["share"]]
-    x = number_axis(
-        "drawn", "Share of the total weight (log scale)", [least, 1.0], True, alt.X, most=6
-    )
-    y = alt.Y(
-        "y:Q",
-        title="Release",
-        scale=alt.Scale(domain=[n_releases + 0.5, 0.5], nice=False),
-        axis=alt.Axis(values=list(range(1, n_releases + 1)), format="d", grid=False),
-    )
-    color = colors(["importance_sampling"])["importance_sampling"]
-    share_of = [
-        alt.Tooltip("release:N", title="release"),
-        alt.Tooltip("share:Q", title="share of the weight", format=",.2~r"),
-    ]
-    dots = alt.Chart(compact(data)).mark_circle(size=18, opacity=0.75, color=color)
-    heavy = alt.Chart(compact(first[["drawn", "y", "said"]]))
-    ess = 1 / (shares**2).sum(axis=1)
-    largest = shares.max(axis=1)
-    return alt.layer(
-        dots.encode(x=x, y=y, tooltip=share_of),
-        heavy.mark_point(size=110, strokeWidth=2, color=color).encode(x="drawn:Q", y="y:Q"),
-        heavy.mark_text(align="right", dx=2, dy=-17, style="ink").encode(
-            x="drawn:Q", y="y:Q", text="said:N"
-        ),
-    ).properties(
-        width=WIDTH - 20,
-        height=max(44 * n_releases, 70),
-        description=(
-            f"Dots of the share of the total importance weight that each of {n_draws} draws "
-            f"carries, on a logarithmic scale, for {n_releases} releases. The heaviest draw's "
-            f"share has its minimum {100 * largest.min():.0f} % in release {largest.argmin() + 1} "
-            f"and its maximum {100 * largest.max():.0f} % in release {largest.argmax() + 1}. The "
-            f"effective sample sizes are {ess.min():.1f} to {ess.max():.1f}."
         ),
     )
 

@@ -8,8 +8,6 @@ import numpy as np
 import pandas as pd
 
 from srlib.charts.style import (
-    PRINTED,
-    REFERENCE,
     WIDTH,
     Chart,
     colors,
@@ -578,113 +576,6 @@ def joint_distribution(frame: pd.DataFrame, variable_a: str, variable_b: str) ->
             f"{100 * gap:.1f} percentage points."
         )
     )
-
-
-def coefficients(frame: pd.DataFrame, printed: pd.DataFrame | None = None) -> Chart:
-    """Coefficients of one regression on the original and on the synthetic data (Table 2).
-
-    Parameters
-    ----------
-    frame : DataFrame
-        term, original, original_low, original_high, synthetic, low, high, as
-        `inference.coefficients` returns.
-    printed : DataFrame, optional
-        term, source (``"original"`` or ``"synthetic"``) and value: the estimates that the paper
-        prints, drawn as dashed rules.
-
-    Returns
-    -------
-    altair chart
-        Estimates as points, confidence intervals as lines. Intervals with t quantiles may be of
-        any length; what reaches beyond the original data's intervals by more than their range is
-        cut there, and ends in an arrow.
-    """
-    terms, sources = short(frame["term"]), ["original", "synthetic"]
-    color = method_color("source", sources).legend(offset=12)
-    names = {"original": ("original_low", "original_high"), "synthetic": ("low", "high")}
-    data = pd.concat(
-        pd.DataFrame(
-            {
-                "term": terms,
-                "source": source,
-                "estimate": frame[source],
-                "low": frame[low],
-                "high": frame[high],
-            }
-        )
-        for source, (low, high) in names.items()
-    )
-    left, right = frame["original_low"].min(), frame["original_high"].max()
-    reach = right - left
-    cut = {"low": data["low"] < left - reach, "high": data["high"] > right + reach}
-    data["low"] = data["low"].clip(lower=left - reach)
-    data["high"] = data["high"].clip(upper=right + reach)
-    drawn = [data["low"], data["high"], *([printed["value"]] if printed is not None else [])]
-    title = "Coefficient (log odds), with 95 % interval"
-    x = number_axis("estimate", title, pd.concat(drawn), False, alt.X)
-    base = alt.Chart(compact(data)).encode(
-        y=alt.Y("term:N", sort=terms, title=None),
-        yOffset=alt.YOffset("source:N", sort=sources),
-        color=color,
-    )
-    arrows = [
-        alt.Chart(compact(data[cut[end]]))
-        .mark_point(shape=f"triangle-{side}", filled=True, size=70, opacity=1)
-        .encode(
-            x=f"{end}:Q",
-            y=alt.Y("term:N", sort=terms),
-            yOffset=alt.YOffset("source:N", sort=sources),
-            color=color,
-        )
-        for end, side in (("low", "left"), ("high", "right"))
-        if cut[end].any()
-    ]
-    layers: list[Any] = [
-        alt.Chart(pd.DataFrame({"x": [0]})).mark_rule(**REFERENCE).encode(x="x:Q"),
-        base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q"), x2="high:Q"),
-        base.mark_point(filled=True, size=60, opacity=1).encode(
-            x=x,
-            tooltip=tooltip(
-                "term", source=("data", ""), estimate="estimate", low="from", high="to"
-            ),
-        ),
-        *arrows,
-    ]
-    if printed is not None:
-        # Each source's rule lies in its own half of the term's band.
-        for source, top in (("original", 0.0), ("synthetic", 0.5)):
-            values = printed.loc[printed["source"] == source, ["term", "source", "value"]]
-            values = values.assign(
-                term=values["term"].map(dict(zip(frame["term"], terms, strict=True)))
-            )
-            layers.append(
-                alt.Chart(compact(values))
-                .mark_rule(**PRINTED)
-                .encode(
-                    x="value:Q",
-                    y=alt.Y("term:N", sort=terms, bandPosition=top),
-                    y2=alt.Y2("term:N", bandPosition=top + 0.5),
-                    color=color,
-                )
-            )
-    inside = frame["original"].between(frame["low"], frame["high"])
-    dashed = " Dashed rules mark the estimates printed in the paper." if printed is not None else ""
-    return alt.layer(*layers).properties(
-        width=width_beside(terms),
-        height=34 * len(terms),
-        description=(
-            f"Estimates and intervals of {len(terms)} coefficients from the original and the "
-            f"synthetic data. The original minimum is {_named(frame, 'idxmin')}, the maximum "
-            f"{_named(frame, 'idxmax')}. The interval from the synthetic data holds the original "
-            f"estimate for {inside.sum()} of {len(terms)}.{dashed}"
-        ),
-    )
-
-
-def _named(frame: pd.DataFrame, which: str) -> str:
-    """Say which coefficient of the original data is lowest, or highest."""
-    row = frame.loc[getattr(frame["original"], which)()]
-    return f"{told(row['original'])}, {row['term']}"
 
 
 def sweep(

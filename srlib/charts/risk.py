@@ -7,9 +7,7 @@ import numpy as np
 import pandas as pd
 
 from srlib.charts.style import (
-    NEUTRAL,
     REFERENCE,
-    TRUTH,
     WIDTH,
     Chart,
     colors,
@@ -24,11 +22,9 @@ from srlib.charts.style import (
     ordered_color,
     panels,
     reference_rule,
-    short,
     significant,
     told,
     tooltip,
-    width_beside,
 )
 
 
@@ -215,72 +211,6 @@ def reliability(frame: pd.DataFrame) -> Chart:
         description=(
             "Points with intervals of the share found against the probability claimed, beside the "
             f"diagonal. The interval contains the claimed probability in: {sentences}."
-        ),
-    )
-
-
-def subset_risk(frame: pd.DataFrame, prior: float) -> Chart:
-    """Posterior probability of each value of the unknown variables (equation 16).
-
-    Parameters
-    ----------
-    frame : DataFrame
-        value (text, which may have line ends), probability and truth (bool).
-    prior : float
-        The prior probability, drawn as a dotted rule.
-
-    Returns
-    -------
-    altair chart
-        Bars from the most to the least probable value, the true one in another color.
-
-    Raises
-    ------
-    ValueError
-        Unless exactly one value is the true one.
-    """
-    if frame["truth"].sum() != 1:
-        raise ValueError(f"frame marks {frame['truth'].sum()} values as the truth; it must be one")
-    truth = float(frame.loc[frame["truth"].to_numpy(dtype=bool), "probability"].iloc[0])
-    data = frame.sort_values("probability", ascending=False, kind="stable")
-    lines = [str(value).split("\n") for value in data["value"]]
-    n_lines = max(map(len, lines))
-    cut = iter(short([line for value in lines for line in value]))
-    values = ["\n".join(next(cut) for _ in value) for value in lines]
-    data = data.assign(value=values, which=np.where(data["truth"], "true value", "other value"))
-    bars = (
-        alt.Chart(compact(data[["value", "probability", "which"]]))
-        .mark_bar()
-        .encode(
-            x=alt.X("probability:Q", title="Posterior probability", axis=alt.Axis(tickCount=6)),
-            tooltip=tooltip("value", which=("", ""), probability="probability"),
-            y=alt.Y(
-                "value:N",
-                sort=values,
-                title=None,
-                axis=alt.Axis(
-                    labelExpr="split(datum.label, '\\n')", labelOffset=-6 * (n_lines - 1)
-                ),
-            ),
-            color=alt.Color(
-                "which:N",
-                title="Values of the unknown variables",
-                scale=alt.Scale(domain=["true value", "other value"], range=[TRUTH, NEUTRAL]),
-                legend=alt.Legend(offset=12),
-            ),
-        )
-    )
-    rule = alt.Chart(pd.DataFrame({"prior": [significant(prior)]}))
-    position = int((data["probability"] > truth).sum()) + 1
-    return alt.layer(bars, rule.mark_rule(**REFERENCE).encode(x="prior:Q")).properties(
-        width=width_beside([line for value in values for line in value.split("\n")]),
-        height=15 * n_lines * len(values),
-        description=(
-            f"Bars of the posterior probability of {len(values)} values of the unknown variables. "
-            f"The maximum is {told(data['probability'].iloc[0])} for {' '.join(lines[0])}, the "
-            f"minimum {told(data['probability'].iloc[-1])} for {' '.join(lines[-1])}. "
-            f"The true value has probability {told(truth)}, number {position} from the top; "
-            f"a dotted rule marks the prior probability, {told(prior)}."
         ),
     )
 
