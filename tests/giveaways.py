@@ -15,8 +15,7 @@ CHANCE = {
         ("Exercise 7", "share"): "75/300 = .25, another example",
     },
     "hu_reiter_wang": {
-        ("Try it: when is less than one draw left?", "directions"): "an equation's number",
-        ("Exercise 7", "exceeding"): "as many candidates in another exercise",
+        ("Exercise 4", "exceeding"): "as many candidates in another exercise",
     },
 }
 

@@ -11,8 +11,7 @@ import pandas as pd
 import pytest
 
 from srlib.assessment import inference
-from srlib.assessment.inference import AgainstSampling
-from srlib.papers import claims, hu_reiter_wang, intruders
+from srlib.papers import claims, intruders
 from srlib.papers.claims import FAILS, HOLDS, PROVED, UNDECIDED
 from srlib.risk import Participation
 from srlib.risk import estimators as disclosure
@@ -138,108 +137,10 @@ def test_links_within_a_notebook_lead_to_headings(notebook: Path) -> None:
 # ----------------------------------------------------------------------------------------- claims
 
 
-def weights(*rows: tuple[float, float], draws: int = 1200) -> pd.DataFrame:
-    return pd.DataFrame(rows, columns=["ess", "pareto_k"]).assign(draws=draws)
-
-
-@pytest.mark.parametrize(
-    ("table", "word"),
-    [
-        (weights((260, 0.2), (380, -0.4)), HOLDS),
-        (weights((260, np.nan), (380, np.nan)), HOLDS),
-        (weights((260, 0.9), (380, 0.1)), UNDECIDED),  # 0.9 - 2 * 1.9 / sqrt(104) < 0.7
-        (weights((260, 1.3), (380, 0.1)), FAILS),
-        (weights((99, 0.2), (380, 0.1)), FAILS),
-        (weights((1, np.inf)), FAILS),
-        (weights((40, 0.2), draws=120), HOLDS),
-        (weights((29, 0.2), draws=120), FAILS),
-    ],
-)
-def test_the_worst_release_decides_on_importance_sampling(table, word):
-    assert hu_reiter_wang.weights_suffice(table).word == word
-
-
-def test_what_is_said_of_weights():
-    said = hu_reiter_wang.weights_suffice(weights((260.04, 0.2), (1380, -0.4), draws=5000)).because
-    assert said == (
-        "In the worst release 260.0 of 5,000 draws are effective, and 100 are needed. The largest "
-        "Pareto $k$ is 0.20 ± 0.08, and the limit is 0.7."
-    )
-    assert "$k$ is infinite," in hu_reiter_wang.weights_suffice(weights((1, np.inf))).because
-    assert "$k$ is not defined," in hu_reiter_wang.weights_suffice(weights((300, np.nan))).because
-
-
-def test_pairs_are_kept_within_what_sampling_gives():
-    off = AgainstSampling(difference=0.004, single=0.006, expected=0.005, error=0.05)
-    verdict = hu_reiter_wang.keeps_pairs(off)
-    assert verdict.word == HOLDS
-    assert "0.40 percentage" in verdict.because
-    assert "1.20 ± 0.05 times" in verdict.because
-    assert hu_reiter_wang.keeps_pairs(AgainstSampling(0.004, 0.0075, 0.005, 0.05)).word == UNDECIDED
-    assert hu_reiter_wang.keeps_pairs(AgainstSampling(0.004, 0.01, 0.005, 0.05)).word == FAILS
-
-
-def test_coefficients_are_counted():
-    table = pd.DataFrame({"original": [1.0, 2.0, 3.0], "low": 0.0, "high": 2.5, "overlap": 0.6})
-    verdict = hu_reiter_wang.agrees_on_coefficients(table)
-    assert verdict.word == UNDECIDED
-    assert verdict.because.startswith("2 of 3 original estimates")
-    assert "is 0.60." in verdict.because
-
-
-def risk(probability: list[float], size: int, error: float = 0.01) -> Risk:
-    truth = np.array(probability)[:, None]
-    others = np.repeat((1 - truth) / (size - 1), size - 1, axis=1)
-    return Risk(np.log(np.hstack([truth, others])), np.full((len(truth), size), error))
-
-
-def test_probabilities_near_the_prior():
-    near = hu_reiter_wang.near_prior(risk([0.1] * 8 + [0.3, 0.101], 10))
-    assert near.word == HOLDS
-    assert near.because.startswith("90.0\u00a0% of the probabilities are within a factor of 2")
-    assert "The largest is 0.300 ± 0.003, 3.0 times the prior." in near.because
-    assert (
-        hu_reiter_wang.near_prior(risk([0.1] * 4 + [0.3] * 6, 10)).word == "depends on the record"
-    )
-    assert hu_reiter_wang.near_prior(risk([0.3] * 10, 10)).word == FAILS
-    unsure = hu_reiter_wang.near_prior(risk([0.1] * 4 + [0.19] * 6, 10, error=0.1))
-    assert unsure.word == UNDECIDED
-    assert unsure.because.startswith("40.0 to 100.0\u00a0%")
-
-
 def log_ratios(log_prob: np.ndarray, chains: int, noise: float) -> np.ndarray:
     rng = np.random.default_rng(1)
     chains_apart = noise * rng.normal(size=(chains, *log_prob.shape))
     return (log_prob - log_prob[:, :1])[None] + chains_apart - chains_apart[..., :1]
-
-
-def test_truth_among_the_first_less_often_than_by_chance():
-    rng = np.random.default_rng(2)
-    seen = rng.normal(size=(400, 10))
-    data = log_ratios(np.zeros((400, 10)), 4, 0.0)
-    by_chance = hu_reiter_wang.rarely_first([data, log_ratios(seen, 4, 0.0)])
-    assert by_chance.word == UNDECIDED
-    assert "30.0 ± 2.3\u00a0%" in by_chance.because
-    hidden = seen - 3.0 * (np.arange(10) == 0)
-    assert hu_reiter_wang.rarely_first([data, log_ratios(hidden, 4, 0.0)]).word == HOLDS
-    shown = seen + 3.0 * (np.arange(10) == 0)
-    assert hu_reiter_wang.rarely_first([data, log_ratios(shown, 4, 0.0)]).word == FAILS
-
-
-def test_three_candidates_are_always_the_first_three():
-    data = log_ratios(np.zeros((5, 3)), 4, 0.0)
-    verdict = hu_reiter_wang.rarely_first([data, data])
-    assert verdict.word == UNDECIDED
-    assert verdict.because.count("100.0 ± 0.0\u00a0%") == 2
-
-
-def test_a_part_of_a_record_against_the_whole():
-    whole = pd.DataFrame({"probability": [0.1, 0.1, 0.1], "log_mcse": 0.05, "support_size": 10})
-    part = pd.DataFrame({"probability": [0.4, 0.2, 0.1], "log_mcse": 0.05, "support_size": 5})
-    verdict = hu_reiter_wang.more_from_part(part, whole)
-    assert verdict.word == "depends on the record"
-    assert "by more for 1 of 3 records and by less for 1, beyond two" in verdict.because
-    assert "largest factor is 2.0 ± 0.1, against 1.0 ± 0.1" in verdict.because
 
 
 def test_a_small_support_is_conservative_by_proof_and_not_against_a_guess():
@@ -432,13 +333,10 @@ def test_what_cannot_be_held_against_sampling():
         inference.against_sampling(table, [table, table], [2, 2])
 
 
-def test_ranks_and_margins_are_those_of_the_risk():
+def test_margins_are_those_of_the_risk():
     rng = np.random.default_rng(6)
     sets = [log_ratios(rng.normal(size=(30, 6)), chains, 0.1) for chains in (5, 4, 4)]
     found = disclosure.predictive_ratio(sets)
-    share, mcse = disclosure.share_ranked(sets, 2)
-    assert share == np.mean(found.rank <= 2)
-    assert 0 <= mcse < 0.2
     agree = rng.random((30, 6)) < 0.5
     agree[:, 0] = True
     gain, error = disclosure.margin_gain(sets, agree)
@@ -459,7 +357,6 @@ JUDGED = [
     "calibration",
     "charest",
     "charest_han",
-    "hu_reiter_wang",
     "intruders",
     "mcclure_reiter",
 ]

@@ -24,7 +24,7 @@ COUNTS = [
     for name, parameter in declared.items()
     if parameter.range.endswith("inf)") and re.search(r"\bint\b", parameter.type)
     # These end at the records.
-    if name not in ("seed", "n_supports", "n_targets", "n_dropped", "n_repaired", "population")
+    if name not in ("seed", "n_supports", "n_targets", "n_repaired", "population")
     and (paper, name) != ("intruders", "n_places")
 ]
 

@@ -38,6 +38,7 @@ from srlib.risk import (
 from srlib.risk.agreement import agreeing_draws
 from srlib.risk.before import quantile, quantile_variance
 from srlib.risk.columns import SHARED
+from srlib.risk.replicates import sets_of_releases
 from srlib.risk.synthesizers import Density
 from srlib.trees import Growth, SequentialTrees, fit_trees
 
@@ -441,3 +442,14 @@ def test_frames_have_the_labels() -> None:
     assert frame["repetitions"].tolist() == [2, 1]
     assert (frame["relative_risk"] == 2 * frame["risk"]).all()
     assert losses.losses.shape == (20, 2, 1)
+
+
+def test_sets_of_releases_are_all_or_some() -> None:
+    rng = np.random.default_rng(2)
+    every = sets_of_releases(4, 2, 100, rng=rng)
+    assert every.tolist() == [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]]
+    some = sets_of_releases(20, 5, 30, rng=rng)
+    assert len({tuple(row) for row in some.tolist()}) == 30
+    assert (np.diff(some) > 0).all()
+    with pytest.raises(ValueError, match="size is 5"):
+        sets_of_releases(4, 5, 10, rng=rng)

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 import statistics
 from pathlib import Path
 from typing import Any
@@ -99,7 +100,7 @@ def test_what_is_public_rests_on_neither_the_file_nor_the_seed(text: Path) -> No
     for cell in jupytext.read(text).cells:
         tags = cell.metadata.get("tags", [])
         imports = not tags and cell.source.startswith(("import ", "from "))
-        if imports or ("public" in tags and "in_public(" not in cell.source):
+        if imports or ("public" in tags and not re.search(r"\.(words|in_public)\(", cell.source)):
             exec(cell.source, given)
 
 

@@ -17,7 +17,6 @@ from srlib.risk.estimators import (
     predictive_ratio,
     release_log_prob,
     repeatability,
-    share_ranked,
     support_log_ratios,
 )
 from srlib.risk.loss import PrivacyLosses, privacy_losses
@@ -77,7 +76,6 @@ __all__ = [
     "risk_before_release",
     "rounds",
     "sampled_support",
-    "share_ranked",
     "subset_log_means",
     "subset_support",
     "support_log_ratios",

@@ -332,29 +332,6 @@ def exceeds(one: Risk, other: Risk) -> dict[str, float]:
     return {"higher": float(np.mean(more > 0)), "beyond error": float(np.mean(more > 2 * error))}
 
 
-def share_ranked(log_ratios: Sequence[NDArray[np.float64]], first: int) -> tuple[float, float]:
-    """Estimate the share of combinations whose truth is among the first few candidates.
-
-    Parameters
-    ----------
-    log_ratios
-        As of `predictive_ratio`.
-    first : int
-        How many candidates count as the first few.
-
-    Returns
-    -------
-    share, mcse : float
-        The share under a uniform prior, and its Monte Carlo standard error.
-    """
-
-    def share(*log_means: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray(np.mean(rank(posterior(log_likelihood(*log_means))) <= first))
-
-    value, mcse = jackknife(share, log_ratios)
-    return float(value), float(mcse)
-
-
 def margin_gain(
     log_ratios: Sequence[NDArray[np.float64]], agree: NDArray[np.bool_]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -234,14 +234,13 @@ def _hu_reiter_wang(
         1, n_records, n_chains=n_chains, iterations=burn_in + thin * n_draws, n_draws=n_draws,
         n_classes=n_classes, combinations=combinations,
     )  # fmt: skip
-    # As released, anew, and with the riskiest dropped or down-weighted; only the first are kept.
     of_joined = _chains(
-        4 * n_releases, 2 * n_records, n_chains=n_chains_joined,
+        n_releases, 2 * n_records, n_chains=n_chains_joined,
         iterations=burn_in_joined + thin * n_draws_joined, n_draws=n_draws_joined,
-        n_classes=n_classes, combinations=combinations, kept=n_releases + 1,
+        n_classes=n_classes, combinations=combinations,
     )  # fmt: skip
     return Cost(
-        40 + 5e-5 * n_records + of_data.seconds + of_joined.seconds,
+        20 + 5e-5 * n_records + of_data.seconds + of_joined.seconds,
         600 + 1e-3 * n_records + 0.015 * combinations + of_data.megabytes + of_joined.megabytes,
     )
 

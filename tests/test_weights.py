@@ -1,4 +1,4 @@
-"""Repair: records that count less in a fit, and where the risk goes."""
+"""Records that count less in a fit."""
 
 from itertools import product
 
@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from scipy.special import betaln
 
 from srlib.dpmpm import Chains, Prior, cell_log_prob, sample_posterior
-from srlib.risk.repair import who_carries
 
 LEVELS = np.array([2, 2])
 FEW = Chains(n_classes=2, burn_in=100, n_draws=3_000, n_chains=2, prior=Prior(2.0, 2.0, 0.7))
@@ -88,25 +87,3 @@ def test_weights_of_one_and_zero_are_all_records_and_none() -> None:
 def test_weights_that_do_not_fit_are_refused(weights: NDArray) -> None:
     with pytest.raises(ValueError, match=r"must be \(6,\), one for each record, from 0 to 1"):
         sample_posterior(CODES, LEVELS, FEW, weights=weights, rng=np.random.default_rng(1))
-
-
-# --------------------------------------------------------------------- who carries the risk
-
-
-def test_who_carries_the_risk() -> None:
-    before = np.array([[0.9, 0.2, 0.2, 0.4], [0.7, 0.2, 0.4, 0.4]])
-    after = np.array([[0.1, 0.6, 0.3, 0.1], [0.1, 0.6, 0.3, 0.1]])
-    found = who_carries(before, after, np.array([True, False, False, False]), 0.5)
-    one, others = found.loc["repaired"], found.loc["others"]
-    assert (one["records"], others["records"]) == (1, 3)
-    assert one["change"] == pytest.approx(-0.7)
-    assert one["change_se"] == pytest.approx(0.1)
-    assert others["change"] == pytest.approx(1 / 3 - 0.3)
-    assert others["before_se"] == pytest.approx(1 / 30)
-    # Changes of .4, 0 and -.3; the second record's error of .1 goes off, those of others are zero.
-    assert others["moved"] == pytest.approx((0.16 + 0.0 - 0.01 + 0.09) / 3)
-    assert (others["rise"], others["fall"]) == pytest.approx((1 / 3, 1 / 3))
-    assert (others["above_before"], others["above_after"]) == pytest.approx((0, 1 / 3))
-    assert who_carries(before, after, np.ones(4, bool), 0.5).loc["others", "records"] == 0
-    with pytest.raises(ValueError, match="after has shape"):
-        who_carries(before, after[:1], np.ones(4, bool), 0.5)
