@@ -145,7 +145,7 @@ def test_harmless_elements_and_mathematics_stay() -> None:
 
 def test_charts_keep_their_description() -> None:
     html = render(notebook_with(chart_output("a")), {}, {})
-    assert re.search(r'alt="Bars of the posterior probability', html)
+    assert re.search(r'alt="Histogram of the rank', html)
 
 
 @pytest.mark.parametrize("parameters", [{"data": "people.csv"}, {"released": ["people.csv"]}])
