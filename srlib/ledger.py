@@ -189,7 +189,8 @@ class Claims:
         """Return the words alone, and none that rests on fewer than `MIN_RECORDS` records."""
         said = [
             f"{claim} {row['word'] if row['records'] >= MIN_RECORDS else NOT_SHOWN}."
-            for claim, row in self._rows.items()
+            for claim in self.stated
+            if (row := self._rows.get(claim))
         ]
         return callout(f"In words, over {MIN_RECORDS} records or more", " ".join(said))
 
