@@ -212,16 +212,8 @@ table = microdata.load(
     data, schema, n_records=n_records, drop_missing=drop_missing, ignore_columns=ignore_columns,
     vintage=vintage, rng=stream(seed, "records"),
 )  # fmt: skip
-columns = [
-    "repetitions",
-    "estimator",
-    "probability",
-    "rank",
-    "support_size",
-    "log_mcse",
-    "pareto_k",
-]
-table.schema.check_apart(columns)
+columns = ["repetitions", "estimator", "probability", "rank", "support_size"]
+table.schema.check_apart([*columns, "log_mcse", "pareto_k"])
 of_paper = ["SEX", "MIL", "MIG", "SCH", "RACE1P", "LANX"]
 if not (outcome or predictors) and {"DIS", *of_paper} <= set(table.schema.names):
     outcome, predictors = "DIS", of_paper
