@@ -409,12 +409,13 @@ def source_hash(text: bytes) -> str:
         and not elsewhere & set(file.relative_to(_LIBRARY).parts)
         and not file.name.startswith(".")  # editors keep such files of what is open
     ]
+    named = {file.relative_to(_LIBRARY).as_posix(): file for file in files}
     # Printed numbers lie beside the notebooks.
-    files += (SHIPPED if SHIPPED.is_dir() else _LIBRARY.parent).glob("notebooks/*.csv")
+    beside = (SHIPPED if SHIPPED.is_dir() else _LIBRARY.parent).glob("notebooks/*.csv")
+    named |= {file.name: file for file in beside}
     digest = hashlib.sha256(text)
-    for file in sorted(files):
-        name = file.relative_to(_LIBRARY) if file.is_relative_to(_LIBRARY) else Path(file.name)
-        digest.update(f"\0{name.as_posix()}\0".encode())
+    for name, file in sorted(named.items()):
+        digest.update(f"\0{name}\0".encode())
         digest.update(file.read_bytes())
     return digest.hexdigest()
 
