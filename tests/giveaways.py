@@ -9,11 +9,6 @@ from srlib.runner.course.copies import AFTERWARDS, IMPORT
 
 # Where an answer's number may stand in the copy, and why: by notebook, exercise and name.
 CHANCE = {
-    "calibration": {
-        ("Exercise 1", "claimed_yes"): "the probability of a true answer in another example",
-        ("Exercise 1", "claimed_no"): "75/300 = .25, another share of the same example",
-        ("Exercise 7", "share"): "75/300 = .25, another example",
-    },
     "hu_reiter_wang": {
         ("Exercise 4", "exceeding"): "as many candidates in another exercise",
     },

@@ -154,13 +154,6 @@ def beside(*labels):
     )
 
 
-def losses():
-    rng = np.random.default_rng(6)
-    frame = pd.DataFrame({"record": np.repeat([HOSTILE, "2"], 40), "loss": rng.normal(2, 1, 80)})
-    frame.loc[:2, "loss"] = np.inf
-    return frame.assign(probability=1 / 40)
-
-
 def losses_of_counts():
     """Losses of six releases from X = 1 against both neighbors, and some of bins."""
     table = mechanism.private_plugin(2.0, 5, 5)
@@ -225,8 +218,6 @@ EXAMPLES: dict[str, Callable[[], charts.Chart]] = {
     "two readings": lambda: charts.two_readings(tables(1), epsilon=2, prior=0.1, x=1),
     "two readings of many": lambda: charts.two_readings(tables(8), epsilon=2, prior=0.01, x=0),
     "losses": lambda: charts.privacy_loss(*losses_of_counts(), epsilon=2, prior=0.1, relative=True),
-    "losses of records": lambda: charts.record_losses(losses(), prior=1 / 35, epsilon=3.0),
-    "losses of a record": lambda: charts.record_losses(losses().tail(40), prior=0.5),
     "reliability": lambda: charts.reliability(reliable()),
 }
 

@@ -11,9 +11,15 @@ import pandas as pd
 import pytest
 
 from srlib.assessment import inference
+<<<<<<< HEAD
 from srlib.papers import claims, intruders
 from srlib.papers.claims import FAILS, HOLDS, PROVED, UNDECIDED
 from srlib.risk import Participation
+=======
+from srlib.assessment.inference import AgainstSampling
+from srlib.papers import claims, hu_reiter_wang
+from srlib.papers.claims import FAILS, HOLDS, UNDECIDED
+>>>>>>> cbb767e (what_a_risk_means: merge intruders and calibration)
 from srlib.risk import estimators as disclosure
 from srlib.risk.estimators import Risk
 
@@ -143,6 +149,7 @@ def log_ratios(log_prob: np.ndarray, chains: int, noise: float) -> np.ndarray:
     return (log_prob - log_prob[:, :1])[None] + chains_apart - chains_apart[..., :1]
 
 
+<<<<<<< HEAD
 def test_a_small_support_is_conservative_by_proof_and_not_against_a_guess():
     one, error = np.zeros(4), np.full(4, 0.1)
     for every, word in ((one - 1, HOLDS), (one + 1, FAILS)):
@@ -275,6 +282,35 @@ def test_what_participants_have_beyond_outsiders():
     assert "the groups differ by +0.000 ± 0.000" in said
     said = repr(intruders.participants_beyond(divisions(0, 0, beyond=0.01)))
     assert "0.010 ± 0.006 more for participants, within two standard errors of" in said
+=======
+def test_truth_among_the_first_less_often_than_by_chance():
+    rng = np.random.default_rng(2)
+    seen = rng.normal(size=(400, 10))
+    data = log_ratios(np.zeros((400, 10)), 4, 0.0)
+    by_chance = hu_reiter_wang.rarely_first([data, log_ratios(seen, 4, 0.0)])
+    assert by_chance.word == UNDECIDED
+    assert "30.0 ± 2.3\u00a0%" in by_chance.because
+    hidden = seen - 3.0 * (np.arange(10) == 0)
+    assert hu_reiter_wang.rarely_first([data, log_ratios(hidden, 4, 0.0)]).word == HOLDS
+    shown = seen + 3.0 * (np.arange(10) == 0)
+    assert hu_reiter_wang.rarely_first([data, log_ratios(shown, 4, 0.0)]).word == FAILS
+
+
+def test_three_candidates_are_always_the_first_three():
+    data = log_ratios(np.zeros((5, 3)), 4, 0.0)
+    verdict = hu_reiter_wang.rarely_first([data, data])
+    assert verdict.word == UNDECIDED
+    assert verdict.because.count("100.0 ± 0.0\u00a0%") == 2
+
+
+def test_a_part_of_a_record_against_the_whole():
+    whole = pd.DataFrame({"probability": [0.1, 0.1, 0.1], "log_mcse": 0.05, "support_size": 10})
+    part = pd.DataFrame({"probability": [0.4, 0.2, 0.1], "log_mcse": 0.05, "support_size": 5})
+    verdict = hu_reiter_wang.more_from_part(part, whole)
+    assert verdict.word == "depends on the record"
+    assert "by more for 1 of 3 records and by less for 1, beyond two" in verdict.because
+    assert "largest factor is 2.0 ± 0.1, against 1.0 ± 0.1" in verdict.because
+>>>>>>> cbb767e (what_a_risk_means: merge intruders and calibration)
 
 
 # ------------------------------------------------------------------------------- said and collected
@@ -333,6 +369,7 @@ def test_what_cannot_be_held_against_sampling():
         inference.against_sampling(table, [table, table], [2, 2])
 
 
+<<<<<<< HEAD
 def test_margins_are_those_of_the_risk():
     rng = np.random.default_rng(6)
     sets = [log_ratios(rng.normal(size=(30, 6)), chains, 0.1) for chains in (5, 4, 4)]
@@ -348,16 +385,32 @@ def test_margins_are_those_of_the_risk():
     gain, error = disclosure.margin_gain(sets, truth)
     np.testing.assert_allclose(gain, found.log_prob[:, 0] + np.log(6))
     np.testing.assert_allclose(error, found.log_mcse[:, 0])
+=======
+def test_ranks_are_those_of_the_risk():
+    rng = np.random.default_rng(6)
+    sets = [log_ratios(rng.normal(size=(30, 6)), chains, 0.1) for chains in (5, 4, 4)]
+    found = disclosure.predictive_ratio(sets)
+    share, mcse = disclosure.share_ranked(sets, 2)
+    assert share == np.mean(found.rank <= 2)
+    assert 0 <= mcse < 0.2
+>>>>>>> cbb767e (what_a_risk_means: merge intruders and calibration)
 
 
 # ----------------------------------------------------------------------- notebooks type no verdict
 
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
 JUDGED = [
+<<<<<<< HEAD
     "calibration",
     "charest",
     "charest_han",
     "intruders",
+=======
+    "any_generator",
+    "charest",
+    "charest_han",
+    "hu_reiter_wang",
+>>>>>>> cbb767e (what_a_risk_means: merge intruders and calibration)
     "mcclure_reiter",
 ]
 IN_BOLD = re.compile(r"\*\*[^*]*\bC\d[^*]*(hold|fail|depend|not decided)")

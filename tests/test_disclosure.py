@@ -282,14 +282,6 @@ def test_no_row_possible() -> None:
         posterior(np.array([0.0, 0.0]), np.array([-np.inf, -np.inf]))
 
 
-def test_exceeds_counts_records_at_higher_risk() -> None:
-    log_prob = np.log([[0.5, 0.5], [0.3, 0.7], [0.2, 0.8], [0.1, 0.9]])
-    other = np.log([[0.4, 0.6], [0.29, 0.71], [0.2, 0.8], [0.2, 0.8]])
-    error = np.full((4, 2), 0.05)
-    found = disclosure.exceeds(disclosure.Risk(log_prob, error), disclosure.Risk(other, error))
-    assert found == {"higher": 0.5, "beyond error": 0.25}
-
-
 def test_error_of_importance_sampling_leaves_out_one_chain_at_a_time() -> None:
     rng = np.random.default_rng(5)
     weighted, plain = rng.normal(size=(2, 6, 3, 4)), rng.normal(size=(1, 6, 3, 4))

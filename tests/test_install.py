@@ -249,7 +249,6 @@ def test_a_report_has_a_plain_name(own: Path, name: str) -> None:
     [
         ("assess", {"original", "released", "schema", "holdout", "rules", "synthesizer"}),
         ("hu_reiter_wang", {"data", "schema"}),
-        ("intruders", {"data", "schema"}),
         ("sequential_trees", {"data", "schema"}),
         ("charest", set()),
     ],

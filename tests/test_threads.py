@@ -26,7 +26,11 @@ from srlib.assessment import leakage, matching, regression, utility
 from srlib.data.codes import distinct
 from srlib.mechanism import contingency, proportion
 from srlib.mechanism.families import beta_binomial, compositions
+<<<<<<< HEAD
 from srlib.risk import sampled
+=======
+from srlib.papers import charest_han
+>>>>>>> cbb767e (what_a_risk_means: merge intruders and calibration)
 from srlib.runner import run
 from srlib.runner.parameters import resolve
 from srlib.threads import one_blas_thread
@@ -38,33 +42,16 @@ def computed() -> Iterator[tuple[str, Any]]:
     """Results of every part of the library that has threads, or calls BLAS on much."""
     rng = np.random.default_rng(1)
     original, released, other = (rng.random((3, 20_000, len(LEVELS))) ** 2 * LEVELS).astype("u1")
-    few, levels, some = original[:300, :6], np.array(LEVELS[:6]), original[:300:5, :6]
+    few, levels = original[:300, :6], np.array(LEVELS[:6])
     names = list("abcdefghij")
 
     chains = dpmpm.Chains(n_classes=6, burn_in=20, n_draws=20, thin=4, n_chains=3)
     data = dpmpm.sample_posterior(few, levels, chains, rng=rng, keep_allocations=True)
-    joined = [
-        dpmpm.sample_posterior(np.concatenate([few, z[:300, :6]]), levels, chains, rng=rng)
-        for z in (released, other)
-    ]
-    sets = disclosure.DrawSets(data, joined)
     yield "draws", data
     yield "left out", disclosure.collapsed_log_ratios(data, distinct(few)[0])
     yield "release", disclosure.release_log_prob(data, [released[:, :6]])
     yield "neighbours", dpmpm.neighbor_log_ratios(data, original[:1500, :6])
-    # One record, a few and many: they are divided into tiles of another shape each.
-    for n in (1, 7, 60):
-        risk = disclosure.whole_support(sets, some[:n], margins=[(0, 2), (1,)])
-        yield f"whole support of {n}", risk
-    sampled.FOUND, sampled.EXPLORED, sampled.FITTED = 200, 2000, 200
-    yield "sampled support", disclosure.sampled_support(sets, some, rng=rng, n_cells=1 << 11)
     yield "subset", disclosure.subset_log_means(data, few, [1, 3, 4])
-    known = few[:150]
-    believed = disclosure.partial_knowledge(
-        known, 5, [released[:150, :6], other[:150, :6]], levels, some, [1, 2], left_out=False,
-        chains=replace(chains, n_draws=4), rng=rng,
-    )  # fmt: skip
-    yield "partial knowledge", (believed, believed.averages(np.arange(len(some)) % 3))
     large = dpmpm.sample_posterior(original, np.array(LEVELS), replace(chains, n_draws=2), rng=rng)
     yield "many combinations", large.log_likelihood
 

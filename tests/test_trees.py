@@ -655,3 +655,16 @@ def test_trees_of_frames() -> None:
     risk = posterior_risk(Microdata.from_frame(frame), released, synthesizer=trees, progress=False)
     assert risk.support_size == 3
     assert kernels.LEAF == -1
+
+
+def test_records_have_their_probability_in_the_trees() -> None:
+    """Of the last variables alone, given the others, probabilities sum to one."""
+    schema = Schema(tuple(Variable(name, ("0", "1")) for name in ("first", "second")))
+    cells = np.array(list(itertools.product((0, 1), repeat=2)), dtype=np.uint8)
+    people = cells[[0, 0, 1, 2, 3, 3, 3]]
+    trees = SequentialTrees(schema, growth=Growth(1, smoothing=1.0)).grown_on(people)
+    np.testing.assert_allclose(
+        trees.record_log_prob(cells), [trees.log_prob(cell[None]) for cell in cells]
+    )
+    last = np.exp(trees.record_log_prob(cells, [1])).reshape(2, 2)
+    np.testing.assert_allclose(last.sum(axis=1), 1)

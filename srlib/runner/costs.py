@@ -245,98 +245,6 @@ def _hu_reiter_wang(
     )
 
 
-def _intruders(
-    *,
-    n_records: int,
-    fractions: Sequence[float],
-    n_pairs: int,
-    n_draws_pairs: int,
-    burn_in_pairs: int,
-    numbers_released: Sequence[int],
-    n_places: int,
-    n_two: int,
-    n_draws_two: int,
-    n_classes: int,
-    burn_in: int,
-    n_draws: int,
-    thin: int,
-    n_chains: int,
-) -> Cost:
-    of_data = _chains(
-        4, n_records, n_chains=n_chains, iterations=burn_in + thin * n_draws, n_draws=n_draws,
-        n_classes=n_classes, combinations=_combinations(n_records),
-    )  # fmt: skip
-    divided = _chains(
-        n_pairs * len(fractions), n_records, n_chains=4, n_draws=n_draws_pairs,
-        iterations=burn_in_pairs + thin / 2 * n_draws_pairs, n_classes=n_classes, kept=2,
-        combinations=_combinations(n_records),
-    )  # fmt: skip
-    most = max(numbers_released)
-    compared = _chains(
-        2 * n_pairs * (1 + most), 0.9 * n_records, n_chains=4, n_draws=n_draws_pairs // 2,
-        iterations=burn_in_pairs / 2 + thin / 2 * n_draws_pairs, n_classes=n_classes, kept=2,
-        combinations=_combinations(n_records),
-    )  # fmt: skip
-    # Trees of three kinds, places and outsiders; and six synthesizers whose releases are read.
-    places = n_pairs * min(n_places, n_records // 2) * len(numbers_released)
-    seconds = compared.seconds + 9e-3 * places * (n_records / 600) ** 0.4
-    seconds += n_pairs * most * (0.02 + 4e-5 * n_records)
-    draws, of_two = n_chains * n_draws, n_chains * n_draws_two * n_two
-    seconds += of_data.seconds + divided.seconds + 1.1e-6 * of_two * (n_two + 9 * thin)
-    megabytes = of_data.megabytes + divided.megabytes + 1e-4 * of_two
-    return Cost(
-        12 + 8e-3 * n_records + 0.01 * draws + seconds,
-        450 + 0.02 * n_records + 0.22 * draws + megabytes,
-    )
-
-
-def _calibration(
-    *,
-    n_records: int,
-    n_sets: int,
-    n_targets: int,
-    n_few: int,
-    n_sets_few: int,
-    n_unknown: int,
-    n_every: int,
-    n_sets_model: int,
-    n_sets_population: int,
-    shares: Sequence[float],
-    n_classes: int,
-    burn_in: int,
-    n_draws: int,
-    n_at_risk: int,
-    n_losses: int,
-    n_by_chains: int,
-) -> Cost:
-    iterations = burn_in + 8 * n_draws
-
-    def of_chains(sets: float, n: float) -> Cost:
-        return _chains(
-            sets, n, n_chains=4, iterations=iterations, n_draws=n_draws, n_classes=n_classes,
-            combinations=_combinations(n),
-        )  # fmt: skip
-
-    known = of_chains(4 * n_sets + n_by_chains + 4, 1.5 * n_records)
-    every = of_chains(1.5 * n_sets_population * (1 + len(shares)), n_every)
-    of_model = of_chains(0.5 * n_sets_model * (1 + len(shares)), n_every)
-    seconds = known.seconds + every.seconds + of_model.seconds
-    targets = min(n_targets, n_records)
-    seconds += n_sets * (8e-4 * n_records + 0.02 * targets * (n_records / 500) ** 0.4)
-    seconds += 0.1 * n_sets_few * min(n_unknown, n_few) * (n_few / 60) ** 0.4
-    at_risk = min(n_at_risk, n_records)
-    seconds += 5.5e-3 * at_risk * n_losses * (n_records / 250) ** 0.4
-    return Cost(
-        8 + seconds,
-        450
-        + max(known.megabytes, every.megabytes, of_model.megabytes)
-        + 1e-3 * n_sets * targets * 11
-        + 2e-3 * (n_sets_model + n_sets_population) * n_every
-        + 0.01 * n_few
-        + at_risk * (1.7 + 2e-3 * n_losses),
-    )
-
-
 def _assess(
     *,
     original: str,
@@ -437,8 +345,6 @@ COSTS: Mapping[str, Callable[..., Cost]] = {
     "charest": _charest,
     "charest_han": _charest_han,
     "hu_reiter_wang": _hu_reiter_wang,
-    "intruders": _intruders,
-    "calibration": _calibration,
     "assess": _assess,
 }
 """What a notebook takes, by its name; called with parameters of its names."""

@@ -69,32 +69,6 @@ def _hu_reiter_wang(
         read.positions(pair, "pairs", exactly=2)
 
 
-def _intruders(
-    *,
-    data: str,
-    schema: str,
-    drop_missing: bool,
-    ignore_columns: bool,
-    vintage: int,
-    without: Sequence[str],
-    unknown: Sequence[str],
-    unknown_too: Sequence[Sequence[str]],
-) -> None:
-    from srlib.data import microdata
-    from srlib.trees import checked_order
-
-    read = microdata.schema_of(
-        data, schema, drop_missing=drop_missing, ignore_columns=ignore_columns, vintage=vintage
-    )
-    if without:
-        read.positions(without, "without")
-    used = microdata.Schema(tuple(v for v in read.variables if v.name not in without))
-    used.positions(unknown, "unknown")
-    for names in unknown_too:
-        used.positions(names, "unknown_too")
-    checked_order(used, None)
-
-
 def _sequential_trees(
     *,
     data: str,
@@ -118,16 +92,6 @@ def _sequential_trees(
     read.positions(unknown, "unknown")
 
 
-def _calibration(*, unknown: Sequence[str], n_by_chains: int, n_draws: int) -> None:
-    from srlib.data.acs import ACS
-    from srlib.risk.columns import SHARED
-
-    ACS.positions(unknown, "unknown")
-    if n_by_chains > (most := SHARED * 4 * n_draws):
-        raise ValueError(
-            f"n_by_chains is {n_by_chains}; each release takes a draw of its own, and chains of "
-            f"{n_draws} draws make {most}"
-        )
 
 
 def _assess(
@@ -169,9 +133,7 @@ def _assess(
 
 CHECKS: Mapping[str, Callable[..., None]] = {
     "hu_reiter_wang": _hu_reiter_wang,
-    "intruders": _intruders,
     "sequential_trees": _sequential_trees,
-    "calibration": _calibration,
     "assess": _assess,
 }
 """What reads and checks a notebook's files, by its name; called with parameters of its names."""
