@@ -26,11 +26,6 @@ from srlib.assessment import leakage, matching, regression, utility
 from srlib.data.codes import distinct
 from srlib.mechanism import contingency, proportion
 from srlib.mechanism.families import beta_binomial, compositions
-<<<<<<< HEAD
-from srlib.risk import sampled
-=======
-from srlib.papers import charest_han
->>>>>>> cbb767e (what_a_risk_means: merge intruders and calibration)
 from srlib.runner import run
 from srlib.runner.parameters import resolve
 from srlib.threads import one_blas_thread

@@ -13,7 +13,7 @@ from srlib.charts.generic import (
     points,
     sweep,
 )
-from srlib.charts.privacy_loss import privacy_loss, record_losses
+from srlib.charts.privacy_loss import privacy_loss
 from srlib.charts.risk import (
     acceptable_region,
     frontier,
@@ -69,7 +69,6 @@ __all__ = [
     "privacy_loss",
     "rank_histogram",
     "rank_plot",
-    "record_losses",
     "relative_risk",
     "reliability",
     "risk_histogram",

@@ -11,7 +11,6 @@ from srlib.charts.style import (
     REFERENCE,
     WIDTH,
     Chart,
-    colors,
     compact,
     in_order,
     significant,
@@ -130,117 +129,6 @@ def privacy_loss(
             + (f"Then the same over the prior, at most {told(1 / prior)}. " if relative else "")
             + "Then delta, which falls to zero. Below, the losses of "
             f"the bins of a posterior draw, the largest {told(edp)} in absolute value."
-        )
-    )
-
-
-def record_losses(losses: pd.DataFrame, *, prior: float, epsilon: float | None = None) -> Chart:
-    """Draw the privacy losses of some records over releases, and what is read out of them.
-
-    Parameters
-    ----------
-    losses : DataFrame
-        One row for each record and release: record (text), loss, and probability, of the release
-        given the data. Infinite losses are counted beside the record. A column synthesizer, where
-        there is one, of up to three names, colors the rows.
-    prior : float
-        The intruder's prior probability of the truth, in (0, 1).
-    epsilon : float, optional
-        A bound on the losses, drawn as dashed rules.
-
-    Returns
-    -------
-    altair chart
-        Panels over the same axis, the loss, which is 0 at a thin rule: a tick for each release and
-        a triangle for the mean of the finite ones, a row a record; the posterior probability of
-        the truth; the relative risk; and delta for each epsilon, a line a record.
-    """
-    names = in_order(losses["record"])
-    losses = losses.assign(synthesizer=losses.get("synthesizer", ""))
-    synthesizers = in_order(losses["synthesizer"])
-    hue = alt.Color(
-        "synthesizer:N",
-        title=None,
-        scale=alt.Scale(domain=synthesizers, range=list(colors(synthesizers).values())),
-        legend=alt.Legend() if len(synthesizers) > 1 else None,
-    )
-    finite = losses[np.isfinite(losses["loss"]) & (losses["probability"] > 0)]
-    bounds = [] if epsilon is None else [-significant(epsilon), significant(epsilon)]
-    every = [0.0, *bounds, *finite["loss"]]
-    start, end = significant(1.08 * min(every)), significant(1.08 * max(every))
-
-    def x(title: str | None = None) -> alt.X:
-        axis = alt.Axis(tickCount=7, grid=False, labels=title is not None)
-        return alt.X("loss:Q", title=title, scale=alt.Scale(domain=[start, end]), axis=axis)
-
-    def limits(title: str | None = None) -> Chart:
-        """A thin rule at no loss, dashed ones at plus and minus epsilon."""
-        zero = alt.Chart(pd.DataFrame({"loss": [0.0]})).mark_rule(style="ink", strokeWidth=0.6)
-        at = alt.Chart(pd.DataFrame({"loss": bounds})).mark_rule(**PRINTED, style="ink")
-        return alt.layer(*(rule.encode(x=x(title)) for rule in ([zero, at] if bounds else [zero])))
-
-    row = alt.Y("record:N", title="Record", sort=names, axis=alt.Axis(labelLimit=110))
-    of_record = losses[["record", "synthesizer"]].drop_duplicates("record")
-    ticks = (
-        alt.Chart(compact(finite[["record", "loss"]]))
-        .transform_lookup("record", alt.LookupData(of_record, "record", ["synthesizer"]))
-        .mark_tick(thickness=1.5, size=11, opacity=0.6)
-    )
-    weighted = finite.assign(loss=finite["loss"] * finite["probability"]).groupby("record")
-    mean = (weighted["loss"].sum() / weighted["probability"].sum()).reset_index(name="loss")
-    triangle = alt.Chart(compact(mean)).mark_point(
-        shape="triangle-up", filled=True, size=60, color=NEIGHBOR_COLORS[1]
-    )
-    infinite = losses[np.isposinf(losses["loss"])].groupby("record").size().reset_index(name="n")
-    infinite["text"] = "∞ " + infinite["n"].astype(str)
-    count = alt.Chart(infinite.assign(loss=end)).mark_text(align="right")
-    spread = alt.layer(
-        limits(),
-        ticks.encode(x=x(), y=row, color=hue),
-        triangle.encode(x=x(), y=row),
-        count.encode(x=x(), y=row, text="text:N"),
-    )
-    grid = np.linspace(start, end, 121)
-    curve = pd.DataFrame({"loss": grid, "posterior": _posterior(grid, prior)})
-    after = mean.assign(posterior=_posterior(mean["loss"].to_numpy(), prior))
-    color = alt.value(NEIGHBOR_COLORS[1])
-    height = alt.Y("posterior:Q", title="Posterior", scale=alt.Scale(domain=[0, 1]))
-    believed = alt.layer(
-        limits(),
-        alt.Chart(pd.DataFrame({"posterior": [significant(prior)]}))
-        .mark_rule(**REFERENCE)
-        .encode(y=height),
-        alt.Chart(compact(curve)).mark_line(style="ink", strokeWidth=1).encode(x=x(), y=height),
-        alt.Chart(compact(after))
-        .mark_point(filled=True, size=40)
-        .encode(x=x(), y=height, color=color),
-    )
-    relative = alt.layer(limits(), *_relative(curve, after, x(), color, prior))
-    tails = pd.concat(
-        [_tail(rows, end, 41).assign(record=name) for name, rows in losses.groupby("record")]
-    )
-    last = "Privacy loss (in the panel of delta: epsilon)"
-    tail = alt.layer(
-        limits(last),
-        alt.Chart(compact(tails[["record", "loss", "delta"]]))
-        .transform_lookup("record", alt.LookupData(of_record, "record", ["synthesizer"]))
-        .mark_line(strokeWidth=1, opacity=0.7)
-        .encode(
-            x=x(last), detail="record:N", color=hue,
-            y=alt.Y("delta:Q", title="Delta", scale=alt.Scale(domain=[0, 1])),
-        ),
-    )  # fmt: skip
-    sized = [(spread, 18 * len(names)), (believed, 100), (relative, 100), (tail, 100)]
-    return alt.vconcat(
-        *(panel.properties(width=WIDTH - 60, height=size) for panel, size in sized)
-    ).properties(
-        description=(
-            f"Panels over the privacy losses of {len(names)} records. Above, a tick for each "
-            f"release; the finite losses reach from their minimum {told(finite['loss'].min())} to "
-            f"their maximum {told(finite['loss'].max())}, and {int(infinite['n'].sum())} are "
-            "infinite. Then the posterior probability of the truth, an S-shaped curve through the "
-            f"prior {told(prior)} at no loss, and the same over the prior, up to "
-            f"{told(1 / prior)}. Below, delta for each epsilon, a line a record."
         )
     )
 

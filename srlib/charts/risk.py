@@ -170,7 +170,7 @@ def reliability(frame: pd.DataFrame) -> Chart:
     ----------
     frame : DataFrame
         curve (text), claimed, found, found_low and found_high, all in [0, 1]: a row for each curve
-        and bin, as `srlib.risk.calibration.reliability` returns them.
+        and bin.
 
     Returns
     -------

@@ -53,9 +53,6 @@ class Columns:
     shifts : (n_chains, n_publications or 1, n, support_size) float64
         What `log_likelihood` changes by if a chain given the data is left out, which may be the
         same for all publications; no chains where there are none.
-    halves : (2, n_publications, n, support_size) float64, optional
-        `log_likelihood` by each half of the chains, independent of each other; None where there
-        are no chains.
     convergence : DataFrame, optional
         Of the chains given the data, then joined with each release: draws_given, and what
         `srlib.diagnostics.over_many` says of the log probabilities of the true records, as
@@ -67,7 +64,6 @@ class Columns:
     exact: bool
     log_mcse: NDArray[np.float64]
     shifts: NDArray[np.float64]
-    halves: NDArray[np.float64] | None = None
     convergence: pd.DataFrame | None = None
 
     def possible(self) -> "Columns":
@@ -78,7 +74,6 @@ class Columns:
             log_likelihood=self.log_likelihood[some],
             weights=self.weights[some],
             log_mcse=self.log_mcse[some],
-            halves=None if self.halves is None else self.halves[:, some],
         )
 
     def of_sets(self, members: NDArray[np.integer], weights: NDArray[np.float64]) -> "Columns":
@@ -92,16 +87,11 @@ class Columns:
             Probabilities of the sets.
         """
         value, variance = np.zeros((2, len(members), *self.log_likelihood.shape[1:]))
-        halves = None if self.halves is None else np.zeros((2, *value.shape))
         for at in members.T:
             value += self.log_likelihood[at]
             variance += self.log_mcse[at] ** 2
-            if halves is not None and self.halves is not None:
-                halves += self.halves[:, at]
         shifts = members.shape[1] * self.shifts
-        return Columns(
-            value, weights, self.exact, np.sqrt(variance), shifts, halves, self.convergence
-        )
+        return Columns(value, weights, self.exact, np.sqrt(variance), shifts, self.convergence)
 
     def every_set(self, size: int) -> "Columns":
         """Return the columns of all sets of so many independent releases.
@@ -327,25 +317,18 @@ def _of_mixture(synthesizer: Mixture, records: Sought, n: int, rng: np.random.Ge
         # Each from a draw of its own: releases are independent given the data, not the parameters.
         released = data.release(n, len(codes), rng=rng)
         ratios, _ = support.log_ratios(data, every)
-        of_data, of_half = log_mean(ratios), _by_halves(ratios)
+        of_data = log_mean(ratios)
         shifts = np.stack([of_data - left_out for left_out in log_means_left_out(ratios)])
         shared = jackknife_variance(shifts)
         value, mcse = np.zeros((2, n, *of_data.shape))
-        halves = np.zeros((2, *value.shape))
         for r, (table, stream) in enumerate(zip(released, streams, strict=True)):
             draws = draws_of(f"release {r + 1}", np.vstack([codes, table]), chains, stream)
             joined, _ = support.log_ratios(draws, every)
             value[r] = log_mean(joined) - of_data
             mcse[r] = np.sqrt(jackknife_variance(log_means_left_out(joined)) + shared)
-            halves[:, r] = _by_halves(joined) - of_half
             bar.update()
     names = ["draws_given", "r_hat_median", "r_hat_95", "r_hat_largest", "ess_of_mean"]
     return Columns(
-        value, np.full(n, 1 / n), False, mcse, shifts[:, None], halves,
+        value, np.full(n, 1 / n), False, mcse, shifts[:, None],
         pd.DataFrame(convergence, columns=names),
     )  # fmt: skip
-
-
-def _by_halves(log_ratios: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the log of the mean over every second chain, and over the others."""
-    return np.stack([log_mean(log_ratios[half::2]) for half in (0, 1)])

@@ -5,13 +5,10 @@ a chain do not.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
-
-from srlib.risk.sets import DrawSets
 
 
 def jackknife(
@@ -84,29 +81,3 @@ def jackknife_variance(left_out: Iterable[NDArray[np.float64]]) -> NDArray[np.fl
         mean = mean + apart / count
         squares = squares + apart * (value - mean)
     return squares * (count - 1) / count
-
-
-def infinitesimal_jackknife(sets: DrawSets, moves: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the standard error of an estimate from its derivatives by the weights of chains.
-
-    Parameters
-    ----------
-    sets : DrawSets
-        Sets of chains whose means make posterior odds.
-    moves : (chains of all sets, ...) float
-        Derivatives with respect to the log weight of a chain in the mean of its set, as if that
-        mean stood in the odds to the power of one; zero on average over a set.
-
-    Returns
-    -------
-    (...) float64
-
-    References
-    ----------
-    Jaeckel (1972), The infinitesimal jackknife.
-    """
-    variance = np.zeros(moves.shape[1:])
-    for (first, last), power in zip(pairwise(sets.bounds), sets.powers, strict=True):
-        chains = last - first
-        variance += power**2 * (moves[first:last] ** 2).sum(axis=0) / (chains * (chains - 1))
-    return np.sqrt(variance)

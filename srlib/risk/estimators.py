@@ -313,51 +313,6 @@ def repeatability(one: Risk, other: Risk) -> dict[str, float]:
     }
 
 
-def exceeds(one: Risk, other: Risk) -> dict[str, float]:
-    """Count the records whose truth is more probable under one intruder than under another.
-
-    Parameters
-    ----------
-    one, other : Risk
-        Risks of the same records, from chains of their own.
-
-    Returns
-    -------
-    dict of str to float
-        The share of records, and the share where the difference of the log probabilities is more
-        than two standard errors.
-    """
-    more = one.log_prob[:, 0] - other.log_prob[:, 0]
-    error = np.hypot(one.log_mcse[:, 0], other.log_mcse[:, 0])
-    return {"higher": float(np.mean(more > 0)), "beyond error": float(np.mean(more > 2 * error))}
-
-
-def margin_gain(
-    log_ratios: Sequence[NDArray[np.float64]], agree: NDArray[np.bool_]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return what the releases say of a part of each record: posterior over prior (equation 17).
-
-    Parameters
-    ----------
-    log_ratios
-        As of `predictive_ratio`.
-    agree : (n_combinations, support_size) bool
-        Which candidates have the true values of that part.
-
-    Returns
-    -------
-    log_gain, mcse : (n_combinations,) float64
-        Log of the summed posterior probabilities of those candidates over their share of the
-        support, and its Monte Carlo standard error.
-    """
-    log_prior = np.log(agree.mean(axis=1))
-
-    def gain(*log_means: NDArray[np.float64]) -> NDArray[np.float64]:
-        return logsumexp(posterior(log_likelihood(*log_means)), axis=1, b=agree) - log_prior
-
-    return jackknife(gain, log_ratios)
-
-
 def evidence(
     log_ratios: Sequence[NDArray[np.float64]],
     log_prior: ArrayLike = 0.0,

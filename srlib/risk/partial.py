@@ -80,7 +80,7 @@ def candidates_of(
     if size > BLOCK:
         raise ValueError(
             f"unknown has {size:,} combinations of levels; up to {BLOCK:,} are listed for each "
-            "record, and whole_support takes all variables at once"
+            "record"
         )
     start = np.cumsum(n_levels) - n_levels
     rows = start + codes

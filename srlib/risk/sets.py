@@ -100,11 +100,3 @@ class DrawSets:
     def bounds(self) -> NDArray[np.int64]:
         """Where the chains of each set begin and end among the chains of all, (n_sets + 1,)."""
         return np.cumsum([0, *(draws.n_chains for draws in self)])
-
-    @property
-    def powers(self) -> NDArray[np.float32]:
-        """Power of each set's mean in the posterior odds, (n_sets,).
-
-        Minus the number of releases for the draws given the data, one for all others.
-        """
-        return np.array([-len(self.joined), *(1 for _ in self.joined)], np.float32)
