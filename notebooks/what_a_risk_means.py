@@ -379,8 +379,8 @@ show(with_errors(wrong, heads), caption="What intruders claim and find who assum
 
 # %% [markdown]
 # *Gain* is the mean log of posterior over prior of the truth; below zero the intruder would have done better without
-# the release. The intruder who takes smoothed trees for the mixture is nearly sure of most best guesses, and hardly any is
-# right. Independent margins claim little in the first place.
+# the release. The intruder who takes smoothed trees for the mixture gives the best guesses most of the probability, and
+# hardly any is right. Independent margins claim little in the first place.
 #
 # All candidates of all targets can be held against the promise, not only the best guesses:
 
@@ -473,8 +473,6 @@ outputs.figure("knowing_more", charts.lines(small.set_index("known"), *axes), pu
 
 
 # %% tags=["solution"]
-
-
 def beliefs(of_released: int) -> tuple[float, float, float]:
     """Probability of a no: even prior, own prior, nobody known."""
     if_no, if_yes = betabinom.pmf(of_released, 20, [1 + 6, 1 + 7], [1 + 14, 1 + 13])
@@ -511,7 +509,6 @@ nine = Schema(tuple(variable for variable in ACS.variables if variable.name not 
 unknown = nine.positions(["WKL", "DIS", "HICOV"], "unknown")
 
 
-# %%
 def population(n: int) -> np.ndarray:
     """An even number of people, in random order."""
     codes = embedded_population(n, rng=stream(seed, "records")).codes
@@ -600,7 +597,7 @@ rows = []
 for n in (10, 100, 1000):
     table = mechanism.beta_binomial(n, n, alpha=1.0)
     p_i, p_o = np.exp(table.block(np.array([n // 2, n // 2 - 1]), np.arange(n + 1)))
-    ahead = ((p_i - p_o) * (p_i - p_o) / (p_i + p_o)).sum() / 2
+    ahead = ((p_i - p_o) ** 2 / (p_i + p_o)).sum() / 2
     rows.append((n, ahead, n * ahead, np.tanh(mechanism.exact_epsilon(table).value / 2)))
 columns = ["people", "participants ahead", "times people", "bound tanh(epsilon/2)"]
 one_answer = outputs.table("one_answer", pd.DataFrame(rows, columns=columns), public=True)
@@ -611,7 +608,7 @@ show(one_answer, caption="What taking part adds to the probability of a true ans
 # The difference falls nearly as one over the number of people. The bound does not fall, because it is that of the worst data, here
 # of data in which everybody gives the same answer.
 #
-# Now six synthesizers, on the people from above and the three variables that intruders lack. One intruder knows all others,
+# Now six synthesizers, on people of the nine variables, of whom intruders lack three. One intruder knows all others,
 # takes either person for the one who holds the place, and starts from equal probabilities. The other knows nobody, takes the
 # release for a sample of the population, and predicts by large smoothed trees grown on it.
 
@@ -690,7 +687,7 @@ shown = {"synthesizer": list(synthesizers)}
 for column, (known, head) in heads.items():
     for n, part in taking_part[taking_part["known"] == known].groupby("participants"):
         shown[head.format(n)] = with_errors(part, {column: "it"})["it"].to_list()
-caption = "How far participants are ahead (all others known), and the probability for outsiders (nobody known)."
+caption = "Participants ahead (all others known), and probability for outsiders (nobody known)."
 display(show(pd.DataFrame(shown), caption=caption))
 bound = np.tanh(epsilon / 2)
 callout("Beside it", f"By epsilon, private margins put participants at most {bound:.2f} ahead. "

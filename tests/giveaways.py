@@ -9,6 +9,9 @@ from srlib.runner.course.copies import AFTERWARDS, IMPORT
 
 # Where an answer's number may stand in the copy, and why: by notebook, exercise and name.
 CHANCE = {
+    "what_a_risk_means": {
+        ("Exercise 1", "claimed_no"): "75/300 = .25, another share of the same example",
+    },
     "hu_reiter_wang": {
         ("Exercise 4", "exceeding"): "as many candidates in another exercise",
     },
