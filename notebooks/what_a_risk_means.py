@@ -643,15 +643,14 @@ def by_density(synthesizer, groups, candidates, places, own):
 # %%
 def by_chains(groups, own):
     """The same for the mixture, up to a constant and with the Monte Carlo error of its chains."""
-    data = groups[0]
 
-    def means(draws: dpmpm.Draws) -> list[np.ndarray]:
-        found = [subset_log_means(draws, group, unknown, place=data) for group in groups]
+    def means(draws: dpmpm.Draws) -> np.ndarray:
+        found = [subset_log_means(draws, group, unknown, place=groups[0]) for group in groups]
         return logsumexp(found, axis=1)
 
-    agency = fit(data, quick, own)
-    (z,) = agency.release(1, len(data), rng=own)
-    return z, means(fit(np.vstack([data, z]), quick, own)) - means(agency)
+    agency = fit(groups[0], quick, own)
+    (z,) = agency.release(1, len(groups[0]), rng=own)
+    return z, means(fit(np.vstack([groups[0], z]), quick, own)) - means(agency)
 
 
 # %% tags=["monte-carlo"]

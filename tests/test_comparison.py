@@ -209,11 +209,7 @@ def test_other_numbers_are_seen(notebook: Path, exact: bool) -> None:
 Rows = list[dict[Any, Any]]
 
 # What a notebook shows of tables and charts with two columns of numbers, where it shows few.
-<<<<<<< HEAD
-FEWEST_TABLES = {"sequential_trees": 5, "calibration": 8}
-=======
-FEWEST_TABLES = {"any_generator": 5, "sequential_trees": 5}
->>>>>>> cbb767e (what_a_risk_means: merge intruders and calibration)
+FEWEST_TABLES = {"sequential_trees": 5, "what_a_risk_means": 4}
 
 
 def as_number(item: Any) -> float | None:

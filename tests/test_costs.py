@@ -24,12 +24,7 @@ COUNTS = [
     for name, parameter in declared.items()
     if parameter.range.endswith("inf)") and re.search(r"\bint\b", parameter.type)
     # These end at the records.
-<<<<<<< HEAD
     if name not in ("seed", "n_supports", "n_targets", "n_repaired", "population")
-    and (paper, name) != ("intruders", "n_places")
-=======
-    if name not in ("seed", "n_supports", "n_targets", "n_dropped", "n_repaired", "population")
->>>>>>> cbb767e (what_a_risk_means: merge intruders and calibration)
 ]
 
 

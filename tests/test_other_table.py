@@ -10,14 +10,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-<<<<<<< HEAD
-from srlib.display import percent
 from srlib.ledger import WORDS as ANY_WORD
-=======
-from srlib.assessment.regression import Regression, logistic_regression
-from srlib.data import microdata
-from srlib.papers import hu_reiter_wang
->>>>>>> cbb767e (what_a_risk_means: merge intruders and calibration)
 from srlib.runner import inputs
 from srlib.runner.cli import main
 from srlib.runner.parameters import read_parameters
@@ -147,63 +140,6 @@ def run_on(tmp_path: Path, paper: str, frame: pd.DataFrame, **chosen: object) ->
     return tmp_path / paper / "default"
 
 
-<<<<<<< HEAD
-def test_intruders_run_on_any_categorical_table(tmp_path: Path) -> None:
-    rng = np.random.default_rng(3)
-    frame = pd.DataFrame({k: rng.choice(list("abc"), 80) for k in ("job", "town", "sick")})
-    sizes = {"n_classes": 2, "burn_in": 20, "n_draws": 30, "thin": 4, "n_chains": 8}
-    chosen = {"without": "[]", "unknown": "[sick]", "unknown_too": "[[job, town]]"}
-    shares = {"fractions": "[0.0, 1.0]", "n_pairs": 2, "n_draws_pairs": 30, "burn_in_pairs": 20}
-    two = {"fractions_two": "[0.5]", "n_two": 20, "n_draws_two": 30}
-    folder = run_on(tmp_path, "intruders", frame, **sizes, **chosen, **shares, **two)
-    said = check_claims(folder, 6)
-    assert said["C4"].split(". ", 1)[1].startswith("Before any release 0.71 of")  # all but 2 of 7
-    assert "knows none of the other records instead of all" in said["C1"]
-    higher = pd.read_csv(folder / "tables/higher_knowing_nothing.csv")
-    shares_higher = [percent(share, 1) for share in higher["higher beyond error"]]
-    assert f"for {' and '.join(shares_higher)} of the participants" in said["C1"]
-    ways = pd.read_csv(folder / "tables/two_releases.csv").set_index("way")["median distance"]
-    assert f"a median of {ways.drop('unknown records sampled').min():.3f}" in said["C2"]
-=======
-def test_runs_on_the_smallest_table_where_importance_sampling_does_not_fail(tmp_path: Path) -> None:
-    """Four combinations of two variables, one predictor, one unknown variable.
-
-    Hundreds of draws remain effective, and no callout says that one is left.
-    """
-    frame = pd.DataFrame({"a": list("xxyy"), "b": list("uvuv")}).loc[
-        np.repeat(range(4), (8, 5, 4, 9))
-    ]
-    sizes = {"n_releases": 2, "n_classes": 1, "burn_in": 20, "n_draws": 300, "n_chains": 4}
-    folder = run_on(tmp_path, "hu_reiter_wang", frame, **sizes, unknown="[b]")
-    subsets = pd.read_csv(folder / "tables/subset_risk.csv")
-    assert len(subsets) == 4
-    assert (subsets["support_size"] == 2).all()
-    weights = pd.read_csv(folder / "tables/importance_weights.csv")
-    assert weights["ess"].min() > 100
-    said = check_claims(folder)
-    assert said["C6"].startswith("holds here")
-    assert said["C2"].startswith("not decided. No regression was asked for")
-
-
-def test_the_ledger_of_a_survey_has_no_difference_and_is_confidential(tmp_path: Path) -> None:
-    """A combination of the paper's Table 3 among a survey's records; other variables unknown."""
-    population = microdata.embedded_population(60, rng=np.random.default_rng(0))
-    frame = microdata.ACS.decode(population.codes, labels=False).astype(str)
-    frame.loc[len(frame)] = list("14441133121112")
-    sizes = {"n_classes": 2, "burn_in": 20, "n_draws": 30, "n_chains": 4, "n_releases": 2}
-    chosen = sizes | {"unknown": "[MIL]", "predictors": "[SEX]", "outcome": "HISP"}
-    folder = run_on(tmp_path, "hu_reiter_wang", frame, **chosen)
-    ledger = pd.read_csv(folder / "tables/ledger.csv").set_index("id")
-    assert ledger.loc["table3_repetitions_14441133121112", "computed"] == 1
-    assert ledger.loc["n_synthetic_sets", ["computed", "verdict"]].tolist() == [2, "setting"]
-    assert ledger.loc["support_size", "verdict"] == "match"
-    said = check_claims(folder)
-    assert said["C6"].startswith("fails")
-    effective, draws = numbers(said["C6"])[:2]
-    assert effective < 5
-    assert draws == 120
-    assert "tables/ledger.csv" in (folder / "CONFIDENTIAL.txt").read_text().splitlines()
->>>>>>> cbb767e (what_a_risk_means: merge intruders and calibration)
 
 
 def test_trees_run_on_any_categorical_table(tmp_path: Path) -> None:
