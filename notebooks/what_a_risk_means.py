@@ -24,7 +24,8 @@
 # record. Agencies compute it for the records that they have, with the same prior probability for every candidate. We draw
 # records, release them, ask the intruder and count how many records a best guess finds. If each truth is
 # drawn from the intruder's prior and the intruder knows the generator, a probability of $p$ is right for a
-# share $p$: that is Bayes' rule. For records as they are the mean risk understates the share that is found. An
+# share $p$: that is Bayes' rule. For records as they are, released by
+# trees, the mean risk understates the share that is found. An
 # intruder with another generator can be sure and wrong. An intruder who knows fewer records gives the truth a lower log
 # probability on average under the model's own prior, and a higher one under a uniform prior. The last section separates
 # what a release tells of its participants from what it tells of everybody.
@@ -321,8 +322,8 @@ callout(
 # %% [markdown]
 # The generator, the likelihood and the intruder's prior are the same in both rows; only the truths differ. Drawn truths
 # follow the prior, and for them claimed less found is zero in expectation. Values of people do not follow it: the
-# uniform prior takes a record for as probable as a neighbor that hardly occurs. An agency that
-# reports the second row's mean risk as the share of people who are found understates that share.
+# uniform prior takes a record for as probable as a neighbor that hardly occurs. Reported as the share of
+# people who are found, the second row's mean risk understates that share.
 
 # %% [markdown]
 # ### Exercise 3: which sentence does the table not support?
