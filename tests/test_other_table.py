@@ -140,8 +140,6 @@ def run_on(tmp_path: Path, paper: str, frame: pd.DataFrame, **chosen: object) ->
     return tmp_path / paper / "default"
 
 
-
-
 def test_trees_run_on_any_categorical_table(tmp_path: Path) -> None:
     rng = np.random.default_rng(4)
     frame = pd.DataFrame({k: rng.choice(list("abcd"), 90) for k in ("job", "town", "sick", "age")})

@@ -92,8 +92,6 @@ def _sequential_trees(
     read.positions(unknown, "unknown")
 
 
-
-
 def _assess(
     *,
     original: str,
