@@ -62,22 +62,6 @@ class Pairs:
         """Quantile of the largest value among `size` independent pairs."""
         return self.quantile(name, q ** (1 / size))
 
-    def extreme(self, end: str, name: str, size: int) -> tuple[float, float]:
-        """Median and 99 % half-width of the smallest or largest among `size` independent pairs.
-
-        Parameters
-        ----------
-        end : {"smallest", "largest"}
-            Which.
-        name : str
-            Name of the attribute.
-        size : int
-            Number of independent pairs.
-        """
-        of = {"smallest": self.smallest, "largest": self.largest}[end]
-        low, middle, high = (of(name, size, q) for q in (0.005, 0.5, 0.995))
-        return middle, max(middle - low, high - middle)
-
     def with_prior(self, prior: ArrayLike) -> "Pairs":
         """Replace the intruder's prior probability of the record's true value.
 

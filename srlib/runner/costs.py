@@ -311,17 +311,16 @@ def _mcclure_reiter(
     p0: Sequence[float],
     epsilon: Sequence[float],
     n_pairs: int,
-    n_priors: int,
     burn_in: int,
     n_steps: int,
     n_chains: int,
     n_single: int,
 ) -> Cost:
     cases = len(p0) * len(epsilon)
-    chains = cases * n_pairs * n_chains + 4 * n_single
+    chains = cases * n_pairs * n_chains + 2 * n_single
     steps = chains * (burn_in + n_steps)
-    tables = 4e-8 * cases * n * n_s + 1e-7 * cases * n_priors
-    seconds = 24 + tables + 1.5e-8 * steps + 5e-3 * cases * n_pairs
+    tables = 4e-8 * (len(p0) + 4) * (len(epsilon) + 6) * n * n_s
+    seconds = 24 + tables + 8e-8 * steps + 5e-3 * cases * n_pairs
     return Cost(seconds, 500 + 0.03 * max(n, n_s))
 
 
