@@ -69,29 +69,9 @@ def swept():
 
 def simulated():
     rng = np.random.default_rng(5)
-    words = ["converged", diagnostics.NOT_MIXED, diagnostics.TOO_FEW]
     frame = pd.DataFrame({"epsilon": np.repeat([1000.0, 2.0, 0.01], 10)})
     frame["utility"], frame["risk"] = rng.normal(1, 1, 30), rng.uniform(0.4, 0.9, 30)
-    frame["utility_mcmc"], frame["mcse"] = frame["utility"] + 0.25, 0.1
-    return frame.assign(verdict=words * 10, all_zeros=frame.index % 7 == 0)
-
-
-def straight():
-    lines = simulated().loc[lambda f: f.index.repeat(2)].reset_index(names="release")
-    ends = np.tile([0.0, 1.0], 30)
-    return lines.assign(risk=ends, relative_risk=ends + (1 - ends) * (1 + lines["release"]))
-
-
-def budgets():
-    epsilon = np.geomspace(0.01, 1000, 11)
-    frames = []
-    for p0 in (0.001, 0.5):
-        frame = pd.DataFrame({"p0": p0, "epsilon": epsilon})
-        for name in ("risk", "utility"):
-            for i, word in enumerate(("low", "median", "high")):
-                frame[f"{name}_{word}"] = np.linspace(0.1, 0.5, 11) + i * p0
-        frames.append(frame)
-    return pd.concat(frames, ignore_index=True)
+    return frame.assign(all_zeros=frame.index % 7 == 0)
 
 
 RULES = pd.DataFrame(
@@ -204,13 +184,9 @@ EXAMPLES: dict[str, Callable[[], charts.Chart]] = {
     ),
     "side by side": lambda: charts.side_by_side(beside("a", HOSTILE, "fresh sample")),
     "side by side of many": lambda: charts.side_by_side(beside(*"abcdefghijkl", "fresh sample")),
-    "relative risk": lambda: charts.relative_risk(straight()),
     "sweep": lambda: charts.sweep(swept(), "n", "expected_increase", "p0", log_x=True, log_y=True),
-    "frontier": lambda: charts.frontier(budgets()),
-    "frontier of one": lambda: charts.frontier(budgets().head(1)),
     "region": lambda: charts.acceptable_region(RULES, offending(0.1, 3.0)),
     "region without": lambda: charts.acceptable_region(RULES, offending(0.1)),
-    "chain": lambda: charts.chain_against_exact(simulated()),
     "baselines": lambda: charts.against_baseline(measured(), "Share of records"),
     "baselines of one": lambda: charts.against_baseline(
         measured().tail(2), "Share of records", percent=False
@@ -327,7 +303,7 @@ def test_drawing_is_the_same_in_the_newest_vega_lite(drawn):
     assert count[0] == pytest.approx(count[1], rel=0.02)
 
 
-@pytest.mark.parametrize("name", ["joint", "ranks", "trace", "frontier", "risk utility"])
+@pytest.mark.parametrize("name", ["ranks", "trace", "risk utility"])
 def test_charts_are_deterministic(name):
     first, second = (charts.specification(EXAMPLES[name]()) for _ in range(2))
     assert json.dumps(first) == json.dumps(second)
@@ -663,16 +639,6 @@ def test_risk_utility_marks_data_without_ones_and_shares_its_scales():
     assert domain[0] < frame["utility"].min() < frame["utility"].max() < domain[1]
 
 
-def test_frontier_shows_the_chosen_epsilon_alone():
-    chart = charts.frontier(budgets())
-    (slider,) = (p for p in charts.specification(chart)["params"] if p["name"] == "step")
-    assert (slider["bind"]["min"], slider["bind"]["max"]) == (0, 10)
-    rows = pd.concat(d for d in datasets(chart) if "step" in d).drop_duplicates()
-    chosen = rows[rows["step"] == slider["value"]]
-    assert chosen["p0"].tolist() == ["0.001", "0.5"]
-    assert chosen["epsilon"].unique().tolist() == [3.162]  # of 1 and 3.16 the nearer to 2
-
-
 def test_acceptable_region_draws_offending_stretches():
     lines = offending(0.1, 3.0)
     region, thin, thick = datasets(charts.acceptable_region(RULES, lines))
@@ -682,11 +648,6 @@ def test_acceptable_region_draws_offending_stretches():
     # exp(3) breaks both rules, with acceptable priors between them.
     assert thick["stretch"].nunique() == 2
     assert "No curve enters" in charts.acceptable_region(RULES, offending(0.1)).description
-
-
-def test_chain_against_exact_says_how_far_off():
-    chart = charts.chain_against_exact(simulated())
-    assert "The median absolute difference is 0.25, the largest 0.25." in chart.description
 
 
 def test_no_other_color_is_like_that_of_a_method_beside_it():

@@ -4,7 +4,7 @@ DataFrames in, Altair charts out. Importing it switches nothing on: `use` does.
 """
 
 import srlib.charts.altair_quickly  # noqa: F401, before any module imports Altair itself
-from srlib.charts.chains import chain_against_exact, rank_plot, trace
+from srlib.charts.chains import rank_plot, trace
 from srlib.charts.generic import (
     against_baseline,
     agreement,
@@ -16,9 +16,7 @@ from srlib.charts.generic import (
 from srlib.charts.privacy_loss import privacy_loss
 from srlib.charts.risk import (
     acceptable_region,
-    frontier,
     rank_histogram,
-    relative_risk,
     reliability,
     risk_histogram,
     risk_utility,
@@ -61,15 +59,12 @@ __all__ = [
     "acceptable_region",
     "against_baseline",
     "agreement",
-    "chain_against_exact",
-    "frontier",
     "joint_distribution",
     "lines",
     "points",
     "privacy_loss",
     "rank_histogram",
     "rank_plot",
-    "relative_risk",
     "reliability",
     "risk_histogram",
     "risk_utility",

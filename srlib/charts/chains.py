@@ -9,7 +9,6 @@ import pandas as pd
 from scipy import stats
 
 from srlib.charts.style import (
-    NEUTRAL,
     OTHER_COLORS,
     WIDTH,
     Chart,
@@ -17,9 +16,7 @@ from srlib.charts.style import (
     in_order,
     in_words,
     listing,
-    ordered_color,
     panels,
-    span_of,
     told,
     tooltip,
 )
@@ -164,72 +161,6 @@ def rank_plot(frame: pd.DataFrame) -> Chart:
             f"{listing(map(in_words, quantities))}. Chains that have mixed fill each twentieth of "
             f"the ranks alike. {' '.join(sentences)}"
         )
-    )
-
-
-def chain_against_exact(frame: pd.DataFrame) -> Chart:
-    """Estimates from chains against the exact values, and what the chains say about themselves.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        utility (exact), utility_mcmc, mcse, epsilon and verdict (text).
-
-    Returns
-    -------
-    altair chart
-        Points with bars of two standard errors, colored by epsilon, filled where the chains
-        have converged by their own account, and the line of equality.
-    """
-    data = frame.assign(
-        epsilon=[f"{e:g}" for e in frame["epsilon"]],
-        low=frame["utility_mcmc"] - 2 * frame["mcse"],
-        high=frame["utility_mcmc"] + 2 * frame["mcse"],
-    )
-    verdicts = in_order(sorted(data["verdict"]))
-    span = span_of(pd.concat([data["utility"], data["utility_mcmc"]]))
-    scale = alt.Scale(domain=span, nice=False)
-    base = alt.Chart(
-        compact(data[["utility", "utility_mcmc", "mcse", "low", "high", "epsilon", "verdict"]])
-    ).encode(
-        x=alt.X("utility:Q", title="U, exact", scale=scale),
-        color=ordered_color("epsilon", in_order(data["epsilon"]), "ε"),
-    )
-    y = alt.Y("utility_mcmc:Q", title="U, from the chains, ± 2 standard errors", scale=scale)
-    bars = base.mark_rule(strokeWidth=1, clip=True, opacity=0.6).encode(
-        y=alt.Y("low:Q", scale=scale), y2="high:Q"
-    )
-    points = base.mark_point(size=45, strokeWidth=1.4, filled=True).encode(
-        y=y,
-        tooltip=tooltip(
-            "verdict",
-            epsilon=("ε", ""),
-            utility="U, exact",
-            utility_mcmc="U, chains",
-            mcse="standard error",
-        ),
-        shape=alt.Shape(
-            "verdict:N",
-            title=None,
-            scale=alt.Scale(domain=verdicts, range=["circle", "triangle-up", "cross"]),
-            legend=alt.Legend(columns=1, symbolFillColor=NEUTRAL),
-        ),
-    )
-    line = (
-        alt.Chart(pd.DataFrame({"x": span, "y": span}))
-        .mark_line(style="ink", strokeWidth=1)
-        .encode(x="x:Q", y="y:Q")
-    )
-    off = (data["utility_mcmc"] - data["utility"]).abs()
-    return alt.layer(line, bars, points).properties(
-        width=400,
-        height=400,
-        description=(
-            f"Scatter of {len(data)} utilities from chains against the exact ones, with the line "
-            f"of equality. The exact minimum is {told(data['utility'].min())}, the maximum "
-            f"{told(data['utility'].max())}. The median absolute difference is "
-            f"{off.median():.2f}, the largest {off.max():.2f}."
-        ),
     )
 
 

@@ -1,7 +1,6 @@
 """The table of log p(release | data set): what fills it, and its readings."""
 
 from srlib.mechanism.bayes import (
-    epsilon_bound,
     expected_increase,
     posterior,
     posterior_bound,
@@ -13,11 +12,9 @@ from srlib.mechanism.core import (
     Block,
     Mechanism,
     Rows,
-    add_one_record,
     change_one,
     change_one_record,
     sample,
-    stack,
 )
 from srlib.mechanism.families import (
     apportion,
@@ -53,7 +50,6 @@ __all__ = [
     "Mechanism",
     "OnRecords",
     "Rows",
-    "add_one_record",
     "apportion",
     "bernoulli_plugin",
     "bernoulli_plugin_alpha",
@@ -67,7 +63,6 @@ __all__ = [
     "delta",
     "dirichlet_multinomial",
     "dirichlet_multinomial_alpha",
-    "epsilon_bound",
     "exact_epsilon",
     "exact_rate",
     "expected_increase",
@@ -82,6 +77,5 @@ __all__ = [
     "risk",
     "sample",
     "sensitivity",
-    "stack",
     "update",
 ]

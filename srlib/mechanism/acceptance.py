@@ -280,33 +280,6 @@ def share_outside(
     return {"outside": float(here.mean()), "undecided": float(undecided.mean())}
 
 
-def share_unacceptable(
-    mechanism: Mechanism, truth: int, alternative: int, rules: Sequence[Rule]
-) -> float:
-    """Probability that the release from these data breaks a rule for some prior.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-        The table.
-    truth, alternative : int
-        Rows of the data with the record's true value and with another.
-    rules : sequence of Rule
-        What is acceptable.
-    """
-    broken, log_prob = _broken(mechanism, truth, alternative, rules)
-    return float(np.exp(log_prob) @ broken)
-
-
-def _broken(
-    mechanism: Mechanism, truth: int, alternative: int, rules: Sequence[Rule]
-) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-    """Which possible releases are unacceptable, and the log probabilities of all possible ones."""
-    log_p, log_q = mechanism.row(truth), mechanism.row(alternative)
-    possible = np.isfinite(log_p)
-    return unacceptable(log_p[possible] - log_q[possible], rules), log_p[possible]
-
-
 def acceptable_releases(mechanism: Mechanism, rules: Sequence[Rule]) -> NDArray[np.bool_]:
     """Whether each release breaks no rule, for any prior and any record of the data.
 
@@ -463,7 +436,9 @@ def largest_epsilon(
     checks.positive_range(low, high)
 
     def broken(epsilon: float) -> bool:
-        return bool(_broken(family(epsilon), truth, alternative, rules)[0].any())
+        log_p, log_q = family(epsilon).row(truth), family(epsilon).row(alternative)
+        possible = np.isfinite(log_p)
+        return bool(unacceptable(log_p[possible] - log_q[possible], rules).any())
 
     if broken(low):
         return 0.0

@@ -93,31 +93,6 @@ def posterior_bound(epsilon: ArrayLike, prior: ArrayLike) -> NDArray[np.float64]
     return np.where(probability == 0, 0.0, np.maximum(bound, probability))
 
 
-def epsilon_bound(risk: ArrayLike, prior: ArrayLike) -> NDArray[np.float64]:
-    """Largest epsilon that keeps the posterior from exceeding a risk, whatever the mechanism.
-
-    Parameters
-    ----------
-    risk : float or array
-        Posterior probability that must not be exceeded, in [0, 1] and no less than the prior.
-    prior : float or array
-        Prior probability of the truth, in (0, 1).
-
-    Returns
-    -------
-    array of float64
-        logit(risk) - logit(prior), the inverse of `posterior_bound`.
-    """
-    checks.probability(risk=risk, prior=prior)
-    most, probability = np.asarray(risk, dtype=float), np.asarray(prior, dtype=float)
-    if not ((probability > 0) & (probability < 1) & (most >= probability)).all():
-        raise ValueError(
-            f"prior is {prior!r} and risk is {risk!r}; the prior must lie in (0, 1) and not exceed "
-            "the risk"
-        )
-    return logit(most) - logit(probability)
-
-
 def update(log_ratio: ArrayLike, prior: float) -> NDArray[np.float64]:
     """Posterior probability of a truth against one alternative.
 

@@ -154,22 +154,6 @@ def change_one_record(tables: NDArray[np.int64]) -> NDArray[np.int64]:
     return _pairs_apart(tables, steps)
 
 
-def add_one_record(tables: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Pairs of tables of which one has one record more than the other.
-
-    Parameters
-    ----------
-    tables : (n_tables, K) int
-        Tables of counts, all different; of several sizes, or there is no pair.
-
-    Returns
-    -------
-    (n_pairs, 2) int64
-        Positions, the smaller table's first.
-    """
-    return _pairs_apart(tables, list(np.eye(tables.shape[1], dtype=np.int64)))
-
-
 def _pairs_apart(
     tables: NDArray[np.int64], steps: Sequence[NDArray[np.int64]]
 ) -> NDArray[np.int64]:
@@ -182,42 +166,6 @@ def _pairs_apart(
         if moved in position
     ]
     return np.array(pairs, dtype=np.int64).reshape(-1, 2)
-
-
-def stack(
-    mechanisms: Sequence[Mechanism], neighbors: NDArray[np.int64], inputs: Sequence = ()
-) -> Mechanism:
-    """One table from the rows of several, such as those for data sets of different sizes.
-
-    Parameters
-    ----------
-    mechanisms : sequence of Mechanism
-        All with the same outputs; their own neighbors are left out.
-    neighbors : (n_pairs, 2) int
-        Pairs of rows of the new table, in which the rows follow each other.
-    inputs : sequence, optional
-        Names of the rows; their positions if not given.
-
-    Raises
-    ------
-    ValueError
-        If the numbers of outputs differ, or as `Mechanism`.
-    """
-    widths = {m.n_outputs for m in mechanisms}
-    if len(widths) != 1:
-        raise ValueError(f"mechanisms have {sorted(widths)} outputs; they must have the same")
-    ends = np.cumsum([m.n_inputs for m in mechanisms])
-
-    def block(rows: Rows, columns: Rows) -> NDArray[np.float64]:
-        result = np.empty((len(rows), len(columns)))
-        part = np.searchsorted(ends, rows, side="right")
-        for i in np.unique(part):
-            own = rows[part == i] - (ends[i] - mechanisms[i].n_inputs)
-            result[part == i] = mechanisms[i].block(own, columns)
-        return result
-
-    outputs = mechanisms[0].outputs
-    return Mechanism(block, int(ends[-1]), widths.pop(), neighbors, inputs, outputs)
 
 
 def log_difference(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
