@@ -425,7 +425,7 @@ def run_chains(table, x_star, steps, count, rng):
 
 # %% tags=["monte-carlo"]
 ten = mechanism.private_plugin(2.0, n=10, n_s=10)
-errors = (run_chains(ten, 3, 50_000, 4, stream(seed, "ten records"))[:, 0, 1000:] - 0.3) ** 2
+errors = (run_chains(ten, 3, 50_000, 4, stream(2012, "ten records"))[:, 0, 1000:] - 0.3) ** 2
 told = diagnostics.summary({"squared error": errors[:, ::10]}).iloc[0]
 right = Study(ten, 0.3).squared_error_given_release(3)[0]
 assert abs(errors.mean() - right) < 4 * told["mcse"]
