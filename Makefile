@@ -20,7 +20,7 @@ help:
 papers: outputs/.papers
 
 # Companions of the papers that have a published profile as well.
-LARGER := sequential_trees calibration
+LARGER := sequential_trees what_a_risk_means
 # The one that takes longest first, and beside it the one whose report is there soonest.
 PUBLISHED := $(patsubst params/%/published.yaml,%,$(wildcard params/*/published.yaml))
 FIRST := hu_reiter_wang charest_han

@@ -18,7 +18,6 @@ SUBJECTS = (
     "trees",
     "margins",
     "mechanism",
-    "papers",
     "data",
     "charts",
     "diagnostics",

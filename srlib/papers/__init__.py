@@ -1,1 +1,0 @@
-"""The numbers that the papers print, the ledger, and what only one paper needs."""
