@@ -66,7 +66,7 @@ from srlib import charts, diagnostics, dpmpm, mechanism
 from srlib.data.acs import ACS, embedded_population
 from srlib.data.schema import Schema, Variable
 from srlib.display import callout, show, with_errors
-from srlib.margins import LaplaceMargins, Margins, PlugInMargins
+from srlib.margins import DirichletMargins, LaplaceMargins, Margins, PlugInMargins
 from srlib.mechanism.bayes import posterior
 from srlib.mechanism.families import compositions
 from srlib.progress import silent
@@ -355,7 +355,7 @@ assumed = {
     "trees": trees,
     "trees, smoothed": SequentialTrees(ACS, growth=smooth),
     "reverse order, smoothed": SequentialTrees(ACS, ACS.names[::-1], smooth),
-    "independent margins": dpmpm.OneClass(levels),
+    "independent margins": DirichletMargins(levels),
 }
 asked = [("trees", name) for name in assumed]
 asked += [("mixture", name) for name in ("trees", "trees, smoothed", "independent margins")]

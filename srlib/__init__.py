@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from srlib.data.microdata import read_table as read_table
     from srlib.data.schema import Microdata as Microdata
     from srlib.data.schema import Schema as Schema
-    from srlib.dpmpm.fit import fit_dpmpm as fit_dpmpm
+    from srlib.dpmpm.gibbs import fit_dpmpm as fit_dpmpm
     from srlib.dpmpm.model import Chains as Chains
     from srlib.dpmpm.model import Draws as Draws
     from srlib.dpmpm.model import Prior as Prior
@@ -55,7 +55,7 @@ _HOME = {
     "read_table": "data.microdata",
     "Microdata": "data.schema",
     "Schema": "data.schema",
-    "fit_dpmpm": "dpmpm.fit",
+    "fit_dpmpm": "dpmpm.gibbs",
     "fit_trees": "trees.model",
     "Chains": "dpmpm.model",
     "Draws": "dpmpm.model",

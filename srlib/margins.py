@@ -283,3 +283,45 @@ def _log_above(
         fraction = k * (k - a) / (y + 2 * k + 1 - a - fraction)
     found[far] = a * np.log(lower[far]) - y - np.log(y + 1 - a - fraction)
     return found
+
+
+@dataclass(frozen=True, eq=False)
+class DirichletMargins(Margins):
+    """Synthesizer that draws the level probabilities of each variable from their posterior.
+
+    A Dirichlet-multinomial for each variable, independent of the others: the DPMPM with one class.
+
+    Parameters
+    ----------
+    n_levels : (n_variables,) int
+        Number of levels of each variable.
+    concentration : float
+        Parameter of the symmetric Dirichlet prior, positive.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> model = DirichletMargins(np.array([2, 3]))
+    >>> data = np.array([[0, 2], [1, 1], [0, 0]])
+    >>> round(model.log_prob(data[:1], data), 3)  # 3/5 times 2/6
+    -1.609
+    """
+
+    concentration: float = 1.0
+
+    def __post_init__(self) -> None:
+        checks.positive(concentration=self.concentration)
+
+    def shares(self, counts: Counts, *, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Draw the shares from their posterior."""
+        return rng.dirichlet(counts + self.concentration)
+
+    def terms(self, counts: Counts, released: Counts) -> Terms:
+        """Return a product over levels."""
+        total = counts.sum() + len(counts) * self.concentration
+
+        def of_counts(changed: Counts) -> NDArray[np.float64]:
+            before = changed + self.concentration
+            return (gammaln(before + released) - gammaln(before))[:, None]
+
+        return Terms(np.array([gammaln(total) - gammaln(total + released.sum())]), of_counts)

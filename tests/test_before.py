@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy.special import expit, logsumexp
 
 from srlib.data.schema import Microdata, Schema, Variable
-from srlib.dpmpm import Chains, Mixture, OneClass, Prior
-from srlib.margins import PlugInMargins
+from srlib.dpmpm import Chains, Mixture, Prior
+from srlib.margins import DirichletMargins, PlugInMargins
 from srlib.mechanism import (
     Mechanism,
     OnRecords,
@@ -43,7 +43,7 @@ RELEASES = np.array(list(itertools.product(CELLS, repeat=3)))
 GROWTH = Growth(1, smoothing=1.0)
 DENSITIES: dict[str, Density] = {
     "trees": SequentialTrees(SCHEMA, growth=GROWTH),
-    "one class": OneClass(LEVELS, 0.5),
+    "one class": DirichletMargins(LEVELS, 0.5),
     "plug-in margins": PlugInMargins(LEVELS),
 }
 

@@ -100,33 +100,11 @@ def test_clopper_pearson_limits_by_definition() -> None:
     assert (lows[1], highs[1]) == (low, high)
 
 
-def test_lower_bound_keeps_its_confidence_and_comes_close() -> None:
-    """Randomized response: epsilon is log 3, and one event shows all of it."""
-    rng, true = np.random.default_rng(7), np.log(3)
-    bounds = []
-    for _ in range(400):
-        first, second = rng.random(200) < 0.25, rng.random(200) < 0.75
-        found = audit.epsilon_lower_bound(first.astype(int), second.astype(int), 2, 0.9)
-        bounds.append(found.value)
-    wrong = (np.array(bounds) > true).sum()
-    assert wrong <= binom.isf(1e-5, 400, 0.1)
-    many = (rng.random((2, 200_000)) < [[0.25], [0.75]]).astype(int)
-    found = audit.epsilon_lower_bound(many[0], many[1], 2)
-    assert 0.97 * true < found.value <= true
-    assert found.event.sum() == 1
-
-
 def test_apportioned_counts() -> None:
     assert mechanism.apportion([5, 5, 5, 5], 20).tolist() == [5, 5, 5, 5]
     assert mechanism.apportion([1, 1, 1], 5).tolist() == [2, 2, 1]
     assert mechanism.apportion([17, 1, 1, 1], 10).sum() == 10
     assert mechanism.apportion([1.0, 0.0], 0).tolist() == [0, 0]
-
-
-def test_lower_bound_of_what_hides_everything_is_zero() -> None:
-    rng = np.random.default_rng(8)
-    same = rng.integers(0, 5, (2, 1000))
-    assert audit.epsilon_lower_bound(same[0], same[1], 5).value < 0.2
 
 
 @pytest.mark.parametrize(
@@ -142,14 +120,6 @@ def test_lower_bound_of_what_hides_everything_is_zero() -> None:
         (lambda: mechanism.apportion([0, 0], 5), "must not all be 0"),
         (lambda: audit.clopper_pearson(3, 2, 0.9), "count is 3; it must lie in 0 to 2"),
         (lambda: audit.clopper_pearson(1, 2, 1.0), "confidence is 1"),
-        (
-            lambda: audit.epsilon_lower_bound(np.array([1]), np.array([1, 0]), 2),
-            "first has 1 releases",
-        ),
-        (
-            lambda: audit.epsilon_lower_bound(np.array([1, 2]), np.array([1, 0]), 2),
-            "first has outputs outside 0 to 1",
-        ),
         (lambda: mechanism.compositions(200, 8), "tables; at most"),
     ],
 )

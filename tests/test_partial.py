@@ -8,6 +8,7 @@ from scipy.special import expit, logit
 
 from srlib import dpmpm
 from srlib import risk as disclosure
+from srlib.margins import DirichletMargins
 from srlib.mechanism.bayes import posterior
 from srlib.risk import partial as part_known
 from srlib.risk.synthesizers import log_likelihoods
@@ -152,7 +153,7 @@ def test_a_mixture_of_one_class_has_the_closed_form() -> None:
         for d in (draws, joined)
     ]
     support = np.stack([disclosure.subset_support(x, [0, 1], levels) for x in people[12:]])
-    one_class = dpmpm.OneClass(levels)
+    one_class = DirichletMargins(levels)
     exact = log_likelihoods(one_class, [released], people[:12], np.arange(12), support)
     apart = both[1] - both[0]
     apart = apart - apart[:, :, :1] - (exact - exact[:, :1])

@@ -8,8 +8,8 @@ import pytest
 from numpy.typing import NDArray
 
 from srlib.data.schema import Microdata, Schema, Variable
-from srlib.dpmpm import Chains, Mixture, OneClass
-from srlib.margins import LaplaceMargins, PlugInMargins, _log_above, _log_below
+from srlib.dpmpm import Chains, Mixture
+from srlib.margins import DirichletMargins, LaplaceMargins, PlugInMargins, _log_above, _log_below
 from srlib.mechanism import OnRecords, beta_binomial, dirichlet_multinomial, exact_epsilon
 from srlib.mechanism.bayes import posterior
 from srlib.risk import Density, Synthesizer, neighborhood, posterior_risk
@@ -26,7 +26,7 @@ DENSITIES: dict[str, Density] = {
     "trees": SequentialTrees(SCHEMA, growth=Growth(1)),
     "smoothed trees": SequentialTrees(SCHEMA, ["town", "job"], Growth(1, smoothing=1.0), ["town"]),
     "plug-in margins": PlugInMargins(LEVELS),
-    "one class": OneClass(LEVELS, 0.5),
+    "one class": DirichletMargins(LEVELS, 0.5),
     "Laplace margins": LaplaceMargins(LEVELS, 4.0),
 }
 
@@ -170,7 +170,7 @@ class Latent:
 
     def __init__(self, n_estimates: int, seed: int = 0) -> None:
         self.n_estimates, self.seed = n_estimates, seed
-        self.margins = OneClass(LEVELS)
+        self.margins = DirichletMargins(LEVELS)
 
     def release(self, data: NDArray, *, rng: np.random.Generator) -> NDArray:
         return self.margins.release(data[rng.random(len(data)) < 0.5], rng=rng)
@@ -202,7 +202,7 @@ class Estimated(Latent):
 def test_a_density_by_monte_carlo_brings_its_error() -> None:
     rng = np.random.default_rng(5)
     data = Microdata(np.array([[0, 0], [1, 1], [1, 2], [0, 1], [1, 1]], dtype=np.uint8), SCHEMA)
-    released = Microdata(OneClass(LEVELS).release(data.codes, rng=rng), SCHEMA)
+    released = Microdata(DirichletMargins(LEVELS).release(data.codes, rng=rng), SCHEMA)
     exact = posterior_risk(data, released, synthesizer=Latent(0), progress=False)
     apart = []
     for seed in range(6):
@@ -241,7 +241,7 @@ def test_order_of_trees_is_checked_at_once() -> None:
 
 def test_one_class_and_posterior_by_hand() -> None:
     """Two records; the first is changed. One released value, prior of one record a level."""
-    density, data = OneClass(np.array([2])), np.array([[0], [1]])
+    density, data = DirichletMargins(np.array([2])), np.array([[0], [1]])
     candidates = np.array([[[0], [1]]])
     found = log_likelihoods(density, [np.array([[0]])], data, np.array([0]), candidates)
     np.testing.assert_allclose(np.exp(posterior(found)), [[2 / 3, 1 / 3]])

@@ -5,11 +5,9 @@ a class the variables are independent multinomials, and the class probabilities 
 truncated stick-breaking prior.
 """
 
-from srlib.dpmpm.exact import enumerate_mechanism, log_marginal_likelihood
-from srlib.dpmpm.fit import Fitted, Mixture, fit_dpmpm
-from srlib.dpmpm.gibbs import Sampler, sample_posterior
-from srlib.dpmpm.model import Allocations, Chains, Draws, Prior
-from srlib.dpmpm.one_class import OneClass
+from srlib.dpmpm.exact import enumerate_mechanism
+from srlib.dpmpm.gibbs import Fitted, Mixture, Sampler, fit_dpmpm, sample_posterior
+from srlib.dpmpm.model import Chains, Draws, Prior
 from srlib.dpmpm.predict import (
     cell_log_prob,
     left_out_log_ratios,
@@ -19,19 +17,16 @@ from srlib.dpmpm.predict import (
 from srlib.dpmpm.release import synthesize
 
 __all__ = [
-    "Allocations",
     "Chains",
     "Draws",
     "Fitted",
     "Mixture",
-    "OneClass",
     "Prior",
     "Sampler",
     "cell_log_prob",
     "enumerate_mechanism",
     "fit_dpmpm",
     "left_out_log_ratios",
-    "log_marginal_likelihood",
     "neighbor_log_ratios",
     "prior_cell_log_prob",
     "sample_posterior",

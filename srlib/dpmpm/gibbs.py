@@ -1,13 +1,15 @@
 """The blocked Gibbs sampler of the DPMPM, on the distinct combinations of the data."""
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from threading import Event
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+import pandas as pd
+from numpy.typing import NDArray
 
 from srlib.data.codes import Codes, distinct
+from srlib.data.schema import Microdata, Schema
 from srlib.dpmpm.kernels import (
     THREADS,
     empty_tables,
@@ -40,8 +42,6 @@ class Sampler:
         Prior distribution.
     rng : numpy.random.Generator
         The chain's own stream.
-    weighted : tuple of (k, n_variables) int and (k,) float, optional
-        Further records, with their weights, in (0, 1); see `sample_posterior`.
     """
 
     def __init__(
@@ -52,18 +52,14 @@ class Sampler:
         n_classes: int,
         prior: Prior,
         rng: np.random.Generator,
-        weighted: tuple[Codes, NDArray[np.floating]] | None = None,
     ) -> None:
         levels_of = np.asarray(n_levels, dtype=np.int64)
         self.rng = rng
         self.n_classes = n_classes
         self._prior = (prior.alpha_shape, prior.alpha_rate, prior.concentration)
         self._groups = group_variables(levels_of)
-        self._rows = self._groups.rows(combinations)
+        self.rows = self._groups.rows(combinations)  # written to, they change the data
         self.counts = np.asarray(counts, dtype=np.int64)
-        codes, weights = weighted or (combinations[:0], np.empty(0))
-        classes = np.zeros(len(weights), dtype=np.int64)
-        self._weighted = (self._groups.rows(codes), np.asarray(weights, dtype=np.float64), classes)
         self.alpha = 1.0
         self.pi = np.full(n_classes, 1.0 / n_classes)
         # A uniform Dirichlet whatever the prior: no combination may start with probability zero.
@@ -76,11 +72,6 @@ class Sampler:
         table, log_scale = empty_tables(self._groups, n_classes, np.float32)
         self._scratch = (table, log_scale, np.zeros(table.shape, dtype=np.int64))
 
-    @property
-    def rows(self) -> NDArray[np.int64]:
-        """The combinations as `Grouping.rows` gives them; written to, they change the data."""
-        return self._rows
-
     def advance(self, n_iterations: int, power: float = 1.0) -> None:
         """Run iterations; a `power` below one makes them part of an annealed start."""
         self.alpha = iterate(
@@ -88,8 +79,7 @@ class Sampler:
             power,
             self._prior,
             self.counts,
-            self._rows,
-            self._weighted,
+            self.rows,
             self._groups,
             self.alpha,
             (self.pi, self.phi, self.sizes, self.level_counts, self.class_of),
@@ -98,15 +88,12 @@ class Sampler:
         )
 
     def log_likelihood(self) -> float:
-        """log p(data | pi, phi), the classes summed out; each record's times its weight."""
+        """log p(data | pi, phi), the classes summed out."""
         table, log_scale, _ = self._scratch
         fill_tables(self.pi, self.phi, self._groups, table, log_scale)
-        total = 0.0
-        for rows, times in ((self._rows, self.counts), self._weighted[:2]):
-            log_prob = np.empty(len(rows))
-            mixture_log_prob(table, log_scale, rows, log_prob)
-            total += (times * log_prob).sum()
-        return float(total)
+        log_prob = np.empty(len(self.rows))
+        mixture_log_prob(table, log_scale, self.rows, log_prob)
+        return float((self.counts * log_prob).sum())
 
 
 def sample_posterior(
@@ -115,32 +102,16 @@ def sample_posterior(
     chains: Chains,
     *,
     rng: np.random.Generator,
-    weights: NDArray[np.floating] | None = None,
     keep_allocations: bool = False,
     label: str = "DPMPM",
 ) -> Draws:
-    r"""Draw from the posterior of the DPMPM by blocked Gibbs sampling.
+    """Draw from the posterior of the DPMPM by blocked Gibbs sampling.
 
     Each chain runs on its own stream, spawned from `rng`, so that the draws do not depend on
     the number of threads. The first half of the burn-in is an annealed start: classes are drawn
     from flattened probabilities and ordered by size, so that chains settle in the same mode far
     more often than from a plain random start. After it, Metropolis swaps of neighboring labels
     keep alpha from depending on the labels that a chain happened to get.
-
-    With weights the draws are from a pseudo-posterior. It takes the classes :math:`z_i` for
-    parameters, with their prior :math:`p(z_i = f \mid \pi) = \pi_f`, and raises each record's
-    likelihood given its class to a power :math:`w_i`:
-
-    .. math:: p(\pi, \phi)\, \prod_i \pi_{z_i}
-        \Bigl(\prod_k \phi^{(k)}_{z_i x_{ik}}\Bigr)^{w_i} .
-
-    All full conditionals stay what they are: :math:`z_i` is drawn in proportion to the term above,
-    a class has as many records as before, and the counts of their levels are sums of weights. With
-    the class summed out a record contributes
-    :math:`\sum_f \pi_f (\prod_k \phi^{(k)}_{f x_{ik}})^{w_i}`, which is one for a weight of zero
-    (such records are left out) and the same however a class is divided into two alike. The latter
-    would not be so if :math:`\pi_{z_i}` were raised as well; and powers of the mixture's own
-    probability, at least as large by Jensen's inequality, have no full conditionals to draw from.
 
     Parameters
     ----------
@@ -152,12 +123,8 @@ def sample_posterior(
         Number of classes and prior, number of chains and their lengths.
     rng : numpy.random.Generator
         Source of the chains' streams.
-    weights : (n_records,) float, optional
-        Power of each record's likelihood, in [0, 1]. With weights of one for all the draws are the
-        same as without; those of zero and one cost no more than without.
     keep_allocations : bool
-        Whether the draws hold the records' classes, as `left_out_log_ratios` needs, whose formulas
-        are those of records of full weight.
+        Whether the draws hold the records' classes, as `left_out_log_ratios` needs.
     label : str
         What the progress bar says.
 
@@ -169,26 +136,16 @@ def sample_posterior(
     Raises
     ------
     ValueError
-        If there are no records, or a code is not below its variable's number of levels; if weights
-        do not fit, are all zero, or lie between 0 and 1 where allocations are kept.
+        If there are no records, or a code is not below its variable's number of levels.
 
     References
     ----------
     Hu, Reiter and Wang (2014), section 2, equations 1 to 6; Ishwaran and James (2001) for the
-    blocked Gibbs sampler; Savitsky, Williams and Hu (2022) for the pseudo-posterior.
+    blocked Gibbs sampler.
     """
     codes, n_levels = checked_codes(codes, n_levels)
     if codes.shape[0] == 0:
         raise ValueError("codes has no records; at least one is needed")
-    weighted = None
-    if weights is not None:
-        weights = _checked_weights(weights, len(codes))
-        part = (weights > 0) & (weights < 1)
-        if part.any():
-            if keep_allocations:
-                raise ValueError("weights between 0 and 1 leave no allocations to keep")
-            weighted = codes[part], weights[part]
-        codes = codes[weights == 1]
     combinations, counts, _ = distinct(codes)
     draws = _empty_draws(chains, n_levels)
     if keep_allocations:
@@ -202,9 +159,7 @@ def sample_posterior(
     stop = Event()
 
     def run(chain: int, chain_rng: np.random.Generator) -> None:
-        sampler = Sampler(
-            combinations, counts, n_levels, chains.n_classes, chains.prior, chain_rng, weighted
-        )
+        sampler = Sampler(combinations, counts, n_levels, chains.n_classes, chains.prior, chain_rng)
         annealed = chains.burn_in // 2
         for done in range(0, annealed, 10):
             step = min(10, annealed - done)
@@ -244,18 +199,6 @@ def sample_posterior(
     return draws
 
 
-def _checked_weights(weights: ArrayLike, n: int) -> NDArray[np.float64]:
-    """Return the records' weights, or raise a ValueError that says what is wrong."""
-    values = np.asarray(weights, dtype=np.float64)
-    if values.shape != (n,) or not ((values >= 0) & (values <= 1)).all() or not values.any():
-        at = f", from {values.min():g} to {values.max():g}" if values.size else ""
-        raise ValueError(
-            f"weights has shape {values.shape}{at}; it must be ({n},), one for each record, from 0 "
-            "to 1 and not all 0"
-        )
-    return values
-
-
 def _empty_draws(chains: Chains, n_levels: NDArray[np.int64]) -> Draws:
     shape, n_classes = (chains.n_chains, chains.n_draws), chains.n_classes
     return Draws(
@@ -266,3 +209,129 @@ def _empty_draws(chains: Chains, n_levels: NDArray[np.int64]) -> Draws:
         log_likelihood=np.empty(shape),
         n_levels=n_levels,
     )
+
+
+CHAINS = Chains(n_classes=40, burn_in=3000, n_draws=100, thin=10)
+"""Enough to synthesize a survey of 10,000 records: a minute on two cores."""
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A synthesizer fitted to a table.
+
+    Attributes
+    ----------
+    schema : Schema
+        Variables of the table.
+    n_records : int
+        Records that it was fitted to.
+    draws : Draws
+        From the posterior of the model's parameters.
+    """
+
+    schema: Schema
+    n_records: int
+    draws: Draws
+
+    def release(
+        self, n: int = 1, size: int | None = None, *, rng: np.random.Generator
+    ) -> list[Microdata]:
+        """Return fully synthetic tables, each from another draw of the parameters.
+
+        Parameters
+        ----------
+        n : int
+            Number of tables, from 1 to the number of draws.
+        size : int, optional
+            Records in each, 1 or more; as many as the model was fitted to if not given.
+        rng : numpy.random.Generator
+            Source of chance.
+
+        Raises
+        ------
+        ValueError
+            If there are fewer draws than tables, or `size` is not positive.
+        """
+        size = self.n_records if size is None else size
+        return [Microdata(codes, self.schema) for codes in self.draws.release(n, size, rng=rng)]
+
+
+def fit_dpmpm(
+    data: pd.DataFrame | Microdata,
+    chains: Chains = CHAINS,
+    *,
+    schema: Schema | None = None,
+    rng: np.random.Generator,
+) -> Fitted:
+    """Fit the Dirichlet process mixture of products of multinomials to a table.
+
+    Parameters
+    ----------
+    data : DataFrame or Microdata
+        Columns that are categorical, or texts or numbers that stand for categories.
+    chains : Chains
+        Settings of the chains and the model's prior; `CHAINS` where not given.
+    schema : Schema, optional
+        Variables and levels of a DataFrame. Where not given, its categories and the values that
+        occur.
+    rng : numpy.random.Generator
+        Source of chance.
+
+    Returns
+    -------
+    Fitted
+        With `Fitted.release` for synthetic tables. Has the sampler converged? See
+        `Fitted.draws` and `Draws.to_datatree`.
+
+    Raises
+    ------
+    ValueError
+        For a table without records, one that the schema refuses, or Microdata beside a schema.
+
+    References
+    ----------
+    Hu, Reiter and Wang (2014), section 2.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> people = pd.DataFrame({"job": ["cook", "smith"] * 20, "sick": ["no"] * 30 + ["yes"] * 10})
+    >>> few = Chains(n_classes=3, burn_in=50, n_draws=20)
+    >>> fitted = fit_dpmpm(people, few, rng=np.random.default_rng(1))
+    >>> released = fitted.release(2, rng=np.random.default_rng(2))
+    >>> [table.to_frame().shape for table in released]
+    [(40, 2), (40, 2)]
+    """
+    if isinstance(data, Microdata):
+        if schema is not None:
+            raise ValueError("schema is given beside Microdata, which have their own")
+    else:
+        data = Microdata.from_frame(data, schema)
+    if not len(data):
+        raise ValueError("the table has no records; it must have one or more")
+    draws = sample_posterior(data.codes, data.schema.n_levels, chains, rng=rng)
+    return Fitted(data.schema, len(data), draws)
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """The DPMPM as a synthesizer that is fitted anew to each table and releases one.
+
+    Its density has no closed form; `srlib.risk.posterior_risk` estimates it by chains where no
+    synthesizer is given.
+
+    Parameters
+    ----------
+    n_levels : (n_variables,) int
+        Number of levels of each variable.
+    chains : Chains
+        Settings of the chains and the model's prior.
+    """
+
+    n_levels: NDArray[np.integer]
+    chains: Chains = CHAINS
+
+    def release(self, data: NDArray[np.integer], *, rng: np.random.Generator) -> NDArray[np.uint8]:
+        """Draw as many records as the data have, which takes chains for each release."""
+        draws = sample_posterior(data, self.n_levels, self.chains, rng=rng)
+        return draws.release(1, len(data), rng=rng)[0]

@@ -335,29 +335,6 @@ def _allocate_many(cumulated, n_records, n_classes, starts, cells, rng):
 
 
 @njit(nogil=True, cache=True)
-def _allocate_weighted(table, rows, weights, pi, class_of, rng):
-    """Draw the class f of each record of weight w, with probability in pi_f (prod phi_f)^w.
-
-    Rows of group 0 have pi once as a factor, so that raised to w they lack it 1 - w times.
-    """
-    n_classes = pi.shape[0]
-    cumulated = np.empty(n_classes)
-    for i in range(rows.shape[0]):
-        largest = -np.inf
-        for f in range(n_classes):
-            log_weight = 0.0
-            for group in range(rows.shape[1]):
-                log_weight += np.log(np.float64(table[rows[i, group], f]))
-            cumulated[f] = weights[i] * log_weight + (1.0 - weights[i]) * np.log(pi[f])
-            largest = max(largest, cumulated[f])
-        total = 0.0
-        for f in range(n_classes):
-            total += np.exp(cumulated[f] - largest)
-            cumulated[f] = total
-        class_of[i] = min(np.searchsorted(cumulated, rng.random() * total, "right"), n_classes - 1)
-
-
-@njit(nogil=True, cache=True)
 def _relabel(sizes, alpha, by_size, rng):
     """New order of the classes: by size, or after a sweep of Metropolis swaps of neighbors.
 
@@ -408,15 +385,13 @@ def _draw_sticks(sizes, alpha, rng, log_pi):
 
 
 @njit(nogil=True, cache=True)
-def iterate(n_iterations, power, prior, counts, rows, weighted, groups, alpha, state, scratch, rng):
+def iterate(n_iterations, power, prior, counts, rows, groups, alpha, state, scratch, rng):
     """Blocked Gibbs iterations on alpha and the rest of the state, in place; returns alpha.
 
     One iteration: classes of all records given (pi, phi); new labels with the sticks
     integrated out; then V, alpha and phi from their full conditionals. With ``power`` below one
     the classes are drawn from their probabilities raised to that power and then ordered by
-    size, which is a start and not a step of the chain. ``weighted`` holds rows, weights and classes
-    of the records of less than full weight: each is one record of its class and a fraction of one
-    in the counts of its levels.
+    size, which is a start and not a step of the chain.
     """
     alpha_shape, alpha_rate, concentration = prior
     group_of, stride, row_start, level_start, _ = groups
@@ -426,8 +401,6 @@ def iterate(n_iterations, power, prior, counts, rows, weighted, groups, alpha, s
     n_variables = group_of.shape[0]
     log_pi = np.empty(n_classes)
     gammas = np.empty((np.max(np.diff(level_start)), n_classes))
-    weighted_rows, weights, weighted_class = weighted
-    fractions = np.zeros(gammas.shape)
     of_label = np.empty(n_classes, np.int64)
     for _ in range(n_iterations):
         if power < 1.0:
@@ -438,11 +411,8 @@ def iterate(n_iterations, power, prior, counts, rows, weighted, groups, alpha, s
                     phi[level, f] **= np.float32(power)
         fill_tables(pi, phi, groups, table, log_scale)
         _allocate(table, rows, counts, n_classes, cell_counts, class_of, rng)
-        _allocate_weighted(table, weighted_rows, weights, pi, weighted_class, rng)
 
         by_label = np.zeros(n_classes, np.int64)
-        for i in range(weights.shape[0]):
-            by_label[weighted_class[i]] += 1
         for row in range(row_start[1]):
             for f in range(n_classes):
                 by_label[f] += cell_counts[row, f]
@@ -474,17 +444,10 @@ def iterate(n_iterations, power, prior, counts, rows, weighted, groups, alpha, s
                 level = start + (row - row_start[group]) // stride[variable] % levels
                 for f in range(n_classes):
                     level_counts[level, of_label[f]] += cell_counts[row, f]
-            if weights.shape[0] > 0:
-                fractions[:] = 0.0
-                for i in range(weights.shape[0]):
-                    level = (
-                        (weighted_rows[i, group] - row_start[group]) // stride[variable] % levels
-                    )
-                    fractions[level, of_label[weighted_class[i]]] += weights[i]
             for level in range(levels):
                 for f in range(n_classes):
                     gammas[level, f] = rng.standard_gamma(
-                        concentration + level_counts[start + level, f] + fractions[level, f]
+                        concentration + level_counts[start + level, f]
                     )
             for f in range(n_classes):
                 total = 0.0

@@ -216,8 +216,7 @@ class Draws:
         total = self.n_chains * self.n_draws
         if not 1 <= n <= total:
             raise ValueError(f"n is {n}; it must lie in 1 to {total}, the number of draws")
-        chain, draw = np.divmod((np.arange(1, n + 1) * total) // n - 1, self.n_draws)
-        return chain, draw
+        return np.divmod((np.arange(1, n + 1) * total) // n - 1, self.n_draws)
 
     def release(
         self, n: int, size: int, *, rng: np.random.Generator | Sequence[np.random.Generator]

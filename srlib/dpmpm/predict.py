@@ -141,9 +141,8 @@ def neighbor_log_ratios(
         log_weights = np.full((1, draws.n_chains, draws.n_draws), -np.log(draws.n_draws))
     grouping = group_variables(n_levels)
     rows = grouping.rows(codes)
-    n_candidates = int(n_levels.sum())
     codes = codes.astype(np.int64)
-    sums = np.zeros((log_weights.shape[0], draws.n_chains, codes.shape[0], n_candidates))
+    sums = np.zeros((log_weights.shape[0], draws.n_chains, len(codes), int(n_levels.sum())))
     # In each chain the largest weight is one; a chain may also have no weight at all.
     largest = log_weights.max(axis=2, keepdims=True)
     largest = np.where(np.isfinite(largest), largest, 0.0)

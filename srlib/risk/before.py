@@ -12,7 +12,7 @@ from scipy.stats import beta
 from srlib import checks
 from srlib.data.schema import Schema
 from srlib.display import percent
-from srlib.dpmpm.fit import Mixture
+from srlib.dpmpm.gibbs import Mixture
 from srlib.mechanism.bayes import posterior
 from srlib.progress import silent
 from srlib.risk.candidates import Data, LogPrior

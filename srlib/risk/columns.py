@@ -17,7 +17,7 @@ from scipy.special import gammaln
 from srlib import diagnostics
 from srlib.data.codes import distinct
 from srlib.data.schema import Microdata, Schema
-from srlib.dpmpm.fit import Mixture
+from srlib.dpmpm.gibbs import Mixture
 from srlib.dpmpm.model import Chains, Draws
 from srlib.dpmpm.predict import cell_log_prob
 from srlib.mechanism.records import OnRecords

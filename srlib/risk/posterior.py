@@ -26,10 +26,8 @@ from srlib.risk.estimators import predictive_ratio
 from srlib.risk.sets import DrawSets
 from srlib.risk.synthesizers import Density, log_likelihoods
 from srlib.trees import (
-    Scans,
     SequentialTrees,
     Trees,
-    complete,
 )
 
 # Rounds of 1,000, 4,000 and 16,000 iterations: at 10,000 records all three take some two minutes
@@ -188,10 +186,9 @@ def posterior_risk(
     schema: Schema | None = None,
     unknown: Sequence[str] | None = None,
     log_prior: LogPrior | None = None,
-    unknown_records: Sequence[int] | NDArray[np.integer] | None = None,
     synthesizer: Trees | Density | None = None,
     draws: DrawSets | None = None,
-    chains: Chains | Sequence[Chains] | Scans | None = None,
+    chains: Chains | Sequence[Chains] | None = None,
     rng: np.random.Generator | None = None,
     executor: Executor | None = None,
     progress: bool = True,
@@ -221,20 +218,15 @@ def posterior_risk(
         Log prior of the candidates up to a constant, (n_combinations, support_size) with the
         truth first; or a function from a DataFrame of candidates, one a row with labels as
         values, to their logs. Uniform where not given.
-    unknown_records : sequence of int, optional
-        Rows of the original that the intruder knows only up to their candidates. Each of them is
-        sought and the others are averaged over, as if their priors were independent; the intruder
-        knows all other records. Takes trees, and is estimated by chains. Where not given, each
-        record is sought by an intruder who knows all others.
     synthesizer : Trees or Density, optional
         Trees grown on the original, as `fit_trees` returns, or any other that has the two
         functions of `Density`, `release` and `log_prob`; the DPMPM if not given.
     draws : DrawSets, optional
         Draws to use instead of fitting the DPMPM.
-    chains : Chains, sequence of Chains or Scans, optional
+    chains : Chains or sequence of Chains, optional
         Settings of the chains, or of several rounds of chains that run until they agree;
         `ROUNDS` where not given, which takes two or three minutes for each release of a table of
-        10,000 records on two cores. With unknown records `trees.Scans`.
+        10,000 records on two cores.
     rng : numpy.random.Generator, optional
         Source of the chains; needed where these are run.
     executor : Executor, optional
@@ -267,7 +259,7 @@ def posterior_risk(
     >>> risk.support_size, len(risk.to_frame())
     (4, 6)
     """
-    if executor is not None and (synthesizer is None or unknown_records is not None):
+    if executor is not None and synthesizer is None:
         raise ValueError("executor spreads the risks of a synthesizer; chains run in this process")
     if not (executor is None or hasattr(executor, "submit")):
         raise ValueError(
@@ -280,24 +272,10 @@ def posterior_risk(
     combinations, repetitions, inverse = distinct(codes[0])
     schema.check_apart(_COLUMNS)
     at = None if unknown is None else schema.positions(unknown, "unknown")
-    if unknown_records is not None:
-        sought = _checked_records(unknown_records, len(codes[0]), synthesizer)
-        combinations, repetitions, inverse = distinct(codes[0][sought])
     support = Support(schema, combinations, at, log_prior)
     support.log_prior_of(slice(1))
-    if unknown_records is not None:
-        assert isinstance(synthesizer, Trees)
-        check_grown(synthesizer, tables[0])
-        if draws is not None or not isinstance(chains, Scans | None) or rng is None:
-            raise ValueError("unknown records take rng, and chains that are Scans; and no draws")
-        with nullcontext() if progress else silent():
-            return _of_unknown(
-                synthesizer, codes[1:], sought, inverse, support, repetitions, chains, rng
-            )
     rows = np.empty(len(combinations), dtype=np.intp)
     rows[inverse[::-1]] = np.arange(len(inverse))[::-1]
-    if isinstance(chains, Scans):
-        raise ValueError("chains are Scans, which are those of unknown_records")
     if synthesizer is not None:
         if draws is not None or chains is not None:
             raise ValueError("draws and chains belong to the DPMPM; synthesizer is another one")
@@ -342,20 +320,6 @@ def _settings(
     return []
 
 
-def _checked_records(
-    records: Sequence[int] | NDArray[np.integer], n: int, synthesizer: object
-) -> NDArray[np.intp]:
-    """Return rows of unknown records; raise unless there are trees and each is a row of n."""
-    if not isinstance(synthesizer, Trees):
-        raise ValueError("unknown_records take a synthesizer that is Trees")
-    rows = np.asarray(records)
-    if rows.ndim != 1 or not len(rows) or not np.issubdtype(rows.dtype, np.integer):
-        raise ValueError(f"unknown_records is {records!r:.50}; it must be rows, one or more")
-    if len(np.unique(rows)) < len(rows) or rows.min() < 0 or rows.max() >= n:
-        raise ValueError(f"unknown_records must be distinct rows from 0 to {n - 1}")
-    return rows.astype(np.intp)
-
-
 def _estimated(sets: DrawSets, support: Support, repetitions: NDArray[np.int64]) -> PosteriorRisk:
     """Return the risks, block of combinations by block of combinations."""
     n = len(support.combinations)
@@ -388,51 +352,6 @@ def _estimated(sets: DrawSets, support: Support, repetitions: NDArray[np.int64])
         pareto_k=np.concatenate(pareto_k),
         apart=np.mean(~(r_hat <= diagnostics.MAX_R_HAT), axis=1),
         **{name: np.concatenate(blocks) for name, blocks in values.items()},
-    )
-
-
-def _of_unknown(
-    trees: Trees,
-    released: Sequence[NDArray[np.integer]],
-    rows: NDArray[np.intp],
-    inverse: NDArray[np.integer],
-    support: Support,
-    repetitions: NDArray[np.int64],
-    scans: Scans | None,
-    rng: np.random.Generator,
-) -> PosteriorRisk:
-    """Return the risks of unknown records, from chains over the tables that complete the others.
-
-    `inverse` has the combination of each record. Records that have the same are exchangeable, and
-    their probabilities are averaged.
-    """
-    every, n = slice(None), len(support.combinations)
-    prior = np.broadcast_to(support.log_prior_of(every), (n, support.size))
-    found = complete(
-        trees, released, rows, support.candidates(every)[inverse], prior[inverse],
-        scans=scans, rng=rng,
-    )  # fmt: skip
-    mean_of = (np.arange(n)[:, None] == inverse) / repetitions[:, None]
-    with np.errstate(divide="ignore"):
-        log_means = np.log(np.einsum("cr,arz->acz", mean_of, np.exp(found.log_means)))
-    log_posterior = log_mean(log_means)
-    with np.errstate(invalid="ignore"):  # of a truth that not every chain came to
-        log_mcse = jackknife(lambda log_mean: log_mean[:, 0], [log_means])[1]
-    r_hat = diagnostics.r_hat_of_probabilities(found.truth @ mean_of.T)
-    if found.lost:
-        r_hat[:] = np.inf
-    return PosteriorRisk(
-        schema=support.schema,
-        combinations=support.combinations,
-        repetitions=repetitions,
-        probability=np.exp(log_posterior[:, 0]),
-        rank=rank(log_posterior),
-        excluded=np.zeros(n, dtype=np.int64),
-        support_size=support.size,
-        log_mcse=np.nan_to_num(log_mcse, nan=np.inf),
-        r_hat=r_hat,
-        pareto_k=np.full(n, np.nan),
-        apart=np.array([np.mean(~(r_hat <= diagnostics.MAX_R_HAT))]),
     )
 
 

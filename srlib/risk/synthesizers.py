@@ -97,7 +97,7 @@ def log_likelihoods(
         one that has its own ``log_likelihoods`` is given an executor.
     """
     if isinstance(synthesizer, Trees):
-        return of_trees(synthesizer, released, rows, candidates, executor=executor)[0]
+        return of_trees(synthesizer, released, rows, candidates, executor=executor)
     own = getattr(synthesizer, "log_likelihoods", None)
     if own is None:
         step = 1 if executor is None else _BLOCK

@@ -81,7 +81,7 @@ def _sequential_trees(
     unknown: Sequence[str],
 ) -> None:
     from srlib.data import microdata
-    from srlib.trees import checked_order
+    from srlib.trees.model import checked_order
 
     read = microdata.schema_of(
         data, schema, drop_missing=drop_missing, ignore_columns=ignore_columns, vintage=vintage

@@ -6,22 +6,16 @@ sum over leaves, and a record's candidates are other data: `log_likelihoods` has
 table exactly, for any record and any candidates.
 """
 
-from srlib.trees.changes import Work, log_likelihoods
-from srlib.trees.model import AS_RPART, TO_IMPURITY, Growth, Trees, checked_order, fit_trees
+from srlib.trees.changes import log_likelihoods
+from srlib.trees.model import AS_RPART, TO_IMPURITY, Growth, Trees, fit_trees
 from srlib.trees.synthesizer import SequentialTrees
-from srlib.trees.unknown import Completions, Scans, complete
 
 __all__ = [
     "AS_RPART",
     "TO_IMPURITY",
-    "Completions",
     "Growth",
-    "Scans",
     "SequentialTrees",
     "Trees",
-    "Work",
-    "checked_order",
-    "complete",
     "fit_trees",
     "log_likelihoods",
 ]

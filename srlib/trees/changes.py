@@ -4,7 +4,6 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -24,25 +23,6 @@ type Shown = tuple[NDArray[np.uint8], NDArray[np.int64]]
 """Distinct released records, and how often each occurs."""
 
 
-@dataclass(frozen=True)
-class Work:
-    """What changed records took.
-
-    Attributes
-    ----------
-    nodes : int
-        Nodes whose best split was sought again.
-    regrown : int
-        Those of them whose split is another with the record changed.
-    below : int
-        Nodes that were grown anew there.
-    """
-
-    nodes: int
-    regrown: int
-    below: int
-
-
 def log_likelihoods(
     trees: Trees,
     released: Microdata | NDArray[np.integer] | Sequence[Microdata | NDArray[np.integer]],
@@ -51,7 +31,7 @@ def log_likelihoods(
     *,
     copies: int = 1,
     executor: Executor | None = None,
-) -> tuple[NDArray[np.float64], Work]:
+) -> NDArray[np.float64]:
     """Compute log p(releases | data with one record changed), exactly.
 
     A changed record alters counts along its own path and the candidate's through the trees that
@@ -79,8 +59,6 @@ def log_likelihoods(
     -------
     log_likelihoods : (n, support_size) float64
         Minus infinity where the releases could not have been drawn.
-    work : Work
-        How often nodes were looked at and grown anew.
 
     Raises
     ------
@@ -95,15 +73,14 @@ def log_likelihoods(
     step = max(1, (_BLOCK if executor is None else _BLOCK_APART) // max(1, supports.shape[1]))
     slices = [slice(first, first + step) for first in range(0, len(rows), step)]
     blocks = [(cells[some], supports[some]) for some in slices]
-    log_prob, work = np.empty(supports.shape[:2]), np.zeros(3, np.int64)
+    log_prob = np.empty(supports.shape[:2])
     several = executor is None and len(blocks) > 1
     with ThreadPoolExecutor(os.cpu_count()) if several else nullcontext(executor) as place:
         shared = (trees, copies, shown, _see(trees, shown, copies) if executor is None else None)
         found = in_blocks(place, _of_block, shared, blocks, "changed records")
-        for some, (of_block, done) in zip(slices, found, strict=True):
+        for some, of_block in zip(slices, found, strict=True):
             log_prob[some] = of_block
-            work += done
-    return log_prob, Work(*work.tolist())
+    return log_prob
 
 
 def checked_changes(
@@ -137,9 +114,8 @@ def checked_changes(
         )
     if len(places) and (places.min() < 0 or places.max() >= len(trees.codes)):
         raise ValueError(f"rows must lie in 0 to {len(trees.codes) - 1}")
-    if (np.asarray(candidates) >= trees.schema.n_levels).any() or (
-        np.asarray(candidates) < 0
-    ).any():
+    values = np.asarray(candidates)
+    if (values >= trees.schema.n_levels).any() or (values < 0).any():
         raise ValueError("candidates have codes out of range; they must be from 0 to levels - 1")
     return shown, places, supports
 
@@ -157,11 +133,11 @@ def _of_block(
     seen: Sequence[kernels.Seen] | None,
     cells: NDArray[np.int64],
     supports: NDArray[np.uint8],
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the log likelihoods of some records' candidates, and the work."""
-    out, done = np.zeros(supports.shape[:2]), np.zeros(3, np.int64)
+) -> NDArray[np.float64]:
+    """Return the log likelihoods of some records' candidates."""
+    out = np.zeros(supports.shape[:2])
     for at, of_tree in enumerate(seen or _see(trees, shown, copies)):
         # Each task has codes of its own, whose spare row is written to.
         task = trees.task(at, shown, copies)
-        done += kernels.changed(task, trees.trees[at], of_tree, cells, supports, out)
-    return out, done
+        kernels.changed(task, trees.trees[at], of_tree, cells, supports, out)
+    return out

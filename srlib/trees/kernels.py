@@ -16,7 +16,6 @@ from numba import njit
 from numpy.typing import NDArray
 
 LEAF = -1
-GINI, ENTROPY = 0, 1
 # Gains for one record below which a split is none, and by which two splits have to differ.
 TIE = 1e-10
 # Rows from which on a node's table is kept: below, counting again costs less than memory.
@@ -42,7 +41,6 @@ class Task(NamedTuple):
     min_leaf: int
     min_split: int
     max_depth: int
-    criterion: int
     smoothing: float
     cp: float  # below 0: nothing is pruned
 
@@ -87,11 +85,10 @@ class Seen(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Space of one thread, and counts of nodes looked at, regrown, and grown below these."""
+    """Space of one thread."""
 
     counts: NDArray[np.int64]
     total: NDArray[np.int64]
-    done: NDArray[np.int64]
 
 
 @njit(nogil=True, cache=True)
@@ -101,23 +98,17 @@ def scratch(task):
     return Scratch(
         np.zeros((task.start[-1], n_classes), np.int64),
         np.zeros(n_classes, np.int64),
-        np.zeros(3, np.int64),
     )
 
 
 @njit(nogil=True, cache=True)
-def _purity(counts, criterion):
-    """Sum of squares over the size, or minus the size times the entropy; 0 for no records."""
+def _purity(counts):
+    """Sum of squares over the size, which is the size less Gini's impurity; 0 for no records."""
     n, total = 0, 0.0
     for count in counts:
         n += count
-        if criterion == GINI:
-            total += float(count) * count
-        elif count > 0:
-            total += count * np.log(count)
-    if n == 0:
-        return 0.0
-    return total / n if criterion == GINI else total - n * np.log(n)
+        total += float(count) * count
+    return total / n if n else 0.0
 
 
 @njit(nogil=True, cache=True)
@@ -171,8 +162,7 @@ def _divisible(task, total, depth):
         or not len(task.predictors)
     ):
         return False
-    best = 0.0 if task.criterion == ENTROPY else float(n)
-    return _purity(total, task.criterion) <= best - TIE * n
+    return _purity(total) <= n - TIE * n
 
 
 @njit(nogil=True, cache=True)
@@ -184,7 +174,7 @@ def _best_split(task, counts, total):
     """
     one, n = np.uint64(1), total.sum()
     none = np.uint64(0)
-    here, tie = _purity(total, task.criterion), TIE * n
+    here, tie = _purity(total), TIE * n
     best, variable, best_set, best_mask = tie, LEAF, none, none
     left, right = np.empty(len(total), np.int64), np.empty(len(total), np.int64)
     for j in task.predictors:
@@ -215,7 +205,7 @@ def _best_split(task, counts, total):
                 n_left += left[c]
             if n_left < task.min_leaf or n - n_left < task.min_leaf:
                 continue
-            gain = _purity(left, task.criterion) + _purity(right, task.criterion) - here
+            gain = _purity(left) + _purity(right) - here
             if gain > best + tie or (variable == j and gain >= best - tie and mask < best_set):
                 best, variable, best_set = max(gain, best), j, mask
                 to_left = 2 * n_left >= n
@@ -451,7 +441,6 @@ def _regrown(task, records, routed, depth, threshold, space):
             if threshold < 0 and not len(some):
                 log_prob, top = 0.0, top - 1
                 continue
-            space.done[2] += 1
             variable, mask = _split(task, own, depth + top, space)
             errors = _errors(space.total)
             if variable == LEAF:
@@ -546,10 +535,8 @@ def _down(task, tree, seen, space, node, truth, loses, gains, threshold):
     part.
     """
     while threshold >= 0 or seen.first[node] < seen.last[node]:
-        space.done[0] += 1
         variable, mask = _split_changed(task, tree, seen, space, node, truth, loses, gains)
         if variable != tree.variable[node] or mask != tree.mask[node]:
-            space.done[1] += 1
             log_prob, below, leaves = _node_regrown(
                 task, tree, seen, space, node, truth, loses, gains, threshold
             )
@@ -650,11 +637,6 @@ def changed(task, tree, seen, rows, candidates, out):
         The records that it is changed to.
     out : (n, support_size) float64
         Added to, in place.
-
-    Returns
-    -------
-    (3,) int64
-        Nodes looked at, nodes whose split changed, and nodes grown anew from there.
     """
     space = scratch(task)
     spare = len(task.codes) - 1
@@ -672,59 +654,3 @@ def changed(task, tree, seen, rows, candidates, out):
             elif out[r, s] > -np.inf:
                 task.codes[spare] = candidates[r, s]
                 out[r, s] += _changed(task, tree, seen, space, truth, lost, lost_below)
-    return space.done
-
-
-@njit(nogil=True, cache=True)
-def scan(tasks, trees, seen, rows, candidates, log_prior, uniforms, log_conditional):
-    """Draw records anew, one after the other, each given the releases and all other records.
-
-    Parameters
-    ----------
-    tasks, trees, seen : lists of Task, of Tree and of Seen
-        One of each tree that uses what varies. The tasks share their codes; codes, trees and what
-        was seen in them are changed in place.
-    rows : (n,) int
-        The records.
-    candidates : (n, size, n_variables) uint8
-        Values that each may have.
-    log_prior : (n, size) float
-        Their log prior, up to a constant.
-    uniforms : (n,) float
-        Numbers from 0 to 1 that the draws are made of.
-    log_conditional : (n, size) float
-        Filled with the log probabilities that the draws are made with.
-
-    Returns
-    -------
-    int
-        Records whose values changed.
-    """
-    codes, moved = tasks[0].codes, 0
-    for i in range(len(rows)):
-        found = log_conditional[i : i + 1]
-        found[0] = log_prior[i]
-        for at in range(len(tasks)):
-            changed(tasks[at], trees[at], seen[at], rows[i : i + 1], candidates[i : i + 1], found)
-        largest = found.max()
-        found -= largest + np.log(np.exp(found - largest).sum())
-        left, drawn = uniforms[i], 0
-        for s in range(candidates.shape[1]):
-            if found[0, s] > -np.inf:
-                drawn = s
-                left -= np.exp(found[0, s])
-                if left < 0:
-                    break
-        differs = candidates[i, drawn] != codes[rows[i]]
-        if not differs.any():
-            continue
-        moved += 1
-        codes[rows[i]] = candidates[i, drawn]
-        for at in range(len(tasks)):
-            uses = differs[tasks[at].response]
-            for j in tasks[at].predictors:
-                uses = uses or differs[j]
-            if uses:
-                trees[at] = grow(tasks[at], len(codes) - 1)
-                seen[at] = see(tasks[at], trees[at])
-    return moved

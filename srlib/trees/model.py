@@ -18,7 +18,6 @@ MAX_LEVELS = 64
 """Levels that a variable may have: a split is a mask of 64 bits."""
 ALL_SETS = 12
 """Nominal levels of a node up to which all splits of them into two sets are tried."""
-_CRITERIA = {"gini": kernels.GINI, "entropy": kernels.ENTROPY}
 
 
 @dataclass(frozen=True)
@@ -46,8 +45,6 @@ class Growth:
         Records that a leaf has at least, 1 or more; rpart's minbucket.
     max_depth : int
         Splits between the root and a leaf at most, 0 or more.
-    criterion : str
-        Impurity: ``"gini"`` or ``"entropy"``.
     smoothing : float
         Strength of a Dirichlet distribution with equal shares for all declared levels that is
         added to the counts of each leaf, in records; 0: values are donors' from the leaf.
@@ -64,7 +61,6 @@ class Growth:
 
     min_leaf: int = 5
     max_depth: int = 100
-    criterion: str = "gini"
     smoothing: float = 0.0
     minsplit: int = 2
     cp: float | None = None
@@ -78,8 +74,6 @@ class Growth:
             checks.within(0, 1, cp=self.cp)
         checks.at_least(0, max_depth=self.max_depth, smoothing=self.smoothing)
         checks.finite(smoothing=self.smoothing)
-        if self.criterion not in _CRITERIA:
-            raise ValueError(f"criterion is {self.criterion!r}; it must be 'gini' or 'entropy'")
 
 
 TO_IMPURITY = Growth()
@@ -167,7 +161,6 @@ class Trees:
             min_leaf=self.growth.min_leaf,
             min_split=self.growth.minsplit,
             max_depth=self.growth.max_depth,
-            criterion=_CRITERIA[self.growth.criterion],
             smoothing=float(self.growth.smoothing),
             cp=prune,
         )

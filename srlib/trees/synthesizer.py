@@ -73,4 +73,4 @@ class SequentialTrees:
         candidates: NDArray[np.integer],
     ) -> NDArray[np.float64]:
         """Return log p(releases | data with one record changed), as `log_likelihoods` does."""
-        return log_likelihoods(self.grown_on(data), released, rows, candidates)[0]
+        return log_likelihoods(self.grown_on(data), released, rows, candidates)
