@@ -7,7 +7,6 @@ cells of a solution are folded together, and code without output goes with the c
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from html import escape
 from itertools import count, groupby
 from typing import Any
 from urllib.parse import quote
@@ -26,7 +25,6 @@ _NOTHING = Markup()
 _CAPTION = re.compile(r"\*\*(.+?[.?!:])\*\*\s*(.*)", re.DOTALL)
 _TABLE_CAPTION = re.compile(r"\s*<caption>(.*?)</caption>", re.DOTALL)
 _VERDICT = re.compile(rf"^> \*\*(C\d+\w*) ((?:{'|'.join(VERDICTS)})\b.*?)\.\*\*", re.MULTILINE)
-_CLAIM_ROW = re.compile(r"^\| \*\*(C\d+\w*)\*\*.*\|$")
 _REFERENCE = re.compile(r"\*\*(?P<authors>[^*]+?) \((?P<year>\d{4})\)\.?\*\*")
 _FAMILY_NAME = re.compile(r"([^\s,]+(?: [^\s,.]{2,})*), (?:[A-Z]\.[ -]?)+")
 _READING = re.compile(
@@ -86,15 +84,13 @@ class Opening:
 # ------------------------------------------------------------------------------ the first screen
 
 
-def opening(text: str, said: dict[str, str]) -> Opening:
+def opening(text: str) -> Opening:
     """Part the text of a notebook's first cell.
 
     Parameters
     ----------
     text : str
         Markdown that begins with the title.
-    said : dict
-        As `verdicts` returns.
     """
     title, _, rest = text.strip().partition("\n")
     paragraphs = re.split(r"\n{2,}", rest.strip())
@@ -109,7 +105,7 @@ def opening(text: str, said: dict[str, str]) -> Opening:
         heading=markdown(title),
         reference=markdown("\n\n".join(references)),
         lead=markdown(lead),
-        rest=markdown(with_verdicts("\n\n".join(others), said)),
+        rest=markdown("\n\n".join(others)),
     )
 
 
@@ -152,31 +148,6 @@ def tally(said: dict[str, str]) -> list[tuple[str, str, int]]:
 
 def _singular(word: str, n: int) -> str:
     return f"{word}s" if n == 1 and word in ("hold", "depend") else word
-
-
-def with_verdicts(text: str, said: dict[str, str]) -> str:
-    """Add what a run says of each claim to the Markdown table of claims.
-
-    Each word leads to the callout that says it, whose identifier is ``verdict-`` and the claim.
-    """
-    if not said or not text:
-        return text
-    lines = text.split("\n")
-    head = next((i for i, line in enumerate(lines) if line.startswith("| claim |")), None)
-    if head is None:
-        return text
-    lines[head] += " this run |"
-    lines[head + 1] += "---|"
-    for i in range(head + 2, len(lines)):
-        if not lines[i].startswith("|"):
-            break
-        found = _CLAIM_ROW.match(lines[i])
-        word = said.get(found[1], "") if found else ""
-        link = (
-            f'<a class="verdict {cells.kind(f"C1 {word}")}" href="#verdict-{{}}">{escape(word)}</a>'
-        )
-        lines[i] += f" {link.format(found[1]) if found and word else ''} |"
-    return "\n".join(lines)
 
 
 def reading(notebook_cells: Sequence[NotebookNode]) -> str:

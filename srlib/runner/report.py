@@ -177,7 +177,7 @@ def render(
     reading = layout.reading(cells)
     # The title goes before what is said of the run, on paper as on the screen.
     opened = cells and cells[0].cell_type == "markdown" and title(cells[0].source)
-    opening = layout.opening(cells.pop(0).source if opened else "", said)
+    opening = layout.opening(cells.pop(0).source if opened else "")
     blocks = layout.arrange(cells, notice=of_users_file and not public)
     html = page(
         "report.html.j2",
