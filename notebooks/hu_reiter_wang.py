@@ -141,6 +141,12 @@ claims
 # posterior that the draws came from. In one direction, two normal densities of equal width whose centers lie apart by
 # chance leave an effective share of $e^{-0.477} \approx 0.62$ of the draws, as a geometric mean. Directions multiply: $d$
 # of them typically leave $0.62^d$. The mixture below has 699 parameters for the paper's variables and twenty classes.
+#
+# Without weights an average of $r_j$ over draws given the data can fail as well. Five records of one variable hold a
+# single one, and it is the truth. Given all five its probability is Beta(2, 5), and $r = (1 - p)/p$ has mean 5 and an
+# infinite variance, because $E\,p^{-2}$ diverges. Given the other four it is Beta(1, 5), and the ratio of the means of
+# $1 - p$ and of $p$ is 5, too, with a finite variance. So the risks below leave each record out, with the
+# parameters integrated out. The second table repeats both estimates.
 
 
 # %% tags=["monte-carlo"]
@@ -171,6 +177,24 @@ heads += ["error, importance sampling", "error, predictive ratio"]
 smallest = pd.DataFrame([smallest_example(d) for d in (1, 3, 10, 30, 100)], columns=heads)
 about = "Effective draws, and the largest error of a candidate's log posterior probability."
 show(outputs.table("smallest_example", smallest), caption=about)
+
+# %% tags=["monte-carlo"]
+given_all, given_others = (stream(seed, f"Beta({a}, 5)").beta(a, 5, (1000, 4000)) for a in (2, 1))
+averages = (1 - given_all) / given_all
+stated = averages.std(axis=1) / np.sqrt(4000)
+mean = given_others.mean(axis=1)  # of the ratio 1 / mean - 1, by the delta method:
+stated_of_means = given_others.std(axis=1) / np.sqrt(4000) / mean**2
+both = {
+    "average of the ratio, given all five": (averages.mean(axis=1), stated),
+    "ratio of averages, given the other four": (1 / mean - 1, stated_of_means),
+}
+rows = [
+    [name, np.median(found), (found < 5).mean(), (np.abs(found - 5) < 2 * error).mean()]
+    for name, (found, error) in both.items()
+]
+heads = ["estimate of 5", "median", "share below 5", "share within two stated errors"]
+about = "Two estimates from 4,000 draws, a thousand times each."
+show(outputs.table("left_out", pd.DataFrame(rows, columns=heads)), caption=about)
 
 # %% [markdown] tags=["written"]
 # ### Exercise 1: a release half as large
@@ -266,8 +290,6 @@ def draw_posterior(records: np.ndarray, purpose: str, **lengths: int) -> dpmpm.D
 all_draws = draw_posterior(codes, "data", n_chains=n_chains, burn_in=burn_in, n_draws=n_draws)
 step = -(-n_chains * n_draws // 5000)
 draws, some = all_draws.thin(step), all_draws.thin(1, 16)
-
-# %%
 chain, place = (at[:n_releases] for at in some.spread(2 * n_releases))
 releases = [
     dpmpm.synthesize(pi, phi, levels, len(codes), rng=stream(seed, f"release {i}"))

@@ -193,7 +193,7 @@ assert round(sick_cook, 3) == 0.133
 # differ from them in one variable, with equal prior probabilities. Each alternative means other data, with trees of
 # their own, and Bayes' rule compares what these say of the release.
 #
-# By default the data are adults of a simulated population, with the paper's fourteen variables: sex, age, race,
+# Where no file is given the data are adults of a simulated population, with the paper's fourteen variables: sex, age, race,
 # schooling, marital status, language at home, area of birth, military service, when somebody last worked (`WKL`),
 # disability (`DIS`), health insurance (`HICOV`), the home a year ago (`MIG`), school and Hispanic origin. People of
 # the same population who are not in the data are kept for later.
@@ -435,7 +435,7 @@ show(outputs.table("equal_loss", equal)[columns_shown], caption=about, names=nam
 # Pruning takes back splits that classify nobody better, also where they carry an association: a rare level hardly ever
 # becomes the majority, in however large a file. Leaves of a given size lose associations among few people, and become
 # finer as the file grows. The loss is measured by what sampling does, which falls with the number of records, so that
-# what is lost at any size weighs more in a larger file. By default the file is small, most differences are near their
+# what is lost at any size weighs more in a larger file. In a file of some hundreds most differences are near their
 # errors, and another sample of the population may turn them; `--profile published` has 10,000 records.
 #
 # A producer can follow this: fix the loss that is bearable, take the largest leaf that keeps to it, for either rule, on a
@@ -739,7 +739,7 @@ assert enough == 3688
 #
 # ## Limits
 #
-# By default the population is simulated and the records are some hundreds. The two rules are stated in
+# Where no file is given the population is simulated. The two rules are stated in
 # `srlib.trees.Growth`; real rpart may differ where two splits tie, where a released level is unknown to a node (it then asks
 # surrogate splits, ours go with the larger part), and for nominal predictors of more than 12 levels. Without surrogates it agreed with
 # ours in all but 7 of 2,940 trees (`tools/rpart_reference.py`).
