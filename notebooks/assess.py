@@ -168,18 +168,12 @@ show(outputs.table("in_public", in_public, public=True), caption="All that a pub
 # is that of another release by the same tool from the same original. Several releases tell it by their
 # spread. Of one release it is the measure's own, as if its records were drawn again from the generator as
 # it was fitted; the gain's is that of its chains.
-#
-# A tool is dominated if a risk is higher, none is lower, and its loss is higher, all beyond two errors of
-# the difference, corrected for the number of pairs and of risks.
 
 # %% tags=["monte-carlo"]
 sides = outputs.table("side_by_side", found.side_by_side())
-alone = "One release, or one tool, is judged: there is nothing to compare it with."
-display(callout("Side by side", side_by_side.said(sides) if len(sides) > 1 else alone))
+caption = "Shares beyond the baseline, and losses, ± one error."
+display(show(side_by_side.in_words(sides).head(12), caption=caption))
 if len(sides) > 1:
-    display(
-        show(side_by_side.in_words(sides).head(12), caption="Beyond the baseline, ± one error.")
-    )
     display(outputs.figure("side_by_side", charts.side_by_side(side_by_side.pictured(sides))))
 
 # %% [markdown]

@@ -196,7 +196,7 @@ def test_the_notebook_bears_two_records_and_one_constant_release(
             exec(cell.source, names)
             names |= given if "parameters" in cell.metadata.get("tags", []) else {}
     assert {path.stem for path in Path("run/figures").glob("*.svg")} == {
-        *("margins", "measures", "posterior", "trace", "verdict")
+        *("margins", "posterior", "trace", "verdict")
     }
 
 

@@ -10,7 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from comparison import ABSOLUTE, COMPUTING, NUMBER, comparable, other_than_locked
+from comparison import (
+    ABSOLUTE,
+    COMPUTING,
+    NUMBER,
+    comparable,
+    other_than_locked,
+)
 from comparison import _number as number
 
 ROOT = Path(__file__).parents[1]
@@ -190,7 +196,7 @@ def says_a_number(value: Any) -> bool:
 
 
 # What a notebook shows of tables and charts with two columns of numbers, where it shows few.
-FEWEST_TABLES = {"sequential_trees": 5, "what_a_risk_means": 4}
+FEWEST_TABLES = {"charest": 9, "sequential_trees": 5, "what_a_risk_means": 4}
 
 
 @pytest.mark.parametrize("exact", [True, False], ids=["exact", "loose"])
@@ -277,8 +283,8 @@ def test_swapped_columns_are_seen(notebook: Path, exact: bool) -> None:
 
 
 def is_near(value: Any, numbers: list[tuple[float, float]]) -> bool:
-    """Whether most numbers are within a factor of two of each other, of a chart when sorted."""
+    """Whether half of the numbers or more are within a factor of two, of a chart when sorted."""
     if isinstance(value, dict):
         numbers = list(zip(*(sorted(column) for column in zip(*numbers, strict=True)), strict=True))
     low_high = [sorted((abs(x), abs(y))) for x, y in numbers if x * y > 0 or x == y]
-    return sum(high <= 2 * low for low, high in low_high) > len(numbers) / 2
+    return sum(high <= 2 * low for low, high in low_high) >= len(numbers) / 2

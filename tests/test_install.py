@@ -247,7 +247,7 @@ def test_a_report_has_a_plain_name(own: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("paper", "of_files"),
     [
-        ("assess", {"original", "released", "schema", "holdout", "rules", "synthesizer"}),
+        ("assess", {"original", "released", "schema", "holdout", "rules"}),
         ("hu_reiter_wang", {"data", "schema"}),
         ("sequential_trees", {"data", "schema"}),
         ("charest", set()),

@@ -246,9 +246,7 @@ def test_own_errors_are_about_the_spread_of_many_releases_or_above() -> None:
         assert low < errors.mean() / values.std(ddof=1) < high, name
 
 
-# --------------------------------------------------------------------------- domination and ties
-
-LIMIT = stats.norm.isf(stats.norm.sf(2.0) / 2)  # one pair, two risks
+# ----------------------------------------------------------------------------------- the picture
 
 
 def tools(*rows: tuple[float, float, float], error: float = 0.01, m: int = 1) -> pd.DataFrame:
@@ -258,52 +256,6 @@ def tools(*rows: tuple[float, float, float], error: float = 0.01, m: int = 1) ->
         frame[f"{name}_error"] = error
     frame["release"], frame["releases"] = list("ABCDEFG")[: len(rows)], m
     return frame
-
-
-def relation(*rows: tuple[float, float, float], **settings: Any) -> list[str]:
-    return side_by_side.compared(tools(*rows, **settings))["relation"].tolist()
-
-
-def test_domination_at_its_borders() -> None:
-    error = 0.01 * np.sqrt(2)
-    risk, loss, more = LIMIT * error, 2.0 * error, 1e-9
-    assert relation((risk + more, 0, loss + more), (0, 0, 0)) == ["dominated"]
-    assert relation((0, 0, 0), (0, risk + more, loss + more)) == ["dominates"]
-    assert relation((risk + more, 0, loss - more), (0, 0, 0)) == [""]
-    assert relation((risk - more, 0, loss + more), (0, 0, 0)) == [""]
-    assert relation((risk - more, 0, loss - more), (0, 0, 0)) == ["tie"]
-    # One risk higher and another lower, or riskier and more useful, is no order.
-    assert relation((1, 0, 1), (0, 1, 0)) == [""]
-    assert relation((1, 1, 0), (0, 0, 1)) == [""]
-    assert relation((0, 0, np.nan), (0, 0, 0)) == [""]
-    # Of three pairs each has a third of the probability.
-    three = stats.norm.isf(stats.norm.sf(2.0) / 3) * error
-    rows = (1.0, 0.0, three + more), (0.0, 0.0, 0.0), (0.5, 0.0, three - more)
-    assert relation(*rows) == ["dominated", "", ""]
-    # Two means of three releases each: four degrees of freedom; with own errors infinitely many.
-    few = stats.t.isf(stats.norm.sf(2.0), 4) * error
-    assert relation((1, 0, few + more), (0, 0, 0), m=3) == ["dominated"]
-    assert relation((1, 0, few - more), (0, 0, 0), m=3) == [""]
-    mixed = tools((0, 0, 0), (0, 0, 0)).assign(releases=[3, 1], loss_error=[0.03, 0.01])
-    (limit,) = side_by_side.compared(mixed)["loss_limit"]
-    degrees = 0.001**2 / (0.03**4 / 2)  # Welch and Satterthwaite
-    assert limit == pytest.approx(stats.t.isf(stats.norm.sf(2.0), degrees) * np.sqrt(0.001))
-
-
-def test_the_sentence_says_what_is_dominated_and_what_is_a_tie() -> None:
-    frame = tools((0.5, 0.0, 0.2), (0.0, 0.0, 0.0), (0.01, 0.0, 0.0))
-    assert side_by_side.said(frame).replace("\u00a0", " ") == (
-        "Dominated beyond error: A by B (points more: copies 50.0 ± 1.4, loss 20.0 ± 1.4); "
-        "A by C (points more: copies 49.0 ± 1.4, loss 20.0 ± 1.4). "
-        "Ties in all risks and in loss: B and C."
-    )
-    assert side_by_side.said(tools((0.5, 0, 0), (0, 0, 0.5))) == (
-        "None is dominated beyond error. No two are ties."
-    )
-    assert side_by_side.said(tools(*[(0.0, 0.0, 0.0)] * 5)).endswith("; and 5 more pairs.")
-
-
-# ----------------------------------------------------------------------------------- the picture
 
 
 def test_the_picture_has_every_tool_its_bars_and_labels_apart() -> None:

@@ -91,8 +91,7 @@ def _side_by_side(found: "Assessment") -> list[str]:
     if len(found.judgments) < 2:
         return []
     sides = found.side_by_side()
-    text = f"<p>{escape(side_by_side.said(sides))}</p>"
-    return [*_table("Side by side", side_by_side.in_words(sides)), text]
+    return _table("Side by side", side_by_side.in_words(sides))
 
 
 def _tables(found: "Assessment") -> dict[str, pd.DataFrame]:

@@ -110,7 +110,7 @@ class Assessment:
     def side_by_side(self) -> pd.DataFrame:
         """Return a row a release, or a tool: risks and utility, each with its error.
 
-        As `side_by_side.table` returns; `side_by_side.said` says which are dominated.
+        As `side_by_side.table` returns.
         """
         return side_by_side.table(self.submission, self.judgments, self.findings)
 

@@ -9,7 +9,6 @@ people's records would tell drops out between two tools.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -24,10 +23,9 @@ from srlib.assessment.submission import Submission
 from srlib.assessment.verdict import Judgment
 
 APART = 2.0
-"""Errors of a difference beyond which two tools differ, if they were the only two."""
+"""Errors that a bar reaches to each side."""
 RISKS = ("copies", "identity", "attributes")
 UTILITY = ("pmse_ratio", "overlap", "loss")
-_MOST_PAIRS = 5  # named in a sentence
 
 
 def table(
@@ -139,107 +137,8 @@ def _gain(found: Findings) -> tuple[float, float]:
     return value, value * float(np.log(high / low)) / (2 * 1.96)
 
 
-def compared(frame: pd.DataFrame) -> pd.DataFrame:
-    """Compare all pairs of tools, risk by risk, and by loss.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        As `table` returns.
-
-    Returns
-    -------
-    DataFrame
-        A row a pair: first and second, the names; for copies, identity, attributes and loss, as in
-        copies, copies_error and copies_limit, how much more the first has, the standard error of
-        that, and how much it can be by chance; and relation: ``"dominated"`` where the first has
-        more of a risk and less of none, and more loss, all beyond the limits; ``"dominates"`` where
-        that holds of the second; ``"tie"`` where no risk differs nor the loss; ``""`` else. A risk
-        that one of both lacks does not count.
-
-    Notes
-    -----
-    The limit is that of `APART` normal errors. Of k pairs each has the k-th part of its
-    probability, and each risk again its part (Bonferroni). Where an error is from the spread of few
-    releases, Student's t replaces the normal distribution, with the degrees of freedom of Welch and
-    Satterthwaite.
-    """
-    pairs = list(combinations(frame.to_dict("records"), 2))
-    rows = []
-    for a, b in pairs:
-        row = {"first": a["release"], "second": b["release"]}
-        known = [name for name in RISKS if not np.isnan(a[name] - b[name])]
-        sides = {}
-        for name in (*RISKS, "loss"):
-            tail = stats.norm.sf(APART) / len(pairs) / (len(known) if name in known else 1)
-            difference = a[name] - b[name]
-            errors = np.array([a[f"{name}_error"], b[f"{name}_error"]])
-            error = float(np.hypot(*errors))
-            limit = error * _quantile(tail, _degrees(errors, [a["releases"], b["releases"]]))
-            row |= {name: difference, f"{name}_error": error, f"{name}_limit": limit}
-            sides[name] = int(difference > limit) - int(difference < -limit)
-        loss = 9 if np.isnan(row["loss"]) else sides["loss"]
-        rows.append(row | {"relation": _relation([sides[name] for name in known], loss)})
-    numbers = [f"{name}{of}" for name in (*RISKS, "loss") for of in ("", "_error", "_limit")]
-    return pd.DataFrame(rows, columns=["first", "second", *numbers, "relation"])
-
-
-def _degrees(errors: NDArray[np.float64], releases: Sequence[int]) -> float:
-    """Return the degrees of freedom of a difference; own errors have infinitely many."""
-    estimated = [error**4 / (m - 1) for error, m in zip(errors, releases, strict=True) if m > 1]
-    total = sum(estimated)
-    return float((errors**2).sum() ** 2 / total) if total > 0 else np.inf
-
-
-def _quantile(tail: float, degrees: float) -> float:
-    return float(stats.norm.isf(tail) if np.isinf(degrees) else stats.t.isf(tail, degrees))
-
-
-def _relation(risks: Sequence[int], loss: int) -> str:
-    """Name the relation from signs of the differences; 0 within the limit, 9 not known."""
-    if not any(risks) and loss == 0:
-        return "tie"
-    for sign, name in ((1, "dominated"), (-1, "dominates")):
-        if loss == sign and sign in risks and -sign not in risks:
-            return name
-    return ""
-
-
-def said(frame: pd.DataFrame) -> str:
-    """Say which tools are dominated and which are ties, and nothing more.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        As `table` returns, of two tools or more.
-    """
-    pairs = compared(frame).to_dict("records")
-    dominated = []
-    for row in pairs:
-        sign = {"dominated": 1, "dominates": -1}.get(row["relation"], 0)
-        if sign:
-            worse, better = (row["first"], row["second"])[::sign]
-            more = [name for name in (*RISKS, "loss") if sign * row[name] > row[f"{name}_limit"]]
-            numbers = ", ".join(
-                f"{name} {_with_error(100 * sign * row[name], 100 * row[f'{name}_error'], 1)}"
-                for name in more
-            )
-            dominated.append(f"{worse} by {better} (points more: {numbers})")
-    ties = [f"{row['first']} and {row['second']}" for row in pairs if row["relation"] == "tie"]
-    return (
-        f"Dominated beyond error: {_some(dominated)}. "
-        if dominated
-        else "None is dominated beyond error. "
-    ) + (f"Ties in all risks and in loss: {_some(ties)}." if ties else "No two are ties.")
-
-
 def _with_error(value: float, error: float, digits: int) -> str:
     return f"{value:.{digits}f}\u00a0±\u00a0{error:.{digits}f}"  # which no line breaks
-
-
-def _some(texts: Sequence[str]) -> str:
-    more = len(texts) - _MOST_PAIRS
-    return "; ".join(texts[:_MOST_PAIRS]) + (f"; and {more} more pairs" if more > 0 else "")
 
 
 def in_words(frame: pd.DataFrame) -> pd.DataFrame:
@@ -271,7 +170,7 @@ def pictured(frame: pd.DataFrame) -> pd.DataFrame:
     """
     known = frame[frame[["risk", "loss"]].notna().all(axis=1)]
     degrees = np.where(known["releases"] > 1, known["releases"] - 1.0, np.inf)
-    times = np.array([_quantile(stats.norm.sf(APART), each) for each in degrees])
+    times = stats.t.isf(stats.norm.sf(APART), degrees)  # the normal's for infinitely many
     drawn = pd.DataFrame({"label": known["release"]})
     for name in ("risk", "loss"):
         reach = times * known[f"{name}_error"]
