@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from ladder import LADDER, Codes
+from ladder import LADDER, Codes, trees
 
 from srlib import assessment
 from srlib.assessment import leakage, utility, verdict
@@ -142,6 +142,54 @@ def test_halves_of_one_table_raise_an_alarm_in_at_most_one_of_twenty_cases() -> 
                 advice = verdict.judge("half", (*risks, *FRESH), [copies], "").advice
                 alarms += advice in ALARMS
         assert alarms <= 0.05 * 2 * repetitions
+
+
+def planted(x: Codes, rng: np.random.Generator, share: float, alone: bool) -> Codes:
+    """Independent margins, a share of them replaced by records of the original."""
+    z = LADDER["independent margins"](x, SCHEMA.n_levels, rng)
+    _, place, times = np.unique(x, axis=0, return_inverse=True, return_counts=True)
+    people = np.flatnonzero(times[place] == 1) if alone else np.arange(len(x))
+    z[: round(share * len(x))] = x[rng.permutation(people)[: round(share * len(x))]]
+    return rng.permutation(z)
+
+
+def test_copies_that_hide_in_a_coarse_release_are_found() -> None:
+    """They repeat fewer records than strangers would: all 3 %, and most 1 % of those alone."""
+    levels, rng = SCHEMA.n_levels.tolist(), np.random.default_rng(12)
+    found: dict[bool, list[bool]] = {False: [], True: []}
+    for share, alone in ((0.03, False), (0.01, True)) * 4:
+        original = POPULATION.codes[rng.choice(len(POPULATION.codes), 10_000, replace=False)]
+        copies = leakage.copies(original, planted(original, rng, share, alone), levels)
+        assert copies.repeated < copies.others
+        assert max(copies.repeated_z, copies.handed_out_z, copies.near_z) < verdict.SURE
+        line = verdict.of_copies([copies])
+        found[alone].append(line.level == "found")
+        said = "it repeats people in the file more often than its own records."
+        assert line.text.endswith(said) == found[alone][-1]
+    assert all(found[False])
+    assert sum(found[True]) >= 3
+
+
+def test_honest_releases_repeat_people_as_often_as_themselves() -> None:
+    rng, levels, excess = np.random.default_rng(13), SCHEMA.n_levels, []
+    honest = ("mixture", "noisy margins", "independent margins")
+    for _ in range(20):
+        rows = rng.choice(len(POPULATION.codes), 2 * 1_000, replace=False)
+        original, others = POPULATION.codes[rows[:1_000]], POPULATION.codes[rows[1_000:]]
+        coarse = trees(original, levels, rng, min_leaf=20)
+        made = [others, coarse, *(LADDER[name](original, levels, rng) for name in honest)]
+        excess += [leakage.copies(original, z, levels.tolist()).itself_z for z in made]
+    assert np.isfinite(excess).all()
+    assert (np.array(excess) > verdict.SURE).sum() <= 4  # of 100; 3.3 or more counts
+    assert max(excess) < verdict.CERTAIN
+    assert 0.7 < np.std(excess) < 1.3
+
+
+def test_a_release_without_equal_records_is_not_held_against_itself() -> None:
+    original, others = POPULATION.codes[:4_000], POPULATION.codes[4_000:8_000]
+    apart = np.unique(others[:, :8], axis=0)
+    copies = leakage.copies(original[:, :8], apart, SCHEMA.n_levels[:8].tolist())
+    assert np.isnan(copies.itself_z)
 
 
 FRESH = (verdict.Line("utility", "as fresh", 0.0, 0.0, 0.0, 0.0, ""), verdict.NOT_COMPUTED)

@@ -25,6 +25,7 @@ NONE = Copies(
     handed_out_z=0.0,
     at_most=0.04,
     near_z=0.0,
+    itself_z=0.0,
     same_table=False,
     in_order=False,
     same_row=0.5,

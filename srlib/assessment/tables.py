@@ -28,6 +28,7 @@ _WORDS = {
     "handed_out_z": "excess in errors",
     "at_most": "upper limit",
     "near_z": "near copies, in errors",
+    "itself_z": "beyond itself, in errors",
     "same_table": "same records",
     "same_row": "values equal, row by row",
     "same_row_others": "at other distances",

@@ -125,6 +125,8 @@ def _worst(copies: Sequence[Copies]) -> Copies:
 
 def _largest_z(found: Copies) -> float:
     z = [found.repeated_z, found.handed_out_z, found.near_z]
+    if found.itself_z >= CERTAIN:  # one test more, which counts where it is beyond doubt
+        z.append(found.itself_z)
     return float(np.nan_to_num(z, nan=-np.inf).max())
 
 
@@ -167,6 +169,8 @@ def _copied_in_words(found: Copies) -> str:
         return f"an estimated {estimate} of {people} were handed out."
     if level >= 2 and found.repeated_z >= SURE:
         return "more than coincidence explains."
+    if found.itself_z >= CERTAIN:
+        return "it repeats people in the file more often than its own records."
     if level >= 2:
         return "more of them nearly repeat one than coincidence explains."
     if found.premise == "twins":
@@ -527,6 +531,11 @@ def _withhold(release: str, found: Copies) -> str:
         return (
             f"Do not release {release}: an estimated {percent(found.handed_out)} of the people "
             "alone with their values are in it."
+        )
+    if found.itself_z >= CERTAIN:
+        return (
+            f"Do not release {release}: it repeats people in the file more often than its own "
+            "records."
         )
     return (
         f"Do not release {release}: more of its records nearly repeat original ones than other "
