@@ -237,7 +237,7 @@ assert round(highest, 2) == 0.3
 #
 # Larger data sets come from a simulated population of 14 variables. In each some records are *targets*. A target's
 # candidates are a record and all that differ from it in one variable, as in the paper, and the intruder takes them for equally
-# probable, knows all other records and sees one release by trees (Reiter 2005). In the first experiment each target is
+# probable, knows all other records and sees one release by trees (Reiter 2005), grown until impurity stops falling. In the first experiment each target is
 # replaced by a draw from its candidates before the release. In the second, targets stay as they are, which is the
 # case of the paper and of every agency.
 #
