@@ -19,33 +19,16 @@ A, B, C, D, E, F = range(6)
 ORIGINAL = np.array([(A, 0), (B, 0), (B, 0), (C, 0), (C, 1), (D, 2), (E, 1), (E, 1)])
 RELEASED = np.array([(A, 1), (B, 0), (B, 0), (B, 0), (C, 0), (E, 1), (E, 2), (F, 2)])
 HAND = {
-    "UiO": 2 / 8,  # A, D
-    "UiS": 3 / 8,  # A, C, F
     "repU": 1 / 8,  # A
-    "iS": 7 / 8,  # all but D
-    "Dorig": 6 / 8,  # all but C
-    "DiS": 5 / 8,  # A, B, C
     "DiSCO": 3 / 8,  # both B and the first C
-    "DiSDiO": 2 / 8,  # both B
     "TCAP": (1 * 0 + 3 * 1 + 1 * 0.5) / 5,  # released A, B, C; nobody can check F
-    "DiSCO/DiS": 3 / 5,
-    "DiSCO/iS": 3 / 7,
-    "DiSDiO/iS": 2 / 7,
 }
 # Targets have the margin 4/8, 3/8, 1/8; s_q is 1, 3, 3, 1, 1, 0, 2, 2 of the original records.
 HAND_BASELINES = {
     "repU": 2 / 8 * (7 / 8) ** 7,  # 8 draws hit A, or D, with probability 1/8 each
-    "iS": (2 * (1 - (7 / 8) ** 8) + 6 * (1 - (6 / 8) ** 8)) / 8,
-    "DiS": (1 + 2 * (64 + 27 + 1) / 512 + 2 * 1 + 0 + 2 * (16 + 9 + 1) / 64) / 8,
     "DiSCO": (1 / 2 + 2 * (1 / 2) ** 3 + 1 / 2 + 3 / 8 + 0 + 2 * (3 / 8) ** 2) / 8,
-    "DiSDiO": (1 / 2 + 2 * (1 / 2) ** 3 + 0 + 2 * (3 / 8) ** 2) / 8,
     "TCAP": (1 / 2 + 3 * (1 / 2) ** 3 + (1 / 2 + 3 / 8) / 2 + 2 * (3 / 8) ** 2)
     / (1 + 3 * (64 + 27 + 1) / 512 + 1 + 2 * (16 + 9 + 1) / 64),  # of released A, B, C, E
-}
-HAND_BASELINES |= {
-    "DiSCO/DiS": HAND_BASELINES["DiSCO"] / HAND_BASELINES["DiS"],
-    "DiSCO/iS": HAND_BASELINES["DiSCO"] / (7 / 8),
-    "DiSDiO/iS": HAND_BASELINES["DiSDiO"] / (7 / 8),
 }
 LEVELS = [6, 3]
 
@@ -72,30 +55,15 @@ def by_dictionaries(
         return tuple(record[k] for k in keys)
 
     d, s = Counter(map(q, original)), Counter(map(q, released))
-    d_t = Counter((q(r), r[target]) for r in original)
     s_t = Counter((q(r), r[target]) for r in released)
     flags = []
     for r in original:
-        in_original = d_t[q(r), r[target]] == d[q(r)]
         disclosed = [t for (other, t), count in s_t.items() if other == q(r) and count == s[q(r)]]
-        flags.append(
-            {
-                "UiO": d[q(r)] == 1,
-                "repU": d[q(r)] == 1 and s[q(r)] == 1,
-                "iS": s[q(r)] > 0,
-                "Dorig": in_original,
-                "DiS": bool(disclosed),
-                "DiSCO": disclosed == [r[target]],
-                "DiSDiO": disclosed == [r[target]] and in_original,
-            }
-        )
+        alone = d[q(r)] == 1 and s[q(r)] == 1
+        flags.append({"repU": alone, "DiSCO": disclosed == [r[target]]})
     values = {name: sum(f[name] for f in flags) / len(flags) for name in flags[0]}
-    values["UiS"] = sum(s[q(r)] == 1 for r in released) / len(released)
     chances = attributions(original, released, keys, target)
     values["TCAP"] = sum(chances) / len(chances) if chances else np.nan
-    for name in ("DiSCO/DiS", "DiSCO/iS", "DiSDiO/iS"):
-        part, whole = (sum(f[each] for f in flags) for each in name.split("/"))
-        values[name] = part / whole if whole else np.nan
     return flags, values
 
 
@@ -126,15 +94,7 @@ def test_every_number_by_hand() -> None:
     assert found.measures == pytest.approx(HAND)
     assert found.baselines == pytest.approx(HAND_BASELINES)
     flagged = {name: np.flatnonzero(found.flags[name]).tolist() for name in found.flags}
-    assert flagged == {
-        "UiO": [0, 5],
-        "repU": [0],
-        "iS": [0, 1, 2, 3, 4, 6, 7],
-        "Dorig": [0, 1, 2, 5, 6, 7],
-        "DiS": [0, 1, 2, 3, 4],
-        "DiSCO": [1, 2, 3],
-        "DiSDiO": [1, 2],
-    }
+    assert flagged == {"repU": [0], "DiSCO": [1, 2, 3]}
 
 
 @given(any_tables())
@@ -154,21 +114,18 @@ def test_a_release_of_the_original_itself() -> None:
     rng = np.random.default_rng(1)
     original = rng.integers(0, 4, (200, 4))
     found = matching.compare(original, original[::-1], [4] * 4, [0, 1, 2], 3).measures
-    assert found["repU"] == found["UiO"] == found["UiS"] > 0
-    assert found["DiS"] == found["DiSCO"] == found["DiSDiO"] == found["Dorig"] > found["UiO"]
-    assert found["iS"] == found["TCAP"] == 1
+    assert 0 < found["repU"] < found["DiSCO"] < found["TCAP"] == 1
 
 
 def test_where_nothing_is_found_tcap_has_no_value() -> None:
     nobody = np.array([(F, 0), (F, 0)])
     found = matching.compare(ORIGINAL, nobody, LEVELS, [0], 1)
-    assert [found.measures[name] for name in ("repU", "iS", "DiS", "DiSCO")] == [0, 0, 0, 0]
+    assert [found.measures[name] for name in ("repU", "DiSCO")] == [0, 0]
     assert np.isnan(found.measures["TCAP"])
-    assert found.baselines["DiS"] == found.baselines["DiSCO"] == 0
+    assert found.baselines["DiSCO"] == 0
     assert np.isnan(found.baselines["TCAP"])
     undecided = np.array([(B, 0), (B, 1)])  # matched, but not disclosive
     found = matching.compare(ORIGINAL, undecided, LEVELS, [0], 1)
-    assert found.measures["iS"] == 2 / 8
     assert np.isnan(found.measures["TCAP"])
 
 
@@ -202,18 +159,16 @@ def test_baselines_by_enumerating_releases_that_know_the_margins() -> None:
         for t in product(range(3), repeat=3)
     ]
     of_keys, of_target = (expected(tables, original, levels) for tables in (by_keys, by_target))
-    for name in ("repU", "iS"):
-        assert baselines[name] == pytest.approx(of_keys[name])
-    for name in ("DiS", "DiSCO", "DiSDiO"):
-        assert baselines[name] == pytest.approx(of_target[name])
+    assert baselines["repU"] == pytest.approx(of_keys["repU"])
+    assert baselines["DiSCO"] == pytest.approx(of_target["DiSCO"])
     chances = [
         (probability, attributions(records(original), records(z), [0, 1], 2))
         for probability, z in by_target
     ]
     right = sum(probability * sum(each) for probability, each in chances)
     assert baselines["TCAP"] == pytest.approx(right / sum(w * len(each) for w, each in chances))
-    assert 0 < baselines["repU"] < baselines["iS"] < 1
-    assert 0 < baselines["DiSDiO"] < baselines["DiSCO"] < baselines["DiS"] < 1
+    assert 0 < baselines["repU"] < 1
+    assert 0 < baselines["DiSCO"] < 1
 
 
 def test_releases_are_averaged_where_a_measure_has_a_value() -> None:
@@ -231,7 +186,6 @@ def test_releases_are_averaged_where_a_measure_has_a_value() -> None:
     assert frame.loc["TCAP", "se"] == pytest.approx(np.std([0.7, 1.0], ddof=1) / np.sqrt(2))
     each = [HAND_BASELINES["repU"], 2 / 8 * 1 / 8, HAND_BASELINES["repU"]]
     assert frame.loc["repU", "baseline"] == pytest.approx(np.mean(each))
-    assert frame["baseline"].isna().to_numpy().nonzero()[0].tolist() == [0, 1, 4]
     alone = matching.measures(ORIGINAL, [RELEASED], LEVELS, [0], 1)
     assert column(alone, "mean") == pytest.approx(HAND)
     assert alone[["sd", "se"]].isna().all(axis=None)

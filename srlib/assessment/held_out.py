@@ -4,8 +4,8 @@ People who were kept out before the synthesizer was fitted are like those in the
 respect but this one. What a release says of them is knowledge of the population; what it says more
 of the others it says because they took part.
 
-Every measure of the report that is a share of people has such a pair. UiO, UiS and Dorig describe
-one table. The nearest people have a comparison of their own, `leakage.nearest`. The intruder of the
+Every measure of the report that is a share of people has such a pair. The nearest
+people have a comparison of their own, `leakage.nearest`. The intruder of the
 model knows the whole file but one record: of somebody who is not in it the release tells that
 intruder nothing that the file does not.
 """
@@ -29,14 +29,8 @@ MEASURES = {
     "single": "one released record alone has their keys",
     "identity": "of those alone with their keys: a released record has them",
     "repU": "they alone have their keys, and one released record alone",
-    "iS": "a released record has their keys",
-    "DiS": "all released records with their keys agree on a target",
     "DiSCO": "all released records with their keys have their target",
-    "DiSDiO": "the same, for those whose target their own table discloses as well",
     "TCAP": "of targets that released records agree on: right (Taub and Elliot 2019)",
-    "DiSCO/DiS": "of those whose target is disclosed: rightly (Little and others 2025)",
-    "DiSCO/iS": "of those whose keys are released: target disclosed, rightly",
-    "DiSDiO/iS": "the same, and their own table discloses it as well",
 }
 """What is counted of people, by name; the abbreviations are those of `matching`."""
 WITHIN = {"within": "all released records with their keys are within the tolerance of their target"}
@@ -159,8 +153,8 @@ def ratios(
 ) -> tuple[Ratios, Ratios]:
     """Count what a release says of each person who was used, and of each held out.
 
-    Of tables of two sizes, to be alone, and what a table itself discloses, means so in a random
-    part of the larger one that is as large as the smaller, on average over such parts.
+    Of tables of two sizes, to be alone means so in a random part of the larger one that is as large
+    as the smaller, on average over such parts.
 
     Parameters
     ----------
@@ -197,31 +191,22 @@ def ratios(
             return np.bincount(group[table], minlength=int(group.max()) + 1)[group[own]]
 
         m, size = min(n, h), own.stop - own.start
-        of_cell, of_key, of_both = (times(group, own) for group in (cell, key, right))
-        alone, key_alone, certain = (
-            _none_among(size, others, m) for others in (of_cell - 1, of_key - 1, of_key - of_both)
-        )
+        of_cell, of_key = (times(group, own) for group in (cell, key))
+        alone, key_alone = (_none_among(size, others, m) for others in (of_cell - 1, of_key - 1))
         met, with_keys, with_both = (times(group, of_release) for group in (cell, key, right))
         valued = ~np.isin(both[own, -1], no_values)
         everybody = np.ones(size)
         said = valued & (with_keys > 0) & (apart[key[own]] == 0)
         truly = valued & (with_keys > 0) & (with_both == with_keys)
         weight = said * with_keys / of_key * (1 - _none_among(size + 1, of_key, m + 1))
-        found = valued & (with_keys > 0)
         pairs = {
             "copied": (met > 0, everybody),
             "copied, alone": (alone * (met > 0), alone),
             "single": (with_keys == 1, everybody),
             "identity": (key_alone * (with_keys > 0), key_alone),
             "repU": (key_alone * (with_keys == 1), everybody),
-            "iS": (with_keys > 0, everybody),
-            "DiS": (said, valued),
             "DiSCO": (truly, valued),
-            "DiSDiO": (truly * certain, valued),
             "TCAP": (weight * truly, weight),
-            "DiSCO/DiS": (truly, said),
-            "DiSCO/iS": (truly, found),
-            "DiSDiO/iS": (truly * certain, found),
         }
         return {name: (a.astype(float), b.astype(float)) for name, (a, b) in pairs.items()}
 
@@ -245,13 +230,13 @@ def residuals(parts: Ratios) -> dict[str, NDArray[np.float64]]:
 def groups_of(people: Codes, n_levels: Levels, keys: Sequence[int]) -> dict[str, NDArray[np.intp]]:
     """Return for each measure groups of people, (n,), whose parts of it move independently.
 
-    Whether somebody is alone, or the own table discloses a target, is up to those with the same
-    values or keys; of other measures everybody is a group.
+    Whether somebody is alone is up to those with the same values or keys; of other measures
+    everybody is a group.
     """
     people = np.asarray(people).astype(np.int64)
     by_key = row_numbers(people[:, list(keys)], [int(n_levels[key]) for key in keys])
     groups = {name: np.arange(len(people)) for name in MEASURES}
-    groups |= dict.fromkeys(("identity", "repU", "DiSDiO", "TCAP", "DiSDiO/iS"), by_key)
+    groups |= dict.fromkeys(("identity", "repU", "TCAP"), by_key)
     return groups | {"copied, alone": row_numbers(people, [int(n) for n in n_levels])}
 
 

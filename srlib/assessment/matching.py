@@ -1,41 +1,21 @@
-"""Measures that agencies report of a release from the original and the released table alone.
+"""Three measures that agencies report, from the original and the released table alone.
 
 An intruder knows the keys q of records of the original table, looks them up in the released one,
 and takes what is found there for the truth. Let d_q and s_q count the records with the keys q in
 the original table (n in all) and in the released one (n*), and d_tq and s_tq those of them with
-target t. The measures of Raab, Nowok and Dibben (2024, arXiv:2406.16826, sections 3.2 and 3.3 and
-Appendix 1) are the shares, here in [0, 1] and there in percent, of
+target t. The measures are shares, in [0, 1]:
 
-- UiO, unique in original: original records with d_q = 1;
-- UiS, unique in synthetic: released records with s_q = 1;
-- repU, replicated uniques: original records with d_q = s_q = 1;
-- iS, in synthetic: original records with s_q > 0;
-- Dorig, disclosive in original: original records with d_tq = d_q;
-- DiS, disclosive in synthetic: original records with s_uq = s_q > 0 for some target u;
-- DiSCO, and correct in original: original records with s_tq = s_q > 0 for their own target t;
-- DiSDiO, and disclosive in original: those with d_tq = d_q besides.
+- repU, replicated uniques (Raab, Nowok and Dibben 2024, arXiv:2406.16826, section 3.2): original
+  records with d_q = s_q = 1, of n;
+- DiSCO, disclosive in synthetic and correct in original (section 3.3): original records with s_tq =
+  s_q > 0 for their own target t, of n;
+- TCAP (Taub and Elliot 2019, UNECE work session on statistical data confidentiality): the mean of
+  d_tq / d_q over the released records with s_tq = s_q (disclosive) and d_q > 0 (matched).
 
-All are of n but UiS, which is of n*. UiS and iS follow sections 3.2 and 3.3, from which formulas
-of Appendix 1 differ in some versions of the paper.
-
-Four numbers go by the name of TCAP, a probability that a disclosed target is right:
-
-- TCAP, of Taub and Elliot (2019, UNECE work session on statistical data confidentiality): the mean
-  of d_tq / d_q over the released records with s_tq = s_q (disclosive) and d_q > 0 (matched);
-- DiSCO/DiS, of Little, Allmendinger and Elliot (2025): the share of right ones of the original
-  records whose target the release discloses;
-- DiSCO/iS, which Raab and others give in Appendix 2: of those whose keys are in the release;
-- DiSDiO/iS: the same, of targets that the original discloses as well.
-
-A baseline is the expected value for a release that knows the original's margins only:
-
-- of repU and iS, with n* records whose keys are drawn independently, each from its margin;
-- of DiS, DiSCO and DiSDiO, with the released keys and targets drawn from the target's margin; of
-  TCAP and the three ratios, the ratio of the expected numbers of records above and below the line.
-
-UiO, UiS and Dorig describe one table and have none. The usual baseline of TCAP is the probability
-that one such draw is right, the sum over t of (d_t / n)^2 (baseCAPd in Appendix 2). Ours is larger
-as a rule: several draws that agree, and so disclose, are mostly of a frequent target.
+A baseline is the expected value for a release that knows the original's margins only: of repU, with
+n* records whose keys are drawn independently, each from its margin; of DiSCO, with the released
+keys and targets drawn from the target's margin; of TCAP, the ratio of the expected numbers of
+records above and below the line.
 """
 
 from collections.abc import Sequence
@@ -59,13 +39,11 @@ class Comparison:
     Attributes
     ----------
     flags : DataFrame
-        One row an original record, in their order; bool columns UiO, repU, iS, Dorig, DiS, DiSCO
-        and DiSDiO say whether the record counts.
-    measures : dict of str to float
-        UiO, UiS, repU, iS, Dorig, DiS, DiSCO, DiSDiO, TCAP, DiSCO/DiS, DiSCO/iS and DiSDiO/iS, in
-        [0, 1]; the last four are NaN where there are no records to take the share of.
-    baselines : dict of str to float
-        Of all but UiO, UiS and Dorig, in [0, 1]; the last four are NaN if no key is matched.
+        One row an original record, in their order; bool columns repU and DiSCO say whether the
+        record counts.
+    measures, baselines : dict of str to float
+        repU, DiSCO and TCAP, in [0, 1]; the last is NaN where there are no records to take the
+        share of.
     """
 
     flags: pd.DataFrame
@@ -153,7 +131,7 @@ def measures(
     DataFrame
         One row a measure of `Comparison`: measure; releases, the number m where it has a value;
         mean, sd (divisor m - 1, NaN for one release) and se = sd / sqrt(m) over these; and
-        baseline, averaged in the same way, NaN for UiO, UiS and Dorig.
+        baseline, averaged in the same way.
 
     Raises
     ------
@@ -240,40 +218,22 @@ def _compare(original: Codes, released: Codes, levels: Sequence[int]) -> Compari
     keys = np.concatenate([original[:, :-1], released[:, :-1]])
     group = row_numbers(keys, levels[:-1])
     n_groups, q = int(group.max()) + 1, group[:n]
-    d, shared = _tally(q, target, n_groups)
+    d = np.bincount(q, minlength=n_groups)
     s, shared_released = _tally(group[n:], released[:, -1], n_groups)
-    flags = pd.DataFrame(
-        {
-            "UiO": d[q] == 1,
-            "repU": (d[q] == 1) & (s[q] == 1),
-            "iS": s[q] > 0,
-            "Dorig": shared[q] >= 0,
-            "DiS": shared_released[q] >= 0,
-            "DiSCO": shared_released[q] == target,
-            "DiSDiO": (shared_released[q] == target) & (shared[q] >= 0),
-        }
-    )
+    told = shared_released[q] == target
+    flags = pd.DataFrame({"repU": (d[q] == 1) & (s[q] == 1), "DiSCO": told})
     # The mean over released records: a group counts s_q times.
     aim = (shared_released >= 0) & (d > 0)
-    right = np.bincount(q, flags["DiSCO"], minlength=n_groups)[aim] / d[aim]
-    shares = flags.mean().to_dict()
-    values = {
-        "UiO": shares["UiO"],
-        "UiS": float((s == 1).sum() / len(released)),
-        **shares,
-        "TCAP": float(np.average(right, weights=s[aim])) if aim.any() else np.nan,
-        "DiSCO/DiS": _ratio(shares["DiSCO"], shares["DiS"]),
-        "DiSCO/iS": _ratio(shares["DiSCO"], shares["iS"]),
-        "DiSDiO/iS": _ratio(shares["DiSDiO"], shares["iS"]),
-    }
-    return Comparison(flags, values, _baselines(original, len(released), flags, d[q], s[q]))
+    right = np.bincount(q, told, minlength=n_groups)[aim] / d[aim]
+    values = flags.mean().to_dict()
+    values["TCAP"] = float(np.average(right, weights=s[aim])) if aim.any() else np.nan
+    return Comparison(flags, values, _baselines(original, len(released), d[q], s[q]))
 
 
 @one_blas_thread
 def _baselines(
     original: Codes,
     n_released: int,
-    flags: pd.DataFrame,
     d: NDArray[np.intp],
     s: NDArray[np.intp],
 ) -> dict[str, float]:
@@ -286,18 +246,10 @@ def _baselines(
     shares, records = np.unique(p, return_counts=True)
     same = np.where(s > 0, (records / len(p) @ shares[:, None] ** (sizes - 1.0))[which], 0.0)
     own = np.where(s > 0, p**s, 0.0)
-    certain = own * flags["Dorig"]
-    found = float(flags["iS"].mean())
     return {
-        "repU": float((once * flags["UiO"]).mean()),
-        "iS": float((1 - (1 - key_prob) ** n_released).mean()),
-        "DiS": float(same.mean()),
+        "repU": float((once * (d == 1)).mean()),
         "DiSCO": float(own.mean()),
-        "DiSDiO": float(certain.mean()),
         "TCAP": _ratio(float(s / d @ own), float(s / d @ same)),
-        "DiSCO/DiS": _ratio(own.sum(), same.sum()),
-        "DiSCO/iS": _ratio(own.mean(), found),
-        "DiSDiO/iS": _ratio(certain.mean(), found),
     }
 
 

@@ -133,9 +133,8 @@ class Assessment:
             prefix = dict.fromkeys(prefix, "")
         found: dict[str, Any] = {"first": self.judgments[0].first}
         for row in self.table("measures").itertuples():
-            measure = row.measure.replace("/", "_of_")
             for column in ("mean", "se", "baseline"):
-                found[f"{prefix[row.release]}{measure}_{column}"] = getattr(row, column)
+                found[f"{prefix[row.release]}{row.measure}_{column}"] = getattr(row, column)
         for release, each in self.findings.items():
             if each.within:
                 told = compared(each.within)
