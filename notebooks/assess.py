@@ -241,11 +241,13 @@ if not quick:
 # division of files of one size puts one record into each half of the time, while a copied record always
 # lies so. Combinations with few near neighbors get the most weight, since strangers hardly ever meet
 # there. This gives an estimate of the share of the people alone with all their values who were handed
-# out. The upper limit assumes that copies are spread over all of them and that nobody was met by chance.
+# out. The upper limit weighs people in the same way, assumes that copies are spread over all of them and that nobody was met
+# by chance; in dense places, where meetings weigh little, it can lie below the plain share met.
 # Near copies, found with blocks of variables left out, are records that were copied except for a few
-# values. A rough tool repeats fewer records than strangers would, and copies hide behind that. So the release is
-# held against itself, too: *beyond itself* says how much more often it repeats people in the file than its own records,
-# between records that pairs of its variables make as probable. It counts from 3.3 errors on.
+# values. A rough tool repeats fewer records than strangers would, and copies hide behind that. So the last column
+# compares records of about equal probability, judged by pairs of variables: are people in the file found in the release
+# more often than its own records? From 3.3 errors on this is a sign of copies and no proof: a tool that garbles some
+# records more than others, or suppresses repeats, does the same without a copy.
 #
 # Copies can also show in the rows, which the third table compares: the same records in another order, or
 # values that agree row by row more often than at any other distance between rows. (Both files may be sorted
@@ -298,14 +300,16 @@ assert exactly_for == 4
 # (DiSCO)? What other people's records would give does not depend on the release. The first share is
 # predicted from how many people are alone in random parts of the original, and of the people held out
 # where there are some. The second is that of all others in the file, person by person. The column
-# *margins would* is for a release that knows the margins only. The larger of the two is the baseline;
-# the difference to it is in standard errors of the comparison.
+# *margins would* is for a release that knows the margins only. The larger of the two is the baseline.
+# The last column turns a tail probability into errors of a normal distribution. For identity there are two tests, the number
+# met against the one predicted and equal keys against a random division of both files, and the column has the
+# larger; it can therefore differ from the difference over its error, in sign as well.
 #
 # **Other targets.** The verdict is about one target. Here all variables that are no keys are targets in
 # turn; where everything else is a key, every variable is. *Of what is left* is the share that the release
 # takes of what the baseline leaves to disclose. What it says of people who have the value that most people
-# have, anybody would guess, and so where one key alone tells: where ten or more others share its level, and all
-# have the same value. Of several releases the first three targets are shown; `tables/targets.csv` has all.
+# have, anybody would guess. The same goes for people of whom one key alone tells the target: ten or more others share its level,
+# and all have the same value. Of several releases the first three targets are shown; `tables/targets.csv` has all.
 
 # %% tags=["monte-carlo"]
 named = ["release"] if len(found.findings) > 1 else []
@@ -329,7 +333,7 @@ show(in_words(highest, *at).rename(columns={"value": "share"}), caption="What is
 # **What these tests cannot see.** Where the original repeats people, as households and survey weights
 # do, other people's records are expected to repeat more than they do; the verdict is then *Undecided*. A
 # generator that is rougher than the population repeats fewer records than strangers would and so hides
-# copies, which is why there is an upper limit. Records with a third or more of their values changed look
+# copies, which is why there is an upper limit and the column *beyond itself*. Records with a third or more of their values changed look
 # like strangers'. What strangers' records tell as well counts as no leak, even if it is told about the
 # right person. And intervals describe records drawn again from the generator as it was fitted; one
 # release cannot tell how far another fit would move a number.

@@ -271,8 +271,8 @@ show(
 # **A small epsilon, and a belief that moves a lot.** The odds of the unlikely belief grow more than eightfold,
 # five times what $e^{\epsilon}$ seems to allow; its probability goes from 0.010 to 0.077. The bound that does
 # apply is $e^{5\epsilon}$, with one $\epsilon$ for each record that changes. To promise the family that no
-# release raises 0.01 to more than 0.02, their odds may double, and $\epsilon$ must be
-# $\log(2.02)/5 = 0.14$.
+# release raises 0.01 to more than 0.02, their odds may double, and by this bound
+# $\epsilon = \log(2.02)/5 = 0.14$ is enough.
 #
 # ### Epsilon does not see how probable a column is
 #
@@ -412,16 +412,16 @@ loss, of_bins = outputs.table("privacy_loss", pd.concat(loss)), pd.concat(of_bin
 outputs.figure("privacy_loss", charts.privacy_loss(loss, of_bins, epsilon=epsilon, prior=prior))
 
 # %% [markdown]
-# **The four papers read a privacy loss by its end, its mean, its tail, or the value that
-# happened.** The five people with $X = 1$ against both neighbors. Top, for each neighbor: the probability
+# **A privacy loss is read by its end, its mean, its tail, or the value that happened.** The five people with $X = 1$ against both neighbors. Top, for each neighbor: the probability
 # of each release (numbered) at its privacy loss. Dashed: exact $\pm\epsilon$, which only the improbable
 # release 5 attains, against $X = 0$. Triangles: mean losses, the information that a release gives on
 # average. Below them: the posterior that each release leads to. It is always the same S-shaped curve, and
 # the prior (dotted) shifts it. Then $\delta$, which falls to zero where the losses end. Bottom: the loss if
 # the release is one of 20 bins of a posterior draw. The farthest tick is EDP.
 #
-# The seven numbers, for the record at risk. Two have another computation beside them: the posterior by Bayes'
-# rule, and delta as the best of all sets of releases.
+# The seven numbers. Exact epsilon is over all pairs, conditional epsilon and EDP over both neighbors of $X$, the others
+# are for the record at risk. The cell checks four of them by another computation: exact epsilon and EDP by the library, the
+# posterior by Bayes' rule, and delta as the best of all sets of releases.
 
 # %%
 loss_x, p, q = log_prob[x] - log_prob[near[0]], probability[x], probability[near[0]]
@@ -443,7 +443,7 @@ assert np.isclose(functionals["expected posterior of the truth"], by_bayes)
 assert np.isclose(functionals["delta at epsilon 1"], (sets @ (p - np.e * q)).max())
 assert np.isclose(functionals[f"EDP with {bins} bins"], by_library)
 frame = pd.DataFrame(functionals.items(), columns=["number", "of the loss"])
-told = f"Seven functionals of a privacy loss, for X = {x} and prior {prior:g}."
+told = f"Seven functionals of privacy losses, for X = {x} and prior {prior:g}."
 show(outputs.table("summaries", frame), digits=6, caption=told)
 
 # %% [markdown]
@@ -543,7 +543,7 @@ outputs.figure("expected_posterior", charts.lines(lines, *titles, reference=prio
 # ## What the analyst gets
 #
 # In the table above the mechanism that tells the intruder most also has the smallest losses for the
-# analyst. That is no rule. The beta-binomial less the plug-in, at each budget:
+# analyst. That is not a rule. The next table shows the beta-binomial minus the plug-in at each budget.
 
 # %%
 values = ["expected_posterior", "loss_of_precision", "records_moved"]

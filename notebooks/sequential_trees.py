@@ -27,14 +27,16 @@
 #
 # - **Grown to impurity**: a node is split as long as its parts are purer than it is, down to leaves of some
 #   records.
-# - **Pruned as rpart**: the R package rpart grows in much the same way and then takes back each split that makes no
-#   record easier to classify. The package synthpop calls it so by default, with leaves of 5 records at least.
+# - **Pruned as rpart**: the R package rpart grows in much the same way and then takes back each subtree that
+#   classifies no more records than a single leaf in its place. A split that helps nobody stays if one below it
+#   helps. The package synthpop calls it so by default: leaves have 5 records at least, a node that is split has 15
+#   at least, and the depth is at most 30.
 #
 # Given the data the trees are fixed, so that a release has a known probability. That makes the risk exact, for any
 # record, under either rule.
 #
-# **You will learn** to write down the density of a synthesizer; to find records that no other value
-# could explain; to compare generators at equal utility; to say whom a larger file hides; to test a generator that can
+# **You will learn** to write down the density of a synthesizer; to see how many alternatives a release excludes;
+# to compare generators at equal utility; to seek the same people in larger files; to test a generator that can
 # only be run.
 #
 # **You should know** Bayes' rule, classification trees and the likelihood ratio test; best after `hu_reiter_wang`.
@@ -57,7 +59,7 @@ n_held_out: int = 100  # [10, 10000] further people, a fifth of a small file at 
 order: list[str] = []  # variables in the order in which they are drawn; empty: that of the table
 ordered: list[str] = []  # variables whose levels are ordered; the others are nominal
 min_leaf: int = 5  # [1, 100000] records that a leaf has at least
-leaves: list[int] = [10, 20, 50, 200]  # [1, 100000] further least records, compared
+leaves: list[int] = [10, 20, 50, 100, 200]  # [1, 100000] further least records, compared
 smoothing: float = 1.0  # (0, 1000] records that a leaf is smoothed by
 n_releases: int = 5  # [2, 100] releases of a publication, beside publications of one
 n_publications: int = 4  # [2, 100] publications, of which results are means
@@ -88,7 +90,7 @@ import srlib
 from srlib import charts
 from srlib.assessment.inference import against_sampling
 from srlib.data import distinct, microdata
-from srlib.display import callout, percent, show
+from srlib.display import callout, percent, show, with_error
 from srlib.dpmpm import sample_posterior
 from srlib.margins import LaplaceMargins
 from srlib.mechanism.audit import clopper_pearson
@@ -195,8 +197,8 @@ assert round(sick_cook, 3) == 0.133
 #
 # Where no file is given the data are adults of a simulated population, with the paper's fourteen variables: sex, age, race,
 # schooling, marital status, language at home, area of birth, military service, when somebody last worked (`WKL`),
-# disability (`DIS`), health insurance (`HICOV`), the home a year ago (`MIG`), school and Hispanic origin. People of
-# the same population who are not in the data are kept for later.
+# disability (`DIS`), health insurance (`HICOV`), the home a year ago (`MIG`), school and Hispanic origin. Of a file
+# that is given, some records are held out of the data.
 
 # %%
 everybody = microdata.load(
@@ -234,7 +236,10 @@ one = one.assign(
     posterior=posterior, changed=one["changed"].where(one.index > 0, "nothing: the truth")
 )
 names = {"ratio": "p(Z | D), over the truth's", "posterior": "posterior probability"}
-about = f"The truth and the alternatives that come nearest, of {len(candidates)} candidates."
+about = (
+    f"The most probable of {len(candidates)} candidates, tied ones in their order; "
+    f"{(one['posterior'] == 0).sum()} have probability 0."
+)
 show(outputs.table("one_record", one.nlargest(6, "posterior")), caption=about, names=names)
 
 # %% [markdown]
@@ -255,8 +260,8 @@ callout(
 # %% [markdown]
 # ## Two rules
 #
-# Now all the records are sought, in each of many releases. Releases are independent given the data, so that
-# their log probabilities add up, and a publication of several releases is a sum.
+# Now `n_targets` records that occur once are sought, in each of many releases. Releases are independent given the
+# data, so that their log probabilities add up, and a publication of several releases is a sum.
 
 # %%
 support = neighborhood(table.codes[rows], levels)
@@ -283,9 +288,9 @@ def draw(synthesizer, name):
 
 
 # %% [markdown]
-# Utility is measured for all alike, as the *loss*: the mean difference between the released and the original shares of
-# all pairs of variables, over that between the data and another sample of the population. A loss of one
-# is as good as new data, and drawing the records again with replacement gives about $1/\sqrt{2}$.
+# Utility is measured as the *loss*: the mean difference between the released and the original shares of all pairs of
+# variables, over what another sample of the population would have by a formula. The formula takes counts as Poisson,
+# with shares averaged over the data and the releases in question. A loss of one is as good as new data, and drawing the records again with replacement gives about $1/\sqrt{2}$.
 
 
 # %%
@@ -302,8 +307,9 @@ def risk_and_loss(way, column, released):
 
 
 as_rpart = replace(AS_RPART, min_leaf=min_leaf, minsplit=3 * min_leaf)
-ways = {f"leaves of {min_leaf}": impure, "pruned as rpart": grow(table, growth=as_rpart)}
-released = {way: draw(synthesizer, way) for way, synthesizer in ways.items()}
+ways = {"grown to impurity": impure, "pruned as rpart": grow(table, growth=as_rpart)}
+streams = f"leaves of {min_leaf}", "pruned as rpart"
+released = {way: draw(ways[way], name) for way, name in zip(ways, streams, strict=True)}
 of_way = {way: columns(synthesizer, released[way]) for way, synthesizer in ways.items()}
 two = pd.DataFrame([risk_and_loss(way, of_way[way], released[way]) for way in ways])
 two.insert(1, "leaves", [sum(trees.n_leaves) for trees in ways.values()])
@@ -333,8 +339,7 @@ outputs.figure("one_by_one", charts.lines(curves, *titles, log_y=True, reference
 # Pruning changes the risk and the utility. So do larger leaves, which lose the fine associations first; smoothing, a
 # Dirichlet distribution with equal shares for all levels that is added to each leaf's counts; independent margins with
 # Laplace noise for $\epsilon = 1$; and the mixture of the paper (DPMPM). The mixture has no density in closed form:
-# its risks are estimates from chains, given the data and given the data joined with each release, with errors from between
-# the chains. Which way gives less away *at equal loss*?
+# its risks are estimates from chains, given the data and given the data joined with each release. Which way gives less away *at equal loss*?
 
 # %%
 fitting = [leaf for leaf in leaves if 2 * leaf <= len(table) and leaf != min_leaf]
@@ -388,7 +393,8 @@ mixture |= {"loss": of_mixture.ratio, "loss_se": of_mixture.error}
 points = pd.DataFrame([*frontier, *pruned, *rest, mixture])
 points["way"] = (points["case"] + ", " + points["label"]).str.removesuffix(", ")
 kept_columns = ["way", "leaves", "one", "one_sd", "several", "several_se", "loss", "loss_se"]
-about = f"Risk and loss; rules by their least records in a leaf. The prior is {prior:.3f}."
+about = f"Risk and loss; rules by their least records in a leaf. The prior is {prior:.3f}. "
+about += "Medians are over the records sought, the mixture's over all combinations that occur once."
 show(outputs.table("frontier", points)[kept_columns], caption=about, names=HEADS)
 
 # %% tags=["monte-carlo"]
@@ -401,22 +407,24 @@ outputs.figure("frontier", charts.points(drawn_points, *titles, **limits))
 # %% [markdown]
 # **Down is less risk, left is less loss.** Median probability of the truth after a publication of several releases
 # against the loss of utility; numbers are least records in a leaf, lines reach two standard errors to each side, dotted is
-# the prior. Laplace margins are in the table alone. The mixture's error between publications is not computed.
+# the prior. Laplace margins are in the table alone. The mixture's median is over all combinations that occur once, its
+# error is not computed, and how many of its combinations are unreliable stands above the table.
 #
 # Read the chart along a vertical line: at equal loss the lower point gives less away. The next table does so for each point
-# between two sizes of unpruned leaves, with the logarithm of their risk interpolated. Its error has those of both risks and
-# of the loss, and differences below two errors are ties. The mixture has chains for a single publication, and no error
-# between publications.
+# between two sizes of unpruned leaves, with the logarithm of their risk interpolated. The error of the log ratio has
+# those of the risks and the losses of all three points, but not that of the straight line between two sizes.
+# Differences below two errors are ties. The mixture has chains for a single publication, and no error.
 
 # %% tags=["monte-carlo"]
 curve = points[points["case"] == "grown to impurity"].sort_values("loss")
 x, log_y = curve["loss"].to_numpy(), np.log(curve["several"].to_numpy())
-log_error = (curve["several_se"] / curve["several"]).to_numpy()
+log_error, x_error = (curve["several_se"] / curve["several"]).to_numpy(), curve["loss_se"].array
 equal = points[points["case"].ne("grown to impurity") & points["loss"].between(x[0], x[-1])].copy()
 at = np.interp(equal["loss"], x, np.arange(len(x)))
 k = np.minimum(at.astype(int), len(x) - 2)
 slope = np.diff(log_y)[k] / np.diff(x)[k]
 parts = [(1 - (at - k)) * log_error[k], (at - k) * log_error[k + 1], slope * equal["loss_se"]]
+parts += [(1 - (at - k)) * slope * x_error[k], (at - k) * slope * x_error[k + 1]]
 equal["log_ratio"] = np.log(equal["several"]) - np.interp(equal["loss"], x, log_y)
 own_error = equal["several_se"] / equal["several"]
 equal["error"] = np.sqrt(sum(part**2 for part in [*parts, own_error]))
@@ -427,16 +435,23 @@ equal["word"] = beyond.map({-1: "less", 0: "a tie", 1: "more"}).where(
 )
 names = {"several": "median", "unpruned": "unpruned leaves, as far off", "log_ratio": "log ratio"}
 names |= {"word": "gives away", "way": "way to release", "error": "its error"}
-about = "Each way beside unpruned leaves at the same loss."
+about = "Ways whose loss is within the range of unpruned leaves, beside these at the same loss."
 columns_shown = ["way", "loss", "several", "unpruned", "log_ratio", "error", "word"]
-show(outputs.table("equal_loss", equal)[columns_shown], caption=about, names=names)
+display(show(outputs.table("equal_loss", equal)[columns_shown], caption=about, names=names))
+words = equal.loc[equal["case"] == "pruned as rpart", "word"]
+more, less, tie = ((words == word).sum() for word in ("more", "less", "a tie"))
+callout(
+    "At equal loss",
+    f"Sizes of pruned leaves that give away more of a person than unpruned leaves: {more} of "
+    f"{len(words)}. Less: {less}. A tie: {tie}.",
+)
 
 # %% [markdown]
-# Pruning takes back splits that classify nobody better, also where they carry an association: a rare level hardly ever
-# becomes the majority, in however large a file. Leaves of a given size lose associations among few people, and become
-# finer as the file grows. The loss is measured by what sampling does, which falls with the number of records, so that
-# what is lost at any size weighs more in a larger file. In a file of some hundreds most differences are near their
-# errors, and another sample of the population may turn them; `--profile published` has 10,000 records.
+# Pruning takes back subtrees that classify nobody better, also where they carry an association: a rare level hardly
+# ever becomes the majority, in however large a file. Leaves of a given size lose associations among few people, and
+# become finer as the file grows. What pruning loses does not shrink as the file grows, and sampling error does, so
+# that the ratio of the two rises; `--profile published` has 10,000 records. Another sample of the population may turn
+# differences near their errors.
 #
 # A producer can follow this: fix the loss that is bearable, take the largest leaf that keeps to it, for either rule, on a
 # file of the real size, and then the rule with the lower risk. What does a larger leaf buy, and what does it cost?
@@ -447,10 +462,22 @@ advice = steps[["several", "several_se", "loss", "loss_se"]].copy()
 advice["risk_ratio"] = advice["several"] / advice["several"].iloc[0]
 advice["more_loss"] = advice["loss"] - advice["loss"].iloc[0]
 advice["more_loss_se"] = np.hypot(advice["loss_se"], advice["loss_se"].iloc[0])
+advice.iloc[0, -1] = 0.0  # the first beside itself
 names = {"label": "least records in a leaf", "risk_ratio": "risk, over the first"}
 names |= {"more_loss": "loss, more than the first", "more_loss_se": "error of that"}
 about = "What larger leaves buy, and what they cost, grown to impurity."
-show(outputs.table("advice", advice.reset_index())[list(names)], caption=about, names=names)
+shown = outputs.table("advice", advice.reset_index())[list(names)]
+display(show(shown, caption=about, names=names))
+tied = advice.iloc[1:][(advice["more_loss"].abs() < 2 * advice["more_loss_se"]).iloc[1:]]
+text = f"No other leaf has a loss within two errors of that of leaves of {min_leaf}."
+if len(tied):
+    best = tied["risk_ratio"].idxmin()
+    text = (
+        f"Among the sizes whose loss is within two errors of that of leaves of {min_leaf}, leaves of {best} have the "
+        f"lowest risk, {tied['risk_ratio'][best]:.2f} of the first; they lose "
+        f"{with_error(tied['more_loss'][best], tied['more_loss_se'][best])} more."
+    )
+callout("Leaf size", text)
 
 # %% [markdown]
 # ### Exercise 3: what smoothing does
@@ -537,7 +564,7 @@ outputs.figure("roc", charts.lines(roc, *titles, log_x=True, log_y=True))
 
 # %% [markdown]
 # **How well an intruder who knows everybody else tells members from others.** Power after one release against the share of
-# false positives; on the diagonal, chance. Errors in the table are those of other records, other people and other
+# false positives. Guessing would have equal power and false positives. Errors in the table are those of other records, other people and other
 # releases, by a bootstrap of all three. An empty power means that too few people were held out.
 #
 # ## A few variables unknown
@@ -597,6 +624,10 @@ about = "Median probability of the truth from one release, by the size of the fi
 display(show(hidden, caption=about, names=names))
 by_rule = hidden.pivot(index="records", columns="way", values="same")
 errors = hidden.pivot(index="records", columns="way", values="same_se")
+change, of_change = by_rule.iloc[-1] - by_rule.iloc[0], np.hypot(errors.iloc[-1], errors.iloc[0])
+changes = [f"{with_error(change[way], of_change[way])} {way}" for way in by_rule]
+text = f"From {nested[0]:,} to {nested[-1]:,} records their median changes by {' and by '.join(changes)}; "
+display(callout("The same people", f"{text}a change below two errors is a tie."))
 titles = "Records in the file (log scale)", "Median probability of the truth (log scale)"
 nested_chart = charts.lines(
     by_rule, *titles, log_x=True, log_y=True, errors=errors, reference=prior
@@ -605,8 +636,7 @@ outputs.figure("nested", nested_chart)
 
 # %% [markdown]
 # **The same people, sought in files that contain each other.** Median probability of the truth from one release; lines reach
-# two standard errors to each side, over releases of one file. Another draw of the population would give other
-# people, whose error is not in them. Records that occur once are others in each file, and rarer ones in the larger
+# two standard errors to each side, over releases of one file. They leave out the error from drawing other people. Records that occur once are others in each file, and rarer ones in the larger
 # file: what is found of them says nothing of how a larger file hides a person.
 #
 # ## A generator that can only be run
@@ -660,7 +690,7 @@ pairs = [
 ]
 grown = partial(SequentialTrees, table.schema, order or None, ordered=ordered)
 programs = {
-    f"leaves of {min_leaf}": grown(growth=Growth(min_leaf)),
+    "grown to impurity": grown(growth=Growth(min_leaf)),
     "pruned as rpart": grown(growth=as_rpart),
     "Laplace margins": others["Laplace margins"],
 }
@@ -678,7 +708,8 @@ for way, program in programs.items():
 columns_of_audits = ["way", "exact", "exact_se", "bound"]
 audits = outputs.table("audits", pd.DataFrame(audits, columns=columns_of_audits))
 names = HEADS | {"exact": "exact mean", "exact_se": "its error", "bound": "lower bound"}
-about = f"Mean posterior probability of the truth, at a prior of one half; bounds from {n_runs} runs on either data."
+about = "Mean posterior probability of the truth, at a prior of one half; "
+about += f"bounds from {n_runs} runs on either data, of {len(file):,} records."
 display(show(audits, caption=about, names=names))
 silent = audits.loc[audits["bound"] <= 0.5, "exact"]
 callout(
@@ -733,16 +764,17 @@ assert enough == 3688
 # as $3.7 / n$, and no number of runs shows that there are no false alarms.
 
 # %% [markdown]
-# A bound above the prior is evidence, at its confidence. Silence is none, however little those generators give away for
-# which the test was silent above. A bound is for a single record and a single alternative, and among many records some
+# A bound above the prior is evidence, at its confidence. Silence is no evidence of safety, although the generators for
+# which the test was silent above give away little. A bound is for a single record and a single alternative, and among many records some
 # bounds are too high.
 #
 # ## Limits
 #
 # Where no file is given the population is simulated. The two rules are stated in
 # `srlib.trees.Growth`; real rpart may differ where two splits tie, where a released level is unknown to a node (it then asks
-# surrogate splits, ours go with the larger part), and for nominal predictors of more than 12 levels. Without surrogates it agreed with
-# ours in all but 7 of 2,940 trees (`tools/rpart_reference.py`).
+# surrogate splits, ours go with the larger part), and for nominal predictors of more than 12 levels. Without
+# surrogates, rpart's trees give one release the same log probability as ours in all but seven of more than two
+# thousand, each grown on the data with one record changed (`tools/rpart_reference.py`).
 #
 # The intruder knows all other records, and how the trees are grown. The candidates are the paper's: they surround the truth, so that
 # the numbers say what a release adds for an intruder who is this close, at a uniform prior. Pairs of variables are a

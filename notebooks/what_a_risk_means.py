@@ -14,7 +14,7 @@
 # ---
 
 # %% [markdown]
-# # What a risk means: of records as they are, an intruder finds more than the reported risk says
+# # What a risk means: best guesses at records as they are find more than they claim
 #
 # A companion to **Hu, J., Reiter, J. P. and Wang, Q. (2014).** [Disclosure risk evaluation for fully
 # synthetic categorical data](https://doi.org/10.1007/978-3-319-11257-2_15). In *Privacy in Statistical
@@ -24,17 +24,18 @@
 # record. Agencies compute it for the records that they have, with the same prior probability for every candidate. We draw
 # records, release them, ask the intruder and count how many records a best guess finds. If each truth is
 # drawn from the intruder's prior and the intruder knows the generator, a probability of $p$ is right for a
-# share $p$: that is Bayes' rule. For records as they are, released by
-# trees, the mean risk understates the share that is found. An
-# intruder with another generator can be sure and wrong. An intruder who knows fewer records gives the truth a lower log
-# probability on average under the model's own prior, and a higher one under a uniform prior. The last section separates
-# what a release tells of its participants from what it tells of everybody.
+# share $p$: that is Bayes' rule. For records as they are, released by trees, best guesses are right more
+# often than they claim. An intruder with another generator can be sure and wrong. On average, an intruder who
+# knows nobody and believes the model gives the truth a lower log probability than one who knows all others
+# and has the model's own prior, and a higher one than one who knows all others and has a uniform prior. The
+# last section separates what a release tells of its participants from what it tells of everybody.
 
 # %% [markdown]
 # ## Parameters
 #
-# All records are simulated, because the experiments draw new data sets from a population again and again.
-# `params/what_a_risk_means/published.yaml` takes more and larger ones.
+# All records are simulated: the first experiments draw new data sets from a population, and the later ones
+# divide people who are drawn once, or once for each size. `params/what_a_risk_means/published.yaml` takes more
+# and larger data sets.
 
 # %% tags=["parameters"]
 n_records: int = 200  # [30, 2000] records of a data set in which some are sought
@@ -128,8 +129,8 @@ assert round(gain, 3) == 0.131
 #
 # $$q_Z(x) = \frac{\pi(x)\, p(Z \mid x, D_{-i})}{\sum_y \pi(y)\, p(Z \mid y, D_{-i})} = P(X = x \mid Z, D_{-i}).$$
 #
-# Among all pairs of a release and a candidate with $q_Z(x) = p$, a share $p$ is therefore true. Nothing is asked of
-# $D_{-i}$ or of the kind of generator.
+# Among all pairs of a release and a candidate with $q_Z(x) = p$, a share $p$ is therefore true. $D_{-i}$ may come
+# from anywhere, as long as $X$ is drawn from $\pi$ whatever it is, and the generator may be of any kind.
 #
 # The enumeration below goes through all data sets of the others, truths and releases of small
 # synthesizers. The first cell of the table has twice the prior probability of any other. Trees on two yes/no variables are
@@ -184,34 +185,24 @@ tables = {
 rows = []
 for name, table in tables.items():
     joint = joint_probabilities(table)
-    weight = joint.sum(axis=1, keepdims=True)
-    q = joint / weight
-    claimed, at = np.unique(np.round(q, 10), return_inverse=True)
-    share = np.bincount(at.ravel(), joint.ravel()) / np.bincount(
-        at.ravel(), (weight + 0 * q).ravel()
-    )
-    assert np.allclose(claimed, share, rtol=0, atol=1e-9)
+    q = joint / joint.sum(axis=1, keepdims=True)
     risk, best = (joint * q).sum(), q >= q.max(axis=1, keepdims=True) - 1e-12
     found = (joint * best / best.sum(axis=1, keepdims=True)).sum()
     rows.append((name, risk, found, np.sqrt(risk)))
 families = pd.DataFrame(rows, columns=["synthesizer", "risk", "found", "bound"])
 outputs.table("families", families, public=True)
-assert (
-    families[["risk", "found", "bound"]]
-    .apply(lambda row: row.is_monotonic_increasing, axis=1)
-    .all()
-)
 names = {"risk": "mean risk r", "found": "found by a best guess", "bound": "square root of r"}
 show(families, caption="Mean probability of the truth and share found, exact.", names=names)
 
 # %% [markdown]
-# The `assert` in the loop holds the share of true candidates against each probability that is claimed. The table has two
-# numbers that are easily taken for each other. The *mean risk* is the mean probability of the truth, $r = \mathrm{E}\,
+# The table has two numbers that are easily taken for each other. The *mean risk* is the mean probability of the truth, $r = \mathrm{E}\,
 # q_Z(X)$. The share *found* is that of the records whose most probable candidate is true; its expectation is $f$.
 # Calibration gives $r = \mathrm{E} \sum_x q_Z(x)^2$ and $f = \mathrm{E} \max_x q_Z(x)$. Since
 # $(\max q)^2 \le \sum q^2 \le \max q$, and since $(\mathrm{E} \max q)^2 \le \mathrm{E} (\max q)^2$,
 #
 # $$r \le f \le \sqrt r .$$
+#
+# The enumeration illustrates this and does not test it: its $q$ is calibrated by construction.
 
 # %% [markdown]
 # ### Exercise 2: bounds (pencil)
@@ -229,8 +220,9 @@ assert round(lowest, 2) == 0.09
 assert round(highest, 2) == 0.3
 
 # %% [markdown] tags=["solution"]
-# From $f \le \sqrt r$ follows $r \ge f^2$. The upper bound of $f$ is attained if one candidate stands out in the same
-# way for all records, the lower one if beliefs are either certain or empty.
+# From $f \le \sqrt r$ follows $r \ge f^2$. The upper bound of $f$ is approached if one candidate has the same
+# probability for all records and the rest is spread over ever more candidates. The lower one is attained if
+# each belief is either certain or uniform over its candidates.
 
 # %% [markdown]
 # ## Records as they are
@@ -315,21 +307,24 @@ risk, claimed, found = both.set_index("targets").loc["as they are", ["risk", "cl
 outputs.result("found_as_they_are", found)
 callout(
     "Records as they are",
-    f"The mean risk is {risk:.2f}. The best guesses claim {claimed:.2f} on average, and "
-    f"{found:.2f} of them are right: {found / risk:.1f} times the mean risk.",
+    f"The best guesses claim {claimed:.2f} on average, and {found:.2f} of them are right: "
+    f"{found / claimed:.1f} times what they claim. The mean risk is {risk:.2f}; calibrated beliefs "
+    f"with this mean risk find between {risk:.2f} and {np.sqrt(risk):.2f}.",
 )
 
 # %% [markdown]
-# The generator, the likelihood and the intruder's prior are the same in both rows; only the truths differ. Drawn truths
-# follow the prior, and for them claimed less found is zero in expectation. Values of people do not follow it: the
-# uniform prior takes a record for as probable as a neighbor that hardly occurs. Reported as the share of
-# people who are found, the second row's mean risk understates that share.
+# The generator, the likelihood and the intruder's prior are the same in both rows. The data sets and the people
+# are not, and all drawn targets of a data set are replaced at once, so that each stands among other replaced
+# records. Drawn truths follow the prior, and for them claimed less found is zero in expectation. Values of
+# people do not follow it: the uniform prior takes a record for as probable as a neighbor that hardly occurs.
+# That the best guesses at them claim too little is seen in claimed less found. That more are found than the
+# mean risk shows nothing, since it is so in both rows: the mean risk is not the share of people who are found.
 
 # %% [markdown]
 # ### Exercise 3: which sentence does the table not support?
 #
-# Of a release by trees a report says: (a) "targets whose best guess had probability .9 were found in nine of
-# ten cases"; (b) "of the people in our file, those with a risk of .9 are found in nine of ten cases"; (c)
+# Of a release by trees a report says: (a) "on average the best guesses at drawn targets claim about as much as
+# they find"; (b) "of the people in our file, those with a risk of .9 are found in nine of ten cases"; (c)
 # "for drawn targets the mean risk is at most the expected share found". Its experiment replaces records by draws from
 # their candidates. Which is not supported (`unsupported`)?
 
@@ -381,7 +376,8 @@ show(with_errors(wrong, heads), caption="What intruders claim and find who assum
 # %% [markdown]
 # *Gain* is the mean log of posterior over prior of the truth; below zero the intruder would have done better without
 # the release. The intruder who takes smoothed trees for the mixture gives the best guesses most of the probability, and
-# hardly any is right. Independent margins claim little in the first place.
+# hardly any is right. Independent margins claim little, and for the mixture still
+# more than they find.
 #
 # All candidates of all targets can be held against the promise, not only the best guesses:
 
@@ -406,7 +402,8 @@ outputs.figure("reliability", charts.reliability(pd.DataFrame(curves, columns=co
 
 # %% [markdown]
 # **Below the dotted line more is claimed than found.** Share of candidates that are true, by the probability that they
-# got, with two standard errors to each side. The dotted line is what calibrated beliefs give.
+# got, with two standard errors to each side. Where no candidate of a bin is true, the interval has no width,
+# which understates the error. The dotted line is what calibrated beliefs give.
 #
 # A model that is sharp and wrong makes intruders sure of wrong values, which can harm people as well. An agency that
 # computes risk with its own generator measures the intruder who knows it.
@@ -423,8 +420,9 @@ outputs.figure("reliability", charts.reliability(pd.DataFrame(curves, columns=co
 # = \sum_x p(x \mid B, A) \log \frac{p(x \mid B, A)}{p(x \mid B)} \ge 0 .$$
 #
 # More knowledge does not lower the log probability of the truth *on average* (DeGroot 1962). This says nothing of
-# a single record. Nor does it cover the paper's uniform prior: records resemble each other, so an intruder who knows many of
-# them and still holds all candidates equally probable follows no such distribution.
+# a single record. Nor does it cover the paper's uniform prior: a distribution in which
+# all candidates are equally probable, whoever is known, is not that of people's records, which resemble each
+# other.
 #
 # The smallest example has one yes/no variable with a uniform prior of its proportion. The intruder knows some of 19 other
 # records and sees a release of 20. The sum goes over the ones among the known records ($c$), the truth ($x$) and the ones
@@ -463,8 +461,10 @@ outputs.figure("knowing_more", charts.lines(small.set_index("known"), *axes), pu
 # are 6 of the 20 released ones. What is the posterior probability of the truth, to three decimal places, for an intruder
 # who knows all 19 and takes both values for equally probable (`with_even_prior`); for one who knows
 # the 19 and takes the model's prediction from them as prior (`with_own_prior`); and for one who knows none
-# and believes the model (`knows_nobody`)? Now let 2 of the 20 released ones be a *yes*. For which of the
-# two does the paper's sentence hold then (`holds_even`, `holds_own`, true or false), and why?
+# and believes the model (`knows_nobody`)? Now let 2 of the 20 released ones be a *yes*. The paper's
+# sentence is taken to hold for a prior if the intruder who knows nobody gives the truth at most the probability
+# that the one who knows the 19 gives it. For which of the two priors does it hold then (`holds_even`,
+# `holds_own`, true or false), and why?
 #
 # *You will need:* `betabinom.pmf` of scipy.stats; predictive probabilities $(1 + \text{how many})/(2 + \text{of how many})$.
 
@@ -493,13 +493,14 @@ assert not holds_own
 # %% [markdown] tags=["solution"]
 # With 6 released *yes* the sentence holds for the model's own prior, .683 against .682, and fails for the even one, which
 # throws away what the 19 say of the proportion. With 2 it fails for both, for the own prior
-# with .780 against .864. The theorem orders averages over truths and releases alone.
+# with .780 against .864. The theorem is about the log probability averaged over
+# truths, for each release and each set of known records. It orders no single truth.
 
 # %% [markdown]
 # ### The experiment
 #
-# People of nine variables are divided into halves again and again. One half takes part, and the mixture releases as many
-# records. Everybody is sought by two intruders who lack three variables. One knows *nobody*, and so fits the
+# One draw of people, of nine variables, is divided into halves again and again. One half takes part, and the
+# mixture releases as many records. Each participant is sought by two intruders who lack three variables. One knows *nobody*, and so fits the
 # model to the release alone. The other knows *all others* and fits it to data and release together, leaving out the
 # record that is sought by $p(x \mid \theta) / p(x_i \mid \theta)$. Then the halves change places, so that in each pair of
 # divisions everybody takes part once.
@@ -554,6 +555,7 @@ with silent():
                 told = {"apart": less[:, 0] - strong[:, 0], "higher": higher[:, 0]}
                 told |= {"calibrated": (q * (less - strong)).sum(axis=1)}
                 told |= {"higher_calibrated": (q * higher).sum(axis=1)}
+                told["off"] = told["apart"] - told["calibrated"]
                 means = pd.DataFrame(told)[takes_part].mean()
                 rows.append({"pair": pair, "prior": prior, "r_hat": max(r_hat), **means})
 divisions = outputs.table("divisions", pd.DataFrame(rows))
@@ -564,18 +566,27 @@ by_prior = divisions.groupby(["prior", "pair"], sort=False).mean().groupby("prio
 less = by_prior.mean().join(by_prior.sem().add_suffix("_se")).reset_index()
 outputs.table("knowing_less", less)
 heads = {"prior": "prior", "apart": "difference", "calibrated": "if calibrated"}
-heads |= {"higher": "share of records above", "higher_calibrated": "share if calibrated"}
-caption = "Log probability of participants' truths if nobody is known, less that if all others are."
+heads |= {
+    "off": "difference less yardstick",
+    "higher": "share of records above",
+    "higher_calibrated": "share if calibrated",
+}
+caption = (
+    "Log probability of the truth, participants: intruder who knows nobody minus intruder who knows "
+    "all others, with the prior of the latter."
+)
 display(show(with_errors(less, heads), caption=caption))
 callout("Chains", f"R-hat of the mean log probability: median {r_hat.median():.3f}, "
         f"at most {r_hat.max():.3f}, over pairs of divisions.")  # fmt: skip
 
 # %% [markdown]
-# Under the uniform prior an intruder who knows nobody gives the truth a higher log probability on average. Under the
-# model's own prior it is lower, as the theorem says of coherent beliefs. *If calibrated* is the yardstick: the same means if
-# truths were drawn from the stronger intruder's belief. Under the uniform prior both numbers are far from it. Under
-# the own prior, too, knowing less means more risk for some records, and the yardstick says for how many it should. Monte Carlo
-# error of the chains is part of the errors shown, and adds to the divergence that is the first yardstick.
+# The intruder who knows nobody believes the model and is the same in both rows; only the stronger intruder's
+# prior changes. Against the uniform prior the one who knows nobody gives the truth a higher log probability on
+# average, against the model's own prior a lower one. *If calibrated* is the yardstick: the same means if truths
+# were drawn from the stronger intruder's belief. Against the uniform prior both numbers are far from it. Against
+# the own prior the share agrees with it, so knowing less means more risk for some records, and the yardstick
+# says for how many. The difference is nearer to zero than its yardstick. The chains are a possible reason: their
+# Monte Carlo error is part of the errors shown, and adds to the divergence that is the first yardstick.
 
 # %% [markdown]
 # ## Participants and outsiders
@@ -606,12 +617,14 @@ assert (one_answer["participants ahead"] <= one_answer["bound tanh(epsilon/2)"])
 show(one_answer, caption="What taking part adds to the probability of a true answer, exactly.")
 
 # %% [markdown]
-# The difference falls nearly as one over the number of people. The bound does not fall, because it is that of the worst data, here
+# Here $i$ says yes and $o$ says no. For equal answers the difference is 0, so that with random halves the average is
+# about half of these numbers. They fall nearly as one over the number of people. The bound does not fall, because it is that of the worst data, here
 # of data in which everybody gives the same answer.
 #
 # Now six synthesizers, on people of the nine variables, of whom intruders lack three. One intruder knows all others,
 # takes either person for the one who holds the place, and starts from equal probabilities. The other knows nobody, takes the
-# release for a sample of the population, and predicts by large smoothed trees grown on it.
+# release for a sample of the population, and predicts by smoothed trees with leaves of at
+# least 20 records, grown on it.
 
 # %%
 synthesizers = {
@@ -642,6 +655,9 @@ def by_density(synthesizer, groups, candidates, places, own):
 
 
 # %%
+mixing: list[float] = []  # R-hat of each fit below
+
+
 def by_chains(groups, own):
     """The same for the mixture, up to a constant and with the Monte Carlo error of its chains."""
 
@@ -651,7 +667,10 @@ def by_chains(groups, own):
 
     agency = fit(groups[0], quick, own)
     (z,) = agency.release(1, len(groups[0]), rng=own)
-    return z, means(fit(np.vstack([groups[0], z]), quick, own)) - means(agency)
+    fits = agency, fit(np.vstack([groups[0], z]), quick, own)
+    both = np.concatenate(list(groups))
+    mixing.extend(diagnostics.r_hat(dpmpm.cell_log_prob(d, both).mean(axis=2)) for d in fits)
+    return z, means(fits[1]) - means(agency)
 
 
 # %% tags=["monte-carlo"]
@@ -690,14 +709,18 @@ for column, (known, head) in heads.items():
 caption = "Participants ahead (all others known), and probability for outsiders (nobody known)."
 display(show(pd.DataFrame(shown), caption=caption))
 bound = np.tanh(epsilon / 2)
-callout("Beside it", f"By epsilon, private margins put participants at most {bound:.2f} ahead. "
-        f"Before a release the truth has probability {1 / values.shape[1]:.3f}.")  # fmt: skip
+callout("Bound and prior", f"By epsilon, private margins put participants at most {bound:.2f} ahead. "
+        f"Before a release the truth has probability {1 / values.shape[1]:.3f}. R-hat of the mixture's "
+        f"chains: median {np.median(mixing):.3f}, at most {max(mixing):.3f}; "
+        f"mixed chains have at most {diagnostics.MAX_R_HAT}.")  # fmt: skip
 
 # %% [markdown]
 # To the intruder who knows all others, participants are far further ahead after trees than after the mixture, and further after the
-# mixture than after margins. From the first size to the second the difference falls for the mixture and is a tie for trees with leaves of
-# 5. Where a release refutes all candidates of a person, as those of trees may, the belief stays at the prior. What the intruder who
-# knows nobody learns of outsiders is statistics: after every synthesizer their true values are more probable than before.
+# mixture than after margins. The chains of the mixture are short and R-hat says that some have not mixed,
+# so that its row is rough. Each size has its own people, drawn once, and the errors omit that draw, so that sizes are
+# not compared. Where a release refutes all candidates of a person, as those of trees may, the belief stays at the prior. What the intruder who
+# knows nobody learns of outsiders is statistics: on average, after each synthesizer their true
+# values are more probable than before.
 #
 # **Limits.** Targets are drawn uniformly from their candidates, which makes some unlike real people. A check on average over
 # records can pass where beliefs are too high for one kind of record and too low for another. The bound covers every reader of the

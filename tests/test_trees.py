@@ -263,8 +263,8 @@ def of_each_tree(codes: NDArray, release: NDArray, schema: Schema) -> NDArray:
 def test_the_default_is_what_rpart_grows_in_r() -> None:
     """tests/rpart.json is what tools/rpart_reference.py had R compute.
 
-    With one record changed seven of 2,940 trees are others: two splits tie, and rpart takes the one
-    that rounding favors.
+    With one record changed seven of more than two thousand trees are others: two splits tie, and
+    rpart takes the one that rounding favors.
     """
     reference = json.loads(Path(__file__).with_name("rpart.json").read_text())
     data = microdata.load("", n_records=500, rng=stream(1, "records"))

@@ -84,7 +84,9 @@ def assumptions(found: "Assessment") -> pd.DataFrame:
             "the verdict on copies is Undecided where that is seen.",
         ),
         "people held out": (
-            "none" if one.held_out is None else f"{len(one.held_out):,}, of the same population",
+            "none in the verdict"
+            if one.held_out is None
+            else f"{len(one.held_out):,}, of the same population",
             "What other people's records would tell is predicted from the original alone."
             if one.held_out is None
             else "With people of another population, or people who took part, the comparison, and "

@@ -16,10 +16,11 @@ what the release tells of the people in the file could be foretold from the orig
 - `attributes`. What all other people in the file disclose of a person, by the rule by which the
   release is read.
 
-No model enters these, and no threshold is estimated from the release. Three things hide copies. A
-generator that is rougher than the population repeats fewer records than strangers would. So the
-release is also held against itself: does it repeat people in the file more often than it repeats
-its own records, where it is as dense? `Copies.at_most` bounds what could hide behind that, too.
+No model enters these, and no threshold is estimated from the release. Copies can hide: a generator
+that is rougher than the population repeats fewer records than strangers would. So the release is
+also held against itself: does it repeat people in the file more often than it repeats its own
+records, where it is as dense? That is a sign and no proof, since a tool that garbles only some of
+its records, or suppresses repeats, does so without copies. `Copies.at_most` bounds what could hide.
 Where the original repeats people (households, weights), or was rid of equal records, it does not
 tell what strangers would repeat: `Copies.premise` says so.
 """
@@ -85,9 +86,9 @@ class Copies:
     near_z : float
         The excess of equal records across the files with some of the variables left out.
     itself_z : float
-        How much more often the release repeats people in the file than its own records, in standard
-        errors, between records that its own shares make as probable. NaN where the release has no
-        equal records though many nearly are, or where there are too few records.
+        Score for a release that repeats people in the file more often than its own records, in
+        standard errors, between records that its own shares make as probable. NaN where the release
+        has no equal records though many nearly are, or where there are too few records.
     same_table : bool
         Whether both tables have the same records, each as often, and chance would hardly do that.
     in_order : bool
@@ -257,9 +258,11 @@ def copies(
 
     `itself_z` takes a tenth of the original and a tenth of the release, ten times. Of both, records
     alone in their tenth are sought in the other nine tenths of the release. Strata are tenths of
-    their log density in a tree of pairs of variables (Chow and Liu 1968), fitted to these nine
-    tenths. Were the release a generator's, and none of its records handed out, records of both
-    files would be found alike in a stratum. The score is the covariance of file and finding in
+    their log density in a tree of pairs of variables (Chow and Liu 1968) with the shares of these
+    nine tenths. If all records came from one generator that kept none, records of both files would
+    be found nearly alike in a stratum. They are not if only some records are garbled, or if repeats
+    are suppressed: people then resemble the better records more than the release's own do, the
+    more significantly the larger the file. The score is the covariance of file and finding in
     each stratum over the share found there; its error is between combinations.
 
     Parameters

@@ -125,8 +125,6 @@ def _worst(copies: Sequence[Copies]) -> Copies:
 
 def _largest_z(found: Copies) -> float:
     z = [found.repeated_z, found.handed_out_z, found.near_z]
-    if found.itself_z >= CERTAIN:  # one test more, which counts where it is beyond doubt
-        z.append(found.itself_z)
     return float(np.nan_to_num(z, nan=-np.inf).max())
 
 
@@ -135,7 +133,7 @@ def _copied(found: Copies) -> int:
     z = _largest_z(found)
     if found.same_table or _same_rows(found) or z >= CERTAIN:
         return 3
-    if z >= SURE:
+    if z >= SURE or found.itself_z >= CERTAIN:
         return 2
     if found.premise or _few(found):
         return 1
@@ -170,7 +168,10 @@ def _copied_in_words(found: Copies) -> str:
     if level >= 2 and found.repeated_z >= SURE:
         return "more than coincidence explains."
     if found.itself_z >= CERTAIN:
-        return "it repeats people in the file more often than its own records."
+        return (
+            "it repeats people in the file more often than its own records: hidden copies, unless "
+            "the tool garbles some records more than others or suppresses repeats."
+        )
     if level >= 2:
         return "more of them nearly repeat one than coincidence explains."
     if found.premise == "twins":
@@ -532,11 +533,6 @@ def _withhold(release: str, found: Copies) -> str:
             f"Do not release {release}: an estimated {percent(found.handed_out)} of the people "
             "alone with their values are in it."
         )
-    if found.itself_z >= CERTAIN:
-        return (
-            f"Do not release {release}: it repeats people in the file more often than its own "
-            "records."
-        )
     return (
         f"Do not release {release}: more of its records nearly repeat original ones than other "
         "people's records would."
@@ -687,9 +683,10 @@ def stated() -> str:
             f"leaves to disclose."
         ),
         "Look before you release": (
-            f"there are signs of copies, by {SURE:g} standard errors; or identity or attributes "
-            f"are above their baseline, by {SURE:g} standard errors and by {percent(MORE)} of what "
-            f"it leaves to disclose."
+            f"there are signs of copies, by {SURE:g} standard errors; or people in the file are "
+            f"repeated more often than the release's own records, by {CERTAIN:g}; or identity or "
+            f"attributes are above their baseline, by {SURE:g} standard errors and by "
+            f"{percent(MORE)} of what it leaves to disclose."
         ),
         "Undecided": (
             f"there is no sign of copies, but more than {percent(UNSEEN)} of the people alone with "
