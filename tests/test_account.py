@@ -37,7 +37,7 @@ def test_assumptions_of_a_plain_call() -> None:
     assert told["wanted"] == "sick"
     assert told["categories"] == "3 variables of 2 to 3 levels"
     assert told["missing values"] == "no variable has a level for them"
-    assert told["people held out"] == "none"
+    assert told["people held out"] == "none in the verdict"
     assert told["releases"] == "1 of 60 records"
     assert told["intruder's model"] == "left out"
     assert told["limits"] == "the report's own thresholds"
