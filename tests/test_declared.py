@@ -40,6 +40,7 @@ def pieces(edges: tuple[float, ...], values: np.ndarray) -> np.ndarray:
     st.sampled_from([1.0, 1e-3, 1e6]),
 )
 @example([600, 601], 2, 1e-3)
+@example([0] * 12 + [1, 200, 201, 202, 202], 12, 1.0)
 def test_quantile_pieces_are_never_empty_and_rarely_large(
     values: list[int], bins: int, unit: float
 ) -> None:

@@ -99,7 +99,10 @@ def quantile_edges(values: ArrayLike, counts: ArrayLike, bins: int) -> tuple[flo
         low, middle, high = (at((j + shift) * share) for shift in (-0.25, 0, 0.25))
         if not heavy[low : high + 1].any() and middle > 0:
             edges.add(_roundest(value[max(low - 1, 0)], value[middle], value[high]))
-    return tuple(sorted(edges))
+    # Two cuts between the same neighbors would leave a piece without records.
+    rising = np.array(sorted(edges))
+    _, first = np.unique(np.searchsorted(value, rising), return_index=True)
+    return tuple(rising[first].tolist())
 
 
 def _roundest(above: float, near: float, most: float) -> float:
