@@ -605,28 +605,22 @@ about = "Probability of the truth and its rank, over all combinations; the large
 show(outputs.table("risk_summary", summary), caption=about)
 
 # %% tags=["monte-carlo"]
-display(claims.check(
-    "C3", "holds", "A random order would put more truths among the first three.",
-    measured="share among the first three", value=share_of[0], relation="<", limit=limits[0],
-    error=error_of[0], records=len(codes),
-))  # fmt: skip
-claims.check(
-    "C4", "holds", "For most truths the release changes the probability by less than a factor of two.",
-    measured="share within a factor of two", value=share_of[1], relation=">", limit=limits[1],
-    error=error_of[1], records=len(codes),
-)  # fmt: skip
-
-# %% tags=["monte-carlo"]
-display(claims.check(
-    "C7", "fails", "More truths gain from the releases than lose.",
-    measured="share of ratios of one or less", value=share_of[2], relation=">", limit=limits[2],
-    error=error_of[2], records=len(codes),
-))  # fmt: skip
-claims.check(
-    "C8", "fails", "Their share is larger than that of ten in 3,523.",
-    measured="share of ratios above two", value=share_of[3], relation="<=", limit=limits[3],
-    error=error_of[3], records=len(codes),
-)  # fmt: skip
+said = [
+    ("C3", "holds", "A random order would put more truths among the first three.", "<"),
+    (
+        "C4",
+        "holds",
+        "For most truths the release changes the probability by a factor below two.",
+        ">",
+    ),
+    ("C7", "fails", "More truths gain from the releases than lose.", ">"),
+    ("C8", "fails", "Their share is larger than that of ten in 3,523.", "<="),
+]
+for k, (claim, word, sentence, relation) in enumerate(said):
+    display(claims.check(
+        claim, word, sentence, measured=f"share of combinations, {words[k]}", value=share_of[k], relation=relation,
+        limit=limits[k], error=error_of[k], records=len(codes),
+    ))  # fmt: skip
 
 # %% [markdown]
 # ### Exercise 4: which sentence does the table not support?

@@ -60,25 +60,6 @@ def r_hat(draws: ArrayLike) -> NDArray[np.float64]:
     return np.where(stuck, np.where(np.ptp(sample, axis=(0, 1)) == 0, np.nan, np.inf), value)
 
 
-def r_hat_of_probabilities(draws: ArrayLike) -> NDArray[np.float64]:
-    """R-hat of probabilities whose draws may all be one number.
-
-    Parameters
-    ----------
-    draws : array_like of float
-        (chains, draws, quantities).
-
-    Returns
-    -------
-    (quantities,) float64
-        As `r_hat`, but 1 where all draws agree to nine digits on a positive number, which chains
-        then compute exactly. NaN where all are 0: no draw came to what is asked for.
-    """
-    every = np.asarray(draws, dtype=float)
-    constant = np.ptp(every, axis=(0, 1)) <= 1e-9 * every.max(axis=(0, 1))
-    return np.where(constant & (every[0, 0] > 0), 1.0, r_hat(every))
-
-
 def summary(quantities: Mapping[str, ArrayLike]) -> pd.DataFrame:
     """Mean, Monte Carlo error and convergence of scalar quantities.
 
@@ -222,29 +203,26 @@ def long_format(quantities: Mapping[str, ArrayLike]) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
-def importance_ess(log_weights: ArrayLike, axis: int = -1) -> NDArray[np.float64]:
+def importance_ess(log_weights: ArrayLike) -> NDArray[np.float64]:
     """Effective sample size of importance weights, (sum w)^2 / sum w^2 (Kish 1965).
 
     Parameters
     ----------
     log_weights : array_like of float
-        Logarithms of weights, any shape, known up to a constant along `axis`; -inf is a weight
-        of 0.
-    axis : int
-        The axis that the draws lie along.
+        (..., draws), logarithms of weights, known up to a constant; -inf is a weight of 0.
 
     Returns
     -------
     ndarray of float
-        Shape without `axis`, from 1 (one draw carries everything) to the number of draws.
+        Shape without draws, from 1 (one draw carries everything) to the number of draws.
 
     Raises
     ------
     ValueError
-        If a log weight is NaN or +inf, or all along `axis` are -inf.
+        If a log weight is NaN or +inf, or all of a row are -inf.
     """
-    weights = _relative_weights(log_weights, axis)
-    return weights.sum(axis=axis) ** 2 / (weights**2).sum(axis=axis)
+    weights = _relative_weights(log_weights)
+    return weights.sum(axis=-1) ** 2 / (weights**2).sum(axis=-1)
 
 
 def pareto_k(log_weights: ArrayLike) -> NDArray[np.float64]:
@@ -276,7 +254,7 @@ def pareto_k(log_weights: ArrayLike) -> NDArray[np.float64]:
     if every.ndim == 2 and len(every) > QUANTITIES:
         blocks = range(0, len(every), QUANTITIES)
         return np.concatenate([pareto_k(every[at : at + QUANTITIES]) for at in blocks])
-    weights = _relative_weights(every, -1)
+    weights = _relative_weights(every)
     log = np.asarray(every, dtype=float).reshape(-1, weights.shape[-1])
     k = np.full(len(log), np.nan)
     if log.shape[-1] >= 30:
@@ -335,7 +313,7 @@ def importance_summary(log_weights: ArrayLike) -> pd.DataFrame:
     ValueError
         As `importance_ess`.
     """
-    weights = np.atleast_2d(_relative_weights(log_weights, -1))
+    weights = np.atleast_2d(_relative_weights(log_weights))
     return pd.DataFrame(
         {
             "synthetic_set": np.arange(1, len(weights) + 1),
@@ -369,12 +347,12 @@ def _names(table: pd.DataFrame, word: str) -> str:
     return ", ".join(table.loc[table["verdict"] == word, "quantity"])
 
 
-def _relative_weights(log_weights: ArrayLike, axis: int) -> NDArray[np.float64]:
-    """Weights divided by the largest along `axis`."""
+def _relative_weights(log_weights: ArrayLike) -> NDArray[np.float64]:
+    """Weights divided by the largest of the draws."""
     log = np.asarray(log_weights, dtype=float)
-    if log.ndim == 0 or log.shape[axis] == 0:
+    if log.ndim == 0 or log.shape[-1] == 0:
         raise ValueError(f"log_weights has shape {log.shape}; it must hold at least one draw")
-    largest = log.max(axis=axis, keepdims=True)
+    largest = log.max(axis=-1, keepdims=True)
     if not np.isfinite(largest).all():
         raise ValueError(
             "log_weights must not be NaN or +inf, and not -inf for every draw of an estimate"

@@ -172,7 +172,6 @@ EXAMPLES: dict[str, Callable[[], charts.Chart]] = {
     ),
     "trace": lambda: charts.trace(chains()),
     "trace of many": lambda: charts.trace(chains(12)),
-    "rank plot": lambda: charts.rank_plot(chains(12)),
     "lines": lambda: charts.lines(curves(), HOSTILE, "y", log_x=True, log_y=True, reference=0.5),
     "lines with errors": lambda: charts.lines(
         curves(), "x", "y", log_x=True, log_y=True, errors=curves() / 2
@@ -310,7 +309,7 @@ def test_charts_are_deterministic(name):
 
 
 def test_identifiers_differ_between_drawings():
-    drawings = [charts.svg(charts.specification(EXAMPLES[k]())) for k in ("agreement", "rank plot")]
+    drawings = [charts.svg(charts.specification(EXAMPLES[k]())) for k in ("agreement", "losses")]
     ids = [set(re.findall(r'\bid="([^"]+)"', svg)) for svg in drawings]
     assert all(ids)
     assert not ids[0] & ids[1]
@@ -448,16 +447,6 @@ def test_trace_thins_long_chains_alike():
     assert not pd.concat(data).isna().any(axis=None)
     short = datasets(charts.trace(chains(4, 50)))
     assert [(len(d), list(d)) for d in short] == [(50, ["draw", "1", "2", "3", "4"])] * 2
-
-
-def test_rank_plot_of_mixed_and_of_separate_chains():
-    mixed = datasets(charts.rank_plot(chains()))[0]
-    assert mixed["ratio"].mean() == pytest.approx(1)
-    # Each cell counts about 50 of 1,000 draws.
-    assert mixed["ratio"].between(0.4, 1.6).all()
-    apart = datasets(charts.rank_plot(chains(shift=50.0)))[0]
-    last = apart[apart["chain"] == 4].sort_values("low")["ratio"]
-    assert last.tolist() == [0] * 15 + [4] * 5
 
 
 def test_an_axis_of_values_that_are_nearly_alike_has_numbers() -> None:

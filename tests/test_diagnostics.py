@@ -125,7 +125,7 @@ def test_importance_ess_closed_forms():
     assert diagnostics.importance_ess(np.full(50, -1e4)) == pytest.approx(50)
     assert diagnostics.importance_ess([0.0, -1e5, -np.inf]) == pytest.approx(1)
     # (1 + 1/2)^2 / (1 + 1/4)
-    assert diagnostics.importance_ess([[0.0], [np.log(0.5)]], axis=0) == pytest.approx([1.8])
+    assert diagnostics.importance_ess([[0.0, np.log(0.5)]]) == pytest.approx([1.8])
 
 
 @pytest.mark.parametrize("bad", [[0.0, np.nan], [0.0, np.inf], [-np.inf, -np.inf], []])

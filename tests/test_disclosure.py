@@ -212,36 +212,9 @@ def test_subset_support() -> None:
         disclosure.subset_support([1, 0, 1], [1, 1], n_levels)
 
 
-def test_changed_support() -> None:
-    """Each candidate once, the truth first, and as many as the levels say."""
-    n_levels, x = np.array([2, 3, 4]), np.array([1, 0, 2])
-    every = {tuple(c) for c in np.ndindex(2, 3, 4)}
-    for changes, size in ((1, 1 + 1 + 2 + 3), (2, 7 + 2 + 3 + 6), (3, 24)):
-        support = disclosure.changed_support(x, changes, n_levels)
-        assert support.shape == (size, 3)
-        assert support[0].tolist() == [1, 0, 2]
-        found = {tuple(map(int, row)) for row in support}
-        assert found == {
-            c for c in every if sum(a != b for a, b in zip(c, x, strict=True)) <= changes
-        }
-    neighbours = disclosure.neighborhood(x[None], n_levels)[0]
-    np.testing.assert_array_equal(disclosure.changed_support(x, 1, n_levels), neighbours)
-    with pytest.raises(ValueError, match="changes is 4; it must be from 1 to 3"):
-        disclosure.changed_support(x, 4, n_levels)
-
-
 def test_ranks_share_ties() -> None:
     log_prob = np.log([[0.2, 0.5, 0.2, 0.1], [0.25, 0.25, 0.25, 0.25], [0.7, 0.1, 0.1, 0.1]])
     assert rank(log_prob).tolist() == [2.5, 2.5, 1.0]
-
-
-def test_prior_odds_make_the_truth_draw_level() -> None:
-    """Section 4.2: .0585 / .0398 = 1.47 prior odds for the record that ranks tenth."""
-    log_prob = np.log(np.array([[0.0398, 0.0585, 0.05, 0.8517]]))
-    risk = disclosure.Risk(log_prob[:, :3], np.zeros((1, 3)))
-    assert risk.prior_odds[0] == pytest.approx(0.0585 / 0.0398)
-    tilted = posterior(risk.log_prob, np.log([[risk.prior_odds[0], 1, 1]]))
-    assert tilted[0, 0] == pytest.approx(tilted[0, 1])
 
 
 def test_prior_enters_once_whatever_the_number_of_releases() -> None:

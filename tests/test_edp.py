@@ -196,12 +196,6 @@ def test_records_that_need_a_refit_are_named_and_refitted() -> None:
         edp.from_draws(theta, -log_likelihood, 10, refit=lambda i: refit(i)[0, :3])
 
 
-def test_planner() -> None:
-    found = edp.from_draws(*_deleted(1), 10)
-    assert found.draws_needed(found.mcse / 2) == pytest.approx(4 * 4_000, rel=1e-3)
-    assert found.draws_needed(10.0) == 500
-
-
 RNG = np.random.default_rng(0)
 GOOD = np.random.default_rng(8).normal(size=(2, 50))
 WEIGHTS = np.zeros((2, 50, 3))

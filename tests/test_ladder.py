@@ -5,15 +5,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from cases import POPULATION, SCHEMA, drawn
 from ladder import LADDER, Codes, trees
 
 from srlib import assessment
 from srlib.assessment import leakage, utility, verdict
-from srlib.data import microdata
 from srlib.data.schema import Schema
 
-POPULATION = microdata.embedded_population(200_000, rng=np.random.default_rng(1))
-SCHEMA = POPULATION.schema
 FEW = ("SEX", "AGEP", "RACE1P", "MAR")
 # Nine in ten have one level of the skewed target; the even one has two halves.
 SKEWED, EVEN = "DIS", "SEX"
@@ -40,12 +38,7 @@ UNSEEN_AT_500 |= {name: {"undecided"} for name in ("mixture", "half of one table
 
 def releases(n: int, seed: int) -> Iterator[tuple[str, Codes, Codes]]:
     """Name, original and release of each rung."""
-    rng = np.random.default_rng(seed)
-    rows = rng.choice(len(POPULATION.codes), 2 * n, replace=False)
-    original = POPULATION.codes[rows[:n]]
-    for name, make in LADDER.items():
-        yield name, original, make(original, SCHEMA.n_levels, rng)
-    yield "half of one table", original, POPULATION.codes[rows[n:]]
+    return drawn(n, seed, LADDER)
 
 
 def questions() -> list[tuple[tuple[int, ...], int]]:

@@ -217,7 +217,7 @@ def test_hard_corners_in_high_precision(epsilon: float) -> None:
 @given(st.integers(1, 12), st.integers(1, 12), st.floats(0.05, 20), st.floats(0.05, 20))
 def test_closed_forms_are_the_exact_epsilon(n: int, n_s: int, alpha: float, beta: float) -> None:
     plugin = mechanism.bernoulli_plugin(n, n_s, alpha, beta)
-    closed = mechanism.bernoulli_plugin_epsilon(n_s, alpha, beta)
+    closed = n_s * np.log1p(1 / min(alpha, beta))  # equation 9
     assert mechanism.exact_epsilon(plugin).value == pytest.approx(closed)
     predictive = mechanism.beta_binomial(n, n_s, alpha, beta)
     closed = np.log1p(n_s / min(alpha, beta))
@@ -256,7 +256,7 @@ def test_two_cells_are_the_beta_binomial() -> None:
 def test_calibration() -> None:
     for epsilon, n_s in ((0.01, 7), (1.0, 7), (30.0, 7)):
         alpha = mechanism.bernoulli_plugin_alpha(epsilon, n_s)
-        assert mechanism.bernoulli_plugin_epsilon(n_s, alpha, alpha) == pytest.approx(epsilon)
+        assert n_s * np.log1p(1 / alpha) == pytest.approx(epsilon)
         alpha = mechanism.dirichlet_multinomial_alpha(epsilon, n_s)
         assert np.log1p(n_s / alpha) == pytest.approx(epsilon)
     found = mechanism.calibrate(lambda a: mechanism.beta_binomial(5, 7, a), 1.5, 1e-3, 1e3)

@@ -131,7 +131,8 @@ def test_evidence_is_of_one_piece() -> None:
     np.testing.assert_allclose(told["prior"], np.exp(log_prior[:, 0]))
     np.testing.assert_allclose(told["probability"], risk.probability)
     np.testing.assert_allclose(told["rank"], risk.rank)
-    np.testing.assert_allclose(np.exp(told["log_odds_needed"]), risk.prior_odds)
+    needed = risk.log_prob.max(axis=1) - risk.log_prob[:, 0]
+    np.testing.assert_allclose(told["log_odds_needed"], needed, atol=1e-12)
     by_odds = expit(logit(told["prior"]) + told["log_ratio"])
     np.testing.assert_allclose(by_odds, told["probability"])
     np.testing.assert_allclose(told["log_gain"], np.log(told["probability"] / told["prior"]))

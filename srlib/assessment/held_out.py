@@ -305,9 +305,9 @@ def _within(
     return _over_releases(pd.DataFrame(rows, columns=["measure", "used", "held_out", "within"]))
 
 
-def tabulated(found: pd.DataFrame, people: str = "people in the file") -> pd.DataFrame:
+def tabulated(found: pd.DataFrame) -> pd.DataFrame:
     """Return what readers look at: measure, shares of both, difference and its interval."""
-    words = {"measure": "measure", "used": people, "held_out": "people held out"}
+    words = {"measure": "measure", "used": "people in the file", "held_out": "people held out"}
     words |= {"difference": "difference", "low": "from", "high": "to"}
     return found[list(words)].rename(columns=words)
 
@@ -319,26 +319,24 @@ def pictured(found: pd.DataFrame, panel: str) -> pd.DataFrame:
     return rows.rename(columns=columns | {"error": "se"})
 
 
-def in_a_sentence(found: pd.DataFrame, people: str = "people in the file") -> str:
+def in_a_sentence(found: pd.DataFrame) -> str:
     """Say of one release what it tells of participants beyond people held out.
 
     Parameters
     ----------
     found : DataFrame
         As `beyond_held_out` returns.
-    people : str
-        The participants.
     """
     more = found[(found["z"] >= SURE) & found["measure"].isin(SAID)]
     if not len(more):
         return (
-            f"It tells no more of {people} than of people held out, beyond the error of this "
-            "comparison."
+            "It tells no more of people in the file than of people held out, beyond the error of "
+            "this comparison."
         )
     said = "; ".join(
-        f"for {percent(row.used)} of the {people} and {percent(row.held_out)} of those "
+        f"for {percent(row.used)} of the people in the file and {percent(row.held_out)} of those "
         f"held out, {(MEASURES | WITHIN)[row.measure]} (difference {percent(row.low)} to "
         f"{percent(row.high)})"
         for row in more.itertuples()
     )
-    return f"It tells more of {people} than of people held out: {said}."
+    return f"It tells more of people in the file than of people held out: {said}."

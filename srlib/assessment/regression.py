@@ -258,16 +258,6 @@ def least_squares(
     )
 
 
-@one_blas_thread
-def fitted_values(codes: Codes, n_levels: Levels, y: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Fitted values, (n,), of a linear regression on indicators of all levels."""
-    terms = indicators(n_levels, False)
-    gram = np.add.reduce([x.T @ x for _, x in _design(codes, terms)])
-    moments = np.add.reduce([x.T @ y[rows] for rows, x in _design(codes, terms)])
-    estimate = np.linalg.pinv(gram, rcond=1e-10, hermitian=True) @ moments
-    return np.concatenate([x @ estimate for _, x in _design(codes, terms)])
-
-
 def indicators(n_levels: Levels, interactions: bool) -> NDArray[np.int64]:
     """Indicators of the levels but each variable's first, and products of two of them.
 

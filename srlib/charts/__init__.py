@@ -4,7 +4,7 @@ DataFrames in, Altair charts out. Importing it switches nothing on: `use` does.
 """
 
 import srlib.charts.altair_quickly  # noqa: F401, before any module imports Altair itself
-from srlib.charts.chains import rank_plot, trace
+from srlib.charts.chains import trace
 from srlib.charts.generic import (
     against_baseline,
     agreement,
@@ -64,7 +64,6 @@ __all__ = [
     "points",
     "privacy_loss",
     "rank_histogram",
-    "rank_plot",
     "reliability",
     "risk_histogram",
     "risk_utility",

@@ -260,14 +260,6 @@ class PosteriorEDP:
         """Neighbors whose weights say that only a refit will do."""
         return np.flatnonzero(self.method == REFIT)
 
-    def draws_needed(self, precision: float) -> int:
-        """Draws for a Monte Carlo standard error of at most `precision`, at these bins.
-
-        The error falls with the square root of the draws. No fewer than 50 a bin.
-        """
-        checks.positive(precision=precision)
-        return int(max(np.ceil(self.draws * (self.mcse / precision) ** 2), 50 * self.bins))
-
 
 LogLikelihood = NDArray[np.float64] | Callable[[slice], NDArray[np.float64]]
 

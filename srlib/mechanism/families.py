@@ -83,13 +83,6 @@ def bernoulli_plugin(n: int, n_s: int, alpha: float, beta: float | None = None) 
     return Mechanism(block, n + 1, n_s + 1, change_one(n))
 
 
-def bernoulli_plugin_epsilon(n_s: int, alpha: float, beta: float) -> float:
-    """Exact epsilon of `bernoulli_plugin`, n_s log(1 + 1 / min(alpha, beta)) (equation 9)."""
-    checks.at_least(1, n_s=n_s)
-    checks.positive(alpha=alpha, beta=beta)
-    return float(n_s * np.log1p(1.0 / min(alpha, beta)))
-
-
 def bernoulli_plugin_alpha(epsilon: float, n_s: int) -> float:
     """The alpha = beta for which `bernoulli_plugin` has this epsilon (Theorem 1)."""
     checks.at_least(1, n_s=n_s)

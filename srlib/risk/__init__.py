@@ -20,7 +20,7 @@ from srlib.risk.membership import MembershipTest, distance_test, membership_test
 from srlib.risk.partial import subset_log_means
 from srlib.risk.posterior import PosteriorRisk, posterior_risk
 from srlib.risk.sets import DrawSets
-from srlib.risk.supports import changed_support, neighborhood, subset_support
+from srlib.risk.supports import neighborhood, subset_support
 from srlib.risk.synthesizers import Density, Synthesizer
 
 __all__ = [
@@ -34,7 +34,6 @@ __all__ = [
     "RiskBeforeRelease",
     "Synthesizer",
     "agreeing_draws",
-    "changed_support",
     "collapsed_log_ratios",
     "convergence",
     "counts_of_releases",

@@ -55,14 +55,6 @@ class Risk:
         """Rank of the truth, 1 for the most probable; ties share their mean rank."""
         return rank(self.log_prob)
 
-    @property
-    def prior_odds(self) -> NDArray[np.float64]:
-        """Prior odds of the truth against the most probable candidate that would let it draw level.
-
-        Equation 18: the ratio of the largest posterior probability to that of the truth.
-        """
-        return np.exp(self.log_prob.max(axis=1) - self.log_prob[:, 0])
-
     def only(self, chosen: NDArray[np.bool_] | NDArray[np.integer]) -> "Risk":
         """Return the risk of some of the combinations, chosen as rows of an array are."""
         return Risk(self.log_prob[chosen], self.log_mcse[chosen])

@@ -1,6 +1,5 @@
 """Supports: the values that an intruder thinks a record may have, the true one first."""
 
-import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -90,37 +89,3 @@ def check_variables(n_variables: int, **subsets: Sequence[int]) -> None:
             )
         if not set(subset) <= set(range(n_variables)):
             raise ValueError(f"{name} is {list(subset)}; the variables are 0 to {n_variables - 1}")
-
-
-def changed_support(x: ArrayLike, changes: int, n_levels: NDArray[np.integer]) -> NDArray[np.uint8]:
-    """Return all candidates that differ from x in a few variables at most (sections 3.1 and 5).
-
-    Parameters
-    ----------
-    x : (n_variables,) int
-        The true combination.
-    changes : int
-        Variables that may differ, from 1 to their number.
-    n_levels : (n_variables,) int
-        Number of levels of each variable.
-
-    Returns
-    -------
-    (support_size, n_variables) uint8
-        Candidates, the truth first.
-
-    Raises
-    ------
-    ValueError
-        If `changes` is out of range.
-    """
-    truth = np.asarray(x, dtype=np.uint8)
-    if not 1 <= changes <= len(truth):
-        raise ValueError(f"changes is {changes}; it must be from 1 to {len(truth)}, the variables")
-    support = [truth[None]]
-    for size in range(1, changes + 1):
-        for variables in itertools.combinations(range(len(truth)), size):
-            some = subset_support(truth, variables, n_levels)
-            at = list(variables)
-            support.append(some[(some[:, at] != truth[at]).all(axis=1)])
-    return np.concatenate(support)
