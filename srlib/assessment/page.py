@@ -1,153 +1,162 @@
-"""A self-contained HTML page of an assessment."""
+"""A page of an assessment that stands alone."""
 
+from collections.abc import Iterable
 from html import escape
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 
-from srlib.assessment import side_by_side, verdict
-from srlib.assessment.account import assumptions, fingerprints, versions
-from srlib.assessment.findings import compared
-from srlib.assessment.tables import in_words
+from srlib.assessment import verdict
 from srlib.display import show
 
 if TYPE_CHECKING:
     from srlib.assessment.report import Assessment
 
-_SHOWN = 8  # records to look at
-
-_OVER_RECORDS = {
-    "largest": "largest risk of a combination",
-    "gain": "mean log of risk over prior",
-    "above": "share of records with a risk above a half",
-}
-_OVER_PUBLICATIONS = {
-    "expected": "mean over publications",
-    "expected_mcse": "its error",
-    "worst": "not exceeded in 95 % of them",
-    "worst_mcse": "error of that",
-}
+_SHOWN = 12  # records to look at
 
 _STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
-.confidential { border: 2px solid; padding: .5rem 1rem; font-weight: bold }
+:root { color-scheme: light dark; --ink: #1d1d1b; --paper: #fffefb; --line: #c9c5ba; --mark: #8a3324 }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #e8e6e0; --paper: #16161a; --line: #4a4a50; --mark: #e39a82 }
+}
+body { font: 17px/1.5 Georgia, serif; color: var(--ink); background: var(--paper);
+  max-width: 62rem; margin: 0 auto; padding: 1rem 1.2rem 4rem }
+h1 { font-size: 1.7rem; line-height: 1.25; margin: .6rem 0 }
+h2 { font-size: 1.2rem; margin: 2rem 0 .4rem }
+.note { border-left: 3px solid var(--mark); padding-left: .8rem; font-size: .9rem }
 .wide { overflow-x: auto }
-caption { text-align: left }
-table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums }
-th, td { border-bottom: 1px solid #bbb; padding: .2rem .6rem; text-align: right }
-.prose th, .prose td { vertical-align: top }
-@page { @bottom-right { content: counter(page) " / " counter(pages) } }
-@media print { .wide { overflow: visible } tr { break-inside: avoid } h2 { break-after: avoid } }
-@media (prefers-color-scheme: dark) { body { background: #111; color: #eee } }
+table { border-collapse: collapse; margin: .6rem 0; font-variant-numeric: tabular-nums }
+caption { text-align: left; padding-bottom: .3rem; white-space: normal }
+th, td { border-bottom: 1px solid var(--line); padding: .2rem .8rem .2rem 0; text-align: right;
+  font-size: .92rem }
+summary { cursor: pointer; font-size: 1.1rem; margin: 1.2rem 0 .3rem }
+svg { width: 100%; max-width: 44rem; height: auto } svg text { fill: var(--ink); font-size: 13px }
+.axis, .tick { stroke: var(--line) } .tick { stroke: var(--ink); stroke-width: 2 }
+.bar, .dot { stroke: var(--mark); fill: var(--mark); stroke-width: 2 }
+@media print { details::details-content { content-visibility: visible } .wide { overflow: visible } }
 """
 
 
-def page(found: "Assessment") -> str:
-    """Return the verdict and its main tables as one HTML document.
+def page(found: "Assessment", public: bool = False) -> str:
+    """Return the verdict first, a card and a picture for each release, and the rest folded.
 
-    Parameters
-    ----------
-    found : Assessment
-        Everything in it that is text is escaped.
-
-    Returns
-    -------
-    str
-        A document without scripts, marked confidential: it names records of the original.
+    Everything that is text of the user's files is escaped; the page has no script, and loads nothing.
+    The public version has the words of `verdict.in_public` and nothing else of anybody's files.
     """
+    if public:
+        body = [
+            "<h1>Assessment of synthetic data</h1>",
+            "<p>Words over ten people or more; releases are numbered, the worst first.</p>",
+            _wide(show(verdict.in_public(found.judgments, found.table)).html),
+            *_folded("The rules", [_listed(verdict.stated())]),
+        ]
+        return _document(body)
+    first, *others = found.judgments
     body = [
-        '<p class="confidential">Confidential: this page names records of the original.</p>',
-        "<h1>Assessment of synthetic data</h1>",
-        *_verdict(found),
-        *_side_by_side(found),
-        "<h2>What was assessed</h2>",
-        _listed(found.submission.notes),
-        *(part for title, frame in _tables(found).items() for part in _table(title, frame)),
-        *_for_the_file(found),
+        f"<h1>{escape(first.first)}</h1>",
+        *_card(found, first.release),
+        *(
+            part
+            for one in others
+            for part in (f"<h2>{escape(one.first)}</h2>", *_card(found, one.release))
+        ),
+        '<p class="note">Confidential: what follows names records of the original.</p>',
+        *_tables(found),
+        *_folded("What was assessed", [_listed([*found.tables.notes, *_ASSUMED])]),
+        *_folded("The rules", [_listed(verdict.stated())]),
     ]
+    return _document(body)
+
+
+_ASSUMED = (
+    "Each record is a person, drawn like the others. Households, weights, or equal records that were "
+    "removed change what strangers repeat; where that is seen the word for copies is undecided.",
+    "The intruder knows the keys exactly, and that somebody is in the file. Other keys, and finer "
+    "values than the levels here, tell more or less.",
+    "Errors are those of another release by the same tool as it was fitted; one release cannot tell how "
+    "far another fit would move a number.",
+    "Who is alone in the file need not be alone in the population.",
+)
+
+
+def _document(body: Iterable[str]) -> str:
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width">\n'
+        '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; style-src '
+        "'unsafe-inline'\">\n"
         f"<title>Assessment of synthetic data</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
         + "\n".join(body)
         + "\n</body>\n</html>\n"
     )
 
 
-def _verdict(found: "Assessment") -> list[str]:
+def _card(found: "Assessment", release: str) -> list[str]:
+    rows = found.table[found.table["release"] == release]
+    return [_wide(show(verdict.card(rows)).html), _picture(rows)]
+
+
+def _picture(rows: pd.DataFrame) -> str:
+    """Draw the risks with two standard errors beside their baselines, as ticks."""
+    some = rows[rows["question"].isin(verdict.CARD) & (rows["of"] == "all") & rows["asked"]]
+    some = some[some["value"].notna()].drop_duplicates("question")
+    left, width, step = 130, 500, 34
+    height = step * len(some) + 30
+
+    def at(share: float) -> float:
+        return left + width * float(np.clip(share, 0, 1))
+
+    marks = [
+        f'<line class="axis" x1="{at(s):.1f}" x2="{at(s):.1f}" y1="8" y2="{height - 24}"/>'
+        f'<text x="{at(s):.1f}" y="{height - 6}" text-anchor="middle">{100 * s:.0f} %</text>'
+        for s in (0, 0.25, 0.5, 0.75, 1)
+    ]
+    for i, row in enumerate(some.itertuples()):
+        y, error = 8 + step * (i + 0.5), np.nan_to_num(row.error)
+        marks.append(
+            f'<text x="0" y="{y + 4:.1f}">{escape(str(row.question))}</text>'
+            f'<line class="bar" x1="{at(row.value - 2 * error):.1f}" '
+            f'x2="{at(row.value + 2 * error):.1f}" y1="{y:.1f}" y2="{y:.1f}"/>'
+            f'<circle class="dot" cx="{at(row.value):.1f}" cy="{y:.1f}" r="5"/>'
+            f'<line class="tick" x1="{at(row.baseline):.1f}" x2="{at(row.baseline):.1f}" '
+            f'y1="{y - 10:.1f}" y2="{y + 10:.1f}"/>'
+        )
+    told = "Shares that the release tells, with two standard errors, and baselines as ticks"
+    return f'<svg viewBox="0 0 660 {height}" role="img" aria-label="{told}">{"".join(marks)}</svg>'
+
+
+def _tables(found: "Assessment") -> list[str]:
     parts = []
-    for judgment in found.judgments:
-        lines = [f"{line.topic}: {line.text}" for line in judgment.lines]
-        card = verdict.card(judgment, "the original").parts[1].html
-        parts += [f"<h2>{escape(judgment.first)}</h2>", _wide(card), _listed(lines)]
-    if broken := found.broken_rules:
-        reasons = [f"{rule['release']}: {rule['topic']} {rule['reason']}" for rule in broken]
-        parts += ["<h2>Broken rules</h2>", _listed(reasons)]
-    return parts
-
-
-def _side_by_side(found: "Assessment") -> list[str]:
-    """All that is judged apart in one table, where there is more than one."""
-    if len(found.judgments) < 2:
-        return []
-    sides = found.side_by_side()
-    return _table("Side by side", side_by_side.in_words(sides))
-
-
-def _tables(found: "Assessment") -> dict[str, pd.DataFrame]:
-    """The main tables by their titles."""
-    lines = found.to_frame().drop(columns=["advice", "first", "text"])
-    risks = {name: found.table(name) for name in ("identity", "attributes")}
-    beyond = pd.concat(risks, names=["risk"]).droplevel(1).reset_index()
-    copies = ["release", "repeated", "others", "repeated_z", "handed_out", "at_most", "near_z"]
+    table = found.table.drop(columns=["asked"])
+    for release, rows in table.groupby("release", sort=False):
+        shown = show(_lean(rows.drop(columns="release")), names=_HEADS)
+        parts += _folded(f"All answers: {release}", [_wide(shown.html)])
     records = found.records()
     worst = records[records["release"] == found.judgments[0].release].head(_SHOWN)
-    at = [*worst.columns[:5], *worst.columns[-1 - len(found.submission.schema.names) : -1]]
-    more = {}
-    if found.submission.more_keys:
-        more["Several sets of keys"] = in_words(found.table("key_sets"))
-    if found.submission.uncut:
-        told = pd.DataFrame(
-            [{"release": name} | compared(one.within) for name, one in found.findings.items()]
-        )
-        more[f"Within {found.submission.uncut.tolerance:g} of the target"] = in_words(told)
-    if (by := found.submission.by) is not None:
-        name = found.submission.schema.names[by]
-        more[f"By {name}"] = in_words(found.table("groups"))
-    return {
-        "Numbers of the verdict": lines,
-        "Copies": in_words(found.table("copies"), *copies),
-        "Identity and attributes": in_words(beyond),
-        **more,
-        "What matching finds": in_words(found.table("measures")),
-        "What is lost": in_words(found.table("losses")),
-        "Records to look at": in_words(worst, *at, keep=at[5:]),
-    }
+    caption = f"Records of the original to look at first, for {found.judgments[0].release}."
+    shown = show(worst.drop(columns="release"), caption=caption)
+    return [*parts, *_folded("Records to look at", [_wide(shown.html)])]
 
 
-def _for_the_file(found: "Assessment") -> list[str]:
-    """What was assumed, and the tables and versions that it was computed from."""
-    hashes = (
-        "Hashes are SHA-256 of each table's variables, levels and codes, as "
-        "srlib.assessment.account.fingerprints describes. They confirm guesses at single records "
-        "and are confidential."
-    )
-    assumed = in_words(assumptions(found))
-    return [
-        *_table("For the file: what was assumed", assumed),
-        *_table("For the file: tables", fingerprints(found.submission)),
-        f"<p>{escape(hashes)}</p>",
-        f"<p>{escape(versions())}</p>",
-    ]
+_HEADS = {
+    "z": "difference, in errors", "z_divided": "by random division", "held_out": "people held out",
+    "held_out_z": "beyond these, in errors", "baseline_of": "that is",
+}  # fmt: skip
 
 
-def _table(title: str, frame: pd.DataFrame) -> list[str]:
-    return [f"<h2>{escape(title)}</h2>", _wide(show(frame).html)]
+def _lean(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return rows without columns in which nothing stands."""
+    return rows.loc[:, [bool((rows[name].notna() & (rows[name] != "")).any()) for name in rows]]
+
+
+def _folded(title: str, parts: Iterable[str]) -> list[str]:
+    return [f"<details>\n<summary>{escape(title)}</summary>", *parts, "</details>"]
 
 
 def _wide(html: str) -> str:
     return f'<div class="wide">{html}</div>'
 
 
-def _listed(texts: "list[str] | tuple[str, ...]") -> str:
+def _listed(texts: Iterable[str]) -> str:
     return "<ul>" + "".join(f"<li>{escape(text)}</li>" for text in texts) + "</ul>"

@@ -1,305 +1,405 @@
-"""Tables for the report: of one release, and over all that was judged."""
+"""An original table and its releases, taken in and checked: users' input is checked here alone."""
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from srlib.assessment import leakage, matching, utility, verdict
-from srlib.assessment.findings import Findings, compared, of_numbers
-from srlib.assessment.submission import Submission
-from srlib.data.codes import Codes, Levels, distinct
-from srlib.display import MIN_RECORDS, NOT_SHOWN
+from srlib.assessment.answers import CERTAIN, FEWEST
+from srlib.assessment.copies import copies, rows_alike
+from srlib.assessment.told import Floats
+from srlib.data.codes import Codes
+from srlib.data.declared import Declaration, with_missing, with_unseen
+from srlib.data.files import tables_in
+from srlib.data.microdata import Texts, declared, read_texts
+from srlib.data.schema import Microdata, Schema, Variable, factor, shown
+from srlib.display import percent
 
-# Columns of the tables, as readers see them.
-_WORDS = {
-    "repeated": "repeat an original record",
-    "repeated_error": "error",
-    "others": "other people's would",
-    "others_error": "its error",
-    "repeated_z": "difference in errors",
-    "alone": "people alone",
-    "met": "of these in the release",
-    "handed_out": "estimated handed out",
-    "handed_out_error": "error",
-    "handed_out_z": "excess in errors",
-    "at_most": "upper limit",
-    "near_z": "near copies, in errors",
-    "itself_z": "beyond itself, in errors",
-    "same_table": "same records",
-    "same_row": "values equal, row by row",
-    "same_row_others": "at other distances",
-    "same_row_z": "difference in errors",
-    "margins": "margins would",
-    "z": "difference in errors",
-    "rest": "of what is left",
-    "used": "people in the file",
-    "frequent": "with the most frequent value",
-    "one_key": "told by one key alone",
-    "by_chance": "by chance",
-    "held_out": "people held out",
-    "records": "released records",
-    "ahead": "ahead of the next",
-    "ahead_error": "its error",
-    "sd": "spread",
-    "se": "standard error",
-    "fresh": "fresh sample's",
-    "worse": "worse, in errors",
-    "which": "where",
-    "way": "margins of",
-    "original_se": "standard error",
-    "synthetic": "released",
-    "believes_in": "intruder believes in",
-    "median": "median gain",
-    "high": "95 %",
-    "misled": "share misled",
-    "inverse": "prior over posterior",
-    "inverse_error": "error",
-    "belief": "the model is",
-    "baseline_sd": "spread by chance",
-    "baseline_mcse": "Monte Carlo error",
-    "draws_given": "draws given",
-    "r_hat_median": "R-hat, median",
-    "r_hat_95": "R-hat, 95 %",
-    "apart": "share above 1.01",
-    "mcse": "Monte Carlo error",
-    "ess_bulk": "effective draws",
-    "ess_tail": "in the tails",
-    "r_hat": "R-hat",
-    "copied": "in the release",
-    "neighbors": "near neighbors",
-    "probability": "posterior probability",
-    "log_mcse": "error of its logarithm",
-    "counted": "of these count",
-    "excess": "beyond the baseline",
-    "excess_error": "its error",
-    "difference_error": "its error",
-    "carries": "carries",
-    "median_low": "from",
-    "median_high": "to",
-    "ratio": "over all others'",
-    "ratio_low": "from",
-    "ratio_high": "to",
-    "lower": "share lower",
-    "same": "equal",
-    "higher": "higher",
-    "follows": "what follows",
-    "met_by": "keys are in",
-    "releases_met": "releases with the keys",
-}
-_LINES = 5  # lines of the file that are named for a combination
+type Table = pd.DataFrame | Microdata | str | Path
+"""Records: a DataFrame of categorical, text or number columns, microdata, or a file's path."""
+type Releases = Table | Sequence[Table] | Mapping[str, Table | Sequence[Table]]
+"""Tables, or folders of them: the draws of one tool, as is a sequence under the tool's name."""
+type Declared = Schema | Declaration | str | Path
+"""Variables and levels, what is declared of them, its YAML file, or ``"acs"``."""
+type Names = str | Sequence[str]
 
 
-def exposed(submission: Submission, findings: Findings) -> pd.DataFrame:
-    """List every original combination with the findings on it. Confidential.
+@dataclass(frozen=True)
+class Numbers:
+    """A variable's numbers, NaN where there is none, and the distance up to which they are told."""
 
-    Parameters
+    within: float
+    original: Floats
+    tools: Mapping[str, tuple[Floats, ...]]
+    held_out: Floats | None = None
+
+
+@dataclass(frozen=True)
+class Tables:
+    """All tables, coded alike, and what is asked of them.
+
+    Attributes
     ----------
-    submission, findings
-        As of `examine`.
-
-    Returns
-    -------
-    DataFrame
-        One row a distinct combination: lines, the first lines of the original's file that have it;
-        copied, whether it is alone in the original and occurs unchanged in a release; neighbors,
-        records of both files that differ from it in one variable; repU and DiSCO, in how many
-        releases it counts as such; the columns of `model_risks` where the model was not left out,
-        and repetitions; then its values, a column a variable, labels as text. First those that
-        are copied, of these those with fewest neighbors, then by repU and DiSCO.
+    schema : Schema
+        Of all tables.
+    original, held_out : (n, p), (h, p) int
+        Codes from 0; of people of the same population who are not in the original, if given.
+    tools : dict of str to tuple of (n*, p) int
+        Releases that are judged together, by the name under which they are judged.
+    keys : tuple of tuple of int
+        Sets of columns that the intruder knows, one or more; the first decides.
+    targets : tuple of int
+        Columns that the intruder wants to know, one or more; the first decides.
+    all_keys : bool
+        Whether keys are all variables but the target, whichever that is.
+    by : int, optional
+        Column whose levels are told of apart.
+    numbers : dict of int to Numbers
+        By column, where a distance was named.
+    lines : (n,) int
+        Line of its file that each original record begins at.
+    notes : tuple of str
+        One sentence for all that was recognized, inferred, dropped or chosen.
     """
-    combinations, repetitions, inverse = distinct(submission.original)
-    levels, of_keys = submission.schema.n_levels.tolist(), (submission.keys, submission.target)
-    found = pd.DataFrame(0, index=inverse, columns=["repU", "DiSCO"])
-    for released in submission.released:
-        flags = matching.compare(submission.original, released, levels, *of_keys).flags
-        found += flags[["repU", "DiSCO"]].to_numpy()
-    found["copied"] = np.any([each.found for each in findings.copies], axis=0)
-    found["neighbors"] = np.min([each.neighbors for each in findings.copies], axis=0)
-    of_each = found.groupby(level=0).max()  # records of one combination have the same of all
-    lines = submission.lines
-    frame = pd.DataFrame({"lines": _lines(inverse, lines)})
-    for name in ("copied", "neighbors", "repU", "DiSCO"):
-        frame[name] = of_each[name].to_numpy()
-    if findings.model is None:
-        frame["repetitions"] = repetitions
-    else:
-        frame = pd.concat([frame, findings.model.risks], axis=1)
-    values = submission.schema.decode(combinations).astype(str)
-    taken = {*frame.columns, "release"}  # the latter stands beside them where there are several
-    values.columns = [f"{name} (value)" if name in taken else name for name in values]
-    order = ["copied", "neighbors", "repU", "DiSCO"]
-    sort = {"ascending": [False, True, False, False], "kind": "stable", "ignore_index": True}
-    # Only of those that are copied it matters how few neighbors they have.
-    by = frame.assign(neighbors=frame["neighbors"].where(frame["copied"], 0))
-    at = by.sort_values(order, **{**sort, "ignore_index": False}).index
-    return pd.concat([frame, values], axis=1).loc[at].reset_index(drop=True)
+
+    schema: Schema
+    original: Codes
+    tools: Mapping[str, tuple[Codes, ...]]
+    keys: tuple[tuple[int, ...], ...]
+    targets: tuple[int, ...]
+    all_keys: bool = False
+    held_out: Codes | None = None
+    by: int | None = None
+    numbers: Mapping[int, Numbers] = field(default_factory=dict)
+    lines: NDArray[np.int64] | None = None
+    notes: tuple[str, ...] = ()
+
+    def numbers_of(
+        self, column: int | None, tool: str, i: int
+    ) -> tuple[Floats, Floats, Floats | None, float] | None:
+        """Numbers of the original, a tool's i-th release and people held out, and the distance."""
+        one = None if column is None else self.numbers.get(column)
+        return one and (one.original, one.tools[tool][i], one.held_out, one.within)
 
 
-def _lines(inverse: NDArray[np.int64], lines: NDArray[np.int64] | None) -> list[str]:
-    """First lines of the file that have each combination."""
-    lines = np.arange(1, len(inverse) + 1) if lines is None else lines
-    order = np.argsort(inverse, kind="stable")
-    parts = np.split(lines[order], np.cumsum(np.bincount(inverse))[:-1])
-    return [
-        ", ".join(map(str, part[:_LINES])) + (", ..." if len(part) > _LINES else "")
-        for part in parts
+def take_in(
+    original: Table, released: Releases, *, keys: Names | Sequence[Names] = (), target: Names = (),
+    schema: Declared | None = None, within: Mapping[str, float] | None = None, by: str = "",
+    holdout: Table | None = None,
+) -> Tables:  # fmt: skip
+    """Take in and check an original and its releases; arguments as of `report.assess`.
+
+    Raises
+    ------
+    ValueError
+        For the first that holds, in a sentence that names the table, what is wrong and what would be
+        right.
+    """
+    if _nothing(original):
+        raise ValueError("original is empty; it must be a table or the path of its file")
+    releases, notes = _listed(released)
+    if not releases:
+        raise ValueError("released is empty; it must have one table or more")
+    tables = [(original, "original"), *((table, name) for table, name, _ in releases)]
+    if holdout is not None and not _nothing(holdout):
+        tables.append((holdout, "holdout"))
+    for source in (*(table for table, _ in tables), None if schema == "acs" else schema):
+        _check_file(source)
+    of_people = declared(schema)
+    first_texts = _texts(original, "original", of_people)
+    known = first_texts.schema
+    if known is None:
+        with _telling(original, "original"):
+            known = Declaration.recognize(first_texts.frame, typed=first_texts.typed)
+    columns = [name for name in first_texts.frame.columns if str(name) in known.names]
+    texts = [replace(first_texts, frame=first_texts.frame[columns])]
+    texts += [_texts(*source, known) for source in tables[1:]]
+    complete, found = _completed(known, tables, texts, first_texts.schema is None)
+    taken = [_coded(*one, text, complete) for one, text in zip(tables, texts, strict=True)]
+    coded, kept = [table for table, _ in taken], [rows for _, rows in taken]
+    first, others = coded[0], coded[1 : 1 + len(releases)]
+    codes = first.codes
+    for (source, name), table in list(zip(tables, coded, strict=True))[1:]:
+        found += _nothing_common(first, table, Path(_place(source, name)).name)
+        with _telling(source, name):
+            (_check_strangers if name == "holdout" else _check_synthetic)(first, table)
+    roles = _roles(complete, _sets(keys), [target] if isinstance(target, str) else list(target))
+    key_sets, targets, chosen = roles
+    by_at = complete.positions([by], "by")[0] if by else None
+    for at in targets:
+        found += _valued(complete.variables[at], codes[:, at])
+    tools: dict[str, list[int]] = {}
+    for i, (_, _, tool) in enumerate(releases):
+        tools.setdefault(tool, []).append(i)
+    numbers = {}
+    for name, distance in (within or {}).items():
+        (at,) = complete.positions([name], "within")
+        if at in key_sets[0] and any(_sets(keys)):
+            raise ValueError(f"within names {name!r}, which is among the keys")
+        columns = [text.frame[name][rows] for text, rows in zip(texts, kept, strict=True)]
+        numbers[at] = _numbers(complete.variables[at], distance, tables, columns, tools)
+    return Tables(
+        schema=complete,
+        original=codes,
+        tools={tool: tuple(others[i].codes for i in at) for tool, at in tools.items()},
+        keys=key_sets,
+        targets=targets,
+        all_keys=not any(_sets(keys)),
+        held_out=coded[-1].codes if len(coded) > 1 + len(releases) else None,
+        by=by_at,
+        numbers=numbers,
+        lines=first.lines,
+        notes=(*notes, *(note for table in coded for note in table.notes), *found, *chosen),
+    )
+
+
+def _listed(released: Releases) -> tuple[list[tuple[Table, str, str]], list[str]]:
+    """Return table, name and tool of all releases, and one sentence for each folder."""
+    if isinstance(released, pd.DataFrame | Microdata | str | Path):
+        released = [released]
+    if not isinstance(released, Mapping):
+        paths = [Path(_place(z, f"release {i}")) for i, z in enumerate(released, start=1)]
+        released = dict(zip(_apart(paths) if paths else (), released, strict=True))
+    found: list[tuple[Table, str, str]] = []
+    notes = []
+    for tool, given in released.items():
+        if isinstance(given, str | Path) and Path(given).is_dir():
+            files, hidden = tables_in(Path(given))
+            found += [(file, f"{tool}/{file.name}", tool) for file in files]
+            ignored = f"; hidden files are ignored: {', '.join(hidden)}" if hidden else ""
+            notes.append(f"{tool}: a folder of {len(files)}, judged together{ignored}.")
+        elif isinstance(given, Sequence) and not isinstance(given, str):
+            if not given:
+                raise ValueError(f"{tool}: there are no releases; a tool must have one or more")
+            found += [(table, f"{tool} {i}", tool) for i, table in enumerate(given, start=1)]
+        else:
+            found.append((given, tool, tool))
+    return found, notes
+
+
+def _nothing(source: object) -> bool:
+    """Say whether an argument was not given; notebooks give empty texts."""
+    return source is None or (isinstance(source, str) and not source)
+
+
+def _place(source: object, name: str) -> str:
+    """Return the place of a table, for errors: its path, or its name."""
+    return str(source) if isinstance(source, str | Path) else name
+
+
+def _check_file(source: object) -> None:
+    if isinstance(source, str | Path) and not _nothing(source):
+        if Path(source).is_dir():
+            raise ValueError(f"{str(source)!r}: it is a folder, which only a release may be")
+        if not Path(source).is_file():
+            raise ValueError(f"{str(source)!r}: there is no such file")
+
+
+@contextmanager
+def _telling(source: Table, name: str) -> Iterator[None]:
+    """Let errors name the table that they are of."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{_place(source, name)}: {error}") from None
+
+
+def _texts(source: Table, name: str, schema: Schema | Declaration | None) -> Texts:
+    """Return a table's variables, checked against what is declared, before they are coded."""
+    if isinstance(source, str | Path):
+        return read_texts(source, schema)
+    if isinstance(source, Microdata):
+        if schema in (None, source.schema):
+            return Texts(source.to_frame(labels=False), source.schema, source.notes)
+        source = source.to_frame(labels=False)
+    with _telling(source, name):
+        if schema:
+            schema.check_columns(list(map(str, source.columns)))
+            source = source[[c for c in source.columns if str(c) in schema.names]]
+    return Texts(source, schema)
+
+
+def _completed(
+    known: Schema | Declaration, tables: Sequence[tuple[Table, str]], texts: Sequence[Texts],
+    recognized: bool,
+) -> tuple[Schema, list[str]]:  # fmt: skip
+    """Return the schema of all tables, and one sentence for all that was not declared."""
+    notes: list[str] = []
+    frames = [text.frame for text in texts]
+    with _telling(*tables[0]):
+        schema, cuts = known.complete(frames[0]) if isinstance(known, Declaration) else (known, ())
+    notes += cuts
+    if recognized:
+        notes.append("No schema was given: levels are the values that the original has.")
+        if isinstance(known, Declaration) and known.leave_out:
+            notes.append(
+                "Columns left out, of which the original has one value or none: "
+                f"{shown(known.leave_out)}."
+            )
+        for table, frame in list(zip(tables, frames, strict=True))[1:]:
+            with _telling(*table):
+                schema, more = with_unseen(schema, frame)
+            notes += more
+    schema, more = with_missing(schema, *frames)
+    return schema, [*notes, *more]
+
+
+def _coded(
+    source: Table, name: str, texts: Texts, schema: Schema
+) -> tuple[Microdata, NDArray[np.bool_]]:
+    """Return a table's records, of two people or more, and which of its rows they are.
+
+    Notes and errors say which table it is.
+    """
+    with _telling(source, name):
+        codes, kept, more = schema.encode_complete(texts.frame, drop_missing=False)
+        if (n := len(codes)) < 2:
+            raise ValueError(f"the table has {n} record{'s' * (n != 1)}; it needs 2 or more")
+    of_all = f"{n:,} of {len(kept):,}" if not kept.all() else f"{n:,}"
+    place = Path(_place(source, name)).name if name in ("original", "holdout") else name
+    notes = tuple(f"{place}: {note}" for note in (f"{of_all} records.", *texts.notes, *more))
+    lines = np.flatnonzero(kept) + 1
+    if isinstance(source, str | Path):
+        lines = texts.frame.index.to_numpy(np.int64)[kept]
+    return Microdata(codes, schema, notes, lines, len(kept) - n), kept
+
+
+def _numbers(
+    variable: Variable, within: float, tables: Sequence[tuple[Table, str]],
+    columns: Sequence[pd.Series], tools: Mapping[str, Sequence[int]],
+) -> Numbers:  # fmt: skip
+    """Return the numbers of a variable in each table, NaN where there is none."""
+    number = isinstance(within, int | float | np.number) and not isinstance(within, bool)
+    if not number or not 0 < within < np.inf:
+        raise ValueError(f"within is {within!r} for {variable.name!r}; it must be above 0")
+    if not variable.edges:
+        raise ValueError(
+            f"within names {variable.name!r}, which is not numeric; a schema makes it so by bins or "
+            "edges"
+        )
+    found = []
+    for (source, name), column in zip(tables, columns, strict=True):
+        ids, values = factor(column)
+        numbers = np.array([*variable.numbers_of(values), np.nan])[ids]
+        if np.isnan(numbers).all():
+            raise ValueError(
+                f"{_place(source, name)}: {variable.name!r} has no numbers; with a distance they "
+                "must not be cut already"
+            )
+        found.append(numbers)
+    of_tools = {tool: tuple(found[1 + i] for i in at) for tool, at in tools.items()}
+    n_releases = sum(map(len, tools.values()))
+    return Numbers(float(within), found[0], of_tools, *found[1 + n_releases :])
+
+
+def _nothing_common(original: Microdata, other: Microdata, name: str) -> list[str]:
+    """Say which variables have no value in common with the original's."""
+    pairs = zip(original.codes.T, other.codes.T, strict=True)
+    apart = [
+        variable.name
+        for variable, (one, two) in zip(original.schema.variables, pairs, strict=True)
+        if not np.intersect1d(one, two).size
     ]
-
-
-def in_words(frame: pd.DataFrame, *columns: str, keep: Collection[str] = ()) -> pd.DataFrame:
-    """Return some columns of a table of the report, or all, named in words.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        As the functions of this package return.
-    columns : str
-        Those that are returned; all where none is named.
-    keep : collection of str
-        Columns that keep their names: those of the original's variables.
-    """
-    words = {name: word for name, word in _WORDS.items() if name not in keep}
-    return frame[list(columns) if columns else list(frame)].rename(columns=words)
-
-
-def together(frame: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
-    """Return a table with some of its text columns as one, the last, their names its heading."""
-    values = frame[list(columns)].astype(str).agg(", ".join, axis=1)
-    return frame.drop(columns=list(columns)).assign(**{", ".join(columns): values})
-
-
-def nearest(submission: Submission, held_out: Codes) -> pd.DataFrame:
-    """Compare each release with people held out that the verdict did without.
-
-    Parameters
-    ----------
-    submission : Submission
-        With one release or more.
-    held_out : (m, p) int
-        Codes from 0 of people of the same population who are not in the original.
-
-    Returns
-    -------
-    DataFrame
-        A row a release: release, its own name where several are judged together; then the
-        attributes of `leakage.Nearest`.
-    """
-    levels = submission.schema.n_levels
-    return pd.DataFrame(
-        [
-            {"release": own if len(one.released) > 1 else name}
-            | asdict(leakage.nearest(one.original, z, held_out, levels))
-            for name, one in submission.judged().items()
-            for own, z in zip(one.names, one.released, strict=True)
-        ]
+    told = (
+        f"{name}: no value of {shown(apart)} is one of the original's, so that all records differ"
     )
+    return [f"{told}; are the same values written in two ways?"] if apart else []
 
 
-def within(submission: Submission) -> pd.DataFrame:
-    """Compare of how many each release tells the target's number within the tolerance.
-
-    Parameters
-    ----------
-    submission : Submission
-        With one release or more.
-
-    Returns
-    -------
-    DataFrame
-        A row for each that is judged: release; the columns that `findings.compared` returns; and
-        text, the same in words. Empty where no tolerance was named.
-    """
-    rows = []
-    for name, one in submission.judged().items():
-        if one.uncut is None:
-            continue
-        found, target = of_numbers(one), one.schema.names[one.target]
-        line = verdict.of_attributes(found, target, one.uncut.tolerance)
-        text = line.text[:1].upper() + line.text[1:]
-        rows.append({"release": name} | compared(found) | {"text": text})
-    return pd.DataFrame(rows)
+def _check_synthetic(original: Microdata, released: Microdata) -> None:
+    """Refuse a release that has some variables of the original row by row, and others not."""
+    if len(original.codes) != len(released.codes) or len(original.codes) < FEWEST:
+        return
+    same = (original.codes == released.codes).all(axis=0)
+    if same.all() or not same.any():
+        return
+    *_, z = rows_alike(original.codes[:, same], released.codes[:, same])
+    if z >= 2 * CERTAIN:
+        names = np.array(original.schema.names, object)
+        raise ValueError(
+            f"the values of {shown(names[same])} are the original's, row by row, and only those of "
+            f"{shown(names[~same])} differ; this assessment is for releases of which every "
+            "variable is synthetic: synthesize the others, too, or judge the release by measures "
+            "for partially synthetic data"
+        )
 
 
-def every(findings: Mapping[str, Findings], name: str) -> pd.DataFrame:
-    """Return one table of the findings over all that was judged, with the column release.
-
-    Parameters
-    ----------
-    findings : dict of str to Findings
-        By name of the release.
-    name : str
-        An attribute of `Findings`, or of its `Model`. Of those that `leakage` returns, a row a
-        release: release, then their attributes.
-    """
-    found = {release: _attribute(each, name) for release, each in findings.items()}
-    if any(each is None for each in found.values()):
-        raise ValueError(f"there is no table {name!r}: what it rests on was not given")
-    if isinstance(next(iter(found.values())), tuple):
-        rows = [{"release": r} | asdict(each) for r, of_one in found.items() for each in of_one]
-        return pd.DataFrame(rows)
-    frames = [frame.assign(release=release) for release, frame in found.items()]
-    return pd.concat(frames, ignore_index=True)
+def _check_strangers(original: Microdata, held_out: Microdata) -> None:
+    """Refuse people held out who are, beyond any doubt, people of the original."""
+    found = copies(original.codes, held_out.codes, original.schema.n_levels)
+    if found.same_table or found.handed_out_z >= 2 * CERTAIN:
+        share = percent(1.0 if found.same_table else found.handed_out, 1)
+        raise ValueError(
+            f"an estimated {share} of the {found.alone:,} people of the original who are alone with "
+            "all their values are in it, too; people held out must be others, kept out before the "
+            "synthesizer was fitted"
+        )
 
 
-def _attribute(findings: Findings, name: str) -> Any:
-    return getattr(findings if hasattr(findings, name) else findings.model, name)
+def _valued(variable: Variable, column: NDArray[np.integer]) -> list[str]:
+    """Say how many people have no value of a target; somebody must have one."""
+    lacking, n = int(np.isin(column, variable.no_values).sum()), len(column)
+    if lacking == n:
+        raise ValueError(
+            f"target is {variable.name!r}, of which nobody in the original has a value: all are "
+            "missing or not applicable"
+        )
+    told = f"{variable.name} is missing or does not apply for {lacking:,} of {n:,} people"
+    return [f"{told}, of whom it can tell no value: they are not counted."] if lacking else []
 
 
-def in_public(
-    judgments: Sequence[verdict.Judgment], findings: Mapping[str, Findings]
-) -> pd.DataFrame:
-    """Return the verdict in words, without names and numbers.
-
-    A level stands where it rests on `confidential.MIN_RECORDS` people or more, and the advice where
-    all levels that it follows from do.
-
-    Returns
-    -------
-    DataFrame
-        A row a release, in the order of the judgments: release, a number; advice; copies, identity,
-        attributes, utility and model, the levels of `verdict.LEVELS`.
-    """
-    rows = []
-    for number, judgment in enumerate(judgments, start=1):
-        found = findings[judgment.release]
-        sizes = [n for copies in found.copies for n in (len(copies.found), copies.released)]
-        everybody = min(sizes)
-        # Where nobody is alone this is said of everybody.
-        people = {
-            "copies": [copies.alone or everybody for copies in found.copies],
-            "identity": [each.people or everybody for each in found.identity],
-            "attributes": [each.people for each in found.attributes],
-        }
-        levels = {
-            line.topic: line.level
-            if min([everybody, *people.get(line.topic, [])]) >= MIN_RECORDS
-            else NOT_SHOWN
-            for line in judgment.lines
-        }
-        hidden = NOT_SHOWN in levels.values()
-        advice = NOT_SHOWN if hidden else judgment.advice
-        rows.append({"release": number, "advice": advice, **levels})
-    return pd.DataFrame(rows)
+def _apart(paths: Sequence[Path]) -> tuple[str, ...]:
+    """Names of files, with as many of their folders as it takes to tell them apart."""
+    paths = [path.resolve() if path.name in ("", "..") else path for path in paths]
+    for parts in range(1, max(len(path.parts) for path in paths) + 1):
+        names = tuple("/".join(path.parts[-parts:]) for path in paths)
+        if len(set(names)) == len(names):
+            return names
+    return tuple(f"{path.name} ({i})" for i, path in enumerate(paths, start=1))
 
 
-def terms(findings: Findings, n_levels: Levels) -> str:
-    """Say which terms the regression behind pMSE has, and why no more."""
-    with_pairs, single = (utility.n_parameters(n_levels, pairs) for pairs in (True, False))
-    records, fitted = findings.pmse.loc[0, ["records", "fitted"]]
-    sample = (
-        f" It is fitted to {fitted:,} of the {records:,} records, evenly spaced; the errors are of "
-        "so many."
-        if fitted < records
-        else ""
-    )
-    if findings.interactions:
-        return f"It has {with_pairs:,} parameters: all levels and all pairs of levels.{sample}"
-    return (
-        f"It has {single:,} parameters, of levels alone: with pairs of levels they would be "
-        f"{with_pairs:,}, too many for the reference to hold. It cannot see a lost association; "
-        f"the distances of pairs can.{sample}"
-    )
+def _sets(keys: Names | Sequence[Names]) -> list[list[str]]:
+    """Return the sets of keys, one or more, where one may be given as a list of names."""
+    several = [isinstance(each, Collection) and not isinstance(each, str) for each in keys]
+    if isinstance(keys, str) or not any(several):
+        return [[keys] if isinstance(keys, str) and keys else [str(name) for name in keys]]
+    if not all(several):
+        raise ValueError(f"keys is {keys!r}; it must be a list of names, or a list of such lists")
+    return [list(each) for each in keys]
+
+
+def _roles(
+    schema: Schema, sets: Sequence[Sequence[str]], targets: Sequence[str]
+) -> tuple[tuple[tuple[int, ...], ...], tuple[int, ...], list[str]]:
+    """Find the columns of the sets of keys and of the targets, and say what was chosen."""
+    names, chosen = schema.names, []
+    if len(names) < 2:
+        raise ValueError(f"the variables are {names[0]} alone; keys and a target need two or more")
+    for known in filter(None, sets):
+        schema.positions(known, "keys")
+    targets = [name for name in targets if name]
+    if not targets:
+        free = [name for name in names if all(name not in known for known in sets)]
+        if not free:
+            raise ValueError("keys are all variables, in one set or another; name the target")
+        targets = free[-1:]
+        chosen.append(f"No target was given: {free[-1]}, the last that is no key.")
+    wanted = schema.positions(targets, "target")
+    found: list[tuple[int, ...]] = []
+    for known in sets:
+        if not known and len(sets) > 1:
+            raise ValueError("keys has an empty set; each must name variables")
+        said = f"keys has the set {','.join(known)}"
+        if again := [name for name in targets if name in known]:
+            raise ValueError(f"{said}, with the target {again[0]!r} in it")
+        at = schema.positions(known or [name for name in names if name != targets[0]], "keys")
+        if set(at) in map(set, found):
+            raise ValueError(f"{said} twice, in whatever order")
+        found.append(tuple(at))
+    if not any(sets):
+        chosen.append(f"No keys were given: all {len(names) - 1} variables but the target.")
+    return tuple(found), tuple(wanted), chosen

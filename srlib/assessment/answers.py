@@ -1,0 +1,218 @@
+"""The one table: a row for each answer, the same columns for all.
+
+A row says of a release, or of all releases of one tool, what the answer to a question is (value) and
+what it is held against (baseline), both with standard errors; by how many errors the value lies beyond
+(z, and z_divided by a random division of both files, which needs no prediction); the same of people
+held out; and a word that follows by the thresholds below.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from srlib.assessment.copies import Copies, beta, beta_binomial_z, ratio
+from srlib.assessment.told import Floats, Told
+
+Row = dict[str, Any]
+
+# A difference of SURE standard errors is more than chance, and one of CERTAIN beyond doubt. A risk
+# is above its baseline if it takes MORE of what that leaves to disclose, and far above from FAR on.
+SURE, CERTAIN, MORE, FAR = 2.58, 3.3, 0.05, 0.20
+# Undecided: more copies than the first share of the people who are alone, and than the second of
+# all people in the file, could hide among those that chance meets.
+UNSEEN, UNSEEN_OF_ALL = 0.10, 0.02
+LEVELS = ("none", "undecided", "signs", "found")  # of copies, the best first
+FEWEST = 20  # records of a file, below which nothing is judged but an outright copy
+FEW_PEOPLE = 10  # of a group, below which it is not judged
+LEAST = 2.0  # people, the least error of a sum: one pair more than was seen
+
+COLUMNS = [
+    "release", "question", "about", "of", "people", "value", "error", "baseline", "baseline_error",
+    "baseline_of", "z", "z_divided", "held_out", "held_out_z", "word", "asked",
+]  # fmt: skip
+
+
+def of_people(each: Sequence[Told], some: NDArray[np.bool_] | None = None) -> Row:
+    """Answer by all people who count, or some, over the releases of one tool.
+
+    The original's part of an error is the same for all releases, so that only the spread between
+    them is divided by their number.
+    """
+    rows = [_of_release(one, some) for one in each]
+    found: Row = {name: float(np.mean([row[name] for row in rows])) for name in rows[0]}
+    if len(rows) > 1:
+        between = np.std([row["value"] for row in rows], ddof=1) / np.sqrt(len(rows))
+        found["error"] = max(found["error"], float(between))
+    by = "margins" if found["margins"] > found["others"] else "others"
+    named = {"people": int(found["people"]), "baseline_error": found[f"{by}_error"]}
+    return found | named | {"baseline_of": by}
+
+
+def _of_release(told: Told, some: NDArray[np.bool_] | None) -> Row:
+    part = np.ones(len(told.counted), bool) if some is None else some
+    counted = told.counted & part
+    people = int(counted.sum())
+    if not people:
+        names = "value error others others_error margins margins_error baseline z z_divided"
+        return {"people": 0} | dict.fromkeys(names.split(), np.nan)
+    release, others, margins = (v * part for v in (told.release, told.others, told.margins))
+    value, by_others, by_margins = (float(v.sum()) / people for v in (release, others, margins))
+    is_met, whole = not np.isnan(told.divided_z), some is None
+    guessed = bool(np.isnan(told.margins).all())
+
+    def error(moves: Floats) -> float:
+        return float(np.sqrt((np.bincount(told.group, moves) ** 2).sum()))
+
+    spread, of_others, of_margins = (
+        error(v - share * counted) / people
+        for v, share in ((release, value), (others, by_others), (margins, by_margins))
+    )
+    z_divided, gap = np.nan, release - others
+    # One pair of people more than were seen: where there is none, others would have no error.
+    z = ratio(float(gap.sum()), np.hypot(error(gap), LEAST))
+    of_gap = error(release - margins) if whole else np.hypot(error(release - margins), LEAST)
+    z_margins = ratio(float((release - margins).sum()), of_gap)
+    if is_met and whole:
+        spread = np.sqrt(value * (1 - value) / people)
+        of_others, by_others = max(of_others, LEAST / people), max(by_others, 0.0)
+        z_margins = ratio(
+            float((release - margins).sum()), np.sqrt((margins * (1 - margins)).sum())
+        )
+        law = beta(by_others, of_others, people)
+        z = beta_binomial_z(round(float(release.sum())), people, *law)
+        z_divided = min(told.divided_z, z_margins)
+    elif guessed:
+        of_gap = np.sqrt(told.grown + (gap[counted] - gap[counted].mean()).var() / people)
+        spread, of_others = (np.hypot(e, np.sqrt(told.grown / 2)) for e in (spread, of_others))
+        z, z_margins = ratio(float(gap.sum() / people), float(of_gap)), np.inf
+    by_others = float(np.clip(by_others, 0, 1))
+    return {
+        "people": people, "value": value, "error": float(spread), "others": by_others,
+        "others_error": of_others, "margins": by_margins, "margins_error": of_margins,
+        "baseline": float(np.nanmax([by_others, by_margins])), "z": min(z, z_margins),
+        "z_divided": z_divided,
+    }  # fmt: skip
+
+
+def share_of_rest(value: float, baseline: float) -> float:
+    """Share of what a baseline leaves to disclose that a value takes: 0 at it, 1 where all is told."""
+    return (value - baseline) / (1 - baseline) if baseline < 1 else 0.0
+
+
+def word(row: Row, clear: bool) -> str:
+    """Say how much more a release tells than its baseline, where that is clear of chance."""
+    rest = share_of_rest(row["value"], row["baseline"])
+    if not (clear and rest >= MORE):
+        return "no more"
+    return "far more" if rest >= FAR else "more"
+
+
+def put_words(rows: Sequence[Row], family: bool) -> None:
+    """Give each row its word; of a family, a difference is as sure as if it alone were looked at.
+
+    That is Holm's (1979) rule: of n rows the least probable is held against n comparisons, the next
+    against n - 1, and so on to the first that is not clear.
+    """
+    z = np.array([max(row["z"], np.nan_to_num(row["z_divided"], nan=-np.inf)) for row in rows])
+    tail, clear = special.ndtr(-np.nan_to_num(z, nan=-np.inf)), np.zeros(len(z), bool)
+    for rank, at in enumerate(np.argsort(tail, kind="stable")):
+        if tail[at] * (len(z) - rank if family else 1) <= special.ndtr(-SURE):
+            clear[at] = True
+        elif family:
+            break
+    for row, sure in zip(rows, clear, strict=True):
+        row["word"] = word(row, bool(sure)) if row["people"] else "no more"
+        if row["of"] != "all" and row["people"] < FEW_PEOPLE:
+            row["word"] = "too few"
+
+
+def beside_held_out(
+    used: tuple[Floats, Floats], strangers: tuple[Floats, Floats],
+    group: NDArray[np.intp] | None = None,
+) -> Row:  # fmt: skip
+    """Answer of people held out, and how far people in the file lie beyond, in standard errors.
+
+    Both are ratios: what counts of each person over the person's weight. If the release says of
+    people in the file what it says of others, who was held out is a random division of the same
+    people: the error is that of such divisions, by linearization, with `group` numbering those who
+    move together. It is somewhat too large where the difference is not zero.
+    """
+    if not (used[1].any() and strangers[1].any()):
+        return {"held_out": np.nan, "held_out_z": np.nan}
+    share, other = (a.sum() / b.sum() for a, b in (used, strangers))
+    moves = np.concatenate([
+        (used[0] - share * used[1]) / used[1].sum(),
+        -(strangers[0] - other * strangers[1]) / strangers[1].sum(),
+    ])  # fmt: skip
+    moves = moves if group is None else np.bincount(group, moves)
+    error = float(np.sqrt((moves**2).sum()))
+    return {"held_out": float(other), "held_out_z": ratio(float(share - other), error)}
+
+
+def of_copies(each: Sequence[Copies]) -> list[Row]:
+    """Answer by the released records that repeat original ones; the worst of several decides."""
+    found = worst(each)
+    level = copied(found)
+
+    def row(question: str, about: str, people: int, *numbers: float, word: str = "") -> Row:
+        names = ("value", "error", "baseline", "baseline_error", "z", "z_divided")
+        given = dict(zip(names, (*numbers, *[np.nan] * (6 - len(numbers))), strict=True))
+        return {"question": question, "about": about, "people": people, "word": word} | given
+
+    nan, alone = np.nan, "people alone with all their values"
+    hidden = level == "undecided" or (level == "none" and found.alone > 0)
+    return [
+        row("copies", "records that repeat an original one", found.released, found.repeated,
+            found.repeated_error, found.others, found.others_error, found.repeated_z,
+            max_of(found.handed_out_z, found.near_z), word=level),
+        row("handed out", f"{alone}, an estimate", found.alone, found.handed_out,
+            found.handed_out_error, 0.0, nan, nan, found.handed_out_z),
+        row("could hide", f"{alone}, an upper limit", found.alone, found.at_most,
+            word=level if hidden else ""),
+        row("near copies", "some variables left out", found.released, nan, nan, nan, nan, nan,
+            found.near_z),
+        row("beyond itself", "people against its own records", found.released, nan, nan, nan, nan,
+            found.itself_z),
+        row("same rows", "values equal, row by row", found.released, found.same_row, nan,
+            found.same_row_others, nan, found.same_row_z),
+    ]  # fmt: skip
+
+
+def max_of(*z: float) -> float:
+    """Return the largest that is a number; NaN where none is."""
+    known = [each for each in z if not np.isnan(each)]
+    return max(known, default=np.nan)
+
+
+def worst(each: Sequence[Copies]) -> Copies:
+    """Return the one of several releases that decides on copies."""
+    return max(each, key=lambda found: (LEVELS.index(copied(found)), _largest_z(found)))
+
+
+def copied(found: Copies) -> str:
+    """Say whether records were copied: one of `LEVELS`."""
+    if found.same_table or same_rows(found) or _largest_z(found) >= CERTAIN:
+        return "found"
+    if _largest_z(found) >= SURE or found.itself_z >= CERTAIN:
+        return "signs"
+    of_all = found.at_most * found.alone / len(found.found)
+    unseen = found.at_most > UNSEEN and of_all > UNSEEN_OF_ALL
+    return "undecided" if found.premise or few(found) or unseen else "none"
+
+
+def _largest_z(found: Copies) -> float:
+    z = max_of(found.repeated_z, found.handed_out_z, found.near_z)
+    return -np.inf if np.isnan(z) else z
+
+
+def same_rows(found: Copies) -> bool:
+    """Say whether the rows follow the original's."""
+    return found.same_row_z >= 2 * CERTAIN and not few(found)
+
+
+def few(found: Copies) -> bool:
+    """Say whether a file has too few records to be judged."""
+    return min(len(found.found), found.released) < FEWEST

@@ -1,0 +1,499 @@
+"""Copies: how often released records repeat original ones, beside how often strangers would.
+
+Were a release a fresh sample of the population, the records of both files would be exchangeable. A
+fresh record repeats an original one with the probability with which an original record repeats
+another (Good 1953, Biometrika 40, 237-264: one minus the share of records that are alone with their
+values), and equal records lie in the two files as a random division of both would leave them. Those
+in thinly settled places, where strangers hardly ever meet, weigh most. The same with some variables
+left out finds records that were changed in a few values. No model enters, and no threshold is
+estimated from the release.
+
+Copies can hide: a generator that is rougher than the population repeats fewer records than
+strangers would. So the release is also held against itself: does it repeat people in the file more
+often than its own records, where it is as dense? That is a sign and no proof, since a tool that
+garbles only some of its records, or suppresses repeats, does so without copies. `Copies.at_most`
+bounds what could hide.
+"""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import optimize, special, stats
+from scipy.sparse import csgraph
+
+from srlib.data.codes import Codes, Levels, row_numbers
+from srlib.threads import one_blas_thread
+
+# Weight of a pair with k neighbors, log(1 + COPIED / (k + ITSELF)): the logarithm of how much more
+# often such a pair lies across the files if some of the records were copied. Set once; any
+# weights that depend on both files alike leave the test exact.
+COPIED, ITSELF = 5.0, 0.5
+COINCIDENCE = 1e-3  # equal tables are a coincidence if that is at least this probable
+FEWEST = 3  # fewer coincidences than these are no sign of anything
+# Variables are left out in blocks of these shares, from ten places at most.
+LEFT_OUT, PLACES = (0.3, 0.5), 10
+ROWS = 20_000  # rows whose order is compared
+
+# Repeated people without neighbors are twins from this share of all without neighbors on, and
+# from this number of pairs.
+TWINS, FEWEST_TWINS = 0.25, 10
+# Pairs of equal records that are to be expected where there is none, before it is taken for design.
+REMOVED = 10.0
+# Parts of both files, and strata of density, in which a release is held against itself; strata
+# weigh by one over the share that is found there and this much.
+PARTS, STRATA, RARELY = 10, 10, 0.005
+
+
+@dataclass(frozen=True)
+class Copies:
+    """Released records that repeat original ones, with all their values.
+
+    Shares are in [0, 1] and stand with their standard errors; deviates (z) are in standard errors.
+
+    Attributes
+    ----------
+    repeated, others : float
+        Share of the released records that repeat an original one, and what is expected of other
+        people's records: by Good's estimate, or that of people held out where they are given.
+    alone, met : int
+        Original records that are alone with all their values, and how many of these are released.
+    handed_out : float
+        Estimated share of those alone that the release was given, beyond coincidence.
+    at_most : float
+        Upper 95 % limit of that share if copies are spread over all who are alone, and the release
+        met nobody by coincidence. NaN where nobody is alone, as of `handed_out`.
+    near_z, itself_z : float
+        Excess of equal records with some variables left out; and of people over the release's own
+        records, between records that its own shares make as probable.
+    same_table, in_order : bool
+        Whether both tables have the same records, and chance would hardly do that; row by row.
+    same_row, same_row_others : float
+        Share of values that agree with those of the original's row at the best distance between
+        rows, and at the second best.
+    premise : str
+        Why the original does not tell what others would repeat: ``"twins"`` (equal records where
+        nobody is near), ``"removed"`` (none where many are near; deviates are then NaN), or ``""``.
+    found, neighbors : (n,) bool, (n,) int
+        Original records that are alone and released; and records of both files that differ from
+        each original one in exactly one variable.
+    released : int
+        Released records.
+    """
+
+    repeated: float
+    repeated_error: float
+    others: float
+    others_error: float
+    repeated_z: float
+    alone: int
+    met: int
+    handed_out: float
+    handed_out_error: float
+    handed_out_z: float
+    at_most: float
+    near_z: float
+    itself_z: float
+    same_table: bool
+    in_order: bool
+    same_row: float
+    same_row_others: float
+    same_row_z: float
+    premise: str
+    found: NDArray[np.bool_]
+    neighbors: NDArray[np.intp]
+    released: int
+
+
+def copies(
+    original: Codes,
+    released: Codes,
+    n_levels: Levels,
+    held_out: Codes | None = None,
+) -> Copies:
+    r"""Count released records that repeat an original one, and those expected by coincidence.
+
+    With o and s counting the original and the released records of a combination, of f_1
+    combinations with o = 1 and n records, other people's records repeat an original one with
+    probability 1 - f_1 / n. The tail of `repeated_z` is beta-binomial, with the error of that.
+
+    Of combinations with t = o + s > 1 records, those with o = 1 are held against those that lie in
+    one file alone, o = t or s = t. A random division leaves the former with the hypergeometric odds
+    of the three. Combinations are weighted by log(1 + 5 / (k + 1/2)), with k the records of both
+    files that differ from them in one variable. The share handed out is the weight of the former
+    less their odds times that of the latter, over the weight of all who are alone. Its tail is that
+    of independent weighted Bernoulli variables, by a saddlepoint: once so and once without s = t,
+    since a rough generator has many equal records of its own. The larger excess counts.
+
+    `itself_z` takes a tenth of the original and a tenth of the release, ten times. Of both, records
+    alone in their tenth are sought in the other nine tenths of the release, in strata of their
+    log density in a tree of pairs of variables (Chow and Liu 1968) with the shares of these nine
+    tenths. The score is the covariance of file and finding in each stratum over the share found
+    there; its error is between combinations.
+
+    Parameters
+    ----------
+    original, released, held_out : (n, p), (n*, p), (m, p) int
+        Codes from 0, of two records or more; of people of the same population who are not in the
+        original.
+    n_levels : (p,) int
+        Number of levels of each variable.
+    """
+    n, m, levels = len(original), len(released), [int(k) for k in n_levels]
+    both = np.concatenate([original, released])
+    cell = row_numbers(both, levels)
+    o, s = counts(cell, n)
+    neighbors = _neighbors(both, levels, cell)
+    premise = _premise(original, levels, o, neighbors)
+    told = premise != "removed"
+    repeated = float(s[o > 0].sum() / m)
+    others, others_error, a, b = _repeating(original, levels, held_out)
+    same_row, same_row_others, same_row_z = rows_alike(original, released)
+    in_order = n == m and bool((original == released).all())
+    weight = np.log1p(COPIED / (neighbors + ITSELF))
+    handed_out, handed_out_error, handed_out_z, at_most = _handed_out(o, s, weight)
+    met = (o == 1) & (s > 0)
+    return Copies(
+        repeated=repeated,
+        repeated_error=float(np.sqrt(repeated * (1 - repeated) / m)),
+        others=others,
+        others_error=others_error,
+        repeated_z=beta_binomial_z(round(repeated * m), m, a, b)
+        if told or held_out is not None
+        else np.nan,
+        alone=int((o == 1).sum()),
+        met=int(met.sum()),
+        handed_out=handed_out,
+        handed_out_error=handed_out_error,
+        handed_out_z=handed_out_z if told else np.nan,
+        at_most=at_most,
+        near_z=_near_z(both, levels, n) if told else np.nan,
+        itself_z=_itself_z(original, released, cell, levels)
+        if told and _premise(released, levels, s, neighbors) != "removed"
+        else np.nan,
+        same_table=bool((o == s).all()) and _chance_of(o, in_order) < COINCIDENCE,
+        in_order=in_order,
+        same_row=same_row,
+        same_row_others=same_row_others,
+        same_row_z=same_row_z,
+        premise=premise if held_out is None else "",
+        found=met[cell[:n]],
+        neighbors=neighbors[cell[:n]],
+        released=m,
+    )
+
+
+def _itself_z(
+    original: Codes, released: Codes, cell: NDArray[np.intp], levels: Sequence[int]
+) -> float:
+    """Excess of people found in a release over its own records found there, as `copies` says."""
+    n, m = len(original), len(released)
+    if (size := min(n, m) // PARTS) < STRATA:
+        return np.nan
+    of_person, of_record = cell[:n], cell[n:]
+    # Sorted files are spread over the parts, and rows of the same number over different ones.
+    parts = np.arange(n) % PARTS, (np.arange(m) * (5**0.5 - 1) / 2 % 1 * PARTS).astype(int)
+    every, edges = (
+        np.bincount(of_record, minlength=cell.max() + 1),
+        _tree_of_pairs(released, levels),
+    )
+    tables = [
+        np.bincount(_pair(released, levels, a, b), minlength=levels[a] * levels[b])
+        for a, b in edges
+    ]
+    person, found, density, keys = [], [], [], []
+    for part in range(PARTS):
+        rest = every - np.bincount(of_record[parts[1] == part], minlength=len(every))
+        own = released[parts[1] == part]
+        for is_person, codes, key in ((1, original, of_person), (0, released, of_record)):
+            rows = np.flatnonzero(parts[1 - is_person] == part)
+            rows = rows[np.arange(size) * len(rows) // size]
+            rows = rows[np.bincount(key[rows])[key[rows]] == 1]
+            log_p = np.zeros(len(rows))
+            for (above, below), table in zip(edges, tables, strict=True):
+                pairs = _pair(own, levels, above, below)
+                without = (table - np.bincount(pairs, minlength=len(table))).reshape(
+                    levels[above], levels[below]
+                )
+                margin = without.sum(axis=0) + 0.5
+                counts = without + 2 * margin / margin.sum()
+                share = counts / (margin.sum() if above == below else counts.sum(1, keepdims=True))
+                log_p += np.log(share[codes[rows, above], codes[rows, below]])
+            person.append(np.full(len(rows), float(is_person)))
+            found.append((rest[key[rows]] > 0).astype(float))
+            density.append(log_p)
+            keys.append(key[rows])
+    of, met, log_p, key = map(np.concatenate, (person, found, density, keys))
+    if not len(key):  # nobody is alone, even in a tenth
+        return np.nan
+    stratum = np.digitize(log_p, np.quantile(log_p, np.arange(1, STRATA) / STRATA))
+    people = np.bincount(stratum, minlength=STRATA)
+    share, hits = (np.bincount(stratum, v, STRATA) / np.maximum(people, 1) for v in (of, met))
+    moves = 1 / (hits[stratum] + RARELY) * (of - share[stratum]) * (met - hits[stratum])
+    error = np.sqrt((np.bincount(key, moves) ** 2).sum())
+    return float(moves.sum() / error) if error else 0.0
+
+
+def _pair(codes: Codes, levels: Sequence[int], above: int, below: int) -> NDArray[np.int64]:
+    """Number of the cell of two variables that each record is in."""
+    return codes[:, above].astype(np.int64) * levels[below] + codes[:, below]
+
+
+def _tree_of_pairs(codes: Codes, levels: Sequence[int]) -> list[tuple[int, int]]:
+    """Edges, from the root down, of the tree of pairs with the most mutual information."""
+    some, p = codes[:: -(-len(codes) // ROWS)], len(levels)
+    information = np.zeros((p, p))
+    for above, below in itertools.combinations(range(p), 2):
+        counts = np.bincount(
+            _pair(some, levels, above, below), minlength=levels[above] * levels[below]
+        )
+        joint = counts.reshape(levels[above], -1) / len(some)
+        apart = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0)
+        chance = (levels[above] - 1) * (levels[below] - 1) / (2 * len(some))
+        information[above, below] = special.rel_entr(joint, apart).sum() - chance
+    # Weights must not be zero, which means no edge.
+    tree = csgraph.minimum_spanning_tree(np.triu(information.min() - 1 - information, 1))
+    order, parents = csgraph.breadth_first_order(tree, 0, directed=False)
+    return [(0, 0), *((int(parents[k]), int(k)) for k in order[1:])]
+
+
+def _handed_out(
+    o: NDArray[np.intp], s: NDArray[np.intp], weight: NDArray[np.float64]
+) -> tuple[float, float, float, float]:
+    """Share of people alone who were handed out, its error, its excess, and its upper limit.
+
+    NaN where nobody is alone.
+    """
+    alone, met = o == 1, (o == 1) & (s > 0)
+    everyone = weight[alone].sum()
+    if not everyone:
+        return np.nan, np.nan, np.nan, np.nan
+    pure, p = _divided(o, s, every=True)
+    beyond = weight * np.where(met, 1.0, np.where(pure, -p / (1 - p), 0.0))
+    share = beyond.sum() / everyone
+    # Of a sure thing there is no error: with all handed out, none is left to chance.
+    variance = (beyond[met] ** 2).sum() * (1 - np.clip(share, 0, 1)) + (beyond[~met] ** 2).sum()
+    excess = max(across_z(o, s, weight, every) for every in (True, False))
+    at_most = _upper_limit(weight[met], weight[alone])
+    return float(share), float(np.sqrt(variance) / everyone), excess, at_most
+
+
+def ratio(difference: float, error: float) -> float:
+    """A difference in its standard errors; 0 where there is neither."""
+    if error > 0:
+        return float(difference / error)
+    return float(np.copysign(np.inf, difference)) if difference else 0.0
+
+
+def counts(group: NDArray[np.intp], n: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Original and released records of each group."""
+    size = int(group.max()) + 1
+    return np.bincount(group[:n], minlength=size), np.bincount(group[n:], minlength=size)
+
+
+def _repeating(
+    original: Codes, levels: Sequence[int], held_out: Codes | None = None
+) -> tuple[float, float, float, float]:
+    """Share of other people's records that repeat an original one, its error, and a beta law."""
+    n = len(original)
+    if held_out is not None:
+        cell = row_numbers(np.concatenate([original, held_out]), levels)
+        again, h = np.isin(cell[n:], cell[:n]).sum(), len(held_out)
+        share = (again + 0.5) / (h + 1)
+        error = float(np.sqrt(share * (1 - share) / h))
+        return float(again / h), error, again + 0.5, h - again + 0.5
+    counts = np.bincount(row_numbers(original, levels))
+    once, twice = (counts == 1).sum(), (counts == 2).sum()
+    # Good (1953), with the variance of Esty (1983, Annals of Statistics 11, 905-912). One pair is
+    # the least that it is computed from: none would make every repetition a certain copy.
+    error = float(np.sqrt(once * (1 - once / n) + 2 * max(twice, 1)) / n)
+    return float(1 - once / n), error, *beta(1 - once / n, error, n)
+
+
+def beta(share: float, error: float, n: int) -> tuple[float, float]:
+    """Return the beta law of a share of n with a standard error."""
+    share = min(max(share, 0.5 / n), 1 - 0.5 / n)
+    size = max(share * (1 - share) / error**2 - 1, 1.0)
+    return float(share * size), float((1 - share) * size)
+
+
+def beta_binomial_z(k: int, m: int, a: float, b: float) -> float:
+    """Normal deviate of the tail of k of m with a beta-distributed probability."""
+    share = a / (a + b)
+    spread = np.sqrt(share * (1 - share) * (1 / m + 1 / (a + b + 1)))
+    normal = float((k / m - share) / spread)
+    if k < FEWEST:
+        return min(normal, 0.0)
+    if normal <= 0 or min(m, a + b) * share * (1 - share) > 1_000:
+        return normal
+    tail = stats.betabinom.sf(k - 1, m, a, b)
+    return min(normal, float(stats.norm.isf(tail))) if tail > 1e-15 else normal
+
+
+def _divided(
+    o: NDArray[np.intp], s: NDArray[np.intp], every: bool
+) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """Find groups of two or more in one file alone, and the odds of the others as a probability.
+
+    The probability that a random division leaves one of the records in the original, given that it
+    does so or leaves all in the original or, where `every`, all in the release.
+    """
+    n, m, total = int(o.sum()), int(s.sum()), o + s
+    sizes, which = np.unique(total, return_inverse=True)
+    left = n + m - sizes
+    one = np.log(sizes) + _log_choose(left, n - 1)
+    pure = _log_choose(left, m)  # all are the original's
+    if every:
+        pure = np.logaddexp(pure, _log_choose(left, n))
+    with np.errstate(invalid="ignore"):  # no way to do either
+        odds = np.where(np.isneginf(pure), np.inf, one - pure)
+    p = special.expit(odds).clip(max=1 - 1e-12)
+    return (total > 1) & ((s == 0) | ((o == 0) & every)), p[which]
+
+
+def _log_choose(n: NDArray[np.intp], k: int) -> NDArray[np.float64]:
+    """Logarithm of the number of ways to choose k of n; minus infinity where there is none."""
+    possible = n >= k
+    n = np.maximum(n, k)
+    ways = special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1)
+    return np.where(possible, ways, -np.inf)
+
+
+def across_z(
+    o: NDArray[np.intp], s: NDArray[np.intp], weight: NDArray[np.float64], every: bool
+) -> float:
+    """Excess of groups with one original record and released ones, as a normal deviate."""
+    pure, p = _divided(o, s, every)
+    hit = (o == 1) & (s > 0)
+    some = hit | pure
+    return _bernoulli_z(hit[some], p[some], weight[some])
+
+
+@one_blas_thread
+def _bernoulli_z(
+    hit: NDArray[np.bool_], p: NDArray[np.float64], weight: NDArray[np.float64]
+) -> float:
+    """Normal deviate of the upper tail of a weighted sum of independent Bernoulli variables.
+
+    By Barndorff-Nielsen's saddlepoint, half of the smallest weight below the sum.
+    """
+    open_ = (p > 0) & (p < 1)
+    hit, p, weight = hit[open_], p[open_], weight[open_]
+    variance = (weight**2 * p * (1 - p)).sum()
+    if variance == 0:
+        return 0.0
+    x = float(weight[hit].sum() - weight.min() / 2)
+    normal = float((x - weight @ p) / np.sqrt(variance))
+    if hit.sum() < FEWEST or normal <= 0.5:
+        return min(normal, 0.0) if hit.sum() < FEWEST else normal
+    logit = special.logit(p)
+
+    def mean(tilt: float) -> float:
+        return float(weight @ special.expit(logit + tilt * weight))
+
+    most = 1.0
+    while mean(most) < x:
+        most *= 2
+    tilt = optimize.brentq(lambda value: mean(value) - x, 0.0, most)
+    after = special.expit(logit + tilt * weight)
+    log_mean = np.logaddexp(np.log1p(-p), np.log(p) + tilt * weight).sum()
+    r = np.sqrt(2 * (tilt * x - log_mean))
+    u = tilt * np.sqrt((weight**2 * after * (1 - after)).sum())
+    return float(r + np.log(u / r) / r)
+
+
+def _near_z(codes: Codes, levels: Sequence[int], n: int) -> float:
+    """Excess of equal records across the files with a block of the variables left out.
+
+    The mean deviate over blocks that begin at ten variables at most, and the larger of two sizes of
+    block. Blocks share variables, so that their mean has a deviation of 1 at most.
+    """
+    p, found = codes.shape[1], [0.0]
+    for share in LEFT_OUT:
+        size = round(share * p)
+        if not 0 < size < p - 1:
+            continue
+        each = []
+        for start in range(0, p, -(-p // PLACES)):
+            kept = np.setdiff1d(np.arange(p), np.arange(start, start + size) % p)
+            o, s = counts(row_numbers(codes[:, kept], [levels[k] for k in kept]), n)
+            each.append(across_z(o, s, np.ones(len(o)), every=True))
+        found.append(float(np.mean(each)))
+    return max(found)
+
+
+def _premise(
+    original: Codes, levels: Sequence[int], o: NDArray[np.intp], neighbors: NDArray[np.intp]
+) -> str:
+    """Reason that the original does not tell how often strangers repeat it, if there is one."""
+    lonely = (neighbors == 0) & (o > 0)
+    twins = lonely & (o > 1)
+    if twins.sum() >= FEWEST_TWINS and o[twins].sum() > TWINS * o[lonely].sum():
+        return "twins"
+    if (o <= 1).all():
+        # A record's own place is settled as densely as those around it, as a rule more so.
+        cell = row_numbers(original, levels)
+        near = _neighbors(original, levels, cell).sum() / 2
+        around = sum(len(np.unique(column)) - 1 for column in original.T)
+        if around and near / around > REMOVED:
+            return "removed"
+    return ""
+
+
+def _neighbors(codes: Codes, levels: Sequence[int], cell: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Records that differ from each combination in exactly one variable, (n_combinations,)."""
+    size = np.bincount(cell)
+    first = np.zeros(len(size), np.intp)
+    first[cell] = np.arange(len(cell))
+    neighbors = np.zeros(len(size), np.intp)
+    for k in range(codes.shape[1]):
+        if codes.shape[1] == 1:
+            return len(cell) - size
+        without = row_numbers(np.delete(codes, k, axis=1), np.delete(levels, k).tolist())
+        neighbors += np.bincount(without)[without[first]] - size
+    return neighbors
+
+
+def _upper_limit(across: NDArray[np.float64], alone: NDArray[np.float64]) -> float:
+    """Upper 95 % limit of a weighted Poisson count, over the weight of all."""
+    if not len(across):
+        mean, count = alone.mean(), 0.0
+    else:
+        mean = (across**2).sum() / across.sum()
+        count = across.sum() / mean
+    return float(min(1.0, mean * stats.chi2.ppf(0.95, 2 * (count + 1)) / 2 / alone.sum()))
+
+
+def _chance_of(counts: NDArray[np.intp], in_order: bool) -> float:
+    """Probability that n draws from a table's own shares are that table, in its order or any."""
+    n = counts.sum()
+    log_prob = special.xlogy(counts, counts / n).sum()
+    if not in_order:
+        log_prob += special.gammaln(n + 1) - special.gammaln(counts + 1).sum()
+    return float(np.exp(log_prob))
+
+
+def rows_alike(original: Codes, released: Codes) -> tuple[float, float, float]:
+    """Values that agree row by row at the best and at the second best distance, and by how much.
+
+    Rows at other distances, and not rows at random, since both files may be sorted or periodic.
+    """
+    n, m = len(original), len(released)
+    most = min(n, m) // 2
+    reach = {*range(min(61, most + 1)), *np.geomspace(1, max(most, 1), 40).astype(int).tolist()}
+    distances = sorted({sign * k for k in reach for sign in (1, -1)})
+    if len(distances) < 3:
+        return np.nan, np.nan, np.nan
+    rows = min(n, m, ROWS)
+    agree = []
+    for k in distances:
+        first, second = original[max(-k, 0) :][:rows], released[max(k, 0) :][:rows]
+        length = min(len(first), len(second))
+        agree.append((first[:length] == second[:length]).mean(axis=1))
+    means = np.array([each.mean() for each in agree])
+    second_best, best = np.argsort(means)[-2:]
+    error = np.hypot(*(agree[k].std() / np.sqrt(len(agree[k])) for k in (best, second_best)))
+    difference = float(means[best] - means[second_best])
+    return float(means[best]), float(means[second_best]), ratio(difference, float(error))

@@ -1,0 +1,354 @@
+r"""What a file tells of each person, beside what other people's records and margins would tell.
+
+A question says what the intruder knows of a person and what is wanted: to meet a record with the
+same values (`met`), the value of a variable from all records with the same keys (`told`), a number
+within a distance (`near`), or a variable by the best guess of a forest (`predicted`). Each is
+answered person by person by the release, by other people's records, and by a release that knows the
+margins only. What others' records would tell follows from the original alone, and from people held
+out; the release has no part in it but its size. Where one of the two files is the larger, it is
+thinned to the size of the other.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from srlib.assessment.copies import across_z, counts, ratio
+from srlib.data.codes import Codes, Levels, row_numbers
+
+Floats = NDArray[np.float64]
+
+PAIRS = 20  # pairs of trees that predict, each of a half of the records
+MOST_GROWN, MOST_GUESSED = 40_000, 20_000  # records of a file that trees grow from, and people
+MOST_DISTANCES = 20_000_000  # pairs of a released and another record whose distance is computed
+_ROUNDING = 1e-12  # 1.1 - 1.0 is above 0.1 in floating point, and is to count as 0.1
+
+
+@dataclass(frozen=True)
+class Told:
+    """What is told of each person.
+
+    Attributes
+    ----------
+    counted : (n,) bool
+        People that the share is of.
+    release, others, margins : (n,) float
+        Probability that the release tells it, and parts of the expected numbers of people of whom
+        other people's records, or margins, would: sums over people estimate numbers. NaN where
+        margins tell nothing that could be compared.
+    group : (n,) int
+        People with one number move together.
+    divided_z : float
+        Excess of those met over a random division of both files, for `met`.
+    grown : float
+        Variance of the share from the records that trees grow from, for `predicted`.
+    """
+
+    counted: NDArray[np.bool_]
+    release: Floats
+    others: Floats
+    margins: Floats
+    group: NDArray[np.intp]
+    divided_z: float = np.nan
+    grown: float = 0.0
+
+
+def met(
+    original: Codes, released: Codes, n_levels: Levels, keys: Sequence[int],
+    held_out: Codes | None = None,
+) -> Told:  # fmt: skip
+    r"""Find the people alone with their keys of whom a released record has the keys.
+
+    In a random part of the file of t n records, a person with k - 1 companions is alone, if they
+    are in it, with probability (1 - t)^{k-1}. Let g(t) be the sum of that over the n people. Other
+    people's records would leave of those alone the share g(1 + r) / g(1) unmet, with r = n* / n.
+    Beyond the file, log g is extrapolated in log t by the parabola through three points,
+
+    .. math:: \hat g(1 + r) = g(1)^3 \, g(1 / (1 + r))^{-3} \, g(1 / (1 + r)^2).
+
+    Where g falls as a power of t, that leaves the share unmet that is left when the original is
+    divided at random in the proportion of both files. With people held out, companions are those
+    in both tables, and g is known as far as these reach.
+
+    `Told.divided_z` is the test of `copies.copies` without weights, which needs no prediction: it is
+    sharper, but blind to a release with many keys of its own.
+    """
+    levels = [int(n_levels[k]) for k in keys]
+    tables = [x[:, list(keys)] for x in (original, released, held_out) if x is not None]
+    n, m = len(original), len(released)
+    key = row_numbers(np.concatenate(tables), levels)
+    parts = np.split(key, [n, n + m])
+    o, s, h = (np.bincount(part, minlength=int(key.max()) + 1)[parts[0]] for part in parts)
+    size, missed, alone = min(m, n), (1 - min(1.0, n / m)) ** s, o == 1
+    prob = np.prod([np.bincount(column)[column] / n for column in tables[0].T], axis=0)
+    margins = -np.expm1(size * np.log1p(-np.minimum(prob, 1 - 1e-12)))
+    of_files = counts(key[: n + m], n)
+    return Told(
+        counted=alone,
+        release=np.where(alone, 1 - missed, 0.0),
+        others=_met_by_others(alone, o + h, 1 + size / n, (len(key) - m) / n),
+        margins=np.where(alone, margins, 0.0),
+        group=parts[0],
+        divided_z=across_z(*of_files, np.ones(len(of_files[0])), every=True),
+    )
+
+
+def _met_by_others(
+    alone: NDArray[np.bool_], people: NDArray[np.intp], wanted: float, known: float
+) -> Floats:
+    """Return each person's part in the number of people alone whom others' records would meet.
+
+    It is the derivative of that number by the person, so that the parts add up to it. `people` have
+    each person's keys in the original and held out; `wanted` and `known` are the t at which `met`
+    needs g, and up to which these people tell it.
+    """
+    if not alone.any():
+        return np.zeros(len(alone))
+    terms = [(1, wanted)]
+    if wanted > known:
+        terms = [(3, known), (-3, known**2 / wanted), (1, known**3 / wanted**2)]
+    log_unmet, moved = 0.0, np.zeros(len(alone))
+    for power, t in (*terms, (-1, 1.0)):
+        companionless = special.xlog1py(people - 1.0, -t / known)
+        total = float(special.logsumexp(companionless))
+        log_unmet += power * total
+        if total > -np.inf:  # else nobody is left unmet
+            moved += power * np.exp(companionless - total)
+    unmet = np.exp(log_unmet)
+    return alone * (1 - unmet) - alone.sum() * unmet * moved
+
+
+def told(
+    original: Codes, released: Codes, n_levels: Levels, keys: Sequence[int], target: int,
+    no_values: Sequence[int] = (),
+) -> Told:  # fmt: skip
+    r"""Find the people whose target all records with their keys tell, rightly.
+
+    That is DiSCO (Raab, Nowok and Dibben 2024) where the file is the release. Other people's records
+    are the original's without the person's own. With d records of the keys and d_t of them with the
+    target, each kept with probability b, the person is disclosed with probability
+    (1 - b)^{d - d_t} (1 - (1 - b)^{d_t}). Margins draw the targets of the released records with the
+    person's keys from the release's own margin, so that a release that says the same of everybody
+    discloses nobody. People whose target is one of `no_values` are not counted.
+    """
+    n, wanted = len(original), released[:, target]
+    key, cell = (
+        row_numbers(
+            np.concatenate([original[:, at], released[:, at]]), [int(n_levels[k]) for k in at]
+        )
+        for at in ([*keys], [*keys, target])
+    )
+    (d, s), (d_t, s_t) = ([one[of[:n]] for one in counts(of, n)] for of in (key, cell))
+    share = np.bincount(wanted, minlength=int(n_levels[target])) / len(released)
+    valued = ~np.isin(original[:, target], no_values)
+    alike = share[original[:, target]]
+    return _all_agree(d, d_t, s, s_t, alike, valued, key[:n], (n, len(released)))
+
+
+def near(
+    original: Codes, released: Codes, n_levels: Levels, keys: Sequence[int],
+    numbers: tuple[Floats, Floats], within: float,
+) -> Told:  # fmt: skip
+    r"""Find the people whose number all records with their keys tell within a distance.
+
+    With the numbers z_j of all records with the person's keys, :math:`\max_j |z_j - x| \le \tau`:
+    any guess between the least and the largest of them is then right within the distance. A record
+    without a number speaks against all others; people without one are not counted. Tables of
+    magnitudes have such rules (Hundepool et al. 2010, Handbook on Statistical Disclosure Control),
+    and Giomi et al. (2022, arXiv:2211.10459) count guesses so. All else is as in `told`.
+    """
+    n, m = len(original), len(released)
+    truth, other = numbers
+    at = list(keys)
+    key = row_numbers(
+        np.concatenate([original[:, at], released[:, at]]), [int(n_levels[k]) for k in at]
+    )
+    valued, everywhere = ~np.isnan(truth), np.zeros(n + m, np.intp)
+    who = np.where(valued, truth, 0.0)
+    d, d_t = count_near(key[:n], who, key[:n], truth, within)
+    s, s_t = count_near(key[:n], who, key[n:], other, within)
+    alike = count_near(everywhere[:n], who, everywhere[:m], other, within)[1] / m
+    return _all_agree(d, d_t, s, s_t, alike, valued, key[:n], (n, m))
+
+
+def count_near(
+    group: NDArray[np.intp], truth: Floats, of_records: NDArray[np.intp], values: Floats,
+    within: float,
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:  # fmt: skip
+    """Count the records with each person's keys, and those whose number is within the distance."""
+    size = int(max(group.max(initial=-1), of_records.max(initial=-1))) + 1
+    known = ~np.isnan(values)
+    ranked = np.unique(values[known])
+    # Records in order of their keys and then of their numbers: those of one person are a stretch.
+    width = len(ranked) + 1
+    placed = np.sort(of_records[known] * width + np.searchsorted(ranked, values[known]))
+    reach = within + _ROUNDING * (np.abs(truth) + within)
+    first = np.searchsorted(ranked, truth - reach, side="left")
+    last = np.searchsorted(ranked, truth + reach, side="right")
+    right = np.searchsorted(placed, group * width + last)
+    right = right - np.searchsorted(placed, group * width + first)
+    return np.bincount(of_records, minlength=size)[group], right
+
+
+def _all_agree(
+    d: NDArray[np.intp], d_t: NDArray[np.intp], s: NDArray[np.intp], s_t: NDArray[np.intp],
+    alike: Floats, valued: NDArray[np.bool_], group: NDArray[np.intp], sizes: tuple[int, int],
+) -> Told:  # fmt: skip
+    """Answer by records with a person's keys, of the original and the release, and those right."""
+    n, m = sizes
+    kept = min(1.0, n / m)
+
+    def agree(records: NDArray[np.intp], right: NDArray[np.intp], kept: float) -> Floats:
+        missed = 1 - kept
+        return np.where(valued, missed ** (records - right) * (1 - missed**right), 0.0)
+
+    q = kept * alike + 1 - kept  # each of s records was not kept, or has the target
+    margins = np.where(valued & (s > 0), q**s - (1 - kept) ** s, 0.0)
+    # Without the person's own record, which is one of each where there is a value.
+    own = valued.astype(int)
+    others = agree(d - own, d_t - own, min(1.0, m / n))
+    return Told(valued, agree(s, s_t, kept), others, margins, group)
+
+
+def predicted(
+    original: Codes, released: Codes, n_levels: Levels, keys: Sequence[int], target: int,
+    no_values: Sequence[int] = (), held_out: Codes | None = None, *, rng: np.random.Generator,
+) -> tuple[Told, Floats]:  # fmt: skip
+    r"""Guess each person's target by trees grown from the release: probability of the truth.
+
+    Trees (scikit-learn's) grow in pairs, each from one random half of a file. Other people's
+    records are those halves of the original that the person is not in, so that nothing of the
+    person's own is used. Where the larger file has more, halves are as large as the smaller's.
+
+    People do not vouch for one another: a sample that has a few more of one value moves the guess
+    for everybody. The variance of the share from the records that trees grow from is a quarter of
+    the mean squared difference of the shares within a pair, which is exact for shares that are
+    linear in the records. It counts twice, for the release and for others' records.
+
+    Returns
+    -------
+    Told
+        Of the people counted, evenly spaced ones of many.
+    (h,) float
+        Probability of the truth for people held out, by the release.
+    """
+    counted, n = ~np.isin(original[:, target], no_values), len(original)
+    rows = np.flatnonzero(counted)
+    rows = rows[np.linspace(0, len(rows) - 1, min(len(rows), MOST_GUESSED)).astype(int)]
+    counted = np.isin(np.arange(n), rows)
+    strangers = original[:0] if held_out is None else held_out
+    strangers = strangers[~np.isin(strangers[:, target], no_values)]
+    size = max(min(n, len(released), MOST_GROWN) // 2, 1)
+    release, others, of_strangers, apart = np.zeros(n), np.zeros(n), np.zeros(len(strangers)), []
+    for _ in range(PAIRS):
+        shares = []
+        for half in np.array_split(rng.permutation(len(released)), 2):
+            guess = _tree(released[half[:size]], keys, target, rng)
+            right = guess(original[rows])
+            release[rows] += right / (2 * PAIRS)
+            of_strangers += guess(strangers) / (2 * PAIRS)
+            shares.append(right.mean())
+        apart.append(shares[0] - shares[1])
+        for half in np.array_split(rng.permutation(n), 2):
+            out = counted.copy()
+            out[half] = False
+            others[out] += _tree(original[half[:size]], keys, target, rng)(original[out]) / PAIRS
+    grown = 2 * float(np.mean(np.square(apart))) / 4
+    nothing = np.full(n, np.nan)
+    return Told(counted, release, others, nothing, np.arange(n), grown=grown), of_strangers
+
+
+def _tree(
+    records: Codes, keys: Sequence[int], target: int, rng: np.random.Generator
+) -> Callable[[Codes], Floats]:
+    """Grow a tree; it returns the probability of the truth for people."""
+    from sklearn.tree import DecisionTreeClassifier
+
+    seed = int(rng.integers(2**31))
+    tree = DecisionTreeClassifier(max_features="sqrt", random_state=seed)
+    tree.fit(records[:, keys].astype(np.float32), records[:, target])
+
+    def guess(people: Codes) -> Floats:
+        if not len(people):
+            return np.zeros(0)
+        truth = people[:, target]
+        at = np.searchsorted(tree.classes_, truth).clip(max=len(tree.classes_) - 1)
+        prob = tree.predict_proba(people[:, keys].astype(np.float32))
+        return np.where(tree.classes_[at] == truth, prob[np.arange(len(at)), at], 0.0)
+
+    return guess
+
+
+def matched(
+    original: Codes, released: Codes, n_levels: Levels, keys: Sequence[int], target: int
+) -> dict[str, tuple[float, float]]:
+    """Return repU and TCAP with what margins alone would give.
+
+    repU is the share of people who are alone with their keys and meet one released record alone
+    (Raab, Nowok and Dibben 2024). TCAP is, of released records whose fellows with the same keys
+    agree on the target, the mean share of people with these keys who have it (Taub and Elliot
+    2019). The third customary measure, DiSCO, is `told`.
+    """
+    n, m = len(original), len(released)
+    at = list(keys)
+    key = row_numbers(
+        np.concatenate([original[:, at], released[:, at]]), [int(n_levels[k]) for k in at]
+    )
+    (d, s), q, wanted = counts(key, n), key[:n], original[:, target]
+    level = np.full(len(d), -1, np.int64)
+    level[key[n:]] = released[:, target]  # of one of the group's records, whichever
+    apart = np.bincount(key[n:], released[:, target] != level[key[n:]], len(d))
+    aim = (s > 0) & (apart == 0) & (d > 0)
+    right = np.bincount(q, wanted == level[q], len(d))
+    *of_keys, share = (np.bincount(x)[x] / n for x in original[:, [*at, target]].T)
+    prob = np.prod(of_keys, axis=0)
+    once = m * prob * (1 - prob) ** (m - 1) * (d[q] == 1)
+    # s draws of the target all are u with probability p_u^s; n p_u records have it.
+    some, (sizes, which) = s[q] > 0, np.unique(s[q], return_inverse=True)
+    shares = np.bincount(wanted) / n
+    same = np.where(some, (shares[shares > 0] ** sizes[:, None]).sum(axis=1)[which], 0.0)
+    own, weight = np.where(some, share ** s[q], 0.0), s[q] / d[q]
+    tcap = right[aim] @ (s[aim] / d[aim]) / s[aim].sum() if aim.any() else np.nan
+    return {
+        "repU": (float(((d == 1) & (s == 1))[q].mean()), float(once.mean())),
+        "TCAP": (float(tcap), ratio(float(weight @ own), float(weight @ same))),
+    }
+
+
+def nearest(
+    original: Codes, released: Codes, held_out: Codes, n_levels: Levels
+) -> dict[str, float]:
+    r"""Return the share of the people nearest to released records who are in the file.
+
+    The nearest people to a released record are those who agree with it in most variables. Of
+    N = n + h people, the share is the sum over the original's of their weights :math:`w_i`, where a
+    released record divides 1 / n* among its nearest people. Under random division it has the mean
+    n / N and the variance :math:`n h / (N (N - 1)) \sum_i (w_i - \bar w)^2`. Any model fitted to the
+    original follows its chance features, so that an honest release may lie a little above: the row
+    has no part in the verdict. Platzer and Reutterer (2021) compare the same distances.
+    """
+    people, n = np.concatenate([original, held_out]), len(original)
+    cell = row_numbers(people, [int(k) for k in n_levels])
+    times, total = np.bincount(cell), len(people)
+    which = np.zeros(len(times), np.intp)
+    which[cell] = np.arange(total)
+    each, most = people[which], max(MOST_DISTANCES // len(times), 1)
+    rows = np.linspace(0, len(released) - 1, min(len(released), most)).astype(int)
+    weight = np.zeros(len(each))
+    for record, repeated in zip(
+        *np.unique(released[rows], axis=0, return_counts=True), strict=True
+    ):
+        agree = (each == record).sum(axis=1)
+        closest = agree == agree.max()
+        weight[closest] += repeated / times[closest].sum()
+    of_person = weight[cell] / len(rows)
+    spread = ((of_person - 1 / total) ** 2).sum() / (total - 1)
+    value, chance = float(of_person[:n].sum()), n / total
+    error = float(np.sqrt(chance * (total - n) * spread))
+    return {
+        "people": len(rows), "value": value, "error": error, "baseline": chance,
+        "z": ratio(value - chance, error),
+    }  # fmt: skip
