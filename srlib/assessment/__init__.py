@@ -1,11 +1,12 @@
 """A question is asked of a file about people, and answered by a release: rows of one table."""
 
-from srlib.assessment.page import page
+from srlib.assessment.page import ASSUMED, page
 from srlib.assessment.report import Assessment, assess, examine
 from srlib.assessment.tables import Tables, take_in
 from srlib.assessment.verdict import in_public, stated
 
 __all__ = [
+    "ASSUMED",
     "Assessment",
     "Tables",
     "assess",

@@ -1,9 +1,9 @@
 """The one table: a row for each answer, the same columns for all.
 
-A row says of a release, or of all releases of one tool, what the answer to a question is (value) and
-what it is held against (baseline), both with standard errors; by how many errors the value lies beyond
-(z, and z_divided by a random division of both files, which needs no prediction); the same of people
-held out; and a word that follows by the thresholds below.
+A row says of a release, or of all releases of one tool, what the answer to a question is (value)
+and what it is held against (baseline), both with standard errors; by how many errors the value lies
+beyond (z, and z_divided by a random division of both files, which needs no prediction); the same of
+people held out; and a word that follows by the thresholds below.
 """
 
 from collections.abc import Sequence
@@ -98,7 +98,7 @@ def _of_release(told: Told, some: NDArray[np.bool_] | None) -> Row:
 
 
 def share_of_rest(value: float, baseline: float) -> float:
-    """Share of what a baseline leaves to disclose that a value takes: 0 at it, 1 where all is told."""
+    """Share of what a baseline leaves to disclose that a value takes: 0 to 1 where all is told."""
     return (value - baseline) / (1 - baseline) if baseline < 1 else 0.0
 
 
@@ -160,7 +160,9 @@ def of_copies(each: Sequence[Copies]) -> list[Row]:
     def row(question: str, about: str, people: int, *numbers: float, word: str = "") -> Row:
         names = ("value", "error", "baseline", "baseline_error", "z", "z_divided")
         given = dict(zip(names, (*numbers, *[np.nan] * (6 - len(numbers))), strict=True))
-        return {"question": question, "about": about, "people": people, "word": word} | given
+        by = "others" if question == "copies" else ""
+        words = {"question": question, "about": about, "baseline_of": by, "word": word}
+        return {**words, "people": people, **given}
 
     nan, alone = np.nan, "people alone with all their values"
     hidden = level == "undecided" or (level == "none" and found.alone > 0)

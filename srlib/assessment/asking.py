@@ -13,6 +13,8 @@ from srlib.assessment.tables import Tables
 from srlib.assessment.told import Floats, Told
 from srlib.data.codes import Codes, row_numbers
 
+type Asked = tuple[Floats, Floats, Floats | None, float]  # as `Tables.numbers_of` returns
+
 _NAMED = 5  # variables that are named in a row
 
 
@@ -20,8 +22,8 @@ _NAMED = 5  # variables that are named in a row
 class Question:
     """What the intruder knows of a person, columns, and wants to know; of nothing wanted: a record.
 
-    `name` is ``"identity"``, ``"attributes"``, ``"predicted"`` or ``"within"``; `asked` says whether
-    the user asked, so that the row has a part in the verdict.
+    `name` is ``"identity"``, ``"attributes"``, ``"predicted"`` or ``"within"``; `asked` says
+    whether the user asked, so that the row has a part in the verdict.
     """
 
     name: str
@@ -31,7 +33,7 @@ class Question:
 
 
 def questions(tables: Tables) -> list[Question]:
-    """Return all questions: identity, attributes and a trained guess of the first keys come first."""
+    """Return all questions; identity, attributes and a trained guess by the first keys lead."""
     p, asked = len(tables.schema.names), []
 
     def known(target: int, keys: tuple[int, ...]) -> tuple[int, ...]:
@@ -53,7 +55,7 @@ def of_people(
 ) -> list[Row]:  # fmt: skip
     """Answer all questions by the releases of one tool, of everybody and then of groups."""
     names, found = tables.schema.names, []
-    of_each: list[tuple[Question, list[Told], Row]] = []
+    of_each: list[tuple[list[Told], Row]] = []
     for question in questions(tables):
         knows = [names[k] for k in question.knows]
         about = ", ".join(knows) if len(knows) <= _NAMED else f"{len(knows)} variables"
@@ -74,20 +76,18 @@ def of_people(
         if tables.held_out is not None:
             for name in ("held_out", "held_out_z"):
                 row[name] = float(np.mean([b[name] for b in beside]))
-        of_each.append((question, each, row))
+        of_each.append((each, row))
         found.append(row)
         done()
-    first = 3
-    answers.put_words(found[:first], family=False)
+    answers.put_words(found[:3], family=False)
     for asked in (True, False):
-        further = [row for row in found[first:] if row["asked"] == asked]
-        answers.put_words(further, family=True)
-    return found + _of_groups(tables, [(q, each, row) for q, each, row in of_each[:2]])
+        answers.put_words([row for row in found[3:] if row["asked"] == asked], family=True)
+    return found + _of_groups(tables, of_each[:2])
 
 
 def _ask(
     question: Question, tables: Tables, released: Codes,
-    numbers: tuple[Floats, Floats, Floats | None, float] | None, rng: np.random.Generator,
+    numbers: Asked | None, rng: np.random.Generator,
 ) -> tuple[Told, Row]:  # fmt: skip
     """Ask of people in the file and, where there are any, of people held out."""
     original, held_out, keys = tables.original, tables.held_out, question.knows
@@ -129,7 +129,7 @@ def copied_held_out(tables: Tables, released: Sequence[Codes]) -> Row:
 
 
 def of_matching(tables: Tables, released: Sequence[Codes]) -> list[Row]:
-    """Answer by customary measures of matching and, beside people held out, by the nearest people."""
+    """Answer by customary measures of matching and, beside people held out, by nearest people."""
     keys, target, levels = tables.keys[0], tables.targets[0], tables.schema.n_levels
     each = [told.matched(tables.original, z, levels, keys, target) for z in released]
     rows: list[Row] = []
@@ -147,13 +147,13 @@ def of_matching(tables: Tables, released: Sequence[Codes]) -> list[Row]:
     return rows
 
 
-def _of_groups(tables: Tables, asked: Sequence[tuple[Question, list[Told], Row]]) -> list[Row]:
+def _of_groups(tables: Tables, asked: Sequence[tuple[list[Told], Row]]) -> list[Row]:
     """Answer the first questions of the people of each level of a variable."""
     if tables.by is None:
         return []
     variable, column = tables.schema.variables[tables.by], tables.original[:, tables.by]
     rows = []
-    for _, each, row in asked:
+    for each, row in asked:
         for code in np.unique(column):
             of = {"of": f"{variable.name}: {variable.labels[code]}", "asked": False}
             found = answers.of_people(each, column == code)
@@ -186,7 +186,7 @@ def _met_held_out(
         others = np.bincount(own, minlength=size)[own] - 1
         weight = _none_among(len(own), others, min(n, h)) if alone else np.ones(len(own))
         pairs.append((weight * (s[own] > 0), weight))
-    return answers.beside_held_out(*pairs, key[: n + h] if alone else None)
+    return answers.beside_held_out(pairs[0], pairs[1], key[: n + h] if alone else None)
 
 
 def _none_among(size: int, others: NDArray[np.intp], m: int) -> Floats:
@@ -201,7 +201,7 @@ def _none_among(size: int, others: NDArray[np.intp], m: int) -> Floats:
 
 def _told_held_out(
     used: Codes, held_out: Codes, released: Codes, levels: NDArray[np.integer], keys: Sequence[int],
-    target: int, no_values: Sequence[int], numbers: tuple[Floats, Floats, Floats | None, float] | None,
+    target: int, no_values: Sequence[int], numbers: Asked | None,
 ) -> Row:  # fmt: skip
     """Answer of people in the file and held out whether all released records tell their target."""
     at = list(keys)

@@ -16,17 +16,15 @@ from srlib.risk.errors import jackknife
 from srlib.risk.estimators import collapsed_log_ratios, log_likelihood, predictive_ratio
 from srlib.risk.sets import DrawSets
 
-CHAINS = Chains(n_classes=30, n_draws=250, n_chains=8)
-MOST_ITERATIONS = 2_000  # of a chain in the last round
+MOST_ITERATIONS, CHAINS, CLASSES, DRAWS = 2_000, 8, 30, 250  # of a chain in the last round
 _MOST_KEPT = 1.5e9  # combinations times levels times draws kept of all chains
 
 
 def affordable(combinations: Codes, n_levels: Levels, n_releases: int) -> tuple[Chains, ...]:
-    """Return the rounds of chains, which end when chains agree; of many combinations fewer draws."""
-    numbers = CHAINS.n_chains * len(combinations) * int(np.sum(n_levels)) * (1 + n_releases)
-    draws = int(np.clip(_MOST_KEPT / numbers, 50, CHAINS.n_draws))
-    settings = {"n_classes": CHAINS.n_classes, "n_chains": CHAINS.n_chains}
-    return rounds(MOST_ITERATIONS, n_draws=draws, **settings)
+    """Return rounds of chains, which end when chains agree; of many combinations fewer draws."""
+    numbers = CHAINS * len(combinations) * int(np.sum(n_levels)) * (1 + n_releases)
+    draws = int(np.clip(_MOST_KEPT / numbers, 50, DRAWS))
+    return rounds(MOST_ITERATIONS, n_classes=CLASSES, n_draws=draws, n_chains=CHAINS)
 
 
 def rows(
@@ -38,9 +36,9 @@ def rows(
     Of the whole record, candidates are the truth and all that differ from it in one variable, with
     equal priors (Hu, Reiter and Wang 2014, section 3.1). Of the target the rest is known, and the
     prior is the model's prediction from the other records. Where the model is right, prior over
-    posterior of the truth averages :math:`\sum_x p(x \mid Z) \, p(x) / p(x \mid Z) = 1` over people:
-    an average above says that the model misleads the intruder, one below that the release tells
-    more than it can explain. Errors come from between chains.
+    posterior of the truth averages :math:`\sum_x p(x \mid Z) \, p(x) / p(x \mid Z) = 1` over
+    people: an average above says that the model misleads the intruder, one below that the release
+    tells more than it can explain. Errors come from between chains.
 
     Returns
     -------
@@ -96,7 +94,8 @@ def rows(
         row("belief", "mean of prior over posterior", inverse, spread, 1.0, 0.0,
             (inverse - 1) / spread if spread else np.nan,
             word=wrong if abs(inverse - 1) > SURE * spread else "not refuted"),
-        row("chains", "R-hat, 95th percentile, and its limit", float(chain["r_hat_95"].max()), np.nan,
+        row("chains", "R-hat, 95th percentile, and its limit", float(chain["r_hat_95"].max()),
+        np.nan,
             1.01, np.nan, np.nan,
             word="agree" if (chain["apart"] <= APART).all() else "do not agree"),
     ]  # fmt: skip

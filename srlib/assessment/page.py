@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 _SHOWN = 12  # records to look at
 
 _STYLE = """
-:root { color-scheme: light dark; --ink: #1d1d1b; --paper: #fffefb; --line: #c9c5ba; --mark: #8a3324 }
+:root { color-scheme: light dark; --ink: #1d1d1b; --paper: #fffefb; --line: #c9c5ba;
+  --mark: #8a3324 }
 @media (prefers-color-scheme: dark) {
   :root { --ink: #e8e6e0; --paper: #16161a; --line: #4a4a50; --mark: #e39a82 }
 }
@@ -31,17 +32,19 @@ caption { text-align: left; padding-bottom: .3rem; white-space: normal }
 th, td { border-bottom: 1px solid var(--line); padding: .2rem .8rem .2rem 0; text-align: right;
   font-size: .92rem }
 summary { cursor: pointer; font-size: 1.1rem; margin: 1.2rem 0 .3rem }
-svg { width: 100%; max-width: 44rem; height: auto } svg text { fill: var(--ink); font-size: 13px }
+svg { width: 100%; max-width: 46rem; height: auto } svg text { fill: var(--ink); font-size: 14px }
 .axis, .tick { stroke: var(--line) } .tick { stroke: var(--ink); stroke-width: 2 }
 .bar, .dot { stroke: var(--mark); fill: var(--mark); stroke-width: 2 }
-@media print { details::details-content { content-visibility: visible } .wide { overflow: visible } }
+@media print {
+  details::details-content { content-visibility: visible } .wide { overflow: visible }
+}
 """
 
 
 def page(found: "Assessment", public: bool = False) -> str:
     """Return the verdict first, a card and a picture for each release, and the rest folded.
 
-    Everything that is text of the user's files is escaped; the page has no script, and loads nothing.
+    Everything that is text of the user's files is escaped; the page has no script and loads nothing.
     The public version has the words of `verdict.in_public` and nothing else of anybody's files.
     """
     if public:
@@ -63,19 +66,20 @@ def page(found: "Assessment", public: bool = False) -> str:
         ),
         '<p class="note">Confidential: what follows names records of the original.</p>',
         *_tables(found),
-        *_folded("What was assessed", [_listed([*found.tables.notes, *_ASSUMED])]),
+        *_folded("What was assessed", [_listed([*found.tables.notes, *ASSUMED])]),
         *_folded("The rules", [_listed(verdict.stated())]),
     ]
     return _document(body)
 
 
-_ASSUMED = (
-    "Each record is a person, drawn like the others. Households, weights, or equal records that were "
-    "removed change what strangers repeat; where that is seen the word for copies is undecided.",
+ASSUMED = (
+    "Each record is a person, drawn like the others. Households, weights, or equal records that "
+    "were removed change what strangers repeat; where that is seen the word for copies is "
+    "undecided.",
     "The intruder knows the keys exactly, and that somebody is in the file. Other keys, and finer "
     "values than the levels here, tell more or less.",
-    "Errors are those of another release by the same tool as it was fitted; one release cannot tell how "
-    "far another fit would move a number.",
+    "Errors are those of another release by the same tool as it was fitted; one release cannot "
+    "tell how far another fit would move a number.",
     "Who is alone in the file need not be alone in the population.",
 )
 
@@ -99,9 +103,8 @@ def _card(found: "Assessment", release: str) -> list[str]:
 
 def _picture(rows: pd.DataFrame) -> str:
     """Draw the risks with two standard errors beside their baselines, as ticks."""
-    some = rows[rows["question"].isin(verdict.CARD) & (rows["of"] == "all") & rows["asked"]]
-    some = some[some["value"].notna()].drop_duplicates("question")
-    left, width, step = 130, 500, 34
+    some = verdict.decisive(rows).dropna(subset="value")
+    left, width, step = 215, 500, 34
     height = step * len(some) + 30
 
     def at(share: float) -> float:
@@ -115,7 +118,7 @@ def _picture(rows: pd.DataFrame) -> str:
     for i, row in enumerate(some.itertuples()):
         y, error = 8 + step * (i + 0.5), np.nan_to_num(row.error)
         marks.append(
-            f'<text x="0" y="{y + 4:.1f}">{escape(str(row.question))}</text>'
+            f'<text x="0" y="{y + 4:.1f}">{verdict.CARD[str(row.question)]}</text>'
             f'<line class="bar" x1="{at(row.value - 2 * error):.1f}" '
             f'x2="{at(row.value + 2 * error):.1f}" y1="{y:.1f}" y2="{y:.1f}"/>'
             f'<circle class="dot" cx="{at(row.value):.1f}" cy="{y:.1f}" r="5"/>'
@@ -123,7 +126,7 @@ def _picture(rows: pd.DataFrame) -> str:
             f'y1="{y - 10:.1f}" y2="{y + 10:.1f}"/>'
         )
     told = "Shares that the release tells, with two standard errors, and baselines as ticks"
-    return f'<svg viewBox="0 0 660 {height}" role="img" aria-label="{told}">{"".join(marks)}</svg>'
+    return f'<svg viewBox="0 0 750 {height}" role="img" aria-label="{told}">{"".join(marks)}</svg>'
 
 
 def _tables(found: "Assessment") -> list[str]:

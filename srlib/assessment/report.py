@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -15,9 +15,11 @@ from srlib.assessment.copies import Copies, copies
 from srlib.assessment.tables import Declared, Names, Releases, Table, Tables, take_in
 from srlib.assessment.verdict import Judgment
 from srlib.data.codes import distinct
-from srlib.dpmpm.model import Chains
 from srlib.progress import progress as progress_bar
 from srlib.rng import stream
+
+if TYPE_CHECKING:  # numba, which the model alone needs
+    from srlib.dpmpm.model import Chains
 
 _LINES = 5  # lines of the file that are named for a combination
 
@@ -36,7 +38,8 @@ class Assessment:
         A row an answer: release; question and about; of, ``"all"`` or a group; people that count;
         value and baseline with their standard errors, and baseline_of, what that is; z, how many
         errors lie between them, and z_divided, by a random division of both files; held_out and
-        held_out_z, the same of people held out; word; and asked, whether it has a part in the verdict.
+        held_out_z, the same of people held out; word; and asked, whether it has a part in the
+        verdict.
     traces : dict of str to (n_chains, n_draws) array
         Quantities of the model's chains on the original; empty without the model.
 
@@ -88,10 +91,10 @@ class Assessment:
             asked = t.schema.n_levels, t.keys[0]
             none = t.schema.variables[t.targets[0]].no_values
             found = pd.DataFrame({
-                "release": name, "lines": named, "repetitions": repetitions,
-                "copied": np.any([each.found for each in of], axis=0)[first],
-                "neighbors": np.min([each.neighbors for each in of], axis=0)[first],
-                "met": sum((told.met(t.original, z, *asked).release > 0)[first] * 1 for z in released),
+                "release": name, "lines": named, "repetitions": repetitions, "copied":
+                np.any([each.found for each in of], axis=0)[first], "neighbors":
+                np.min([each.neighbors for each in of], axis=0)[first], "met":
+                sum((told.met(t.original, z, *asked).release > 0)[first] * 1 for z in released),
                 "told": sum(
                     (told.told(t.original, z, *asked, t.targets[0], none).release == 1)[first] * 1
                     for z in released
@@ -132,7 +135,7 @@ def assess(
     original: Table, released: Releases, keys: Names | Sequence[Names] = (), target: Names = (), *,
     schema: Declared | None = None, within: Mapping[str, float] | None = None, by: str = "",
     holdout: Table | None = None, model: bool = False, rng: np.random.Generator,
-    chains: Chains | Sequence[Chains] | None = None,
+    chains: "Chains | Sequence[Chains] | None" = None,
 ) -> Assessment:  # fmt: skip
     """Judge releases of an original table by what they tell and what they are good for.
 
@@ -201,10 +204,13 @@ def assess(
 
 def examine(
     tables: Tables, *, seed: int, model: bool = False,
-    chains: Chains | Sequence[Chains] | None = None,
+    chains: "Chains | Sequence[Chains] | None" = None,
 ) -> Assessment:  # fmt: skip
     """Assess tables that were taken in; each purpose has a stream of chance of its own."""
-    frames, of_copies, risks, traces, judged = [], {}, {}, {}, []
+    frames, judged = [], []
+    of_copies: dict[str, list[Copies]] = {}
+    risks: dict[str, pd.DataFrame] = {}
+    traces: dict[str, NDArray[Any]] = {}
     targets = [tables.schema.names[k] for k in tables.targets]
     steps = len(tables.tools) * (2 + len(asking.questions(tables)))
     with progress_bar(steps, "assessing") as bar:

@@ -82,8 +82,10 @@ class Tables:
         self, column: int | None, tool: str, i: int
     ) -> tuple[Floats, Floats, Floats | None, float] | None:
         """Numbers of the original, a tool's i-th release and people held out, and the distance."""
-        one = None if column is None else self.numbers.get(column)
-        return one and (one.original, one.tools[tool][i], one.held_out, one.within)
+        if column is None:
+            return None
+        one = self.numbers[column]
+        return one.original, one.tools[tool][i], one.held_out, one.within
 
 
 def take_in(
@@ -96,7 +98,7 @@ def take_in(
     Raises
     ------
     ValueError
-        For the first that holds, in a sentence that names the table, what is wrong and what would be
+        For the first that holds, in a sentence that names the table, what is wrong and what is
         right.
     """
     if _nothing(original):
@@ -278,8 +280,8 @@ def _numbers(
         raise ValueError(f"within is {within!r} for {variable.name!r}; it must be above 0")
     if not variable.edges:
         raise ValueError(
-            f"within names {variable.name!r}, which is not numeric; a schema makes it so by bins or "
-            "edges"
+            f"within names {variable.name!r}, which is not numeric; a schema makes it so by bins "
+            "or edges"
         )
     found = []
     for (source, name), column in zip(tables, columns, strict=True):
@@ -304,9 +306,7 @@ def _nothing_common(original: Microdata, other: Microdata, name: str) -> list[st
         for variable, (one, two) in zip(original.schema.variables, pairs, strict=True)
         if not np.intersect1d(one, two).size
     ]
-    told = (
-        f"{name}: no value of {shown(apart)} is one of the original's, so that all records differ"
-    )
+    told = f"{name}: no value of {shown(apart)} is one of the original's: all records differ"
     return [f"{told}; are the same values written in two ways?"] if apart else []
 
 
@@ -334,9 +334,9 @@ def _check_strangers(original: Microdata, held_out: Microdata) -> None:
     if found.same_table or found.handed_out_z >= 2 * CERTAIN:
         share = percent(1.0 if found.same_table else found.handed_out, 1)
         raise ValueError(
-            f"an estimated {share} of the {found.alone:,} people of the original who are alone with "
-            "all their values are in it, too; people held out must be others, kept out before the "
-            "synthesizer was fitted"
+            f"an estimated {share} of the {found.alone:,} people of the original who are alone "
+            "with all their values are in it, too; people held out must be others, kept out before "
+            "the synthesizer was fitted"
         )
 
 

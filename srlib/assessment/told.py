@@ -73,8 +73,8 @@ def met(
     divided at random in the proportion of both files. With people held out, companions are those
     in both tables, and g is known as far as these reach.
 
-    `Told.divided_z` is the test of `copies.copies` without weights, which needs no prediction: it is
-    sharper, but blind to a release with many keys of its own.
+    `Told.divided_z` is the test of `copies.copies` without weights, which needs no prediction: it
+    is sharper, but blind to a release with many keys of its own.
     """
     levels = [int(n_levels[k]) for k in keys]
     tables = [x[:, list(keys)] for x in (original, released, held_out) if x is not None]
@@ -127,10 +127,10 @@ def told(
 ) -> Told:  # fmt: skip
     r"""Find the people whose target all records with their keys tell, rightly.
 
-    That is DiSCO (Raab, Nowok and Dibben 2024) where the file is the release. Other people's records
-    are the original's without the person's own. With d records of the keys and d_t of them with the
-    target, each kept with probability b, the person is disclosed with probability
-    (1 - b)^{d - d_t} (1 - (1 - b)^{d_t}). Margins draw the targets of the released records with the
+    That is DiSCO (Raab, Nowok and Dibben 2024) where the file is the release. Other people's
+    records are the original's without the person's own. With d records of the keys and d_t of them
+    with the target, each kept with probability b, the person is disclosed with probability (1 -
+    b)^{d - d_t} (1 - (1 - b)^{d_t}). Margins draw the targets of the released records with the
     person's keys from the release's own margin, so that a release that says the same of everybody
     discloses nobody. People whose target is one of `no_values` are not counted.
     """
@@ -323,10 +323,10 @@ def nearest(
 ) -> dict[str, float]:
     r"""Return the share of the people nearest to released records who are in the file.
 
-    The nearest people to a released record are those who agree with it in most variables. Of
-    N = n + h people, the share is the sum over the original's of their weights :math:`w_i`, where a
-    released record divides 1 / n* among its nearest people. Under random division it has the mean
-    n / N and the variance :math:`n h / (N (N - 1)) \sum_i (w_i - \bar w)^2`. Any model fitted to the
+    The nearest people to a released record are those who agree with it in most variables. Of N = n
+    + h people, the share is the sum over the original's of their weights :math:`w_i`, where a
+    released record divides 1 / n* among its nearest people. Under random division it has the mean n
+    / N and the variance :math:`n h / (N (N - 1)) \sum_i (w_i - \bar w)^2`. Any model fitted to the
     original follows its chance features, so that an honest release may lie a little above: the row
     has no part in the verdict. Platzer and Reutterer (2021) compare the same distances.
     """

@@ -2,14 +2,15 @@ r"""What a release is good for: its distances from the original, beside those of
 
 A fresh sample of the population differs from the original as a random division of both files would.
 Distances of a release are held against those of such divisions, in closed form. A *loss* is what
-lies beyond, a share in [0, 1] for all four: the largest total variation distance of a single variable
-(margins) and of two (pairs), the mean difference of regression coefficients (intervals), and the share
-of which file a record is from that a regression explains (told apart), which is the propensity score
-mean squared error (pMSE; Woo, Reiter, Oganian and Karr 2009) over c (1 - c), c the released share.
+lies beyond, a share in [0, 1] for all four: the largest total variation distance of a single
+variable (margins) and of two (pairs), the mean difference of regression coefficients (intervals),
+and the share of which file a record is from that a regression explains (told apart), which is the
+propensity score mean squared error (pMSE; Woo, Reiter, Oganian and Karr 2009) over c (1 - c), c the
+released share.
 
 That regression is linear, by least squares on indicators of levels and, where there is time, of
-pairs of levels. Of N records and k estimable parameters a random division explains (k - 1) / (N - 1)
-on average, exactly. A logistic one has such a law for many records only, has no estimate where a
+pairs of levels. Of N records and k estimable parameters a random division explains (k - 1) / (N -
+1) on average, exactly. A logistic one has such a law for many records only, has no estimate where a
 level occurs in one file alone, and explains the same to first order where the files are alike.
 """
 
@@ -227,7 +228,7 @@ def _intervals(
 
 @one_blas_thread
 def _least_squares(codes: Codes, chosen: Sequence[tuple[int, int]], y: NDArray[np.bool_]) -> Floats:
-    """Coefficients of indicators and their standard errors, (2, terms); NaN where not determined."""
+    """Coefficients of indicators and standard errors, (2, terms); NaN where not determined."""
     n, size = len(codes), 1 + len(chosen)
     gram, moments = np.zeros((size, size)), np.zeros(size)
     for start in range(0, n, 1 << 16):

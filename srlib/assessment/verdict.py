@@ -18,8 +18,13 @@ from srlib.display import MIN_RECORDS, NOT_SHOWN
 
 ADVICE = ("nothing found", "undecided", "look", "withhold")
 """What to do, the best first."""
-CARD = ("identity", "attributes", "predicted", "copies")
-"""Risks of the card; the largest loss stands below them."""
+CARD = {
+    "identity": "people met by their keys",
+    "attributes": "target told by all with the keys",
+    "predicted": "target told by a trained guess",
+    "copies": "records that repeat an original",
+}
+"""Risks of the card, in words; the largest loss stands below them."""
 _USE = {
     "as fresh": "; it is as useful as a fresh sample",
     "good": "; it is a little less useful than a fresh sample",
@@ -96,7 +101,8 @@ def _copied(found: Copies) -> str:
             f"records {percent(found.others)} would"
         )
     if found.handed_out_z >= answers.CERTAIN:
-        return f"an estimated {percent(found.handed_out)} of the people alone with their values are in it"
+        share = percent(found.handed_out)
+        return f"an estimated {share} of the people alone with their values are in it"
     return "more of its records nearly repeat original ones than other people's records would"
 
 
@@ -126,7 +132,7 @@ def worst_first(judgments: Sequence[Judgment], table: pd.DataFrame) -> list[Judg
     """Order releases by what to do, then by how much of the rest the worst risk takes."""
 
     def badness(judgment: Judgment) -> tuple[int, float]:
-        rows = table[(table["release"] == judgment.release) & table["question"].isin(CARD)]
+        rows = table[(table["release"] == judgment.release) & table["question"].isin(list(CARD))]
         rows = rows[rows["asked"].astype(bool)]
         rest = map(answers.share_of_rest, rows["value"], rows["baseline"])
         return ADVICE.index(judgment.advice), max(np.nan_to_num(list(rest)), default=0.0)
@@ -134,31 +140,27 @@ def worst_first(judgments: Sequence[Judgment], table: pd.DataFrame) -> list[Judg
     return sorted(judgments, key=badness, reverse=True)
 
 
-def card(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the lines of a release's card: question, release, baseline and word, as texts.
-
-    Numbers stand with their standard errors. The first rows of `CARD` are shown, and the worst loss.
-    """
+def decisive(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the first row of each question of `CARD` of one release, in its order."""
     whole = rows[(rows["of"] == "all") & rows["asked"].astype(bool)]
-    lines = [whole[whole["question"] == name].head(1) for name in CARD]
-    found = pd.concat([*lines, loss(rows).to_frame().T])
-    return pd.DataFrame({
-        "question": [ASKED.get(q, "use: " + q) for q in found["question"]],
-        "release": [_with_error(*pair) for pair in zip(found["value"], found["error"], strict=True)],
-        "baseline": [
-            f"{_with_error(value, error)} ({by})" if value == value else "no value"
-            for value, error, by in found[["baseline", "baseline_error", "baseline_of"]].itertuples(index=False)
-        ],
-        "word": found["word"].tolist(),
-    })  # fmt: skip
+    return whole.drop_duplicates("question").set_index("question", drop=False).loc[list(CARD)]
 
 
-ASKED = {
-    "identity": "met by their keys",
-    "attributes": "target told by all with the keys",
-    "predicted": "target told by a trained guess",
-    "copies": "records that repeat an original",
-}
+def card(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the lines of a release's card as texts: question, release, baseline and word.
+
+    Numbers stand with their standard errors; the worst loss stands last.
+    """
+    lines = []
+    for row in (*decisive(rows).to_dict("records"), loss(rows).to_dict()):
+        by = f" ({row['baseline_of']})" if row["baseline_of"] else ""
+        lines.append({
+            "question": CARD.get(row["question"], f"use: {row['question']}"),
+            "release": _with_error(row["value"], row["error"]),
+            "baseline": _with_error(row["baseline"], row["baseline_error"]) + by,
+            "word": row["word"],
+        })  # fmt: skip
+    return pd.DataFrame(lines)
 
 
 def text(judgments: Sequence[Judgment], table: pd.DataFrame) -> str:
@@ -210,16 +212,16 @@ def stated() -> list[str]:
     a = answers
     return [
         "Do not release: the table is the original itself; or copies are found, by "
-        f"{a.CERTAIN:g} standard errors, or rows that follow the original's, by {2 * a.CERTAIN:g}; or "
-        "what was asked is told far more than others' records or margins would, by "
+        f"{a.CERTAIN:g} standard errors, or rows that follow the original's, by {2 * a.CERTAIN:g}; "
+        "or what was asked is told far more than others' records or margins would, by "
         f"{a.SURE:g} standard errors and by {percent(a.FAR)} of what these leave to disclose.",
         f"Look before you release: there are signs of copies, by {a.SURE:g} standard errors, or by "
         f"{a.CERTAIN:g} against the release's own records; or what was asked is told more, by "
         f"{a.SURE:g} standard errors and by {percent(a.MORE)} of what the baseline leaves.",
         f"Undecided: no sign of copies, but more than {percent(a.UNSEEN)} of the people alone with "
         f"all their values, and {percent(a.UNSEEN_OF_ALL)} of all, could be copies that pass for "
-        "chance; or the original repeats people, or was rid of equal records; or a file has fewer than "
-        f"{a.FEWEST} records.",
+        "chance; or the original repeats people, or was rid of equal records; or a file has fewer "
+        f"than {a.FEWEST} records.",
         "Nothing found: none of these. A loss beyond chance is good up to "
         f"{percent(use.GOOD)}, limited up to {percent(use.LIMITED)}, and poor beyond.",
         "The first set of keys and the first target count by themselves; of all further questions "
@@ -242,7 +244,8 @@ def _digits(share: float) -> str:
 def _with_error(value: Any, error: Any) -> str:
     if pd.isna(value):
         return "no value"
-    return percent(value) if pd.isna(error) else f"{_digits(value)} ± {_digits(error)}\u00a0%"
+    told = percent(value) if pd.isna(error) else f"{_digits(value)} ± {_digits(error)} %"
+    return told.replace(" ", "\u00a0")
 
 
 def interval(value: float, error: float, people: float) -> tuple[float, float]:

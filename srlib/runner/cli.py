@@ -4,20 +4,18 @@ import json
 import math
 import os
 import re
+import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from srlib.runner.confidential import of_users_file, texts, without_values
+from srlib.runner.confidential import error_without_values, of_users_file, texts, without_values
 from srlib.runner.parameters import (
     LARGEST,
     SHIPPED,
-    Request,
     UsageError,
-    file_parameters,
     find_outputs,
     find_papers,
     find_profiles,
@@ -30,7 +28,8 @@ from srlib.runner.parameters import (
     unknown,
 )
 
-BROKEN = 3  # exit status of a release that breaks a rule
+BROKEN = 3  # exit status of a verdict that --fail-on names
+SEED = 2026  # of `srlib assess`: the same files and options give the same report
 
 # Where outputs/ lies for an option --output that is not given.
 _OF_PROJECT = "of the project or, outside one, of the working folder"
@@ -120,10 +119,7 @@ _SHOW_VALUES = "Show wrong values of the files, too, not only their columns and 
 def _told(error: Exception, parameters: Mapping[str, Any], show_values: bool) -> str:
     """Return what is wrong with files, without values of their records unless asked."""
     text = str(error)
-    rules = parameters.get("rules")  # no records either
     if show_values or not of_users_file(parameters, {"inputs": {}}):
-        return text
-    if isinstance(rules, str) and rules and text.startswith(f"{rules}: "):
         return text
     return without_values(text, texts(parameters))
 
@@ -268,10 +264,10 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 @main.command(
-    short_help="Report on the risk and utility of RELEASED tables.",
+    short_help="Say what RELEASED tables give away, and what they are good for.",
     epilog=_examples(
         "srlib assess original.csv synthetic.csv --keys age,town --target income",
-        "srlib assess original.csv tool_a/ tool_b/ --quick",
+        "srlib assess original.csv tool_a/ tool_b/ --fail-on look",
         "srlib assess original.csv synthetic.csv --schema schema.yaml --holdout others.csv",
     ),
 )
@@ -282,57 +278,54 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     "--keys",
     metavar="A,B",
     multiple=True,
-    help="What the intruder knows; all but the target. Again for other sets to compare with it.",
+    help="What the intruder knows; all but the target. Again for other sets.",
 )
-@click.option("--target", metavar="C", help="What the intruder wants; the last that is no key.")
 @click.option(
-    "--tolerance",
-    metavar="NUMBER",
-    type=float,
-    help="Distance up to which the number of a numeric target is told.",
-)
-@click.option("--holdout", help="CSV file of people of the same population, not in ORIGINAL.")
-@click.option(
-    "--same-generator", is_flag=True, help="Average the RELEASED files, draws of one generator."
-)
-@click.option("--quick", is_flag=True, help="Leave out the intruder's model, most of the time.")
-@click.option("--by", metavar="VARIABLE", help="Say the risks of each of its levels apart.")
-@click.option("--rules", help="YAML file of limits; exit status 3 where a release breaks one.")
-@click.option("--name", help="Folder of the report; the first RELEASED's name if not given.")
-@click.option(
-    "-p",
-    "overrides",
-    metavar="NAME VALUE",
-    nargs=2,
+    "--target",
+    metavar="C",
     multiple=True,
-    help="One parameter's value; 'srlib parameters assess' lists them.",
+    help="What the intruder wants; the last that is no key. Again for others.",
 )
+@click.option(
+    "--within", metavar="NAME=NUMBER", multiple=True, help="Distance up to which a number is told."
+)
+@click.option("--by", metavar="VARIABLE", default="", help="Tell of each of its levels apart.")
+@click.option("--holdout", help="File of people of the same population, not in ORIGINAL.")
+@click.option(
+    "--model",
+    is_flag=True,
+    help="Ask an intruder who knows all other records, too: half a minute or more.",
+)
+@click.option(
+    "--fail-on",
+    type=click.Choice(["undecided", "look", "withhold"]),
+    help="Exit status 3 where the verdict on a release is this or worse.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON document.")
+@click.option("--name", help="Folder of the report; the first RELEASED's name if not given.")
 @click.option(
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
     help=f"Folder to write assess/NAME/ in; by default, outputs/ {_OF_PROJECT}.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the results as one JSON document.")
 @click.option("--show-values", is_flag=True, help=_SHOW_VALUES)
 def assess(
     original: Path,
     released: tuple[Path, ...],
     schema: str | None,
     keys: tuple[str, ...],
-    target: str | None,
-    tolerance: float | None,
+    target: tuple[str, ...],
+    within: tuple[str, ...],
+    by: str,
     holdout: str | None,
-    same_generator: bool,
-    quick: bool,
-    by: str | None,
-    rules: str | None,
-    name: str | None,
-    overrides: tuple[tuple[str, str], ...],
-    output: Path | None,
+    model: bool,
+    fail_on: str | None,
     as_json: bool,
+    name: str | None,
+    output: Path | None,
     show_values: bool,
 ) -> None:
-    """Report on the risk and utility of RELEASED tables that were made from an ORIGINAL one.
+    """Say what RELEASED tables give away of the people in ORIGINAL, and what they are good for.
 
     All are files of records; any tool may have made the released ones. Each RELEASED is judged by
     itself, the worst first; where it is a folder, its files are draws of one tool and judged
@@ -341,113 +334,64 @@ def assess(
     An earlier report in the folder assess/NAME/ is replaced only by one on the same file contents
     with the same parameters; any other goes to NAME-2, NAME-3 and so on.
     """
-    root = find_root(Path.cwd(), "assess")
-    sets = [[key.strip() for key in names.split(",")] for names in keys]
-    arguments = {
+    parameters: dict[str, Any] = {
         "original": str(original),
         "released": [str(path) for path in released],
-        "schema": schema,
-        "keys": sets[0] if sets else [],
-        "more_keys": sets[1:],
-        "target": target,
-        "tolerance": tolerance,
-        "holdout": holdout,
+        "schema": schema or "",
+        "keys": [[key.strip() for key in one.split(",")] for one in keys],
+        "target": list(target),
+        "within": dict(map(_distance, within)),
         "by": by,
-        "rules": rules,
-        "same_generator": same_generator,
-        "quick": quick,
+        "holdout": holdout or "",
+        "model": model,
     }
-    given = {argument: value for argument, value in arguments.items() if value}
-    profile = _folder_name(root, plain_name("--name", name) if name else released[0].resolve().name)
-    request = _assessing(root, given, overrides, profile)
-
-    from srlib.runner.inputs import check
-
-    try:
-        check("assess", request.parameters)
-        _say_cost(root, "assess", [request.parameters])
-    except ValueError as error:
-        raise UsageError(_told(error, request.parameters, show_values)) from None
-
-    from srlib.runner.run import NotebookFailed
-    from srlib.runner.run import run as run_paper
-
-    try:
-        folder = run_paper(root, request, output or find_outputs(root, Path.cwd()))
-    except NotebookFailed as error:
-        _failed(str(error))
-        raise SystemExit(1) from None
-    _say_found(folder, as_json)
-
-
-def _assessing(
-    root: Path, given: Mapping[str, Any], overrides: tuple[tuple[str, str], ...], profile: str
-) -> Request:
-    """Return the request for an assessment with the parameters that the arguments give."""
-    if twice := [name for name, _ in overrides if name in given]:
-        raise UsageError(
-            f"-p {twice[0]}: the command's own arguments say it; leave one of them out"
-        )
-    request = resolve(root, "assess", overrides=overrides)
-    parameters = {**request.parameters, **given}
-    of_files = file_parameters(read_parameters(root / "notebooks" / "assess.py"))
-    return replace(
-        request,
-        profile=profile,
-        parameters=parameters,
-        changed={**request.changed, **given},
-        inputs=hash_inputs(parameters, of_files),
-        keep_others=True,
+    folder = plain_name("--name", name) if name else released[0].resolve().name
+    folder = re.sub(r"[^\w-]", "_", folder.split(".")[0])[:60] or "released"
+    place = (
+        (output or find_outputs(find_root(Path.cwd(), "assess"), Path.cwd())) / "assess" / folder
     )
 
+    # Imported here: bad usage is told at once, without the time that these take to import.
+    from srlib.assessment import examine, take_in
+    from srlib.assessment.verdict import ADVICE
+    from srlib.runner import assess as files
 
-def _say_found(folder: Path, as_json: bool) -> None:
-    """Print what an assessment found; exit with a status of its own where it breaks a rule."""
-    from srlib.assessment import verdict
-
-    document, report = _document(folder), folder / "report.html"
+    started, inputs = time.monotonic(), hash_inputs(parameters, files.FILES)
+    try:
+        tables = take_in(**{n: value for n, value in parameters.items() if n != "model"})
+    except ValueError as error:
+        raise UsageError(_told(error, parameters, show_values)) from None
+    try:
+        found = examine(tables, model=model, seed=SEED)
+        report = files.write(found, place, parameters, inputs, started) / "report.html"
+    except Exception as error:
+        kind, text = type(error).__name__, str(error)
+        own = f"{kind}: {text}"
+        _failed(own if show_values else error_without_values(kind, text, texts(parameters)))
+        raise SystemExit(1) from None
     if as_json:
-        told = json.dumps({"report": str(report)} | document, indent=1, ensure_ascii=False)
+        document = {"report": str(report)} | found.to_dict()
+        click.echo(json.dumps(document, indent=1, ensure_ascii=False))
     else:
-        first, *rest = verdict.text(document["releases"]).split("\n", 1)
-        told = "\n".join([click.style(first, bold=True), *rest, "", f"report: {shown(report)}"])
-    click.echo(told)
-    for rule in document["broken_rules"]:
-        _failed(f"broken rule: {rule['release']}: {rule['topic']} {rule['reason']}")
-    if document["broken_rules"]:
+        for line in found.verdict().split("\n"):
+            click.echo(click.style(line, bold=not line.startswith(" ")))
+        click.echo(f"\nreport: {shown(report)}")
+    if report.parent.name != place.name:
+        click.echo(f"{shown(place)} holds another report and stays as it is", err=True)
+    if model:
+        click.echo(f"all took {time.monotonic() - started:.0f} s, most of it the model", err=True)
+    worst = ADVICE.index(found.judgments[0].advice)
+    if fail_on and worst >= ADVICE.index(fail_on):
         raise SystemExit(BROKEN)
 
 
-def _document(run: Path) -> dict[str, Any]:
-    """Read from a run's folder what `Assessment.to_dict` returns."""
-    import pandas as pd
-
-    from srlib.assessment import side_by_side, verdict
-
-    texts_of = ("release", "advice", "risk_of", "first", "topic", "level", "text", "reason")
-
-    def table(name: str) -> pd.DataFrame:
-        header = pd.read_csv(run / "tables" / name, nrows=0)
-        numbers = {column: [""] for column in header if column not in texts_of}
-        return pd.read_csv(
-            run / "tables" / name, keep_default_na=False, na_values=numbers, dtype={"release": str}
-        )
-
-    sides = (run / "tables/side_by_side.csv").exists()  # a notebook of one's own may be older
-    results = json.loads((run / "results.json").read_text(encoding="utf-8"))
-    return {
-        "first": results.pop("first"),
-        "releases": verdict.by_release(table("verdict.csv")),
-        "side_by_side": side_by_side.records(table("side_by_side.csv")) if sides else [],
-        "broken_rules": table("broken_rules.csv").to_dict("records"),
-        "results": results,
-    }
-
-
-def _folder_name(root: Path, text: str) -> str:
-    name = re.sub(r"[^\w-]", "_", text.split(".")[0])[:60] or "released"
-    # Folders named after profiles are those of `srlib run assess`, which replaces what is there.
-    return f"released_{name}" if name in find_profiles(root, "assess") else name
+def _distance(text: str) -> tuple[str, float]:
+    """Read NAME=NUMBER."""
+    name, _, number = text.rpartition("=")
+    try:
+        return name, float(number)
+    except ValueError:
+        raise UsageError(f"--within {text}: it must be NAME=NUMBER, as income=500") from None
 
 
 @main.command(

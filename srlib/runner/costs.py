@@ -245,36 +245,19 @@ def _hu_reiter_wang(
     )
 
 
-def _assess(
-    *,
-    original: str,
-    released: Sequence[str],
-    quick: bool,
-    n_classes: int,
-    n_draws: int,
-    n_chains: int,
-    most_iterations: int,
-) -> Cost:
+def _assess(*, original: str, released: Sequence[str], model: bool) -> Cost:
     files = [file for path in released for file in files_at(path)]
     n_records = max(map(_lines, [original, *files])) if original and files else 500.0
     n_releases, columns = len(files) or 3, _columns(original) if original else 14
     start = Cost(
-        15 + 3e-7 * n_records * columns**2 * n_releases,
+        8 + 2e-7 * n_records * columns**2 * n_releases,
         400 + 4e-5 * n_records * columns * (1 + n_releases),
     )
-    iterations = 4 / 3 * max(most_iterations or 2_000, 2 * n_draws)
-    if original and not most_iterations:  # as srlib.assessment.affordable_rounds
-        steps = n_records * (1 + 2 * n_releases) * n_chains * n_classes
-        iterations = min(iterations, 1e10 / steps)
-    if quick or iterations < 2 * n_draws:
+    if not model:
         return start
-    if original and not most_iterations:
-        kept = (1 + n_releases) * n_chains * _combinations(n_records) * _LEVELS
-        n_draws = min(n_draws, max(50, int(1.5e9 / kept)))
     found = _chains(
-        1 + n_releases, 2 * n_records, n_chains=n_chains, n_draws=n_draws, n_classes=n_classes,
-        iterations=iterations, kept=2,
-        combinations=_combinations(n_records),
+        1 + n_releases, 2 * n_records, n_chains=8, n_draws=250, n_classes=30,
+        iterations=4 / 3 * 2_000, kept=2, combinations=_combinations(n_records),
     )  # fmt: skip
     return Cost(start.seconds + found.seconds, start.megabytes + found.megabytes)
 

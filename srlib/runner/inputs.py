@@ -97,36 +97,21 @@ def _assess(
     original: str,
     released: Sequence[str],
     schema: str,
-    holdout: str,
-    keys: Sequence[str],
-    more_keys: Sequence[Sequence[str]],
-    target: str,
-    tolerance: float,
-    same_generator: bool,
-    missing: str,
-    ignore_columns: bool,
-    quick: bool,
-    rules: str,
+    keys: Sequence[Sequence[str]],
+    target: Sequence[str],
+    within: Mapping[str, float],
     by: str,
+    holdout: str,
 ) -> None:
     if original or released:
-        from srlib.assessment.submission import submit
+        from srlib.assessment.tables import take_in
 
-        submit(
-            original, released, [keys, *more_keys], target, schema=schema, holdout=holdout,
-            tolerance=tolerance, same_generator=same_generator, missing=missing,
-            ignore_columns=ignore_columns, quick=quick, rules=rules, by=by,
+        take_in(
+            original, released, keys=keys, target=target, schema=schema, within=within, by=by,
+            holdout=holdout,
         )  # fmt: skip
-        return
-    of_files = {"schema": schema, "holdout": holdout, "rules": rules}
-    if alone := [name for name, value in of_files.items() if value]:
+    elif alone := [name for name, v in {"schema": schema, "holdout": holdout}.items() if v]:
         raise ValueError(f"{', '.join(alone)} without original; the example has no files")
-    from srlib.assessment.examples import example_roles
-    from srlib.data.microdata import ACS
-
-    example_roles(keys, target, more_keys)
-    if by:
-        ACS.positions([by], "by")
 
 
 CHECKS: Mapping[str, Callable[..., None]] = {
