@@ -44,7 +44,7 @@ svg { width: 100%; max-width: 46rem; height: auto } svg text { fill: var(--ink);
 def page(found: "Assessment", public: bool = False) -> str:
     """Return the verdict first, a card and a picture for each release, and the rest folded.
 
-    Everything that is text of the user's files is escaped; the page has no script and loads nothing.
+    Texts of the user's files are escaped; the page has no script and loads nothing.
     The public version has the words of `verdict.in_public` and nothing else of anybody's files.
     """
     if public:

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import special
 
 from srlib.assessment import answers, use
 from srlib.assessment.copies import Copies
@@ -246,13 +245,3 @@ def _with_error(value: Any, error: Any) -> str:
         return "no value"
     told = percent(value) if pd.isna(error) else f"{_digits(value)} ± {_digits(error)} %"
     return told.replace(" ", "\u00a0")
-
-
-def interval(value: float, error: float, people: float) -> tuple[float, float]:
-    """Wilson's 95 % interval of a share, of as many people as have that error."""
-    exact = not error > 0 or value in (0, 1)
-    n = people if exact else min(value * (1 - value) / error**2, people)
-    z = special.ndtri(0.975)
-    center = (value + z**2 / (2 * n)) / (1 + z**2 / n)
-    half = z / (1 + z**2 / n) * np.sqrt(value * (1 - value) / n + z**2 / (4 * n**2))
-    return (0.0 if value == 0 else center - half), (1.0 if value == 1 else center + half)
