@@ -90,8 +90,7 @@ tables = assessment.take_in(
 )  # fmt: skip
 found = assessment.examine(tables, model=model, seed=seed)
 names = tables.schema.names
-outputs.result("first", found.judgments[0].first)
-outputs.result("records", len(tables.original))
+first = outputs.result("first", found.judgments[0].first)
 
 # %% [markdown]
 # ## Verdict
@@ -114,7 +113,9 @@ for judgment in found.judgments:
 # %% tags=["monte-carlo"]
 risks = found.table.query("asked and of == 'all' and value == value").assign(
     panel=lambda t: t["release"],
-    label=lambda t: t["question"] + np.where(t["about"].str.len() < 30, ": " + t["about"], ""),
+    label=lambda t: t["question"].where(
+        ~t.duplicated(["release", "question"], keep=False), t["question"] + ": " + t["about"]
+    ),
     mean=lambda t: t["value"], se=lambda t: t["error"],
 )  # fmt: skip
 outputs.figure("verdict", charts.against_baseline(risks, "Share"))

@@ -64,17 +64,19 @@ seed: int = 2014  # [0, inf) one seed for all streams of chance
 output_dir: str = ""  # folder for tables and figures; empty: write none
 
 # %%
+import itertools
+import warnings
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+import statsmodels.api as sm
 from scipy import stats
 from scipy.special import logsumexp
 
 from srlib import charts, diagnostics, dpmpm, mechanism
 from srlib import risk as disclosure
-from srlib.assessment import inference
-from srlib.assessment.regression import Regression, logistic_regression
+from srlib.assessment.use import against_sampling
 from srlib.data import distinct, microdata
 from srlib.data.schema import Schema
 from srlib.display import callout, show, with_error
@@ -331,11 +333,32 @@ outputs.figure("trace", charts.trace(traces))
 #
 # The joint distributions of the paper's Figures 1 and 2, in the data and on average over the releases:
 
+
 # %% tags=["monte-carlo"]
-labels = [variable.labels for variable in table.schema.variables]
+def proportions(records: np.ndarray, two: list[int]) -> np.ndarray:  # of the cells of two variables
+    cells = np.ravel_multi_index(records[:, two].T.astype(int), levels[two])
+    return np.bincount(cells, minlength=levels[two].prod()) / len(records)
+
+
+def combined(estimates: np.ndarray, variances: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Estimate and standard error from m releases, and whether the variance is Reiter's."""
+    m, between, within = len(estimates), estimates.var(axis=0, ddof=1), variances.mean(axis=0)
+    adjusted = ((1 + 1 / m) * between <= within) & (within > 0)
+    of_n = len(releases[0]) / len(codes) * within
+    variance = np.where(adjusted, of_n, (1 + 1 / m) * between - within)
+    return estimates.mean(axis=0), np.sqrt(variance), adjusted
+
+
 for number, pair in enumerate(pairs, start=1):
     two = table.schema.positions(pair, "pairs", exactly=2)
-    joint = inference.compare_joint(codes, releases, labels, *two)
+    first, second = (table.schema.variables[k].labels for k in two)
+    observed, shares = proportions(codes, two), np.array([proportions(z, two) for z in releases])
+    mean, se, _ = combined(shares, shares * (1 - shares) / len(releases[0]))
+    of_data = np.sqrt(observed * (1 - observed) / len(codes))
+    cells = pd.MultiIndex.from_product([first, second, ["original", "synthetic"]])
+    joint = cells.to_frame(index=False, name=["level_a", "level_b", "source"])
+    joint["proportion"] = np.column_stack([observed, mean]).ravel()
+    joint["se"] = np.column_stack([of_data, se]).ravel()
     chart = charts.joint_distribution(joint, *(titles[name] for name in pair))
     display(outputs.figure(f"figure_{number}", chart))
 
@@ -346,15 +369,21 @@ for number, pair in enumerate(pairs, start=1):
 # model adds less to the squared differences than sampling does.
 
 # %% tags=["monte-carlo"]
-differences = inference.pairwise_differences(codes, releases, levels, list(table.schema.names))
+differences = []
+for a, b in itertools.combinations(range(len(levels)), 2):
+    mean = np.mean([proportions(z, [a, b]) for z in releases], axis=0)
+    apart = np.abs(mean - proportions(codes, [a, b]))
+    differences.append((*(table.schema.names[k] for k in (a, b)), apart.mean(), apart.max()))
+heads = ["variable_a", "variable_b", "mean_absolute_difference", "maximum_absolute_difference"]
+differences = pd.DataFrame(differences, columns=heads).sort_values(heads[-1], ascending=False)
 worst = outputs.table("pairwise_differences", differences).head(3).replace(titles)
 about = "The three pairs with the largest difference of a cell, in shares of all records."
 display(show(worst, caption=about))
-off = inference.against_sampling(codes, releases, levels)
+ratio, error = against_sampling(codes, releases, levels)
 claims.check(
     "C1", "holds", "The model adds less to the differences of cells than sampling does.",
     measured="differences of a release, over those of another sample",
-    value=off.ratio, error=off.error, relation="<", limit=np.sqrt(2), records=len(codes),
+    value=ratio, error=error, relation="<", limit=np.sqrt(2), records=len(codes),
 )  # fmt: skip
 
 # %% [markdown]
@@ -366,19 +395,30 @@ claims.check(
 
 
 # %% tags=["monte-carlo"]
-def regression(records: np.ndarray) -> Regression:
+def regression(records: np.ndarray) -> np.ndarray:  # estimates and standard errors, (2, terms)
     (y,), x = (table.schema.positions(names, "names") for names in ([outcome], predictors))
-    return logistic_regression(records[:, y] == levels[y] - 1, records[:, x] + 1, predictors)
+    design = sm.add_constant(records[:, x] + 1.0, has_constant="raise")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fit = sm.Logit(records[:, y] == levels[y] - 1, design).fit(disp=0, maxiter=100)
+    return np.array([fit.params, fit.bse])
 
 
 terms = ["term", "original", "original_se", "synthetic", "adjusted", "low", "high", "overlap"]
 coefficients, lacking = pd.DataFrame(columns=terms), "No regression was asked for."
 if outcome:
     try:
-        of_releases = [regression(release) for release in releases]
-        coefficients = inference.coefficients(regression(codes), of_releases)
-    except (ValueError, RuntimeError) as error:
-        lacking = f"The regression cannot be estimated: {error}."
+        (own, own_se), each = regression(codes), np.array([regression(z) for z in releases])
+        mean, se, adjusted = combined(each[:, 0], each[:, 1] ** 2)
+        own_width, width = 2 * stats.norm.ppf(0.975) * np.array([own_se, se])
+        common = np.minimum(own + own_width / 2, mean + width / 2)
+        common -= np.maximum(own - own_width / 2, mean - width / 2)
+        overlap = (common / own_width + common / width) / 2
+        ends = mean - width / 2, mean + width / 2
+        columns = ["Intercept", *predictors], own, own_se, mean, adjusted, *ends, overlap
+        coefficients = pd.DataFrame(dict(zip(terms, columns, strict=True)))
+    except (ValueError, Warning, np.linalg.LinAlgError) as reason:
+        lacking = f"The regression cannot be estimated: {str(reason).splitlines()[0]}"
 outputs.table("coefficients", coefficients)
 about = "Log odds from the original and from the releases, with the overlap of the two intervals."
 in_words = coefficients[terms].replace({"term": titles})

@@ -88,7 +88,7 @@ from scipy.stats import binom
 
 import srlib
 from srlib import charts
-from srlib.assessment.inference import against_sampling
+from srlib.assessment.use import against_sampling
 from srlib.data import distinct, microdata
 from srlib.display import callout, percent, show, with_error
 from srlib.dpmpm import sample_posterior
@@ -298,11 +298,11 @@ def risk_and_loss(way, column, released):
     """Risk from one release with its spread over releases, risk from several, and the loss."""
     one = medians(column)
     several = medians(column.reshape(n_publications, n_releases, *column.shape[1:]).sum(axis=1))
-    loss = against_sampling(table.codes, list(released), levels)
+    loss, loss_se = against_sampling(table.codes, list(released), levels)
     return {
         "way": way, "one": one.mean(), "one_sd": one.std(ddof=1), "several": several.mean(),
         "several_se": several.std(ddof=1) / np.sqrt(n_publications),
-        "excluded": np.isneginf(column[..., 1:]).mean(), "loss": loss.ratio, "loss_se": loss.error,
+        "excluded": np.isneginf(column[..., 1:]).mean(), "loss": loss, "loss_se": loss_se,
     }  # fmt: skip
 
 
@@ -382,14 +382,14 @@ callout(kind, f"The mixture, {n_releases} releases: {estimated.summary()}")
 
 # %% tags=["monte-carlo"]
 once = estimated.repetitions == 1
-of_mixture = against_sampling(table.codes, mixed, levels)
+loss_of_mixture = against_sampling(table.codes, mixed, levels)
 mixture = {
     "case": "mixture",
     "way": "mixture",
     "label": "",
     "several": np.median(estimated.probability[once]),
 }
-mixture |= {"loss": of_mixture.ratio, "loss_se": of_mixture.error}
+mixture |= dict(zip(("loss", "loss_se"), loss_of_mixture, strict=True))
 points = pd.DataFrame([*frontier, *pruned, *rest, mixture])
 points["way"] = (points["case"] + ", " + points["label"]).str.removesuffix(", ")
 kept_columns = ["way", "leaves", "one", "one_sd", "several", "several_se", "loss", "loss_se"]

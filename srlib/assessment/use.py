@@ -23,7 +23,7 @@ from scipy import special
 
 from srlib.assessment.answers import Row
 from srlib.assessment.told import Floats
-from srlib.data.codes import Codes, distinct
+from srlib.data.codes import Codes, Levels, distinct
 from srlib.data.schema import Schema
 from srlib.threads import one_blas_thread
 
@@ -245,3 +245,52 @@ def _least_squares(codes: Codes, chosen: Sequence[tuple[int, int]], y: NDArray[n
     fitted = (vectors[:, ~inside] ** 2).sum(axis=1) < 1e-8
     error = np.sqrt(variance * np.diag(inverse).clip(min=0))
     return np.where(fitted, [estimate, error], np.nan)[:, 1:]
+
+
+def against_sampling(
+    original: Codes, released: Sequence[Codes], n_levels: Levels
+) -> tuple[float, float]:
+    r"""Compare the differences of all pairs' cells with those of another sample of the population.
+
+    A cell that n records fall into with probability p each has counts X and Y in two samples. With
+    independent Poisson counts of mean :math:`\lambda = n p`,
+
+    .. math:: E |X - Y| = 2 \lambda e^{-2 \lambda} (I_0(2 \lambda) + I_1(2 \lambda)),
+
+    and binomial ones differ less by a factor of about :math:`\sqrt{1 - p}`. For p stand the
+    proportions in all tables together, so that cells that are empty in the original count as well.
+
+    Parameters
+    ----------
+    original, released : (n, p) int, sequence of (n, p) int
+        Codes from 0; two releases or more, as large as the original.
+    n_levels : (p,) int
+        Number of levels of each variable, two or more of them.
+
+    Returns
+    -------
+    ratio, error : float
+        Mean absolute difference of a release's cells over that of another sample, 1 if a release is
+        off as a sample would be; and its standard error, from between the releases.
+    """
+    n, m = len(original), len(released)
+    if m < 2 or len(n_levels) < 2 or any(len(z) != n for z in released):
+        raise ValueError(
+            f"released holds releases of {[len(z) for z in released]} records, of {len(n_levels)} "
+            f"variable(s); two or more are needed of both, and {n} records in each"
+        )
+    singles, expected = [], []
+    for a, b in combinations(range(len(n_levels)), 2):
+        size = int(n_levels[a]) * int(n_levels[b])
+        shares = np.array([
+            np.bincount(z[:, a].astype(np.int64) * n_levels[b] + z[:, b], minlength=size) / n
+            for z in (original, *released)
+        ])  # fmt: skip
+        p = shares.mean(axis=0)
+        scaled = special.ive(0, 2 * n * p) + special.ive(1, 2 * n * p)  # exp(-2 n p) times Bessel's
+        singles.append(np.abs(shares[1:] - shares[0]).mean(axis=1))
+        expected.append((2 * p * np.sqrt(np.maximum(1 - p, 0)) * scaled).mean())
+    if not (by_chance := float(np.mean(expected))):
+        raise ValueError("all records of all tables are the same, so that nothing can differ")
+    ratios = np.mean(singles, axis=0) / by_chance
+    return float(ratios.mean()), float(ratios.std(ddof=1) / np.sqrt(m))
