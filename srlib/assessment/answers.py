@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
-from srlib.assessment.copies import Copies, beta, beta_binomial_z, ratio
-from srlib.assessment.told import Floats, Told
+from srlib.assessment.copies import Copies, beta, beta_binomial_z
+from srlib.assessment.counting import Bools, Floats, Ints, error_of, ratio
+from srlib.assessment.told import Told
 
 Row = dict[str, Any]
 
@@ -35,7 +35,7 @@ COLUMNS = [
 ]  # fmt: skip
 
 
-def of_people(each: Sequence[Told], some: NDArray[np.bool_] | None = None) -> Row:
+def of_people(each: Sequence[Told], some: Bools | None = None) -> Row:
     """Answer by all people who count, or some, over the releases of one tool.
 
     The original's part of an error is the same for all releases, so that only the spread between
@@ -51,7 +51,7 @@ def of_people(each: Sequence[Told], some: NDArray[np.bool_] | None = None) -> Ro
     return found | named | {"baseline_of": by}
 
 
-def _of_release(told: Told, some: NDArray[np.bool_] | None) -> Row:
+def _of_release(told: Told, some: Bools | None) -> Row:
     part = np.ones(len(told.counted), bool) if some is None else some
     counted = told.counted & part
     people = int(counted.sum())
@@ -63,17 +63,18 @@ def _of_release(told: Told, some: NDArray[np.bool_] | None) -> Row:
     is_met, whole = not np.isnan(told.divided_z), some is None
     guessed = bool(np.isnan(told.margins).all())
 
-    def error(moves: Floats) -> float:
-        return float(np.sqrt((np.bincount(told.group, moves) ** 2).sum()))
-
     spread, of_others, of_margins = (
-        error(v - share * counted) / people
+        error_of(v - share * counted, told.group) / people
         for v, share in ((release, value), (others, by_others), (margins, by_margins))
     )
     z_divided, gap = np.nan, release - others
     # One pair of people more than were seen: where there is none, others would have no error.
-    z = ratio(float(gap.sum()), np.hypot(error(gap), LEAST))
-    of_gap = error(release - margins) if whole else np.hypot(error(release - margins), LEAST)
+    z = ratio(float(gap.sum()), np.hypot(error_of(gap, told.group), LEAST))
+    of_gap = (
+        error_of(release - margins, told.group)
+        if whole
+        else np.hypot(error_of(release - margins, told.group), LEAST)
+    )
     z_margins = ratio(float((release - margins).sum()), of_gap)
     if is_met and whole:
         spread = np.sqrt(value * (1 - value) / people)
@@ -131,7 +132,7 @@ def put_words(rows: Sequence[Row], family: bool) -> None:
 
 def beside_held_out(
     used: tuple[Floats, Floats], strangers: tuple[Floats, Floats],
-    group: NDArray[np.intp] | None = None,
+    group: Ints | None = None,
 ) -> Row:  # fmt: skip
     """Answer of people held out, and how far people in the file lie beyond, in standard errors.
 

@@ -4,14 +4,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from srlib.assessment import answers, told
 from srlib.assessment.answers import Row
+from srlib.assessment.counting import Floats, Ints, numbered, times
 from srlib.assessment.tables import Tables
-from srlib.assessment.told import Floats, Told
-from srlib.data.codes import Codes, row_numbers
+from srlib.assessment.told import Told
+from srlib.data.codes import Codes, Levels
 
 type Asked = tuple[Floats, Floats, Floats | None, float]  # as `Tables.numbers_of` returns
 
@@ -166,7 +166,7 @@ def _of_groups(tables: Tables, asked: Sequence[tuple[list[Told], Row]]) -> list[
 
 
 def _met_held_out(
-    used: Codes, held_out: Codes, released: Codes, levels: NDArray[np.integer], keys: Sequence[int],
+    used: Codes, held_out: Codes, released: Codes, levels: Levels, keys: Sequence[int],
     alone: bool = True,
 ) -> Row:  # fmt: skip
     """Answer of people in the file and held out whether a released record has their keys.
@@ -174,22 +174,16 @@ def _met_held_out(
     Of all, or of those alone with their keys: of tables of two sizes, so in a random part of the
     larger one that is as large as the smaller, on average over such parts.
     """
-    at, n, h = list(keys), len(used), len(held_out)
-    key = row_numbers(
-        np.concatenate([used[:, at], held_out[:, at], released[:, at]]),
-        [int(levels[k]) for k in at],
-    )
-    size = int(key.max()) + 1
-    s = np.bincount(key[n + h :], minlength=size)
-    pairs = []
-    for own in (key[:n], key[n : n + h]):
-        others = np.bincount(own, minlength=size)[own] - 1
-        weight = _none_among(len(own), others, min(n, h)) if alone else np.ones(len(own))
-        pairs.append((weight * (s[own] > 0), weight))
-    return answers.beside_held_out(pairs[0], pairs[1], key[: n + h] if alone else None)
+    files = numbered(keys, levels, used, held_out, released)
+    pairs, m = [], min(len(used), len(held_out))
+    for own in files[:2]:
+        others = times(own, own) - 1
+        weight = _none_among(len(own), others, m) if alone else np.ones(len(own))
+        pairs.append((weight * (times(files[2], own) > 0), weight))
+    return answers.beside_held_out(pairs[0], pairs[1], np.concatenate(files[:2]) if alone else None)
 
 
-def _none_among(size: int, others: NDArray[np.intp], m: int) -> Floats:
+def _none_among(size: int, others: Ints, m: int) -> Floats:
     """Probability that a person's random companions, m - 1 of size - 1, are none of the others."""
     rest = size - 1 - others
     if m == size:
@@ -200,27 +194,20 @@ def _none_among(size: int, others: NDArray[np.intp], m: int) -> Floats:
 
 
 def _told_held_out(
-    used: Codes, held_out: Codes, released: Codes, levels: NDArray[np.integer], keys: Sequence[int],
+    used: Codes, held_out: Codes, released: Codes, levels: Levels, keys: Sequence[int],
     target: int, no_values: Sequence[int], numbers: Asked | None,
 ) -> Row:  # fmt: skip
     """Answer of people in the file and held out whether all released records tell their target."""
-    at = list(keys)
     n, people = len(used), np.concatenate([used, held_out])
-    both = np.concatenate([people, released])
-    key = row_numbers(both[:, at], [int(levels[k]) for k in at])
-    own, of_release = key[: len(people)], key[len(people) :]
+    own, of_release = numbered(keys, levels, people, released)
     if numbers is None:
-        cell = row_numbers(both[:, [*at, target]], [int(levels[k]) for k in (*at, target)])
+        cell, of_both = numbered((*keys, target), levels, people, released)
         valued = ~np.isin(people[:, target], no_values)
-        s = np.bincount(of_release, minlength=len(both))[own]
-        right = np.bincount(cell[len(people) :], minlength=len(both))[cell[: len(people)]]
+        s, right = times(of_release, own), times(of_both, cell)
     else:
         assert numbers[2] is not None
         truth = np.concatenate([numbers[0], numbers[2]])
-        valued = ~np.isnan(truth)
-        s, right = told.count_near(
-            own, np.where(valued, truth, 0), of_release, numbers[1], numbers[3]
-        )
-    tells = (valued & (s > 0) & (s == right)).astype(float)
-    weight = valued.astype(float)
+        valued, who = ~np.isnan(truth), np.nan_to_num(truth)
+        s, right = told.count_near(own, who, of_release, numbers[1], numbers[3])
+    tells, weight = (valued & (s > 0) & (s == right)).astype(float), valued.astype(float)
     return answers.beside_held_out((tells[:n], weight[:n]), (tells[n:], weight[n:]))

@@ -20,11 +20,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import optimize, special, stats
 from scipy.sparse import csgraph
 
-from srlib.data.codes import Codes, Levels, row_numbers
+from srlib.assessment.counting import Bools, Floats, Ints, error_of, numbered, ratio, tallied, times
+from srlib.data.codes import Codes, Levels
 from srlib.threads import one_blas_thread
 
 # Weight of a pair with k neighbors, log(1 + COPIED / (k + ITSELF)): the logarithm of how much more
@@ -102,8 +102,8 @@ class Copies:
     same_row_others: float
     same_row_z: float
     premise: str
-    found: NDArray[np.bool_]
-    neighbors: NDArray[np.intp]
+    found: Bools
+    neighbors: Ints
     released: int
 
 
@@ -141,17 +141,16 @@ def copies(
     n_levels : (p,) int
         Number of levels of each variable.
     """
-    n, m, levels = len(original), len(released), [int(k) for k in n_levels]
-    both = np.concatenate([original, released])
-    cell = row_numbers(both, levels)
-    o, s = counts(cell, n)
-    neighbors = _neighbors(both, levels, cell)
+    m, levels = len(released), [int(k) for k in n_levels]
+    cell, of_record = numbered(range(len(levels)), levels, original, released)
+    o, s = tallied(cell, of_record)
+    neighbors = _neighbors(levels, original, released)
     premise = _premise(original, levels, o, neighbors)
     told = premise != "removed"
     repeated = float(s[o > 0].sum() / m)
     others, others_error, a, b = _repeating(original, levels, held_out)
     same_row, same_row_others, same_row_z = rows_alike(original, released)
-    in_order = n == m and bool((original == released).all())
+    in_order = len(original) == m and bool((original == released).all())
     weight = np.log1p(COPIED / (neighbors + ITSELF))
     handed_out, handed_out_error, handed_out_z, at_most = _handed_out(o, s, weight)
     met = (o == 1) & (s > 0)
@@ -169,8 +168,8 @@ def copies(
         handed_out_error=handed_out_error,
         handed_out_z=handed_out_z if told else np.nan,
         at_most=at_most,
-        near_z=_near_z(both, levels, n) if told else np.nan,
-        itself_z=_itself_z(original, released, cell, levels)
+        near_z=_near_z(levels, original, released) if told else np.nan,
+        itself_z=_itself_z(original, released, cell, of_record, levels)
         if told and _premise(released, levels, s, neighbors) != "removed"
         else np.nan,
         same_table=bool((o == s).all()) and _chance_of(o, in_order) < COINCIDENCE,
@@ -179,30 +178,24 @@ def copies(
         same_row_others=same_row_others,
         same_row_z=same_row_z,
         premise=premise if held_out is None else "",
-        found=met[cell[:n]],
-        neighbors=neighbors[cell[:n]],
+        found=met[cell],
+        neighbors=neighbors[cell],
         released=m,
     )
 
 
 def _itself_z(
-    original: Codes, released: Codes, cell: NDArray[np.intp], levels: Sequence[int]
+    original: Codes, released: Codes, of_person: Ints, of_record: Ints, levels: Sequence[int]
 ) -> float:
     """Excess of people found in a release over its own records found there, as `copies` says."""
     n, m = len(original), len(released)
     if (size := min(n, m) // PARTS) < STRATA:
         return np.nan
-    of_person, of_record = cell[:n], cell[n:]
     # Sorted files are spread over the parts, and rows of the same number over different ones.
     parts = np.arange(n) % PARTS, (np.arange(m) * (5**0.5 - 1) / 2 % 1 * PARTS).astype(int)
-    every, edges = (
-        np.bincount(of_record, minlength=cell.max() + 1),
-        _tree_of_pairs(released, levels),
-    )
-    tables = [
-        np.bincount(_pair(released, levels, a, b), minlength=levels[a] * levels[b])
-        for a, b in edges
-    ]
+    _, every = tallied(of_person, of_record)
+    edges = _tree_of_pairs(released, levels)
+    tables = [pair_table(released, levels, *edge) for edge in edges]
     person, found, density, keys = [], [], [], []
     for part in range(PARTS):
         rest = every - np.bincount(of_record[parts[1] == part], minlength=len(every))
@@ -213,10 +206,7 @@ def _itself_z(
             rows = rows[np.bincount(key[rows])[key[rows]] == 1]
             log_p = np.zeros(len(rows))
             for (above, below), table in zip(edges, tables, strict=True):
-                pairs = _pair(own, levels, above, below)
-                without = (table - np.bincount(pairs, minlength=len(table))).reshape(
-                    levels[above], levels[below]
-                )
+                without = table - pair_table(own, levels, above, below)
                 margin = without.sum(axis=0) + 0.5
                 counts = without + 2 * margin / margin.sum()
                 share = counts / (margin.sum() if above == below else counts.sum(1, keepdims=True))
@@ -232,13 +222,13 @@ def _itself_z(
     people = np.bincount(stratum, minlength=STRATA)
     share, hits = (np.bincount(stratum, v, STRATA) / np.maximum(people, 1) for v in (of, met))
     moves = 1 / (hits[stratum] + RARELY) * (of - share[stratum]) * (met - hits[stratum])
-    error = np.sqrt((np.bincount(key, moves) ** 2).sum())
-    return float(moves.sum() / error) if error else 0.0
+    return ratio(float(moves.sum()), error_of(moves, key))
 
 
-def _pair(codes: Codes, levels: Sequence[int], above: int, below: int) -> NDArray[np.int64]:
-    """Number of the cell of two variables that each record is in."""
-    return codes[:, above].astype(np.int64) * levels[below] + codes[:, below]
+def pair_table(codes: Codes, levels: Sequence[int], a: int, b: int) -> Ints:
+    """Records in each cell of two variables, (levels[a], levels[b])."""
+    cells = codes[:, a].astype(np.int64) * levels[b] + codes[:, b]
+    return np.bincount(cells, minlength=levels[a] * levels[b]).reshape(levels[a], levels[b])
 
 
 def _tree_of_pairs(codes: Codes, levels: Sequence[int]) -> list[tuple[int, int]]:
@@ -246,10 +236,7 @@ def _tree_of_pairs(codes: Codes, levels: Sequence[int]) -> list[tuple[int, int]]
     some, p = codes[:: -(-len(codes) // ROWS)], len(levels)
     information = np.zeros((p, p))
     for above, below in itertools.combinations(range(p), 2):
-        counts = np.bincount(
-            _pair(some, levels, above, below), minlength=levels[above] * levels[below]
-        )
-        joint = counts.reshape(levels[above], -1) / len(some)
+        joint = pair_table(some, levels, above, below) / len(some)
         apart = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0)
         chance = (levels[above] - 1) * (levels[below] - 1) / (2 * len(some))
         information[above, below] = special.rel_entr(joint, apart).sum() - chance
@@ -259,9 +246,7 @@ def _tree_of_pairs(codes: Codes, levels: Sequence[int]) -> list[tuple[int, int]]
     return [(0, 0), *((int(parents[k]), int(k)) for k in order[1:])]
 
 
-def _handed_out(
-    o: NDArray[np.intp], s: NDArray[np.intp], weight: NDArray[np.float64]
-) -> tuple[float, float, float, float]:
+def _handed_out(o: Ints, s: Ints, weight: Floats) -> tuple[float, float, float, float]:
     """Share of people alone who were handed out, its error, its excess, and its upper limit.
 
     NaN where nobody is alone.
@@ -280,31 +265,18 @@ def _handed_out(
     return float(share), float(np.sqrt(variance) / everyone), excess, at_most
 
 
-def ratio(difference: float, error: float) -> float:
-    """A difference in its standard errors; 0 where there is neither."""
-    if error > 0:
-        return float(difference / error)
-    return float(np.copysign(np.inf, difference)) if difference else 0.0
-
-
-def counts(group: NDArray[np.intp], n: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Original and released records of each group."""
-    size = int(group.max()) + 1
-    return np.bincount(group[:n], minlength=size), np.bincount(group[n:], minlength=size)
-
-
 def _repeating(
     original: Codes, levels: Sequence[int], held_out: Codes | None = None
 ) -> tuple[float, float, float, float]:
     """Share of other people's records that repeat an original one, its error, and a beta law."""
     n = len(original)
     if held_out is not None:
-        cell = row_numbers(np.concatenate([original, held_out]), levels)
-        again, h = np.isin(cell[n:], cell[:n]).sum(), len(held_out)
+        kept, others = numbered(range(len(levels)), levels, original, held_out)
+        again, h = (times(kept, others) > 0).sum(), len(held_out)
         share = (again + 0.5) / (h + 1)
         error = float(np.sqrt(share * (1 - share) / h))
         return float(again / h), error, again + 0.5, h - again + 0.5
-    counts = np.bincount(row_numbers(original, levels))
+    counts = np.bincount(*numbered(range(len(levels)), levels, original))
     once, twice = (counts == 1).sum(), (counts == 2).sum()
     # Good (1953), with the variance of Esty (1983, Annals of Statistics 11, 905-912). One pair is
     # the least that it is computed from: none would make every repetition a certain copy.
@@ -332,9 +304,7 @@ def beta_binomial_z(k: int, m: int, a: float, b: float) -> float:
     return min(normal, float(stats.norm.isf(tail))) if tail > 1e-15 else normal
 
 
-def _divided(
-    o: NDArray[np.intp], s: NDArray[np.intp], every: bool
-) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+def _divided(o: Ints, s: Ints, every: bool) -> tuple[Bools, Floats]:
     """Find groups of two or more in one file alone, and the odds of the others as a probability.
 
     The probability that a random division leaves one of the records in the original, given that it
@@ -353,7 +323,7 @@ def _divided(
     return (total > 1) & ((s == 0) | ((o == 0) & every)), p[which]
 
 
-def _log_choose(n: NDArray[np.intp], k: int) -> NDArray[np.float64]:
+def _log_choose(n: Ints, k: int) -> Floats:
     """Logarithm of the number of ways to choose k of n; minus infinity where there is none."""
     possible = n >= k
     n = np.maximum(n, k)
@@ -361,9 +331,7 @@ def _log_choose(n: NDArray[np.intp], k: int) -> NDArray[np.float64]:
     return np.where(possible, ways, -np.inf)
 
 
-def across_z(
-    o: NDArray[np.intp], s: NDArray[np.intp], weight: NDArray[np.float64], every: bool
-) -> float:
+def across_z(o: Ints, s: Ints, weight: Floats, every: bool) -> float:
     """Excess of groups with one original record and released ones, as a normal deviate."""
     pure, p = _divided(o, s, every)
     hit = (o == 1) & (s > 0)
@@ -371,10 +339,14 @@ def across_z(
     return _bernoulli_z(hit[some], p[some], weight[some])
 
 
+def divided_z(of_original: Ints, of_release: Ints) -> float:
+    """Excess of rows met over a random division of both files, without weights."""
+    o, s = tallied(of_original, of_release)
+    return across_z(o, s, np.ones(len(o)), every=True)
+
+
 @one_blas_thread
-def _bernoulli_z(
-    hit: NDArray[np.bool_], p: NDArray[np.float64], weight: NDArray[np.float64]
-) -> float:
+def _bernoulli_z(hit: Bools, p: Floats, weight: Floats) -> float:
     """Normal deviate of the upper tail of a weighted sum of independent Bernoulli variables.
 
     By Barndorff-Nielsen's saddlepoint, half of the smallest weight below the sum.
@@ -404,13 +376,13 @@ def _bernoulli_z(
     return float(r + np.log(u / r) / r)
 
 
-def _near_z(codes: Codes, levels: Sequence[int], n: int) -> float:
+def _near_z(levels: Sequence[int], *files: Codes) -> float:
     """Excess of equal records across the files with a block of the variables left out.
 
     The mean deviate over blocks that begin at ten variables at most, and the larger of two sizes of
     block. Blocks share variables, so that their mean has a deviation of 1 at most.
     """
-    p, found = codes.shape[1], [0.0]
+    p, found = len(levels), [0.0]
     for share in LEFT_OUT:
         size = round(share * p)
         if not 0 < size < p - 1:
@@ -418,15 +390,12 @@ def _near_z(codes: Codes, levels: Sequence[int], n: int) -> float:
         each = []
         for start in range(0, p, -(-p // PLACES)):
             kept = np.setdiff1d(np.arange(p), np.arange(start, start + size) % p)
-            o, s = counts(row_numbers(codes[:, kept], [levels[k] for k in kept]), n)
-            each.append(across_z(o, s, np.ones(len(o)), every=True))
+            each.append(divided_z(*numbered(kept, levels, *files)))
         found.append(float(np.mean(each)))
     return max(found)
 
 
-def _premise(
-    original: Codes, levels: Sequence[int], o: NDArray[np.intp], neighbors: NDArray[np.intp]
-) -> str:
+def _premise(original: Codes, levels: Sequence[int], o: Ints, neighbors: Ints) -> str:
     """Reason that the original does not tell how often strangers repeat it, if there is one."""
     lonely = (neighbors == 0) & (o > 0)
     twins = lonely & (o > 1)
@@ -434,29 +403,29 @@ def _premise(
         return "twins"
     if (o <= 1).all():
         # A record's own place is settled as densely as those around it, as a rule more so.
-        cell = row_numbers(original, levels)
-        near = _neighbors(original, levels, cell).sum() / 2
+        near = _neighbors(levels, original).sum() / 2
         around = sum(len(np.unique(column)) - 1 for column in original.T)
         if around and near / around > REMOVED:
             return "removed"
     return ""
 
 
-def _neighbors(codes: Codes, levels: Sequence[int], cell: NDArray[np.intp]) -> NDArray[np.intp]:
+def _neighbors(levels: Sequence[int], *tables: Codes) -> Ints:
     """Records that differ from each combination in exactly one variable, (n_combinations,)."""
+    p, cell = len(levels), np.concatenate(numbered(range(len(levels)), levels, *tables))
     size = np.bincount(cell)
+    if p == 1:
+        return len(cell) - size
     first = np.zeros(len(size), np.intp)
     first[cell] = np.arange(len(cell))
-    neighbors = np.zeros(len(size), np.intp)
-    for k in range(codes.shape[1]):
-        if codes.shape[1] == 1:
-            return len(cell) - size
-        without = row_numbers(np.delete(codes, k, axis=1), np.delete(levels, k).tolist())
-        neighbors += np.bincount(without)[without[first]] - size
+    neighbors = -p * size
+    for k in range(p):
+        without = np.concatenate(numbered(set(range(p)) - {k}, levels, *tables))
+        neighbors += times(without, without[first])
     return neighbors
 
 
-def _upper_limit(across: NDArray[np.float64], alone: NDArray[np.float64]) -> float:
+def _upper_limit(across: Floats, alone: Floats) -> float:
     """Upper 95 % limit of a weighted Poisson count, over the weight of all."""
     if not len(across):
         mean, count = alone.mean(), 0.0
@@ -466,7 +435,7 @@ def _upper_limit(across: NDArray[np.float64], alone: NDArray[np.float64]) -> flo
     return float(min(1.0, mean * stats.chi2.ppf(0.95, 2 * (count + 1)) / 2 / alone.sum()))
 
 
-def _chance_of(counts: NDArray[np.intp], in_order: bool) -> float:
+def _chance_of(counts: Ints, in_order: bool) -> float:
     """Probability that n draws from a table's own shares are that table, in its order or any."""
     n = counts.sum()
     log_prob = special.xlogy(counts, counts / n).sum()

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from srlib.assessment.answers import CERTAIN, FEWEST
 from srlib.assessment.copies import copies, rows_alike
-from srlib.assessment.told import Floats
+from srlib.assessment.counting import Bools, Floats
 from srlib.data.codes import Codes
 from srlib.data.declared import Declaration, with_missing, with_unseen
 from srlib.data.files import tables_in
@@ -250,9 +250,7 @@ def _completed(
     return schema, [*notes, *more]
 
 
-def _coded(
-    source: Table, name: str, texts: Texts, schema: Schema
-) -> tuple[Microdata, NDArray[np.bool_]]:
+def _coded(source: Table, name: str, texts: Texts, schema: Schema) -> tuple[Microdata, Bools]:
     """Return a table's records, of two people or more, and which of its rows they are.
 
     Notes and errors say which table it is.

@@ -13,13 +13,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
-from srlib.assessment.copies import across_z, counts, ratio
-from srlib.data.codes import Codes, Levels, row_numbers
-
-Floats = NDArray[np.float64]
+from srlib.assessment.copies import divided_z
+from srlib.assessment.counting import Bools, Floats, Ints, numbered, ratio, tallied, times
+from srlib.data.codes import Codes, Levels
 
 PAIRS = 20  # pairs of trees that predict, each of a half of the records
 MOST_GROWN, MOST_GUESSED = 40_000, 20_000  # records of a file that trees grow from, and people
@@ -47,11 +45,11 @@ class Told:
         Variance of the share from the records that trees grow from, for `predicted`.
     """
 
-    counted: NDArray[np.bool_]
+    counted: Bools
     release: Floats
     others: Floats
     margins: Floats
-    group: NDArray[np.intp]
+    group: Ints
     divided_z: float = np.nan
     grown: float = 0.0
 
@@ -76,29 +74,24 @@ def met(
     `Told.divided_z` is the test of `copies.copies` without weights, which needs no prediction: it
     is sharper, but blind to a release with many keys of its own.
     """
-    levels = [int(n_levels[k]) for k in keys]
-    tables = [x[:, list(keys)] for x in (original, released, held_out) if x is not None]
     n, m = len(original), len(released)
-    key = row_numbers(np.concatenate(tables), levels)
-    parts = np.split(key, [n, n + m])
-    o, s, h = (np.bincount(part, minlength=int(key.max()) + 1)[parts[0]] for part in parts)
+    strangers = original[:0] if held_out is None else held_out
+    key, of_release, of_strangers = numbered(keys, n_levels, original, released, strangers)
+    o, s, h = (times(numbers, key) for numbers in (key, of_release, of_strangers))
     size, missed, alone = min(m, n), (1 - min(1.0, n / m)) ** s, o == 1
-    prob = np.prod([np.bincount(column)[column] / n for column in tables[0].T], axis=0)
+    prob = np.prod([np.bincount(x)[x] / n for x in original[:, list(keys)].T], axis=0)
     margins = -np.expm1(size * np.log1p(-np.minimum(prob, 1 - 1e-12)))
-    of_files = counts(key[: n + m], n)
     return Told(
         counted=alone,
         release=np.where(alone, 1 - missed, 0.0),
-        others=_met_by_others(alone, o + h, 1 + size / n, (len(key) - m) / n),
+        others=_met_by_others(alone, o + h, 1 + size / n, 1 + len(strangers) / n),
         margins=np.where(alone, margins, 0.0),
-        group=parts[0],
-        divided_z=across_z(*of_files, np.ones(len(of_files[0])), every=True),
+        group=key,
+        divided_z=divided_z(key, of_release),
     )
 
 
-def _met_by_others(
-    alone: NDArray[np.bool_], people: NDArray[np.intp], wanted: float, known: float
-) -> Floats:
+def _met_by_others(alone: Bools, people: Ints, wanted: float, known: float) -> Floats:
     """Return each person's part in the number of people alone whom others' records would meet.
 
     It is the derivative of that number by the person, so that the parts add up to it. `people` have
@@ -134,18 +127,16 @@ def told(
     person's keys from the release's own margin, so that a release that says the same of everybody
     discloses nobody. People whose target is one of `no_values` are not counted.
     """
-    n, wanted = len(original), released[:, target]
-    key, cell = (
-        row_numbers(
-            np.concatenate([original[:, at], released[:, at]]), [int(n_levels[k]) for k in at]
-        )
-        for at in ([*keys], [*keys, target])
+    (key, of_release), (cell, of_both) = (
+        numbered(at, n_levels, original, released) for at in (keys, (*keys, target))
     )
-    (d, s), (d_t, s_t) = ([one[of[:n]] for one in counts(of, n)] for of in (key, cell))
-    share = np.bincount(wanted, minlength=int(n_levels[target])) / len(released)
-    valued = ~np.isin(original[:, target], no_values)
-    alike = share[original[:, target]]
-    return _all_agree(d, d_t, s, s_t, alike, valued, key[:n], (n, len(released)))
+    wanted = np.bincount(released[:, target], minlength=int(n_levels[target])) / len(released)
+    valued, sizes = ~np.isin(original[:, target], no_values), (len(original), len(released))
+    own, others = (
+        (times(key, key), times(cell, cell)),
+        (times(of_release, key), times(of_both, cell)),
+    )
+    return _all_agree(*own, *others, wanted[original[:, target]], valued, key, sizes)
 
 
 def near(
@@ -162,24 +153,22 @@ def near(
     """
     n, m = len(original), len(released)
     truth, other = numbers
-    at = list(keys)
-    key = row_numbers(
-        np.concatenate([original[:, at], released[:, at]]), [int(n_levels[k]) for k in at]
-    )
+    key, of_release = numbered(keys, n_levels, original, released)
     valued, everywhere = ~np.isnan(truth), np.zeros(n + m, np.intp)
     who = np.where(valued, truth, 0.0)
-    d, d_t = count_near(key[:n], who, key[:n], truth, within)
-    s, s_t = count_near(key[:n], who, key[n:], other, within)
+    own, others = (
+        count_near(key, who, of, values, within)
+        for of, values in ((key, truth), (of_release, other))
+    )
     alike = count_near(everywhere[:n], who, everywhere[:m], other, within)[1] / m
-    return _all_agree(d, d_t, s, s_t, alike, valued, key[:n], (n, m))
+    return _all_agree(*own, *others, alike, valued, key, (n, m))
 
 
 def count_near(
-    group: NDArray[np.intp], truth: Floats, of_records: NDArray[np.intp], values: Floats,
+    group: Ints, truth: Floats, of_records: Ints, values: Floats,
     within: float,
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:  # fmt: skip
+) -> tuple[Ints, Ints]:  # fmt: skip
     """Count the records with each person's keys, and those whose number is within the distance."""
-    size = int(max(group.max(initial=-1), of_records.max(initial=-1))) + 1
     known = ~np.isnan(values)
     ranked = np.unique(values[known])
     # Records in order of their keys and then of their numbers: those of one person are a stretch.
@@ -190,18 +179,18 @@ def count_near(
     last = np.searchsorted(ranked, truth + reach, side="right")
     right = np.searchsorted(placed, group * width + last)
     right = right - np.searchsorted(placed, group * width + first)
-    return np.bincount(of_records, minlength=size)[group], right
+    return times(of_records, group), right
 
 
 def _all_agree(
-    d: NDArray[np.intp], d_t: NDArray[np.intp], s: NDArray[np.intp], s_t: NDArray[np.intp],
-    alike: Floats, valued: NDArray[np.bool_], group: NDArray[np.intp], sizes: tuple[int, int],
+    d: Ints, d_t: Ints, s: Ints, s_t: Ints,
+    alike: Floats, valued: Bools, group: Ints, sizes: tuple[int, int],
 ) -> Told:  # fmt: skip
     """Answer by records with a person's keys, of the original and the release, and those right."""
     n, m = sizes
     kept = min(1.0, n / m)
 
-    def agree(records: NDArray[np.intp], right: NDArray[np.intp], kept: float) -> Floats:
+    def agree(records: Ints, right: Ints, kept: float) -> Floats:
         missed = 1 - kept
         return np.where(valued, missed ** (records - right) * (1 - missed**right), 0.0)
 
@@ -292,18 +281,15 @@ def matched(
     agree on the target, the mean share of people with these keys who have it (Taub and Elliot
     2019). The third customary measure, DiSCO, is `told`.
     """
-    n, m = len(original), len(released)
-    at = list(keys)
-    key = row_numbers(
-        np.concatenate([original[:, at], released[:, at]]), [int(n_levels[k]) for k in at]
-    )
-    (d, s), q, wanted = counts(key, n), key[:n], original[:, target]
+    n, m, wanted = len(original), len(released), original[:, target]
+    q, of_release = numbered(keys, n_levels, original, released)
+    d, s = tallied(q, of_release)
     level = np.full(len(d), -1, np.int64)
-    level[key[n:]] = released[:, target]  # of one of the group's records, whichever
-    apart = np.bincount(key[n:], released[:, target] != level[key[n:]], len(d))
+    level[of_release] = released[:, target]  # of one of the group's records, whichever
+    apart = np.bincount(of_release, released[:, target] != level[of_release], len(d))
     aim = (s > 0) & (apart == 0) & (d > 0)
     right = np.bincount(q, wanted == level[q], len(d))
-    *of_keys, share = (np.bincount(x)[x] / n for x in original[:, [*at, target]].T)
+    *of_keys, share = (np.bincount(x)[x] / n for x in original[:, [*keys, target]].T)
     prob = np.prod(of_keys, axis=0)
     once = m * prob * (1 - prob) ** (m - 1) * (d[q] == 1)
     # s draws of the target all are u with probability p_u^s; n p_u records have it.
@@ -331,11 +317,11 @@ def nearest(
     has no part in the verdict. Platzer and Reutterer (2021) compare the same distances.
     """
     people, n = np.concatenate([original, held_out]), len(original)
-    cell = row_numbers(people, [int(k) for k in n_levels])
-    times, total = np.bincount(cell), len(people)
-    which = np.zeros(len(times), np.intp)
+    (cell,) = numbered(range(len(n_levels)), n_levels, people)
+    size, total = np.bincount(cell), len(people)
+    which = np.zeros(len(size), np.intp)
     which[cell] = np.arange(total)
-    each, most = people[which], max(MOST_DISTANCES // len(times), 1)
+    each, most = people[which], max(MOST_DISTANCES // len(size), 1)
     rows = np.linspace(0, len(released) - 1, min(len(released), most)).astype(int)
     weight = np.zeros(len(each))
     for record, repeated in zip(
@@ -343,7 +329,7 @@ def nearest(
     ):
         agree = (each == record).sum(axis=1)
         closest = agree == agree.max()
-        weight[closest] += repeated / times[closest].sum()
+        weight[closest] += repeated / size[closest].sum()
     of_person = weight[cell] / len(rows)
     spread = ((of_person - 1 / total) ** 2).sum() / (total - 1)
     value, chance = float(of_person[:n].sum()), n / total

@@ -18,11 +18,11 @@ from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from srlib.assessment.answers import Row
-from srlib.assessment.told import Floats
+from srlib.assessment.copies import pair_table
+from srlib.assessment.counting import Bools, Floats, Ints
 from srlib.data.codes import Codes, Levels, distinct
 from srlib.data.schema import Schema
 from srlib.threads import one_blas_thread
@@ -113,11 +113,7 @@ def _distance(
     original: Codes, released: Codes, levels: Sequence[int], a: int, b: int
 ) -> tuple[float, float, float]:
     """Total variation distance of two variables' cells, its mean and deviation under division."""
-    size = levels[a] * levels[b]
-    counts, others = (
-        np.bincount(z[:, a].astype(np.int64) * levels[b] + z[:, b], minlength=size)
-        for z in (original, released)
-    )
+    counts, others = (pair_table(z, levels, a, b).ravel() for z in (original, released))
     n, m, cells = len(original), len(released), counts + others
     value = float(np.abs(counts / n - others / m).sum() / 2)
     cells, total = cells[cells > 0], n + m
@@ -135,7 +131,7 @@ def _distance(
     return value, float(scale * deviation.sum()), float(scale * np.sqrt(max(variance, 0.0)))
 
 
-def _log_choose(n: NDArray[np.int64], k: NDArray[np.int64]) -> Floats:
+def _log_choose(n: Ints, k: Ints) -> Floats:
     inside = (k >= 0) & (k <= n)
     k = np.where(inside, k, 0)
     return -special.betaln(n - k + 1, k + 1) - np.log(n + 1)
@@ -227,7 +223,7 @@ def _intervals(
 
 
 @one_blas_thread
-def _least_squares(codes: Codes, chosen: Sequence[tuple[int, int]], y: NDArray[np.bool_]) -> Floats:
+def _least_squares(codes: Codes, chosen: Sequence[tuple[int, int]], y: Bools) -> Floats:
     """Coefficients of indicators and standard errors, (2, terms); NaN where not determined."""
     n, size = len(codes), 1 + len(chosen)
     gram, moments = np.zeros((size, size)), np.zeros(size)
@@ -279,13 +275,10 @@ def against_sampling(
             f"released holds releases of {[len(z) for z in released]} records, of {len(n_levels)} "
             f"variable(s); two or more are needed of both, and {n} records in each"
         )
-    singles, expected = [], []
+    singles, expected, levels = [], [], [int(k) for k in n_levels]
     for a, b in combinations(range(len(n_levels)), 2):
-        size = int(n_levels[a]) * int(n_levels[b])
-        shares = np.array([
-            np.bincount(z[:, a].astype(np.int64) * n_levels[b] + z[:, b], minlength=size) / n
-            for z in (original, *released)
-        ])  # fmt: skip
+        tables = (original, *released)
+        shares = np.array([pair_table(z, levels, a, b).ravel() / n for z in tables])
         p = shares.mean(axis=0)
         scaled = special.ive(0, 2 * n * p) + special.ive(1, 2 * n * p)  # exp(-2 n p) times Bessel's
         singles.append(np.abs(shares[1:] - shares[0]).mean(axis=1))

@@ -1,0 +1,44 @@
+"""What all answers are counted with: equal rows, how often they occur, and errors of sums."""
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from srlib.data.codes import Codes, Levels, row_numbers
+
+type Ints = NDArray[np.intp]
+type Bools = NDArray[np.bool_]
+type Floats = NDArray[np.float64]
+
+
+def numbered(columns: Iterable[int], n_levels: Levels, *tables: Codes) -> list[Ints]:
+    """Number the rows of some columns of several tables, equal ones alike; an array a table."""
+    at = list(columns)
+    rows = np.concatenate([table[:, at] for table in tables])
+    ends = np.cumsum([len(table) for table in tables])[:-1]
+    return np.split(row_numbers(rows, [int(n_levels[k]) for k in at]), ends)
+
+
+def times(numbers: Ints, of: Ints) -> Ints:
+    """How often each of some numbers occurs among others."""
+    size = max(numbers.max(initial=-1), of.max(initial=-1)) + 1
+    return np.bincount(numbers, minlength=int(size))[of]
+
+
+def tallied(of_original: Ints, of_release: Ints) -> tuple[Ints, Ints]:
+    """Original and released records of each number."""
+    size = int(max(of_original.max(), of_release.max())) + 1
+    return np.bincount(of_original, minlength=size), np.bincount(of_release, minlength=size)
+
+
+def error_of(moves: Floats, group: Ints) -> float:
+    """Standard error of a sum over people who move together in groups."""
+    return float(np.sqrt((np.bincount(group, moves) ** 2).sum()))
+
+
+def ratio(difference: float, error: float) -> float:
+    """A difference in its standard errors; 0 where there is neither."""
+    if error > 0:
+        return float(difference / error)
+    return float(np.copysign(np.inf, difference)) if difference else 0.0
