@@ -124,7 +124,8 @@ def _distance(
     possible = (above <= cells) & (above <= n) & (n - above <= total - cells)
     tail = above * (total - cells - n + above) / total
     deviation = np.where(possible, 2 * tail * np.exp(log_prob), 0.0)
-    variances = n * m * cells * (total - cells) / (total**2 * (total - 1))
+    share = cells / total  # of floats: integers of a million records would overflow
+    variances = n * share * m * (1 - share) / (total - 1)
     # All sum to nothing: with two cells, both distances are one.
     variance = (variances - deviation**2).sum() * len(cells) / max(len(cells) - 1, 1)
     scale = (1 / n + 1 / m) / 2
