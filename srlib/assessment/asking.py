@@ -1,6 +1,6 @@
 """Which questions are asked of people, and their rows of the table."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,11 +9,8 @@ from scipy.special import gammaln
 from srlib.assessment import answers, told
 from srlib.assessment.answers import Row
 from srlib.assessment.counting import Floats, Ints, numbered, times
-from srlib.assessment.tables import Tables
+from srlib.assessment.tables import File, Tables
 from srlib.assessment.told import Told
-from srlib.data.codes import Codes, Levels
-
-type Asked = tuple[Floats, Floats, Floats | None, float]  # as `Tables.numbers_of` returns
 
 _NAMED = 5  # variables that are named in a row
 
@@ -43,14 +40,14 @@ def questions(tables: Tables) -> list[Question]:
         asked.append(Question("identity", keys))
         for target in tables.targets:
             asked += [Question(n, known(target, keys), target) for n in ("attributes", "predicted")]
-    asked += [Question("within", known(k, tables.keys[0]), k) for k in tables.numbers]
+    asked += [Question("within", known(k, tables.keys[0]), k) for k in tables.within]
     named = {*tables.targets, *(k for keys in tables.keys for k in keys if not tables.all_keys)}
     further = [k for k in range(p) if k not in named]
     return asked + [Question("attributes", known(k, tables.keys[0]), k, False) for k in further]
 
 
 def of_people(
-    tables: Tables, tool: str, released: Sequence[Codes],
+    tables: Tables, tool: str, released: Sequence[File],
     streams: Callable[[str], np.random.Generator], done: Callable[[], object],
 ) -> list[Row]:  # fmt: skip
     """Answer all questions by the releases of one tool, of everybody and then of groups."""
@@ -66,16 +63,12 @@ def of_people(
         }  # fmt: skip
         chance = streams(f"{tool}: {question.name}: {row['about']}")
         each, beside = [], []
-        for i, z in enumerate(released):
-            wanted = question.wants if question.name == "within" else None
-            numbers = tables.numbers_of(wanted, tool, i)
-            one, row_beside = _ask(question, tables, z, numbers, chance)
+        for z in released:
+            one, row_beside = _ask(question, tables, z, chance)
             each.append(one)
             beside.append(row_beside)
         row |= answers.of_people(each)
-        if tables.held_out is not None:
-            for name in ("held_out", "held_out_z"):
-                row[name] = float(np.mean([b[name] for b in beside]))
+        row |= {name: float(np.mean([of[name] for of in beside])) for name in beside[0]}
         of_each.append((each, row))
         found.append(row)
         done()
@@ -86,62 +79,55 @@ def of_people(
 
 
 def _ask(
-    question: Question, tables: Tables, released: Codes,
-    numbers: Asked | None, rng: np.random.Generator,
-) -> tuple[Told, Row]:  # fmt: skip
+    question: Question, tables: Tables, released: File, rng: np.random.Generator
+) -> tuple[Told, Row]:
     """Ask of people in the file and, where there are any, of people held out."""
-    original, held_out, keys = tables.original, tables.held_out, question.knows
+    original, strangers, keys = tables.original, tables.held_out, question.knows
     levels, target = tables.schema.n_levels, question.wants
-    given = original, released, levels, keys
+    given, of_strangers = (
+        (original.codes, released.codes, levels, keys),
+        strangers.codes if strangers else None,
+    )
     if target is None:
-        one = told.met(*given, held_out)
-        return one, {} if held_out is None else _met_held_out(
-            original, held_out, released, levels, keys
-        )
+        one = told.met(*given, of_strangers)
+        return one, _met_held_out(tables, released, keys)
     none = tables.schema.variables[target].no_values
     if question.name == "predicted":
-        one, of_strangers = told.predicted(*given, target, none, held_out, rng=rng)
+        one, guessed = told.predicted(*given, target, none, of_strangers, rng=rng)
         used = one.release[one.counted]
-        return one, {} if held_out is None else answers.beside_held_out(
-            (used, np.ones(len(used))), (of_strangers, np.ones(len(of_strangers)))
-        )
-    if numbers is None:
-        one = told.told(*given, target, none)
+        pairs = ((used, np.ones(len(used))), (guessed, np.ones(len(guessed))))
+        return one, answers.beside_held_out(*pairs) if strangers else {}
+    if question.name == "within":
+        numbers = original.numbers[target], released.numbers[target]
+        one = told.near(*given, numbers, tables.within[target])
     else:
-        one = told.near(*given, numbers[:2], numbers[3])
-    if held_out is None:
-        return one, {}
-    return one, _told_held_out(original, held_out, released, levels, keys, target, none, numbers)
+        one = told.told(*given, target, none)
+    return one, _told_held_out(question, tables, released)
 
 
-def copied_held_out(tables: Tables, released: Sequence[Codes]) -> Row:
+def copied_held_out(tables: Tables, released: Sequence[File]) -> Row:
     """Answer of people in the file and held out how many are copied with all their values."""
-    if tables.held_out is None:
-        return {}
     everything = range(len(tables.schema.names))
-    each = [
-        _met_held_out(
-            tables.original, tables.held_out, z, tables.schema.n_levels, everything, False
-        )
-        for z in released
-    ]
+    each = [_met_held_out(tables, z, everything, alone=False) for z in released]
     return {name: float(np.mean([one[name] for one in each])) for name in each[0]}
 
 
-def of_matching(tables: Tables, released: Sequence[Codes]) -> list[Row]:
+def of_matching(tables: Tables, released: Sequence[File]) -> list[Row]:
     """Answer by customary measures of matching and, beside people held out, by nearest people."""
     keys, target, levels = tables.keys[0], tables.targets[0], tables.schema.n_levels
-    each = [told.matched(tables.original, z, levels, keys, target) for z in released]
+    original = tables.original.codes
+    each = [told.matched(original, z.codes, levels, keys, target) for z in released]
     rows: list[Row] = []
     for name in each[0]:
         values, baselines = zip(*(one[name] for one in each), strict=True)
         error = np.std(values, ddof=1) / np.sqrt(len(each)) if len(each) > 1 else np.nan
         rows.append({
-            "question": name, "people": len(tables.original), "value": float(np.mean(values)),
+            "question": name, "people": len(original), "value": float(np.mean(values)),
             "error": error, "baseline": float(np.mean(baselines)), "baseline_of": "margins",
         })  # fmt: skip
-    if tables.held_out is not None:
-        near = [told.nearest(tables.original, z, tables.held_out, levels) for z in released]
+    if tables.held_out:
+        others = tables.held_out.codes
+        near = [told.nearest(original, z.codes, others, levels) for z in released]
         means = {name: float(np.mean([one[name] for one in near])) for name in near[0]}
         rows.append({"question": "nearest", "baseline_of": "chance"} | means)
     return rows
@@ -151,7 +137,7 @@ def _of_groups(tables: Tables, asked: Sequence[tuple[list[Told], Row]]) -> list[
     """Answer the first questions of the people of each level of a variable."""
     if tables.by is None:
         return []
-    variable, column = tables.schema.variables[tables.by], tables.original[:, tables.by]
+    variable, column = tables.schema.variables[tables.by], tables.original.codes[:, tables.by]
     rows = []
     for each, row in asked:
         for code in np.unique(column):
@@ -165,16 +151,16 @@ def _of_groups(tables: Tables, asked: Sequence[tuple[list[Told], Row]]) -> list[
     return rows
 
 
-def _met_held_out(
-    used: Codes, held_out: Codes, released: Codes, levels: Levels, keys: Sequence[int],
-    alone: bool = True,
-) -> Row:  # fmt: skip
+def _met_held_out(tables: Tables, released: File, keys: Iterable[int], alone: bool = True) -> Row:
     """Answer of people in the file and held out whether a released record has their keys.
 
     Of all, or of those alone with their keys: of tables of two sizes, so in a random part of the
     larger one that is as large as the smaller, on average over such parts.
     """
-    files = numbered(keys, levels, used, held_out, released)
+    if not tables.held_out:
+        return {}
+    used, held_out = tables.original.codes, tables.held_out.codes
+    files = numbered(keys, tables.schema.n_levels, used, held_out, released.codes)
     pairs, m = [], min(len(used), len(held_out))
     for own in files[:2]:
         others = times(own, own) - 1
@@ -193,21 +179,21 @@ def _none_among(size: int, others: Ints, m: int) -> Floats:
     return np.where(rest >= m - 1, np.exp(found), 0.0)
 
 
-def _told_held_out(
-    used: Codes, held_out: Codes, released: Codes, levels: Levels, keys: Sequence[int],
-    target: int, no_values: Sequence[int], numbers: Asked | None,
-) -> Row:  # fmt: skip
+def _told_held_out(question: Question, tables: Tables, released: File) -> Row:
     """Answer of people in the file and held out whether all released records tell their target."""
-    n, people = len(used), np.concatenate([used, held_out])
-    own, of_release = numbered(keys, levels, people, released)
-    if numbers is None:
-        cell, of_both = numbered((*keys, target), levels, people, released)
-        valued = ~np.isin(people[:, target], no_values)
-        s, right = times(of_release, own), times(of_both, cell)
+    strangers, target, levels = tables.held_out, question.wants, tables.schema.n_levels
+    if not strangers or target is None:
+        return {}
+    n, people = len(tables.original), np.concatenate([tables.original.codes, strangers.codes])
+    own, of_release = numbered(question.knows, levels, people, released.codes)
+    if question.name == "within":
+        truth = np.concatenate([tables.original.numbers[target], strangers.numbers[target]])
+        valued, values = ~np.isnan(truth), released.numbers[target]
+        near = own, np.nan_to_num(truth), of_release, values, tables.within[target]
+        s, right = told.count_near(*near)
     else:
-        assert numbers[2] is not None
-        truth = np.concatenate([numbers[0], numbers[2]])
-        valued, who = ~np.isnan(truth), np.nan_to_num(truth)
-        s, right = told.count_near(own, who, of_release, numbers[1], numbers[3])
+        cell, of_both = numbered((*question.knows, target), levels, people, released.codes)
+        valued = ~np.isin(people[:, target], tables.schema.variables[target].no_values)
+        s, right = times(of_release, own), times(of_both, cell)
     tells, weight = (valued & (s > 0) & (s == right)).astype(float), valued.astype(float)
     return answers.beside_held_out((tells[:n], weight[:n]), (tells[n:], weight[n:]))

@@ -78,7 +78,7 @@ class Assessment:
             those met and told.
         """
         t = self.tables
-        combinations, repetitions, inverse = distinct(t.original)
+        combinations, repetitions, inverse = distinct(t.original.codes)
         order = np.argsort(inverse, kind="stable")
         lines = (np.arange(1, len(inverse) + 1) if t.lines is None else t.lines)[order]
         parts = np.split(lines, np.cumsum(repetitions)[:-1])
@@ -87,18 +87,15 @@ class Assessment:
         values = t.schema.decode(combinations).astype(str)
         frames = []
         for name, released in t.tools.items():
-            of = self._copies[name]
-            asked = t.schema.n_levels, t.keys[0]
-            none = t.schema.variables[t.targets[0]].no_values
+            of, asked = self._copies[name], (t.schema.n_levels, t.keys[0])
+            wanted = t.targets[0], t.schema.variables[t.targets[0]].no_values
+            given = [(t.original.codes, z.codes, *asked) for z in released]
             found = pd.DataFrame({
-                "release": name, "lines": named, "repetitions": repetitions, "copied":
-                np.any([each.found for each in of], axis=0)[first], "neighbors":
-                np.min([each.neighbors for each in of], axis=0)[first], "met":
-                sum((told.met(t.original, z, *asked).release > 0)[first] * 1 for z in released),
-                "told": sum(
-                    (told.told(t.original, z, *asked, t.targets[0], none).release == 1)[first] * 1
-                    for z in released
-                ),
+                "release": name, "lines": named, "repetitions": repetitions,
+                "copied": np.any([each.found for each in of], axis=0)[first],
+                "neighbors": np.min([each.neighbors for each in of], axis=0)[first],
+                "met": np.sum([told.met(*z).release[first] > 0 for z in given], axis=0),
+                "told": np.sum([told.told(*z, *wanted).release[first] == 1 for z in given], axis=0),
             })  # fmt: skip
             found = pd.concat(
                 [found, self._risks.get(name, pd.DataFrame(index=found.index))], axis=1
@@ -212,34 +209,33 @@ def examine(
     risks: dict[str, pd.DataFrame] = {}
     traces: dict[str, NDArray[Any]] = {}
     targets = [tables.schema.names[k] for k in tables.targets]
+    original, levels = tables.original.codes, tables.schema.n_levels
+    strangers = tables.held_out.codes if tables.held_out else None
     steps = len(tables.tools) * (2 + len(asking.questions(tables)))
     with progress_bar(steps, "assessing") as bar:
         for name, released in tables.tools.items():
             of_copies[name] = found = [
-                copies(tables.original, z, tables.schema.n_levels, tables.held_out)
-                for z in released
+                copies(original, z.codes, levels, strangers) for z in released
             ]
             bar.update()
             rows = answers.of_copies(found)
             rows[0] |= {"asked": True, **asking.copied_held_out(tables, released)}
             rows += asking.of_people(tables, name, released, partial(stream, seed), bar.update)
             rows += asking.of_matching(tables, released)
-            rows += use.rows(
-                tables.schema, tables.original, released, tables.keys[0], tables.targets[0]
-            )
+            codes = [z.codes for z in released]
+            rows += use.rows(tables.schema, original, codes, tables.keys[0], tables.targets[0])
             bar.update()
             if model:
                 from srlib.assessment import model as intruder
 
+                chance = stream(seed, f"model {name}")
                 more, risks[name], traces = intruder.rows(
-                    tables.original, released, tables.schema.n_levels, tables.targets[0],
-                    chains=chains, rng=stream(seed, f"model {name}"),
-                )  # fmt: skip
+                    original, codes, levels, tables.targets[0], chains=chains, rng=chance
+                )
                 rows += more
             frame = pd.DataFrame(rows).reindex(columns=[*COLUMNS, "target"]).assign(release=name)
-            frame = frame.fillna(
-                {"of": "all", "about": "", "word": "", "baseline_of": "", "asked": False}
-            )
+            empty = {"of": "all", "about": "", "word": "", "baseline_of": "", "asked": False}
+            frame = frame.fillna(empty)
             judged.append(verdict.judge(name, frame, answers.worst(found), targets))
             frames.append(frame.astype({"asked": bool}))
     table = pd.concat(frames, ignore_index=True)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from srlib.assessment.answers import CERTAIN, FEWEST
 from srlib.assessment.copies import copies, rows_alike
-from srlib.assessment.counting import Bools, Floats
+from srlib.assessment.counting import Floats
 from srlib.data.codes import Codes
 from srlib.data.declared import Declaration, with_missing, with_unseen
 from srlib.data.files import tables_in
@@ -29,13 +29,14 @@ type Names = str | Sequence[str]
 
 
 @dataclass(frozen=True)
-class Numbers:
-    """A variable's numbers, NaN where there is none, and the distance up to which they are told."""
+class File:
+    """A table: codes from 0, (n, p), and by column the numbers behind them, NaN where none is."""
 
-    within: float
-    original: Floats
-    tools: Mapping[str, tuple[Floats, ...]]
-    held_out: Floats | None = None
+    codes: Codes
+    numbers: Mapping[int, Floats] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.codes)
 
 
 @dataclass(frozen=True)
@@ -46,9 +47,9 @@ class Tables:
     ----------
     schema : Schema
         Of all tables.
-    original, held_out : (n, p), (h, p) int
-        Codes from 0; of people of the same population who are not in the original, if given.
-    tools : dict of str to tuple of (n*, p) int
+    original, held_out : File
+        And people of the same population who are not in the original, if given.
+    tools : dict of str to tuple of File
         Releases that are judged together, by the name under which they are judged.
     keys : tuple of tuple of int
         Sets of columns that the intruder knows, one or more; the first decides.
@@ -58,8 +59,8 @@ class Tables:
         Whether keys are all variables but the target, whichever that is.
     by : int, optional
         Column whose levels are told of apart.
-    numbers : dict of int to Numbers
-        By column, where a distance was named.
+    within : dict of int to float
+        Distances up to which numbers are told, by column.
     lines : (n,) int
         Line of its file that each original record begins at.
     notes : tuple of str
@@ -67,25 +68,16 @@ class Tables:
     """
 
     schema: Schema
-    original: Codes
-    tools: Mapping[str, tuple[Codes, ...]]
+    original: File
+    tools: Mapping[str, tuple[File, ...]]
     keys: tuple[tuple[int, ...], ...]
     targets: tuple[int, ...]
     all_keys: bool = False
-    held_out: Codes | None = None
+    held_out: File | None = None
     by: int | None = None
-    numbers: Mapping[int, Numbers] = field(default_factory=dict)
+    within: Mapping[int, float] = field(default_factory=dict)
     lines: NDArray[np.int64] | None = None
     notes: tuple[str, ...] = ()
-
-    def numbers_of(
-        self, column: int | None, tool: str, i: int
-    ) -> tuple[Floats, Floats, Floats | None, float] | None:
-        """Numbers of the original, a tool's i-th release and people held out, and the distance."""
-        if column is None:
-            return None
-        one = self.numbers[column]
-        return one.original, one.tools[tool][i], one.held_out, one.within
 
 
 def take_in(
@@ -106,57 +98,50 @@ def take_in(
     releases, notes = _listed(released)
     if not releases:
         raise ValueError("released is empty; it must have one table or more")
-    tables = [(original, "original"), *((table, name) for table, name, _ in releases)]
-    if holdout is not None and not _nothing(holdout):
-        tables.append((holdout, "holdout"))
-    for source in (*(table for table, _ in tables), None if schema == "acs" else schema):
+    strangers = [] if _nothing(holdout) or holdout is None else [(holdout, "holdout", "")]
+    sources = [(original, "original", ""), *releases, *strangers]
+    for source in (*(table for table, *_ in sources), None if schema == "acs" else schema):
         _check_file(source)
-    of_people = declared(schema)
-    first_texts = _texts(original, "original", of_people)
-    known = first_texts.schema
+    texts = [_texts(original, "original", declared(schema))]
+    known, recognized = texts[0].schema, texts[0].schema is None
     if known is None:
         with _telling(original, "original"):
-            known = Declaration.recognize(first_texts.frame, typed=first_texts.typed)
-    columns = [name for name in first_texts.frame.columns if str(name) in known.names]
-    texts = [replace(first_texts, frame=first_texts.frame[columns])]
-    texts += [_texts(*source, known) for source in tables[1:]]
-    complete, found = _completed(known, tables, texts, first_texts.schema is None)
-    taken = [_coded(*one, text, complete) for one, text in zip(tables, texts, strict=True)]
-    coded, kept = [table for table, _ in taken], [rows for _, rows in taken]
-    first, others = coded[0], coded[1 : 1 + len(releases)]
-    codes = first.codes
-    for (source, name), table in list(zip(tables, coded, strict=True))[1:]:
-        found += _nothing_common(first, table, Path(_place(source, name)).name)
-        with _telling(source, name):
-            (_check_strangers if name == "holdout" else _check_synthetic)(first, table)
-    roles = _roles(complete, _sets(keys), [target] if isinstance(target, str) else list(target))
-    key_sets, targets, chosen = roles
-    by_at = complete.positions([by], "by")[0] if by else None
-    for at in targets:
-        found += _valued(complete.variables[at], codes[:, at])
-    tools: dict[str, list[int]] = {}
-    for i, (_, _, tool) in enumerate(releases):
-        tools.setdefault(tool, []).append(i)
-    numbers = {}
+            known = Declaration.recognize(texts[0].frame, typed=texts[0].typed)
+    columns = [name for name in texts[0].frame.columns if str(name) in known.names]
+    texts[0] = replace(texts[0], frame=texts[0].frame[columns])
+    texts += [_texts(table, name, known) for table, name, _ in sources[1:]]
+    complete, more = _completed(known, sources, texts, recognized)
+    sets = _sets(keys)
+    key_sets, targets, chosen = _roles(
+        complete, sets, [target] if isinstance(target, str) else target
+    )
+    distances = {}
     for name, distance in (within or {}).items():
         (at,) = complete.positions([name], "within")
-        if at in key_sets[0] and any(_sets(keys)):
-            raise ValueError(f"within names {name!r}, which is among the keys")
-        columns = [text.frame[name][rows] for text, rows in zip(texts, kept, strict=True)]
-        numbers[at] = _numbers(complete.variables[at], distance, tables, columns, tools)
+        _check_distance(complete.variables[at], distance, any(sets) and at in key_sets[0])
+        distances[at] = float(distance)
+    files: list[File] = []
+    for (table, name, _), text in zip(sources, texts, strict=True):
+        file, of_file, lines = _coded(table, name, text, complete, distances)
+        if files:
+            more += _nothing_common(complete, files[0], file, Path(_place(table, name)).name)
+            with _telling(table, name):
+                check = _check_strangers if name == "holdout" else _check_synthetic
+                check(complete, files[0].codes, file.codes)
+        else:
+            of_original = lines
+            more += [note for at in targets for note in _valued(complete.variables[at], file, at)]
+        files.append(file)
+        notes += of_file
+    tools: dict[str, tuple[File, ...]] = {}
+    for (_, _, tool), file in zip(releases, files[1:], strict=False):
+        tools[tool] = (*tools.get(tool, ()), file)
     return Tables(
-        schema=complete,
-        original=codes,
-        tools={tool: tuple(others[i].codes for i in at) for tool, at in tools.items()},
-        keys=key_sets,
-        targets=targets,
-        all_keys=not any(_sets(keys)),
-        held_out=coded[-1].codes if len(coded) > 1 + len(releases) else None,
-        by=by_at,
-        numbers=numbers,
-        lines=first.lines,
-        notes=(*notes, *(note for table in coded for note in table.notes), *found, *chosen),
-    )
+        complete, files[0], tools, key_sets, targets, all_keys=not any(sets),
+        held_out=files[-1] if strangers else None,
+        by=complete.positions([by], "by")[0] if by else None,
+        within=distances, lines=of_original, notes=(*notes, *more, *chosen),
+    )  # fmt: skip
 
 
 def _listed(released: Releases) -> tuple[list[tuple[Table, str, str]], list[str]]:
@@ -226,98 +211,80 @@ def _texts(source: Table, name: str, schema: Schema | Declaration | None) -> Tex
 
 
 def _completed(
-    known: Schema | Declaration, tables: Sequence[tuple[Table, str]], texts: Sequence[Texts],
-    recognized: bool,
+    known: Schema | Declaration, tables: Sequence[tuple[Table, str, str]],
+    texts: Sequence[Texts], recognized: bool,
 ) -> tuple[Schema, list[str]]:  # fmt: skip
     """Return the schema of all tables, and one sentence for all that was not declared."""
     notes: list[str] = []
     frames = [text.frame for text in texts]
-    with _telling(*tables[0]):
+    with _telling(*tables[0][:2]):
         schema, cuts = known.complete(frames[0]) if isinstance(known, Declaration) else (known, ())
     notes += cuts
     if recognized:
         notes.append("No schema was given: levels are the values that the original has.")
         if isinstance(known, Declaration) and known.leave_out:
-            notes.append(
-                "Columns left out, of which the original has one value or none: "
-                f"{shown(known.leave_out)}."
-            )
+            left = shown(known.leave_out)
+            notes.append(f"Columns left out, of which the original has one value or none: {left}.")
         for table, frame in list(zip(tables, frames, strict=True))[1:]:
-            with _telling(*table):
+            with _telling(*table[:2]):
                 schema, more = with_unseen(schema, frame)
             notes += more
     schema, more = with_missing(schema, *frames)
     return schema, [*notes, *more]
 
 
-def _coded(source: Table, name: str, texts: Texts, schema: Schema) -> tuple[Microdata, Bools]:
-    """Return a table's records, of two people or more, and which of its rows they are.
-
-    Notes and errors say which table it is.
-    """
+def _coded(
+    source: Table, name: str, texts: Texts, schema: Schema, distances: Collection[int]
+) -> tuple[File, list[str], NDArray[np.int64]]:
+    """Return a table's records, of two people or more, notes on it, and the records' lines."""
+    numbers = {}
     with _telling(source, name):
         codes, kept, more = schema.encode_complete(texts.frame, drop_missing=False)
         if (n := len(codes)) < 2:
             raise ValueError(f"the table has {n} record{'s' * (n != 1)}; it needs 2 or more")
+        for at in distances:
+            variable = schema.variables[at]
+            ids, values = factor(texts.frame[variable.name][kept])
+            numbers[at] = np.array([*variable.numbers_of(values), np.nan])[ids]
+            if np.isnan(numbers[at]).all():
+                raise ValueError(f"{variable.name!r} has no numbers; they must not be cut already")
     of_all = f"{n:,} of {len(kept):,}" if not kept.all() else f"{n:,}"
     place = Path(_place(source, name)).name if name in ("original", "holdout") else name
-    notes = tuple(f"{place}: {note}" for note in (f"{of_all} records.", *texts.notes, *more))
-    lines = np.flatnonzero(kept) + 1
-    if isinstance(source, str | Path):
-        lines = texts.frame.index.to_numpy(np.int64)[kept]
-    return Microdata(codes, schema, notes, lines, len(kept) - n), kept
+    notes = [f"{place}: {note}" for note in (f"{of_all} records.", *texts.notes, *more)]
+    lines = texts.frame.index if isinstance(source, str | Path) else np.arange(1, len(kept) + 1)
+    return File(codes, numbers), notes, np.asarray(lines, np.int64)[kept]
 
 
-def _numbers(
-    variable: Variable, within: float, tables: Sequence[tuple[Table, str]],
-    columns: Sequence[pd.Series], tools: Mapping[str, Sequence[int]],
-) -> Numbers:  # fmt: skip
-    """Return the numbers of a variable in each table, NaN where there is none."""
+def _check_distance(variable: Variable, within: float, is_key: bool) -> None:
     number = isinstance(within, int | float | np.number) and not isinstance(within, bool)
+    if is_key:
+        raise ValueError(f"within names {variable.name!r}, which is among the keys")
     if not number or not 0 < within < np.inf:
         raise ValueError(f"within is {within!r} for {variable.name!r}; it must be above 0")
     if not variable.edges:
         raise ValueError(
-            f"within names {variable.name!r}, which is not numeric; a schema makes it so by bins "
-            "or edges"
+            f"within names {variable.name!r}, which is not numeric; bins or edges in a schema make "
+            "it so"
         )
-    found = []
-    for (source, name), column in zip(tables, columns, strict=True):
-        ids, values = factor(column)
-        numbers = np.array([*variable.numbers_of(values), np.nan])[ids]
-        if np.isnan(numbers).all():
-            raise ValueError(
-                f"{_place(source, name)}: {variable.name!r} has no numbers; with a distance they "
-                "must not be cut already"
-            )
-        found.append(numbers)
-    of_tools = {tool: tuple(found[1 + i] for i in at) for tool, at in tools.items()}
-    n_releases = sum(map(len, tools.values()))
-    return Numbers(float(within), found[0], of_tools, *found[1 + n_releases :])
 
 
-def _nothing_common(original: Microdata, other: Microdata, name: str) -> list[str]:
+def _nothing_common(schema: Schema, original: File, other: File, name: str) -> list[str]:
     """Say which variables have no value in common with the original's."""
-    pairs = zip(original.codes.T, other.codes.T, strict=True)
-    apart = [
-        variable.name
-        for variable, (one, two) in zip(original.schema.variables, pairs, strict=True)
-        if not np.intersect1d(one, two).size
-    ]
+    pairs = zip(schema.names, original.codes.T, other.codes.T, strict=True)
+    apart = [name for name, one, two in pairs if not np.intersect1d(one, two).size]
     told = f"{name}: no value of {shown(apart)} is one of the original's: all records differ"
     return [f"{told}; are the same values written in two ways?"] if apart else []
 
 
-def _check_synthetic(original: Microdata, released: Microdata) -> None:
+def _check_synthetic(schema: Schema, original: Codes, released: Codes) -> None:
     """Refuse a release that has some variables of the original row by row, and others not."""
-    if len(original.codes) != len(released.codes) or len(original.codes) < FEWEST:
+    if len(original) != len(released) or len(original) < FEWEST:
         return
-    same = (original.codes == released.codes).all(axis=0)
+    same = (original == released).all(axis=0)
     if same.all() or not same.any():
         return
-    *_, z = rows_alike(original.codes[:, same], released.codes[:, same])
-    if z >= 2 * CERTAIN:
-        names = np.array(original.schema.names, object)
+    if rows_alike(original[:, same], released[:, same])[2] >= 2 * CERTAIN:
+        names = np.array(schema.names, object)
         raise ValueError(
             f"the values of {shown(names[same])} are the original's, row by row, and only those of "
             f"{shown(names[~same])} differ; this assessment is for releases of which every "
@@ -326,9 +293,9 @@ def _check_synthetic(original: Microdata, released: Microdata) -> None:
         )
 
 
-def _check_strangers(original: Microdata, held_out: Microdata) -> None:
+def _check_strangers(schema: Schema, original: Codes, held_out: Codes) -> None:
     """Refuse people held out who are, beyond any doubt, people of the original."""
-    found = copies(original.codes, held_out.codes, original.schema.n_levels)
+    found = copies(original, held_out, schema.n_levels)
     if found.same_table or found.handed_out_z >= 2 * CERTAIN:
         share = percent(1.0 if found.same_table else found.handed_out, 1)
         raise ValueError(
@@ -338,9 +305,9 @@ def _check_strangers(original: Microdata, held_out: Microdata) -> None:
         )
 
 
-def _valued(variable: Variable, column: NDArray[np.integer]) -> list[str]:
+def _valued(variable: Variable, original: File, at: int) -> list[str]:
     """Say how many people have no value of a target; somebody must have one."""
-    lacking, n = int(np.isin(column, variable.no_values).sum()), len(column)
+    lacking, n = int(np.isin(original.codes[:, at], variable.no_values).sum()), len(original)
     if lacking == n:
         raise ValueError(
             f"target is {variable.name!r}, of which nobody in the original has a value: all are "
