@@ -13,7 +13,7 @@ import numpy as np
 from scipy import special
 
 from srlib.assessment.copies import Copies, beta, beta_binomial_z
-from srlib.assessment.counting import Bools, Floats, Ints, error_of, ratio
+from srlib.assessment.counting import Bools, error_of, ratio
 from srlib.assessment.told import Told
 
 Row = dict[str, Any]
@@ -46,6 +46,7 @@ def of_people(each: Sequence[Told], some: Bools | None = None) -> Row:
     if len(rows) > 1:
         between = np.std([row["value"] for row in rows], ddof=1) / np.sqrt(len(rows))
         found["error"] = max(found["error"], float(between))
+    found |= {n: float(np.mean([told.held_out[n] for told in each])) for n in each[0].held_out}
     by = "margins" if found["margins"] > found["others"] else "others"
     named = {"people": int(found["people"]), "baseline_error": found[f"{by}_error"]}
     return found | named | {"baseline_of": by}
@@ -128,29 +129,6 @@ def put_words(rows: Sequence[Row], family: bool) -> None:
         row["word"] = word(row, bool(sure)) if row["people"] else "no more"
         if row["of"] != "all" and row["people"] < FEW_PEOPLE:
             row["word"] = "too few"
-
-
-def beside_held_out(
-    used: tuple[Floats, Floats], strangers: tuple[Floats, Floats],
-    group: Ints | None = None,
-) -> Row:  # fmt: skip
-    """Answer of people held out, and how far people in the file lie beyond, in standard errors.
-
-    Both are ratios: what counts of each person over the person's weight. If the release says of
-    people in the file what it says of others, who was held out is a random division of the same
-    people: the error is that of such divisions, by linearization, with `group` numbering those who
-    move together. It is somewhat too large where the difference is not zero.
-    """
-    if not (used[1].any() and strangers[1].any()):
-        return {"held_out": np.nan, "held_out_z": np.nan}
-    share, other = (a.sum() / b.sum() for a, b in (used, strangers))
-    moves = np.concatenate([
-        (used[0] - share * used[1]) / used[1].sum(),
-        -(strangers[0] - other * strangers[1]) / strangers[1].sum(),
-    ])  # fmt: skip
-    moves = moves if group is None else np.bincount(group, moves)
-    error = float(np.sqrt((moves**2).sum()))
-    return {"held_out": float(other), "held_out_z": ratio(float(share - other), error)}
 
 
 def of_copies(each: Sequence[Copies]) -> list[Row]:

@@ -1,14 +1,12 @@
 """Which questions are asked of people, and their rows of the table."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import gammaln
 
 from srlib.assessment import answers, told
 from srlib.assessment.answers import Row
-from srlib.assessment.counting import Floats, Ints, numbered, times
 from srlib.assessment.tables import File, Tables
 from srlib.assessment.told import Told
 
@@ -62,13 +60,8 @@ def of_people(
             "about": f"{about} → {target}" if target else about,
         }  # fmt: skip
         chance = streams(f"{tool}: {question.name}: {row['about']}")
-        each, beside = [], []
-        for z in released:
-            one, row_beside = _ask(question, tables, z, chance)
-            each.append(one)
-            beside.append(row_beside)
+        each = [_ask(question, tables, z, chance) for z in released]
         row |= answers.of_people(each)
-        row |= {name: float(np.mean([of[name] for of in beside])) for name in beside[0]}
         of_each.append((each, row))
         found.append(row)
         done()
@@ -78,37 +71,26 @@ def of_people(
     return found + _of_groups(tables, of_each[:2])
 
 
-def _ask(
-    question: Question, tables: Tables, released: File, rng: np.random.Generator
-) -> tuple[Told, Row]:
+def _ask(question: Question, tables: Tables, released: File, rng: np.random.Generator) -> Told:
     """Ask of people in the file and, where there are any, of people held out."""
-    original, strangers, keys = tables.original, tables.held_out, question.knows
-    levels, target = tables.schema.n_levels, question.wants
-    given, of_strangers = (
-        (original.codes, released.codes, levels, keys),
-        strangers.codes if strangers else None,
-    )
+    files = [tables.original, released] + ([tables.held_out] if tables.held_out else [])
+    (original, made, *held_out), target = [file.codes for file in files], question.wants
+    given = original, made, tables.schema.n_levels, question.knows
     if target is None:
-        one = told.met(*given, of_strangers)
-        return one, _met_held_out(tables, released, keys)
+        return told.met(*given, *held_out)
+    if question.name == "within":
+        numbers = [file.numbers[target] for file in files]
+        return told.near(*given, numbers, tables.within[target], *held_out)
     none = tables.schema.variables[target].no_values
     if question.name == "predicted":
-        one, guessed = told.predicted(*given, target, none, of_strangers, rng=rng)
-        used = one.release[one.counted]
-        pairs = ((used, np.ones(len(used))), (guessed, np.ones(len(guessed))))
-        return one, answers.beside_held_out(*pairs) if strangers else {}
-    if question.name == "within":
-        numbers = original.numbers[target], released.numbers[target]
-        one = told.near(*given, numbers, tables.within[target])
-    else:
-        one = told.told(*given, target, none)
-    return one, _told_held_out(question, tables, released)
+        return told.predicted(*given, target, none, *held_out, rng=rng)
+    return told.told(*given, target, none, *held_out)
 
 
 def copied_held_out(tables: Tables, released: Sequence[File]) -> Row:
-    """Answer of people in the file and held out how many are copied with all their values."""
-    everything = range(len(tables.schema.names))
-    each = [_met_held_out(tables, z, everything, alone=False) for z in released]
+    """Answer of people in the file and held out, alone with all their values, who is copied."""
+    everything = Question("copies", tuple(range(len(tables.schema.names))))
+    each = [_ask(everything, tables, z, np.random.default_rng(0)).held_out for z in released]
     return {name: float(np.mean([one[name] for one in each])) for name in each[0]}
 
 
@@ -149,51 +131,3 @@ def _of_groups(tables: Tables, asked: Sequence[tuple[list[Told], Row]]) -> list[
     answers.put_words(enough, family=True)
     answers.put_words([row for row in rows if row["people"] < answers.FEW_PEOPLE], family=False)
     return rows
-
-
-def _met_held_out(tables: Tables, released: File, keys: Iterable[int], alone: bool = True) -> Row:
-    """Answer of people in the file and held out whether a released record has their keys.
-
-    Of all, or of those alone with their keys: of tables of two sizes, so in a random part of the
-    larger one that is as large as the smaller, on average over such parts.
-    """
-    if not tables.held_out:
-        return {}
-    used, held_out = tables.original.codes, tables.held_out.codes
-    files = numbered(keys, tables.schema.n_levels, used, held_out, released.codes)
-    pairs, m = [], min(len(used), len(held_out))
-    for own in files[:2]:
-        others = times(own, own) - 1
-        weight = _none_among(len(own), others, m) if alone else np.ones(len(own))
-        pairs.append((weight * (times(files[2], own) > 0), weight))
-    return answers.beside_held_out(pairs[0], pairs[1], np.concatenate(files[:2]) if alone else None)
-
-
-def _none_among(size: int, others: Ints, m: int) -> Floats:
-    """Probability that a person's random companions, m - 1 of size - 1, are none of the others."""
-    rest = size - 1 - others
-    if m == size:
-        return (others == 0).astype(float)
-    with np.errstate(invalid="ignore"):
-        found = gammaln(rest + 1) - gammaln(rest - m + 2) + gammaln(size - m + 1) - gammaln(size)
-    return np.where(rest >= m - 1, np.exp(found), 0.0)
-
-
-def _told_held_out(question: Question, tables: Tables, released: File) -> Row:
-    """Answer of people in the file and held out whether all released records tell their target."""
-    strangers, target, levels = tables.held_out, question.wants, tables.schema.n_levels
-    if not strangers or target is None:
-        return {}
-    n, people = len(tables.original), np.concatenate([tables.original.codes, strangers.codes])
-    own, of_release = numbered(question.knows, levels, people, released.codes)
-    if question.name == "within":
-        truth = np.concatenate([tables.original.numbers[target], strangers.numbers[target]])
-        valued, values = ~np.isnan(truth), released.numbers[target]
-        near = own, np.nan_to_num(truth), of_release, values, tables.within[target]
-        s, right = told.count_near(*near)
-    else:
-        cell, of_both = numbered((*question.knows, target), levels, people, released.codes)
-        valued = ~np.isin(people[:, target], tables.schema.variables[target].no_values)
-        s, right = times(of_release, own), times(of_both, cell)
-    tells, weight = (valued & (s > 0) & (s == right)).astype(float), valued.astype(float)
-    return answers.beside_held_out((tells[:n], weight[:n]), (tells[n:], weight[n:]))

@@ -42,3 +42,23 @@ def ratio(difference: float, error: float) -> float:
     if error > 0:
         return float(difference / error)
     return float(np.copysign(np.inf, difference)) if difference else 0.0
+
+
+def beside(tells: Floats, weight: Floats, n: int, group: Ints | None = None) -> dict[str, float]:
+    """Answer of people held out, and how far people in the file lie beyond, in standard errors.
+
+    The first n people are in the file. Shares are what is told of people over their weight. If the
+    release says of people in the file what it says of others, who was held out is a random division
+    of the same people: the error is that of such divisions, by linearization, with `group`
+    numbering those who move together. It is somewhat too large where the difference is not zero.
+    """
+    if not (weight[:n].any() and weight[n:].any()):
+        return {"held_out": np.nan, "held_out_z": np.nan}
+    parts = slice(None, n), slice(n, None)
+    share, other = (tells[part].sum() / weight[part].sum() for part in parts)
+    moves = [
+        (tells[at] - p * weight[at]) / weight[at].sum() for at, p in zip(parts, (share, other))
+    ]
+    joined = np.concatenate([moves[0], -moves[1]])
+    error = error_of(joined, np.arange(len(joined)) if group is None else group)
+    return {"held_out": float(other), "held_out_z": ratio(float(share - other), error)}

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 from html import escape
+from importlib.resources import files
+from string import Template
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,31 +16,6 @@ if TYPE_CHECKING:
     from srlib.assessment.report import Assessment
 
 _SHOWN = 12  # records to look at
-
-_STYLE = """
-:root { color-scheme: light dark; --ink: #1d1d1b; --paper: #fffefb; --line: #c9c5ba;
-  --mark: #8a3324 }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #e8e6e0; --paper: #16161a; --line: #4a4a50; --mark: #e39a82 }
-}
-body { font: 17px/1.5 Georgia, serif; color: var(--ink); background: var(--paper);
-  max-width: 62rem; margin: 0 auto; padding: 1rem 1.2rem 4rem }
-h1 { font-size: 1.7rem; line-height: 1.25; margin: .6rem 0 }
-h2 { font-size: 1.2rem; margin: 2rem 0 .4rem }
-.note { border-left: 3px solid var(--mark); padding-left: .8rem; font-size: .9rem }
-.wide { overflow-x: auto }
-table { border-collapse: collapse; margin: .6rem 0; font-variant-numeric: tabular-nums }
-caption { text-align: left; padding-bottom: .3rem; white-space: normal }
-th, td { border-bottom: 1px solid var(--line); padding: .2rem .8rem .2rem 0; text-align: right;
-  font-size: .92rem }
-summary { cursor: pointer; font-size: 1.1rem; margin: 1.2rem 0 .3rem }
-svg { width: 100%; max-width: 46rem; height: auto } svg text { fill: var(--ink); font-size: 14px }
-.axis, .tick { stroke: var(--line) } .tick { stroke: var(--ink); stroke-width: 2 }
-.bar, .dot { stroke: var(--mark); fill: var(--mark); stroke-width: 2 }
-@media print {
-  details::details-content { content-visibility: visible } .wide { overflow: visible }
-}
-"""
 
 
 def page(found: "Assessment", public: bool = False) -> str:
@@ -85,15 +62,8 @@ ASSUMED = (
 
 
 def _document(body: Iterable[str]) -> str:
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width">\n'
-        '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; style-src '
-        "'unsafe-inline'\">\n"
-        f"<title>Assessment of synthetic data</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
-        + "\n".join(body)
-        + "\n</body>\n</html>\n"
-    )
+    around = files("srlib.assessment").joinpath("page.html").read_text(encoding="utf-8")
+    return Template(around).substitute(body="\n".join(body))
 
 
 def _card(found: "Assessment", release: str) -> list[str]:

@@ -10,13 +10,13 @@ thinned to the size of the other.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy import special
 
 from srlib.assessment.copies import divided_z
-from srlib.assessment.counting import Bools, Floats, Ints, numbered, ratio, tallied, times
+from srlib.assessment.counting import Bools, Floats, Ints, beside, numbered, ratio, tallied, times
 from srlib.data.codes import Codes, Levels
 
 PAIRS = 20  # pairs of trees that predict, each of a half of the records
@@ -39,6 +39,8 @@ class Told:
         margins tell nothing that could be compared.
     group : (n,) int
         People with one number move together.
+    held_out : dict of str to float
+        Of people held out, as `counting.beside` returns; empty where there are none.
     divided_z : float
         Excess of those met over a random division of both files, for `met`.
     grown : float
@@ -50,6 +52,7 @@ class Told:
     others: Floats
     margins: Floats
     group: Ints
+    held_out: dict[str, float] = field(default_factory=dict)
     divided_z: float = np.nan
     grown: float = 0.0
 
@@ -72,23 +75,42 @@ def met(
     in both tables, and g is known as far as these reach.
 
     `Told.divided_z` is the test of `copies.copies` without weights, which needs no prediction: it
-    is sharper, but blind to a release with many keys of its own.
+    is sharper, but blind to a release with many keys of its own. To be alone among people held out
+    is to be so in a random part of the larger of both tables, as large as the smaller.
     """
-    n, m = len(original), len(released)
-    strangers = original[:0] if held_out is None else held_out
+    n, m, strangers = len(original), len(released), original[:0] if held_out is None else held_out
     key, of_release, of_strangers = numbered(keys, n_levels, original, released, strangers)
     o, s, h = (times(numbers, key) for numbers in (key, of_release, of_strangers))
     size, missed, alone = min(m, n), (1 - min(1.0, n / m)) ** s, o == 1
+    compared = {}
+    if most := min(n, len(strangers)):
+        files = (key, of_strangers)
+        weight = np.concatenate([_none_among(len(f), times(f, f) - 1, most) for f in files])
+        everybody = np.concatenate(files)
+        compared = beside(weight * (times(of_release, everybody) > 0), weight, n, everybody)
     prob = np.prod([np.bincount(x)[x] / n for x in original[:, list(keys)].T], axis=0)
     margins = -np.expm1(size * np.log1p(-np.minimum(prob, 1 - 1e-12)))
     return Told(
         counted=alone,
+        held_out=compared,
         release=np.where(alone, 1 - missed, 0.0),
         others=_met_by_others(alone, o + h, 1 + size / n, 1 + len(strangers) / n),
         margins=np.where(alone, margins, 0.0),
         group=key,
         divided_z=divided_z(key, of_release),
     )
+
+
+def _none_among(size: int, others: Ints, m: int) -> Floats:
+    """Probability that a person's random companions, m - 1 of size - 1, are none of the others."""
+    rest = size - 1 - others
+    if m == size:
+        return (others == 0).astype(float)
+    ways = [
+        special.gammaln(k + 1) - special.gammaln(k - m + 2)
+        for k in (np.maximum(rest, m - 1), size - 1)
+    ]
+    return np.where(rest >= m - 1, np.exp(ways[0] - ways[1]), 0.0)
 
 
 def _met_by_others(alone: Bools, people: Ints, wanted: float, known: float) -> Floats:
@@ -116,7 +138,7 @@ def _met_by_others(alone: Bools, people: Ints, wanted: float, known: float) -> F
 
 def told(
     original: Codes, released: Codes, n_levels: Levels, keys: Sequence[int], target: int,
-    no_values: Sequence[int] = (),
+    no_values: Sequence[int] = (), held_out: Codes | None = None,
 ) -> Told:  # fmt: skip
     r"""Find the people whose target all records with their keys tell, rightly.
 
@@ -127,21 +149,20 @@ def told(
     person's keys from the release's own margin, so that a release that says the same of everybody
     discloses nobody. People whose target is one of `no_values` are not counted.
     """
+    people = original if held_out is None else np.concatenate([original, held_out])
     (key, of_release), (cell, of_both) = (
-        numbered(at, n_levels, original, released) for at in (keys, (*keys, target))
+        numbered(at, n_levels, people, released) for at in (keys, (*keys, target))
     )
-    wanted = np.bincount(released[:, target], minlength=int(n_levels[target])) / len(released)
-    valued, sizes = ~np.isin(original[:, target], no_values), (len(original), len(released))
-    own, others = (
-        (times(key, key), times(cell, cell)),
-        (times(of_release, key), times(of_both, cell)),
-    )
-    return _all_agree(*own, *others, wanted[original[:, target]], valued, key, sizes)
+    n, wanted = len(original), np.bincount(released[:, target], minlength=int(n_levels[target]))
+    own = times(key[:n], key[:n]), times(cell[:n], cell[:n])
+    others, alike = (times(of_release, key), times(of_both, cell)), wanted[original[:, target]]
+    valued = ~np.isin(people[:, target], no_values)
+    return _all_agree(*own, *others, alike / len(released), valued, key[:n], len(released))
 
 
 def near(
     original: Codes, released: Codes, n_levels: Levels, keys: Sequence[int],
-    numbers: tuple[Floats, Floats], within: float,
+    numbers: Sequence[Floats], within: float, held_out: Codes | None = None,
 ) -> Told:  # fmt: skip
     r"""Find the people whose number all records with their keys tell within a distance.
 
@@ -151,17 +172,14 @@ def near(
     magnitudes have such rules (Hundepool et al. 2010, Handbook on Statistical Disclosure Control),
     and Giomi et al. (2022, arXiv:2211.10459) count guesses so. All else is as in `told`.
     """
-    n, m = len(original), len(released)
-    truth, other = numbers
-    key, of_release = numbered(keys, n_levels, original, released)
-    valued, everywhere = ~np.isnan(truth), np.zeros(n + m, np.intp)
-    who = np.where(valued, truth, 0.0)
-    own, others = (
-        count_near(key, who, of, values, within)
-        for of, values in ((key, truth), (of_release, other))
-    )
-    alike = count_near(everywhere[:n], who, everywhere[:m], other, within)[1] / m
-    return _all_agree(*own, *others, alike, valued, key, (n, m))
+    people = original if held_out is None else np.concatenate([original, held_out])
+    key, of_release = numbered(keys, n_levels, people, released)
+    n, m, truth = len(original), len(released), np.concatenate([numbers[0], *numbers[2:]])
+    valued, who, zero = ~np.isnan(truth), np.nan_to_num(truth), np.zeros(n + m, np.intp)
+    own = count_near(key[:n], who[:n], key[:n], truth[:n], within)
+    others = count_near(key, who, of_release, numbers[1], within)
+    alike = count_near(zero[:n], who[:n], zero[:m], numbers[1], within)[1] / m
+    return _all_agree(*own, *others, alike, valued, key[:n], m)
 
 
 def count_near(
@@ -183,12 +201,16 @@ def count_near(
 
 
 def _all_agree(
-    d: Ints, d_t: Ints, s: Ints, s_t: Ints,
-    alike: Floats, valued: Bools, group: Ints, sizes: tuple[int, int],
-) -> Told:  # fmt: skip
-    """Answer by records with a person's keys, of the original and the release, and those right."""
-    n, m = sizes
-    kept = min(1.0, n / m)
+    d: Ints, d_t: Ints, s: Ints, s_t: Ints, alike: Floats, valued: Bools, group: Ints, m: int
+) -> Told:
+    """Answer by records with a person's keys, of the original and the release, and those right.
+
+    People held out stand behind those in the file in s, s_t and valued.
+    """
+    n, kept = len(group), min(1.0, len(group) / m)
+    tells = (valued & (s > 0) & (s == s_t)).astype(float)
+    compared = beside(tells, valued.astype(float), n) if len(s) > n else {}
+    s, s_t, valued = s[:n], s_t[:n], valued[:n]
 
     def agree(records: Ints, right: Ints, kept: float) -> Floats:
         missed = 1 - kept
@@ -197,15 +219,14 @@ def _all_agree(
     q = kept * alike + 1 - kept  # each of s records was not kept, or has the target
     margins = np.where(valued & (s > 0), q**s - (1 - kept) ** s, 0.0)
     # Without the person's own record, which is one of each where there is a value.
-    own = valued.astype(int)
-    others = agree(d - own, d_t - own, min(1.0, m / n))
-    return Told(valued, agree(s, s_t, kept), others, margins, group)
+    others = agree(d - valued, d_t - valued, min(1.0, m / n))
+    return Told(valued, agree(s, s_t, kept), others, margins, group, compared)
 
 
 def predicted(
     original: Codes, released: Codes, n_levels: Levels, keys: Sequence[int], target: int,
     no_values: Sequence[int] = (), held_out: Codes | None = None, *, rng: np.random.Generator,
-) -> tuple[Told, Floats]:  # fmt: skip
+) -> Told:  # fmt: skip
     r"""Guess each person's target by trees grown from the release: probability of the truth.
 
     Trees (scikit-learn's) grow in pairs, each from one random half of a file. Other people's
@@ -215,14 +236,8 @@ def predicted(
     People do not vouch for one another: a sample that has a few more of one value moves the guess
     for everybody. The variance of the share from the records that trees grow from is a quarter of
     the mean squared difference of the shares within a pair, which is exact for shares that are
-    linear in the records. It counts twice, for the release and for others' records.
-
-    Returns
-    -------
-    Told
-        Of the people counted, evenly spaced ones of many.
-    (h,) float
-        Probability of the truth for people held out, by the release.
+    linear in the records. It counts twice, for the release and for others' records. Of many people
+    evenly spaced ones count.
     """
     counted, n = ~np.isin(original[:, target], no_values), len(original)
     rows = np.flatnonzero(counted)
@@ -246,8 +261,10 @@ def predicted(
             out[half] = False
             others[out] += _tree(original[half[:size]], keys, target, rng)(original[out]) / PAIRS
     grown = 2 * float(np.mean(np.square(apart))) / 4
+    guessed = np.concatenate([release[rows], of_strangers])
+    compared = beside(guessed, np.ones(len(guessed)), len(rows)) if len(of_strangers) else {}
     nothing = np.full(n, np.nan)
-    return Told(counted, release, others, nothing, np.arange(n), grown=grown), of_strangers
+    return Told(counted, release, others, nothing, np.arange(n), compared, grown=grown)
 
 
 def _tree(
