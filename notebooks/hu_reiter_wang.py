@@ -76,11 +76,11 @@ from scipy.special import logsumexp
 
 from srlib import charts, diagnostics, dpmpm, mechanism
 from srlib import risk as disclosure
-from srlib.assessment.use import against_sampling
 from srlib.data import distinct, microdata
 from srlib.data.schema import Schema
 from srlib.display import callout, show, with_error
 from srlib.ledger import Claims, ledger, printed
+from srlib.margins import against_sampling
 from srlib.risk.errors import log_mean
 from srlib.rng import stream
 from srlib.runner.outputs import Outputs

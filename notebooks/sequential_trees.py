@@ -88,11 +88,10 @@ from scipy.stats import binom
 
 import srlib
 from srlib import charts
-from srlib.assessment.use import against_sampling
 from srlib.data import distinct, microdata
 from srlib.display import callout, percent, show, with_error
 from srlib.dpmpm import sample_posterior
-from srlib.margins import LaplaceMargins
+from srlib.margins import LaplaceMargins, against_sampling
 from srlib.mechanism.audit import clopper_pearson
 from srlib.risk import DrawSets, neighborhood, subset_support
 from srlib.risk.synthesizers import log_likelihoods

@@ -1,21 +1,25 @@
-"""Synthesizers that draw each variable from its margin, independently of the others.
+"""Margins: synthesizers that draw each variable from its own, and how far two files' are apart.
 
-Their density is a product over variables, and of each variable it is known from a sum or an
-integral over one number, so that a column of the table costs next to nothing.
+The synthesizers draw variables independently of each other. Their density is a product over
+variables, and of each variable it is known from a sum or an integral over one number, so that a
+column of the table costs next to nothing.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 from scipy.special import gammainc, gammaincc, gammaln, hyp1f1, logsumexp, xlogy
 
 from srlib import checks
 
 Counts = NDArray[np.integer]
+Codes = NDArray[np.integer]
 
 
 class Terms(NamedTuple):
@@ -325,3 +329,84 @@ class DirichletMargins(Margins):
             return (gammaln(before + released) - gammaln(before))[:, None]
 
         return Terms(np.array([gammaln(total) - gammaln(total + released.sum())]), of_counts)
+
+
+def pair_table(codes: Codes, levels: Sequence[int], a: int, b: int) -> NDArray[np.int64]:
+    """Records in each cell of two variables, (levels[a], levels[b])."""
+    cells = codes[:, a].astype(np.int64) * levels[b] + codes[:, b]
+    return np.bincount(cells, minlength=levels[a] * levels[b]).reshape(levels[a], levels[b])
+
+
+def total_variation(
+    original: Codes, released: Codes, levels: Sequence[int], a: int, b: int
+) -> tuple[float, float, float]:
+    """Total variation distance of two variables' cells, its mean and deviation under division."""
+    counts, others = (pair_table(z, levels, a, b).ravel() for z in (original, released))
+    n, m, cells = len(original), len(released), counts + others
+    value = float(np.abs(counts / n - others / m).sum() / 2)
+    cells, total = cells[cells > 0], n + m
+    # E |X - n c / N| of the records of each cell among n of N, in closed form as de Moivre's.
+    above = n * cells // total + 1
+    log_prob = _log_choose(cells, above) + _log_choose(total - cells, n - above)
+    log_prob -= _log_choose(np.array(total), np.array(n))
+    possible = (above <= cells) & (above <= n) & (n - above <= total - cells)
+    tail = above * (total - cells - n + above) / total
+    deviation = np.where(possible, 2 * tail * np.exp(log_prob), 0.0)
+    share = cells / total  # of floats: integers of a million records would overflow
+    variances = n * share * m * (1 - share) / (total - 1)
+    # All sum to nothing: with two cells, both distances are one.
+    variance = (variances - deviation**2).sum() * len(cells) / max(len(cells) - 1, 1)
+    scale = (1 / n + 1 / m) / 2
+    return value, float(scale * deviation.sum()), float(scale * np.sqrt(max(variance, 0.0)))
+
+
+def _log_choose(n: NDArray[np.int64], k: NDArray[np.int64]) -> NDArray[np.float64]:
+    inside = (k >= 0) & (k <= n)
+    k = np.where(inside, k, 0)
+    return -special.betaln(n - k + 1, k + 1) - np.log(n + 1)
+
+
+def against_sampling(
+    original: Codes, released: Sequence[Codes], n_levels: Sequence[int] | NDArray[np.integer]
+) -> tuple[float, float]:
+    r"""Compare the differences of all pairs' cells with those of another sample of the population.
+
+    A cell that n records fall into with probability p each has counts X and Y in two samples. With
+    independent Poisson counts of mean :math:`\lambda = n p`,
+
+    .. math:: E |X - Y| = 2 \lambda e^{-2 \lambda} (I_0(2 \lambda) + I_1(2 \lambda)),
+
+    and binomial ones differ less by a factor of about :math:`\sqrt{1 - p}`. For p stand the
+    proportions in all tables together, so that cells that are empty in the original count as well.
+
+    Parameters
+    ----------
+    original, released : (n, p) int, sequence of (n, p) int
+        Codes from 0; two releases or more, as large as the original.
+    n_levels : (p,) int
+        Number of levels of each variable, two or more of them.
+
+    Returns
+    -------
+    ratio, error : float
+        Mean absolute difference of a release's cells over that of another sample, 1 if a release is
+        off as a sample would be; and its standard error, from between the releases.
+    """
+    n, m = len(original), len(released)
+    if m < 2 or len(n_levels) < 2 or any(len(z) != n for z in released):
+        raise ValueError(
+            f"released holds releases of {[len(z) for z in released]} records, of {len(n_levels)} "
+            f"variable(s); two or more are needed of both, and {n} records in each"
+        )
+    singles, expected, levels = [], [], [int(k) for k in n_levels]
+    for a, b in combinations(range(len(n_levels)), 2):
+        tables = (original, *released)
+        shares = np.array([pair_table(z, levels, a, b).ravel() / n for z in tables])
+        p = shares.mean(axis=0)
+        scaled = special.ive(0, 2 * n * p) + special.ive(1, 2 * n * p)  # exp(-2 n p) times Bessel's
+        singles.append(np.abs(shares[1:] - shares[0]).mean(axis=1))
+        expected.append((2 * p * np.sqrt(np.maximum(1 - p, 0)) * scaled).mean())
+    if not (by_chance := float(np.mean(expected))):
+        raise ValueError("all records of all tables are the same, so that nothing can differ")
+    ratios = np.mean(singles, axis=0) / by_chance
+    return float(ratios.mean()), float(ratios.std(ddof=1) / np.sqrt(m))

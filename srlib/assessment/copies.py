@@ -25,6 +25,7 @@ from scipy.sparse import csgraph
 
 from srlib.assessment.counting import Bools, Floats, Ints, error_of, numbered, ratio, tallied, times
 from srlib.data.codes import Codes, Levels
+from srlib.margins import pair_table
 from srlib.threads import one_blas_thread
 
 # Weight of a pair with k neighbors, log(1 + COPIED / (k + ITSELF)): the logarithm of how much more
@@ -154,34 +155,20 @@ def copies(
     weight = np.log1p(COPIED / (neighbors + ITSELF))
     handed_out, handed_out_error, handed_out_z, at_most = _handed_out(o, s, weight)
     met = (o == 1) & (s > 0)
+    known, itself = told or held_out is not None, told and _premise(released, levels, s, neighbors)
     return Copies(
-        repeated=repeated,
-        repeated_error=float(np.sqrt(repeated * (1 - repeated) / m)),
-        others=others,
-        others_error=others_error,
-        repeated_z=beta_binomial_z(round(repeated * m), m, a, b)
-        if told or held_out is not None
-        else np.nan,
-        alone=int((o == 1).sum()),
-        met=int(met.sum()),
-        handed_out=handed_out,
-        handed_out_error=handed_out_error,
-        handed_out_z=handed_out_z if told else np.nan,
-        at_most=at_most,
+        repeated, float(np.sqrt(repeated * (1 - repeated) / m)), others, others_error,
+        beta_binomial_z(round(repeated * m), m, a, b) if known else np.nan,
+        int((o == 1).sum()), int(met.sum()), handed_out, handed_out_error,
+        handed_out_z if told else np.nan, at_most,
         near_z=_near_z(levels, original, released) if told else np.nan,
         itself_z=_itself_z(original, released, cell, of_record, levels)
-        if told and _premise(released, levels, s, neighbors) != "removed"
-        else np.nan,
+        if told and itself != "removed" else np.nan,
         same_table=bool((o == s).all()) and _chance_of(o, in_order) < COINCIDENCE,
-        in_order=in_order,
-        same_row=same_row,
-        same_row_others=same_row_others,
-        same_row_z=same_row_z,
-        premise=premise if held_out is None else "",
-        found=met[cell],
-        neighbors=neighbors[cell],
-        released=m,
-    )
+        in_order=in_order, same_row=same_row, same_row_others=same_row_others,
+        same_row_z=same_row_z, premise=premise if held_out is None else "",
+        found=met[cell], neighbors=neighbors[cell], released=m,
+    )  # fmt: skip
 
 
 def _itself_z(
@@ -223,12 +210,6 @@ def _itself_z(
     share, hits = (np.bincount(stratum, v, STRATA) / np.maximum(people, 1) for v in (of, met))
     moves = 1 / (hits[stratum] + RARELY) * (of - share[stratum]) * (met - hits[stratum])
     return ratio(float(moves.sum()), error_of(moves, key))
-
-
-def pair_table(codes: Codes, levels: Sequence[int], a: int, b: int) -> Ints:
-    """Records in each cell of two variables, (levels[a], levels[b])."""
-    cells = codes[:, a].astype(np.int64) * levels[b] + codes[:, b]
-    return np.bincount(cells, minlength=levels[a] * levels[b]).reshape(levels[a], levels[b])
 
 
 def _tree_of_pairs(codes: Codes, levels: Sequence[int]) -> list[tuple[int, int]]:

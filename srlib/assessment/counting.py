@@ -56,9 +56,8 @@ def beside(tells: Floats, weight: Floats, n: int, group: Ints | None = None) -> 
         return {"held_out": np.nan, "held_out_z": np.nan}
     parts = slice(None, n), slice(n, None)
     share, other = (tells[part].sum() / weight[part].sum() for part in parts)
-    moves = [
-        (tells[at] - p * weight[at]) / weight[at].sum() for at, p in zip(parts, (share, other))
-    ]
+    sides = zip(parts, (share, other), strict=True)
+    moves = [(tells[at] - p * weight[at]) / weight[at].sum() for at, p in sides]
     joined = np.concatenate([moves[0], -moves[1]])
     error = error_of(joined, np.arange(len(joined)) if group is None else group)
     return {"held_out": float(other), "held_out_z": ratio(float(share - other), error)}

@@ -21,10 +21,10 @@ import numpy as np
 from scipy import special
 
 from srlib.assessment.answers import Row
-from srlib.assessment.copies import pair_table
-from srlib.assessment.counting import Bools, Floats, Ints
-from srlib.data.codes import Codes, Levels, distinct
+from srlib.assessment.counting import Bools, Floats
+from srlib.data.codes import Codes, distinct
 from srlib.data.schema import Schema
+from srlib.margins import total_variation
 from srlib.threads import one_blas_thread
 
 TIE = 3.0  # a difference of fewer of its errors is none
@@ -32,6 +32,11 @@ TIE = 3.0  # a difference of fewer of its errors is none
 GOOD, LIMITED = 0.05, 0.15
 # Combinations times squared parameters of the regression that tells files apart: a second.
 MOST_PRODUCTS = 4e9
+
+
+LOSSES = ("margins", "pairs", "intervals", "told apart")
+type Distance = tuple[float, float, float, float, str, bool]
+"""Value, a fresh sample's, its deviation, the value's error, where, and whether it is sure."""
 
 
 def rows(
@@ -44,33 +49,26 @@ def rows(
     Oganian, Reiter and Sanil 2006). Errors are of another release by the same tool, those of the
     baseline of another fresh sample.
     """
-    levels = [int(k) for k in schema.n_levels]
+    levels, answers = [int(k) for k in schema.n_levels], []
     found = [
         _margins(original, z, levels, schema.names)
         | _apart(original, z, levels)
         | _intervals(original, z, schema, keys, target)
         for z in released
     ]
-    answers: list[Row] = []
     for question in found[0]:
         each = [of[question] for of in found]
         value, fresh, spread, error = np.mean([one[:4] for one in each], axis=0).tolist()
         if len(each) > 1:
             error = float(np.std([one[0] for one in each], ddof=1) / np.sqrt(len(each)))
-        clear = np.mean([one[5] for one in each]) > 0.5
+        clear = bool(np.mean([one[5] for one in each]) > 0.5)
         answers.append({
             "question": question, "about": each[0][4], "value": value, "error": error,
             "baseline": fresh, "baseline_error": spread, "baseline_of": "fresh sample",
             "z": (value - fresh) / spread if spread else np.nan,
-            "word": word(value - fresh, bool(clear)) if question in LOSSES else "",
+            "word": word(value - fresh, clear) if question in LOSSES else "",
         })  # fmt: skip
     return answers
-
-
-LOSSES = ("margins", "pairs", "intervals", "told apart")
-type _Distance = tuple[
-    float, float, float, float, str, bool
-]  # value, fresh, spread, error, where, sure
 
 
 def word(loss: float, clear: bool) -> str:
@@ -82,144 +80,114 @@ def word(loss: float, clear: bool) -> str:
 
 def _margins(
     original: Codes, released: Codes, levels: Sequence[int], names: Sequence[str]
-) -> dict[str, _Distance]:
+) -> dict[str, Distance]:
     """Largest distance of single variables, and of pairs, beyond that of a random division."""
-    found: dict[str, _Distance] = {}
-    singles = [(k, k) for k in range(len(levels))]
-    for question, some in (
-        ("margins", singles),
-        ("pairs", list(combinations(range(len(levels)), 2))),
-    ):
-        distances = np.array(
-            [_distance(original, released, levels, *pair) for pair in some]
-        ).reshape(-1, 3)
-        value, fresh, spread = distances.T
+    found: dict[str, Distance] = {}
+    p, error = len(levels), 0.5 / np.sqrt(len(released))
+    several = {"margins": [(k, k) for k in range(p)], "pairs": list(combinations(range(p), 2))}
+    for question, some in several.items():
+        value, fresh, spread = np.transpose(
+            [total_variation(original, released, levels, *at) for at in some]
+        )
         # Distances have longer tails than normal ones: gamma with their mean and deviation; and the
         # largest of many is to be as improbable as 3 errors are.
         with np.errstate(divide="ignore", invalid="ignore"):
             tail = special.gammaincc((fresh / spread) ** 2, fresh / spread**2 * value)
         tail = np.where(spread > 0, tail, np.where(value > fresh + 1e-12, 0.0, 1.0))
-        sure = np.log(np.maximum(tail, 1e-300)) < special.log_ndtr(-TIE) - np.log(max(len(some), 1))
+        sure = np.log(np.maximum(tail, 1e-300)) < special.log_ndtr(-TIE) - np.log(len(some))
         beyond = np.where(sure, value - fresh, 0.0)
-        if len(some):
-            at = int(beyond.argmax() if beyond.max() > 0 else (value - fresh).argmax())
-            where = " × ".join(dict.fromkeys(names[k] for k in some[at]))
-            numbers = (float(value[at]), float(fresh[at]), float(spread[at]))
-            found[question] = (*numbers, 0.5 / np.sqrt(len(released)), where, bool(sure[at]))
+        at = int(beyond.argmax() if beyond.max() > 0 else (value - fresh).argmax())
+        where = " × ".join(dict.fromkeys(names[k] for k in some[at]))
+        numbers = float(value[at]), float(fresh[at]), float(spread[at])
+        found[question] = (*numbers, error, where, bool(sure[at]))
     return found
 
 
-def _distance(
-    original: Codes, released: Codes, levels: Sequence[int], a: int, b: int
-) -> tuple[float, float, float]:
-    """Total variation distance of two variables' cells, its mean and deviation under division."""
-    counts, others = (pair_table(z, levels, a, b).ravel() for z in (original, released))
-    n, m, cells = len(original), len(released), counts + others
-    value = float(np.abs(counts / n - others / m).sum() / 2)
-    cells, total = cells[cells > 0], n + m
-    # E |X - n c / N| of the records of each cell among n of N, in closed form as de Moivre's.
-    above = n * cells // total + 1
-    log_prob = _log_choose(cells, above) + _log_choose(total - cells, n - above)
-    log_prob -= _log_choose(np.array(total), np.array(n))
-    possible = (above <= cells) & (above <= n) & (n - above <= total - cells)
-    tail = above * (total - cells - n + above) / total
-    deviation = np.where(possible, 2 * tail * np.exp(log_prob), 0.0)
-    share = cells / total  # of floats: integers of a million records would overflow
-    variances = n * share * m * (1 - share) / (total - 1)
-    # All sum to nothing: with two cells, both distances are one.
-    variance = (variances - deviation**2).sum() * len(cells) / max(len(cells) - 1, 1)
-    scale = (1 / n + 1 / m) / 2
-    return value, float(scale * deviation.sum()), float(scale * np.sqrt(max(variance, 0.0)))
-
-
-def _log_choose(n: Ints, k: Ints) -> Floats:
-    inside = (k >= 0) & (k <= n)
-    k = np.where(inside, k, 0)
-    return -special.betaln(n - k + 1, k + 1) - np.log(n + 1)
-
-
 @one_blas_thread
-def _apart(original: Codes, released: Codes, levels: Sequence[int]) -> dict[str, _Distance]:
+def _apart(original: Codes, released: Codes, levels: Sequence[int]) -> dict[str, Distance]:
     """Share of which file a record is from that a regression explains, and the ratio of pMSE."""
     n, m, free = len(original), len(released), np.array(levels) - 1
-    n_single = int(free.sum())
-    n_pairs = int(n_single**2 - (free**2).sum()) // 2
+    single = [(k, level) for k, size in enumerate(levels) for level in range(1, size)]
+    of_pairs = 1.0 + free.sum() + (free.sum() ** 2 - (free**2).sum()) / 2
     n_rows = len(distinct(np.concatenate([original, released]))[1])
-    k = 1.0 + n_single + n_pairs
-    pairs = n_rows * k**2 <= MOST_PRODUCTS and k <= (n + m) / 10  # chance then explains a tenth
-    part = 1.0 if pairs else min(1.0, MOST_PRODUCTS / (n_rows * (1.0 + n_single) ** 2))
-    first, second = (
-        z[np.linspace(0, len(z) - 1, max(int(part * len(z)), 2)).astype(int)]
-        for z in (original, released)
-    )
-    combination, total, inverse = distinct(np.concatenate([first, second]))
-    events = np.bincount(inverse[len(first) :], minlength=len(total))
-    single = np.column_stack(
-        [combination[:, k] == level for k, size in enumerate(levels) for level in range(1, size)]
-        or [np.zeros((len(total), 0))]
-    ).astype(float)
-    variable = np.repeat(np.arange(len(levels)), free)
-    i, j = np.triu_indices(n_single if pairs else 0, 1)
-    i, j = i[variable[i] != variable[j]], j[variable[i] != variable[j]]
-    design = np.hstack([np.ones((len(total), 1)), single, single[:, i] * single[:, j]])
+    # Pairs where there is time, and where chance explains no more than a tenth.
+    pairs = n_rows * of_pairs**2 <= MOST_PRODUCTS and of_pairs <= (n + m) / 10
+    part = 1.0 if pairs else min(1.0, MOST_PRODUCTS / (n_rows * (1.0 + free.sum()) ** 2))
+    sizes = [max(int(part * k), 2) for k in (n, m)]
+    some = [
+        z[np.linspace(0, len(z) - 1, k).astype(int)]
+        for z, k in zip((original, released), sizes, strict=True)
+    ]
+    combination, total, inverse = distinct(np.concatenate(some))
+    events = np.bincount(inverse[sizes[0] :], minlength=len(total))
+    design = _indicators(combination, single, pairs)
     design = design[:, design.any(axis=0)]
-    gram, moments = (design * total[:, None]).T @ design, design.T @ events
-    values, vectors = np.linalg.eigh(gram)
-    known = values > 1e-10 * values[-1]
-    projected = vectors[:, known].T @ moments
-    records, c = int(total.sum()), len(second) / int(total.sum())
-    explained = float((projected**2 / values[known]).sum() - records * c**2) / (
-        records * c * (1 - c)
-    )
-    df, left = int(known.sum()) - 1, records - int(known.sum())
-    if not df or not left:
+    moments = design.T @ events
+    values, vectors = _solved((design * total[:, None]).T @ design)
+    records, c, df = sum(sizes), sizes[1] / sum(sizes), len(values) - 1
+    if not df or records == len(values):
         return {"told apart": (np.nan, np.nan, np.nan, np.nan, "", True)}
-    fresh, a, b = df / (records - 1), df / 2, left / 2
+    explained = float(((vectors.T @ moments) ** 2 / values).sum() / records - c**2) / (c * (1 - c))
+    fresh, a, b = df / (records - 1), df / 2, (records - len(values)) / 2
     spread = float(np.sqrt(a * b / (a + b + 1)) / (a + b))  # beta, as of normal errors
     error = spread * np.sqrt(1 + 2 * max(explained / fresh - 1, 0.0))
-    where = f"{len(known):,} parameters" + f", {records:,} records" * (records < n + m)
+    where = f"{len(values):,} parameters" + f", {records:,} records" * (records < n + m)
     scale = 1 / (fresh * (1 - c))  # of a correct model the mean is this times smaller
+    numbers = np.array([explained, fresh, spread, error])
     return {
-        "told apart": (explained, fresh, spread, error, where, explained - fresh > TIE * spread),
-        "pMSE ratio": (explained * scale, fresh * scale, spread * scale, error * scale, "", False),
+        "told apart": (*numbers.tolist(), where, bool(explained - fresh > TIE * spread)),
+        "pMSE ratio": (*(scale * numbers).tolist(), "", False),
     }
+
+
+def _indicators(codes: Codes, chosen: Sequence[tuple[int, int]], pairs: bool = False) -> Floats:
+    """A column of ones, whether records have some levels and, if asked, two of two variables."""
+    has = np.array([np.ones(len(codes)), *(codes[:, k] == level for k, level in chosen)], float).T
+    variable = np.array([k for k, _ in chosen])
+    i, j = np.triu_indices(len(chosen) if pairs else 0, 1)
+    i, j = i[variable[i] != variable[j]], j[variable[i] != variable[j]]
+    return np.hstack([has, has[:, 1 + i] * has[:, 1 + j]])
+
+
+def _solved(gram: Floats) -> tuple[Floats, Floats]:
+    """Eigenvalues of a matrix of products and their vectors, but those that nothing is known of."""
+    values, vectors = np.linalg.eigh(gram)
+    known = values > 1e-10 * values[-1]
+    return values[known], vectors[:, known]
 
 
 def _intervals(
     original: Codes, released: Codes, schema: Schema, keys: Sequence[int], target: int
-) -> dict[str, _Distance]:
+) -> dict[str, Distance]:
     """Compare coefficients of the target's most frequent value on the keys, by least squares."""
     usual = [np.bincount(column).argmax() for column in original.T]
     chosen = [(k, c) for k in keys for c in range(int(schema.n_levels[k])) if c != usual[k]]
-    one, other = (
-        _least_squares(z, chosen, z[:, target] == usual[target]) for z in (original, released)
-    )
-    known = np.isfinite(one + other).all(axis=0)
+    fits = [_least_squares(z, chosen, z[:, target] == usual[target]) for z in (original, released)]
+    known = np.isfinite(fits).all(axis=(0, 1))
     if not known.any():
         return {"intervals": (np.nan, np.nan, np.nan, np.nan, "", True)}
-    (b, se), (b_other, se_other) = one[:, known], other[:, known]
+    (b, se), (b_other, se_other) = (fit[:, known] for fit in fits)
     gap, both = np.abs(b - b_other), np.hypot(se, se_other)
     # Coefficients of one variable move together, so that no more than half of them count.
-    count, mean = max(len(gap) / 2, 1.0), np.sqrt(2 / np.pi)
-    spread = float(np.sqrt((1 - mean**2) * (both**2).mean() / count))
+    count, mean, deviation = max(len(gap) / 2, 1.0), np.sqrt(2 / np.pi), np.sqrt(1 - 2 / np.pi)
+    wide, wide_other = 2 * special.ndtri(0.975) * np.array([se, se_other])
+    slope = (1 / wide + 1 / wide_other) / 2  # the overlap falls no faster with the gap
+
+    def rms(values: Floats) -> float:
+        return float(np.sqrt((values**2).mean() / count))
+
+    def overlap(gap: Floats) -> float:
+        common = np.minimum(np.minimum(wide, wide_other), (wide + wide_other) / 2 - gap)
+        return float((common * slope).mean())
+
     k, level = np.array(chosen)[known][(gap - mean * both).argmax()]
     where = f"{schema.names[k]}: {schema.variables[k].labels[level]}"
-    value, fresh = float(gap.mean()), float(mean * both.mean())
-    error = float(np.sqrt((se_other**2).mean() / count))
-    wide, wide_other = 2 * special.ndtri(0.975) * np.array([se, se_other])
-
-    def overlap(gap: Floats) -> Floats:
-        common = np.minimum(np.minimum(wide, wide_other), (wide + wide_other) / 2 - gap)
-        return (common / wide + common / wide_other) / 2
-
+    value, fresh, spread = float(gap.mean()), float(mean * both.mean()), deviation * rms(both)
     chance = np.abs(special.ndtri((np.arange(200) + 0.5) / 200))[:, None]  # of a normal difference
-    slope = (1 / wide + 1 / wide_other) / 2  # the overlap falls no faster with the gap
-    moves, of_other = (np.sqrt(((slope * x) ** 2).mean() / count) for x in (both, se_other))
-    of_chance = float(overlap(chance * both).mean())
-    common = (float(overlap(gap).mean()), of_chance, float(moves * np.sqrt(1 - mean**2)))
+    moved = deviation * rms(slope * both), rms(slope * se_other)
     return {
-        "intervals": (value, fresh, spread, error, where, value - fresh > TIE * spread),
-        "overlap": (*common, float(of_other), "", False),
+        "intervals": (value, fresh, spread, rms(se_other), where, value - fresh > TIE * spread),
+        "overlap": (overlap(gap), overlap(chance * both), *moved, "", False),
     }
 
 
@@ -229,62 +197,14 @@ def _least_squares(codes: Codes, chosen: Sequence[tuple[int, int]], y: Bools) ->
     n, size = len(codes), 1 + len(chosen)
     gram, moments = np.zeros((size, size)), np.zeros(size)
     for start in range(0, n, 1 << 16):
-        some = codes[start : start + (1 << 16)]
-        x = np.column_stack([np.ones(len(some)), *(some[:, k] == c for k, c in chosen)])
-        gram, moments = gram + x.T @ x, moments + x.T @ y[start : start + len(some)]
-    values, vectors = np.linalg.eigh(gram)
-    inside = values > 1e-10 * values[-1]
-    inverse = (vectors[:, inside] / values[inside]) @ vectors[:, inside].T
-    estimate, df = inverse @ moments, n - int(inside.sum())
+        x = _indicators(codes[start : start + (1 << 16)], chosen)
+        gram, moments = gram + x.T @ x, moments + x.T @ y[start : start + len(x)]
+    values, vectors = _solved(gram)
+    inverse = (vectors / values) @ vectors.T
+    estimate, df = inverse @ moments, n - len(values)
     left = float(y.sum() - estimate @ moments)
     # A perfect fit has no standard errors, and coefficients with a part in the null space no value.
     variance = left / df if df > 0 and left > 1e-9 * n else np.nan
-    fitted = (vectors[:, ~inside] ** 2).sum(axis=1) < 1e-8
+    fitted = (vectors**2).sum(axis=1) > 1 - 1e-8
     error = np.sqrt(variance * np.diag(inverse).clip(min=0))
     return np.where(fitted, [estimate, error], np.nan)[:, 1:]
-
-
-def against_sampling(
-    original: Codes, released: Sequence[Codes], n_levels: Levels
-) -> tuple[float, float]:
-    r"""Compare the differences of all pairs' cells with those of another sample of the population.
-
-    A cell that n records fall into with probability p each has counts X and Y in two samples. With
-    independent Poisson counts of mean :math:`\lambda = n p`,
-
-    .. math:: E |X - Y| = 2 \lambda e^{-2 \lambda} (I_0(2 \lambda) + I_1(2 \lambda)),
-
-    and binomial ones differ less by a factor of about :math:`\sqrt{1 - p}`. For p stand the
-    proportions in all tables together, so that cells that are empty in the original count as well.
-
-    Parameters
-    ----------
-    original, released : (n, p) int, sequence of (n, p) int
-        Codes from 0; two releases or more, as large as the original.
-    n_levels : (p,) int
-        Number of levels of each variable, two or more of them.
-
-    Returns
-    -------
-    ratio, error : float
-        Mean absolute difference of a release's cells over that of another sample, 1 if a release is
-        off as a sample would be; and its standard error, from between the releases.
-    """
-    n, m = len(original), len(released)
-    if m < 2 or len(n_levels) < 2 or any(len(z) != n for z in released):
-        raise ValueError(
-            f"released holds releases of {[len(z) for z in released]} records, of {len(n_levels)} "
-            f"variable(s); two or more are needed of both, and {n} records in each"
-        )
-    singles, expected, levels = [], [], [int(k) for k in n_levels]
-    for a, b in combinations(range(len(n_levels)), 2):
-        tables = (original, *released)
-        shares = np.array([pair_table(z, levels, a, b).ravel() / n for z in tables])
-        p = shares.mean(axis=0)
-        scaled = special.ive(0, 2 * n * p) + special.ive(1, 2 * n * p)  # exp(-2 n p) times Bessel's
-        singles.append(np.abs(shares[1:] - shares[0]).mean(axis=1))
-        expected.append((2 * p * np.sqrt(np.maximum(1 - p, 0)) * scaled).mean())
-    if not (by_chance := float(np.mean(expected))):
-        raise ValueError("all records of all tables are the same, so that nothing can differ")
-    ratios = np.mean(singles, axis=0) / by_chance
-    return float(ratios.mean()), float(ratios.std(ddof=1) / np.sqrt(m))
