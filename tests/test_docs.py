@@ -190,16 +190,20 @@ def test_no_name_is_described_twice(subject: str) -> None:
 
 def test_words_of_verdicts_are_explained() -> None:
     from srlib import ledger
-    from srlib.assessment import verdict
+    from srlib.assessment import answers
 
     numbers, readme = (text(ROOT / page) for page in ("docs/guide/numbers.md", "README.md"))
     for page in (numbers, readme):
         assert set(ledger.VERDICTS) <= set(re.findall(r"`(\w+)`", page))
         for word in ledger.WORDS:
             assert f"*{word}" in page
-    guide = text(ROOT / "docs/guide/assess.md")
-    for topic in ("copies", "utility"):
-        assert ", ".join(verdict.LEVELS[topic]) in guide
+    guide = text(ROOT / "docs/guide/assess.md").replace("\n", " ")
+    words = [
+        answers.LEVELS,
+        ("no more", "more", "far more"),
+        ("as fresh", "good", "limited", "poor"),
+    ]
+    assert all(", ".join(of_one) in guide for of_one in words)
 
 
 def test_every_package_has_a_page_in_the_reference() -> None:
