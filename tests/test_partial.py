@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from enumeration import exact_log_risk, log_marginal_likelihood
+from enumeration import exact_log_risk, log_marginal_likelihood, support_log_ratios
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
@@ -10,7 +10,7 @@ from srlib import dpmpm
 from srlib import risk as disclosure
 from srlib.margins import DirichletMargins
 from srlib.mechanism.bayes import posterior
-from srlib.risk import partial as part_known
+from srlib.risk import estimators
 from srlib.risk.synthesizers import log_likelihoods
 
 LEVELS = np.array([2, 3, 4])
@@ -32,7 +32,7 @@ def test_all_records_at_once_as_one_by_one(
     unknown: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     draws, codes = some_draws()
-    monkeypatch.setattr(part_known, "BLOCK", 48)  # several blocks of records
+    monkeypatch.setattr(estimators, "BLOCK", 48)  # several blocks of records
     found = disclosure.subset_log_means(draws, codes, unknown)
     mixed = np.arange(len(codes)) % 2 == 0
     partly = disclosure.subset_log_means(draws, codes, unknown, left_out=mixed)
@@ -40,7 +40,7 @@ def test_all_records_at_once_as_one_by_one(
         support = disclosure.subset_support(x, sorted(unknown), LEVELS)
         in_order = np.lexsort(support[1:, unknown[::-1]].T)
         support[1:] = support[1:][in_order]
-        one = disclosure.support_log_ratios(draws, support)[0][:, 0]
+        one = support_log_ratios(draws, support)[0][:, 0]
         np.testing.assert_allclose(found[:, i], one, rtol=1e-5, atol=1e-6)
         plain = np.log(np.exp(dpmpm.cell_log_prob(draws, support)).mean(axis=1))
         np.testing.assert_allclose(partly[:, i], one if mixed[i] else plain, rtol=1e-5, atol=1e-6)
@@ -178,4 +178,4 @@ def test_a_mixture_of_one_class_has_the_closed_form() -> None:
 )
 def test_bad_input(levels: list[int], unknown: list[int], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        part_known.candidates_of(np.zeros((1, 2), int), unknown, np.array(levels), False)
+        disclosure.subset_support([0, 0], unknown, np.array(levels))

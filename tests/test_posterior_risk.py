@@ -16,7 +16,6 @@ from srlib.display import percent
 from srlib.dpmpm import Chains, Draws, Prior, cell_log_prob, sample_posterior
 from srlib.risk import (
     DrawSets,
-    PosteriorRisk,
     agreement,
     collapsed_log_ratios,
     neighborhood,
@@ -26,6 +25,7 @@ from srlib.risk import (
     subset_support,
 )
 from srlib.risk import posterior as module
+from srlib.risk.posterior import PosteriorRisk
 
 
 def test_chains_run_in_rounds_until_they_agree() -> None:

@@ -12,8 +12,8 @@ from srlib.dpmpm import Chains, Mixture
 from srlib.margins import DirichletMargins, LaplaceMargins, PlugInMargins, _log_above, _log_below
 from srlib.mechanism import OnRecords, beta_binomial, dirichlet_multinomial, exact_epsilon
 from srlib.mechanism.bayes import posterior
-from srlib.risk import Density, Synthesizer, neighborhood, posterior_risk
-from srlib.risk.synthesizers import log_likelihoods
+from srlib.risk import neighborhood, posterior_risk
+from srlib.risk.synthesizers import Density, Synthesizer, log_likelihoods
 from srlib.trees import Growth, SequentialTrees
 
 LEVELS = np.array([2, 3])

@@ -30,23 +30,8 @@ def agreeing_draws(
 ) -> Draws:
     """Sample in one round of chains after the other until the chains agree, or the last has run.
 
-    R-hat is that of the log probabilities of `combinations`; chains agree where it is at most
-    `diagnostics.MAX_R_HAT` for 95 % of these.
-
-    Parameters
-    ----------
-    codes, n_levels, rng, label
-        As of `dpmpm.sample_posterior`.
-    rounds : Chains or sequence of Chains
-        One round, whose chains are taken as they are, or several, each longer than the one
-        before; see `rounds`.
-    combinations : (n_combinations, p) int
-        See `convergence`.
-
-    Returns
-    -------
-    Draws
-        Of the last round that ran, with their allocations.
+    They agree where `convergence` finds at most a share `APART` of the combinations apart. A single
+    round is taken as it is.
     """
     drawn, each_round = None, [rounds] if isinstance(rounds, Chains) else list(rounds)
     for chains in each_round:
@@ -92,22 +77,26 @@ def rounds(
     )  # fmt: skip
 
 
+def checked_rounds(chains: Chains | Sequence[Chains]) -> Sequence[Chains]:
+    """Return the rounds of chains, if errors and R-hat can be computed from each."""
+    settings = [chains] if isinstance(chains, Chains) else list(chains)
+    if not settings:
+        raise ValueError("chains is empty; it must have one round of chains or more")
+    for each in settings:
+        if each.n_chains < 2 or each.n_draws < 4:
+            raise ValueError(
+                f"chains are {each.n_chains} of {each.n_draws} draws; errors and R-hat take two "
+                "chains or more, of four draws or more"
+            )
+    return settings
+
+
 def convergence(sets: dict[str, Draws], combinations: NDArray[np.integer]) -> pd.DataFrame:
     """Tabulate whether chains agree on the log probabilities of combinations, which make the risks.
 
-    Parameters
-    ----------
-    sets : dict of str to Draws
-        Draws by name.
-    combinations : (n_combinations, p) int
-        Where there are more than 5,000, R-hat is computed over 5,000 evenly spaced ones.
-
-    Returns
-    -------
-    DataFrame
-        One row a set: draws_given (its name), chains, draws (of each chain), r_hat_median,
-        r_hat_95 (95th percentile) and r_hat_largest over the combinations, and apart, the share
-        of them whose R-hat is above `diagnostics.MAX_R_HAT`.
+    One row a set: draws_given (its name), chains, draws (of each chain), r_hat_median, r_hat_95
+    (95th percentile) and r_hat_largest over the combinations, or 5,000 evenly spaced ones, and
+    apart, the share of them whose R-hat is above `diagnostics.MAX_R_HAT`.
     """
     every = np.linspace(0, len(combinations) - 1, min(len(combinations), _JUDGED)).astype(int)
     rows = []
