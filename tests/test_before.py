@@ -13,16 +13,7 @@ from scipy.special import expit, logsumexp
 
 from srlib.data.schema import Microdata, Schema, Variable
 from srlib.dpmpm import Chains, Mixture, Prior, sample_posterior
-from srlib.mechanism import (
-    Mechanism,
-    OnRecords,
-    bernoulli_plugin,
-    beta_binomial,
-    dirichlet_multinomial,
-    exact_epsilon,
-    privacy_loss,
-)
-from srlib.mechanism.acceptance import Rule, acceptable_releases, publish_first_acceptable, redraw
+from srlib.mechanism import OnRecords, beta_binomial, dirichlet_multinomial, privacy_loss
 from srlib.risk import neighborhood, posterior_risk, risk_before_release
 from srlib.risk.before import SHARED, quantile, quantile_variance
 from srlib.trees import Growth, SequentialTrees, fit_trees
@@ -149,41 +140,6 @@ def test_quantiles_and_their_errors() -> None:
     samples = np.random.default_rng(8).normal(size=(200, 3000))
     found = np.var(quantile(samples, np.full(200, 1 / 200), 0.95))
     assert quantile_variance(samples, 0.95).mean() == pytest.approx(found, rel=0.25)
-
-
-def test_drawing_again_is_the_mechanism_given_acceptance() -> None:
-    table = bernoulli_plugin(6, 6, alpha=1.0)
-    rules = [Rule(rr_at_most=2.5)]
-    kept = acceptable_releases(table, rules)
-    again = redraw(table, kept)
-    p = np.exp(again.block(np.arange(7), np.arange(8)))
-    for x in range(7):
-        row = np.where(kept[x], np.exp(table.row(x)), 0)
-        np.testing.assert_allclose(p[x, :-1], row / row.sum())
-    assert not p[:, -1].any()
-    # Acceptance sets of neighbors differ, and so there is no epsilon; that of the table is finite.
-    assert (kept[2] != kept[3]).any()
-    assert exact_epsilon(table).value < np.inf
-    assert exact_epsilon(again).value == np.inf
-    # The first of a sequence of two equal mechanisms that is acceptable is the same, given one is.
-    twice = publish_first_acceptable([table, table], rules)
-    first = np.exp(twice.block(np.arange(7), np.arange(14)))
-    both = first[:, :7] + first[:, 7:]
-    np.testing.assert_allclose(both / both.sum(axis=1, keepdims=True), p[:, :-1])
-
-
-def test_drawing_again_can_raise_a_finite_epsilon() -> None:
-    keep = np.array([[0.5, 0.3, 0.2], [0.3, 0.5, 0.2]])
-    table = Mechanism.from_table(np.log(keep), [(0, 1)])
-    same = redraw(table, np.array([[True, True, False]] * 2))
-    assert exact_epsilon(same).value == pytest.approx(exact_epsilon(table).value)
-    unequal = Mechanism.from_table(np.log([[0.5, 0.4, 0.1], [0.3, 0.3, 0.4]]), [(0, 1)])
-    raised = redraw(unequal, np.array([[False, True, True]] * 2))
-    assert exact_epsilon(raised).value == pytest.approx(np.log(0.4 / 0.7 / 0.2))
-    never = redraw(table, np.array([[True] * 3, [False] * 3]))
-    assert never.row(1).tolist() == [-np.inf] * 3 + [0.0]
-    with pytest.raises(ValueError, match=r"shape \(2, 2\); it must be \(2, 3\)"):
-        redraw(table, np.ones((2, 2)))
 
 
 ONE_CHAIN = Mixture(LEVELS, Chains(n_classes=2, burn_in=1, n_draws=9, n_chains=1))
