@@ -53,17 +53,8 @@ def rounds(
 ) -> tuple[Chains, ...]:
     """Return rounds of chains, half of each chain burn-in, each a quarter as long as the next.
 
-    Parameters
-    ----------
-    most_iterations : int
-        Iterations of a chain of the last round; two for each draw at least.
-    n_classes, n_draws, n_chains : int
-        As of `dpmpm.Chains`, in all rounds.
-
-    Returns
-    -------
-    tuple of Chains
-        The shortest first, which has two iterations for each draw or more.
+    The shortest comes first, and has two iterations for each draw or more; the last has
+    `most_iterations` of each chain. The other settings are those of `dpmpm.Chains`.
     """
     iterations = [max(most_iterations, 2 * n_draws)]
     while iterations[0] // LONGER >= 2 * n_draws:

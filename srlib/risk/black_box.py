@@ -25,25 +25,13 @@ _FOLDS = 3
 
 @dataclass(frozen=True)
 class Leakage:
-    """Lower confidence bounds on what a release tells about one record.
+    """Lower bounds on what a release tells about one record, each with the confidence stated.
 
-    Attributes
-    ----------
-    epsilon : float
-        Largest privacy loss between these data and those in which the record has another value
-        (the epsilon conditional on these data); 0 where nothing was found.
-    probability : float
-        Intruder's posterior probability of the truth, averaged over releases of the data; the
-        prior where nothing was found.
-    advantage : float
-        Of the best test of whether a release is of the data or not: probability of a true alarm
-        less that of a false one, in [0, 1].
-    prior : float
-        Intruder's prior probability of the truth.
-    confidence : float
-        With which each of the three bounds holds.
-    n_releases : int
-        Releases of the data, and as many of the changed data.
+    `epsilon` is the largest privacy loss between these data and those in which the record has
+    another value (the epsilon conditional on these data); `probability` the intruder's posterior
+    probability of the truth, averaged over releases of the data; `advantage`, in [0, 1], the
+    probability of a true alarm less that of a false one, of the best test of whether a release
+    is of the data or not. Where nothing was found they are 0, the prior and 0.
     """
 
     epsilon: float

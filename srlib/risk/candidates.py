@@ -24,17 +24,9 @@ MOST_CANDIDATES = 1 << 18
 def neighborhood(codes: NDArray[np.integer], n_levels: NDArray[np.integer]) -> NDArray[np.uint8]:
     """Return the supports R_i of section 3.1: x_i and all that differ from it in one variable.
 
-    Parameters
-    ----------
-    codes : (n_combinations, n_variables) int
-        The true combinations.
-    n_levels : (n_variables,) int
-        Number of levels of each variable.
-
-    Returns
-    -------
-    (n_combinations, 1 + sum(n_levels - 1), n_variables) uint8
-        Candidates, the truth first, then variable by variable in the order of the levels.
+    Of combinations (n, n_variables), with so many levels of each variable, the candidates
+    (n, 1 + sum(n_levels - 1), n_variables): the truth first, then variable by variable in the order
+    of the levels.
     """
     variable, level = neighborhood_positions(codes, n_levels)
     supports = np.repeat(codes[:, None, :].astype(np.uint8), variable.shape[1], axis=1)
@@ -64,19 +56,8 @@ def subset_support(
 ) -> NDArray[np.uint8]:
     """Return all candidates that agree with x outside the unknown variables (equation 16).
 
-    Parameters
-    ----------
-    x : (n_variables,) int
-        The true combination.
-    unknown : sequence of int
-        Positions of the variables that the intruder does not know, at least one.
-    n_levels : (n_variables,) int
-        Number of levels of each variable.
-
-    Returns
-    -------
-    (prod(n_levels[unknown]), n_variables) uint8
-        Candidates, the truth first, then in lexicographic order; `MOST_CANDIDATES` at most.
+    The truth comes first, then the others in lexicographic order: (prod(n_levels[unknown]),
+    n_variables), `MOST_CANDIDATES` at most. Unknown variables are given by their positions.
     """
     size = subset_size(unknown, n_levels)
     truth = np.asarray(x, dtype=np.uint8)

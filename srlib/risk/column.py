@@ -18,12 +18,8 @@ from srlib.risk.errors import jackknife, left_out, log_mean
 class Risk:
     """Posterior disclosure risk of n combinations over supports of equal size.
 
-    Attributes
-    ----------
-    log_prob : (n_combinations, support_size) float64
-        Log posterior probabilities of the candidates; the truth is candidate 0.
-    log_mcse : (n_combinations, support_size) float64
-        Monte Carlo standard errors of ``log_prob``, from between chains.
+    Log posterior probabilities of the candidates, (n_combinations, support_size), the truth first,
+    and their Monte Carlo standard errors from between chains.
     """
 
     log_prob: NDArray[np.float64]
@@ -64,16 +60,10 @@ class Risk:
 class Column:
     """log p(Z | data with record i = x), up to a constant for each record; the truth first.
 
-    Attributes
-    ----------
-    of_means : callable
-        From the logarithms of the sets' means to the column, ([n_publications,] n, support_size).
-    sets : sequence of (n_chains, n, support_size) float
-        Logarithms of each chain's mean, or independent estimates; none where the column is exact.
-    r_hat : (n_sets, n) float
-        Of the log probability of each record; without rows where there are no chains.
-    pareto_k : (n,) float
-        Of the weights that leave the record out; NaN where there are none.
+    It is a function, `of_means`, of the logarithms of the means of some `sets` of chains or of
+    independent estimates, (n_chains, n, support_size) each; without sets it is exact. Its shape is
+    ([n_publications,] n, support_size). Where there are chains, `r_hat` (n_sets, n) is that of the
+    log probability of each record, and `pareto_k` (n,) of the weights that leave the record out.
     """
 
     of_means: Callable[..., NDArray[np.float64]]

@@ -28,11 +28,6 @@ def jackknife(
     value, mcse : arrays of float64
         The errors come from leaving out one chain at a time, of one set at a time; they are zero
         where there are no sets.
-
-    Raises
-    ------
-    ValueError
-        If a set has fewer than two chains.
     """
     if any(len(chains) < 2 for chains in sets):
         raise ValueError(

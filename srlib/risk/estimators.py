@@ -34,16 +34,7 @@ BLOCK = 1 << 18
 def release_log_prob(draws: Draws, released: Sequence[NDArray[np.integer]]) -> NDArray[np.float64]:
     """Return log p(Z^(l) | theta) of each release under each draw (equations 13 and 14).
 
-    Parameters
-    ----------
-    draws : Draws
-        Posterior draws.
-    released : sequence of (n_l, n_variables) int
-        The releases, coded from 0.
-
-    Returns
-    -------
-    (n_releases, n_chains, n_draws) float64
+    The releases are coded from 0. The shape is (n_releases, n_chains, n_draws).
     """
     log_prob = []
     for release in released:
@@ -82,18 +73,14 @@ def collapsed_log_ratios(
 ) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
     """Return averages with the same limits and less noise: pi and phi are integrated out.
 
-    Parameters
-    ----------
-    draws : Draws
-        Posterior draws with their allocations.
-    codes : (n_combinations, n_variables) int
-        The true combinations x_i, which occur in the data of the draws.
+    The draws need their allocations, and the combinations occur in their data; see
+    `srlib.dpmpm.left_out_log_ratios`.
 
     Returns
     -------
     log_ratios : (n_chains, n_combinations, support_size) float64
         Log of each chain's mean of p(x | others) / p(x_i | others), in the order of
-        `neighborhood`; see `srlib.dpmpm.left_out_log_ratios`.
+        `neighborhood`.
     log_prob : (n_chains, n_draws, n_combinations) float32
         log p(x_i | others).
     """
@@ -184,7 +171,9 @@ def importance_sampling(
     """Estimate with draws given D in the place of draws given D_i^x, as the paper does.
 
     In equations 11 to 15 p(Z^(l) | D_i^x) is estimated by sum_j p_jl r_j / sum_j r_j, with
-    p_jl = p(Z^(l) | theta_j) and r_j = p(x | theta_j) / p(x_i | theta_j).
+    p_jl = p(Z^(l) | theta_j) and r_j = p(x | theta_j) / p(x_i | theta_j). Standard errors come from
+    leaving out one chain at a time. Where one draw carries all the weight they are too small,
+    whatever they are.
 
     Parameters
     ----------
@@ -194,12 +183,6 @@ def importance_sampling(
         Log of each chain's sum of r_j.
     log_prior : (n_combinations, support_size) float, optional
         Log prior of the candidates up to a constant; uniform if not given.
-
-    Returns
-    -------
-    Risk
-        Its standard errors come from leaving out one chain at a time. Where one draw carries
-        all the weight they are too small, whatever they are.
     """
     chains = np.moveaxis(np.concatenate([weighted, plain]), 1, 0)
     column = Column(lambda mean: mean[:-1].sum(axis=0) - len(weighted) * mean[-1], [chains])
@@ -230,11 +213,6 @@ def predictive_ratio(
     model_prior : bool
         Whether the prior is the model's posterior predictive distribution given ``D_-i`` (section
         5); `log_prior` then comes on top of it.
-
-    Returns
-    -------
-    Risk
-        Its standard errors come from leaving out one chain at a time, of D and of each release.
     """
     column = Column(partial(log_likelihood, model_prior=model_prior), log_ratios)
     return column.posterior(log_prior)
@@ -288,12 +266,9 @@ def evidence(
 def repeatability(one: Risk, other: Risk) -> dict[str, float]:
     """Compare two runs by the log probabilities of the true combinations.
 
-    Returns
-    -------
-    dict of str to float
-        Median and 95th percentile of the absolute differences; the correlation; the share of
-        differences within two stated standard errors; and of the combinations that the first run
-        ranks among the first three, the share that the second does too (NaN if there are none).
+    Median and 95th percentile of the absolute differences; the correlation; the share of
+    differences within two stated standard errors; and of the combinations that the first run
+    ranks among the first three, the share that the second does too (NaN if there are none).
     """
     first, second = one.log_prob[:, 0], other.log_prob[:, 0]
     difference = np.abs(first - second)

@@ -198,16 +198,15 @@ class MembershipTest:
         1 % false positives, a mean over all publications.
         """
         self.schema.check_apart(_COLUMNS)
-        found = self.found().mean(axis=0)
-        frames = []
-        for i, (statistic, mcse) in enumerate(zip(self.statistic, self.mcse, strict=True)):
-            frame = self.schema.decode(self.combinations)
-            frame.insert(0, "publication", i + 1)
-            frame = frame.assign(
-                repetitions=self.repetitions, statistic=statistic, statistic_mcse=mcse, found=found
-            )
-            frames.append(frame)
-        return pd.concat(frames, ignore_index=True)
+        n_publications, n = self.statistic.shape
+        frame = self.schema.decode(np.tile(self.combinations, (n_publications, 1)))
+        frame.insert(0, "publication", np.repeat(np.arange(1, n_publications + 1), n))
+        return frame.assign(
+            repetitions=np.tile(self.repetitions, n_publications),
+            statistic=self.statistic.ravel(),
+            statistic_mcse=self.mcse.ravel(),
+            found=np.tile(self.found().mean(axis=0), n_publications),
+        )
 
 
 def membership_test(
@@ -265,17 +264,16 @@ def membership_test(
     )
     check_density(synthesizer, records.table)
     candidates, where = _candidates(records.combinations, others, people)
-    statistics, mcses, of_people = [], [], []
+    compared = []
     for tables in publications:
         column = density_column(synthesizer, tables, records.table.codes, records.rows, candidates)
         _, of_estimates = column.read(lambda c: log_ratios(np.take_along_axis(c, where, 1))[0])
         own, error, beside = log_ratios(np.take_along_axis(column.log_likelihood, where, 1))
-        statistics.append(own)
-        mcses.append(np.hypot(of_estimates, error))
-        of_people.append(beside)
+        compared.append((own, np.hypot(of_estimates, error), beside))
+    statistic, mcse, of_people = map(np.stack, zip(*compared, strict=True))
     return MembershipTest(
         records.table.schema, records.combinations, records.repetitions, n_releases,
-        np.stack(statistics), np.stack(mcses), np.stack(of_people), people,
+        statistic, mcse, of_people, people,
     )  # fmt: skip
 
 

@@ -24,14 +24,8 @@ from srlib.risk.estimators import (
 class DrawSets:
     """Draws given the confidential data, and given the data joined with each release.
 
-    Iterating yields the draws given the data, then those given each release as well.
-
-    Attributes
-    ----------
-    data : Draws
-        Given the data; two chains or more, since all errors come from between chains.
-    joined : sequence of Draws
-        Given the data joined with each release: one set or more, of two chains or more.
+    There is one release or more. All sets have two chains or more, since all errors come from
+    between chains. Iterating yields the draws given the data, then those given each release.
     """
 
     data: Draws

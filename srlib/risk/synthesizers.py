@@ -133,12 +133,6 @@ def log_likelihoods(
     (n, support_size) float64
         Exact. Of a density by Monte Carlo independent estimates, (n_estimates, n, support_size)
         with two estimates or more.
-
-    Raises
-    ------
-    ValueError
-        If a synthesizer gives a log probability that is NaN or plus infinity, or another shape; if
-        one that has its own ``log_likelihoods`` is given an executor.
     """
     if isinstance(synthesizer, Trees):
         return of_trees(synthesizer, released, rows, candidates, executor=executor)
