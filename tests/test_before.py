@@ -96,16 +96,6 @@ def test_risks_of_a_mechanism_have_no_error(size: int) -> None:
     assert risk.weights.sum() == pytest.approx(1)
 
 
-def test_each_publication_has_its_posterior_risk() -> None:
-    trees = fit_trees(TABLE, growth=GROWTH)
-    before = risk_before_release(TABLE, trees, 2, 20, rng=np.random.default_rng(6))
-    rng = np.random.default_rng(6)
-    for at in range(3):
-        released = [trees.release(rng=rng)[0] for _ in range(2)]
-        after = posterior_risk(TABLE, released, synthesizer=trees)
-        np.testing.assert_allclose(before.probability[at], after.probability)
-
-
 def test_risks_by_the_mixture_are_those_of_its_marginal_likelihood() -> None:
     """Two classes, three records: every allocation is gone through."""
     chains = Chains(n_classes=2, burn_in=100, n_draws=500, n_chains=6)

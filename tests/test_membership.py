@@ -15,7 +15,7 @@ from srlib.data.schema import Schema, Variable
 from srlib.dpmpm.exact import enumerate_mechanism
 from srlib.margins import LaplaceMargins, PlugInMargins
 from srlib.mechanism.records import OnRecords
-from srlib.risk import distance_test, membership_test
+from srlib.risk import distance_test, membership, membership_test
 from srlib.risk.membership import MembershipTest, called, limits, log_ratios
 from srlib.risk.synthesizers import log_likelihoods
 from srlib.trees import Growth, Trees, fit_trees
@@ -26,9 +26,6 @@ CELLS = np.array(list(product((0, 1), repeat=2)), dtype=np.uint8)
 
 def table(cells: list[int]) -> srlib.Microdata:
     return srlib.Microdata(CELLS[cells], SCHEMA)
-
-
-# ------------------------------------------------------------------- all releases of small data
 
 
 @pytest.fixture(scope="module")
@@ -84,9 +81,6 @@ def test_no_test_of_the_same_size_finds_more_than_the_ratio(everything: dict) ->
     assert (ratio * member).sum() > 1.001
 
 
-# --------------------------------------------------------------------------- trees and margins
-
-
 def test_people_in_the_place_of_a_record_are_other_data() -> None:
     everybody = embedded_population(80, rng=np.random.default_rng(2))
     data = srlib.Microdata(everybody.codes[:70], everybody.schema)
@@ -129,9 +123,6 @@ def test_a_density_that_is_estimated_has_an_error() -> None:
     assert (np.abs(noisy.statistic - exact.statistic) < 5 * added).all()
 
 
-# ----------------------------------------------------------------------- statistic and power
-
-
 def test_the_statistic_compares_a_person_with_the_others() -> None:
     with np.errstate(divide="ignore"):
         log_prob = np.log([[0.4, 0.2, 0.1, 0.0], [0.4, 0.0, 0.0, 0.0], [0.4, 0.0, 0.3, 0.0]])
@@ -148,15 +139,12 @@ def made_up(
     statistic: np.ndarray, of_people: np.ndarray, people: np.ndarray | None = None
 ) -> MembershipTest:
     """A test whose statistics are given, of one publication where they have two axes."""
-    inside, outside = (np.asarray(a, dtype=float) for a in (statistic, of_people))
-    if inside.ndim == 1:
-        inside, outside = inside[None], outside[None]
+    inside, outside = np.atleast_2d(statistic), np.reshape(of_people, (-1, *of_people.shape[-2:]))
     n, n_beside = outside.shape[1:]
     who = np.arange(n * n_beside).reshape(n, n_beside) if people is None else people
     codes = np.zeros((n, 2), np.uint8)
-    return MembershipTest(
-        SCHEMA, codes, np.ones(n, int), 1, inside, np.zeros(inside.shape), outside, who
-    )
+    known = np.zeros(inside.shape)
+    return MembershipTest(SCHEMA, codes, np.ones(n, int), 1, inside, known, outside, who)
 
 
 def test_power_is_that_of_the_test_with_exactly_its_false_positives() -> None:
@@ -188,8 +176,11 @@ def test_power_has_a_number_where_people_are_enough_and_an_error_where_all_are_f
 
 
 @pytest.mark.parametrize("people", ["dealt", "all at each"])
-def test_errors_of_the_power_are_those_of_other_samples(people: str) -> None:
+def test_errors_of_the_power_are_those_of_other_samples(
+    people: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Publications, records and people each have an effect of their own, and all vary."""
+    monkeypatch.setattr(membership, "N_BOOTSTRAP", 20)
     rng = np.random.default_rng(5)
     n_publications, n, n_people = 4, 30, 240
     each = 20 if people == "dealt" else n_people
@@ -210,9 +201,6 @@ def test_errors_of_the_power_are_those_of_other_samples(people: str) -> None:
     assert 0.75 < ratio < 2.2  # 40 samples: errors of .11; the bootstrap is wide by design
 
 
-# ------------------------------------------------------------------------------- distance
-
-
 def test_distances_are_to_the_nearest_released_record() -> None:
     everybody = embedded_population(150, rng=np.random.default_rng(3))
     data, z, y = np.split(everybody.codes, [50, 90])
@@ -229,9 +217,6 @@ def test_distances_are_to_the_nearest_released_record() -> None:
             own, of_people = apart(data[rows], records).min(axis=1), apart(y, records).min(axis=1)
             np.testing.assert_array_equal(test.statistic[i], -own)
             np.testing.assert_array_equal(test.of_people[i], -of_people[test.people])
-
-
-# ---------------------------------------------------------------------------- the call itself
 
 
 def test_a_table_of_records_names_its_columns() -> None:
