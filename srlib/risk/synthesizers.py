@@ -90,8 +90,10 @@ def density_column(
     """
     found = log_likelihoods(synthesizer, released, data, rows, candidates, executor=executor)
     no_chains = np.empty((0, len(rows))), np.full(len(rows), np.nan)
-    exact = found.ndim == 2
-    column = Column((lambda: found) if exact else np.asarray, () if exact else [found], *no_chains)
+    if found.ndim == 3:
+        column = Column(lambda mean: mean, [found], *no_chains)
+    else:
+        column = Column(lambda: found, (), *no_chains)
     if np.isneginf(column.log_likelihood[:, 0]).any():
         raise ValueError(
             "released has probability zero given the original: this synthesizer cannot have drawn "
