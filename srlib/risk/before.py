@@ -45,12 +45,8 @@ class RiskBeforeRelease:
 
     Attributes
     ----------
-    schema : Schema
-        Variables of the table.
-    combinations : (n, n_variables) int
-        Distinct combinations, coded from 0.
-    repetitions : (n,) int64
-        Records that have each.
+    schema, combinations, repetitions
+        Variables of the table; combinations, (n, n_variables) int; how many records have each.
     prior : (n,) float64
         Prior probability of the true combination among its candidates.
     support_size : int

@@ -55,12 +55,9 @@ class MembershipTest:
 
     Attributes
     ----------
-    schema : Schema
-        Variables of the table.
-    combinations : (n, n_variables) int
-        Records that are in the data.
-    repetitions : (n,) int64
-        Records of the data that have the same values.
+    schema, combinations, repetitions
+        Variables of the table; records that are in the data, (n, n_variables) int; how many
+        records of the data have the same values, (n,) int.
     n_releases : int
         Releases in a publication.
     statistic : (n_publications, n) float64

@@ -40,12 +40,9 @@ class PosteriorRisk:
 
     Attributes
     ----------
-    schema : Schema
-        Variables of the table.
-    combinations : (n, n_variables) int
-        Distinct combinations of the original, coded from 0.
-    repetitions : (n,) int64
-        Records that have each.
+    schema, combinations, repetitions
+        Variables of the table; distinct combinations of the original, (n, n_variables) int; how
+        many records have each.
     probability : (n,) float64
         Posterior probability of the true combination among its candidates.
     rank : (n,) float64
