@@ -169,8 +169,10 @@ def test_long_format_names_chain_and_draw_of_every_value():
     assert row["value"].tolist() == [draws[1, 2] + 1]
 
 
-def test_import_leaves_arviz_for_later():
-    code = "import sys, srlib.diagnostics; sys.exit('arviz_stats' in sys.modules)"
+def test_imports_leave_arviz_and_scikit_learn_for_later():
+    code = (
+        "import sys, srlib.risk; sys.exit(not {'arviz_stats', 'sklearn'}.isdisjoint(sys.modules))"
+    )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

@@ -93,15 +93,8 @@ def convergence(sets: dict[str, Draws], combinations: NDArray[np.integer]) -> pd
     rows = []
     for name, draws in sets.items():
         r_hat = diagnostics.r_hat(cell_log_prob(draws, combinations[every]))
-        rows.append(
-            {
-                "draws_given": name,
-                "chains": draws.n_chains,
-                "draws": draws.n_draws,
-                "r_hat_median": np.median(r_hat),
-                "r_hat_95": np.quantile(r_hat, 0.95),
-                "r_hat_largest": r_hat.max(),
-                "apart": np.mean(~(r_hat <= diagnostics.MAX_R_HAT)),
-            }
-        )
-    return pd.DataFrame(rows)
+        spread = np.median(r_hat), np.quantile(r_hat, 0.95), r_hat.max()
+        apart = np.mean(~(r_hat <= diagnostics.MAX_R_HAT))
+        rows.append((name, draws.n_chains, draws.n_draws, *spread, apart))
+    names = "draws_given chains draws r_hat_median r_hat_95 r_hat_largest apart"
+    return pd.DataFrame(rows, columns=names.split())

@@ -37,8 +37,6 @@ from srlib.trees import Trees
 
 RATES = (0.01, 0.001)
 """Shares of false positives at which the power is computed."""
-FEWEST = 1
-"""People at each record who exceed a limit on average, below which it is not estimated."""
 N_BESIDE = 100
 """People held out who are compared at each record, if nothing else is said."""
 N_BOOTSTRAP = 200
@@ -118,7 +116,7 @@ class MembershipTest:
         At each record one at least has to be above the limit on average. Fewer do not tell the
         limit, nor ratios as high as it may be: by Markov's inequality up to one over the share.
         """
-        return rates * self.people.shape[1] >= FEWEST - 1e-9
+        return rates * self.people.shape[1] >= 1 - 1e-9
 
     def found(self, false_positives: float = RATES[0]) -> NDArray[np.float64]:
         """Return the probability that each record is called "in", (n_publications, n).
@@ -183,7 +181,7 @@ class MembershipTest:
         The shares are 61, even by the logarithm, from the least for which people enough were held
         out.
         """
-        rates = np.geomspace(min(FEWEST / self.people.shape[1], 0.5), 1, 61)
+        rates = np.geomspace(min(1 / self.people.shape[1], 0.5), 1, 61)
         powers = [each.mean() for each in self._at(rates)[1]]
         return pd.DataFrame({"false_positives": rates, "power": powers})
 
