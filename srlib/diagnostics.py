@@ -37,11 +37,6 @@ def r_hat(draws: ArrayLike) -> NDArray[np.float64]:
     ndarray of float
         () or (quantities,); about 1 when the chains agree, infinite when each chain sits on a
         value of its own. NaN for a single chain, for a constant and where a value is not finite.
-
-    Raises
-    ------
-    ValueError
-        If the shape is another or there are fewer than 4 draws.
     """
     from arviz_stats.base import array_stats
 
@@ -75,56 +70,27 @@ def summary(quantities: Mapping[str, ArrayLike]) -> pd.DataFrame:
         One row a quantity: quantity, mean, sd, mcse (of the mean), ess_bulk, ess_tail (the
         smaller of the 5 % and 95 % quantiles'), r_hat and verdict, one of `CONVERGED`,
         `NOT_MIXED`, `TOO_FEW`, `CONSTANT` and `UNKNOWN`.
-
-    Raises
-    ------
-    ValueError
-        If a shape is not (chains, draws) or there are fewer than 4 draws.
     """
     from arviz_stats.base import array_stats
 
-    rows = []
+    axes, rows = {"chain_axis": 0, "draw_axis": 1}, []
     for name, draws in quantities.items():
         sample = _checked(draws)
         if sample.ndim != 2:
             raise ValueError(f"{name} has shape {sample.shape}; it must be (chains, draws)")
         finite, constant = np.isfinite(sample).all(), (sample == sample.flat[0]).all()
-        row = dict.fromkeys(("mean", "sd", "mcse", "ess_bulk", "ess_tail"), np.nan)
+        mean = sd = mcse = bulk = tail = np.nan
         if finite:
-            row |= {"mean": float(sample.mean()), "sd": float(sample.std(ddof=1)), "mcse": 0.0}
+            mean, sd, mcse = sample.mean(), sample.std(ddof=1), 0.0
         if finite and not constant:
-            axes = {"chain_axis": 0, "draw_axis": 1}
+            mcse = array_stats.mcse(sample, method="mean", **axes)
+            bulk = array_stats.ess(sample, method="bulk", **axes)
             tail = array_stats.ess(sample, method="tail", prob=(0.05, 0.95), **axes)
-            row |= {
-                "mcse": float(array_stats.mcse(sample, method="mean", **axes)),
-                "ess_bulk": float(array_stats.ess(sample, method="bulk", **axes)),
-                "ess_tail": float(tail),
-            }
-        row["r_hat"] = float(r_hat(sample))
-        word = CONSTANT if constant else _word(row["r_hat"], row["ess_bulk"], row["ess_tail"])
-        rows.append({"quantity": name, **row, "verdict": word})
+        of_chains = float(r_hat(sample))
+        word = CONSTANT if constant else _word(of_chains, bulk, tail)
+        rows.append((name, *map(float, (mean, sd, mcse, bulk, tail)), of_chains, word))
     columns = ["quantity", "mean", "sd", "mcse", "ess_bulk", "ess_tail", "r_hat", "verdict"]
     return pd.DataFrame(rows, columns=columns)
-
-
-def over_many(draws: ArrayLike) -> dict[str, float]:
-    """Convergence of many quantities of one kind, such as the log probabilities of many cells.
-
-    Parameters
-    ----------
-    draws : array_like of float
-        (chains, draws, quantities).
-
-    Returns
-    -------
-    dict of str to float
-        Median, 95th percentile and largest R-hat, and the effective draws of the quantities' mean.
-    """
-    sample = np.asarray(draws, dtype=float)
-    values = r_hat(sample)
-    found = {"R-hat, median": np.median(values), "R-hat, 95 %": np.quantile(values, 0.95)}
-    of_mean = summary({"mean": sample.mean(axis=2)})["ess_bulk"].iloc[0]
-    return found | {"R-hat, largest": values.max(), "effective draws of the mean": of_mean}
 
 
 def verdict(table: pd.DataFrame) -> Callout:
@@ -189,17 +155,9 @@ def long_format(quantities: Mapping[str, ArrayLike]) -> pd.DataFrame:
     frames = []
     for name, draws in quantities.items():
         sample = _checked(draws)
-        chain, draw = np.indices(sample.shape) + 1
-        frames.append(
-            pd.DataFrame(
-                {
-                    "quantity": name,
-                    "chain": chain.ravel(),
-                    "draw": draw.ravel(),
-                    "value": sample.ravel(),
-                }
-            )
-        )
+        chain, draw = np.indices(sample.shape).reshape(2, -1) + 1
+        columns = {"quantity": name, "chain": chain, "draw": draw, "value": sample.ravel()}
+        frames.append(pd.DataFrame(columns))
     return pd.concat(frames, ignore_index=True)
 
 
@@ -215,11 +173,6 @@ def importance_ess(log_weights: ArrayLike) -> NDArray[np.float64]:
     -------
     ndarray of float
         Shape without draws, from 1 (one draw carries everything) to the number of draws.
-
-    Raises
-    ------
-    ValueError
-        If a log weight is NaN or +inf, or all of a row are -inf.
     """
     weights = _relative_weights(log_weights)
     return weights.sum(axis=-1) ** 2 / (weights**2).sum(axis=-1)
@@ -242,11 +195,6 @@ def pareto_k(log_weights: ArrayLike) -> NDArray[np.float64]:
         (...,). Infinite where the tail spans more than 350 units of log weight, beyond any
         finite shape that could be fitted. NaN where no tail can be fitted: fewer than 30 draws,
         or a tail of equal weights.
-
-    Raises
-    ------
-    ValueError
-        As `importance_ess`.
     """
     from arviz_stats.base import array_stats
 
@@ -275,15 +223,8 @@ def pareto_k(log_weights: ArrayLike) -> NDArray[np.float64]:
 def smoothed(log_weights: ArrayLike) -> NDArray[np.float64]:
     """Log weights whose largest are replaced by quantiles of the fitted Pareto tail (PSIS).
 
-    Parameters
-    ----------
-    log_weights : array_like of float
-        (..., draws), finite, known up to a constant along the last axis.
-
-    Returns
-    -------
-    ndarray of float
-        Same shape. Rows whose tail cannot be fitted stay as they are.
+    The log weights are (..., draws), finite, known up to a constant. Rows whose tail cannot be
+    fitted stay as they are.
     """
     from arviz_stats.base import array_stats
 
@@ -307,11 +248,6 @@ def importance_summary(log_weights: ArrayLike) -> pd.DataFrame:
     DataFrame
         One row a synthetic data set: synthetic_set (from 1), draws, ess, largest_share (of the
         total weight, carried by the draw with the largest) and pareto_k.
-
-    Raises
-    ------
-    ValueError
-        As `importance_ess`.
     """
     weights = np.atleast_2d(_relative_weights(log_weights))
     return pd.DataFrame(

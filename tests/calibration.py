@@ -9,21 +9,20 @@ p a share p should be true, and the posterior distribution function at the truth
 A wrong size of the leaves shows at once; a wrong smoothing of few records hardly does.
 """
 
-import itertools
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
+from scipy.stats import kstest
 
-from srlib.data.schema import Microdata, Schema, Variable
+from srlib.data.schema import Schema, Variable
 from srlib.mechanism.bayes import posterior
 from srlib.risk import neighborhood, subset_support
 from srlib.trees import Growth, Trees, log_likelihoods
 
-BINS = np.array([0, 1e-9, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.98, 1 - 1e-9, 1])
+BINS = np.array([1e-9, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.98, 1 - 1e-9])
 
 
 @dataclass(frozen=True)
@@ -41,11 +40,6 @@ class Case:
     ordered: tuple[int, ...] = ()
     unknown: tuple[int, ...] = ()
 
-    def schema(self) -> Schema:
-        """Variables without names of their own."""
-        levels = enumerate(self.n_levels)
-        return Schema(tuple(Variable(f"v{k}", tuple(map(str, range(size)))) for k, size in levels))
-
 
 CASES = (
     Case((2, 3, 2), Growth(1)),
@@ -58,33 +52,9 @@ CASES = (
     Case((3, 2, 3, 2, 4), Growth(1, max_depth=3), n=80, n_releases=2, unknown=(0, 2, 4)),
 )
 
-
-def records(case: Case, n: int, rng: np.random.Generator) -> NDArray[np.uint8]:
-    """Draw records whose variables go together."""
-    group = rng.integers(0, 3, n)
-    own = [rng.integers(0, levels, n) * (rng.random(n) < 0.5) for levels in case.n_levels]
-    columns = [(x + group) % levels for x, levels in zip(own, case.n_levels, strict=True)]
-    return np.stack(columns, axis=1).astype(np.uint8)
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What an intruder believed and what was true.
-
-    Attributes
-    ----------
-    probability : (support_size,) float64
-        Posterior probability of each candidate.
-    truth : int
-        Which one was true.
-    place : float
-        The posterior distribution function at the truth, the most probable first: uniform if
-        probabilities come true. What ties with the truth is divided at random.
-    """
-
-    probability: NDArray[np.float64]
-    truth: int
-    place: float
+type Outcome = tuple[NDArray[np.float64], int, float]
+"""Posterior probabilities of the candidates, which of them was true, and the posterior distribution
+function there, the most probable first; what ties with the truth is divided at random."""
 
 
 def outcomes(
@@ -95,97 +65,64 @@ def outcomes(
 
 
 def _outcome(case: Case, rng: np.random.Generator, believed: Growth) -> Outcome:
-    codes, schema = records(case, case.n, rng), case.schema()
+    group = rng.integers(0, 3, case.n)  # makes the variables go together
+    own = [rng.integers(0, levels, case.n) * (rng.random(case.n) < 0.5) for levels in case.n_levels]
+    columns = [(x + group) % levels for x, levels in zip(own, case.n_levels, strict=True)]
+    codes, levels = np.stack(columns, axis=1).astype(np.uint8), np.array(case.n_levels)
+    names = enumerate(case.n_levels)
+    schema = Schema(tuple(Variable(f"v{k}", tuple(map(str, range(size)))) for k, size in names))
     if case.unknown:
-        support = subset_support(codes[0], case.unknown, schema.n_levels)
+        support = subset_support(codes[0], case.unknown, levels)
     else:
-        support = neighborhood(codes[:1], schema.n_levels)[0]
+        support = neighborhood(codes[:1], levels)[0]
     prior = rng.dirichlet(np.full(len(support), 2.0))
     truth = int(rng.choice(len(support), p=prior))
     codes[0] = support[truth]
-    order = rng.permutation(len(case.n_levels)).tolist()
+    order = rng.permutation(len(levels)).tolist()
     ordered = np.isin(np.arange(len(order)), case.ordered)
     trees = Trees.grow(codes, schema, order, ordered, case.growth)
-    released: list[Microdata] = trees.release(case.n_releases, rng=rng)
+    released = trees.release(case.n_releases, rng=rng)
     if believed != case.growth:
         trees = Trees.grow(codes, schema, order, ordered, believed)
     log_prob = log_likelihoods(trees, released, np.zeros(1, np.int64), support[None])
     probability = np.exp(posterior(log_prob, np.log(prior)[None])[0])
-    own = probability[truth]
-    tied = own * (probability == own).sum()
-    place = probability[probability > own].sum() + rng.random() * tied
-    return Outcome(probability, truth, float(place))
+    own_probability = probability[truth]
+    tied = own_probability * (probability == own_probability).sum()
+    place = probability[probability > own_probability].sum() + rng.random() * tied
+    return probability, truth, float(place)
 
 
-@dataclass(frozen=True)
-class Reliability:
-    """How often candidates were true, by bins of their probability.
+def reliability(found: Sequence[Outcome]) -> tuple[float, float]:
+    """Hold probabilities against truths.
 
-    Attributes
-    ----------
-    table : DataFrame
-        A row for each bin that occurs: candidates, their mean probability, the share of them that
-        was true, its standard error if probabilities come true, and the difference in these.
-    places : (n,) float64
-        Posterior distribution function at the truths.
+    Returns the largest difference of a bin's candidates and truths, in standard errors, and
+    Kolmogorov's distance of the places from a uniform distribution, times sqrt(n).
     """
-
-    table: pd.DataFrame
-    places: NDArray[np.float64]
-
-    @property
-    def largest(self) -> float:
-        """The largest difference of a bin, in standard errors."""
-        return float(self.table["standard errors"].abs().max())
-
-    @property
-    def distance(self) -> float:
-        """Kolmogorov's distance of the places from a uniform distribution, times sqrt(n)."""
-        n, ordered = len(self.places), np.sort(self.places)
-        steps = np.arange(n + 1) / n
-        return float(np.sqrt(n) * max((steps[1:] - ordered).max(), (ordered - steps[:-1]).max()))
-
-
-def reliability(found: Sequence[Outcome]) -> Reliability:
-    """Hold probabilities against truths."""
-    size = len(BINS) - 1
-    sums = {name: np.zeros(size) for name in ("candidates", "expected", "true", "variance")}
-    for one in found:
-        bin_of = np.searchsorted(BINS[1:-1], one.probability, side="right")
+    size = len(BINS) + 1
+    excess, variance = np.zeros((2, size))
+    for probability, truth, _ in found:
+        bin_of = np.searchsorted(BINS, probability, side="right")
         # One candidate is true: whether it lies in a bin is one trial.
-        expected = np.bincount(bin_of, one.probability, size)
-        sums["candidates"] += np.bincount(bin_of, minlength=size)
-        sums["expected"] += expected
-        sums["true"][bin_of[one.truth]] += 1
-        sums["variance"] += np.clip(expected * (1 - expected), 0, None)
-    names = [f"{low:.2g} to {high:.2g}" for low, high in itertools.pairwise(BINS)]
-    frame = pd.DataFrame(sums, index=names)
-    frame = frame[frame["candidates"] > 0]
-    error = np.sqrt(frame["variance"])
-    table = pd.DataFrame(
-        {
-            "candidates": frame["candidates"].astype(int),
-            "mean probability": frame["expected"] / frame["candidates"],
-            "share true": frame["true"] / frame["candidates"],
-            "standard error": error / frame["candidates"],
-            # Bins at 0 and 1 leave nothing to chance: a single surprise is five errors.
-            "standard errors": (frame["true"] - frame["expected"]) / np.maximum(error, 0.2),
-        }
-    )
-    return Reliability(table, np.array([one.place for one in found]))
+        expected = np.bincount(bin_of, probability, size)
+        excess -= expected
+        excess[bin_of[truth]] += 1
+        variance += np.clip(expected * (1 - expected), 0, None)
+    places = [place for *_, place in found]
+    distance = kstest(places, "uniform").statistic * np.sqrt(len(places))
+    # Bins at 0 and 1 leave nothing to chance: a single surprise is five errors.
+    return float(np.abs(excess / np.maximum(np.sqrt(variance), 0.2)).max()), float(distance)
 
 
 def main(n_each: str = "2000") -> None:
     """Print the reliability and the uniformity, of each case and of all."""
-    every: list[Outcome] = []
-    for seed, case in enumerate(CASES):
-        found = outcomes(case, int(n_each), np.random.default_rng(seed))
-        every += found
-        of_case = reliability(found)
-        print(f"{case}: {of_case.largest:.1f} standard errors, distance {of_case.distance:.2f}")
-    of_all = reliability(every)
-    print(f"all: {of_all.largest:.1f} standard errors, distance {of_all.distance:.2f}")
-    print(of_all.table.to_string(float_format="{:.5f}".format))
+    found = {
+        str(case): outcomes(case, int(n_each), np.random.default_rng(seed))
+        for seed, case in enumerate(CASES)
+    }
+    found["all"] = [one for of_case in found.values() for one in of_case]
+    for name, of_case in found.items():
+        largest, distance = reliability(of_case)
+        print(f"{name}: {largest:.1f} standard errors, distance {distance:.2f}")
 
 
 if __name__ == "__main__":

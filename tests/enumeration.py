@@ -7,10 +7,10 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 from scipy.integrate import quad
-from scipy.special import betaln, gammaln
+from scipy.special import betaln, gammaln, logsumexp
 from scipy.stats import gamma
 
-from srlib.dpmpm import Prior
+from srlib.dpmpm import Draws, Prior, cell_log_prob
 
 
 def all_cells(n_levels: Iterable[int]) -> NDArray[np.uint8]:
@@ -75,3 +75,13 @@ def exact_log_risk(
             both = np.vstack([changed, release])
             log_likelihood[j] += log_marginal_likelihood(both, n_levels, n_classes, prior) - alone
     return log_likelihood - np.logaddexp.reduce(log_likelihood)
+
+
+def support_log_ratios(
+    draws: Draws, support: NDArray[np.integer], log_weights: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
+    """Averages as of `srlib.risk.neighborhood_log_ratios`, over any one support, term by term."""
+    if log_weights is None:
+        log_weights = np.full((1, draws.n_chains, draws.n_draws), -np.log(draws.n_draws))
+    log_prob = cell_log_prob(draws, support)
+    return logsumexp(log_weights[..., None] + log_prob - log_prob[..., :1], axis=2)[:, :, None]

@@ -174,3 +174,40 @@ def test_the_first_acceptable_release_is_published() -> None:
     assert np.isinf(mechanism.exact_epsilon(some).value)
     with pytest.raises(ValueError, match="rows or neighbors"):
         acceptance.publish_first_acceptable([tables[0], mechanism.private_plugin(1.0, 5, 3)], [])
+
+
+def test_drawing_again_is_the_mechanism_given_acceptance() -> None:
+    table = bernoulli_plugin(6, 6, alpha=1.0)
+    rules = [Rule(rr_at_most=2.5)]
+    kept = acceptance.acceptable_releases(table, rules)
+    again = acceptance.redraw(table, kept)
+    p = np.exp(again.block(np.arange(7), np.arange(8)))
+    for x in range(7):
+        row = np.where(kept[x], np.exp(table.row(x)), 0)
+        np.testing.assert_allclose(p[x, :-1], row / row.sum())
+    assert not p[:, -1].any()
+    # Acceptance sets of neighbors differ, and so there is no epsilon; that of the table is finite.
+    assert (kept[2] != kept[3]).any()
+    assert mechanism.exact_epsilon(table).value < np.inf
+    assert mechanism.exact_epsilon(again).value == np.inf
+    # The first of a sequence of two equal mechanisms that is acceptable is the same, given one is.
+    twice = acceptance.publish_first_acceptable([table, table], rules)
+    first = np.exp(twice.block(np.arange(7), np.arange(14)))
+    both = first[:, :7] + first[:, 7:]
+    np.testing.assert_allclose(both / both.sum(axis=1, keepdims=True), p[:, :-1])
+
+
+def test_drawing_again_can_raise_a_finite_epsilon() -> None:
+    keep = np.array([[0.5, 0.3, 0.2], [0.3, 0.5, 0.2]])
+    table = mechanism.Mechanism.from_table(np.log(keep), [(0, 1)])
+    same = acceptance.redraw(table, np.array([[True, True, False]] * 2))
+    assert mechanism.exact_epsilon(same).value == pytest.approx(
+        mechanism.exact_epsilon(table).value
+    )
+    unequal = mechanism.Mechanism.from_table(np.log([[0.5, 0.4, 0.1], [0.3, 0.3, 0.4]]), [(0, 1)])
+    raised = acceptance.redraw(unequal, np.array([[False, True, True]] * 2))
+    assert mechanism.exact_epsilon(raised).value == pytest.approx(np.log(0.4 / 0.7 / 0.2))
+    never = acceptance.redraw(table, np.array([[True] * 3, [False] * 3]))
+    assert never.row(1).tolist() == [-np.inf] * 3 + [0.0]
+    with pytest.raises(ValueError, match=r"shape \(2, 2\); it must be \(2, 3\)"):
+        acceptance.redraw(table, np.ones((2, 2)))

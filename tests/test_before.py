@@ -3,35 +3,19 @@
 import itertools
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
-from enumeration import log_marginal_likelihood
+from enumeration import exact_log_risk
 from numpy.typing import NDArray
 from scipy.special import expit, logsumexp
 
 from srlib.data.schema import Microdata, Schema, Variable
-from srlib.dpmpm import Chains, Mixture, Prior
-from srlib.margins import DirichletMargins, PlugInMargins
-from srlib.mechanism import (
-    Mechanism,
-    OnRecords,
-    bernoulli_plugin,
-    beta_binomial,
-    dirichlet_multinomial,
-    exact_epsilon,
-    privacy_loss,
-)
-from srlib.mechanism.acceptance import Rule, acceptable_releases, publish_first_acceptable, redraw
-from srlib.risk import (
-    neighborhood,
-    posterior_risk,
-    risk_before_release,
-)
-from srlib.risk.agreement import agreeing_draws
-from srlib.risk.before import quantile, quantile_variance
-from srlib.risk.columns import SHARED, columns, sought
-from srlib.risk.synthesizers import Density
+from srlib.dpmpm import Chains, Mixture, Prior, sample_posterior
+from srlib.mechanism import OnRecords, beta_binomial, dirichlet_multinomial, privacy_loss
+from srlib.risk import neighborhood, posterior_risk, risk_before_release
+from srlib.risk.before import SHARED, quantile, quantile_variance
 from srlib.trees import Growth, SequentialTrees, fit_trees
 
 LEVELS = np.array([2, 3])
@@ -41,83 +25,35 @@ TABLE = Microdata(DATA, SCHEMA)
 CELLS = list(itertools.product(range(2), range(3)))
 RELEASES = np.array(list(itertools.product(CELLS, repeat=3)))
 GROWTH = Growth(1, smoothing=1.0)
-DENSITIES: dict[str, Density] = {
-    "trees": SequentialTrees(SCHEMA, growth=GROWTH),
-    "one class": DirichletMargins(LEVELS, 0.5),
-    "plug-in margins": PlugInMargins(LEVELS),
-}
+TREES = SequentialTrees(SCHEMA, growth=GROWTH)
 
 
 def sick(n: int, x: int) -> Microdata:
     """n people of whom x are sick."""
-    return Microdata(
-        np.repeat([0, 1], [n - x, x])[:, None].astype(np.uint8),
-        Schema((Variable("sick", ("no", "yes")),)),
-    )
+    codes = np.repeat([0, 1], [n - x, x])[:, None].astype(np.uint8)
+    return Microdata(codes, Schema((Variable("sick", ("no", "yes")),)))
 
 
 @cache
-def every_column(name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def every_column() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """log p(release | changed data) of all 216 releases, and their probabilities."""
-    density = DENSITIES[name]
     candidates = neighborhood(DATA, LEVELS)
     found = np.empty((len(RELEASES), *candidates.shape[:2]))
     for row, column in np.ndindex(candidates.shape[:2]):
         changed = DATA.copy()
         changed[row] = candidates[row, column]
-        found[:, row, column] = [density.log_prob(released, changed) for released in RELEASES]
+        found[:, row, column] = [TREES.log_prob(released, changed) for released in RELEASES]
     return found, np.exp(found[:, 0, 0])
 
 
-def within(found: NDArray, expected: NDArray, mcse: NDArray, errors: float = 4.5) -> None:
+def within(found: NDArray, expected: NDArray, mcse: NDArray) -> None:
     assert np.isfinite(mcse).all()
-    assert (np.abs(found - expected) <= errors * mcse + 1e-9).all(), (found, expected, mcse)
-
-
-# ------------------------------------------------------------------------------------- all releases
-
-
-# ------------------------------------------------------------------------------- drawn, with errors
-
-
-def test_columns_of_the_mixture_by_its_marginal_likelihood() -> None:
-    """Two classes, three records: every allocation is gone through."""
-    prior = Prior()
-    chains = Chains(n_classes=2, burn_in=100, n_draws=500, n_chains=6, prior=prior)
-    mixture = Mixture(LEVELS, chains)
-    records = sought(TABLE, None, None, None, None)
-    found = columns(records, mixture, 2, rng=np.random.default_rng(4))
-    losses = found.log_likelihood[..., :1] - found.log_likelihood[..., 1:]
-    assert losses.shape == (2, 3, 3)
-    error = np.hypot(found.log_mcse[..., :1], found.log_mcse[..., 1:])
-    assert 0 < np.median(error) < 0.1
-    # The releases are drawn by the same stream in the same order.
-    rng = np.random.default_rng(4)
-    first = rng.spawn(3)[0]
-    many = replace(chains, n_chains=SHARED * chains.n_chains)
-    data = agreeing_draws(DATA, LEVELS, many, combinations=DATA[:1], rng=first)
-    candidates = neighborhood(DATA, LEVELS)
-    for at, released in enumerate(data.release(2, 3, rng=rng)):
-        for row in range(3):
-            log_prob = []
-            for candidate in candidates[row]:
-                changed = DATA.copy()
-                changed[row] = candidate
-                both = log_marginal_likelihood(np.vstack([changed, released]), [2, 3], 2, prior)
-                log_prob.append(both - log_marginal_likelihood(changed, [2, 3], 2, prior))
-            expected = log_prob[0] - np.array(log_prob[1:])
-            within(losses[at, row], expected, error[at, row], 5)
-    assert found.convergence is not None
-    assert found.convergence["draws_given"].tolist() == ["the data", "release 1", "release 2"]
-    assert (found.convergence["ess_of_mean"] > 100).all()
-
-
-# ---------------------------------------------------------------------------- risks before release
+    assert (np.abs(found - expected) <= 4.5 * mcse + 1e-9).all(), (found, expected, mcse)
 
 
 @pytest.mark.parametrize("size", [1, 2])
 def test_risks_before_release_by_enumeration(size: int) -> None:
-    column, probability = every_column("trees")
+    column, probability = every_column()
     log_prior = np.log([0.4, 0.3, 0.2, 0.1])
     risk = risk_before_release(
         TABLE, fit_trees(TABLE, growth=GROWTH), size, 300, log_prior=np.tile(log_prior, (3, 1)),
@@ -135,7 +71,7 @@ def test_risks_before_release_by_enumeration(size: int) -> None:
         share = [probability[every[:, i] <= frame["worst"][i] + by].sum() for by in (-1e-9, 1e-9)]
         spread = 4.5 * np.sqrt(0.05 * 0.95 / 300)
         assert share[0] - spread <= 0.95 <= share[1] + spread
-    over = risk.over_records(0.5)
+    over = risk.over_records()
     largest, gain = every.max(axis=1), np.log(every / 0.4).mean(axis=1)
     for name, of in (("largest", largest), ("gain", gain), ("above", (every > 0.5).mean(axis=1))):
         within(over.loc[name, "expected"], probability @ of, over.loc[name, "expected_mcse"])
@@ -146,12 +82,12 @@ def test_risks_of_a_mechanism_have_no_error(size: int) -> None:
     n, x = 6, 2
     table = beta_binomial(n, 3, alpha=1.0)
     risk = risk_before_release(sick(n, x), OnRecords(table, [2]), size)
+    frame = risk.to_frame()
+    sets = [list(z) for z in itertools.product(range(4), repeat=size)]
     for at, other in enumerate((x + 1, x - 1)):
         loss, log_prob = privacy_loss(table, x, other), table.row(x)
-        sets = [list(z) for z in itertools.product(range(4), repeat=size)]
         of = expit([loss[z].sum() for z in sets])
         weights = np.exp([log_prob[z].sum() for z in sets])
-        frame = risk.to_frame()
         assert frame["expected"][at] == pytest.approx(weights @ of)
         below = [weights[of <= frame["worst"][at] + by].sum() for by in (-1e-9, 1e-9)]
         assert below[0] < 0.95 <= below[1] + 1e-9
@@ -160,23 +96,28 @@ def test_risks_of_a_mechanism_have_no_error(size: int) -> None:
     assert risk.weights.sum() == pytest.approx(1)
 
 
-def test_each_publication_has_its_posterior_risk() -> None:
-    trees = fit_trees(TABLE, growth=GROWTH)
-    before = risk_before_release(TABLE, trees, 2, 20, rng=np.random.default_rng(6))
-    rng = np.random.default_rng(6)
-    for at in range(3):
-        released = [trees.release(rng=rng)[0] for _ in range(2)]
-        after = posterior_risk(TABLE, released, synthesizer=trees)
-        np.testing.assert_allclose(before.probability[at], after.probability)
-
-
-def test_risks_before_release_by_the_mixture_have_the_error_of_its_chains() -> None:
-    chains = Chains(n_classes=2, burn_in=50, n_draws=100, n_chains=3)
-    risk = risk_before_release(TABLE, Mixture(LEVELS, chains), 1, 20, rng=np.random.default_rng(7))
-    assert risk.left_out.shape == (SHARED * 3, 20, 3)
-    frame = risk.to_frame()
+def test_risks_by_the_mixture_are_those_of_its_marginal_likelihood() -> None:
+    """Two classes, three records: every allocation is gone through."""
+    chains = Chains(n_classes=2, burn_in=100, n_draws=500, n_chains=6)
+    mixture = Mixture(LEVELS, chains)
+    risk = risk_before_release(TABLE, mixture, 1, 20, rng=np.random.default_rng(4))
+    # The releases are drawn by the same stream in the same order.
+    rng = np.random.default_rng(4)
+    many = replace(chains, n_chains=SHARED * chains.n_chains)
+    data = sample_posterior(DATA, LEVELS, many, rng=rng.spawn(21)[0], keep_allocations=True)
+    for at, released in enumerate(data.release(20, 3, rng=rng)[:2]):
+        table, again = Microdata(released, SCHEMA), np.random.default_rng(at)
+        error = posterior_risk(TABLE, table, chains=chains, rng=again, progress=False).log_mcse
+        assert 0 < error.max() < 0.1
+        for row, support in enumerate(neighborhood(DATA, LEVELS)):
+            exact = exact_log_risk(DATA, row, support, [released], [2, 3], 2, Prior())
+            assert abs(np.log(risk.probability[at, row]) - exact[0]) < 5 * error[row]
+    assert risk.convergence is not None
+    assert risk.convergence["draws_given"][:3].tolist() == ["the data", "release 1", "release 2"]
+    # The error has that of the chains which all columns share.
+    assert risk.left_out.shape == (SHARED * 6, 20, 3)
     between = risk.probability.std(axis=0, ddof=1) / np.sqrt(20)
-    assert (frame["expected_mcse"] > between).all()
+    assert (risk.to_frame()["expected_mcse"] > between).all()
     assert "3 combinations of 3 records" in risk.summary()
 
 
@@ -191,66 +132,25 @@ def test_quantiles_and_their_errors() -> None:
     assert quantile_variance(samples, 0.95).mean() == pytest.approx(found, rel=0.25)
 
 
-# ------------------------------------------------------------------------------------ drawing again
+ONE_CHAIN = Mixture(LEVELS, Chains(n_classes=2, burn_in=1, n_draws=9, n_chains=1))
+FINITE = OnRecords(dirichlet_multinomial(3, 3, [1.0] * 6), LEVELS)
 
 
-def test_drawing_again_is_the_mechanism_given_acceptance() -> None:
-    table = bernoulli_plugin(6, 6, alpha=1.0)
-    rules = [Rule(rr_at_most=2.5)]
-    kept = acceptable_releases(table, rules)
-    again = redraw(table, kept)
-    p = np.exp(again.block(np.arange(7), np.arange(8)))
-    for x in range(7):
-        row = np.where(kept[x], np.exp(table.row(x)), 0)
-        np.testing.assert_allclose(p[x, :-1], row / row.sum())
-    assert not p[:, -1].any()
-    # Acceptance sets of neighbors differ, and so there is no epsilon; that of the table is finite.
-    assert (kept[2] != kept[3]).any()
-    assert exact_epsilon(table).value < np.inf
-    assert exact_epsilon(again).value == np.inf
-    # The first of a sequence of two equal mechanisms that is acceptable is the same, given one is.
-    twice = publish_first_acceptable([table, table], rules)
-    first = np.exp(twice.block(np.arange(7), np.arange(14)))
-    both = first[:, :7] + first[:, 7:]
-    np.testing.assert_allclose(both / both.sum(axis=1, keepdims=True), p[:, :-1])
-
-
-def test_drawing_again_can_raise_a_finite_epsilon() -> None:
-    keep = np.array([[0.5, 0.3, 0.2], [0.3, 0.5, 0.2]])
-    table = Mechanism.from_table(np.log(keep), [(0, 1)])
-    same = redraw(table, np.array([[True, True, False]] * 2))
-    assert exact_epsilon(same).value == pytest.approx(exact_epsilon(table).value)
-    unequal = Mechanism.from_table(np.log([[0.5, 0.4, 0.1], [0.3, 0.3, 0.4]]), [(0, 1)])
-    raised = redraw(unequal, np.array([[False, True, True]] * 2))
-    assert exact_epsilon(raised).value == pytest.approx(np.log(0.4 / 0.7 / 0.2))
-    never = redraw(table, np.array([[True] * 3, [False] * 3]))
-    assert never.row(1).tolist() == [-np.inf] * 3 + [0.0]
-    with pytest.raises(ValueError, match=r"shape \(2, 2\); it must be \(2, 3\)"):
-        redraw(table, np.ones((2, 2)))
-
-
-# ------------------------------------------------------------------------------------------- errors
-
-
-def test_what_does_not_fit_is_said_before_anything_is_drawn() -> None:
-    trees = DENSITIES["trees"]
-    rng = np.random.default_rng(9)
-    with pytest.raises(ValueError, match="rng is not given"):
-        risk_before_release(TABLE, trees)
-    with pytest.raises(ValueError, match="n_draws is 10; it must be 20 or more"):
-        risk_before_release(TABLE, trees, n_draws=10, rng=rng)
-    with pytest.raises(ValueError, match="rows must be positions in 0 to 2"):
-        risk_before_release(TABLE, trees, rows=[3], rng=rng)
-    with pytest.raises(ValueError, match="must be Trees or a Mixture"):
-        risk_before_release(TABLE, object(), rng=rng)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="chains are 1 of"):
-        risk_before_release(
-            TABLE, Mixture(LEVELS, Chains(n_classes=2, burn_in=1, n_draws=9, n_chains=1)), rng=rng
-        )
-    with pytest.raises(ValueError, match="grown on another table"):
-        risk_before_release(Microdata(DATA[:2], SCHEMA), fit_trees(TABLE), rng=rng)
-    with pytest.raises(ValueError, match="it must be a DataFrame or Microdata"):
-        risk_before_release(DATA, trees, rng=rng)
-    finite = OnRecords(dirichlet_multinomial(3, 3, [1.0] * 6), LEVELS)
-    with pytest.raises(ValueError, match=r"at most 200,000"):
-        risk_before_release(TABLE, finite, 20)
+@pytest.mark.parametrize(
+    ("table", "synthesizer", "settings", "message"),
+    [
+        (TABLE, TREES, {"rng": None}, "rng is not given"),
+        (TABLE, TREES, {"n_draws": 10}, "n_draws is 10; it must be 20 or more"),
+        (TABLE, TREES, {"rows": [3]}, "rows must be positions in 0 to 2"),
+        (TABLE, object(), {}, "must be Trees, or have the functions"),
+        (TABLE, ONE_CHAIN, {}, "chains are 1 of"),
+        (Microdata(DATA[:2], SCHEMA), fit_trees(TABLE), {}, "grown on another table"),
+        (DATA, TREES, {}, "it must be a DataFrame or Microdata"),
+        (TABLE, FINITE, {"n_releases": 20}, "at most 200,000"),
+    ],
+)
+def test_what_does_not_fit_is_said(
+    table: Any, synthesizer: Any, settings: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        risk_before_release(table, synthesizer, **{"rng": np.random.default_rng(9)} | settings)

@@ -25,24 +25,17 @@ def autoregressive(rho, n_draws=2000, seed=1):
 
 
 def test_summary_of_a_healthy_and_of_sick_chains():
-    table = diagnostics.summary(
-        {
-            "healthy": chains(),
-            "apart": chains(shift=1.0),
-            "short": chains(n_draws=80, seed=3),
-            "constant": np.ones((4, 100)),
-            "single": chains()[:1],
-            "infinite": np.where(chains() > 3, np.inf, chains()),
-        }
-    ).set_index("quantity")
-    assert table["verdict"].to_dict() == {
-        "healthy": diagnostics.CONVERGED,
-        "apart": diagnostics.NOT_MIXED,
-        "short": diagnostics.TOO_FEW,
-        "constant": diagnostics.CONSTANT,
-        "single": diagnostics.UNKNOWN,
-        "infinite": diagnostics.UNKNOWN,
+    cases = {
+        "healthy": (chains(), diagnostics.CONVERGED),
+        "apart": (chains(shift=1.0), diagnostics.NOT_MIXED),
+        "short": (chains(n_draws=80, seed=3), diagnostics.TOO_FEW),
+        "constant": (np.ones((4, 100)), diagnostics.CONSTANT),
+        "single": (chains()[:1], diagnostics.UNKNOWN),
+        "infinite": (np.where(chains() > 3, np.inf, chains()), diagnostics.UNKNOWN),
     }
+    table = diagnostics.summary({name: draws for name, (draws, _) in cases.items()})
+    assert table["verdict"].tolist() == [word for _, word in cases.values()]
+    table = table.set_index("quantity")
     healthy = table.loc["healthy"]
     assert healthy["mean"] == pytest.approx(chains().mean())
     assert healthy["mcse"] == pytest.approx(1 / np.sqrt(4000), rel=0.1)
@@ -96,17 +89,14 @@ def test_r_hat_of_degenerate_samples():
 def test_samples_of_other_shapes_are_refused(shape):
     with pytest.raises(ValueError, match="draws has shape"):
         diagnostics.r_hat(np.zeros(shape))
-
-
-def test_summary_refuses_an_array_of_quantities():
     with pytest.raises(ValueError, match="pi has shape"):
         diagnostics.summary({"pi": np.zeros((2, 10, 3))})
 
 
 def test_verdict_in_words():
-    healthy = diagnostics.summary({"alpha": chains()})
-    assert "no sign" in diagnostics.verdict(healthy).text
-    assert diagnostics.verdict(healthy).kind == "Note"
+    healthy = diagnostics.verdict(diagnostics.summary({"alpha": chains()}))
+    assert "no sign" in healthy.text
+    assert healthy.kind == "Note"
     sick = diagnostics.summary(
         {"alpha": chains(1.0), "classes": chains(n_draws=80, seed=3), "one": np.ones((4, 9))}
     )
@@ -126,6 +116,11 @@ def test_importance_ess_closed_forms():
     assert diagnostics.importance_ess([0.0, -1e5, -np.inf]) == pytest.approx(1)
     # (1 + 1/2)^2 / (1 + 1/4)
     assert diagnostics.importance_ess([[0.0, np.log(0.5)]]) == pytest.approx([1.8])
+    table = diagnostics.importance_summary(np.log([[0.5, 0.25, 0.25], [1 / 3, 1 / 3, 1 / 3]]))
+    assert table["synthetic_set"].tolist() == [1, 2]
+    assert table["draws"].tolist() == [3, 3]
+    assert table["ess"].to_numpy() == pytest.approx([1 / 0.375, 3])
+    assert table["largest_share"].to_numpy() == pytest.approx([0.5, 1 / 3])
 
 
 @pytest.mark.parametrize("bad", [[0.0, np.nan], [0.0, np.inf], [-np.inf, -np.inf], []])
@@ -161,15 +156,9 @@ def test_pareto_k_where_no_tail_can_be_fitted():
     assert np.isnan(diagnostics.pareto_k(np.zeros(100)))
     assert diagnostics.pareto_k(1e4 * rng.normal(size=100)) == np.inf
     assert diagnostics.pareto_k(50 * rng.normal(size=100)) > 1
-
-
-def test_importance_summary():
-    log_weights = np.log([[0.5, 0.25, 0.25], [1 / 3, 1 / 3, 1 / 3]])
-    table = diagnostics.importance_summary(log_weights)
-    assert table["synthetic_set"].tolist() == [1, 2]
-    assert table["draws"].tolist() == [3, 3]
-    assert table["ess"].to_numpy() == pytest.approx([1 / 0.375, 3])
-    assert table["largest_share"].to_numpy() == pytest.approx([0.5, 1 / 3])
+    far = rng.normal(scale=30, size=(4, 3_200))
+    far[:, 7] = [500, 1_000, 5_000, 50_000]  # one weight leaves all others behind
+    assert np.isinf(diagnostics.pareto_k(far)).all()
 
 
 def test_long_format_names_chain_and_draw_of_every_value():
@@ -180,27 +169,11 @@ def test_long_format_names_chain_and_draw_of_every_value():
     assert row["value"].tolist() == [draws[1, 2] + 1]
 
 
-def test_import_leaves_arviz_for_later():
-    code = "import sys, srlib.diagnostics; sys.exit('arviz_stats' in sys.modules)"
+def test_imports_leave_arviz_and_scikit_learn_for_later():
+    code = (
+        "import sys, srlib.risk; sys.exit(not {'arviz_stats', 'sklearn'}.isdisjoint(sys.modules))"
+    )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-def test_pareto_k_is_infinite_where_one_weight_leaves_all_others_behind():
-    rng = np.random.default_rng(0)
-    log_weights = rng.normal(scale=30, size=(4, 3_200))
-    log_weights[:, 7] = [500, 1_000, 5_000, 50_000]
-    assert np.isinf(diagnostics.pareto_k(log_weights)).all()
-
-
-def test_many_quantities_of_one_kind() -> None:
-    draws = np.random.default_rng(0).normal(size=(4, 200, 50))
-    found = diagnostics.over_many(draws)
-    values = diagnostics.r_hat(draws)
-    assert found["R-hat, median"] == np.median(values)
-    assert found["R-hat, largest"] == values.max()
-    assert 600 < found["effective draws of the mean"] < 1_100
-    draws[0, :, 0] += 3
-    assert diagnostics.over_many(draws)["R-hat, largest"] > 1.3
 
 
 def test_many_quantities_are_taken_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,12 +1,11 @@
-"""Posterior disclosure risk of microdata: one column of the table, by Monte Carlo."""
+"""Posterior disclosure risk of microdata: one column of the table, and its readings."""
 
-from srlib.risk.agreement import agreeing_draws, convergence, rounds
-from srlib.risk.before import RiskBeforeRelease, risk_before_release
-from srlib.risk.black_box import Leakage, counts_of_releases, leakage, leakage_bound
-from srlib.risk.columns import Columns
+from srlib.risk.agreement import rounds
+from srlib.risk.before import risk_before_release
+from srlib.risk.black_box import leakage, leakage_bound
+from srlib.risk.candidates import neighborhood, subset_support
 from srlib.risk.errors import jackknife
 from srlib.risk.estimators import (
-    Risk,
     collapsed_log_ratios,
     evidence,
     importance_sampling,
@@ -14,29 +13,17 @@ from srlib.risk.estimators import (
     predictive_ratio,
     release_log_prob,
     repeatability,
-    support_log_ratios,
+    subset_log_means,
 )
-from srlib.risk.membership import MembershipTest, distance_test, membership_test
-from srlib.risk.partial import subset_log_means
-from srlib.risk.posterior import PosteriorRisk, posterior_risk
+from srlib.risk.membership import distance_test, membership_test
+from srlib.risk.posterior import posterior_risk
 from srlib.risk.sets import DrawSets
-from srlib.risk.supports import neighborhood, subset_support
-from srlib.risk.synthesizers import Density, Synthesizer
+from srlib.risk.synthesizers import Density
 
 __all__ = [
-    "Columns",
     "Density",
     "DrawSets",
-    "Leakage",
-    "MembershipTest",
-    "PosteriorRisk",
-    "Risk",
-    "RiskBeforeRelease",
-    "Synthesizer",
-    "agreeing_draws",
     "collapsed_log_ratios",
-    "convergence",
-    "counts_of_releases",
     "distance_test",
     "evidence",
     "importance_sampling",
@@ -54,5 +41,4 @@ __all__ = [
     "rounds",
     "subset_log_means",
     "subset_support",
-    "support_log_ratios",
 ]

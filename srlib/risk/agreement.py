@@ -30,23 +30,8 @@ def agreeing_draws(
 ) -> Draws:
     """Sample in one round of chains after the other until the chains agree, or the last has run.
 
-    R-hat is that of the log probabilities of `combinations`; chains agree where it is at most
-    `diagnostics.MAX_R_HAT` for 95 % of these.
-
-    Parameters
-    ----------
-    codes, n_levels, rng, label
-        As of `dpmpm.sample_posterior`.
-    rounds : Chains or sequence of Chains
-        One round, whose chains are taken as they are, or several, each longer than the one
-        before; see `rounds`.
-    combinations : (n_combinations, p) int
-        See `convergence`.
-
-    Returns
-    -------
-    Draws
-        Of the last round that ran, with their allocations.
+    They agree where `convergence` finds at most a share `APART` of the combinations apart. A single
+    round is taken as it is.
     """
     drawn, each_round = None, [rounds] if isinstance(rounds, Chains) else list(rounds)
     for chains in each_round:
@@ -68,17 +53,8 @@ def rounds(
 ) -> tuple[Chains, ...]:
     """Return rounds of chains, half of each chain burn-in, each a quarter as long as the next.
 
-    Parameters
-    ----------
-    most_iterations : int
-        Iterations of a chain of the last round; two for each draw at least.
-    n_classes, n_draws, n_chains : int
-        As of `dpmpm.Chains`, in all rounds.
-
-    Returns
-    -------
-    tuple of Chains
-        The shortest first, which has two iterations for each draw or more.
+    The shortest comes first, and has two iterations for each draw or more; the last has
+    `most_iterations` of each chain. The other settings are those of `dpmpm.Chains`.
     """
     iterations = [max(most_iterations, 2 * n_draws)]
     while iterations[0] // LONGER >= 2 * n_draws:
@@ -92,36 +68,33 @@ def rounds(
     )  # fmt: skip
 
 
+def checked_rounds(chains: Chains | Sequence[Chains]) -> Sequence[Chains]:
+    """Return the rounds of chains, if errors and R-hat can be computed from each."""
+    settings = [chains] if isinstance(chains, Chains) else list(chains)
+    if not settings:
+        raise ValueError("chains is empty; it must have one round of chains or more")
+    for each in settings:
+        if each.n_chains < 2 or each.n_draws < 4:
+            raise ValueError(
+                f"chains are {each.n_chains} of {each.n_draws} draws; errors and R-hat take two "
+                "chains or more, of four draws or more"
+            )
+    return settings
+
+
 def convergence(sets: dict[str, Draws], combinations: NDArray[np.integer]) -> pd.DataFrame:
     """Tabulate whether chains agree on the log probabilities of combinations, which make the risks.
 
-    Parameters
-    ----------
-    sets : dict of str to Draws
-        Draws by name.
-    combinations : (n_combinations, p) int
-        Where there are more than 5,000, R-hat is computed over 5,000 evenly spaced ones.
-
-    Returns
-    -------
-    DataFrame
-        One row a set: draws_given (its name), chains, draws (of each chain), r_hat_median,
-        r_hat_95 (95th percentile) and r_hat_largest over the combinations, and apart, the share
-        of them whose R-hat is above `diagnostics.MAX_R_HAT`.
+    One row a set: draws_given (its name), chains, draws (of each chain), r_hat_median, r_hat_95
+    (95th percentile) and r_hat_largest over the combinations, or 5,000 evenly spaced ones, and
+    apart, the share of them whose R-hat is above `diagnostics.MAX_R_HAT`.
     """
     every = np.linspace(0, len(combinations) - 1, min(len(combinations), _JUDGED)).astype(int)
     rows = []
     for name, draws in sets.items():
         r_hat = diagnostics.r_hat(cell_log_prob(draws, combinations[every]))
-        rows.append(
-            {
-                "draws_given": name,
-                "chains": draws.n_chains,
-                "draws": draws.n_draws,
-                "r_hat_median": np.median(r_hat),
-                "r_hat_95": np.quantile(r_hat, 0.95),
-                "r_hat_largest": r_hat.max(),
-                "apart": np.mean(~(r_hat <= diagnostics.MAX_R_HAT)),
-            }
-        )
-    return pd.DataFrame(rows)
+        spread = np.median(r_hat), np.quantile(r_hat, 0.95), r_hat.max()
+        apart = np.mean(~(r_hat <= diagnostics.MAX_R_HAT))
+        rows.append((name, draws.n_chains, draws.n_draws, *spread, apart))
+    names = "draws_given chains draws r_hat_median r_hat_95 r_hat_largest apart"
+    return pd.DataFrame(rows, columns=names.split())

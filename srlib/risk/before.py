@@ -1,31 +1,41 @@
 """Risk before release: the posterior risk over publications that could be drawn from the data."""
 
-from collections.abc import Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import combinations_with_replacement
+from math import comb
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
+from scipy.special import gammaln
 from scipy.stats import beta
 
 from srlib import checks
 from srlib.data.schema import Schema
 from srlib.display import percent
-from srlib.dpmpm.gibbs import Mixture
+from srlib.dpmpm.gibbs import Mixture, sample_posterior
 from srlib.mechanism.bayes import posterior
-from srlib.progress import silent
-from srlib.risk.candidates import Data, LogPrior
-from srlib.risk.columns import Columns, check_synthesizer, columns, is_finite, sought
-from srlib.risk.errors import jackknife_variance
-from srlib.risk.synthesizers import Density
-from srlib.trees import Trees
+from srlib.mechanism.records import OnRecords
+from srlib.progress import progress, silent
+from srlib.risk.agreement import checked_rounds, convergence
+from srlib.risk.candidates import Data, LogPrior, Rows, Sought, coded, sought
+from srlib.risk.column import Column
+from srlib.risk.errors import jackknife_variance, log_mean
+from srlib.risk.sets import log_ratios
+from srlib.risk.synthesizers import Density, check_density, density_column
+from srlib.trees import SequentialTrees, Trees
 
+MOST_SETS = 200_000
+"""Sets of releases that are enumerated."""
+SHARED = 4
+"""Chains given the data for each chain given a release: their error is in the columns of all."""
+_JUDGED = 200  # records over which R-hat is computed
 WORST = 0.95
 """Share of publications whose risk is not above the worst that is reported."""
 MIN_DRAWS = 20
 """Publications that are drawn at least: of fewer the largest is not above the 95 % quantile."""
-_SUMMARIES = ("largest", "gain", "above")
 _COLUMNS = ("repetitions", "prior", "expected", "expected_mcse", "worst", "worst_mcse")
 
 
@@ -35,12 +45,8 @@ class RiskBeforeRelease:
 
     Attributes
     ----------
-    schema : Schema
-        Variables of the table.
-    combinations : (n, n_variables) int
-        Distinct combinations, coded from 0.
-    repetitions : (n,) int64
-        Records that have each.
+    schema, combinations, repetitions
+        Variables of the table; combinations, (n, n_variables) int; how many records have each.
     prior : (n,) float64
         Prior probability of the true combination among its candidates.
     support_size : int
@@ -56,7 +62,8 @@ class RiskBeforeRelease:
     left_out : (n_chains, n_publications, n) float64
         `probability` with one chain given the data left out, where there are chains.
     convergence : DataFrame, optional
-        R-hat and effective draws of the chains, as of `srlib.risk.Columns`.
+        R-hat and effective draws of the chains, as of
+        `srlib.risk.agreement.convergence`.
 
     Examples
     --------
@@ -88,77 +95,30 @@ class RiskBeforeRelease:
     def to_frame(self) -> pd.DataFrame:
         """Return one row for each combination.
 
-        Returns
-        -------
-        DataFrame
-            The variables, with their labels as values; repetitions; prior; expected, the mean of
-            the probability of the truth over publications; worst, its 95 % quantile; and their
-            Monte Carlo standard errors.
+        The variables, with their labels as values; repetitions; prior; expected, the mean of the
+        probability of the truth over publications; worst, its 95 % quantile; and their Monte Carlo
+        standard errors.
         """
         self.schema.check_apart(_COLUMNS)
         frame = self.schema.decode(self.combinations)
         frame = frame.assign(repetitions=self.repetitions, prior=self.prior)
         return frame.assign(**self._over(self.probability, self.left_out))
 
-    def over_records(self, threshold: float = 0.5) -> pd.DataFrame:
+    def over_records(self) -> pd.DataFrame:
         """Summarize the risks of all records of a publication, over publications.
 
-        Parameters
-        ----------
-        threshold : float
-            Probability above which records are counted, in (0, 1).
-
-        Returns
-        -------
-        DataFrame
-            Indexed by the summary: largest, the largest risk of a record; gain, the mean over
-            records of the log of the risk over the prior, in nats; above, the share of the records
-            above the threshold. Columns expected, worst and their errors, as of `to_frame`.
+        The rows are largest, the largest risk of a record; gain, the mean over records of the log
+        of the risk over the prior, in nats; above, the share of the records above a half. The
+        columns are expected, worst and their errors, as of `to_frame`.
         """
-        checks.inner_probability(threshold=threshold)
-        found = self._over(
-            self._summaries(self.probability, threshold), self._summaries(self.left_out, threshold)
-        )
-        return pd.DataFrame(found, index=list(_SUMMARIES))
+        found = self._over(self._summaries(self.probability), self._summaries(self.left_out))
+        return pd.DataFrame(found, index=["largest", "gain", "above"])
 
-    def place(self, probability: ArrayLike, threshold: float = 0.5) -> pd.DataFrame:
-        """Say where a publication at hand lies among those that could be drawn.
-
-        Parameters
-        ----------
-        probability : (n,) float
-            Posterior probabilities of the true combinations after it, to the same intruder; NaN
-            where the synthesizer cannot have made it.
-        threshold : float
-            As of `over_records`.
-
-        Returns
-        -------
-        DataFrame
-            Indexed by the summaries of `over_records`: value, of the publication; expected and
-            worst; and lower, same and higher, the shares of publications with such a summary.
-            Differences below 1e-9 are rounding.
-        """
-        checks.inner_probability(threshold=threshold)
-        own = self._summaries(np.broadcast_to(probability, len(self.prior)), threshold)
-        if np.isnan(own).any():
-            own = np.full(len(_SUMMARIES), np.nan)
-        every = self._summaries(self.probability, threshold)
-        sides = {
-            "lower": every < own - 1e-9,
-            "same": np.abs(every - own) <= 1e-9,
-            "higher": every > own + 1e-9,
-        }
-        found = self.over_records(threshold)[["expected", "worst"]]
-        found.insert(0, "value", own)
-        shares = {name: self.weights @ side for name, side in sides.items()}
-        return found.assign(**{k: np.where(np.isnan(own), np.nan, v) for k, v in shares.items()})
-
-    def _summaries(self, probability: NDArray[np.float64], threshold: float) -> NDArray[np.float64]:
+    def _summaries(self, probability: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the summaries over records of publications, (..., n) to (..., 3)."""
         share = self.repetitions / self.repetitions.sum()
         gain = np.log(probability / self.prior) @ share
-        above = (probability > threshold) @ share
+        above = (probability > 0.5) @ share
         return np.stack([probability.max(axis=-1), gain, above], axis=-1)
 
     def summary(self) -> str:
@@ -187,24 +147,18 @@ class RiskBeforeRelease:
     def _over(
         self, values: NDArray[np.float64], left_out: NDArray[np.float64]
     ) -> dict[str, NDArray[np.float64]]:
-        """Return mean and 95 % quantile over publications, with their errors.
+        """Return mean and 95 % quantile over publications, (n_publications, k), and their errors.
 
-        Parameters
-        ----------
-        values : (n_publications, k) float
-            Of each publication.
-        left_out : (n_chains, n_publications, k) float
-            With one chain left out.
+        `left_out` are the values with one chain left out, (n_chains, n_publications, k).
         """
         expected, worst = self.weights @ values, quantile(values, self.weights, WORST)
         errors = np.zeros((2, len(expected)))
         if not self.exact:
-            errors[0] = values.var(axis=0, ddof=1) / len(values)
-            errors[1] = quantile_variance(values, WORST)
+            errors += values.var(axis=0, ddof=1) / len(values), quantile_variance(values, WORST)
         if len(left_out):
-            errors[0] += jackknife_variance(self.weights @ each for each in left_out)
-            errors[1] += jackknife_variance(
-                quantile(each, self.weights, WORST) for each in left_out
+            errors += (
+                jackknife_variance(self.weights @ each for each in left_out),
+                jackknife_variance(quantile(each, self.weights, WORST) for each in left_out),
             )
         expected_mcse, worst_mcse = np.sqrt(errors)
         return {
@@ -219,12 +173,10 @@ def risk_before_release(
     n_releases: int = 1,
     n_draws: int = 100,
     *,
-    schema: Schema | None = None,
     unknown: Sequence[str] | None = None,
     log_prior: LogPrior | None = None,
-    rows: Sequence[int] | NDArray[np.integer] | None = None,
+    rows: Rows | None = None,
     rng: np.random.Generator | None = None,
-    progress: bool = True,
 ) -> RiskBeforeRelease:
     """Compute the risk that a publication will have, before any release is published.
 
@@ -246,25 +198,18 @@ def risk_before_release(
         Releases in a publication, 1 or more, independent given the data.
     n_draws : int
         Publications that are drawn, 20 or more.
-    schema, unknown, log_prior
+    unknown, log_prior
         As of `posterior_risk`.
     rows : sequence of int, optional
         Records that are sought, by their rows; one for each combination if not given. Summaries
         over records are then over these.
     rng : numpy.random.Generator, optional
         Source of the releases; needed where they are drawn.
-    progress : bool
-        Whether bars are drawn, where there is a terminal.
-
-    Returns
-    -------
-    RiskBeforeRelease
 
     Raises
     ------
     ValueError
-        If the table, the synthesizer, `unknown`, `log_prior`, `rows` or `rng` do not fit together,
-        or a number is out of range.
+        If arguments do not fit together, or a number is out of range.
 
     Examples
     --------
@@ -278,128 +223,152 @@ def risk_before_release(
     >>> risk.summary().split(", ")[0]
     '4 combinations of 40 records'
     """
-    found = risks_by_size(
-        original, synthesizer, [n_releases], n_draws, schema=schema, unknown=unknown,
-        log_prior=log_prior, rows=rows, rng=rng, progress=progress,
-    )  # fmt: skip
-    return found[n_releases]
-
-
-def risks_by_size(
-    original: Data,
-    synthesizer: Trees | Density | Mixture,
-    sizes: Sequence[int],
-    n_draws: int = 100,
-    *,
-    schema: Schema | None = None,
-    unknown: Sequence[str] | None = None,
-    log_prior: LogPrior | None = None,
-    rows: Sequence[int] | NDArray[np.integer] | None = None,
-    rng: np.random.Generator | None = None,
-    progress: bool = True,
-) -> dict[int, RiskBeforeRelease]:
-    """Compute `risk_before_release` for publications of several sizes, from the same releases.
-
-    Parameters
-    ----------
-    sizes : sequence of int
-        Releases in a publication, 1 or more each.
-    n_draws : int
-        Publications of the largest size that are drawn, 20 or more; the smaller ones are all that
-        their releases make without using one twice.
-    original, synthesizer, schema, unknown, log_prior, rows, rng, progress
-        As of `risk_before_release`.
-
-    Returns
-    -------
-    dict of int to RiskBeforeRelease
-        By size.
-
-    Raises
-    ------
-    ValueError
-        As of `risk_before_release`.
-    """
-    for n_releases in sizes:
-        checks.at_least(1, n_releases=n_releases)
+    checks.at_least(1, n_releases=n_releases)
     checks.at_least(MIN_DRAWS, n_draws=n_draws)
-    records = sought(original, schema, unknown, log_prior, rows)
+    records = sought(coded(original, "original", None), unknown, log_prior, rows)
     records.table.schema.check_apart(_COLUMNS)
-    check_synthesizer(synthesizer, records.table)
-    n = max(sizes) * n_draws
-    with nullcontext() if progress else silent():
-        found = columns(records, synthesizer, n, rng=rng)
+    prior = records.log_prior_of()
 
-    def of_size(size: int) -> RiskBeforeRelease:
-        if is_finite(synthesizer):
-            sets = found.possible().every_set(size)
-        else:
-            members = np.arange(n // size * size).reshape(-1, size)
-            sets = found.of_sets(members, np.full(len(members), 1 / len(members)))
-        return of_columns(
-            records.table.schema, records.combinations, records.repetitions, sets, size,
-            records.support.log_prior_of(slice(None)),
-        )  # fmt: skip
+    def of_truth(log_likelihood: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.exp(posterior(log_likelihood, prior)[..., 0])
 
-    return {size: of_size(size) for size in sizes}
-
-
-def of_columns(
-    schema: Schema,
-    combinations: NDArray[np.integer],
-    repetitions: NDArray[np.int64],
-    columns: Columns,
-    n_releases: int,
-    log_prior: ArrayLike,
-) -> RiskBeforeRelease:
-    """Return the risks of publications from their columns.
-
-    Parameters
-    ----------
-    schema, combinations, repetitions, n_releases
-        As of `RiskBeforeRelease`.
-    columns : Columns
-        Of publications that the data can lead to, independent of each other where they are drawn.
-    log_prior : (n, support_size) float
-        Log prior of the candidates up to a constant, or 0.
-    """
-    column = columns.log_likelihood
-    left_out = np.zeros((len(columns.shifts), *column.shape[:2]))
-    for probability, shift in zip(left_out, columns.shifts, strict=True):
-        probability[:] = np.exp(posterior(column + shift, log_prior)[..., 0])
+    column, weights, agreed = publications(records, synthesizer, n_releases, n_draws, rng)
+    probability = of_truth(column.log_likelihood)
     return RiskBeforeRelease(
-        schema=schema,
-        combinations=combinations,
-        repetitions=repetitions,
-        prior=np.exp(posterior(np.zeros(column.shape[1:]), log_prior)[:, 0]),
-        support_size=column.shape[2],
+        schema=records.table.schema,
+        combinations=records.combinations,
+        repetitions=records.repetitions,
+        prior=of_truth(np.zeros((len(records.rows), records.size))),
+        support_size=records.size,
         n_releases=n_releases,
-        probability=np.exp(posterior(column, log_prior)[..., 0]),
-        weights=columns.weights,
-        exact=columns.exact,
-        left_out=left_out,
-        convergence=columns.convergence,
+        probability=probability,
+        weights=weights,
+        exact=isinstance(synthesizer, OnRecords),
+        left_out=np.reshape([*column.left_out(of_truth)], (-1, *probability.shape)),
+        convergence=pd.concat(agreed, ignore_index=True) if agreed else None,
     )
+
+
+def publications(
+    records: Sought,
+    synthesizer: Trees | Density | Mixture,
+    size: int,
+    n_draws: int,
+    rng: np.random.Generator | None,
+) -> tuple[Column, NDArray[np.float64], list[pd.DataFrame]]:
+    """Draw publications of several independent releases each, or go through all there are.
+
+    Returns their column, whose sets are the chains given the data, which all share; their
+    probabilities given the data; and how far the chains agree.
+    """
+    if isinstance(synthesizer, Mixture):
+        checked_rounds(synthesizer.chains)
+        if not np.array_equal(synthesizer.n_levels, records.table.schema.n_levels):
+            raise ValueError(
+                f"synthesizer has levels {list(synthesizer.n_levels)}; those of the table are "
+                f"{records.table.schema.n_levels.tolist()}"
+            )
+    else:
+        check_density(synthesizer, records.table)
+    if isinstance(synthesizer, OnRecords):
+        return *_every_one(synthesizer, records, size), []
+    if rng is None:
+        raise ValueError("rng is not given; it is the source of the releases that are drawn")
+    n, agreed = size * n_draws, list[pd.DataFrame]()
+    value = np.zeros((n_draws, len(records.rows), records.size))
+    with progress(n, "releases") as bar, silent():
+        if isinstance(synthesizer, Mixture):
+            every = _of_mixture(synthesizer, records, n, rng, agreed)
+            of_data = [next(every)]
+        else:
+            every, of_data = _of_density(synthesizer, records, n, rng), []
+        for r, of_release in enumerate(every):
+            value[r // size] += log_mean(of_release)
+            bar.update()
+    column = Column(lambda *means: value - size * sum(means), of_data)
+    return column, np.full(n_draws, 1 / n_draws), agreed
+
+
+def _of_density(
+    synthesizer: Trees | Density, records: Sought, n: int, rng: np.random.Generator
+) -> Iterator[NDArray[np.float64]]:
+    """Yield the column of each of n releases, (1, n_records, size)."""
+    codes, candidates = records.table.codes, records.candidates()
+    if isinstance(synthesizer, SequentialTrees):
+        synthesizer = synthesizer.grown_on(codes)
+    for _ in range(n):
+        if isinstance(synthesizer, Trees):
+            released = synthesizer.release(rng=rng)[0].codes
+        else:
+            released = np.asarray(synthesizer.release(codes, rng=rng))
+        column = density_column(synthesizer, [released], codes, records.rows, candidates)
+        yield column.log_likelihood[None]
+
+
+def _of_mixture(
+    synthesizer: Mixture,
+    records: Sought,
+    n: int,
+    rng: np.random.Generator,
+    agreed: list[pd.DataFrame],
+) -> Iterator[NDArray[np.float64]]:
+    """Yield the ratios of chains given the data, then of those joined with each of n releases."""
+    codes, chains, n_judged = (
+        records.table.codes,
+        synthesizer.chains,
+        min(len(records.rows), _JUDGED),
+    )
+    judged = records.combinations[np.linspace(0, len(records.rows) - 1, n_judged).astype(int)]
+    sample = partial(sample_posterior, n_levels=synthesizer.n_levels, keep_allocations=True)
+    stream, *streams = rng.spawn(n + 1)
+    draws = sample(codes, chains=replace(chains, n_chains=SHARED * chains.n_chains), rng=stream)
+    # Each from a draw of its own: releases are independent given the data, not the parameters.
+    released = draws.release(n, len(codes), rng=rng)
+    for r in range(n + 1):
+        if r:
+            joined = np.vstack([codes, released[r - 1]])
+            draws = sample(joined, chains=chains, rng=streams[r - 1])
+        agreed.append(convergence({f"release {r}" if r else "the data": draws}, judged))
+        yield log_ratios(draws, records.combinations, records.unknown)[0]
+
+
+def _every_one(
+    synthesizer: OnRecords, records: Sought, size: int
+) -> tuple[Column, NDArray[np.float64]]:
+    """Read a mechanism in the rows of the changed tables, for all sets of releases."""
+    mechanism, candidates = synthesizer.mechanism, records.candidates()
+    weights = np.exp(mechanism.row(synthesizer.row_of(records.table.codes)))
+    n = int((weights > 0).sum())
+    n_sets = comb(n + size - 1, size)
+    if n_sets > MOST_SETS:
+        raise ValueError(
+            f"n_releases is {size}: {n_sets:,} sets of {n:,} releases; at most {MOST_SETS:,} are "
+            "enumerated"
+        )
+    at = np.empty(candidates.shape[:2], dtype=np.int64)
+    changed = records.table.codes.copy()
+    for row, support, positions in zip(records.rows, candidates, at, strict=True):
+        truth = changed[row].copy()
+        for j, candidate in enumerate(support):
+            changed[row] = candidate
+            positions[j] = synthesizer.row_of(changed)
+        changed[row] = truth
+    needed, where = np.unique(at, return_inverse=True)
+    block = mechanism.block(needed, np.flatnonzero(weights > 0))
+    of_releases = np.moveaxis(block[where.reshape(at.shape)], 2, 0)
+    members = np.array(list(combinations_with_replacement(range(n), size)))
+    counts = (members[:, :, None] == members[:, None]).sum(axis=1)
+    # A release that is c times in a set is met c times, each with log(c!) / c.
+    orders = gammaln(size + 1) - (gammaln(counts + 1) / counts).sum(axis=1)
+    value = sum((of_releases[each] for each in members.T), np.zeros(()))
+    of_sets = np.exp(orders) * weights[weights > 0][members].prod(axis=1)
+    return Column(lambda: value), of_sets
 
 
 def quantile(
     values: NDArray[np.float64], weights: NDArray[np.float64], level: float
 ) -> NDArray[np.float64]:
-    """Return the smallest value that is not exceeded with the probability `level`.
-
-    Parameters
-    ----------
-    values : (n, k) float
-        Of each of n outcomes.
-    weights : (n,) float
-        Probabilities of the outcomes.
-    level : float
-        In (0, 1).
-
-    Returns
-    -------
-    (k,) float64
-    """
+    """Return the smallest value that is not exceeded with a probability, (n, k) to (k,)."""
     order = np.argsort(values, axis=0)
     cumulative = np.cumsum(weights[order], axis=0)
     # Rounding must not carry the sum of 95 weights of 1 / 100 across the level.
@@ -408,17 +377,8 @@ def quantile(
 
 
 def quantile_variance(values: NDArray[np.float64], level: float) -> NDArray[np.float64]:
-    """Return the sampling variance of the quantile of a sample, (k,).
+    """Return the sampling variance of the quantile of k samples, (n, k) to (k,).
 
-    Parameters
-    ----------
-    values : (n, k) float
-        A sample of each of k quantities.
-    level : float
-        In (0, 1).
-
-    References
-    ----------
     Maritz and Jarrett (1978), A note on estimating the variance of the sample median.
     https://doi.org/10.1080/01621459.1978.10480027
     """

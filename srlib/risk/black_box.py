@@ -5,7 +5,7 @@ another value. A test that tells these apart tells something of the record, and 
 exact confidence limits. What no test found may still be there: these are lower bounds.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,31 +21,17 @@ from srlib.threads import one_blas_thread
 # Numbers that describe a release at most: 40 MB for a thousand releases.
 _MOST_COUNTS = 10_000
 _FOLDS = 3
-# How far the correlations of counts are shrunk to zero: there are more counts than releases.
-_SHRINKAGE = 0.5
 
 
 @dataclass(frozen=True)
 class Leakage:
-    """Lower confidence bounds on what a release tells about one record.
+    """Lower bounds on what a release tells about one record, each with the confidence stated.
 
-    Attributes
-    ----------
-    epsilon : float
-        Largest privacy loss between these data and those in which the record has another value
-        (the epsilon conditional on these data); 0 where nothing was found.
-    probability : float
-        Intruder's posterior probability of the truth, averaged over releases of the data; the
-        prior where nothing was found.
-    advantage : float
-        Of the best test of whether a release is of the data or not: probability of a true alarm
-        less that of a false one, in [0, 1].
-    prior : float
-        Intruder's prior probability of the truth.
-    confidence : float
-        With which each of the three bounds holds.
-    n_releases : int
-        Releases of the data, and as many of the changed data.
+    `epsilon` is the largest privacy loss between these data and those in which the record has
+    another value (the epsilon conditional on these data); `probability` the intruder's posterior
+    probability of the truth, averaged over releases of the data; `advantage`, in [0, 1], the
+    probability of a true alarm less that of a false one, of the best test of whether a release
+    is of the data or not. Where nothing was found they are 0, the prior and 0.
     """
 
     epsilon: float
@@ -93,10 +79,6 @@ def leakage_bound(
     rng : numpy.random.Generator
         Source of the releases.
 
-    Returns
-    -------
-    Leakage
-
     Raises
     ------
     ValueError
@@ -134,17 +116,9 @@ def counts_of_releases(
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Draw releases of the data and of the data with a record changed, and count their cells.
 
-    Parameters
-    ----------
-    synthesizer, data, row, alternatives, n_releases, rng
-        As `leakage_bound` takes them.
-
-    Returns
-    -------
-    first, second : (n_releases, n_counts) float32
-        For each release the square roots of its counts in all cells of two variables; where the
-        alternatives differ from the truth in a single variable, in the cells of that and two
-        others. Coarser cells where these are more than ten thousand.
+    Of each release come the square roots of its counts in all cells of two variables; where the
+    alternatives differ from the truth in a single variable, in the cells of that and two others.
+    Cells are coarser where these are more than ten thousand.
     """
     checks.at_least(20, n_releases=n_releases)
     checks.within(0, len(data) - 1, row=row)
@@ -212,13 +186,13 @@ def leakage(
     prior: float,
     confidence: float = 0.95,
 ) -> Leakage:
-    r"""Bound leakage by a test between two samples of releases.
+    r"""Bound leakage by a test between two samples of releases, (n_releases, n_counts) each.
 
     Half of the releases learn a score, by a linear discriminant whose correlations are shrunk, and
     choose its threshold, one for each bound: that with the largest bound when scores come from
     parts of the half that did not learn them. The other half gives Clopper-Pearson limits of the
     probabilities of an alarm, a of the data and b of the changed data, so that what is learned does
-    not spoil the confidence.
+    not spoil the confidence. Both samples have to be in random order, of 20 releases or more.
 
     With a prior p the truth's posterior probability, averaged over releases Z of the data, is
 
@@ -228,16 +202,6 @@ def leakage(
     f is convex and homogeneous, thus f(u, v) + f(u', v') >= f(u + u', v + v'): a coarser
     observation, such as whether there is an alarm, lowers the mean, to f(a, b) + f(1 - a, 1 - b).
     This grows with a and falls with b where a > b.
-
-    Parameters
-    ----------
-    first, second : (n_releases, n_counts) float
-        What is known of each release of the data, and of the data with the record changed;
-        at least 20 of each, in random order.
-    prior : float
-        Of the truth, in (0, 1).
-    confidence : float
-        Of each bound, in (0, 1).
     """
     checks.inner_probability(prior=prior, confidence=confidence)
     n = min(len(first), len(second))
@@ -249,24 +213,18 @@ def leakage(
     samples = [x[:n, varies] - center for x in (first, second)]
     learning, held = [x[:half] for x in samples], [x[half:] for x in samples]
     fold = np.arange(half) % _FOLDS
-    learned = [_discriminant(*(x[fold != i] for x in learning)) for i in range(_FOLDS)]
+    learned = np.array([_discriminant(*(x[fold != i] for x in learning)) for i in range(_FOLDS)])
     # Centered and on one scale: a threshold for the scores of all folds is one for their mean.
-    learned = [_scaled(weights, np.concatenate(learning)) for weights in learned]
-    own = [np.einsum("ij,ij->i", x, np.array(learned)[fold]) for x in learning]
-    of_held = [x @ np.mean(learned, axis=0) for x in held]
+    spread = (np.concatenate(learning) @ learned.T).std(axis=0)
+    learned /= np.where(spread > 0, spread, 1)[:, None]
+    own = [np.einsum("ij,ij->i", x, learned[fold]) for x in learning]
+    of_held = [x @ learned.mean(axis=0) for x in held]
     values = np.unique(np.concatenate(own).round(5))
     thresholds = np.append(values[0] - 1, (values[1:] + values[:-1]) / 2)
-    found = {}
-    for name, measure in _measures(prior).items():
-        best = thresholds[np.argmax(measure(*_limits(own, thresholds, confidence)))]
-        found[name] = float(measure(*_limits(of_held, np.array([best]), confidence))[0])
-    return Leakage(**found, prior=prior, confidence=confidence, n_releases=n)
-
-
-def _scaled(weights: NDArray[np.float64], releases: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Return weights whose scores have a standard deviation of one."""
-    deviation = float((releases @ weights).std())
-    return weights / deviation if deviation > 0 else weights
+    best = thresholds[_bounds(*_limits(own, thresholds, confidence), prior).argmax(axis=1)]
+    found = _bounds(*_limits(of_held, best, confidence), prior)
+    epsilon, probability, advantage = np.diagonal(found).tolist()
+    return Leakage(epsilon, probability, advantage, prior, confidence, n)
 
 
 def _limits(
@@ -280,46 +238,31 @@ def _limits(
     return low, high
 
 
-def _measures(
-    prior: float,
-) -> Mapping[str, Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]]:
-    """Return each number of a `Leakage` as a function of the limits of a true and a false alarm."""
-
-    def epsilon(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
-        with np.errstate(divide="ignore"):
-            alarm, silence = np.log(a) - np.log(b), np.log1p(-b) - np.log1p(-a)
-        return np.maximum(0, np.maximum(alarm, silence))
-
-    def probability(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
-        parts = [
-            prior * u**2 / np.maximum(prior * u + (1 - prior) * v, np.finfo(float).tiny)
-            for u, v in ((a, b), (1 - a, 1 - b))
-        ]
-        return np.where(a > b, np.maximum(prior, parts[0] + parts[1]), prior)
-
-    def advantage(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.maximum(0, a - b)
-
-    return {"epsilon": epsilon, "probability": probability, "advantage": advantage}
+def _bounds(a: NDArray[np.float64], b: NDArray[np.float64], prior: float) -> NDArray[np.float64]:
+    """Return epsilon, probability and advantage, (3, n), by limits of true and false alarms."""
+    with np.errstate(divide="ignore"):
+        epsilon = np.maximum(np.log(a) - np.log(b), np.log1p(-b) - np.log1p(-a))
+    tiny = np.finfo(float).tiny
+    probability = sum(
+        prior * u**2 / np.maximum(prior * u + (1 - prior) * v, tiny)
+        for u, v in ((a, b), (1 - a, 1 - b))
+    )
+    probability = np.where(a > b, np.maximum(prior, probability), prior)
+    return np.stack([np.maximum(0, epsilon), probability, np.maximum(0, a - b)])
 
 
 def _discriminant(first: NDArray[np.floating], second: NDArray[np.floating]) -> NDArray[np.float64]:
     """Return the weights of a linear discriminant, larger for the first sample.
 
-    With counts divided by their standard deviations within the samples, these are the inverse of
-    (1 - s) times their correlations plus s times the identity, times the difference of the means.
-    With more counts than releases the inverse is of a matrix of releases (Woodbury's identity).
+    A ridge penalty of as much as there are releases shrinks the correlations of counts within the
+    samples halfway to zero: there are more counts than releases.
     """
-    difference = first.mean(axis=0) - second.mean(axis=0)
+    from sklearn.linear_model import RidgeClassifier
+
     within = np.concatenate([first - first.mean(axis=0), second - second.mean(axis=0)])
     deviation = within.std(axis=0)
     # Counts that never vary within a sample tell it apart for certain where they differ.
     deviation = np.where(deviation > 1e-6, deviation, 1.0)
-    s, x = _SHRINKAGE, within / deviation / np.sqrt(len(within))
-    y = difference / deviation
-    if x.shape[1] <= len(x):
-        solved = np.linalg.solve((1 - s) * (x.T @ x) + s * np.eye(x.shape[1]), y)
-    else:
-        gram = (1 - s) * (x @ x.T) + s * np.eye(len(x))
-        solved = (y - (1 - s) * (np.linalg.solve(gram, x @ y) @ x)) / s
-    return solved / deviation
+    is_first = np.arange(len(within)) < len(first)
+    scaled = np.concatenate([first, second]) / deviation
+    return RidgeClassifier(alpha=len(within)).fit(scaled, is_first).coef_.ravel() / deviation

@@ -1,4 +1,4 @@
-"""Who may have which record: tables of one schema, candidates of each record, and their prior."""
+"""Whose risk is sought, and the values that an intruder holds possible, the truth first."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -7,149 +7,179 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from srlib.data.codes import distinct
 from srlib.data.schema import Microdata, Schema
-from srlib.dpmpm.model import Chains, Draws
-from srlib.dpmpm.predict import cell_log_prob
-from srlib.risk.estimators import collapsed_log_ratios, neighborhood_log_ratios
-from srlib.risk.partial import candidates_of, subset_log_means
-from srlib.risk.supports import neighborhood, subset_support
-from srlib.trees import Trees
 
 type Data = pd.DataFrame | Microdata
 """A table as `posterior_risk` takes it."""
 type LogPrior = ArrayLike | Callable[[pd.DataFrame], ArrayLike]
 """Logarithms of prior probabilities, or a function from candidates to these."""
+type Rows = Sequence[int] | NDArray[np.integer]
+"""Positions of records."""
+
+MOST_CANDIDATES = 1 << 18
+"""Combinations of unknown variables that are listed for each record."""
+
+
+def neighborhood(codes: NDArray[np.integer], n_levels: NDArray[np.integer]) -> NDArray[np.uint8]:
+    """Return the supports R_i of section 3.1: x_i and all that differ from it in one variable.
+
+    Of combinations (n, n_variables), with so many levels of each variable, the candidates
+    (n, 1 + sum(n_levels - 1), n_variables): the truth first, then variable by variable in the order
+    of the levels.
+    """
+    variable, level = neighborhood_positions(codes, n_levels)
+    supports = np.repeat(codes[:, None, :].astype(np.uint8), variable.shape[1], axis=1)
+    np.put_along_axis(supports, variable[..., None], level[..., None].astype(np.uint8), axis=2)
+    return supports
+
+
+def neighborhood_positions(
+    codes: NDArray[np.integer], n_levels: NDArray[np.integer]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the variable and the level that each candidate sets, (n_combinations, support_size).
+
+    The truth sets its first variable to the level that it has.
+    """
+    variable = np.repeat(np.arange(n_levels.size), n_levels)
+    level = np.concatenate([np.arange(levels) for levels in n_levels])
+    own = codes[:, variable] == level
+    # The truth stands where the first variable has its own level; no other own level is kept.
+    place = np.where(own, 2, 1)
+    place[:, : n_levels[0]] -= 2 * own[:, : n_levels[0]]
+    index = np.argsort(place, axis=1, kind="stable")[:, : 1 + int((n_levels - 1).sum())]
+    return variable[index], level[index]
+
+
+def subset_support(
+    x: ArrayLike, unknown: Sequence[int], n_levels: NDArray[np.integer]
+) -> NDArray[np.uint8]:
+    """Return all candidates that agree with x outside the unknown variables (equation 16).
+
+    The truth comes first, then the others in lexicographic order: (prod(n_levels[unknown]),
+    n_variables), `MOST_CANDIDATES` at most. Unknown variables are given by their positions.
+    """
+    size = subset_size(unknown, n_levels)
+    truth = np.asarray(x, dtype=np.uint8)
+    support = np.repeat(truth[None], size, axis=0)
+    support[:, list(unknown)] = np.indices([n_levels[k] for k in unknown]).reshape(-1, size).T
+    is_truth = (support == truth).all(axis=1)
+    return np.concatenate([support[is_truth], support[~is_truth]])
+
+
+def subset_size(unknown: Sequence[int], n_levels: NDArray[np.integer]) -> int:
+    """Return how many combinations unknown variables have; raise a ValueError if too many."""
+    if not len(unknown) or len(set(unknown)) != len(unknown):
+        raise ValueError(
+            f"unknown is {list(unknown)}; it must name distinct variables, one or more"
+        )
+    if not set(unknown) <= set(range(len(n_levels))):
+        raise ValueError(f"unknown is {list(unknown)}; the variables are 0 to {len(n_levels) - 1}")
+    size = int(np.prod([int(n_levels[k]) for k in unknown], dtype=object))
+    if size > MOST_CANDIDATES:
+        raise ValueError(
+            f"unknown has {size:,} combinations of levels; up to {MOST_CANDIDATES:,} are listed "
+            "for each record"
+        )
+    return size
 
 
 @dataclass(frozen=True)
-class Support:
-    """Candidates of each combination, the truth first, and their prior.
+class Sought:
+    """The records whose risk is sought, with their candidates.
 
-    Attributes
-    ----------
-    schema : Schema
-        Variables of the table.
-    combinations : (n, n_variables) int
-        True values of the records that are sought.
-    unknown : list of int, optional
-        Positions of the variables whose combinations are all candidates (equation 16); all records
-        that differ from the truth in one variable if not given.
-    log_prior : array_like or callable, optional
-        As of `srlib.risk.posterior_risk`.
-
-    Raises
-    ------
-    ValueError
-        If a variable has more than 256 levels, there are too many candidates, or the prior does
-        not fit them.
+    Of each combination a row of the table that is changed, how many records have it, and `size`
+    candidates: all combinations of the unknown variables (equation 16), or else all that differ
+    from the truth in one variable.
     """
 
-    schema: Schema
-    combinations: NDArray[np.integer]
+    table: Microdata
+    rows: NDArray[np.intp]
+    repetitions: NDArray[np.int64]
     unknown: list[int] | None
+    size: int
     log_prior: LogPrior | None
 
-    def __post_init__(self) -> None:
-        if self.schema.n_levels.max() > 256:
-            raise ValueError(
-                f"a variable has {self.schema.n_levels.max()} levels; they must be 256 at most"
-            )
-        if self.unknown is not None:  # raises where there are too many candidates
-            candidates_of(self.combinations[:1], self.unknown, self.schema.n_levels, True)
-        if self.log_prior is not None and not callable(self.log_prior):
-            shape, wanted = np.shape(self.log_prior), (len(self.combinations), self.size)
-            if shape != wanted:
-                raise ValueError(
-                    f"log_prior has shape {shape}; it must be {wanted}, combinations by candidates"
-                )
-            if np.isnan(self.log_prior).any():
-                raise ValueError("log_prior has missing values; it must be a number for each")
-
     @property
-    def size(self) -> int:
-        """Number of candidates of each combination."""
-        levels = self.schema.n_levels
-        if self.unknown is None:
-            return 1 + int((levels - 1).sum())
-        return int(np.prod(levels[self.unknown]))
+    def combinations(self) -> NDArray[np.uint8]:
+        """The combinations, (n, n_variables)."""
+        return self.table.codes[self.rows]
 
-    def candidates(self, some: slice) -> NDArray[np.uint8]:
+    def candidates(self, some: slice = slice(None)) -> NDArray[np.uint8]:
         """Return the candidates of some combinations, (n, size, n_variables)."""
-        codes, levels = self.combinations[some], self.schema.n_levels
+        codes, levels = self.combinations[some], self.table.schema.n_levels
         if self.unknown is None:
             return neighborhood(codes, levels)
         return np.stack([subset_support(x, self.unknown, levels) for x in codes])
 
-    def log_prior_of(self, some: slice) -> ArrayLike:
+    def log_prior_of(self, some: slice = slice(None)) -> ArrayLike:
         """Return the log prior of the candidates of some combinations."""
         if self.log_prior is None:
             return 0.0
         if not callable(self.log_prior):
             return np.asarray(self.log_prior, dtype=float)[some]
-        codes, candidates = self.combinations[some], self.candidates(some)
-        frame = self.schema.decode(candidates.reshape(-1, candidates.shape[2]))
+        candidates = self.candidates(some)
+        frame = self.table.schema.decode(candidates.reshape(-1, candidates.shape[2]))
         values = np.asarray(self.log_prior(frame), dtype=float)
         if values.shape != (len(frame),) or np.isnan(values).any():
             raise ValueError(
                 f"log_prior returns shape {values.shape} for {len(frame)} candidates; it must be a "
                 "number for each, and none missing"
             )
-        return values.reshape(len(codes), self.size)
-
-    def log_ratios(
-        self, draws: Draws, some: slice
-    ) -> tuple[NDArray[np.float64], NDArray[np.floating]]:
-        """Return ratios as `predictive_ratio` takes them, and log probabilities for Pareto k."""
-        codes = self.combinations[some]
-        if self.unknown is not None:
-            ratios = subset_log_means(draws, codes, self.unknown)
-        elif draws.allocations is not None:
-            return collapsed_log_ratios(draws, codes)
-        else:
-            ratios = neighborhood_log_ratios(draws, codes)[0]
-        return ratios, cell_log_prob(draws, codes)
+        return values.reshape(-1, self.size)
 
 
-def coded_tables(tables: Sequence[Data], schema: Schema | None) -> list[Microdata]:
-    """Return all tables, the original first, as codes of one schema."""
-    if len(tables) < 2:
-        raise ValueError("released is empty; it must hold one table or more")
-    coded: list[Microdata] = []
-    for i, table in enumerate(tables):
-        name = f"released, table {i}" if i else "original"
-        if isinstance(table, pd.DataFrame):
-            try:
-                table = Microdata.from_frame(table, schema)
-            except ValueError as error:
-                raise ValueError(f"{name}: {error}") from error
-        elif not isinstance(table, Microdata):
-            raise ValueError(f"{name} is {table!r:.50}; it must be a DataFrame or Microdata")
-        elif schema not in (None, table.schema):
-            raise ValueError(f"{name} has another schema than the one before")
-        schema = table.schema
-        coded.append(table)
-    return coded
-
-
-def check_grown(trees: Trees, original: Microdata) -> None:
-    """Raise a ValueError unless trees were grown on the original."""
-    same_schema = trees.schema == original.schema
-    if not same_schema or not np.array_equal(trees.codes, original.codes):
-        raise ValueError(
-            "synthesizer was grown on another table than the original, or on other levels; "
-            "grow it on the same Microdata"
-        )
-
-
-def checked_chains(chains: Chains | Sequence[Chains]) -> Sequence[Chains]:
-    """Return the rounds of chains, if errors and R-hat can be computed from each."""
-    settings = [chains] if isinstance(chains, Chains) else list(chains)
-    if not settings:
-        raise ValueError("chains is empty; it must have one round of chains or more")
-    for each in settings:
-        if each.n_chains < 2 or each.n_draws < 4:
+def sought(
+    table: Microdata,
+    unknown: Sequence[str] | None = None,
+    log_prior: LogPrior | None = None,
+    rows: Rows | None = None,
+) -> Sought:
+    """Return the records that are sought, all distinct combinations if no rows are given."""
+    schema = table.schema
+    if schema.n_levels.max() > 256:
+        raise ValueError(f"a variable has {schema.n_levels.max()} levels; they must be 256 at most")
+    _, counts, inverse = distinct(table.codes)
+    if rows is None:
+        at = np.empty(len(counts), dtype=np.intp)
+        at[inverse[::-1]] = np.arange(len(inverse))[::-1]
+    else:
+        at = np.asarray(rows, dtype=np.intp)
+        if at.ndim != 1 or not len(at) or at.min() < 0 or at.max() >= len(table):
+            raise ValueError(f"rows must be positions in 0 to {len(table) - 1}, one or more")
+    hidden = None if unknown is None else schema.positions(unknown, "unknown")
+    size = 1 + int((schema.n_levels - 1).sum())
+    if hidden is not None:
+        size = subset_size(hidden, schema.n_levels)
+    if log_prior is not None and not callable(log_prior):
+        shape, wanted = np.shape(log_prior), (len(at), size)
+        if shape != wanted:
             raise ValueError(
-                f"chains are {each.n_chains} of {each.n_draws} draws; errors and R-hat take two "
-                "chains or more, of four draws or more"
+                f"log_prior has shape {shape}; it must be {wanted}, combinations by candidates"
             )
-    return settings
+        if np.isnan(log_prior).any():
+            raise ValueError("log_prior has missing values; it must be a number for each")
+    records = Sought(table, at, counts[inverse[at]], hidden, size, log_prior)
+    records.log_prior_of(slice(1))
+    return records
+
+
+def coded(table: Data, name: str, schema: Schema | None) -> Microdata:
+    """Return a table as codes of a schema; errors call it by its name."""
+    if isinstance(table, pd.DataFrame):
+        try:
+            return Microdata.from_frame(table, schema)
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from error
+    if not isinstance(table, Microdata):
+        raise ValueError(f"{name} is {table!r:.50}; it must be a DataFrame or Microdata")
+    if schema not in (None, table.schema):
+        raise ValueError(f"{name} has another schema than the one before")
+    return table
+
+
+def coded_releases(released: Sequence[Data], schema: Schema) -> list[NDArray[np.uint8]]:
+    """Return the codes of releases, one or more."""
+    if not len(released):
+        raise ValueError("released is empty; it must hold one table or more")
+    return [coded(z, f"released, table {i}", schema).codes for i, z in enumerate(released, 1)]

@@ -26,27 +26,27 @@ def jackknife(
     Returns
     -------
     value, mcse : arrays of float64
-        The errors come from leaving out one chain at a time, of one set at a time.
-
-    Raises
-    ------
-    ValueError
-        If a set has fewer than two chains.
+        The errors come from leaving out one chain at a time, of one set at a time; they are zero
+        where there are no sets.
     """
-    if min(len(chains) for chains in sets) < 2:
+    if any(len(chains) < 2 for chains in sets):
         raise ValueError(
             f"the sets have {[len(chains) for chains in sets]} chains; each needs two or more, "
             "since the standard errors come from between chains"
         )
-    means = [log_mean(chains) for chains in sets]
-    value = statistic(*means)
-    variance = np.zeros_like(value)
-    for at, chains in enumerate(sets):
-        left_out = (
-            statistic(*means[:at], mean, *means[at + 1 :]) for mean in log_means_left_out(chains)
-        )
-        variance += jackknife_variance(left_out)
+    value = statistic(*map(log_mean, sets))
+    variance = sum(map(jackknife_variance, left_out(statistic, sets)), np.zeros_like(value))
     return value, np.sqrt(variance)
+
+
+def left_out(
+    statistic: Callable[..., NDArray[np.float64]], sets: Sequence[NDArray[np.float64]]
+) -> Iterator[Iterator[NDArray[np.float64]]]:
+    """Yield for each set the values of a statistic with one chain of the set left out at a time."""
+    means = [log_mean(chains) for chains in sets]
+    for at, chains in enumerate(sets):
+        before, behind = means[:at], means[at + 1 :]
+        yield (statistic(*before, mean, *behind) for mean in log_means_left_out(chains))
 
 
 def log_mean(log_values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -57,17 +57,11 @@ def log_mean(log_values: NDArray[np.float64]) -> NDArray[np.float64]:
 def log_means_left_out(log_values: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
     """Yield `log_mean` without the first, the second, ... in time linear in their number."""
     behind = np.logaddexp.accumulate(log_values[::-1], axis=0)[::-1]
-    last = len(log_values) - 1
-    before = log_values[0]
-    for at in range(last + 1):
-        if at == 0:
-            total = behind[1]
-        elif at == last:
-            total = before
-        else:
-            total = np.logaddexp(before, behind[at + 1])
-            before = np.logaddexp(before, log_values[at])
+    before, last = np.full_like(log_values[0], -np.inf), len(log_values) - 1
+    for at, one in enumerate(log_values):
+        total = before if at == last else np.logaddexp(before, behind[at + 1])
         yield total - np.log(last)
+        before = np.logaddexp(before, one)
 
 
 def jackknife_variance(left_out: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:

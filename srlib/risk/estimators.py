@@ -1,4 +1,4 @@
-"""Posterior disclosure risk of records in tables too large to write down.
+"""Columns by Monte Carlo, from posterior draws of the DPMPM.
 
 Hu, Reiter and Wang (2014), section 3: an intruder who knows all records but one weighs the
 values x that the last one may have by the probability of the release under each,
@@ -8,92 +8,33 @@ arrays and can be compared term by term; the first candidate of every support is
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import reduce
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial, reduce
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
-from srlib.data.codes import distinct
+from srlib.data.codes import cell_numbers, distinct
+from srlib.dpmpm.kernels import THREADS
 from srlib.dpmpm.model import Draws
 from srlib.dpmpm.predict import cell_log_prob, left_out_log_ratios, neighbor_log_ratios
-from srlib.mechanism.bayes import posterior, rank
-from srlib.risk.errors import jackknife, jackknife_variance, log_mean, log_means_left_out
-from srlib.risk.supports import neighborhood_positions
+from srlib.mechanism.bayes import posterior
+from srlib.risk.candidates import neighborhood_positions, subset_size
+from srlib.risk.column import Column, Risk
+from srlib.risk.errors import jackknife
 from srlib.threads import one_blas_thread
 
-
-@dataclass(frozen=True)
-class Risk:
-    """Posterior disclosure risk of n combinations over supports of equal size.
-
-    Attributes
-    ----------
-    log_prob : (n_combinations, support_size) float64
-        Log posterior probabilities of the candidates; the truth is candidate 0.
-    log_mcse : (n_combinations, support_size) float64
-        Monte Carlo standard errors of ``log_prob``, from between chains.
-    """
-
-    log_prob: NDArray[np.float64]
-    log_mcse: NDArray[np.float64]
-
-    @property
-    def support_size(self) -> int:
-        """Number of candidates, the truth among them."""
-        return self.log_prob.shape[1]
-
-    @property
-    def probability(self) -> NDArray[np.float64]:
-        """Posterior probability of the truth, (n_combinations,)."""
-        return np.exp(self.log_prob[:, 0])
-
-    @property
-    def rank(self) -> NDArray[np.float64]:
-        """Rank of the truth, 1 for the most probable; ties share their mean rank."""
-        return rank(self.log_prob)
-
-    def only(self, chosen: NDArray[np.bool_] | NDArray[np.integer]) -> "Risk":
-        """Return the risk of some of the combinations, chosen as rows of an array are."""
-        return Risk(self.log_prob[chosen], self.log_mcse[chosen])
-
-    def summary(self, threshold: float) -> dict[str, float]:
-        """Figures 3 and 4 in a few numbers.
-
-        Parameters
-        ----------
-        threshold : float
-            The probability above which combinations are counted, in (0, 1).
-        """
-        return {
-            "median": float(np.median(self.probability)),
-            "largest": float(self.probability.max()),
-            f"above {threshold:g}": int((self.probability > threshold).sum()),
-            "rank 1": int((self.rank == 1).sum()),
-            "rank 1 to 3": int((self.rank <= 3).sum()),
-            "median error of log": float(np.median(self.log_mcse[:, 0])),
-        }
-
-
-# ----------------------------------------------------------------- averages over posterior draws
+# Numbers that one block of records times candidates or classes may have.
+BLOCK = 1 << 18
 
 
 @one_blas_thread
 def release_log_prob(draws: Draws, released: Sequence[NDArray[np.integer]]) -> NDArray[np.float64]:
     """Return log p(Z^(l) | theta) of each release under each draw (equations 13 and 14).
 
-    Parameters
-    ----------
-    draws : Draws
-        Posterior draws.
-    released : sequence of (n_l, n_variables) int
-        The releases, coded from 0.
-
-    Returns
-    -------
-    (n_releases, n_chains, n_draws) float64
+    The releases are coded from 0. The shape is (n_releases, n_chains, n_draws).
     """
     log_prob = []
     for release in released:
@@ -132,18 +73,14 @@ def collapsed_log_ratios(
 ) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
     """Return averages with the same limits and less noise: pi and phi are integrated out.
 
-    Parameters
-    ----------
-    draws : Draws
-        Posterior draws with their allocations.
-    codes : (n_combinations, n_variables) int
-        The true combinations x_i, which occur in the data of the draws.
+    The draws need their allocations, and the combinations occur in their data; see
+    `srlib.dpmpm.left_out_log_ratios`.
 
     Returns
     -------
     log_ratios : (n_chains, n_combinations, support_size) float64
         Log of each chain's mean of p(x | others) / p(x_i | others), in the order of
-        `neighborhood`; see `srlib.dpmpm.left_out_log_ratios`.
+        `neighborhood`.
     log_prob : (n_chains, n_draws, n_combinations) float32
         log p(x_i | others).
     """
@@ -158,32 +95,74 @@ def _neighborhood_rows(draws: Draws, codes: NDArray[np.integer]) -> NDArray[np.i
     return level_start[variable] + level
 
 
-def support_log_ratios(
-    draws: Draws, support: NDArray[np.integer], log_weights: NDArray[np.float64] | None = None
+@one_blas_thread
+def subset_log_means(
+    draws: Draws,
+    codes: NDArray[np.integer],
+    unknown: Sequence[int],
+    *,
+    left_out: ArrayLike = True,
+    place: NDArray[np.integer] | None = None,
 ) -> NDArray[np.float64]:
-    """Return the averages of `neighborhood_log_ratios` over any one support.
+    """Return log predictive probabilities of all values of some variables, for all records at once.
+
+    The candidates of a record agree with it outside the unknown variables (section 4.2, equation
+    16); there may be as many as `subset_support` has.
 
     Parameters
     ----------
     draws : Draws
         Posterior draws.
-    support : (support_size, n_variables) int
-        Candidates, the truth first.
-    log_weights : (n_weights, n_chains, n_draws) float, optional
-        Log weights of the draws; equal weights that sum to one in each chain if not given.
+    codes : (n, n_variables) int
+        The true combinations x_i, coded from 0.
+    unknown : sequence of int
+        Positions of the variables that the intruder does not know, at least one.
+    left_out : (n,) bool, or one for all
+        Whether a record is among those that the draws are given. It is then left out by
+        averaging p(x | theta) / p(x_i | theta) instead of p(x | theta).
+    place : (n, n_variables) int, optional
+        The records x_i that are left out, whose place the candidates take; those of `codes` if not
+        given.
 
     Returns
     -------
-    (n_weights, n_chains, 1, support_size) float64
+    (n_chains, n, prod(n_levels[unknown])) float64
+        Log of each chain's mean, the truth first, then in lexicographic order, as
+        `predictive_ratio` takes them.
     """
-    if log_weights is None:
-        log_weights = np.full((1, draws.n_chains, draws.n_draws), -np.log(draws.n_draws))
-    log_prob = cell_log_prob(draws, support)
-    log_ratio = log_prob - log_prob[..., :1]
-    return logsumexp(log_weights[..., None] + log_ratio, axis=2)[:, :, None]
+    codes, hidden = np.asarray(codes, dtype=np.int64), list(unknown)
+    n, size = len(codes), subset_size(hidden, draws.n_levels)
+    # Rows of phi: of known values, of the candidates' unknown ones, of the record left out.
+    start = np.cumsum(draws.n_levels) - draws.n_levels
+    shape = [int(draws.n_levels[k]) for k in hidden]
+    known_rows = np.delete(start + codes, hidden, axis=1)
+    unknown_rows = start[hidden] + np.indices(shape).reshape(-1, size).T
+    place_rows = None if place is None else start + np.asarray(place, dtype=np.int64)
+    truth = cell_numbers(codes[:, hidden], shape)
+    is_left_out = np.broadcast_to(np.asarray(left_out, dtype=bool), n)
+    sums = np.zeros((draws.n_chains, n, size))
+    step = max(1, BLOCK // max(size, draws.n_classes))
 
+    def run(chain: int, first: int) -> None:
+        part = slice(first, first + step)
+        for pi, phi in zip(draws.pi[chain], draws.phi[chain], strict=True):
+            # Class weights of what is known, (n, F), times products of phi over what is not.
+            weights = np.repeat(pi[None], len(known_rows[part]), axis=0)
+            for rows in known_rows[part].T:
+                weights *= phi[rows]
+            prob = weights @ phi[unknown_rows].prod(axis=1, dtype=np.float64).T
+            if place_rows is None:
+                own = prob[np.arange(len(prob)), truth[part]]
+            else:
+                own = phi[place_rows[part]].prod(axis=1, dtype=np.float64) @ pi
+            sums[chain, part] += prob / np.where(is_left_out[part], own, 1.0)[:, None]
 
-# ------------------------------------------------------------------------------------ estimators
+    blocks = [(chain, first) for chain in range(draws.n_chains) for first in range(0, n, step)]
+    with ThreadPoolExecutor(THREADS) as pool:
+        list(pool.map(run, *zip(*blocks, strict=True)))
+    others = np.arange(size - 1)
+    order = np.column_stack([truth, others + (others >= truth[:, None])])
+    return np.take_along_axis(np.log(sums) - np.log(draws.n_draws), order[None], axis=2)
 
 
 def importance_sampling(
@@ -192,7 +171,9 @@ def importance_sampling(
     """Estimate with draws given D in the place of draws given D_i^x, as the paper does.
 
     In equations 11 to 15 p(Z^(l) | D_i^x) is estimated by sum_j p_jl r_j / sum_j r_j, with
-    p_jl = p(Z^(l) | theta_j) and r_j = p(x | theta_j) / p(x_i | theta_j).
+    p_jl = p(Z^(l) | theta_j) and r_j = p(x | theta_j) / p(x_i | theta_j). Standard errors come from
+    leaving out one chain at a time. Where one draw carries all the weight they are too small,
+    whatever they are.
 
     Parameters
     ----------
@@ -202,22 +183,10 @@ def importance_sampling(
         Log of each chain's sum of r_j.
     log_prior : (n_combinations, support_size) float, optional
         Log prior of the candidates up to a constant; uniform if not given.
-
-    Returns
-    -------
-    Risk
-        Its standard errors come from leaving out one chain at a time. Where one draw carries
-        all the weight they are too small, whatever they are.
     """
-    n_releases = weighted.shape[0]
-
-    chains = np.moveaxis(weighted, 1, 0), plain[0]
-
-    def log_prob(weighted: NDArray[np.float64], plain: NDArray[np.float64]) -> NDArray[np.float64]:
-        return posterior(weighted.sum(axis=0) - n_releases * plain, log_prior)
-
-    left_out = (log_prob(*means) for means in zip(*map(log_means_left_out, chains), strict=True))
-    return Risk(log_prob(*map(log_mean, chains)), np.sqrt(jackknife_variance(left_out)))
+    chains = np.moveaxis(np.concatenate([weighted, plain]), 1, 0)
+    column = Column(lambda mean: mean[:-1].sum(axis=0) - len(weighted) * mean[-1], [chains])
+    return column.posterior(log_prior)
 
 
 def predictive_ratio(
@@ -237,72 +206,26 @@ def predictive_ratio(
     Parameters
     ----------
     log_ratios : sequence of (n_chains_s, n_combinations, support_size) float
-        Log of each chain's mean ratio, one array a set in the order of `DrawSets`: over draws
-        given D, then over draws given D joined with Z^(1), Z^(2) and so on.
+        Log of each chain's mean ratio, of two chains or more, one array a set in the order of
+        `DrawSets`: over draws given D, then over draws given D joined with Z^(1), Z^(2) and so on.
     log_prior : (n_combinations, support_size) float, optional
         Log prior of the candidates up to a constant; uniform if not given.
     model_prior : bool
         Whether the prior is the model's posterior predictive distribution given ``D_-i`` (section
         5); `log_prior` then comes on top of it.
-
-    Returns
-    -------
-    Risk
-        Its standard errors come from leaving out one chain at a time, of D and of each release.
-
-    Raises
-    ------
-    ValueError
-        If a set of chains has fewer than two, so that no error can be computed.
     """
-
-    def log_prob(*log_means: NDArray[np.float64]) -> NDArray[np.float64]:
-        return posterior(log_likelihood(*log_means, model_prior=model_prior), log_prior)
-
-    return Risk(*jackknife(log_prob, log_ratios))
+    column = Column(partial(log_likelihood, model_prior=model_prior), log_ratios)
+    return column.posterior(log_prior)
 
 
 def log_likelihood(
     of_data: NDArray[np.float64], *of_joined: NDArray[np.float64], model_prior: bool = False
 ) -> NDArray[np.float64]:
-    """Return log p(Z | D_i^x) of the candidates x up to a constant, from the sets' means.
+    """Return log p(Z | D_i^x) of the candidates x up to a constant, from the sets' log means.
 
-    Parameters
-    ----------
-    of_data, of_joined : (n_combinations, support_size) float
-        Log of the mean ratio over each set of draws.
-    model_prior : bool
-        Whether the model's prior ``p(x | D_-i)`` is in it.
+    With `model_prior` the model's prior ``p(x | D_-i)`` is in it.
     """
     return reduce(np.add, of_joined) + (model_prior - len(of_joined)) * of_data
-
-
-@one_blas_thread
-def repeatability(one: Risk, other: Risk) -> dict[str, float]:
-    """Compare two runs by the log probabilities of the true combinations.
-
-    Parameters
-    ----------
-    one, other : Risk
-        Two estimates of the same risks.
-
-    Returns
-    -------
-    dict of str to float
-        Median and 95th percentile of the absolute differences; the correlation; the share of
-        differences within two stated standard errors; and of the combinations that the first run
-        ranks among the first three, the share that the second does too (NaN if there are none).
-    """
-    difference = np.abs(one.log_prob[:, 0] - other.log_prob[:, 0])
-    stated = np.hypot(one.log_mcse[:, 0], other.log_mcse[:, 0])
-    top = one.rank <= 3
-    return {
-        "median difference": float(np.median(difference)),
-        "95 % of differences below": float(np.quantile(difference, 0.95)),
-        "correlation": float(np.corrcoef(one.log_prob[:, 0], other.log_prob[:, 0])[0, 1]),
-        "within 2 stated errors": float(np.mean(difference < 2 * stated)),
-        "top three kept": float(np.mean(other.rank[top] <= 3)) if top.any() else float("nan"),
-    }
 
 
 def evidence(
@@ -313,29 +236,22 @@ def evidence(
 ) -> pd.DataFrame:
     """Tabulate what the releases say of every record, and how far each number can be trusted.
 
-    Parameters
-    ----------
-    log_ratios, log_prior, model_prior
-        As of `predictive_ratio`.
-
-    Returns
-    -------
-    DataFrame
-        One row a record: prior and probability (posterior) of the truth, its rank, and three
-        logarithms with their Monte Carlo standard errors (`_mcse`): log_gain, posterior over
-        prior; log_odds_needed, the prior odds of the truth against the leading candidate, over
-        those that the intruder has, at which the two draw level (equation 18); and log_ratio,
-        the factor of the odds of the truth, against the other candidates weighted by their
-        prior: the log L of `mechanism.acceptance`.
+    The arguments are those of `predictive_ratio`. A row a record: prior and probability (posterior)
+    of the truth, its rank, and three logarithms with their Monte Carlo standard errors (`_mcse`).
+    log_gain is posterior over prior; log_odds_needed the prior odds of the truth against the
+    leading candidate, over those that the intruder has, at which the two draw level (equation 18);
+    log_ratio the factor of the odds of the truth, against the other candidates weighted by their
+    prior: the log L of `mechanism.acceptance`.
     """
     fixed = np.broadcast_to(np.asarray(log_prior, dtype=float), log_ratios[0].shape[1:])
 
-    def told(of_data: NDArray[np.float64], *of_joined: NDArray[np.float64]) -> NDArray:
-        before = posterior(model_prior * of_data, fixed)
-        after = posterior(log_likelihood(of_data, *of_joined, model_prior=model_prior), fixed)
-        gain = after[:, 0] - before[:, 0]
-        needed = after.max(axis=1) - after[:, 0]
-        return np.stack([gain, needed, _logit(after) - _logit(before)])
+    def told(of_data: NDArray[np.float64], *of_joined: NDArray[np.float64]) -> NDArray[np.float64]:
+        column = log_likelihood(of_data, *of_joined, model_prior=model_prior)
+        both = np.stack([posterior(model_prior * of_data, fixed), posterior(column, fixed)])
+        truth = both[..., 0]
+        odds = truth - logsumexp(both[..., 1:], axis=2)
+        needed = both[1].max(axis=1) - truth[1]
+        return np.stack([truth[1] - truth[0], needed, odds[1] - odds[0]])
 
     value, mcse = jackknife(told, log_ratios)
     risk = predictive_ratio(log_ratios, log_prior, model_prior=model_prior)
@@ -346,6 +262,22 @@ def evidence(
     return frame
 
 
-def _logit(log_prob: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Log odds of the truth, candidate 0, against all others together."""
-    return log_prob[:, 0] - logsumexp(log_prob[:, 1:], axis=1)
+@one_blas_thread
+def repeatability(one: Risk, other: Risk) -> dict[str, float]:
+    """Compare two runs by the log probabilities of the true combinations.
+
+    Median and 95th percentile of the absolute differences; the correlation; the share of
+    differences within two stated standard errors; and of the combinations that the first run
+    ranks among the first three, the share that the second does too (NaN if there are none).
+    """
+    first, second = one.log_prob[:, 0], other.log_prob[:, 0]
+    difference = np.abs(first - second)
+    stated = np.hypot(one.log_mcse[:, 0], other.log_mcse[:, 0])
+    top = one.rank <= 3
+    return {
+        "median difference": float(np.median(difference)),
+        "95 % of differences below": float(np.quantile(difference, 0.95)),
+        "correlation": float(np.corrcoef(first, second)[0, 1]),
+        "within 2 stated errors": float(np.mean(difference < 2 * stated)),
+        "top three kept": float(np.mean(other.rank[top] <= 3)) if top.any() else float("nan"),
+    }

@@ -1,34 +1,26 @@
 """The posterior disclosure risk of a table, in one call."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
 from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from srlib import diagnostics
-from srlib.data.codes import distinct
 from srlib.data.schema import Microdata, Schema
 from srlib.display import percent
 from srlib.dpmpm.model import Chains
-from srlib.dpmpm.predict import cell_log_prob
-from srlib.mechanism.bayes import posterior, rank
 from srlib.progress import progress as progress_bar
 from srlib.progress import silent
-from srlib.risk.agreement import APART, rounds
-from srlib.risk.candidates import Data, LogPrior, Support, check_grown, checked_chains, coded_tables
-from srlib.risk.errors import jackknife, log_mean
-from srlib.risk.estimators import predictive_ratio
+from srlib.risk.agreement import APART, checked_rounds, rounds
+from srlib.risk.candidates import Data, LogPrior, Sought, coded, coded_releases, sought
+from srlib.risk.column import Column
 from srlib.risk.sets import DrawSets
-from srlib.risk.synthesizers import Density, log_likelihoods
-from srlib.trees import (
-    SequentialTrees,
-    Trees,
-)
+from srlib.risk.synthesizers import Density, check_density, density_column
+from srlib.trees import Trees
 
 # Rounds of 1,000, 4,000 and 16,000 iterations: at 10,000 records all three take some two minutes
 # of one processor given the data, and twice that given the data and a release.
@@ -42,22 +34,15 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-class ImpossibleRelease(ValueError):
-    """Releases that a synthesizer cannot have drawn from the original."""
-
-
 @dataclass(frozen=True, repr=False)
 class PosteriorRisk:
     """Risk of each combination of a table, and how far it can be trusted.
 
     Attributes
     ----------
-    schema : Schema
-        Variables of the table.
-    combinations : (n, n_variables) int
-        Distinct combinations of the original, coded from 0.
-    repetitions : (n,) int64
-        Records that have each.
+    schema, combinations, repetitions
+        Variables of the table; distinct combinations of the original, (n, n_variables) int; how
+        many records have each.
     probability : (n,) float64
         Posterior probability of the true combination among its candidates.
     rank : (n,) float64
@@ -82,14 +67,12 @@ class PosteriorRisk:
 
     Examples
     --------
-    >>> rng = np.random.default_rng(1)
-    >>> people = pd.DataFrame({"job": ["cook", "smith"] * 20, "sick": rng.integers(0, 2, 40)})
-    >>> few = Chains(n_classes=2, burn_in=20, n_draws=50)
-    >>> risk = posterior_risk(people, people.sample(frac=1, random_state=1), chains=few, rng=rng)
-    >>> risk.to_frame().columns[:4].tolist()
-    ['job', 'sick', 'repetitions', 'probability']
-    >>> risk.summary().split(", ")[0]
-    '4 combinations of 40 records'
+    >>> import srlib
+    >>> people = pd.DataFrame({"job": ["cook", "smith"] * 20, "sick": ["no"] * 30 + ["yes"] * 10})
+    >>> trees, rng = srlib.fit_trees(people), np.random.default_rng(1)
+    >>> risk = posterior_risk(people, trees.release(rng=rng), synthesizer=trees)
+    >>> risk.exact, risk.support_size
+    (True, 3)
     """
 
     schema: Schema
@@ -124,14 +107,7 @@ class PosteriorRisk:
         return agree & np.isfinite(self.log_mcse) & ~(self.pareto_k > MAX_PARETO_K)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row for each combination.
-
-        Returns
-        -------
-        DataFrame
-            The variables, with their labels as values; repetitions, probability, rank, excluded,
-            log_mcse, r_hat, pareto_k and reliable.
-        """
+        """Return one row for each combination: its values, by their labels, and its numbers."""
         frame = self.schema.decode(self.combinations)
         return frame.assign(**{name: getattr(self, name) for name in _COLUMNS})
 
@@ -236,28 +212,22 @@ def posterior_risk(
     progress : bool
         Whether bars are drawn, where there is a terminal.
 
-    Returns
-    -------
-    PosteriorRisk
-
     Raises
     ------
     ValueError
-        If the tables, `unknown`, `log_prior`, `synthesizer`, `draws`, `chains` or `rng` do not fit
-        together, which is found before anything is sampled; if the synthesizer cannot have drawn
-        the releases from the original.
+        If arguments do not fit together, which is found before anything is sampled; if the
+        synthesizer cannot have drawn the releases from the original.
 
     Examples
     --------
-    >>> import numpy as np, pandas as pd
     >>> rng = np.random.default_rng(1)
-    >>> def people(n):
-    ...     job, sick = rng.integers(0, 3, n), rng.integers(0, 2, n)
-    ...     return pd.DataFrame({"job": np.array(["clerk", "cook", "smith"])[job], "sick": sick})
+    >>> people = pd.DataFrame({"job": ["cook", "smith"] * 20, "sick": rng.integers(0, 2, 40)})
     >>> few = Chains(n_classes=2, burn_in=20, n_draws=50)
-    >>> risk = posterior_risk(people(50), [people(50)], chains=few, rng=rng)
-    >>> risk.support_size, len(risk.to_frame())
-    (4, 6)
+    >>> risk = posterior_risk(people, people.sample(frac=1, random_state=1), chains=few, rng=rng)
+    >>> risk.to_frame().columns[:4].tolist()
+    ['job', 'sick', 'repetitions', 'probability']
+    >>> risk.summary().split(", ")[0]
+    '4 combinations of 40 records'
     """
     if executor is not None and synthesizer is None:
         raise ValueError("executor spreads the risks of a synthesizer; chains run in this process")
@@ -265,147 +235,80 @@ def posterior_risk(
         raise ValueError(
             f"executor is {executor!r:.50}; it must have the interface of concurrent.futures"
         )
+    table = coded(original, "original", schema)
     one_table = isinstance(released, pd.DataFrame | Microdata | str)
-    several = [released] if one_table or not isinstance(released, Iterable) else released
-    tables = coded_tables([original, *several], schema)
-    schema, codes = tables[0].schema, [table.codes for table in tables]
-    combinations, repetitions, inverse = distinct(codes[0])
-    schema.check_apart(_COLUMNS)
-    at = None if unknown is None else schema.positions(unknown, "unknown")
-    support = Support(schema, combinations, at, log_prior)
-    support.log_prior_of(slice(1))
-    rows = np.empty(len(combinations), dtype=np.intp)
-    rows[inverse[::-1]] = np.arange(len(inverse))[::-1]
-    if synthesizer is not None:
+    several = [released] if one_table or not isinstance(released, Iterable) else list(released)
+    tables = coded_releases(several, table.schema)
+    table.schema.check_apart(_COLUMNS)
+    records = sought(table, unknown, log_prior)
+    with nullcontext() if progress else silent():
+        if synthesizer is None:
+            sets = _sets(table, tables, draws, chains, rng)
+            n_chains = sum(each.n_chains for each in sets)
+            return _read(
+                records,
+                lambda some: sets.column(records.combinations[some], records.unknown),
+                n_chains,
+            )
         if draws is not None or chains is not None:
             raise ValueError("draws and chains belong to the DPMPM; synthesizer is another one")
-        if isinstance(synthesizer, Trees):
-            check_grown(synthesizer, tables[0])
-        elif isinstance(synthesizer, type) or not isinstance(synthesizer, Density):
-            raise ValueError(
-                f"synthesizer is {synthesizer!r:.50}; it must be Trees, or have the functions "
-                "release and log_prob. What can only release tables is for leakage_bound"
-            )
-        elif isinstance(synthesizer, SequentialTrees) and synthesizer.schema != schema:
-            raise ValueError("synthesizer has another schema than the original")
-        with nullcontext() if progress else silent():
-            return _from_density(synthesizer, codes, rows, support, repetitions, executor)
-    settings = _settings(draws, chains, schema, len(codes) - 1)
-    if draws is None and rng is None:
-        raise ValueError("rng is not given; it is the source of the chains that are run")
-    with nullcontext() if progress else silent():
-        if draws is None:
-            assert rng is not None
-            draws = DrawSets.fit(codes[0], codes[1:], schema.n_levels, settings, rng=rng)
-        return _estimated(draws, support, repetitions)
+        check_density(synthesizer, table)
+        return _read(
+            records,
+            lambda some: density_column(
+                synthesizer, tables, table.codes, records.rows[some], records.candidates(some),
+                executor,
+            ),
+        )  # fmt: skip
 
 
-def _settings(
+def _sets(
+    table: Microdata,
+    tables: Sequence[NDArray[np.uint8]],
     draws: DrawSets | None,
     chains: Chains | Sequence[Chains] | None,
-    schema: Schema,
-    n_releases: int,
-) -> Sequence[Chains]:
-    """Return the rounds of chains; raise where draws or chains do not fit the tables."""
+    rng: np.random.Generator | None,
+) -> DrawSets:
+    """Return draws that fit the tables: those that are given, or else of chains that are run."""
+    levels = table.schema.n_levels
     if draws is None:
-        return checked_chains(ROUNDS if chains is None else chains)
+        settings = checked_rounds(ROUNDS if chains is None else chains)
+        if rng is None:
+            raise ValueError("rng is not given; it is the source of the chains that are run")
+        return DrawSets.fit(table.codes, tables, levels, settings, rng=rng)
     if chains is not None:
         raise ValueError("draws and chains are both given; chains are run where there are no draws")
-    levels = schema.n_levels
-    if not np.array_equal(draws.n_levels, levels) or len(draws.joined) != n_releases:
+    if not np.array_equal(draws.n_levels, levels) or len(draws.joined) != len(tables):
         raise ValueError(
             f"draws are of variables with levels {draws.n_levels.tolist()} and {len(draws.joined)} "
-            f"releases; the tables have {levels.tolist()} and {n_releases}"
+            f"releases; the tables have {levels.tolist()} and {len(tables)}"
         )
-    return []
+    return draws
 
 
-def _estimated(sets: DrawSets, support: Support, repetitions: NDArray[np.int64]) -> PosteriorRisk:
-    """Return the risks, block of combinations by block of combinations."""
-    n = len(support.combinations)
-    step = max(1, _BLOCK // (support.size * int(sets.bounds[-1])))
-    r_hat = np.empty((len(sets.joined) + 1, n))
-    values: dict[str, list[NDArray]] = {"probability": [], "rank": [], "log_mcse": []}
-    pareto_k = []
-    with progress_bar(n, "risks") as bar:
+def _read(records: Sought, column: Callable[[slice], Column], n_chains: int = 0) -> PosteriorRisk:
+    """Read the column of all combinations, block of combinations by block of combinations."""
+    n, n_variables = records.combinations.shape
+    step = max(1, _BLOCK // (records.size * max(n_chains, n_variables)))
+    blocks = []
+    with progress_bar(n, "risks") if n_chains else nullcontext() as bar:
         for first in range(0, n, step):
             some = slice(first, first + step)
-            codes = support.combinations[some]
-            log_ratios, log_prob = zip(
-                *(support.log_ratios(draws, some) for draws in sets), strict=True
-            )
-            risk = predictive_ratio(log_ratios, support.log_prior_of(some))
-            values["probability"].append(risk.probability)
-            values["rank"].append(risk.rank)
-            values["log_mcse"].append(risk.log_mcse[:, 0])
-            pareto_k.append(diagnostics.pareto_k(-log_prob[0].reshape(-1, len(codes)).T))
-            for row, draws in zip(r_hat, sets, strict=True):
-                row[some] = diagnostics.r_hat(cell_log_prob(draws, codes))
-            bar.update(len(codes))
+            found = column(some)
+            risk = found.posterior(records.log_prior_of(some))
+            excluded = np.isneginf(found.log_likelihood).sum(axis=1)
+            of_risk = risk.probability, risk.rank, risk.log_mcse[:, 0]
+            blocks.append((*of_risk, excluded, found.pareto_k, found.r_hat))
+            if bar is not None:
+                bar.update(len(excluded))
+    *parts, r_hat = (np.concatenate(part, axis=-1) for part in zip(*blocks, strict=True))
+    names = "probability", "rank", "log_mcse", "excluded", "pareto_k"
     return PosteriorRisk(
-        schema=support.schema,
-        combinations=support.combinations,
-        repetitions=repetitions,
-        excluded=np.zeros(n, dtype=np.int64),
-        support_size=support.size,
-        r_hat=r_hat.max(axis=0),
-        pareto_k=np.concatenate(pareto_k),
+        schema=records.table.schema,
+        combinations=records.combinations,
+        repetitions=records.repetitions,
+        support_size=records.size,
+        r_hat=r_hat.max(axis=0) if n_chains else np.full(n, np.nan),
         apart=np.mean(~(r_hat <= diagnostics.MAX_R_HAT), axis=1),
-        **{name: np.concatenate(blocks) for name, blocks in values.items()},
-    )
-
-
-def _log_prob_of_truth(
-    log_prior: ArrayLike, log_likelihood: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return the log posterior probability of the first candidates."""
-    return posterior(log_likelihood, log_prior)[:, 0]
-
-
-def _from_density(
-    synthesizer: Trees | Density,
-    codes: Sequence[NDArray[np.integer]],
-    rows: NDArray[np.intp],
-    support: Support,
-    repetitions: NDArray[np.int64],
-    executor: Executor | None,
-) -> PosteriorRisk:
-    """Return the risks from a density, block of combinations by block of combinations.
-
-    The first of `codes` are the original, the others its releases.
-    """
-    n, n_variables = support.combinations.shape
-    probability, ranks, excluded = np.empty(n), np.empty(n), np.empty(n, dtype=np.int64)
-    log_mcse = np.zeros(n)
-    step = max(1, _BLOCK // (support.size * n_variables))
-    for first in range(0, n, step):
-        some = slice(first, first + step)
-        candidates = support.candidates(some)
-        found = log_likelihoods(
-            synthesizer, codes[1:], codes[0], rows[some], candidates, executor=executor
-        )
-        log_prior = support.log_prior_of(some)
-        log_prob = found if found.ndim == 2 else log_mean(found)
-        if np.isneginf(log_prob[:, 0]).any():
-            raise ImpossibleRelease(
-                "the releases have probability zero given the original: this synthesizer cannot "
-                "have drawn them from it"
-            )
-        excluded[some] = np.isneginf(log_prob).sum(axis=1)
-        log_posterior = posterior(log_prob, log_prior)
-        probability[some], ranks[some] = np.exp(log_posterior[:, 0]), rank(log_posterior)
-        if found.ndim == 3:
-            _, log_mcse[some] = jackknife(partial(_log_prob_of_truth, log_prior), [found])
-    return PosteriorRisk(
-        schema=support.schema,
-        combinations=support.combinations,
-        repetitions=repetitions,
-        probability=probability,
-        rank=ranks,
-        excluded=excluded,
-        support_size=support.size,
-        log_mcse=log_mcse,
-        r_hat=np.full(n, np.nan),
-        pareto_k=np.full(n, np.nan),
-        apart=np.empty(0),
+        **dict(zip(names, parts, strict=True)),
     )

@@ -7,28 +7,25 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from srlib import diagnostics
 from srlib.dpmpm.model import Chains, Draws
+from srlib.dpmpm.predict import cell_log_prob
 from srlib.risk.agreement import agreeing_draws
+from srlib.risk.column import Column
+from srlib.risk.estimators import (
+    collapsed_log_ratios,
+    log_likelihood,
+    neighborhood_log_ratios,
+    subset_log_means,
+)
 
 
 @dataclass(frozen=True)
 class DrawSets:
     """Draws given the confidential data, and given the data joined with each release.
 
-    Iterating yields the draws given the data, then those given each release as well.
-
-    Attributes
-    ----------
-    data : Draws
-        Given the data; two chains or more, since all errors come from between chains.
-    joined : sequence of Draws
-        Given the data joined with each release: one set or more, of two chains or more.
-
-    Raises
-    ------
-    ValueError
-        If no release is given, a set has fewer than two chains, or the sets differ in their
-        variables.
+    There is one release or more. All sets have two chains or more, since all errors come from
+    between chains. Iterating yields the draws given the data, then those given each release.
     """
 
     data: Draws
@@ -38,12 +35,6 @@ class DrawSets:
         object.__setattr__(self, "joined", tuple(self.joined))
         if not self.joined:
             raise ValueError("joined is empty; the intruder sees one release or more")
-        chains = [draws.n_chains for draws in self]
-        if min(chains) < 2:
-            raise ValueError(
-                f"the sets have {chains} chains; each needs two or more, since the standard errors "
-                "come from between chains"
-            )
         for draws in self.joined:
             if not np.array_equal(draws.n_levels, self.n_levels):
                 raise ValueError(
@@ -61,21 +52,7 @@ class DrawSets:
         *,
         rng: np.random.Generator,
     ) -> Self:
-        """Sample all sets, each from a stream of its own and with its allocations.
-
-        Parameters
-        ----------
-        codes : (n, n_variables) int
-            The confidential data, coded from 0.
-        released : sequence of (n_l, n_variables) int
-            The releases, one or more.
-        n_levels : (n_variables,) int
-            Number of levels of each variable.
-        rounds : Chains or sequence of Chains
-            As `agreement.agreeing_draws`.
-        rng : numpy.random.Generator
-            Source of the streams.
-        """
+        """Sample all sets, each from a stream of its own and with its allocations."""
         combinations = np.unique(codes, axis=0)
         given = {"data": codes}
         given |= {f"data, release {i}": np.vstack([codes, z]) for i, z in enumerate(released, 1)}
@@ -96,7 +73,20 @@ class DrawSets:
         """Number of levels of each variable, (n_variables,)."""
         return np.asarray(self.data.n_levels)
 
-    @property
-    def bounds(self) -> NDArray[np.int64]:
-        """Where the chains of each set begin and end among the chains of all, (n_sets + 1,)."""
-        return np.cumsum([0, *(draws.n_chains for draws in self)])
+    def column(self, codes: NDArray[np.integer], unknown: Sequence[int] | None = None) -> Column:
+        """Return what the releases say of records, by the predictive ratio."""
+        ratios, log_prob = zip(*(log_ratios(draws, codes, unknown) for draws in self), strict=True)
+        r_hat = [diagnostics.r_hat(cell_log_prob(draws, codes)) for draws in self]
+        pareto_k = diagnostics.pareto_k(-log_prob[0].reshape(-1, len(codes)).T)
+        return Column(log_likelihood, ratios, np.stack(r_hat), pareto_k)
+
+
+def log_ratios(
+    draws: Draws, codes: NDArray[np.integer], unknown: Sequence[int] | None
+) -> tuple[NDArray[np.float64], NDArray[np.floating]]:
+    """Return ratios as `predictive_ratio` takes them, and log probabilities for Pareto k."""
+    if unknown is None and draws.allocations is not None:
+        return collapsed_log_ratios(draws, codes)
+    if unknown is None:
+        return neighborhood_log_ratios(draws, codes)[0], cell_log_prob(draws, codes)
+    return subset_log_means(draws, codes, unknown), cell_log_prob(draws, codes)

@@ -12,8 +12,10 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from srlib.data.schema import Microdata
 from srlib.progress import in_blocks
-from srlib.trees import Trees
+from srlib.risk.column import Column
+from srlib.trees import SequentialTrees, Trees
 from srlib.trees import log_likelihoods as of_trees
 
 _BLOCK = 16  # records for one task of an executor
@@ -56,6 +58,50 @@ class Density(Synthesizer, Protocol):
         ...
 
 
+def check_density(synthesizer: object, table: Microdata) -> None:
+    """Raise a ValueError unless a synthesizer knows its density and fits the original."""
+    if isinstance(synthesizer, Trees):
+        same_schema = synthesizer.schema == table.schema
+        if not same_schema or not np.array_equal(synthesizer.codes, table.codes):
+            raise ValueError(
+                "synthesizer was grown on another table than the original, or on other levels; "
+                "grow it on the same Microdata"
+            )
+    elif isinstance(synthesizer, type) or not isinstance(synthesizer, Density):
+        raise ValueError(
+            f"synthesizer is {synthesizer!r:.50}; it must be Trees, or have the functions "
+            "release and log_prob. What can only release tables is for leakage_bound"
+        )
+    elif isinstance(synthesizer, SequentialTrees) and synthesizer.schema != table.schema:
+        raise ValueError("synthesizer has another schema than the original")
+
+
+def density_column(
+    synthesizer: Trees | Density,
+    released: Sequence[NDArray[np.integer]],
+    data: NDArray[np.integer],
+    rows: NDArray[np.integer],
+    candidates: NDArray[np.integer],
+    executor: Executor | None = None,
+) -> Column:
+    """Return what releases say of records by a density; its arguments are of `log_likelihoods`.
+
+    A ValueError says so where the synthesizer cannot have drawn the releases from the data.
+    """
+    found = log_likelihoods(synthesizer, released, data, rows, candidates, executor=executor)
+    no_chains = np.empty((0, len(rows))), np.full(len(rows), np.nan)
+    if found.ndim == 3:
+        column = Column(lambda mean: mean, [found], *no_chains)
+    else:
+        column = Column(lambda: found, (), *no_chains)
+    if np.isneginf(column.log_likelihood[:, 0]).any():
+        raise ValueError(
+            "released has probability zero given the original: this synthesizer cannot have drawn "
+            "it, or its log_prob is not that of its release"
+        )
+    return column
+
+
 def log_likelihoods(
     synthesizer: Trees | Density,
     released: Sequence[NDArray[np.integer]],
@@ -89,16 +135,11 @@ def log_likelihoods(
     (n, support_size) float64
         Exact. Of a density by Monte Carlo independent estimates, (n_estimates, n, support_size)
         with two estimates or more.
-
-    Raises
-    ------
-    ValueError
-        If a synthesizer gives a log probability that is NaN or plus infinity, or another shape; if
-        one that has its own ``log_likelihoods`` is given an executor.
     """
     if isinstance(synthesizer, Trees):
         return of_trees(synthesizer, released, rows, candidates, executor=executor)
     own = getattr(synthesizer, "log_likelihoods", None)
+    name = type(synthesizer).__name__
     if own is None:
         step = 1 if executor is None else _BLOCK
         blocks = [(rows[i : i + step], candidates[i : i + step]) for i in range(0, len(rows), step)]
@@ -108,11 +149,8 @@ def log_likelihoods(
     elif executor is None:
         found = np.asarray(own(released, data, rows, candidates), dtype=np.float64)
     else:
-        raise ValueError(
-            f"{type(synthesizer).__name__} has log_likelihoods of its own, which an executor "
-            "cannot spread"
-        )
-    name = f"{type(synthesizer).__name__}.{'log_prob' if own is None else 'log_likelihoods'}"
+        raise ValueError(f"{name} has log_likelihoods of its own, which an executor cannot spread")
+    name += ".log_prob" if own is None else ".log_likelihoods"
     estimates, shape = found.shape[:-2], candidates.shape[:2]
     if found.shape[-2:] != shape or len(estimates) > 1 or estimates in ((0,), (1,)):
         raise ValueError(
