@@ -8,6 +8,8 @@ simulated from conditional probability tables stands in for them where there is 
 import re
 import zipfile
 import zlib
+from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +19,8 @@ from numpy.typing import NDArray
 from platformdirs import user_cache_dir
 
 from srlib.checks import require
-from srlib.data.codes import MISSING, OUTSIDE, cell_numbers, factor, rows_where, shown
-from srlib.data.numbers import MISSING_TEXTS, number
+from srlib.data.codes import MISSING, MISSING_TEXTS, OUTSIDE, cell_numbers, coded, factor
+from srlib.data.numbers import number
 from srlib.data.schema import Microdata, Schema
 from srlib.progress import progress
 
@@ -83,18 +85,10 @@ def recode_acs(frame: pd.DataFrame, vintage: int) -> pd.DataFrame:
     mil = "11123" if vintage <= 2012 else "1123"
     for variable in ACS.variables:
         levels = (_RECODED | {"MIL": mil}).get(variable.name, "".join(variable.levels))
-        recode: dict[float, int] = {
-            raw: int(level) - 1 for raw, level in enumerate(levels, 1) if level > "."
-        }
-        known, column = dict.fromkeys(MISSING_TEXTS, MISSING), RAW_NAMES[variable.name]
-        ids, texts = factor(frame[column])
-        codes_of = [known.get(text, recode.get(number(text), OUTSIDE)) for text in texts]
-        codes = np.array([*codes_of, MISSING])[ids]
-        if (outside := codes == OUTSIDE).any():
-            values = shown(dict.fromkeys(texts[i] for i in ids[outside]))
-            problems.append(f"{column} has {values} ({rows_where(outside, frame.index)})")
-        levels_of = list(variable.levels)
-        recoded[variable.name] = pd.Categorical.from_codes(codes.clip(MISSING), levels_of)
+        column = RAW_NAMES[variable.name]
+        codes, _, strange = coded(frame[column], partial(_recoded, levels))
+        problems += [f"{column} has {strange}"] if strange else []
+        recoded[variable.name] = pd.Categorical.from_codes(codes.clip(MISSING), variable.levels)
     told = f"values that a PUMS person file of vintage {vintage} cannot have: {'; '.join(problems)}"
     require(not problems, f"{told}. MIL has codes 1 to 5 up to 2012 and 1 to 4 from 2013")
     never, training = ((recoded["MIL"] == level).sum() for level in ("3", "2"))
@@ -104,6 +98,13 @@ def recode_acs(frame: pd.DataFrame, vintage: int) -> pd.DataFrame:
     right = vintage > 2012 or training <= never
     require(right, f"{told} one of 2013 or later, vintage is {vintage}")
     return pd.DataFrame(recoded, index=frame.index)
+
+
+def _recoded(levels: str, texts: Iterable[str]) -> list[int]:
+    """Return the codes of raw texts, of which 1, 2, ... have these levels."""
+    recode = {float(i): int(level) - 1 for i, level in enumerate(levels, 1) if level > "."}
+    known = dict.fromkeys(MISSING_TEXTS, MISSING)
+    return [known.get(text, recode.get(number(text), OUTSIDE)) for text in texts]
 
 
 def parse_acs(data: str) -> tuple[int, str]:
@@ -129,7 +130,6 @@ def download_acs(
     if target.exists():
         return target
     import pooch
-    import requests
 
     def whole_zip(url: str, file: str, of: Any) -> None:
         with progress(1, f"ACS {year} {state.upper()}", "B") as bar:
@@ -142,14 +142,12 @@ def download_acs(
     pooch.get_logger().setLevel("WARNING")
     try:
         return Path(pooch.retrieve(url, None, target.name, target.parent, downloader=whole_zip))
-    except (requests.RequestException, zipfile.BadZipFile, zlib.error, EOFError) as error:
+    except (OSError, zipfile.BadZipFile, zlib.error, EOFError) as error:
         status = getattr(getattr(error, "response", None), "status_code", type(error).__name__)
         told = f"no 1-year person file of {year} for {state.upper()} at {url} (status {status})"
         require(status != 404, f"the Census Bureau has {told}; it published none for 2020")
-        hint = "is there a network? Its file can also be downloaded elsewhere and its path be data"
-        raise ConnectionError(
-            f"cannot get a whole zip file from {url} ({status}): {hint}"
-        ) from None
+        hint = "is there a network? Data may also be the path of a file"
+        raise ConnectionError(f"no whole zip file comes from {url} ({status}); {hint}") from None
 
 
 def embedded_population(n: int, *, rng: np.random.Generator) -> Microdata:

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,8 @@ Codes = NDArray[np.integer]
 Levels = Sequence[int] | NDArray[np.integer]
 # Codes of missing values and of those outside the levels.
 MISSING, OUTSIDE = -1, -2
+# Text that stands for a missing value, unless a variable declares it as a level.
+MISSING_TEXTS = frozenset({"", "NA", "NaN", "nan", "null"})
 
 
 def cell_numbers(codes: Codes, n_levels: Levels) -> NDArray[np.int64]:
@@ -85,6 +87,18 @@ def factor(column: pd.Series) -> tuple[NDArray[np.intp], list[str]]:
     """Return for each value the position of its text, -1 where NaN, and the distinct texts."""
     ids, values = pd.factorize(column)
     return ids, [str(value).strip() for value in values]
+
+
+def coded(
+    column: pd.Series, codes_of: Callable[[list[str]], list[int]], missing: int = MISSING
+) -> tuple[NDArray[np.int64], list[str], str]:
+    """Return a column's codes, its texts, and which of these are outside the levels, and where."""
+    ids, texts = factor(column)
+    of_texts = codes_of(texts)
+    codes = np.array([*of_texts, missing])[ids]
+    values = dict.fromkeys(t for t, code in zip(texts, of_texts, strict=True) if code == OUTSIDE)
+    where = rows_where(codes == OUTSIDE, column.index)
+    return codes, texts, f"{shown(values)} ({where})" if values else ""
 
 
 def rows_where(mask: NDArray[np.bool_], index: pd.Index, limit: int = 5) -> str:

@@ -16,8 +16,8 @@ import pandas as pd
 
 from srlib import yamls
 from srlib.checks import require
-from srlib.data.codes import OUTSIDE, factor, shown
-from srlib.data.numbers import MISSING_TEXTS, cut, number, numbers_in, observed_levels, plain
+from srlib.data.codes import MISSING_TEXTS, OUTSIDE, factor, shown
+from srlib.data.numbers import levels_in, number, numbers_in, piece_names, plain, quantile_edges
 from srlib.data.schema import MISSING_LEVEL, MOST_LEVELS, Schema, Variable, check_two
 from srlib.yamls import brief
 
@@ -100,19 +100,16 @@ class Declaration(Schema):
     def to_yaml(self) -> str:
         """Return the content of a file that `from_yaml` reads as the same suggestion."""
         entries = [_entry(variable) for variable in self.variables]
-        return yamls.dump(
-            ({"leave_out": list(self.leave_out)} if self.leave_out else {}) | {"variables": entries}
-        )
+        left = {"leave_out": list(self.leave_out)} if self.leave_out else {}
+        return yamls.dump(left | {"variables": entries})
 
     def complete(self, frame: pd.DataFrame) -> tuple[Schema, tuple[str, ...]]:
         """Cut the numbers of a table, and say how in one sentence for each variable."""
         done = [_cut(v, frame[v.name]) if v.uncut else (v, "") for v in self.variables]
         notes = [note for _, note in done if note]
         if any(variable.bins for variable in self.variables):
-            told = (
-                "Such cuts say where the original's numbers lie, and whoever sees the levels sees"
-            )
-            notes.append(f"{told} them; edges declared in a schema do not.")
+            told = "Such cuts say where the original's numbers lie, and whoever sees the levels "
+            notes.append(told + "sees them; edges declared in a schema do not.")
         return Schema(tuple(variable for variable, _ in done)), tuple(notes)
 
 
@@ -132,7 +129,7 @@ def suggest(tables: Sequence[pd.DataFrame]) -> tuple[Declaration, tuple[str, ...
         if not isinstance(found, Variable):
             left[name] = found or "all records have one value, or none"
             continue
-        if not found.uncut and len(own := observed_levels(parts[0])) > 1:
+        if not found.uncut and len(own := levels_in(parts[0])) > 1:
             read = zip(found.levels, Variable(name, own).codes_of(found.levels), strict=True)
             levels = tuple(level for level, code in read if level in own or code == OUTSIDE)
             found = replace(found, levels=levels, labels=())
@@ -186,14 +183,15 @@ def with_unseen(schema: Schema, frame: pd.DataFrame) -> tuple[Schema, tuple[str,
 
 def _cut(variable: Variable, column: pd.Series) -> tuple[Variable, str]:
     """Return a variable whose numbers are cut by a column, and a sentence that says where."""
-    counts, texts = numbers_in(column, {*variable.missing_codes, *variable.not_applicable})
+    counts, texts = numbers_in(column, *variable.missing_codes, *variable.not_applicable)
     texts += variable.not_applicable
-    declared = f"{variable.name} is declared to be numeric"
+    has = f"{variable.name} is declared to be numeric and has"
     others = f"{len(texts):,} texts that are no numbers, as {shown(texts, 3)}"
-    require(len(texts) <= MOST_LEVELS, f"{declared} and has {others}")
-    found = f"has {len(counts)} numbers; there must be two or more"
-    require(len(counts) > 1 or variable.edges, f"{declared} and {found}")
-    edges, names = cut(counts, variable.bins, variable.edges)
+    require(len(texts) <= MOST_LEVELS, f"{has} {others}")
+    right = len(counts) > 1 or variable.edges
+    require(right, f"{has} {len(counts)} numbers; there must be two or more")
+    edges = variable.edges or quantile_edges([*counts], [*counts.values()], variable.bins)
+    names = piece_names(edges, not np.mod([*counts, *edges], 1).any())
     done = replace(variable, levels=(*names, *texts), labels=(), edges=edges, bins=0, missing="")
     how = "near the original's quantiles, at {}" if variable.bins else "at {} as declared"
     note = f"{variable.name} is cut {how.format(', '.join(map(plain, edges)))}"
@@ -216,7 +214,7 @@ def _recognized(name: str, column: pd.Series, typed: bool = False) -> Variable |
     coded = any(re.match("0[0-9]", text) for text in texts)  # "0310" is a name
     if len(values) > FEW_NUMBERS and len(others) <= FEW_TEXTS and not coded:
         return Variable(name, bins=BINS)
-    levels = observed_levels(column)
+    levels = levels_in(column)
     if len(levels) > MOST_LEVELS:
         those = f"{len(levels):,} values that are no numbers, as {shown(levels, 3)}"
         return f"has {those}; a variable may have {MOST_LEVELS}"

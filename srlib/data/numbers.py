@@ -1,18 +1,15 @@
 """Numeric variables as categories: where numbers are cut, and what the pieces are called."""
 
 import re
-from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from srlib.data.codes import factor
+from srlib.data.codes import MISSING_TEXTS, factor
 
-# Text that stands for a missing value, unless a variable declares it as a level.
-MISSING_TEXTS = frozenset({"", "NA", "NaN", "nan", "null"})
 _WHOLE = re.compile(r"([+-]?\d+)(?:\.0+)?")
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 
@@ -35,22 +32,20 @@ def whole_number(text: str) -> str:
     return match[1] if match else text
 
 
-def numbers_in(column: pd.Series, absent: Collection[str] = ()) -> tuple[Counter[float], list[str]]:
+def numbers_in(column: pd.Series, *absent: str) -> tuple[dict[float, int], list[str]]:
     """Count the records that have each number, and list the texts that are neither nor absent."""
     ids, texts = factor(column)
-    found: Counter[float] = Counter()
-    others, absent = [], {*absent, *MISSING_TEXTS}
+    found, others = dict[float, int](), []
     for text, n in zip(texts, np.bincount(ids[ids >= 0]).tolist(), strict=True):
-        if text in absent or (plainly := whole_number(text)) in absent:
-            continue
-        if np.isnan(value := number(plainly)):
-            others.append(plainly)
-        else:
-            found[value] += n
+        if MISSING_TEXTS.union(absent).isdisjoint({text, whole_number(text)}):
+            if np.isnan(value := number(text)):
+                others.append(text)
+            else:
+                found[value] = found.get(value, 0) + n
     return found, others
 
 
-def observed_levels(column: pd.Series) -> tuple[str, ...]:
+def levels_in(column: pd.Series) -> tuple[str, ...]:
     """Return the values of a column but missing ones, in numeric or alphabetic order."""
     texts = set(factor(column)[1]) - MISSING_TEXTS
     if all(map(_WHOLE.fullmatch, texts)):
@@ -59,14 +54,6 @@ def observed_levels(column: pd.Series) -> tuple[str, ...]:
         return tuple(sorted(texts, key=lambda text: (float(text), text)))
     except ValueError:
         return tuple(sorted(texts))
-
-
-def cut(
-    counts: Counter[float], bins: int, edges: tuple[float, ...] = ()
-) -> tuple[tuple[float, ...], tuple[str, ...]]:
-    """Return where numbers are cut, near quantiles or at edges, and the names of the pieces."""
-    edges = edges or quantile_edges(list(counts), list(counts.values()), bins)
-    return edges, piece_names(edges, not np.mod([*counts, *edges], 1).any())
 
 
 def quantile_edges(values: ArrayLike, counts: ArrayLike, bins: int) -> tuple[float, ...]:

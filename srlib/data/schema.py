@@ -4,7 +4,7 @@ import math
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence, Sized
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, count
 from pathlib import Path
@@ -15,8 +15,9 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from srlib.checks import require
-from srlib.data.codes import MISSING, OUTSIDE, factor, repeated, rows_where, shown
-from srlib.data.numbers import MISSING_TEXTS, number, observed_levels, whole_number
+from srlib.data.codes import MISSING, MISSING_TEXTS, OUTSIDE, coded, repeated, rows_where, shown
+from srlib.data.codes import factor as factor
+from srlib.data.numbers import levels_in, number, whole_number
 
 MISSING_LEVEL = "missing"
 MOST_LEVELS = 100  # of a column without a schema
@@ -79,30 +80,23 @@ class Variable:
         object.__setattr__(self, "labels", self.labels or self.levels)
         object.__setattr__(self, "title", self.title or self.name)
         name, edges, n, least = self.name, self.edges, len(self.levels), max(len(self.edges), 1)
-        texts: dict[str, tuple[str, ...]] = {
-            "the name": (name,),
-            f"the title of {name!r}": (self.title,),
-        }
-        texts |= {f"levels of {name!r}": self.levels, f"labels of {name!r}": self.labels}
-        for what, those in texts.items():
-            control = _CONTROL if what == "the name" else _CONTROL_IN_VALUES
-            bad = [text for text in those if control.search(text)]
-            require(not bad, f"{what}: {shown(bad)} has control characters; none is allowed")
-            bad = [text for text in those if text in _OF_OBJECTS]
-            require(not bad, f"{what}: {shown(bad)} has a meaning of its own for the charts")
-            bad = [t for t in those if t != t.strip() or not t] or repeated(those)
-            require(not bad, f"{what}: {shown(bad)} must stand once, without spaces around it")
         rising = np.isfinite(edges).all() and (np.diff(edges) > 0).all()
-        require(rising, f"edges of {name!r} are {list(edges)}; they must be numbers that rise")
-        require(n > least or self.uncut, f"{name!r} has {n} levels; it needs at least {least + 1}")
-        of_labels = f"{len(self.labels)} labels for {n} levels; each needs one"
-        require(len(self.labels) == n, f"{name!r} has {of_labels}")
-        strange = (
-            ""
-            if self.uncut
-            else shown({self.missing, *self.not_applicable}.difference(self.levels, [""]))
-        )
-        require(not strange, f"missing or not_applicable of {name!r} has {strange}, no level of it")
+        for what in ("name", "title", "levels", "labels"):
+            those = (getattr(self, what),) if what in ("name", "title") else getattr(self, what)
+            control = _CONTROL if what == "name" else _CONTROL_IN_VALUES
+            where = f"{what} of {name}" if what != "name" else "the name"
+            bad = [text for text in those if control.search(text)]
+            require(not bad, f"{where}: {shown(bad)} has control characters; none is allowed")
+            bad = [text for text in those if text in _OF_OBJECTS]
+            require(not bad, f"{where}: {shown(bad)} has a meaning of its own for the charts")
+            bad = [t for t in those if t != t.strip() or not t] or repeated(those)
+            require(not bad, f"{where}: {shown(bad)} must stand once, without spaces around it")
+        require(rising, f"edges of {name} are {list(edges)}; they must be numbers that rise")
+        require(n > least or self.uncut, f"{name} has {n} levels; it needs at least {least + 1}")
+        require(len(self.labels) == n, f"{name} has {n} levels and {len(self.labels)} labels")
+        strange = shown({self.missing, *self.not_applicable}.difference(self.levels, [""]))
+        right = self.uncut or not strange
+        require(right, f"missing or not_applicable of {name} has {strange}; it must be a level")
 
     @property
     def uncut(self) -> bool:
@@ -152,9 +146,8 @@ class Variable:
 
     def count_missing(self, column: pd.Series) -> int:
         """Return how many values of a column are missing."""
-        ids, texts = factor(column)
-        missing = np.array([*self.codes_of(texts), self.code_of_missing]) == self.code_of_missing
-        return int(missing[ids].sum())
+        codes, *_ = coded(column, self.codes_of, self.code_of_missing)
+        return int((codes == self.code_of_missing).sum())
 
     def with_levels(self, more: Sequence[str]) -> "Variable":
         """Return the variable with further levels behind its own, which are their labels, too."""
@@ -279,11 +272,12 @@ class Schema:
         found, bad = [], []
         for name, column in frame.items():
             declared = typed and isinstance(column.dtype, pd.CategoricalDtype)
-            levels = tuple(map(str, column.cat.categories)) if declared else observed_levels(column)
+            levels = tuple(map(str, column.cat.categories)) if declared else levels_in(column)
             found.append((str(name), levels))
             if not declared and not 2 <= len(levels) <= MOST_LEVELS:
                 bad.append(f"{name} {len(levels):,}")
-        check_two(frame if bad else "some")
+        if bad:
+            check_two(frame)
         told = "columns that do not look categorical by their number of distinct values: "
         told += f"{', '.join(bad)}; without a schema each must have 2 to {MOST_LEVELS}. A schema"
         require(not bad, f"{told} selects columns and declares their levels")
@@ -343,18 +337,14 @@ class Schema:
         codes = np.empty((len(frame), len(self.variables)), np.int32)
         problems, spelled = [], []
         for j, variable in enumerate(self.variables):
-            ids, texts = factor(frame.iloc[:, columns.index(variable.name)])
-            of_texts = variable.codes_of(texts)
-            codes[:, j] = np.array([*of_texts, variable.code_of_missing])[ids]
-            if OUTSIDE in of_texts:
-                pairs = zip(texts, of_texts, strict=True)
-                values = shown(dict.fromkeys(text for text, code in pairs if code == OUTSIDE))
-                where = rows_where(codes[:, j] == OUTSIDE, frame.index)
+            column = frame.iloc[:, columns.index(variable.name)]
+            codes[:, j], texts, strange = coded(column, variable.codes_of, variable.code_of_missing)
+            if strange:
                 allowed = f"allowed are {', '.join(variable.levels)}"
-                problems.append(f"{variable.name} has {values} ({where}), {allowed}")
+                problems.append(f"{variable.name} has {strange}, {allowed}")
             known = {*variable.levels, *variable.missing_codes, *MISSING_TEXTS}
-            other = [] if variable.edges else [text for text in texts if text not in known]
-            spelled += [f"{variable.name} {text}" for text in other[:1]]
+            other = [text for text in texts if text not in known]
+            spelled += [] if variable.edges else [f"{variable.name} {text}" for text in other[:1]]
         require(not problems, f"values outside the levels: {'; '.join(problems)}")
         note = f"Values in other case, or integers with decimals, read as levels: {shown(spelled)}."
         return codes, [note] if spelled else []
@@ -400,7 +390,7 @@ class Schema:
     def check_apart(self, columns: Collection[str]) -> None:
         """Raise ValueError if a variable is called like a column that will stand beside them."""
         taken = shown(name for name in self.names if name in columns)
-        told = f"variables are called {taken}, like columns of the tables made of them; rename them"
+        told = f"variables are called {taken}, like columns of their tables; rename them"
         require(not taken, f"{told}. Taken are {', '.join(columns)}")
 
 
@@ -481,7 +471,7 @@ class Microdata:
         return self.schema.decode(self.codes, labels=labels)
 
 
-def check_two(records: Sized) -> None:
+def check_two(table: pd.DataFrame) -> None:
     """Raise ValueError unless a table has two records to take levels from."""
-    n = f"{len(records)} record{'s' * (len(records) != 1)}"
-    require(len(records) > 1, f"the table has {n}; levels are inferred from 2 or more")
+    n = f"{len(table)} record{'s' * (len(table) != 1)}"
+    require(len(table) > 1, f"the table has {n}; levels are inferred from 2 or more")
