@@ -11,7 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
 
 import numpy as np
 import pandas as pd
@@ -173,9 +172,7 @@ def test_person_file_of_2011_has_the_counts_known_of_it():
     assert len(counts) == 2376
     assert [(counts == k).sum() for k in (1, 2, 3)] == [1771, 294, 95]
     assert counts.max() == 73
-    assert (table.codes.max(axis=0) + 1 == ACS.n_levels).all()
-    for column, d in zip(table.codes.T, ACS.n_levels, strict=True):
-        assert set(column) == set(range(d))
+    assert [len(np.unique(column)) for column in table.codes.T] == ACS.n_levels.tolist()
 
 
 # Embedded population
@@ -194,10 +191,7 @@ def test_population_is_reproducible(population):
     assert again.schema is ACS
     assert "no record is a real person's" in again.notes[0]
     assert (embedded_population(10_000, rng=np.random.default_rng(1)).codes != population).any()
-    assert (population.max(axis=0) + 1 == ACS.n_levels).all()
-    assert all(
-        len(np.unique(column)) == n for column, n in zip(population.T, ACS.n_levels, strict=True)
-    )
+    assert [len(np.unique(column)) for column in population.T] == ACS.n_levels.tolist()
     with pytest.raises(ValueError, match="n is 0"):
         embedded_population(0, rng=np.random.default_rng(0))
 
@@ -226,15 +220,6 @@ def test_population_follows_its_tables():
         degrees += seen.sum() - 1
     assert degrees > 10
     assert stats.chi2.sf(statistic, degrees) > 1e-4
-
-
-def test_each_draw_gives_the_level_whose_share_it_falls_into():
-    every_unit_once = Mock(spec=np.random.Generator)
-    every_unit_once.integers.return_value = np.arange(PROBABILITY_UNITS)
-    codes = embedded_population(PROBABILITY_UNITS, rng=every_unit_once).codes
-    child, parents, table = read_population(POPULATION.read_text("utf-8"))[0]
-    assert parents == []
-    np.testing.assert_array_equal(np.bincount(codes[:, child]), table[0])
 
 
 def test_tables_are_probabilities_given_earlier_variables():

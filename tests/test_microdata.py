@@ -90,24 +90,27 @@ def test_reader_gives_back_what_was_written(tmp_path_factory, table, suffix):
     assert read.notes == ()
 
 
+def check_distinct(codes):
+    combinations, counts, inverse = distinct(codes)
+    expected = sorted(Counter(map(tuple, codes.tolist())).items())
+    assert list(zip(map(tuple, combinations.tolist()), counts.tolist(), strict=True)) == expected
+    np.testing.assert_array_equal(combinations[inverse], codes)
+    assert combinations.dtype == codes.dtype
+
+
 @given(tables(least=0))
 def test_distinct_counts_combinations_in_lexicographic_order(table):
-    combinations, counts, inverse = distinct(table.codes)
-    expected = sorted(Counter(map(tuple, table.codes.tolist())).items())
-    assert list(zip(map(tuple, combinations.tolist()), counts.tolist(), strict=True)) == expected
-    np.testing.assert_array_equal(combinations[inverse], table.codes)
-    assert combinations.dtype == table.codes.dtype
+    check_distinct(table.codes)
 
 
-def test_distinct_of_a_table_with_more_cells_than_integers():
+def test_distinct_of_tables_with_more_cells_than_integers_or_more_columns_than_axes():
     codes = np.random.default_rng(1).integers(0, 200, (50, 9), dtype=np.uint8)[[*range(50), 0, 7]]
     codes[0] = 255
     assert math.prod((codes.max(axis=0).astype(int) + 1).tolist()) > 2**63
-    combinations, counts, inverse = distinct(codes)
-    expected = sorted(Counter(map(tuple, codes.tolist())).items())
-    assert [tuple(row) for row in combinations.tolist()] == [row for row, _ in expected]
-    assert counts.tolist() == [count for _, count in expected]
-    np.testing.assert_array_equal(combinations[inverse], codes)
+    check_distinct(codes)
+    codes = np.zeros((4, 70), np.uint8)
+    codes[:2, [3, 69]] = 1
+    check_distinct(codes)
 
 
 @given(tables(least=1), st.randoms())
@@ -183,9 +186,7 @@ def test_sizes_and_codes_of_many_variables_and_levels():
     many = pd.DataFrame({f"v{j}": [(i + j) % 2 for i in range(8)] for j in range(70)})
     table = Microdata.from_frame(many)
     assert table.schema.n_cells == 2**70
-    combinations, counts, inverse = distinct(table.codes)
-    assert counts.tolist() == [4, 4]
-    np.testing.assert_array_equal(combinations[inverse], table.codes)
+    check_distinct(table.codes)
     wide = Schema((Variable("v", tuple(str(i) for i in range(300))),))
     codes = wide.encode(pd.DataFrame({"v": [299, 0]}))
     assert codes.dtype == np.uint16
