@@ -241,7 +241,10 @@ def test_values_in_other_case_and_integers_with_decimals(
 def test_values_of_which_none_is_known_are_an_error() -> None:
     original = table().drop(columns="own")
     for change, message in (
-        ({"sex": "x"}, "sex has 'x', where the original has 'f', 'm'; the values must be"),
+        (
+            {"sex": "x"},
+            "sex has 'x', where the original has 'f', 'm'; the values must be written alike",
+        ),
         ({"age": [f"{i} years" for i in range(300)]}, "age has '0 years'.* original has numbers"),
     ):
         with pytest.raises(ValueError, match=f"^made: {message}"):
@@ -341,7 +344,10 @@ def test_a_declaration_in_a_file(tmp_path: Path) -> None:
         ("variables: [{name: a, levels: [x, [y]]}]", "'a': levels must be a list"),
         ("variables: [{name: a, levels: [x]}]", "a has 1 levels; it needs at least 2"),
         ("variables: [{name: a, levels: {1: x, 1: y}}]", "line 1 repeats '1'"),
-        ("variables: [{name: a, levels: [b, c], missing: gone}]", "one of level, drop, error"),
+        (
+            "variables: [{name: a, levels: [b, c], missing: gone}]",
+            "missing must be one of level, drop, error",
+        ),
         ("variables: [{levels: [a, b]}]", "each variable needs a name"),
         ("variables: [{name: a, bins: 3}]\nleave_out: [a]", "repeat the names 'a'"),
         ("variables: []", "variables is empty"),

@@ -99,7 +99,12 @@ class Declaration(Schema):
 
     def to_yaml(self) -> str:
         """Return the content of a file that `from_yaml` reads as the same suggestion."""
-        entries = [_entry(variable) for variable in self.variables]
+        entries = []
+        for variable in self.variables:
+            levels = [level for level in variable.levels if level != variable.missing]
+            entry = {"name": variable.name, "levels": levels, "bins": variable.bins}
+            entry["missing"] = "level" if variable.missing else ""
+            entries.append({key: value for key, value in entry.items() if value})
         left = {"leave_out": list(self.leave_out)} if self.leave_out else {}
         return yamls.dump(left | {"variables": entries})
 
@@ -171,10 +176,9 @@ def with_unseen(schema: Schema, frame: pd.DataFrame) -> tuple[Schema, tuple[str,
         codes = variable.codes_of(texts)
         if new := [t for t, code in zip(texts, codes, strict=True) if code == OUTSIDE]:
             own = "numbers" if variable.edges else shown(variable.levels, 3)
-            told = f"{variable.name} has {shown(new, 3)}, where the original has {own}; the values"
             known = max(codes) >= 0 and not (variable.edges and len(new) > FEW_TEXTS)
-            hint = "must be written in the same way, or a schema leave the column out (leave_out)"
-            require(known, f"{told} {hint}")
+            told = f"{variable.name} has {shown(new, 3)}, where the original has {own}; the values"
+            require(known, f"{told} must be written alike, or a schema leave the column out")
             unseen.append(f"{variable.name} {shown(new, 3)}")
         variables.append(variable.with_levels(new))
     note = f"Levels that the original does not have: {'; '.join(unseen)}."
@@ -242,8 +246,8 @@ def _variable(entry: Any, for_all: Any) -> Variable:
     given = entry | ({"levels": list(mapped), "labels": list(mapped.values())} if mapped else {})
     keys = ("levels", "labels", "edges", "missing_codes", "not_applicable")
     levels, labels, edges, codes, none = (_texts(given, key, what) for key in keys)
-    told = f"missing is {brief(rule)}; it must be one of {', '.join(MISSING_RULES)}"
-    require(rule in (None, *MISSING_RULES), f"{what}: {told}")
+    rules = ", ".join(MISSING_RULES)
+    require(rule in (None, *MISSING_RULES), f"{what}: missing must be one of {rules}")
     right = "bins" not in entry or bins in map(str, range(2, MOST_LEVELS + 1))
     require(right, f"{what}: bins is {brief(bins)}; it must be a whole number, 2 to {MOST_LEVELS}")
     more = tuple(text for text in none if text not in levels) if levels else ()
@@ -251,14 +255,6 @@ def _variable(entry: Any, for_all: Any) -> Variable:
     texts = (entry["name"], levels + more, (labels or levels) + more, str(entry.get("title", "")))
     variable = Variable(*texts, tuple(map(number, edges)), "", codes, drop, none, int(bins))
     return variable.with_missing() if rule == "level" else variable
-
-
-def _entry(variable: Variable) -> dict[str, Any]:
-    """Return what a file has of a suggested variable."""
-    levels = [level for level in variable.levels if level != variable.missing]
-    entry = {"name": variable.name, "levels": levels, "bins": variable.bins}
-    entry["missing"] = "level" if variable.missing else ""
-    return {key: value for key, value in entry.items() if value}
 
 
 def _texts(entry: dict[str, Any], key: str, what: str) -> tuple[str, ...]:

@@ -214,11 +214,10 @@ class Schema:
         needed = f"exactly {exactly}" if exactly else "one or more"
         right = len(names) == exactly if exactly else len(names)
         require(right, f"{argument} is {list(names)}; it must name {needed} variables")
-        known = f"the variables are {', '.join(self.names)}"
-        strange = shown(name for name in names if name not in self.names)
-        require(not strange, f"{argument} names {strange}; {known}")
-        again = repeated(names)
-        require(not again, f"{argument} is {list(names)}; each variable may stand once")
+        known, strange = ", ".join(self.names), shown(n for n in names if n not in self.names)
+        require(not strange, f"{argument} names {strange}; the variables are {known}")
+        once = len(set(names)) == len(names)
+        require(once, f"{argument} is {list(names)}; each variable may stand once")
         return [self.names.index(name) for name in names]
 
     @classmethod
