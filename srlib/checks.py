@@ -70,3 +70,9 @@ def positive_range(low: float, high: float) -> None:
     """Raise a ValueError unless 0 < low < high."""
     if not 0 < low < high:
         raise ValueError(f"low is {low} and high is {high}; they must be positive, in this order")
+
+
+def require(right: object, problem: str) -> None:
+    """Raise a ValueError that tells the problem unless all is right."""
+    if not right:
+        raise ValueError(problem)

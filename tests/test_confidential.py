@@ -1,6 +1,7 @@
 """Canaries: what one record alone has is in no file that leaves, and in no message of a failure."""
 
 import base64
+import itertools
 import json
 import re
 import shutil
@@ -13,6 +14,9 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
+from srlib.data.declared import Declaration
+from srlib.data.microdata import read_table
+from srlib.data.schema import Schema, Variable
 from srlib.runner import confidential, site
 from srlib.runner import run as executing
 from srlib.runner import sweep as sweeps
@@ -242,6 +246,34 @@ def test_wrong_files_are_told_by_column_and_line(lacking: Path) -> None:
 )  # fmt: skip
 def test_values_are_cut_from_messages(message: str, told: str) -> None:
     assert confidential.without_values(message, ["jobb"]) == told
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        f"clerk,{TOWN}\n{JOB},north\n",
+        f"clerk\n{JOB},north,{TOWN}\n",
+        f'clerk,north\n"{JOB}"x,{TOWN}\n',
+        f'clerk,north\n"{JOB},{TOWN}\n',
+        f"clerk,north\n{JOB}\0,{TOWN}\n",
+        f"clerk,constructor\n{JOB}\x08,{TOWN}\n",
+        "".join(f"{JOB} {i},{i}\n" for i in range(200)),
+        "".join(f"2020-01-{i + 1} {TOWN},{i}\n" for i in range(40)),
+    ],
+)
+def test_no_reader_tells_a_value(tmp_path: Path, rows: str) -> None:
+    schema = Schema((Variable("job", ("clerk", "cook")), Variable("town", ("north", "south"))))
+    uncut = Declaration(tuple(Variable(name, bins=3) for name in schema.names))
+    names = ("a.csv", "a.csv.gz", "a.zip", "a.dta", "a.parquet", "a.sav")
+    messages = []
+    for name, known in itertools.product(names, (schema, uncut, None)):
+        (tmp_path / name).write_text(f"job,town\n{rows}", encoding="utf-8")
+        try:
+            Declaration.recognize(read_table(tmp_path / name, known).to_frame(), typed=False)
+        except ValueError as error:
+            messages.append(confidential.without_values(str(error)))
+    assert len(messages) > 2 * len(names)
+    assert found("\n".join(messages)) == []
 
 
 def test_messages_that_nobody_wrote_for_readers_are_cut_altogether() -> None:

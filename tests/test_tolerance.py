@@ -146,7 +146,7 @@ SCHEMA = """
 variables:
   - {name: town, levels: ["0", "1", "2", "3", "4", "5", "6", "7", "8"]}
   - {name: job, levels: ["0", "1", "2", "3", "4"]}
-  - {name: pay, width: 10, missing_codes: ["7"], not_applicable: [N]}
+  - {name: pay, edges: [10, 20, 30, 40, 50, 60, 70, 80], missing_codes: ["7"], not_applicable: [N]}
 """
 
 

@@ -4,19 +4,3 @@ from srlib.data.acs import ACS, embedded_population, recode_acs
 from srlib.data.codes import Codes, cell_numbers, distinct, row_numbers
 from srlib.data.microdata import load, read_table, schema_of
 from srlib.data.schema import Microdata, Schema, Variable
-
-__all__ = [
-    "ACS",
-    "Codes",
-    "Microdata",
-    "Schema",
-    "Variable",
-    "cell_numbers",
-    "distinct",
-    "embedded_population",
-    "load",
-    "read_table",
-    "recode_acs",
-    "row_numbers",
-    "schema_of",
-]

@@ -1,51 +1,39 @@
 """Tables of integer codes: numbers for cells and for rows, and distinct combinations."""
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from srlib.checks import require
+
+# Categorical records, (n, n_variables): the levels of variable k are 0 to n_levels[k] - 1.
 Codes = NDArray[np.integer]
-"""Categorical records, (n, n_variables): the levels of variable k are 0 to n_levels[k] - 1."""
-
-
+# Number of levels of each variable, (n_variables,).
 Levels = Sequence[int] | NDArray[np.integer]
-"""Number of levels of each variable, (n_variables,)."""
+# Codes of missing values and of those outside the levels.
+MISSING, OUTSIDE = -1, -2
+# Text that stands for a missing value, unless a variable declares it as a level.
+MISSING_TEXTS = frozenset({"", "NA", "NaN", "nan", "null"})
 
 
 def cell_numbers(codes: Codes, n_levels: Levels) -> NDArray[np.int64]:
     """Return the lexicographic position of each row among all combinations of levels.
 
-    Parameters
-    ----------
-    codes : (n, n_variables) int
-        Codes from 0.
-    n_levels : (n_variables,) int
-        Number of levels of each variable. A table without variables has a single cell.
-
-    Returns
-    -------
-    (n,) int64
-        From 0 to the product of `n_levels` - 1; ``numpy.unravel_index`` gives the codes back.
-
-    Raises
-    ------
-    ValueError
-        If a code is out of range, or there are 2**63 cells or more.
+    ``numpy.unravel_index`` gives the codes back. A table without variables has a single cell.
     """
     sizes = [int(d) for d in n_levels]
-    if math.prod(sizes) >= 2**63:
-        raise ValueError(f"the table has {math.prod(sizes):,} cells; fewer than 2**63 have numbers")
+    n_cells = math.prod(sizes)
+    require(n_cells < 2**63, f"the table has {n_cells:,} cells; fewer than 2**63 have numbers")
     position = np.zeros(len(codes), np.int64)
     for k, (column, d) in enumerate(zip(np.asarray(codes).T, sizes, strict=True)):
-        if len(column) and (column.min() < 0 or column.max() >= d):
-            raise ValueError(
-                f"column {k} of codes runs from {column.min()} to {column.max()}; it must lie in "
-                f"0 to {d - 1}"
-            )
+        low, high = (column.min(), column.max()) if len(column) else (0, 0)
+        runs = f"column {k} of codes runs from {low} to {high}"
+        require(low >= 0 and high < d, f"{runs}; it must lie in 0 to {d - 1}")
         position = position * d + column.astype(np.int64)
     return position
 
@@ -55,18 +43,6 @@ def row_numbers(codes: Codes, n_levels: Levels) -> NDArray[np.intp]:
 
     A row is one integer in mixed radix. Where that would leave int64, the columns joined until
     then and the next column are each numbered first, with no more numbers than there are rows.
-
-    Parameters
-    ----------
-    codes : (n, n_variables) int
-        Codes from 0.
-    n_levels : (n_variables,) int
-        Number of levels of each variable.
-
-    Returns
-    -------
-    (n,) int
-        From 0 to the number of distinct rows - 1.
     """
     joined, size = np.zeros(len(codes), np.int64), 1
     for column, n in zip(codes.T, map(int, n_levels), strict=True):
@@ -100,9 +76,46 @@ def distinct(codes: ArrayLike) -> tuple[NDArray[Any], NDArray[np.int64], NDArray
         rows, inverse, counts = np.unique(codes, axis=0, return_inverse=True, return_counts=True)
         return rows, counts, inverse
     # One integer a record sorts many times faster than a row of a table.
-    keys, inverse, counts = np.unique(
-        cell_numbers(codes, n_levels), return_inverse=True, return_counts=True
-    )
+    numbers = cell_numbers(codes, n_levels)
+    keys, inverse, counts = np.unique(numbers, return_inverse=True, return_counts=True)
     combinations = np.empty((len(keys), codes.shape[1]), codes.dtype)
     combinations[inverse] = codes
     return combinations, counts, inverse
+
+
+def factor(column: pd.Series) -> tuple[NDArray[np.intp], list[str]]:
+    """Return for each value the position of its text, -1 where NaN, and the distinct texts."""
+    ids, values = pd.factorize(column)
+    return ids, [str(value).strip() for value in values]
+
+
+def coded(
+    column: pd.Series, codes_of: Callable[[list[str]], list[int]], missing: int = MISSING
+) -> tuple[NDArray[np.int64], list[str], str]:
+    """Return a column's codes, its texts, and which of these are outside the levels, and where."""
+    ids, texts = factor(column)
+    of_texts = codes_of(texts)
+    codes = np.array([*of_texts, missing])[ids]
+    values = dict.fromkeys(t for t, code in zip(texts, of_texts, strict=True) if code == OUTSIDE)
+    where = rows_where(codes == OUTSIDE, column.index)
+    return codes, texts, f"{shown(values)} ({where})" if values else ""
+
+
+def rows_where(mask: NDArray[np.bool_], index: pd.Index, limit: int = 5) -> str:
+    """Name the first rows of a mask by the index, whose name says what it counts."""
+    found = index[mask]
+    noun = f"{index.name or 'row'}{'s' if len(found) > 1 else ''}"
+    more = f" and {len(found) - limit:,} more" if len(found) > limit else ""
+    return f"{noun} {', '.join(map(str, found[:limit]))}{more}"
+
+
+def shown(values: Iterable[str], limit: int = 10) -> str:
+    """Quote the first values, and count those left out."""
+    values = list(values)
+    more = f" and {len(values) - limit:,} more" if len(values) > limit else ""
+    return ", ".join(map(repr, values[:limit])) + more
+
+
+def repeated(texts: Iterable[str]) -> list[str]:
+    """Return the texts that occur more than once."""
+    return [text for text, count in Counter(texts).items() if count > 1]

@@ -1,13 +1,16 @@
-"""Files of microdata, read into columns of text or of what a file with types has."""
+"""Files of microdata, read into columns of text or of what a file with types has.
+
+Text is read by the csv module. pyarrow.csv takes ``"a"b`` for ``ab`` in silence, keeps the marks of
+a quotation after a space, and does not know at which line a record begins.
+"""
 
 import csv
 import gzip
-import importlib
+import re
 import zipfile
 import zlib
-from array import array
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from io import TextIOWrapper
 from itertools import chain, count, islice
@@ -16,291 +19,157 @@ from typing import IO, cast
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from srlib.data.schema import repeated, shown
+from srlib.checks import require
+from srlib.data.codes import repeated, shown
 
+# What may separate the fields of a text file: the one of which its header has most.
 DELIMITERS = ",\t;|"
-"""What may separate the fields of a text file: the one of which its header has most."""
+# What is read of a text file at most: a small compressed one may stand for more than fits.
+MAX_CHARACTERS = 2_000_000_000
+FILE_TYPES = (".csv", ".tsv", ".txt", ".gz", ".zip", ".parquet", ".sav", ".dta")
 
 _CHUNK = 1 << 16
-# A small compressed file may stand for more than any memory holds.
-MAX_LINE = 10_000_000
-MAX_LINES = 100_000_000
-MAX_CHARACTERS = 20_000_000_000
-MAX_RATIO = 200  # characters a byte; tables of records, sorted ones apart, have 5 to 60
-_PLAUSIBLE = 10_000_000  # characters of any compressed file
-_SHOWN = 5
-# What reads files with types, by how their names end.
-_TYPED = {".parquet": "pyarrow", ".sav": "pyreadstat", ".dta": ""}
-_TEXT = (".csv", ".tsv", ".txt", ".gz", ".zip")
+_NO_TEXT = re.compile("[\0\udc80-\udcff]")  # what stands for bytes that are not UTF-8, and NUL
 
 
 def is_typed(path: Path) -> bool:
     """Say whether a file has types, and not only text, by how its name ends."""
-    return path.suffix.lower() in _TYPED
+    return path.suffix.lower() in FILE_TYPES[-3:]
 
 
 def tables_in(folder: Path) -> tuple[list[Path], list[str]]:
     """Return the data files of a folder in the order of their names, and names of hidden ones.
 
-    Raises
-    ------
-    ValueError
-        If there is no data file, or anything else that is not hidden: a table that is passed over
-        in silence would be missed by nobody.
+    A ValueError names anything else: what is passed over in silence would be missed by nobody.
     """
     everything = sorted(folder.iterdir())
     hidden = [path.name for path in everything if path.name.startswith(".")]
     seen = [path for path in everything if path.name not in hidden]
-    endings = (*_TEXT, *_TYPED)
-    data = [path for path in seen if path.is_file() and path.suffix.lower() in endings]
-    if others := [path.name + "/" * path.is_dir() for path in seen if path not in data]:
-        raise ValueError(
-            f"{folder}: {', '.join(others)} cannot be read as a table; a folder of releases has "
-            f"files whose names end in {', '.join(endings)}, and hidden ones"
-        )
-    if not data:
-        raise ValueError(
-            f"{folder}: the folder has no files{' but hidden ones' if hidden else ''}; it must "
-            "have one release or more"
-        )
+    data = [path for path in seen if path.is_file() and path.suffix.lower() in FILE_TYPES]
+    others = ", ".join(path.name + "/" * path.is_dir() for path in seen if path not in data)
+    told = f"{folder}: {others} cannot be read as a table; a folder of releases has files whose"
+    require(not others, f"{told} names end in {', '.join(FILE_TYPES)}, and hidden ones")
+    but = " but hidden ones" if hidden else ""
+    require(data, f"{folder}: the folder has no files{but}; it must have one release or more")
     return data, hidden
 
 
-def header_of(path: Path) -> list[str]:
-    """Return the names of a file's columns; one without a name is called by its place.
+def read_columns(path: Path) -> pd.DataFrame:
+    """Read all columns of a file; errors name it."""
+    with named_errors(path):
+        return frame_of(path)[0]
 
-    Raises
-    ------
-    ValueError
-        If there are none, or one stands twice; as `columns_of`.
+
+def frame_of(path: Path) -> tuple[pd.DataFrame, int]:
+    """Read a file, and count the lines left out because they are blank.
+
+    The columns of text are categoricals with the lines that records begin at as the index; a file
+    with types keeps its own, with labels where it has them, and records count from 1.
     """
     if is_typed(path):
-        header = [str(name) for name in _typed(path).columns]
-    else:
-        with _open_text(path) as file:
-            _, fields = next(_records(file, _most_characters(path)), (1, []))
-        header = [name.strip() for name in fields]
-    if not any(header):
-        raise ValueError("the file is empty" if not header else "the header has no column names")
+        frame = _typed(path)
+        frame.columns = pd.Index(_names(map(str, frame.columns)))
+        require(len(frame), "the file has no records")
+        return frame.set_index(pd.RangeIndex(1, len(frame) + 1, name="record")), 0
+    records = _records(path)
+    header = _names(next(records, (1, []))[1])
+    # One dictionary a column gives each new text the next integer, and no text is kept twice.
+    ids: list[defaultdict[str, int]] = [defaultdict(count().__next__) for _ in header]
+    codes: list[list[np.ndarray]] = [[] for _ in header]
+    lines, n_blank, texts = [], 0, {}
+    while chunk := list(islice(records, _CHUNK)):
+        rows = [record for record in chunk if len(record[1]) == len(header)]
+        bad = [f"line {i} has {len(row)}" for i, row in chunk if len(row) not in (0, len(header))]
+        told = "; ".join(bad[:5]) + "; and more" * (len(bad) > 5)
+        require(not bad, f"records must have {len(header)} fields like the header: {told}")
+        n_blank += len(chunk) - len(rows)
+        lines += [line for line, _ in rows]
+        for j, values in enumerate(zip(*(row for _, row in rows), strict=True)):
+            codes[j].append(np.fromiter(map(ids[j].__getitem__, values), np.int32, len(rows)))
+    require(lines, "the file has a header and no records")
+    for j, part in enumerate(codes):
+        texts[header[j]] = pd.Categorical.from_codes(np.concatenate(part), list(ids[j]))
+    return pd.DataFrame(texts, index=pd.Index(lines, dtype=np.int64, name="line")), n_blank
+
+
+def _names(fields: Iterable[str]) -> list[str]:
+    """Return the names of a file's columns; one without a name is called by its place."""
+    header = [name.strip() for name in fields]
+    require(header, "the file is empty; it must have a header and records")
+    require(any(header), "the header has no column names")
     header = [name or f"column {i}" for i, name in enumerate(header, start=1)]
-    if again := repeated(header):
-        raise ValueError(f"duplicate column names {shown(again)}")
+    require(not (again := repeated(header)), f"duplicate column names {shown(again)}")
     return header
-
-
-def columns_of(
-    path: Path, header: Sequence[str], columns: Collection[str]
-) -> tuple[pd.DataFrame, int]:
-    """Read columns of a file.
-
-    Parameters
-    ----------
-    path : Path
-        Text, compressed or not, or a Parquet, Stata or SPSS file.
-    header : sequence of str
-        As `header_of` returns.
-    columns : collection of str
-        Those that are read.
-
-    Returns
-    -------
-    frame : DataFrame
-        Of a text file, categoricals of text with the lines that records begin at as the index; of
-        one with types its own, with labels where it has them, and numbers of records from 1.
-    n_blank : int
-        Lines left out because they are blank.
-
-    Raises
-    ------
-    ValueError
-        For records with too few or too many fields, none, or what its reader refuses.
-    """
-    if not is_typed(path):
-        return _columns_of_text(path, header, columns)
-    frame = _typed(path, list(columns))
-    if not len(frame):
-        raise ValueError("the file has no records")
-    return frame.set_index(pd.RangeIndex(1, len(frame) + 1, name="record")), 0
-
-
-def read_columns(path: Path) -> pd.DataFrame:
-    """Read all columns of a file, as `columns_of`; errors name it."""
-    with named_errors(path):
-        header = header_of(path)
-        return columns_of(path, header, header)[0]
 
 
 @contextmanager
 def named_errors(path: Path) -> Iterator[None]:
-    """Let errors of reading a file name it, and the line that is no text."""
-    if path.exists() and not path.is_file():
-        raise ValueError(f"{path}: it is not a regular file")
+    """Let errors of reading a file name it, and say nothing of what it holds."""
+    require(path.is_file() or not path.exists(), f"{path}: it is not a regular file")
     try:
         yield
-    except UnicodeDecodeError:
-        line = _undecodable_line(path)
-        raise ValueError(
-            f"{path}: line {line} is not UTF-8 text; a file in another encoding must be saved as "
-            "UTF-8, as by iconv -f WINDOWS-1252 -t UTF-8"
-        ) from None
-    except (gzip.BadGzipFile, zipfile.BadZipFile, zlib.error, EOFError) as error:
-        raise ValueError(f"{path}: the compressed file is damaged: {error}") from None
+    except (gzip.BadGzipFile, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError):
+        raise ValueError(f"{path}: the compressed file is damaged or has a password") from None
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
 
 
-def _typed(path: Path, columns: list[str] | None = None) -> pd.DataFrame:
-    """Read a file with types; of its names alone where no columns are given."""
+def _typed(path: Path) -> pd.DataFrame:
+    """Read a file with types; errors of its reader may quote values, and are not passed on."""
     suffix = path.suffix.lower()
-    if package := _TYPED[suffix]:
-        try:
-            importlib.import_module(package)
-        except ImportError:
-            raise ValueError(
-                f"{suffix} files are read by the package {package}, which is not installed: "
-                "pip install 'srlib[files]'"
-            ) from None
     try:
-        if suffix == ".parquet":
-            return pd.read_parquet(path, columns=columns)
-        if suffix == ".sav":
-            return pd.read_spss(path, usecols=columns)
-        return pd.read_stata(path, columns=columns, convert_missing=False)
+        if suffix == ".dta":
+            return pd.read_stata(path, convert_missing=False)
+        return pd.read_spss(path) if suffix == ".sav" else pd.read_parquet(path)
+    except ImportError:
+        raise ValueError(f"{suffix} files need more: pip install 'srlib[files]'") from None
     except Exception as error:  # each reader has its own kinds
-        raise ValueError(f"it cannot be read as a {suffix} file: {error}") from None
+        kind = type(error).__name__
+        raise ValueError(f"it cannot be read as a {suffix} file ({kind})") from None
 
 
-def _columns_of_text(
-    path: Path, header: Sequence[str], columns: Collection[str]
-) -> tuple[pd.DataFrame, int]:
-    """Read columns as categoricals of text, with line numbers as the index; count blank lines."""
-    # One dictionary a column gives each new text the next integer, and no text is kept twice.
-    ids: dict[str, defaultdict[str, int]] = {c: defaultdict(count().__next__) for c in columns}
-    chunks: dict[str, list[NDArray[np.int32]]] = {column: [] for column in columns}
-    lines, ragged, n_ragged, n_blank = array("q"), [], 0, 0
-    with _open_text(path) as file:
-        records = _records(file, _most_characters(path))
-        next(records)
-        while chunk := list(islice(records, _CHUNK)):
-            rows = []
-            for line, fields in chunk:
-                if len(fields) == len(header):
-                    rows.append(fields)
-                    lines.append(line)
-                elif fields:
-                    n_ragged += 1
-                    if n_ragged <= _SHOWN:
-                        ragged.append(f"line {line} has {len(fields)}")
-                else:
-                    n_blank += 1
-            for name, values in zip(header, zip(*rows, strict=True), strict=False):
-                if name in ids:
-                    codes = map(ids[name].__getitem__, values)
-                    chunks[name].append(np.fromiter(codes, np.int32, len(rows)))
-    if ragged:
-        raise ValueError(
-            f"records must have {len(header)} fields like the header: {'; '.join(ragged)}"
-            + (f"; and {n_ragged - _SHOWN:,} more lines" if n_ragged > _SHOWN else "")
-        )
-    if not lines:
-        raise ValueError("the file has a header and no records")
-    index = pd.Index(np.frombuffer(lines, np.int64), name="line")
-    return (
-        pd.DataFrame(
-            {
-                name: pd.Categorical.from_codes(np.concatenate(chunks[name]), list(ids[name]))
-                for name in columns
-            },
-            index=index,
-        ),
-        n_blank,
-    )
-
-
-def _most_characters(path: Path) -> int:
-    """Return how many characters may come of a file."""
-    if path.suffix.lower() not in (".gz", ".zip"):
-        return MAX_CHARACTERS
-    return min(MAX_CHARACTERS, max(_PLAUSIBLE, MAX_RATIO * path.stat().st_size))
-
-
-def _records(file: IO[str], most: int) -> Iterator[tuple[int, list[str]]]:
+def _records(path: Path) -> Iterator[tuple[int, list[str]]]:
     """Yield the line that each record begins at, and its fields."""
-    lines = _bounded_lines(file, most)
-    first = next(lines, "")
-    separator = max(DELIMITERS, key=first.count)  # the first of these where there is none
-    lines = chain([first] if first else [], lines)
-    reader = csv.reader(lines, strict=True, skipinitialspace=separator != "\t", delimiter=separator)
-    line = 1
-    try:
-        for fields in reader:
-            yield line, fields
-            line = reader.line_num + 1
-    except csv.Error as error:
-        raise ValueError(f"the record at line {line} is not CSV: {error}") from None
+    # newline="" leaves line ends within quotes to the csv module; -sig skips a byte order mark.
+    escape = "surrogateescape"
+    with _opened(path) as binary, TextIOWrapper(binary, "utf-8-sig", escape, newline="") as file:
+        lines = _lines(file)
+        first = next(lines, "")
+        separator = max(DELIMITERS, key=first.count)  # the first of these where there is none
+        lines, spaces = chain([first] if first else [], lines), separator != "\t"
+        reader = csv.reader(lines, strict=True, skipinitialspace=spaces, delimiter=separator)
+        line = 1
+        try:
+            for fields in reader:
+                yield line, fields
+                line = reader.line_num + 1
+        except csv.Error as error:
+            raise ValueError(f"the record at line {line} is not CSV: {error}") from None
 
 
-def _bounded_lines(file: IO[str], most: int) -> Iterator[str]:
-    """Yield the lines of a file; ValueError where it is larger than can be meant."""
-    n_characters = number = 0
-    while line := file.readline(MAX_LINE + 1):
-        number += 1
-        n_characters += len(line)
-        if len(line) > MAX_LINE:
-            raise ValueError(f"line {number} is longer than {MAX_LINE:,} characters")
-        if number > MAX_LINES:
-            raise ValueError(f"the file has more than {MAX_LINES:,} lines")
-        if n_characters > most:
-            hint = "" if most == MAX_CHARACTERS else "; uncompress it if that is what it holds"
-            raise ValueError(f"the file has more than {most:,} characters{hint}")
+def _lines(file: IO[str]) -> Iterator[str]:
+    """Yield the lines of a file; ValueError where they are no text, or more than can be meant."""
+    left, number = MAX_CHARACTERS, 0
+    while line := file.readline(left + 1):
+        left, number = left - len(line), number + 1
+        if left < 0:
+            raise ValueError(f"the file has more than {MAX_CHARACTERS:,} characters; split it")
+        if "\0" in line or (not line.isascii() and _NO_TEXT.search(line)):
+            hint = "a file in another encoding must be saved as UTF-8, as by iconv"
+            raise ValueError(f"line {number} is not UTF-8 text; {hint} -f WINDOWS-1252 -t UTF-8")
         yield line
 
 
-@contextmanager
-def _open_text(path: Path) -> Iterator[IO[str]]:
-    # newline="" leaves line ends within quotes to the csv module; -sig skips a byte order mark.
-    with (
-        _open_binary(path) as binary,
-        TextIOWrapper(binary, encoding="utf-8-sig", newline="") as text,
-    ):
-        yield text
-
-
-@contextmanager
-def _open_binary(path: Path) -> Iterator[IO[bytes]]:
-    match path.suffix.lower():
-        case ".gz":
-            with gzip.open(path) as file:
-                yield cast(IO[bytes], file)
-        case ".zip":
-            with (
-                zipfile.ZipFile(path) as archive,
-                archive.open(_csv_member(archive.namelist())) as member,
-            ):
-                yield member
-        case _:
-            with path.open("rb") as file:
-                yield file
-
-
-def _csv_member(names: Sequence[str]) -> str:
-    tables = [name for name in names if name.lower().endswith(".csv")]
+def _opened(path: Path) -> IO[bytes]:
+    """Open a file, what a compressed one holds, or the one table of an archive."""
+    if path.suffix.lower() == ".gz":
+        return cast(IO[bytes], gzip.open(path))
+    if path.suffix.lower() != ".zip":
+        return path.open("rb")
+    archive = zipfile.ZipFile(path)
+    tables = [name for name in archive.namelist() if name.lower().endswith(".csv")]
     # The person files of the Census Bureau are ss12pnc.csv, and psam_p37.csv from 2017.
-    found = [name for name in tables if name.lower().startswith(("ss", "psam"))] or tables
-    if len(found) != 1:
-        raise ValueError(f"the zip must have one CSV file; it has {shown(found) or 'none'}")
-    return found[0]
-
-
-def _undecodable_line(path: Path) -> int:
-    number = 1
-    with _open_binary(path) as file:
-        while line := file.readline(MAX_LINE):
-            try:
-                line.decode("utf-8")
-            except UnicodeDecodeError:
-                return number
-            number += line.endswith(b"\n")
-    raise AssertionError("every line of the file is UTF-8")
+    tables = [name for name in tables if name.lower().startswith(("ss", "psam"))] or tables
+    require(len(tables) == 1, f"the zip must have one CSV file; it has {shown(tables) or 'none'}")
+    return archive.open(tables[0])

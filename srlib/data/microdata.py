@@ -3,37 +3,22 @@
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from srlib.data.acs import (
-    ACS,
-    RAW_NAMES,
-    download_acs,
-    embedded_population,
-    is_raw,
-    parse_acs,
-    recode_acs,
-)
+from srlib.checks import require
+from srlib.data.acs import ACS, RAW_NAMES, download_acs, embedded_population, parse_acs, recode_acs
+from srlib.data.codes import shown
 from srlib.data.declared import Declaration
-from srlib.data.files import columns_of, header_of, is_typed, named_errors
-from srlib.data.schema import Microdata, Schema, Variable, shown
-
-__all__ = [
-    "ACS",
-    "Microdata",
-    "Schema",
-    "Variable",
-    "embedded_population",
-    "load",
-    "read_table",
-    "recode_acs",
-    "schema_of",
-]
+from srlib.data.files import frame_of, is_typed, named_errors
+from srlib.data.schema import Microdata, Schema
 
 PAPER_VINTAGE = 2012
 POPULATION_SIZE = 10_000
+# A schema, what is declared of it, its YAML file, or "acs"; None or "": recognized.
+type Declared = str | Path | Schema | Declaration | None
 
 
 @dataclass(frozen=True)
@@ -61,13 +46,11 @@ class Texts:
 
 def load(
     data: str | Path,
-    schema: str | Path | Schema | Declaration = "",
+    schema: Declared = "",
     *,
     rng: np.random.Generator | None = None,
     n_records: int | None = None,
-    drop_missing: bool = False,
-    ignore_columns: bool = False,
-    vintage: int = PAPER_VINTAGE,
+    **options: Any,
 ) -> Microdata:
     """Return the records of a notebook's ``data`` parameter.
 
@@ -83,10 +66,9 @@ def load(
     n_records : int, optional
         Size of the population (10,000 where not given), or of the simple random sample that is
         taken from a file with more records; all of a file's where not given.
-    drop_missing, ignore_columns : bool
-        See `read_table`.
-    vintage : int
-        Year of a raw person file that is given by its path.
+    **options
+        ``drop_missing``, ``ignore_columns`` and ``vintage`` as of `read_table`; the year of an
+        ``"acs:YEAR:STATE"`` is its vintage.
 
     Returns
     -------
@@ -101,18 +83,13 @@ def load(
     FileNotFoundError
         If ``data`` is none of the three.
     """
-    if n_records is not None and n_records < 1:
-        raise ValueError(f"n_records is {n_records}; it must be at least 1")
-    of_data = _declared_for(data, schema)
-    source = str(data)
-    if not source:
+    require(n_records is None or n_records > 0, f"n_records is {n_records}; it must be 1 or more")
+    known, survey = _checked(data, schema)
+    if not str(data):
         return embedded_population(n_records or POPULATION_SIZE, rng=_needed(rng))
-    if source.startswith("acs:"):
-        vintage, state = parse_acs(source)
-        data = download_acs(vintage, state)
-    table = read_table(
-        data, of_data, drop_missing=drop_missing, ignore_columns=ignore_columns, vintage=vintage
-    )
+    if survey:
+        data, options["vintage"] = download_acs(*survey), survey[0]
+    table = read_table(data, known, **options)
     n = len(table.codes)
     if n_records is None or n <= n_records:
         return table
@@ -130,21 +107,20 @@ def _needed(rng: np.random.Generator | None) -> np.random.Generator:
 
 def read_table(
     path: str | Path,
-    schema: str | Path | Schema | Declaration | None = None,
+    schema: Declared = None,
     *,
     drop_missing: bool = False,
     ignore_columns: bool = False,
     vintage: int = PAPER_VINTAGE,
 ) -> Microdata:
-    """Read a CSV file of categorical records.
+    """Read a file of categorical records.
 
-    The file is UTF-8 text with a header, fields separated by commas; ``.gz`` is uncompressed, and
-    of a ``.zip`` the one CSV file in it is read (the person file of a PUMS zip). Uncompressed it
-    may have `MAX_LINES` lines of `MAX_LINE` characters, `MAX_CHARACTERS` in all and, beyond some
-    ten million, `MAX_RATIO` for each byte of a compressed file. Values are
-    compared with the levels as text without spaces around it; see `Variable.codes_of` for "1.0".
-    A file with the raw columns of an American Community Survey person file is recoded to the
-    paper's Table 1 if ``schema`` is ``ACS`` or None.
+    Text is UTF-8 with a header, fields separated by commas, tabs, semicolons or ``|``; ``.gz`` is
+    uncompressed, and of a ``.zip`` the one CSV file in it is read (the person file of a PUMS zip).
+    Uncompressed it may have 2,000,000,000 characters. ``.parquet``, ``.dta`` and ``.sav`` are read
+    with their types. Values are compared with the levels as text without spaces around it; see
+    `Variable.codes_of` for "1.0" and other case. A file with the raw columns of an American
+    Community Survey person file is recoded to the paper's Table 1 if ``schema`` is ``ACS`` or None.
 
     Parameters
     ----------
@@ -189,145 +165,88 @@ def read_table(
     (2, ('job', 'sick'), [2, 3])
     """
     with named_errors(path := Path(path)):
-        return _microdata(_read(path, declared(schema), ignore_columns, vintage), drop_missing)
+        table = _read(path, declared(schema), ignore_columns, vintage)
+        frame, known, notes = table.frame, table.schema, list(table.notes)
+        if known is None:
+            known = Schema.infer(frame)
+            notes.append("No schema was given: the levels are the values that the file has.")
+        elif isinstance(known, Declaration):
+            known, cuts = known.complete(frame)
+            notes += cuts
+        codes, kept, more = known.encode_complete(frame, drop_missing=drop_missing)
+        notes += more
+        require(kept.any(), f"no record is left. {' '.join(notes)}")
+        lines = frame.index.to_numpy(np.int64)[kept]
+        return Microdata(codes, known, tuple(notes), lines, len(frame) - len(codes))
 
 
-def read_texts(
-    path: str | Path,
-    schema: str | Path | Schema | Declaration | None = None,
-    *,
-    ignore_columns: bool = False,
-    vintage: int = PAPER_VINTAGE,
-) -> Texts:
-    """Read a file's columns without coding them.
+def read_texts(path: str | Path, schema: Declared = None, *, ignore_columns: bool = False) -> Texts:
+    """Read a file's columns as `read_table`, without coding them.
 
-    Parameters
-    ----------
-    path, schema, ignore_columns, vintage
-        As of `read_table`, but that a raw person file is recoded only where the schema is ``ACS``.
-
-    Raises
-    ------
-    ValueError
-        As `read_table` for files and columns.
+    A raw person file is recoded only where the schema is ``ACS``.
     """
     with named_errors(path := Path(path)):
-        of_table = declared(schema)
-        return _read(path, of_table, ignore_columns, vintage, recode=False)
+        return _read(path, declared(schema), ignore_columns)
 
 
-def schema_of(
-    data: str | Path,
-    schema: str | Path | Schema | Declaration = "",
-    *,
-    drop_missing: bool = False,
-    ignore_columns: bool = False,
-    vintage: int = PAPER_VINTAGE,
-) -> Schema:
-    """Return the schema of the records that `load` would return.
+def schema_of(data: str | Path, schema: Declared = "", **options: Any) -> Schema:
+    """Return the schema of the records that `load` would return; nothing is drawn or downloaded.
 
-    A file is read and checked for it; nothing is drawn or downloaded.
-
-    Parameters
-    ----------
-    data, schema, drop_missing, ignore_columns, vintage
-        See `load`.
-
-    Raises
-    ------
-    ValueError, FileNotFoundError
-        As `load`.
+    A file is read and checked for it, with `load`'s options and errors.
     """
-    of_data = _declared_for(data, schema)
-    source = str(data)
-    if source.startswith("acs:"):
-        parse_acs(source)
-    if not source or source.startswith("acs:"):
-        return ACS
-    return read_table(
-        data, of_data, drop_missing=drop_missing, ignore_columns=ignore_columns, vintage=vintage
-    ).schema
+    known, survey = _checked(data, schema)
+    return ACS if survey or not str(data) else read_table(data, known, **options).schema
 
 
-def declared(schema: str | Path | Schema | Declaration | None) -> Schema | Declaration | None:
+def declared(schema: Declared) -> Schema | Declaration | None:
     """Return the schema that an argument stands for, None where one is to be recognized."""
-    if schema is None or schema == "":
-        return None
     if isinstance(schema, Schema | Declaration):
         return schema
-    return ACS if schema == "acs" else Declaration.from_yaml(schema)
+    if not schema or schema == "acs":
+        return ACS if schema else None
+    return Declaration.from_yaml(schema)
 
 
-def _declared_for(
-    data: str | Path, schema: str | Path | Schema | Declaration
-) -> Schema | Declaration | None:
-    """Return the schema that is declared for data, which may be read with it if it exists."""
-    of_data = declared(schema)
-    source = str(data)
-    if not source or source.startswith("acs:"):
-        if of_data not in (None, ACS):
-            raise ValueError(
-                f"schema is {str(schema)!r}; for data = {source!r} it must be '' or 'acs'"
-            )
+def _checked(data: str | Path, schema: Declared) -> tuple[Any, tuple[int, str] | None]:
+    """Return what is declared of data that exist, and year and state of a survey file."""
+    known, source = declared(schema), str(data)
+    survey = parse_acs(source) if source.startswith("acs:") else None
+    if survey or not source:
+        theirs = f"schema is {str(schema)!r}; for data = {source!r} it must be '' or 'acs'"
+        require(known in (None, ACS), theirs)
     elif not Path(data).exists():
-        raise FileNotFoundError(
-            f"data is {source!r}: there is no such file; allowed are '' for the embedded "
-            "population, acs:YEAR:STATE, or the path of a file"
-        )
-    return of_data
-
-
-def _microdata(table: Texts, drop_missing: bool) -> Microdata:
-    """Return the records of a table, with levels inferred or completed where they have to be."""
-    frame, schema, notes = table.frame, table.schema, list(table.notes)
-    if schema is None:
-        schema = Schema.infer(frame)
-        notes.append("No schema was given: the levels are the values that the file has.")
-    elif isinstance(schema, Declaration):
-        schema, cuts = schema.complete(frame)
-        notes += cuts
-    codes, kept, more = schema.encode_complete(frame, drop_missing=drop_missing)
-    if not kept.any():
-        raise ValueError(f"no record is left. {' '.join([*notes, *more])}")
-    lines, n_dropped = frame.index.to_numpy(np.int64)[kept], len(frame) - len(codes)
-    return Microdata(codes, schema, (*notes, *more), lines, n_dropped)
+        told = "allowed are '' for the embedded population, acs:YEAR:STATE, or the path of a file"
+        raise FileNotFoundError(f"data is {source!r}: there is no such file; {told}")
+    return known, survey
 
 
 def _read(
-    path: Path,
-    schema: Schema | Declaration | None,
-    ignore_columns: bool,
-    vintage: int,
-    *,
-    recode: bool = True,
+    path: Path, schema: Schema | Declaration | None, ignore_columns: bool, vintage: int = 0
 ) -> Texts:
-    """Read a file; with `recode`, a raw person file is recoded though no schema says so."""
-    header = header_of(path)
-    notes = []
-    raw = (schema == ACS or (schema is None and recode)) and is_raw(header)
+    """Read a file; with a vintage, a raw person file is recoded though no schema says so."""
+    frame, n_blank = frame_of(path)
+    header, notes = list(frame.columns), []
     columns: Collection[str] = header
+    wanted = schema == ACS or (schema is None and vintage > 0)
+    raw = wanted and set(RAW_NAMES.values()) <= set(header) and "RACE1P" not in header
+    alone = ignore_columns or len(header) == len(ACS.names)
     if raw:
         columns = RAW_NAMES.values()
-    else:
-        named = set(ACS.names) <= set(header)
-        if schema is None and named and (ignore_columns or len(header) == len(ACS.names)):
-            schema = ACS
-            notes.append("Recognized by its columns as American Community Survey data, recoded.")
-        if schema is not None:
-            schema.check_columns(header, ignore_unknown=ignore_columns)
-            columns = schema.names
+    elif schema is None and alone and set(ACS.names) <= set(header):
+        schema, columns = ACS, ACS.names
+        notes.append("Recognized by its columns as American Community Survey data, recoded.")
+    elif schema is not None:
+        schema.check_columns(header, ignore_unknown=ignore_columns)
+        columns = schema.names
     if ignored := [name for name in header if name not in columns]:
         notes.append(f"Columns left out: {shown(ignored)}.")
-
-    frame, n_blank = columns_of(path, header, columns)
     if n_blank:
         notes.append(f"Blank lines left out: {n_blank:,}.")
+    frame = frame[list(columns)]
     if raw:
-        n_persons = len(frame)
-        frame, schema = recode_acs(frame, vintage), ACS
-        notes.append(
-            f"Recognized as an American Community Survey person file and recoded to Table 1 of "
-            f"Hu, Reiter and Wang (2014) by the codes of vintage {vintage}; records of persons "
-            f"below 18 left out: {n_persons - len(frame):,} of {n_persons:,}."
-        )
+        n, schema, vintage = len(frame), ACS, vintage or PAPER_VINTAGE
+        frame = recode_acs(frame, vintage)
+        told = "Recognized as an American Community Survey person file and recoded to Table 1 of "
+        told += f"Hu, Reiter and Wang (2014) by the codes of vintage {vintage}; records of persons "
+        notes.append(f"{told}below 18 left out: {n - len(frame):,} of {n:,}.")
     return Texts(frame, schema, tuple(notes), is_typed(path))

@@ -2,17 +2,15 @@
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+import pandas as pd
+from numpy.typing import ArrayLike
 
-MOST_PIECES = 100
-"""Pieces that a numeric variable is cut into at most."""
+from srlib.data.codes import MISSING_TEXTS, factor
 
-_GAP = "' \u00a0\u202f"
-_GROUPED = re.compile(rf"[+-]?\d{{1,3}}([,{_GAP}]\d{{3}})+(\.\d+)?")
-_COMMA = re.compile(rf"[+-]?(\d+|\d{{1,3}}([.{_GAP}]\d{{3}})+),\d+")
-_POINTS = re.compile(r"[+-]?\d{1,3}(\.\d{3})+")
+_WHOLE = re.compile(r"([+-]?\d+)(?:\.0+)?")
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 
 
@@ -21,38 +19,41 @@ def number(text: str) -> float:
 
     Examples
     --------
-    >>> number("1200"), number("-0.5"), number("N"), number("1_000")
+    >>> number("1200"), number("-0.5"), number("N"), number("1,200")
     (1200.0, -0.5, nan, nan)
     """
     value = float(text) if _NUMBER.fullmatch(text) else np.nan
     return value if np.isfinite(value) else np.nan
 
 
-def numbers_in(texts: Sequence[str]) -> list[float]:
-    """Return the numbers that the texts of one column are, NaN where one is none.
+def whole_number(text: str) -> str:
+    """Return "1" for "1.0", and any text that is no whole number as it is."""
+    match = _WHOLE.fullmatch(text)
+    return match[1] if match else text
 
-    Beside what `number` reads, signs of money and percent are left out, and digits may be in
-    groups of three, or have a decimal comma. A comma before three digits groups them, unless more
-    of the column's texts have commas that do not.
 
-    Examples
-    --------
-    >>> numbers_in(["1,200", "$1,250,000.5", "7 %", "N"])
-    [1200.0, 1250000.5, 7.0, nan]
-    >>> numbers_in(["1,200", "0,5", "1.250,75", "1.250"])
-    [1.2, 0.5, 1250.75, 1250.0]
-    """
-    bare = [re.sub("[$€£%]", "", text).strip() for text in texts]
-    grouped, comma = (sum(map(bool, map(of.fullmatch, bare))) for of in (_GROUPED, _COMMA))
-    if comma > grouped:  # the comma is the decimal point, and points and commas change places
-        bare = [
-            text.translate(str.maketrans(",.", ".,"))
-            if _COMMA.fullmatch(text) or _POINTS.fullmatch(text)
-            else text
-            for text in bare
-        ]
-    plainly = [re.sub(f"[,{_GAP}]", "", t) if _GROUPED.fullmatch(t) else t for t in bare]
-    return [number(text) for text in plainly]
+def numbers_in(column: pd.Series, *absent: str) -> tuple[dict[float, int], list[str]]:
+    """Count the records that have each number, and list the texts that are neither nor absent."""
+    ids, texts = factor(column)
+    found, others = dict[float, int](), []
+    for text, n in zip(texts, np.bincount(ids[ids >= 0]).tolist(), strict=True):
+        if MISSING_TEXTS.union(absent).isdisjoint({text, whole_number(text)}):
+            if np.isnan(value := number(text)):
+                others.append(text)
+            else:
+                found[value] = found.get(value, 0) + n
+    return found, others
+
+
+def levels_in(column: pd.Series) -> tuple[str, ...]:
+    """Return the values of a column but missing ones, in numeric or alphabetic order."""
+    texts = set(factor(column)[1]) - MISSING_TEXTS
+    if all(map(_WHOLE.fullmatch, texts)):
+        texts = set(map(whole_number, texts))
+    try:
+        return tuple(sorted(texts, key=lambda text: (float(text), text)))
+    except ValueError:
+        return tuple(sorted(texts))
 
 
 def quantile_edges(values: ArrayLike, counts: ArrayLike, bins: int) -> tuple[float, ...]:
@@ -89,14 +90,11 @@ def quantile_edges(values: ArrayLike, counts: ArrayLike, bins: int) -> tuple[flo
     up_to = np.cumsum(count)
     share = up_to[-1] / bins
     heavy = count >= share
-
-    def at(rank: float) -> int:
-        return int(np.searchsorted(up_to, rank, side="right").clip(max=len(value) - 1))
-
-    starts = {int(i) for i in np.flatnonzero(heavy)} | {int(i) + 1 for i in np.flatnonzero(heavy)}
+    starts = {i + shift for i in np.flatnonzero(heavy).tolist() for shift in (0, 1)}
     edges = {_roundest(value[i - 1], value[i], value[i]) for i in starts if 0 < i < len(value)}
     for j in range(1, bins):
-        low, middle, high = (at((j + shift) * share) for shift in (-0.25, 0, 0.25))
+        ranks = (np.array([j - 0.25, j, j + 0.25])) * share
+        low, middle, high = np.searchsorted(up_to, ranks, side="right").clip(max=len(value) - 1)
         if not heavy[low : high + 1].any() and middle > 0:
             edges.add(_roundest(value[max(low - 1, 0)], value[middle], value[high]))
     # Two cuts between the same neighbors would leave a piece without records.
@@ -108,8 +106,7 @@ def quantile_edges(values: ArrayLike, counts: ArrayLike, bins: int) -> tuple[flo
 def _roundest(above: float, near: float, most: float) -> float:
     """Return the number with the fewest digits in (above, most], the nearest of these."""
     for exponent in range(int(np.floor(np.log10(max(abs(above), abs(most))))) + 1, -18, -1):
-        step = 10.0**exponent
-        for multiple in (step, step / 2):
+        for multiple in (10.0**exponent, 10.0**exponent / 2):
             candidates = np.round(near / multiple + np.array([0, -1, 1])) * multiple
             candidates = np.round(candidates, max(0, 1 - exponent))  # 6 * 0.1 is above 0.6
             inside = candidates[(candidates > above) & (candidates <= most)]
@@ -118,79 +115,8 @@ def _roundest(above: float, near: float, most: float) -> float:
     return float(most)
 
 
-def even_edges(values: ArrayLike, width: float) -> tuple[float, ...]:
-    """Cut numbers at the multiples of a width that lie between the smallest and the largest.
-
-    Parameters
-    ----------
-    values : (n,) float
-        Numbers, one or more.
-    width : float
-        Above 0.
-
-    Raises
-    ------
-    ValueError
-        If there would be more than `MOST_PIECES` pieces.
-
-    Examples
-    --------
-    >>> even_edges([18, 31, 44.5], 10)
-    (20.0, 30.0, 40.0)
-    """
-    value = np.asarray(values, dtype=np.float64)
-    low, high = np.floor(value.min() / width), np.floor(value.max() / width)
-    if not high - low < MOST_PIECES:
-        raise ValueError(
-            f"width is {width:g} for numbers from {plain(value.min())!r} to "
-            f"{plain(value.max())!r}; that would be {high - low + 1:,.0f} pieces, and "
-            f"{MOST_PIECES} are allowed"
-        )
-    return tuple((np.arange(low + 1, high + 1) * width).tolist())
-
-
-def rounded_edges(
-    values: ArrayLike, decimals: int
-) -> tuple[tuple[float, ...], NDArray[np.float64]]:
-    """Cut numbers half-way between the rounded ones that occur.
-
-    Parameters
-    ----------
-    values : (n,) float
-        Numbers, one or more.
-    decimals : int
-        Decimals that are kept; -3 rounds to thousands.
-
-    Returns
-    -------
-    edges : tuple of float
-        Rising.
-    rounded : (len(edges) + 1,) float64
-        The number that each piece stands for.
-
-    Raises
-    ------
-    ValueError
-        If there would be more than `MOST_PIECES` pieces.
-    """
-    rounded = np.unique(np.round(np.asarray(values, dtype=np.float64), decimals)) + 0.0
-    if len(rounded) > MOST_PIECES:
-        raise ValueError(
-            f"decimals is {decimals}, which leaves {len(rounded):,} numbers; {MOST_PIECES} are "
-            "allowed"
-        )
-    return tuple(((rounded[1:] + rounded[:-1]) / 2).tolist()), rounded
-
-
 def piece_names(edges: Sequence[float], whole: bool) -> tuple[str, ...]:
-    """Name the pieces that numbers are cut into.
-
-    Parameters
-    ----------
-    edges : sequence of float
-        Rising, one or more; the first number of each piece but the first.
-    whole : bool
-        Whether all numbers are whole.
+    """Name the pieces that numbers, all of them whole or not, are cut into at rising edges.
 
     Examples
     --------
@@ -199,15 +125,11 @@ def piece_names(edges: Sequence[float], whole: bool) -> tuple[str, ...]:
     >>> piece_names([0.5, 1], whole=False)
     ('below 0.5', '0.5 to below 1', '1 or more')
     """
-    texts = [plain(edge) for edge in edges]
-    between = []
-    for k in range(len(edges) - 1):
-        last = edges[k + 1] - 1
-        if not whole:
-            between.append(f"{texts[k]} to below {texts[k + 1]}")
-        else:
-            between.append(texts[k] if last <= edges[k] else f"{texts[k]} to {plain(last)}")
-    return (f"below {texts[0]}", *between, f"{texts[-1]} or more")
+    names = [f"below {plain(edges[0])}"]
+    for low, end in pairwise(edges):
+        last = f" to {plain(end - 1)}" if end - 1 > low else ""
+        names.append(plain(low) + (last if whole else f" to below {plain(end)}"))
+    return (*names, f"{plain(edges[-1])} or more")
 
 
 def plain(value: float) -> str:
