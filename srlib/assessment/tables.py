@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from srlib.assessment.answers import CERTAIN, FEWEST
 from srlib.assessment.copies import copies, rows_alike
 from srlib.assessment.counting import Floats
+from srlib.checks import require
 from srlib.data.codes import Codes
 from srlib.data.declared import Declaration, with_missing, with_unseen
 from srlib.data.files import tables_in
@@ -93,15 +94,21 @@ def take_in(
         For the first that holds, in a sentence that names the table, what is wrong and what is
         right.
     """
-    if _nothing(original):
-        raise ValueError("original is empty; it must be a table or the path of its file")
+    require(not _nothing(original), "original is empty; it must be a table or its file's path")
+    keys, target, within = keys or (), target or (), within or {}
+    wrong = f"within is {within!r}; it must give distances by names of variables"
+    require(isinstance(within, Mapping), wrong)
+    kind = f"schema is of type {type(schema).__name__}; it must be a Schema or a file"
+    require(isinstance(schema, Schema | str | Path | None), kind)
+    require(isinstance(target, Collection), f"target is {target!r}; it must be a name, or a list")
     releases, notes = _listed(released)
-    if not releases:
-        raise ValueError("released is empty; it must have one table or more")
+    require(releases, "released is empty; it must have one table or more")
     strangers = [] if _nothing(holdout) or holdout is None else [(holdout, "holdout", "")]
     sources = [(original, "original", ""), *releases, *strangers]
-    for source in (*(table for table, *_ in sources), None if schema == "acs" else schema):
-        _check_file(source)
+    for table, name, _ in sources:
+        _check_table(table, name)
+    if schema and schema != "acs":
+        _check_file(schema)
     texts = [_texts(original, "original", declared(schema))]
     known, recognized = texts[0].schema, texts[0].schema is None
     if known is None:
@@ -116,13 +123,14 @@ def take_in(
         complete, sets, [target] if isinstance(target, str) else target
     )
     distances = {}
-    for name, distance in (within or {}).items():
+    for name, distance in within.items():
         (at,) = complete.positions([name], "within")
         _check_distance(complete.variables[at], distance, any(sets) and at in key_sets[0])
         distances[at] = float(distance)
     files: list[File] = []
     for (table, name, _), text in zip(sources, texts, strict=True):
         file, of_file, lines = _coded(table, name, text, complete, distances)
+        notes += of_file
         if files:
             more += _nothing_common(complete, files[0], file, Path(_place(table, name)).name)
             with _telling(table, name):
@@ -132,7 +140,6 @@ def take_in(
             of_original = lines
             more += [note for at in targets for note in _valued(complete.variables[at], file, at)]
         files.append(file)
-        notes += of_file
     tools: dict[str, tuple[File, ...]] = {}
     for (_, _, tool), file in zip(releases, files[1:], strict=False):
         tools[tool] = (*tools.get(tool, ()), file)
@@ -146,7 +153,7 @@ def take_in(
 
 def _listed(released: Releases) -> tuple[list[tuple[Table, str, str]], list[str]]:
     """Return table, name and tool of all releases, and one sentence for each folder."""
-    if isinstance(released, pd.DataFrame | Microdata | str | Path):
+    if not isinstance(released, Sequence | Mapping) or isinstance(released, str):
         released = [released]
     if not isinstance(released, Mapping):
         paths = [Path(_place(z, f"release {i}")) for i, z in enumerate(released, start=1)]
@@ -160,8 +167,7 @@ def _listed(released: Releases) -> tuple[list[tuple[Table, str, str]], list[str]
             ignored = f"; hidden files are ignored: {', '.join(hidden)}" if hidden else ""
             notes.append(f"{tool}: a folder of {len(files)}, judged together{ignored}.")
         elif isinstance(given, Sequence) and not isinstance(given, str):
-            if not given:
-                raise ValueError(f"{tool}: there are no releases; a tool must have one or more")
+            require(given, f"{tool}: there are no releases; a tool must have one or more")
             found += [(table, f"{tool} {i}", tool) for i, table in enumerate(given, start=1)]
         else:
             found.append((given, tool, tool))
@@ -178,12 +184,17 @@ def _place(source: object, name: str) -> str:
     return str(source) if isinstance(source, str | Path) else name
 
 
+def _check_table(source: object, name: str) -> None:
+    right = f"{name} is of type {type(source).__name__}; it must be a DataFrame, Microdata, or the"
+    require(isinstance(source, pd.DataFrame | Microdata | str | Path), f"{right} path of a file")
+    _check_file(source)
+
+
 def _check_file(source: object) -> None:
-    if isinstance(source, str | Path) and not _nothing(source):
-        if Path(source).is_dir():
-            raise ValueError(f"{str(source)!r}: it is a folder, which only a release may be")
-        if not Path(source).is_file():
-            raise ValueError(f"{str(source)!r}: there is no such file")
+    if isinstance(source, str | Path):
+        folder = Path(source).is_dir()
+        require(not folder, f"{str(source)!r}: it is a folder, which only a release may be")
+        require(Path(source).is_file(), f"{str(source)!r}: there is no such file")
 
 
 @contextmanager
@@ -195,7 +206,7 @@ def _telling(source: Table, name: str) -> Iterator[None]:
         raise ValueError(f"{_place(source, name)}: {error}") from None
 
 
-def _texts(source: Table, name: str, schema: Schema | Declaration | None) -> Texts:
+def _texts(source: Table, name: str, schema: Schema | None) -> Texts:
     """Return a table's variables, checked against what is declared, before they are coded."""
     if isinstance(source, str | Path):
         return read_texts(source, schema)
@@ -211,19 +222,18 @@ def _texts(source: Table, name: str, schema: Schema | Declaration | None) -> Tex
 
 
 def _completed(
-    known: Schema | Declaration, tables: Sequence[tuple[Table, str, str]],
-    texts: Sequence[Texts], recognized: bool,
+    known: Schema, tables: Sequence[tuple[Table, str, str]], texts: Sequence[Texts],
+    recognized: bool,
 ) -> tuple[Schema, list[str]]:  # fmt: skip
     """Return the schema of all tables, and one sentence for all that was not declared."""
-    notes: list[str] = []
-    frames = [text.frame for text in texts]
-    with _telling(*tables[0][:2]):
-        schema, cuts = known.complete(frames[0]) if isinstance(known, Declaration) else (known, ())
-    notes += cuts
+    schema, notes, frames = known, list[str](), [text.frame for text in texts]
+    if isinstance(known, Declaration):
+        with _telling(*tables[0][:2]):
+            schema, cuts = known.complete(frames[0])
+        notes += cuts
     if recognized:
         notes.append("No schema was given: levels are the values that the original has.")
-        if isinstance(known, Declaration) and known.leave_out:
-            left = shown(known.leave_out)
+        if left := shown(known.leave_out):
             notes.append(f"Columns left out, of which the original has one value or none: {left}.")
         for table, frame in list(zip(tables, frames, strict=True))[1:]:
             with _telling(*table[:2]):
@@ -240,14 +250,14 @@ def _coded(
     numbers = {}
     with _telling(source, name):
         codes, kept, more = schema.encode_complete(texts.frame, drop_missing=False)
-        if (n := len(codes)) < 2:
-            raise ValueError(f"the table has {n} record{'s' * (n != 1)}; it needs 2 or more")
+        n = len(codes)
+        require(n > 1, f"the table has {n} record{'s' * (n != 1)}; it needs 2 or more")
         for at in distances:
             variable = schema.variables[at]
             ids, values = factor(texts.frame[variable.name][kept])
             numbers[at] = np.array([*variable.numbers_of(values), np.nan])[ids]
-            if np.isnan(numbers[at]).all():
-                raise ValueError(f"{variable.name!r} has no numbers; they must not be cut already")
+            none = f"{variable.name!r} has no numbers; they must not be cut already"
+            require(not np.isnan(numbers[at]).all(), none)
     of_all = f"{n:,} of {len(kept):,}" if not kept.all() else f"{n:,}"
     place = Path(_place(source, name)).name if name in ("original", "holdout") else name
     notes = [f"{place}: {note}" for note in (f"{of_all} records.", *texts.notes, *more)]
@@ -256,16 +266,12 @@ def _coded(
 
 
 def _check_distance(variable: Variable, within: float, is_key: bool) -> None:
-    number = isinstance(within, int | float | np.number) and not isinstance(within, bool)
-    if is_key:
-        raise ValueError(f"within names {variable.name!r}, which is among the keys")
-    if not number or not 0 < within < np.inf:
-        raise ValueError(f"within is {within!r} for {variable.name!r}; it must be above 0")
-    if not variable.edges:
-        raise ValueError(
-            f"within names {variable.name!r}, which is not numeric; bins or edges in a schema make "
-            "it so"
-        )
+    name, number = repr(variable.name), isinstance(within, int | float | np.number)
+    require(not is_key, f"within names {name}, which is among the keys")
+    right = number and not isinstance(within, bool) and 0 < within < np.inf
+    require(right, f"within is {within!r} for {name}; it must be above 0")
+    cut = f"within names {name}, which is not numeric; bins or edges in a schema make it so"
+    require(variable.edges, cut)
 
 
 def _nothing_common(schema: Schema, original: File, other: File, name: str) -> list[str]:
@@ -280,39 +286,35 @@ def _check_synthetic(schema: Schema, original: Codes, released: Codes) -> None:
     """Refuse a release that has some variables of the original row by row, and others not."""
     if len(original) != len(released) or len(original) < FEWEST:
         return
-    same = (original == released).all(axis=0)
+    same, names = (original == released).all(axis=0), np.array(schema.names, object)
     if same.all() or not same.any():
         return
-    if rows_alike(original[:, same], released[:, same])[2] >= 2 * CERTAIN:
-        names = np.array(schema.names, object)
-        raise ValueError(
-            f"the values of {shown(names[same])} are the original's, row by row, and only those of "
-            f"{shown(names[~same])} differ; this assessment is for releases of which every "
-            "variable is synthetic: synthesize the others, too, or judge the release by measures "
-            "for partially synthetic data"
-        )
+    require(
+        not rows_alike(original[:, same], released[:, same])[2] >= 2 * CERTAIN,
+        f"the values of {shown(names[same])} are the original's, row by row, and only those of "
+        f"{shown(names[~same])} differ; this assessment is for releases of which every variable is "
+        "synthetic: synthesize the others, too, or judge the release by measures for partially "
+        "synthetic data",
+    )
 
 
 def _check_strangers(schema: Schema, original: Codes, held_out: Codes) -> None:
     """Refuse people held out who are, beyond any doubt, people of the original."""
     found = copies(original, held_out, schema.n_levels)
-    if found.same_table or found.handed_out_z >= 2 * CERTAIN:
-        share = percent(1.0 if found.same_table else found.handed_out, 1)
-        raise ValueError(
-            f"an estimated {share} of the {found.alone:,} people of the original who are alone "
-            "with all their values are in it, too; people held out must be others, kept out before "
-            "the synthesizer was fitted"
-        )
+    share = percent(1.0 if found.same_table else found.handed_out, 1)
+    require(
+        not (found.same_table or found.handed_out_z >= 2 * CERTAIN),
+        f"an estimated {share} of the {found.alone:,} people of the original who are alone with "
+        "all their values are in it, too; people held out must be others, kept out before the "
+        "synthesizer was fitted",
+    )
 
 
 def _valued(variable: Variable, original: File, at: int) -> list[str]:
     """Say how many people have no value of a target; somebody must have one."""
     lacking, n = int(np.isin(original.codes[:, at], variable.no_values).sum()), len(original)
-    if lacking == n:
-        raise ValueError(
-            f"target is {variable.name!r}, of which nobody in the original has a value: all are "
-            "missing or not applicable"
-        )
+    none = f"target is {variable.name!r}, of which nobody in the original has a value: all are"
+    require(lacking < n, f"{none} missing or not applicable")
     told = f"{variable.name} is missing or does not apply for {lacking:,} of {n:,} people"
     return [f"{told}, of whom it can tell no value: they are not counted."] if lacking else []
 
@@ -329,11 +331,12 @@ def _apart(paths: Sequence[Path]) -> tuple[str, ...]:
 
 def _sets(keys: Names | Sequence[Names]) -> list[list[str]]:
     """Return the sets of keys, one or more, where one may be given as a list of names."""
+    wrong = f"keys is {keys!r}; it must be a list of names, or a list of such lists"
+    require(isinstance(keys, Collection), wrong)
     several = [isinstance(each, Collection) and not isinstance(each, str) for each in keys]
     if isinstance(keys, str) or not any(several):
         return [[keys] if isinstance(keys, str) and keys else [str(name) for name in keys]]
-    if not all(several):
-        raise ValueError(f"keys is {keys!r}; it must be a list of names, or a list of such lists")
+    require(all(several), wrong)
     return [list(each) for each in keys]
 
 
@@ -342,28 +345,23 @@ def _roles(
 ) -> tuple[tuple[tuple[int, ...], ...], tuple[int, ...], list[str]]:
     """Find the columns of the sets of keys and of the targets, and say what was chosen."""
     names, chosen = schema.names, []
-    if len(names) < 2:
-        raise ValueError(f"the variables are {names[0]} alone; keys and a target need two or more")
+    alone = f"the variables are {names[0]} alone; keys and a target need two or more"
+    require(len(names) > 1, alone)
     for known in filter(None, sets):
         schema.positions(known, "keys")
     targets = [name for name in targets if name]
     if not targets:
         free = [name for name in names if all(name not in known for known in sets)]
-        if not free:
-            raise ValueError("keys are all variables, in one set or another; name the target")
+        require(free, "keys are all variables, in one set or another; name the target")
         targets = free[-1:]
         chosen.append(f"No target was given: {free[-1]}, the last that is no key.")
-    wanted = schema.positions(targets, "target")
-    found: list[tuple[int, ...]] = []
+    wanted, found = schema.positions(targets, "target"), list[tuple[int, ...]]()
     for known in sets:
-        if not known and len(sets) > 1:
-            raise ValueError("keys has an empty set; each must name variables")
-        said = f"keys has the set {','.join(known)}"
-        if again := [name for name in targets if name in known]:
-            raise ValueError(f"{said}, with the target {again[0]!r} in it")
+        require(known or len(sets) == 1, "keys has an empty set; each must name variables")
+        said, again = f"keys has the set {','.join(known)}", set(targets).intersection(known)
+        require(not again, f"{said}, with the target {shown(again)} in it")
         at = schema.positions(known or [name for name in names if name != targets[0]], "keys")
-        if set(at) in map(set, found):
-            raise ValueError(f"{said} twice, in whatever order")
+        require(set(at) not in map(set, found), f"{said} twice, in whatever order")
         found.append(tuple(at))
     if not any(sets):
         chosen.append(f"No keys were given: all {len(names) - 1} variables but the target.")
