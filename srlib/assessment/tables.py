@@ -103,12 +103,21 @@ def take_in(
     """
     if _nothing(original):
         raise ValueError("original is empty; it must be a table or the path of its file")
+    keys, target, within = keys or (), target or (), within or {}
+    if not isinstance(within, Mapping):
+        raise ValueError(f"within is {within!r}; it must give distances by names of variables")
     releases, notes = _listed(released)
     if not releases:
         raise ValueError("released is empty; it must have one table or more")
     tables = [(original, "original"), *((table, name) for table, name, _ in releases)]
     if holdout is not None and not _nothing(holdout):
         tables.append((holdout, "holdout"))
+    for table, name in tables:
+        _check_table(table, name)
+    if not isinstance(schema, Schema | Declaration | str | Path | None):
+        raise ValueError(
+            f"schema is of type {type(schema).__name__}; it must be a Schema or a file"
+        )
     for source in (*(table for table, _ in tables), None if schema == "acs" else schema):
         _check_file(source)
     of_people = declared(schema)
@@ -129,6 +138,8 @@ def take_in(
         found += _nothing_common(first, table, Path(_place(source, name)).name)
         with _telling(source, name):
             (_check_strangers if name == "holdout" else _check_synthetic)(first, table)
+    if not isinstance(target, Collection):
+        raise ValueError(f"target is {target!r}; it must be a name, or a list of names")
     roles = _roles(complete, _sets(keys), [target] if isinstance(target, str) else list(target))
     key_sets, targets, chosen = roles
     by_at = complete.positions([by], "by")[0] if by else None
@@ -138,7 +149,7 @@ def take_in(
     for i, (_, _, tool) in enumerate(releases):
         tools.setdefault(tool, []).append(i)
     numbers = {}
-    for name, distance in (within or {}).items():
+    for name, distance in within.items():
         (at,) = complete.positions([name], "within")
         if at in key_sets[0] and any(_sets(keys)):
             raise ValueError(f"within names {name!r}, which is among the keys")
@@ -163,6 +174,8 @@ def _listed(released: Releases) -> tuple[list[tuple[Table, str, str]], list[str]
     """Return table, name and tool of all releases, and one sentence for each folder."""
     if isinstance(released, pd.DataFrame | Microdata | str | Path):
         released = [released]
+    if not isinstance(released, Sequence | Mapping):
+        _check_table(released, "released")
     if not isinstance(released, Mapping):
         paths = [Path(_place(z, f"release {i}")) for i, z in enumerate(released, start=1)]
         released = dict(zip(_apart(paths) if paths else (), released, strict=True))
@@ -191,6 +204,14 @@ def _nothing(source: object) -> bool:
 def _place(source: object, name: str) -> str:
     """Return the place of a table, for errors: its path, or its name."""
     return str(source) if isinstance(source, str | Path) else name
+
+
+def _check_table(source: object, name: str) -> None:
+    if not isinstance(source, pd.DataFrame | Microdata | str | Path):
+        raise ValueError(
+            f"{name} is of type {type(source).__name__}; it must be a DataFrame, Microdata, or the "
+            "path of a file"
+        )
 
 
 def _check_file(source: object) -> None:
@@ -364,6 +385,8 @@ def _apart(paths: Sequence[Path]) -> tuple[str, ...]:
 
 def _sets(keys: Names | Sequence[Names]) -> list[list[str]]:
     """Return the sets of keys, one or more, where one may be given as a list of names."""
+    if not isinstance(keys, Collection):
+        raise ValueError(f"keys is {keys!r}; it must be a list of names, or a list of such lists")
     several = [isinstance(each, Collection) and not isinstance(each, str) for each in keys]
     if isinstance(keys, str) or not any(several):
         return [[keys] if isinstance(keys, str) and keys else [str(name) for name in keys]]

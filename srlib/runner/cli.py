@@ -347,9 +347,8 @@ def assess(
     }
     folder = plain_name("--name", name) if name else released[0].resolve().name
     folder = re.sub(r"[^\w-]", "_", folder.split(".")[0])[:60] or "released"
-    place = (
-        (output or find_outputs(find_root(Path.cwd(), "assess"), Path.cwd())) / "assess" / folder
-    )
+    outputs = output or find_outputs(find_root(Path.cwd(), "assess"), Path.cwd())
+    place = outputs.resolve() / "assess" / folder
 
     # Imported here: bad usage is told at once, without the time that these take to import.
     from srlib.assessment import examine, take_in
@@ -364,6 +363,8 @@ def assess(
     try:
         found = examine(tables, model=model, seed=SEED)
         report = files.write(found, place, parameters, inputs, started) / "report.html"
+    except OSError:
+        raise  # told in a line with its place
     except Exception as error:
         kind, text = type(error).__name__, str(error)
         own = f"{kind}: {text}"
@@ -617,7 +618,7 @@ def new(paper: str) -> None:
 
 @main.command(
     epilog=_examples(
-        "srlib report outputs/charest/default", "srlib report outputs/assess/made --public"
+        "srlib report outputs/charest/default", "srlib report outputs/assess/default --public"
     )
 )
 @click.argument("run_dir", type=click.Path(exists=True, file_okay=False, path_type=Path))
