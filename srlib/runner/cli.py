@@ -121,7 +121,7 @@ def _told(error: Exception, parameters: Mapping[str, Any], show_values: bool) ->
     text = str(error)
     if show_values or not of_users_file(parameters, {"inputs": {}}):
         return text
-    return without_values(text, texts(parameters))
+    return without_values(text, texts(parameters.values()))
 
 
 @main.command(
@@ -347,7 +347,10 @@ def assess(
     }
     folder = plain_name("--name", name) if name else released[0].resolve().name
     folder = re.sub(r"[^\w-]", "_", folder.split(".")[0])[:60] or "released"
-    outputs = output or find_outputs(find_root(Path.cwd(), "assess"), Path.cwd())
+    root = find_root(Path.cwd(), "assess")
+    if folder in find_profiles(root, "assess"):  # folders of `srlib run`, which replaces them
+        folder = f"released_{folder}"
+    outputs = output or find_outputs(root, Path.cwd())
     place = outputs.resolve() / "assess" / folder
 
     # Imported here: bad usage is told at once, without the time that these take to import.
@@ -368,7 +371,7 @@ def assess(
     except Exception as error:
         kind, text = type(error).__name__, str(error)
         own = f"{kind}: {text}"
-        _failed(own if show_values else error_without_values(kind, text, texts(parameters)))
+        _failed(own if show_values else error_without_values(kind, text, texts(parameters.values())))
         raise SystemExit(1) from None
     if as_json:
         document = {"report": str(report)} | found.to_dict()

@@ -247,7 +247,7 @@ def _told(request: Request | None, kind: str, message: str, frames: Sequence[str
     if request and confidential.of_users_file(request.parameters, {"inputs": request.inputs}):
         if frames and not _is_ours(frames):
             return kind
-        typed = confidential.texts(request.parameters)
+        typed = confidential.texts(request.parameters.values())
         return confidential.error_without_values(kind, message, typed)
     return f"{kind}: {message}"
 
