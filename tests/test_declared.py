@@ -11,8 +11,7 @@ from click.testing import CliRunner
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from srlib.assessment import assess_submission, findings, in_public, leakage
-from srlib.assessment.submission import submit
+from srlib.assessment import examine, in_public, take_in
 from srlib.data.declared import (
     Declaration,
     Numeric,
@@ -165,18 +164,16 @@ def test_who_has_no_value_of_the_target_has_nothing_to_disclose() -> None:
     schema = Schema(
         (Variable("key", ("a", "b", "c")), Variable("x", ("1", "2", "N"), not_applicable=("N",)))
     )
-    found = submit(frame, frame, target="x", schema=schema)
+    found = take_in(frame, frame, target="x", schema=schema)
     assert "x is missing or does not apply for 3 of 6 people" in " ".join(found.notes)
-    of_all = leakage.attributes(found.original, found.original, [3, 3], [0], 1)
-    assert (of_all.people, of_all.value) == (6, 4 / 6)  # a and b
-    of_values = leakage.attributes(found.original, found.original, [3, 3], [0], 1, [2])
-    assert (of_values.people, of_values.value) == (3, 2 / 3)  # both a; c has two answers
-    assert findings.of_targets(found).set_index("target").loc["x", "value"] == 2 / 3
+    row = examine(found, seed=1).table.query("question == 'attributes'").iloc[0]
+    assert (row["about"], row["people"]) == ("key → x", 3)
+    assert row["value"] == pytest.approx(2 / 3)  # both a; c has two answers
     nobody = frame.assign(x="N")
     with pytest.raises(
         ValueError, match="target is 'x', of which nobody in the original has a value"
     ):
-        submit(nobody, frame, target="x", schema=schema)
+        take_in(nobody, frame, target="x", schema=schema)
 
 
 def test_missing_values_are_a_level_wherever_one_table_has_them() -> None:
@@ -239,9 +236,9 @@ def test_values_of_which_none_is_known_are_an_error(tmp_path: Path) -> None:
         ({"age": [f"{i} years" for i in range(300)]}, "age has '0 years'.* original has numbers"),
     ):
         with pytest.raises(ValueError, match=f"^made: {message}"):
-            submit(original, {"made": original.assign(**change)})
+            take_in(original, {"made": original.assign(**change)})
     some = original.assign(age=original["age"].astype(object).where(original["sex"] == "f", "old"))
-    told = submit(original, some[::-1]).notes
+    told = take_in(original, some[::-1]).notes
     assert "Levels that the original does not have: age 'old'." in told
 
 
@@ -252,7 +249,7 @@ def test_values_in_two_ways_are_told_of_where_a_schema_is_suggested_or_given() -
     assert declaration.variables[1] == Variable("sex", ("f", "m"))
     assert reasons == ("sex: 'F' is 'f' written in another way; write both alike.",)
     every = Declaration((Numeric("age", bins=4), Variable("sex", ("f", "m", "F", "M"))))
-    told = submit(original, {"made": capitals[::-1]}, schema=every).notes
+    told = take_in(original, {"made": capitals[::-1]}, schema=every).notes
     assert any("made: no value of 'sex' is one of the original's" in note for note in told)
 
 
@@ -262,7 +259,7 @@ def test_columns_of_one_value_are_left_out_of_an_assessment(tmp_path: Path) -> N
     given.to_csv(tmp_path / "a.csv", index=False)
     text = (tmp_path / "a.csv").read_text().replace("\n", ",,\n")  # as spreadsheets leave them
     (tmp_path / "a.csv").write_text(text)
-    found = submit(tmp_path / "a.csv", tmp_path / "a.csv")
+    found = take_in(tmp_path / "a.csv", tmp_path / "a.csv")
     assert found.schema.names == (*original.columns, "flag")
     assert found.schema.variables[-1].levels == ("1", "missing")
     told = "of which the original has one value or none: 'country', 'none', 'column 7', 'column 8'."
@@ -279,8 +276,8 @@ def test_numbers_in_other_notations_are_the_same_people() -> None:
     )
     english = other.assign(income=[f"${x:,.2f}" for x in original["income"]])
     for one, two in ((original, other), (other, english), (english, original)):
-        found = submit(one, two)
-        np.testing.assert_array_equal(found.original, found.released[0])
+        found = take_in(one, two)
+        np.testing.assert_array_equal(found.original, found.tools["release 1"][0])
     assert any("'$" in note and "is read as" in note for note in found.notes)
 
 
@@ -466,7 +463,7 @@ def test_files_with_types_read_as_text_does(tmp_path: Path, suffix: str, package
 
         of_sex: Any = {"sex": {"f": "f", "m": "m"}}
         pyreadstat.write_sav(frame.astype({"sex": str}), typed, variable_value_labels=of_sex)
-    one, other = submit(text, text), submit(typed, typed)
+    one, other = take_in(text, text), take_in(typed, typed)
     assert other.schema == one.schema
     np.testing.assert_array_equal(other.original, one.original)
     assert other.lines is not None
@@ -476,10 +473,10 @@ def test_files_with_types_read_as_text_does(tmp_path: Path, suffix: str, package
 def test_files_of_other_separators(tmp_path: Path) -> None:
     frame = table().drop(columns="own")
     frame.to_csv(tmp_path / "a.csv", index=False)
-    whole = submit(tmp_path / "a.csv", tmp_path / "a.csv")
+    whole = take_in(tmp_path / "a.csv", tmp_path / "a.csv")
     for separator in "\t;|":
         frame.to_csv(tmp_path / "b.csv", index=False, sep=separator)
-        again = submit(tmp_path / "b.csv", tmp_path / "b.csv")
+        again = take_in(tmp_path / "b.csv", tmp_path / "b.csv")
         assert again.schema == whole.schema
         np.testing.assert_array_equal(again.original, whole.original)
 
@@ -505,31 +502,35 @@ def test_a_declared_table_for_the_notebooks(tmp_path: Path) -> None:
 # ------------------------------------------------------------------------------------- assessments
 
 
-def test_a_submission_keeps_every_record_and_says_what_was_done() -> None:
+def test_an_assessment_keeps_every_record_and_says_what_was_done(tmp_path: Path) -> None:
     original = table()
     released = table().sample(frac=1, random_state=1)
     released["sex"] = released["sex"].where(released["age"] < 60, "x")
-    found = submit(original, released, target="income")
+    found = take_in(original, released, target="income")
     assert len(found.original) == len(original)
     told = " ".join(found.notes)
     assert "age is cut near the original's quantiles" in told
     assert "Levels that the original does not have: sex 'x'." in told
     assert f"own {original['own'].isna().sum()} of 300" in told
     assert found.schema.variables[3].levels == ("f", "m", "x")
+    variables = (
+        'variables: [{name: age, bins: 5}, {name: own, levels: ["yes", "no"]}]\n'
+        "leave_out: [income, code, sex]\nmissing: "
+    )
+    (tmp_path / "schema.yaml").write_text(f"{variables}error\n")
     with pytest.raises(ValueError, match="original: missing values: own"):
-        submit(original, released, missing="error")
-    fewer = submit(original, table(), missing="drop")
+        take_in(original, released, schema=tmp_path / "schema.yaml")
+    (tmp_path / "schema.yaml").write_text(f"{variables}drop\n")
+    fewer = take_in(original, table(), schema=tmp_path / "schema.yaml")
     assert len(fewer.original) == original["own"].notna().sum()
-    with pytest.raises(ValueError, match="missing is 'gone'; it must be one of level, drop, error"):
-        submit(original, released, missing="gone")
 
 
 def test_cuts_do_not_depend_on_the_release() -> None:
     original = table()
     far = original[::-1].assign(age=original["age"] + 1000)
-    found = submit(original, [table(), far])
-    assert found.schema.variables[0] == submit(original, table()).schema.variables[0]
-    assert (found.released[1][:, 0] == found.released[1][:, 0].max()).all()
+    found = take_in(original, [table(), far])
+    assert found.schema.variables[0] == take_in(original, table()).schema.variables[0]
+    assert (found.tools["release 2"][0][:, 0] == found.tools["release 2"][0][:, 0].max()).all()
 
 
 def test_levels_that_are_declared_are_all_there_are() -> None:
@@ -539,11 +540,11 @@ def test_levels_that_are_declared_are_all_there_are() -> None:
         pd.DataFrame({"a": [1, 3], "b": [1, 2]}),
     )
     with pytest.raises(ValueError, match="release 1: values outside the levels: a has '3'"):
-        submit(first, other, schema=schema)
+        take_in(first, other, schema=schema)
     with pytest.raises(ValueError, match="release 1: missing columns b; unknown columns 'c'"):
-        submit(first, other.rename(columns={"b": "c"}))
+        take_in(first, other.rename(columns={"b": "c"}))
     microdata = Microdata.from_frame(first)
-    assert submit(microdata, microdata).schema == microdata.schema
+    assert take_in(microdata, microdata).schema == microdata.schema
 
 
 def test_the_command_suggests_a_schema(tmp_path: Path) -> None:
@@ -564,7 +565,7 @@ def test_the_command_suggests_a_schema(tmp_path: Path) -> None:
     sex = declared.variables[declared.names.index("sex")]
     assert isinstance(sex, Variable)
     assert sex.levels == ("f", "m", "x")
-    assert submit(*files, schema=path).schema.names == ("age", "income", "code", "sex", "own")
+    assert take_in(*files, schema=path).schema.names == ("age", "income", "code", "sex", "own")
     assert CliRunner().invoke(main, ["schema", *files, "--output", str(path)]).exit_code == 2
 
 
@@ -581,11 +582,11 @@ def test_a_level_that_rests_on_few_people_with_a_value_is_not_shown_in_public() 
         (*(Variable(name, ("0", "1")) for name in "ab"),
          Variable("c", ("0", "1", "N"), not_applicable=("N",)))
     )  # fmt: skip
-    submission = submit(frame, frame.sample(frac=1, random_state=1), target="c", schema=schema)
-    found = assess_submission(submission, None, lambda name: rng)
-    shown = in_public(found.judgments, found.findings).iloc[0]
+    tables = take_in(frame, frame.sample(frac=1, random_state=1), target="c", schema=schema)
+    found = examine(tables, seed=1)
+    shown = in_public(found.judgments, found.table).iloc[0]
     assert shown["attributes"] == shown["advice"] == NOT_SHOWN
-    assert shown["utility"] != NOT_SHOWN
+    assert shown["copies"] != NOT_SHOWN
 
 
 def test_a_column_that_a_file_lacks_is_left_out_of_the_suggestion() -> None:
