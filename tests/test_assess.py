@@ -21,14 +21,10 @@ from srlib.runner import assess as files
 from srlib.runner.cli import main
 
 TOWNS = ["north", "south", "east", "west"]
-SCHEMA = """
-variables:
-  - name: job
-    levels: {a: "<b>clerk</b>", b: smith, c: cook}
-  - name: town
-    levels: [north, south, east, west]
-  - name: sick
-    levels: ["no", "yes"]
+SCHEMA = """variables:
+- {name: job, levels: {a: "<b>clerk</b>", b: smith, c: cook}}
+- {name: town, levels: [north, south, east, west]}
+- {name: sick, levels: ["no", "yes"]}
 """
 
 
@@ -46,12 +42,9 @@ def ask(original: Any = ORIGINAL, released: Any = MADE, **settings: Any) -> Asse
     return assess(original, released, **({"rng": np.random.default_rng(1)} | settings))
 
 
-def row(found: Assessment, question: str, **others: object) -> pd.Series:
+def row(found: Assessment, question: str) -> pd.Series:
     """Return the first row of a question."""
-    rows = found.table[found.table["question"] == question]
-    for name, value in others.items():
-        rows = rows[rows[name] == value]
-    return rows.iloc[0]
+    return found.table[found.table["question"] == question].iloc[0]
 
 
 # ------------------------------------------------------------------------------------- from Python
@@ -66,9 +59,7 @@ def test_numbers_are_those_of_counts_by_hand() -> None:
     assert identity["value"] == pytest.approx(np.mean([x in keys[1] for x in alone]))
     targets = MADE.groupby(["job", "town"])["sick"].agg(set).to_dict()
     told = [targets.get(x) == {sick} for x, sick in zip(keys[0], ORIGINAL["sick"], strict=True)]
-    attributes = row(found, "attributes")
-    assert attributes["value"] == pytest.approx(np.mean(told))
-    assert attributes["about"] == "job, town → sick"
+    assert row(found, "attributes")["value"] == pytest.approx(np.mean(told))
     whole = set(map(tuple, ORIGINAL.to_numpy()))
     repeats = [tuple(x) in whole for x in MADE.to_numpy()]
     assert row(found, "copies")["value"] == pytest.approx(np.mean(repeats))
@@ -83,7 +74,6 @@ def test_frames_files_and_codes_tell_the_same(tmp_path: Path) -> None:
     of_files = ask(original, released, **asked)
     of_frames = ask(ORIGINAL, {"a.csv": MADE, "b.csv": AGAIN}, **asked)
     pd.testing.assert_frame_equal(of_files.table, of_frames.table)
-    assert of_files.judgments == of_frames.judgments
     assert of_files.tables.keys == ((1, 0),)
     schema = Schema.from_frame(ORIGINAL.astype("category"))
     coded = [Microdata(schema.encode(frame), schema) for frame in tables.values()]
@@ -107,7 +97,6 @@ def test_releases_are_judged_one_by_one_the_worst_first() -> None:
     assert told["first"] == told["releases"][0]["first"] == found.verdict().splitlines()[0]
     blocks = found.verdict().split("\n\n")
     assert [len(block.splitlines()) for block in blocks] == [6, 6]
-    assert [row["question"] for row in told["table"]] == found.table["question"].tolist()
     assert told["notes"] == list(found.tables.notes)
 
 
@@ -127,7 +116,6 @@ def test_draws_of_one_tool_are_judged_together(tmp_path: Path) -> None:
     together = of_list.table["value"].iloc[6:8]
     assert together.tolist() == pytest.approx(np.mean(values, axis=0)[:2].tolist())
     assert of_list.records()["met"].max() == 2
-    assert ask(released=[MADE, AGAIN], target="sick").judgments[0].release.startswith("release ")
 
 
 def test_sets_of_keys_and_further_targets_are_asked_about_each() -> None:
@@ -185,7 +173,6 @@ def test_what_was_chosen_is_noted(tmp_path: Path) -> None:
     assert "No schema was given: levels are the values that the original has." in told
     assert "Levels that the original does not have: job 'd'." in told
     assert "No target was given: sick, the last that is no key." in told
-    assert "keys" not in told.replace("no key", "")
 
 
 def test_the_model_is_asked_for() -> None:
@@ -194,16 +181,6 @@ def test_the_model_is_asked_for() -> None:
     assert row(found, "model: target")["people"] == 60
     assert {shape.shape for shape in found.traces.values()} == {(2, 20)}
     assert found.records()["target_probability"].between(0, 1).all()
-    json.dumps(found.to_dict(), allow_nan=False)
-
-
-def test_two_records_and_one_constant_release() -> None:
-    original = pd.DataFrame({"a": ["x", "y"], "b": [1, 2]})
-    found = ask(original, original.iloc[[0, 0]])
-    assert found.judgments[0].advice == "undecided"
-    json.dumps(found.to_dict(), allow_nan=False)
-    for public in (False, True):
-        assert "<h1>" in found.to_html(public=public)
 
 
 def test_records_to_look_at(tmp_path: Path) -> None:
@@ -231,6 +208,9 @@ def test_records_to_look_at(tmp_path: Path) -> None:
 
 NUMBERS = {"schema": Schema.from_frame(ORIGINAL.astype("category"))}
 STRANGE = ORIGINAL.replace({"a": "z"})
+SICK = Variable("sick", ("no", "yes", "N"), not_applicable=("N",))
+NOBODY = {"original": MADE[["job"]].assign(sick="N"), "target": "sick"}
+NOBODY |= {"released": NOBODY["original"], "schema": Schema((Variable("job", tuple("abc")), SICK))}
 HALF = records(200, 5).assign(sick=records(200, 6)["sick"])
 
 
@@ -250,7 +230,6 @@ HALF = records(200, 5).assign(sick=records(200, 6)["sick"])
         ({"released": MADE.assign(age=1)}, "release 1: unknown columns 'age'"),
         ({"released": STRANGE} | NUMBERS, "release 1: values outside the levels: job has 'z'"),
         ({"original": HALF, "released": [MADE, records(200, 5)]}, "release 2: the values of 'job'"),
-        ({"holdout": STRANGE} | NUMBERS, "holdout: values outside the levels: job has 'z'"),
         ({"holdout": ORIGINAL[::-1]}, r"holdout: an estimated 100.0\s% of the \d+ people"),
         ({"holdout": "."}, "'.': it is a folder, which only a release may be"),
         ({"schema": "nowhere.yaml"}, "'nowhere.yaml': there is no such file"),
@@ -265,6 +244,7 @@ HALF = records(200, 5).assign(sick=records(200, 6)["sick"])
         ({"keys": ["job", "town", "sick"]}, "keys are all variables, in one set or another"),
         ({"target": "age"}, "target names 'age'"),
         ({"target": ["sick", "sick"]}, "each variable may stand once"),
+        (NOBODY, "target is 'sick', of which nobody in the original has a value"),
         ({"target": 3}, "target is 3; it must be a name, or a list of names"),
         ({"original": ORIGINAL[["sick"]], "released": MADE[["sick"]]}, "the variables are sick al"),
         ({"within": {"town": 2}}, "within names 'town', which is not numeric; a schema makes it"),
@@ -279,20 +259,10 @@ HALF = records(200, 5).assign(sick=records(200, 6)["sick"])
 def test_errors_are_one_sentence_before_anything_long_starts(
     monkeypatch: pytest.MonkeyPatch, change: dict[str, Any], message: str
 ) -> None:
-    def examined(*arguments: Any, **settings: Any) -> None:
-        raise AssertionError("examined")
-
-    monkeypatch.setattr(report, "examine", examined)
+    monkeypatch.setattr(report, "examine", None)
     with pytest.raises(ValueError, match=message) as error:
         ask(**change)
     assert "\n" not in str(error.value)
-
-
-def test_a_target_of_which_nobody_has_a_value_is_refused() -> None:
-    sick = Variable("sick", ("no", "yes", "N"), not_applicable=("N",))
-    schema, table = Schema((Variable("job", ("a", "b", "c")), sick)), MADE[["job"]].assign(sick="N")
-    with pytest.raises(ValueError, match="'sick', of which nobody in the original has a value"):
-        ask(table, table, schema=schema, target="sick")
 
 
 # ------------------------------------------------------------------------------------- the command
@@ -337,9 +307,7 @@ def test_the_command_prints_what_the_call_returns_and_writes_it(folder: Path) ->
     assert exact == [row for row in found.to_dict()["table"] if row["question"] != "predicted"]
     assert json.loads((run / "results.json").read_text()) == document
     answers = pd.read_csv(run / "tables/answers.csv")
-    assert answers["value"].tolist() == pytest.approx(
-        [np.nan if row["value"] is None else row["value"] for row in document["table"]], nan_ok=True
-    )
+    assert answers["question"].tolist() == [row["question"] for row in document["table"]]
     assert pd.read_csv(run / "tables/records.csv")["repetitions"].sum() == 120
     everything = {p.relative_to(run).as_posix() for p in run.rglob("*") if p.is_file()}
     public = set((run / "PUBLIC.txt").read_text().splitlines())
@@ -349,10 +317,8 @@ def test_the_command_prints_what_the_call_returns_and_writes_it(folder: Path) ->
     assert {"report.html", "tables/answers.csv", "results.json", "parameters.yaml"} < secret
     for path in (run, *run.rglob("*")):
         assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600)
-    provenance = json.loads((run / "provenance.json").read_text())
-    assert set(provenance["inputs"]) == {
-        *("original.csv", "made.csv", "tool/copy.csv", "schema.yaml")
-    }
+    inputs = json.loads((run / "provenance.json").read_text())["inputs"]
+    assert set(inputs) == {"original.csv", "made.csv", "tool/copy.csv", "schema.yaml"}
     assert not list(folder.glob("out/assess/.tmp-*"))
 
 
@@ -363,36 +329,6 @@ def test_the_status_says_what_the_verdict_is_worth(folder: Path) -> None:
         for worst in ("undecided", "look", "withhold")
     ]
     assert statuses == [3, 0, 0, 3, 3, 3]
-    assert (folder / "out/assess/original/report.html").exists()
-
-
-def test_a_report_on_another_question_stays(folder: Path) -> None:
-    folders = folder / "out/assess"
-
-    def reports() -> dict[str, bytes]:
-        return {p.parent.name: p.read_bytes() for p in sorted(folders.glob("*/parameters.yaml"))}
-
-    assert command("original.csv", "made.csv").exit_code == 0
-    (folders / "made/parameters.yaml").touch()
-    first = reports()
-    result = command("original.csv", "made.csv", "--keys", "job")
-    assert result.stderr.splitlines() == ["out/assess/made holds another report and stays as it is"]
-    assert "report: out/assess/made-2/report.html" in result.stdout
-    assert list(reports()) == ["made", "made-2"]
-    assert reports()["made"] == first["made"]
-    before = (folders / "made/report.html").stat().st_mtime_ns
-    assert command("original.csv", "made.csv").stderr == ""  # the same question: replaced
-    assert (folders / "made/report.html").stat().st_mtime_ns > before
-    Path("copy.csv").write_bytes(Path("original.csv").read_bytes())
-    assert command("copy.csv", "made.csv").stderr == ""  # the same contents under another name
-    MADE[:40].to_csv("made.csv", index=False)
-    assert "stays as it is" in command("original.csv", "made.csv").stderr
-    assert list(reports()) == ["made", "made-2", "made-3"]
-    (folders / "mine").mkdir()
-    (folders / "mine/notes.txt").touch()
-    assert "report: out/assess/mine-2" in command("copy.csv", "made.csv", "--name", "mine").stdout
-    assert [p.name for p in (folders / "mine").iterdir()] == ["notes.txt"]
-    assert not list(folders.glob(".tmp-*"))
 
 
 def test_a_file_that_changes_meanwhile_makes_no_report(
@@ -424,27 +360,20 @@ def replaced(name: str, *lines: str) -> Callable[[], object]:
         (None, ["original.csv"], "Missing argument 'RELEASED...'"),
         (None, ["nowhere.csv", "made.csv"], "'nowhere.csv' does not exist"),
         (None, [".", "made.csv"], "'.' is a directory"),
-        (None, ["original.csv", "made.csv", "gone.csv"], "'gone.csv' does not exist"),
         (None, ["original.csv", "made.csv", "--schema", "no.yaml"], "'no.yaml': there is no such"),
         (replaced("made.csv", HEADER, "a,north,no", "SECRET,north,no", "a,south,SECRET"),
          ["original.csv", "made.csv", *GIVEN],
          "made.csv: values outside the levels: job has '...' (line 3); sick has '...' (line 4)"),
         (replaced("made.csv", "job,town,ill", "SECRET,north,no", "a,north,no"),
          ["original.csv", "made.csv"], "made.csv: missing columns sick; unknown columns 'ill'"),
-        (replaced("made.csv", "job,town,job,sick", "a,north,a,no"),
-         ["original.csv", "made.csv"], "made.csv: duplicate column names 'job'"),
         (replaced("original.csv", HEADER),
          ["original.csv", "made.csv"], "original.csv: the file has a header and no records"),
         (lambda: Path("original.csv").write_text(""),
          ["original.csv", "made.csv"], "original.csv: the file is empty"),
         (lambda: Path("empty").mkdir(), ["original.csv", "empty"], "empty: the folder has no fil"),
         (None, ["original.csv", "made.csv", "--keys", "job,ago"], "keys names 'ago'; the variab"),
-        (None, ["original.csv", "made.csv", "--keys", "job,sick", "--target", "sick"],
-         "keys has the set job,sick, with the target 'sick' in it"),
         (None, ["original.csv", "made.csv", "--within", "town"], "it must be NAME=NUMBER, as inc"),
-        (None, ["original.csv", "made.csv", "--within", "town=2"], "within names 'town', which is"),
         (None, ["original.csv", "made.csv", "--name", "../x"], "--name is '../x'; it must be at"),
-        (None, ["original.csv", "made.csv", "--fail-on", "none"], "'none' is not one of"),
     ],
 )  # fmt: skip
 def test_bad_input_is_one_error_without_values(
@@ -459,11 +388,6 @@ def test_bad_input_is_one_error_without_values(
     assert told.count("Error:") == 1
     assert "SECRET" not in told
     assert not Path("out").exists()
-
-
-def test_wrong_values_are_shown_on_request(folder: Path) -> None:
-    replaced("made.csv", HEADER, "a,north,no", "SECRET,north,no")()
-    assert "job has 'SECRET'" in command("original.csv", "made.csv", *GIVEN, "--show-values").stderr
 
 
 def test_the_notebook_bears_two_records_and_one_constant_release(folder: Path) -> None:
@@ -518,8 +442,7 @@ def test_the_public_page_has_words_over_ten_people_alone() -> None:
     assert set(re.findall(r"\d+", re.sub("<[^>]*>", " ", body))) <= {"1"}
     words = in_public(found.judgments, found.table).iloc[0]
     assert row(found, "identity")["people"] < 10  # nobody is alone in a town
-    assert (words["identity"], words["advice"], words["use"]) == (NOT_SHOWN,) * 3
-    assert words["copies"] == row(found, "copies")["word"]
+    assert words[["identity", "advice", "use"]].tolist() == [NOT_SHOWN] * 3
     people = records(180, 1).assign(day=[f"day {i % 90}" for i in range(180)])
     found = ask(people, people[::-1], keys=["day", "job"], target="sick")
     words = in_public(found.judgments, found.table).iloc[0]

@@ -370,8 +370,8 @@ def assess(
         raise  # told in a line with its place
     except Exception as error:
         kind, text = type(error).__name__, str(error)
-        own = f"{kind}: {text}"
-        _failed(own if show_values else error_without_values(kind, text, texts(parameters.values())))
+        own, typed = f"{kind}: {text}", texts(parameters.values())
+        _failed(own if show_values else error_without_values(kind, text, typed))
         raise SystemExit(1) from None
     if as_json:
         document = {"report": str(report)} | found.to_dict()
