@@ -1,8 +1,10 @@
-"""Assessing files: the command on a small table, what it refuses, and the words of the verdict."""
+"""Assessing releases: the call from Python, the command, what both refuse, and the page."""
 
 import json
+import re
+import stat
 from collections.abc import Callable
-from dataclasses import replace
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -10,212 +12,346 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
-from enumeration import log_marginal_likelihood
 
-from srlib import assessment, dpmpm, mechanism
-from srlib.assessment import leakage, matching, model, verdict
-from srlib.assessment import submission as submissions
-from srlib.assessment.findings import most_parameters
-from srlib.data.codes import distinct
-from srlib.data.schema import Schema
-from srlib.risk import DrawSets
-from srlib.runner import cli
+from srlib.assessment import ASSUMED, Assessment, assess, in_public, report, stated
+from srlib.data.schema import Microdata, Schema, Variable
+from srlib.display import NOT_SHOWN
+from srlib.dpmpm import Chains
+from srlib.runner import assess as files
 from srlib.runner.cli import main
 
-SMALL = {"n_classes": 3, "n_draws": 20, "n_chains": 2, "most_iterations": 40}
-SETTINGS = [text for name, value in SMALL.items() for text in ("-p", name, str(value))]
-SCHEMA = """
-variables:
-  - name: job
-    levels: {a: "<b>clerk</b>", b: smith, c: cook}
-  - name: town
-    levels: [north, south, east, west]
-  - name: sick
-    levels: ["no", "yes"]
+TOWNS = ["north", "south", "east", "west"]
+SCHEMA = """variables:
+- {name: job, levels: {a: "<b>clerk</b>", b: smith, c: cook}}
+- {name: town, levels: [north, south, east, west]}
+- {name: sick, levels: ["no", "yes"]}
 """
 
 
 def records(n: int, seed: int) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
     job = rng.integers(0, 3, n)
-    return pd.DataFrame(
-        {
-            "job": np.array(list("abc"))[job],
-            "town": np.array(["north", "south", "east", "west"])[rng.integers(0, 4, n)],
-            "sick": np.where(rng.random(n) < 0.2 + 0.3 * job, "yes", "no"),
-        }
+    frame = pd.DataFrame({"job": np.array(list("abc"))[job], "town": rng.choice(TOWNS, n)})
+    return frame.assign(sick=np.where(rng.random(n) < 0.2 + 0.3 * job, "yes", "no"))
+
+
+ORIGINAL, MADE, AGAIN, OTHERS = (records(n, i) for i, n in enumerate((60, 50, 70, 80), start=1))
+
+
+def ask(original: Any = ORIGINAL, released: Any = MADE, **settings: Any) -> Assessment:
+    return assess(original, released, **({"rng": np.random.default_rng(1)} | settings))
+
+
+def row(found: Assessment, question: str) -> pd.Series:
+    """Return the first row of a question."""
+    return found.table[found.table["question"] == question].iloc[0]
+
+
+# ------------------------------------------------------------------------------------- from Python
+
+
+def test_numbers_are_those_of_counts_by_hand() -> None:
+    found = ask(keys=["job", "town"], target="sick")
+    keys = [list(zip(*(t[c] for c in ("job", "town")), strict=True)) for t in (ORIGINAL, MADE)]
+    alone = [x for x in keys[0] if keys[0].count(x) == 1]
+    identity = row(found, "identity")
+    assert identity["people"] == len(alone) > 0
+    assert identity["value"] == pytest.approx(np.mean([x in keys[1] for x in alone]))
+    targets = MADE.groupby(["job", "town"])["sick"].agg(set).to_dict()
+    told = [targets.get(x) == {sick} for x, sick in zip(keys[0], ORIGINAL["sick"], strict=True)]
+    assert row(found, "attributes")["value"] == pytest.approx(np.mean(told))
+    whole = set(map(tuple, ORIGINAL.to_numpy()))
+    repeats = [tuple(x) in whole for x in MADE.to_numpy()]
+    assert row(found, "copies")["value"] == pytest.approx(np.mean(repeats))
+
+
+def test_frames_files_and_codes_tell_the_same(tmp_path: Path) -> None:
+    tables = {"original.csv": ORIGINAL, "a.csv": MADE, "b.csv": AGAIN}
+    for name, frame in tables.items():
+        frame.to_csv(tmp_path / name, index=False)
+    asked: dict[str, Any] = {"keys": ["town", "job"], "target": "sick"}
+    original, *released = (str(tmp_path / name) for name in tables)
+    of_files = ask(original, released, **asked)
+    of_frames = ask(ORIGINAL, {"a.csv": MADE, "b.csv": AGAIN}, **asked)
+    pd.testing.assert_frame_equal(of_files.table, of_frames.table)
+    assert of_files.tables.keys == ((1, 0),)
+    schema = Schema.from_frame(ORIGINAL.astype("category"))
+    coded = [Microdata(schema.encode(frame), schema) for frame in tables.values()]
+    of_codes = ask(coded[0], dict(zip(("a.csv", "b.csv"), coded[1:], strict=True)), **asked)
+    numbers = ["question", "value", "error", "baseline", "z"]
+    pd.testing.assert_frame_equal(of_codes.table[numbers], of_files.table[numbers])
+
+
+def test_releases_are_judged_one_by_one_the_worst_first() -> None:
+    copy = ORIGINAL.sample(frac=1, random_state=1)
+    found = ask(released={"made": MADE, "copy": copy}, target="sick")
+    assert [judgment.release for judgment in found.judgments] == ["copy", "made"]
+    assert found.table["release"].unique().tolist() == ["copy", "made"]
+    assert found.judgments[0].first == "Do not release copy: it is the original itself."
+    assert set(found.records()["release"]) == {"copy", "made"}
+    alone = ask(released={"made": MADE}, target="sick")
+    mine = found.table.query("release == 'made'").reset_index(drop=True)
+    pd.testing.assert_frame_equal(mine, alone.table)  # whatever else is assessed with it
+    told = found.to_dict()
+    assert json.loads(json.dumps(told, allow_nan=False)) == told
+    assert told["first"] == told["releases"][0]["first"] == found.verdict().splitlines()[0]
+    blocks = found.verdict().split("\n\n")
+    assert [len(block.splitlines()) for block in blocks] == [6, 6]
+    assert told["notes"] == list(found.tables.notes)
+
+
+def test_draws_of_one_tool_are_judged_together(tmp_path: Path) -> None:
+    folder = tmp_path / "tool"
+    folder.mkdir()
+    MADE.to_csv(folder / "a.csv", index=False)
+    AGAIN.to_csv(folder / "b.csv", index=False)
+    (folder / ".hidden").touch()
+    of_folder = ask(released=str(folder), target="sick")
+    of_list = ask(released={"tool": [MADE, AGAIN]}, target="sick")
+    assert len(of_folder.judgments) == 1
+    pd.testing.assert_frame_equal(of_folder.table, of_list.table)
+    note = "tool: a folder of 2, judged together; hidden files are ignored: .hidden."
+    assert of_folder.tables.notes[0] == note
+    values = [ask(released=z, target="sick").table["value"].iloc[6:9] for z in (MADE, AGAIN)]
+    together = of_list.table["value"].iloc[6:8]
+    assert together.tolist() == pytest.approx(np.mean(values, axis=0)[:2].tolist())
+    assert of_list.records()["met"].max() == 2
+
+
+def test_sets_of_keys_and_further_targets_are_asked_about_each() -> None:
+    found = ask(keys=[["job"], ["town"]], target=["sick"]).table
+    asked = found[found["asked"]]
+    assert asked.query("question == 'identity'")["about"].tolist() == ["job", "town"]
+    told = asked.query("question == 'predicted'")["about"].tolist()
+    assert told == ["job → sick", "town → sick"]
+    found = ask(keys=["job"], target=["sick", "town"]).table
+    told = found[found["asked"]].query("question == 'attributes'")["about"].tolist()
+    assert told == ["job → sick", "job → town"]
+    unasked = ask(keys=["job"], target="sick").table.query("question == 'attributes'")
+    assert unasked["asked"].tolist() == [True, False]
+    assert unasked["about"].tolist() == ["job → sick", "job → town"]
+
+
+def test_groups_people_held_out_and_dropped_records() -> None:
+    original = ORIGINAL.astype(object)
+    original.loc[:9, "job"] = None
+    found = ask(original, keys=["job", "town"], target="sick", by="sick", holdout=OTHERS)
+    groups = found.table.query("of != 'all'")
+    assert groups["of"].unique().tolist() == ["sick: no", "sick: yes"]
+    assert groups.query("question == 'attributes'")["people"].sum() == 60
+    assert not groups["asked"].any()
+    some = found.table.query("question in ('copies', 'identity', 'attributes', 'predicted')")
+    assert some.query("of == 'all'")[["held_out", "held_out_z"]].notna().all(axis=None)
+    by_hand = {tuple(x) for x in MADE.to_numpy()}
+    share = np.mean([tuple(x) in by_hand for x in OTHERS.to_numpy()])
+    assert row(found, "copies")["held_out"] == pytest.approx(share)
+    assert "holdout: 80 records." in found.tables.notes
+    assert any("job 10 of 60" in note for note in found.tables.notes)
+
+
+def test_numbers_are_told_within_a_distance() -> None:
+    original = ORIGINAL.assign(income=np.arange(60) * 10)
+    made = MADE.assign(income=np.arange(50) * 12 + 3)
+    asked: dict[str, Any] = {"keys": ["town"], "target": "sick"}
+    near, far = (ask(original, made, within={"income": w}, **asked) for w in (1e-3, 1e6))
+    assert row(near, "within")["about"] == "town → income"
+    assert row(near, "within")["asked"]
+    assert (row(near, "within")["value"], row(far, "within")["value"]) == (0, 1)
+
+
+def test_what_was_chosen_is_noted(tmp_path: Path) -> None:
+    (tmp_path / "schema.yaml").write_text(SCHEMA)
+    assert ask(schema=str(tmp_path / "schema.yaml")).tables.notes == (
+        "original: 60 records.",
+        "release 1: 50 records.",
+        "No target was given: sick, the last that is no key.",
+        "No keys were given: all 2 variables but the target.",
     )
+    found = ask(keys="job", released={"made": MADE.replace({"c": "d"})}).tables
+    assert (found.keys, found.targets) == (((0,),), (2,))
+    told = " ".join(found.notes)
+    assert "No schema was given: levels are the values that the original has." in told
+    assert "Levels that the original does not have: job 'd'." in told
+    assert "No target was given: sick, the last that is no key." in told
+
+
+def test_the_model_is_asked_for() -> None:
+    chains = Chains(n_classes=3, burn_in=20, n_draws=20, n_chains=2)
+    found = ask(target="sick", model=True, chains=chains)
+    assert row(found, "model: target")["people"] == 60
+    assert {shape.shape for shape in found.traces.values()} == {(2, 20)}
+    assert found.records()["target_probability"].between(0, 1).all()
+
+
+def test_records_to_look_at(tmp_path: Path) -> None:
+    path = tmp_path / "original.csv"
+    ORIGINAL.to_csv(path, index=False)
+    table = ask(path, keys=["job"], target="sick").records()
+    assert table["repetitions"].sum() == 60
+    names = ["job", "town", "sick"]
+    assert not table[names].duplicated().any()
+    for one in table.itertuples():  # the header is line 1
+        lines = [int(line) for line in one.lines.split(", ") if line != "..."]
+        assert 0 < len(lines) <= one.repetitions
+        for line in lines:
+            assert ORIGINAL.iloc[line - 2].tolist() == [one.job, one.town, one.sick]
+    released = set(map(tuple, MADE.to_numpy()))
+    expected = [x in released for x in map(tuple, table[names].to_numpy())]
+    assert table["copied"].tolist() == list((table["repetitions"] == 1) & np.array(expected))
+    assert table["copied"].is_monotonic_decreasing
+    assert table[table["copied"]]["neighbors"].is_monotonic_increasing
+    renamed = {"job": "copied"}
+    own = ask(ORIGINAL.rename(columns=renamed), MADE.rename(columns=renamed)).records()
+    assert set(own["copied (value)"]) == {"a", "b", "c"}
+    assert own["copied"].dtype == bool
+
+
+NUMBERS = {"schema": Schema.from_frame(ORIGINAL.astype("category"))}
+STRANGE = ORIGINAL.replace({"a": "z"})
+SICK = Variable("sick", ("no", "yes", "N"), not_applicable=("N",))
+NOBODY = {"original": MADE[["job"]].assign(sick="N"), "target": "sick"}
+NOBODY |= {"released": NOBODY["original"], "schema": Schema((Variable("job", tuple("abc")), SICK))}
+HALF = records(200, 5).assign(sick=records(200, 6)["sick"])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"original": ""}, "original is empty; it must be a table or the path of its file"),
+        ({"original": {"job": [1]}}, "original is of type dict; it must be a DataFrame"),
+        ({"original": ORIGINAL[:0]}, "original: the table has 0 records"),
+        ({"original": ORIGINAL[:1]}, "original: the table has 1 record"),
+        ({"released": []}, "released is empty; it must have one table or more"),
+        ({"released": {"tool": []}}, "tool: there are no releases; a tool must have one or more"),
+        ({"released": 3}, "released is of type int; it must be a DataFrame"),
+        ({"released": "nowhere.csv"}, "'nowhere.csv': there is no such file"),
+        ({"released": {"made": MADE[:1]}}, "made: the table has 1 record; it needs 2 or more"),
+        ({"released": [MADE, MADE.drop(columns="job")]}, "release 2: missing columns job; the sch"),
+        ({"released": MADE.assign(age=1)}, "release 1: unknown columns 'age'"),
+        ({"released": STRANGE} | NUMBERS, "release 1: values outside the levels: job has 'z'"),
+        ({"original": HALF, "released": [MADE, records(200, 5)]}, "release 2: the values of 'job'"),
+        ({"holdout": ORIGINAL[::-1]}, r"holdout: an estimated 100.0\s% of the \d+ people"),
+        ({"holdout": "."}, "'.': it is a folder, which only a release may be"),
+        ({"schema": "nowhere.yaml"}, "'nowhere.yaml': there is no such file"),
+        ({"schema": 3}, "schema is of type int; it must be a Schema or a file"),
+        ({"keys": ["age"]}, "keys names 'age'; the variables are job, town, sick"),
+        ({"keys": ["job", "job"]}, r"keys is \['job', 'job'\]; each variable may stand once"),
+        ({"keys": [["job"], "town"]}, "it must be a list of names, or a list of such lists"),
+        ({"keys": 3}, "keys is 3; it must be a list of names"),
+        ({"keys": [["job"], ["job"]]}, "keys has the set job twice"),
+        ({"keys": [["job"], []]}, "keys has an empty set; each must name variables"),
+        ({"keys": ["sick"], "target": "sick"}, "keys has the set sick, with the target 'sick' in"),
+        ({"keys": ["job", "town", "sick"]}, "keys are all variables, in one set or another"),
+        ({"target": "age"}, "target names 'age'"),
+        ({"target": ["sick", "sick"]}, "each variable may stand once"),
+        (NOBODY, "target is 'sick', of which nobody in the original has a value"),
+        ({"target": 3}, "target is 3; it must be a name, or a list of names"),
+        ({"original": ORIGINAL[["sick"]], "released": MADE[["sick"]]}, "the variables are sick al"),
+        ({"within": {"town": 2}}, "within names 'town', which is not numeric; a schema makes it"),
+        ({"within": {"town": 0}}, "within is 0 for 'town'; it must be above 0"),
+        ({"within": {"age": 1}}, "within names 'age'; the variables are"),
+        ({"within": {"job": 1}, "keys": ["job"]}, "within names 'job', which is among the keys"),
+        ({"within": 3}, "within is 3; it must give distances by names of variables"),
+        ({"by": "age"}, "by names 'age'"),
+        ({"rng": 1}, "rng is 1; it must be a Generator, as numpy.random.default_rng"),
+    ],
+)
+def test_errors_are_one_sentence_before_anything_long_starts(
+    monkeypatch: pytest.MonkeyPatch, change: dict[str, Any], message: str
+) -> None:
+    monkeypatch.setattr(report, "examine", None)
+    with pytest.raises(ValueError, match=message) as error:
+        ask(**change)
+    assert "\n" not in str(error.value)
+
+
+# ------------------------------------------------------------------------------------- the command
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Files named as a user would, in the folder where the user types."""
     monkeypatch.chdir(tmp_path)
-    records(60, 1).to_csv("original.csv", index=False)
-    records(50, 2).to_csv("made.csv", index=False)
-    records(70, 3).to_csv("again.csv", index=False)
+    for name, frame in {"original": ORIGINAL, "made": MADE, "again": AGAIN}.items():
+        frame.to_csv(f"{name}.csv", index=False)
     Path("schema.yaml").write_text(SCHEMA)
     return tmp_path
 
 
-def assess(*arguments: str) -> Result:
+def command(*arguments: str) -> Result:
     return CliRunner().invoke(main, ["assess", *arguments, "--output", "out"])
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "options"),
-    [
-        ("original", "again.csv", []),
-        ("released", "[again.csv]", []),
-        ("keys", "[town]", ["--keys", "job"]),
-        ("quick", "false", ["--quick"]),
-    ],
-)
-def test_what_the_arguments_say_cannot_be_said_otherwise(
-    folder: Path, name: str, value: str, options: list[str]
+GIVEN = ["--schema", "schema.yaml", "--keys", "town, job", "--target", "sick"]
+
+
+def test_the_command_prints_what_the_call_returns_and_writes_it(folder: Path) -> None:
+    Path("tool").mkdir()
+    ORIGINAL.sample(frac=1, random_state=1).to_csv("tool/copy.csv", index=False)
+    result = command("original.csv", "made.csv", "tool", *GIVEN)
+    assert result.exit_code == 0, result.output
+    run = folder / "out/assess/made"
+    found = ask("original.csv", ["made.csv", "tool"], schema="schema.yaml",
+                keys=["town", "job"], target="sick")  # fmt: skip
+    lines = result.stdout.splitlines()
+    assert lines[-1] == "report: out/assess/made/report.html"
+    assert lines[0] == found.judgments[0].first == "Do not release tool: it is the original itself."
+    assert sum(line.startswith("  ") for line in lines) == 10
+    assert result.stderr == ""
+    result = command("original.csv", "made.csv", "tool", *GIVEN, "--json")
+    document = json.loads(result.stdout)
+    assert document.pop("report") == str(run / "report.html")
+    assert document["releases"] == found.to_dict()["releases"]
+    assert document["notes"] == list(found.tables.notes)
+    exact = [row for row in document["table"] if row["question"] != "predicted"]  # chance apart
+    assert exact == [row for row in found.to_dict()["table"] if row["question"] != "predicted"]
+    assert json.loads((run / "results.json").read_text()) == document
+    answers = pd.read_csv(run / "tables/answers.csv")
+    assert answers["question"].tolist() == [row["question"] for row in document["table"]]
+    assert pd.read_csv(run / "tables/records.csv")["repetitions"].sum() == 120
+    everything = {p.relative_to(run).as_posix() for p in run.rglob("*") if p.is_file()}
+    public = set((run / "PUBLIC.txt").read_text().splitlines())
+    secret = set((run / "CONFIDENTIAL.txt").read_text().splitlines())
+    assert public == {"report-public.html"}
+    assert everything == public | secret | {"PUBLIC.txt", "CONFIDENTIAL.txt"}
+    assert {"report.html", "tables/answers.csv", "results.json", "parameters.yaml"} < secret
+    for path in (run, *run.rglob("*")):
+        assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600)
+    inputs = json.loads((run / "provenance.json").read_text())["inputs"]
+    assert set(inputs) == {"original.csv", "made.csv", "tool/copy.csv", "schema.yaml"}
+    assert not list(folder.glob("out/assess/.tmp-*"))
+
+
+def test_the_status_says_what_the_verdict_is_worth(folder: Path) -> None:
+    statuses = [
+        command("original.csv", name, "--target", "sick", "--fail-on", worst).exit_code
+        for name in ("made.csv", "original.csv")
+        for worst in ("undecided", "look", "withhold")
+    ]
+    assert statuses == [3, 0, 0, 3, 3, 3]
+
+
+def test_a_file_that_changes_meanwhile_makes_no_report(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    result = assess("original.csv", "made.csv", *options, "-p", name, value)
-    assert result.exit_code == 2
-    assert f"-p {name}: the command's own arguments say it; leave one of them" in result.output
+    write = files.write
+
+    def late(*arguments: Any) -> Path:
+        AGAIN.to_csv("made.csv", index=False)
+        return write(*arguments)
+
+    monkeypatch.setattr(files, "write", late)
+    result = command("original.csv", "made.csv")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "a file was changed while it was assessed; run it again" in result.stderr
     assert not (folder / "out").exists()
 
 
-def test_the_report_of_two_releases(folder: Path) -> None:
-    given = ["--schema", "schema.yaml", "--keys", "town, job", "--target", "sick", *SETTINGS]
-    result = assess("original.csv", "made.csv", "again.csv", *given, "--same-generator", "--json")
-    assert result.exit_code == 0, result.output
-    document = json.loads(result.stdout)
-    keys = ["report", "first", "releases", "side_by_side", "broken_rules", "results"]
-    assert list(document) == keys
-    (sides,) = document["side_by_side"]
-    assert [sides[name] for name in ("release", "releases")] == ["made.csv and 1 more", 2]
-    run = folder / "out/assess/made"
-    assert Path(document["report"]) == run / "report.html"
-    (judged,) = document["releases"]
-    assert judged["release"] == "made.csv and 1 more"
-    assert judged["first"] == document["first"]
-    assert list(judged["lines"]) == ["copies", "identity", "attributes", "utility", "model"]
-    assert list(judged["lines"]["copies"]) == ["level", "value", "low", "high", "baseline", "text"]
-    assert document["broken_rules"] == []
-    notebook = (run / "notebook.ipynb").read_text(encoding="utf-8")
-    assert (
-        "2 of 3 variables are known, the keys: town, job. The target, sick, is wanted." in notebook
-    )
-
-    tables = [pd.read_csv(folder / name) for name in ("original.csv", "made.csv", "again.csv")]
-    columns = [["town", "job", "sick"].index(name) for name in tables[0]]
-    levels = [["a", "b", "c"], ["north", "south", "east", "west"], ["no", "yes"]]
-    codes = [
-        np.column_stack([pd.Categorical(t[c], levels[i]).codes for i, c in enumerate(t)])
-        for t in tables
-    ]
-    assert columns == [1, 0, 2]
-    expected = matching.measures(codes[0], codes[1:], [3, 4, 2], [1, 0], 2).set_index("measure")
-    for name in ("repU", "DiSCO", "TCAP"):
-        for column in ("mean", "se", "baseline"):
-            found = document["results"][f"{name}_{column}"]
-            assert found == pytest.approx(expected.loc[name, column])
-    repeated = np.mean([leakage.copies(codes[0], z, [3, 4, 2]).repeated for z in codes[1:]])
-    copies = pd.read_csv(run / "tables/copies.csv")
-    assert copies["repeated"].mean() == pytest.approx(repeated)
-
-    of_each = pd.read_csv(run / "tables/records.csv")
-    assert of_each["repetitions"].sum() == 60
-    assert (of_each["support_size"] == 1 + 2 + 3 + 1).all()
-    for row in of_each.itertuples():  # the header is line 1
-        lines = [int(line) for line in row.lines.split(", ") if line != "..."]
-        for line in lines:
-            record = tables[0].iloc[line - 2].replace({"a": "<b>clerk</b>", "b": "smith"})
-            assert record.replace({"c": "cook"}).tolist() == [row.job, row.town, row.sick]
-    listed = (run / "CONFIDENTIAL.txt").read_text().splitlines()
-    assert {"notebook.ipynb", "report.html", "tables/records.csv", "figures/verdict.svg"} <= {
-        *listed
-    }
-    assert (run / "PUBLIC.txt").read_text() == "tables/in_public.csv\n"
-    provenance = json.loads((run / "provenance.json").read_text())
-    assert provenance["changed_parameters"]["keys"] == ["town", "job"]
-    assert "<b>clerk" not in (run / "report.html").read_text(encoding="utf-8")
-    assert "&lt;b&gt;clerk" in (run / "report.html").read_text(encoding="utf-8")
-    assert CliRunner().invoke(main, ["report", str(run), "--public"]).exit_code == 0
-    lines_of_file = f">{of_each['lines'].iloc[0]}</td>"
-    assert lines_of_file in (run / "report.html").read_text(encoding="utf-8")
-    assert lines_of_file not in (run / "report-public.html").read_text(encoding="utf-8")
-
-
-def test_the_command_prints_what_the_function_returns(folder: Path) -> None:
-    """Candidates judged one by one, one of which breaks a rule: the status says so."""
-    Path("tool").mkdir()
-    records(60, 1).sample(frac=1, random_state=1).to_csv("tool/copy.csv", index=False)
-    records(60, 1).to_csv("tool/again.csv", index=False)
-    Path("tool/.hidden").touch()
-    Path("rules.yaml").write_text("copies: {worst_level: none}\nidentity: {value_at_most: 1}\n")
-    given = ["--schema", "schema.yaml", "--target", "sick", "--quick", "--rules", "rules.yaml"]
-    result = assess("original.csv", "made.csv", "tool", *given)
-    assert result.exit_code == 3, result.output
-    found = assessment.assess(
-        "original.csv", ["made.csv", "tool/"], schema="schema.yaml", target="sick", quick=True,
-        rules="rules.yaml", rng=np.random.default_rng(0),
-    )  # fmt: skip
-    assert result.stdout == f"{found.verdict()}\n\nreport: out/assess/made/report.html\n"
-    assert found.verdict().startswith("Do not release tool: it is the original itself.\n")
-    reasons = [
-        f"broken rule: {r['release']}: {r['topic']} {r['reason']}" for r in found.broken_rules
-    ]
-    assert [line for line in result.stderr.splitlines() if line.startswith("broken")] == reasons
-    assert "tool: copies is 'found'; at worst 'none' is allowed" in reasons[0]
-    broken = pd.read_csv(folder / "out/assess/made/tables/broken_rules.csv")
-    assert broken["topic"].tolist() == [rule["topic"] for rule in found.broken_rules]
-    told = cli._document(folder / "out/assess/made")
-    assert told["results"] == pytest.approx(found.to_dict()["results"], nan_ok=True)
-    lines = [each["lines"]["copies"] for each in (*told["releases"], *found.to_dict()["releases"])]
-    assert lines[0]["text"] == lines[2]["text"]
-    assert lines[0]["value"] == pytest.approx(lines[2]["value"], rel=1e-9)
-    sides = [pd.DataFrame(each["side_by_side"]) for each in (told, found.to_dict())]
-    pd.testing.assert_frame_equal(*sides, check_dtype=False, rtol=1e-9)
-    run = folder / "out/assess/made"
-    assert list(pd.read_csv(run / "tables/in_public.csv")["release"]) == [1, 2]
-    assert (run / "figures/side_by_side.svg").exists()
-    provenance = json.loads((run / "provenance.json").read_text())
-    assert {"tool/copy.csv", "tool/again.csv"} < set(provenance["inputs"])
-
-
-def test_the_notebook_bears_two_records_and_one_constant_release(
-    folder: Path, root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its cells run here: what a kernel adds is tried above."""
-    import jupytext
-
-    Path("original.csv").write_text("a,b\nx,u\ny,v\n")
-    Path("made.csv").write_text("a,b\nx,u\nx,u\n")
-    given: dict[str, Any] = {"original": "original.csv", "released": ["made.csv"]}
-    given |= {"output_dir": "run"} | SMALL
-    names: dict[str, Any] = {"display": lambda shown: shown}
-    for cell in jupytext.read(root / "notebooks/assess.py").cells:
-        if cell.cell_type == "code":
-            exec(cell.source, names)
-            names |= given if "parameters" in cell.metadata.get("tags", []) else {}
-    assert {path.stem for path in Path("run/figures").glob("*.svg")} == {
-        *("margins", "posterior", "trace", "verdict")
-    }
-
-
-def test_a_notebook_that_fails_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from srlib.runner import run
-
-    def fails(*arguments: object) -> None:
-        raise run.NotebookFailed("assess: code cell 1: broken")
-
-    monkeypatch.setattr(run, "run", fails)
-    result = assess("original.csv", "made.csv", "--json")
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert "broken" in result.stderr
+HEADER = "job,town,sick"
 
 
 def replaced(name: str, *lines: str) -> Callable[[], object]:
     return lambda: Path(name).write_text("\n".join(lines) + "\n")
-
-
-HEADER = "job,town,sick"
 
 
 @pytest.mark.parametrize(
@@ -223,423 +359,91 @@ HEADER = "job,town,sick"
     [
         (None, ["original.csv"], "Missing argument 'RELEASED...'"),
         (None, ["nowhere.csv", "made.csv"], "'nowhere.csv' does not exist"),
-        (None, ["original.csv", "made.csv", "gone.csv"], "'gone.csv' does not exist"),
+        (None, [".", "made.csv"], "'.' is a directory"),
         (None, ["original.csv", "made.csv", "--schema", "no.yaml"], "'no.yaml': there is no such"),
-        (
-            replaced("made.csv", HEADER, "a,north,no", "d,north,no", "a,south,maybe"),
-            ["original.csv", "made.csv", "--schema", "schema.yaml"],
-            "made.csv: values outside the levels: job has '...' (line 3); sick has '...' (line 4)",
-        ),
-        (
-            replaced("original.csv", HEADER, "a,north,no", "b,up,yes"),
-            ["original.csv", "made.csv", "--schema", "schema.yaml"],
-            "original.csv: values outside the levels: town has '...' (line 3)",
-        ),
-        (
-            replaced("made.csv", "job,town,ill", "a,north,no", "a,north,no"),
-            ["original.csv", "made.csv"],
-            "made.csv: missing columns sick; unknown columns 'ill'",
-        ),
-        (
-            replaced("made.csv", "job,town,job,sick", "a,north,a,no"),
-            ["original.csv", "made.csv"],
-            "made.csv: duplicate column names 'job'",
-        ),
-        (
-            replaced("again.csv", HEADER, "a,,no", "a,north,no"),
-            ["original.csv", "made.csv", "again.csv", "-p", "missing", "error"],
-            "again.csv: missing values: town 1 (line 2)",
-        ),
-        (
-            replaced("made.csv", HEADER, "a,north,no"),
-            ["original.csv", "made.csv"],
-            "made.csv: the table has 1 record; it needs 2 or more",
-        ),
-        (
-            replaced("original.csv", HEADER, "a,north,no"),
-            ["original.csv", "made.csv"],
-            "original.csv: the table has 1 record",
-        ),
-        (
-            replaced("original.csv", HEADER),
-            ["original.csv", "made.csv"],
-            "original.csv: the file has a header and no records",
-        ),
-        (
-            replaced("original.csv", "job", "a", "b"),
-            ["original.csv", "original.csv"],
-            "the variables are job alone; keys and a target need two or more",
-        ),
-        (
-            None,
-            ["original.csv", "made.csv", "--keys", "job,age"],
-            "keys names 'age'; the variables are job, town, sick",
-        ),
-        (None, ["original.csv", "made.csv", "--keys", "job,job"], "each variable may stand once"),
-        (
-            None,
-            ["original.csv", "made.csv", "--keys", "job", "--keys", "sick", "--target", "sick"],
-            "keys has the set sick, with the target 'sick' in it",
-        ),
-        (
-            None,
-            ["original.csv", "made.csv", "--target", "sick", "--tolerance", "2"],
-            "tolerance is 2, and the target 'sick' is not numeric",
-        ),
-        (None, ["original.csv", "made.csv", "--tolerance", "-1"], "tolerance is -1; it must be 0"),
-        (None, ["original.csv", "made.csv", "--target", "ill"], "target names 'ill'"),
-        (
-            None,
-            ["original.csv", "made.csv", "--keys", "job,sick", "--target", "sick"],
-            "target is 'sick', which is among the keys job, sick",
-        ),
-        (
-            None,
-            ["original.csv", "made.csv", "--keys", "job,town,sick"],
-            "keys are all variables; one must be left for the target",
-        ),
-        (None, ["original.csv", "made.csv", "-p", "n_chains", "1"], "n_chains = 1 is out of range"),
-        (None, ["original.csv", "made.csv", "-p", "n_chain", "4"], "did you mean 'n_chains'?"),
-        (None, ["original.csv", "made.csv", "--holdout", "no.csv"], "'no.csv': there is no such"),
-        (None, ["original.csv", "made.csv", "--rules", "no.yaml"], "'no.yaml': there is no such"),
-        (
-            replaced("rules.yaml", "copies: {worst_level: bad}"),
-            ["original.csv", "made.csv", "--rules", "rules.yaml"],
-            "rules.yaml: copies: worst_level is 'bad'; allowed are none, undecided, signs, found",
-        ),
-        (
-            replaced("rules.yaml", "model: {value_at_most: 2}"),
-            ["original.csv", "made.csv", "--rules", "rules.yaml", "--quick"],
-            "rules.yaml: there is a rule on the model, which quick leaves out",
-        ),
+        (replaced("made.csv", HEADER, "a,north,no", "SECRET,north,no", "a,south,SECRET"),
+         ["original.csv", "made.csv", *GIVEN],
+         "made.csv: values outside the levels: job has '...' (line 3); sick has '...' (line 4)"),
+        (replaced("made.csv", "job,town,ill", "SECRET,north,no", "a,north,no"),
+         ["original.csv", "made.csv"], "made.csv: missing columns sick; unknown columns 'ill'"),
+        (replaced("original.csv", HEADER),
+         ["original.csv", "made.csv"], "original.csv: the file has a header and no records"),
+        (lambda: Path("original.csv").write_text(""),
+         ["original.csv", "made.csv"], "original.csv: the file is empty"),
+        (lambda: Path("empty").mkdir(), ["original.csv", "empty"], "empty: the folder has no fil"),
+        (None, ["original.csv", "made.csv", "--keys", "job,ago"], "keys names 'ago'; the variab"),
+        (None, ["original.csv", "made.csv", "--within", "town"], "it must be NAME=NUMBER, as inc"),
+        (None, ["original.csv", "made.csv", "--name", "../x"], "--name is '../x'; it must be at"),
     ],
-)
-def test_bad_input_is_one_error_before_a_kernel(
+)  # fmt: skip
+def test_bad_input_is_one_error_without_values(
     folder: Path, change: Callable[[], object] | None, arguments: list[str], message: str
 ) -> None:
     if change:
         change()
-    result = assess(*arguments)
-    assert result.exit_code == 2
+    result = command(*arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
     told = " ".join(result.stderr.replace("│", " ").split())
     assert message in told
     assert told.count("Error:") == 1
-    assert result.stdout == ""
+    assert "SECRET" not in told
     assert not Path("out").exists()
 
 
-# ------------------------------------------------------------------------------- from Python
+def test_the_notebook_bears_two_records_and_one_constant_release(folder: Path) -> None:
+    replaced("original.csv", "a,b", "x,u", "y,v")()
+    replaced("made.csv", "a,b", "x,u", "x,u")()
+    replaced("again.csv", "a,b", "x,v", "y,u")()
+    given = {"original": "original.csv", "released": "[made.csv, again.csv]", "model": "false"}
+    chosen = [text for name, value in given.items() for text in ("-p", name, value)]
+    result = CliRunner().invoke(main, ["run", "assess", *chosen, "--output", "out"])
+    assert result.exit_code == 0, result.output
+    run = folder / "out/assess/default"
+    assert set(pd.read_csv(run / "tables/verdict.csv")["release"]) == {"made.csv", "again.csv"}
+    assert "in_public.csv" in (run / "PUBLIC.txt").read_text()
 
 
-def test_keys_and_target_that_are_not_given() -> None:
-    frame = pd.DataFrame({name: ["x", "y"] for name in "abc"})
-    schema = Schema.infer(frame)
-    assert assessment.roles(schema, [], "") == ((0, 1), 2)
-    assert assessment.roles(schema, [], "a") == ((1, 2), 0)
-    assert assessment.roles(schema, ["c"], "") == ((2,), 1)
-    assert assessment.roles(schema, ["c", "a"], "b") == ((2, 0), 1)
+# ---------------------------------------------------------------------------------------- the page
+
+HOSTILE = {"a": "<script>a", "north": "M&S"}
 
 
-def test_what_was_chosen_is_noted(folder: Path) -> None:
-    submission = assessment.submit("original.csv", ["made.csv"], schema="schema.yaml")
-    assert submission.notes == (
-        "original.csv: 60 records.",
-        "made.csv: 50 records.",
-        "No target was given: sick, the last that is no key.",
-        "No keys were given: all 2 variables but the target.",
-    )
-    inferred = assessment.submit("original.csv", ["made.csv"], keys=["job"], target="town")
-    assert inferred.notes == (
-        "original.csv: 60 records.",
-        "made.csv: 50 records.",
-        "No schema was given: levels are the values that the original has.",
-    )
-    with pytest.raises(ValueError, match="released is empty"):
-        assessment.submit("original.csv", [])
+def test_the_page_stands_alone_and_all_text_in_it_is_escaped() -> None:
+    tables = [t.replace(HOSTILE).rename(columns={"town": "<i>town"}) for t in (ORIGINAL, MADE)]
+    found = ask(tables[0], {"<b>made": tables[1], "half": tables[0][:30]}, target="sick")
+    page = found.to_html()
+    for text in ("<script", "<i>", "<b>", "M&S", "http:", "https:", "src=", "javascript"):
+        assert text not in page
+    for text in ("&lt;script&gt;a", "&lt;i&gt;town", "&lt;b&gt;made", "M&amp;S"):
+        assert text in page
+    assert "Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-i" in page
+    first, second = found.judgments
+    assert first.release == "half"
+    assert re.findall("<h1>(.*?)</h1>", page) == [escape(first.first)]
+    assert f"<h2>{escape(second.first)}</h2>" in page
+    assert page.index("<h1>") < page.index("<table") < page.index("<h2>") < page.index("<details")
+    assert page.index("Confidential") < page.index("<details")
+    folded = re.findall("<summary>(.*?)</summary>", page)
+    assert folded == ["All answers: half", "All answers: &lt;b&gt;made", "Records to look at",
+                      "What was assessed", "The rules"]  # fmt: skip
+    assert page.count("<svg") == 2
+    assert page.count("<table") == 5
+    for sentence in (*ASSUMED, *stated()):
+        assert escape(sentence) in page
 
 
-def draws_of(codes: np.ndarray, levels: list[int], **settings: int) -> dpmpm.Draws:
-    chosen: dict[str, Any] = {"n_classes": 2, "burn_in": 100, "n_draws": 1500, "n_chains": 6}
-    rng = np.random.default_rng(len(codes))
-    chains = dpmpm.Chains(**(chosen | settings))
-    return dpmpm.sample_posterior(codes, np.array(levels), chains, rng=rng, keep_allocations=True)
-
-
-def test_copies_and_what_an_honest_release_would_have() -> None:
-    """One class: p(x | D_-i) is known, and so is the expected share of records met by chance."""
-    rng = np.random.default_rng(8)
-    levels, original = [4, 5, 6], rng.integers(0, [4, 5, 6], (60, 3)).astype(np.uint8)
-    combinations, repetitions, _ = distinct(original)
-    alone = combinations[repetitions == 1]
-    draws = draws_of(original, levels, n_classes=1, n_draws=1_000)
-    released = [original[:40], alone[:1]]
-    row = assessment.copies(original, released, draws).iloc[0]
-    kept = {tuple(x) for x in original[:40]}
-    shares = [np.mean([tuple(x) in kept for x in alone]), 1 / len(alone)]
-    assert row["mean"] == pytest.approx(np.mean(shares))
-    prob = [
-        np.prod([(original[:, k] == x[k]).sum() / (59 + levels[k]) for k in range(3)])
-        for x in alone
-    ]
-    honest = np.mean([1 - (1 - p) ** n for n in (40, 1) for p in np.array(prob)])
-    assert abs(row["baseline"] - honest) < 5 * row["baseline_mcse"] < 0.01
-    met = [(1 - (1 - np.array(prob)) ** n) for n in (40, 1)]
-    chance = np.random.default_rng(9).random((4_000, 2, len(alone))) < np.array(met)
-    assert row["baseline_sd"] == pytest.approx(chance.mean(axis=(1, 2)).std(), rel=0.05)
-    twice = np.repeat(original[:5], 2, axis=0)
-    nobody = assessment.copies(twice, released, draws_of(twice, levels, n_draws=5))
-    assert nobody[["mean", "baseline"]].isna().all(axis=None)
-
-
-def test_risks_of_target_and_record_by_enumeration() -> None:
-    levels, target = [2, 3], 1
-    data = np.array([(0, 0), (0, 1), (1, 2), (1, 2)], np.uint8)
-    releases = [np.array([(0, 0), (1, 2), (0, 1)], np.uint8), np.array([(0, 2)], np.uint8)]
-    combinations, repetitions = data[:3], np.array([1, 1, 2])
-    joined = [draws_of(np.vstack([data, z]), levels) for z in releases]
-    risks, (logs, errors) = assessment.model_risks(
-        DrawSets(draws_of(data, levels), joined), combinations, repetitions, target
-    )
-
-    def log_marginal(codes: np.ndarray) -> float:
-        return log_marginal_likelihood(codes, levels, 2, dpmpm.Prior())
-
-    for i, x in enumerate(combinations):
-        values = [int(x[1]), *(t for t in range(3) if t != x[1])]
-        candidates = [np.vstack([np.delete(data, i, axis=0), [x[0], t]]) for t in values]
-        alone = np.array([log_marginal(codes) for codes in candidates])
-        evidence = sum(
-            np.array([log_marginal(np.vstack([codes, z])) for codes in candidates]) - alone
-            for z in releases
-        )
-        before, after = mechanism.posterior(alone)[0], mechanism.posterior(alone + evidence)[0]
-        row = risks.iloc[i]
-        assert row["target_prior"] == pytest.approx(np.exp(before), abs=0.02)
-        assert abs(row["log_gain"] - (after - before)) < 5 * row["log_gain_mcse"]
-        assert row["target_probability"] == pytest.approx(
-            row["target_prior"] * np.exp(row["log_gain"])
-        )
-        # The whole record: the target's other values, and the other value of the key.
-        other = np.vstack([np.delete(data, i, axis=0), [1 - x[0], x[1]]])
-        of_other = sum(log_marginal(np.vstack([other, z])) for z in releases)
-        of_other -= len(releases) * log_marginal(other)
-        exact = mechanism.posterior(np.append(evidence, of_other))[0]
-        assert abs(np.log(row["probability"]) - exact) < 5 * row["log_mcse"]
-    assert (risks["log_gain_mcse"] < 0.05).all()
-    assert (risks["support_size"] == 4).all()
-    of_records = np.repeat(risks["log_gain"], repetitions)
-    assert logs[:2].tolist() == pytest.approx(np.quantile(of_records, [0.5, 0.95]).tolist())
-    assert logs[2] == pytest.approx(np.exp(-of_records).mean())
-    assert ((errors > 0) & (errors < 0.05)).all()
-
-
-def test_gains_under_independent_margins_by_enumeration() -> None:
-    """One class is independent margins: its marginal likelihood is known, and so are the gains."""
-    levels, target = [2, 3], 1
-    data = np.array([(0, 0), (0, 1), (1, 2), (1, 2)], np.uint8)
-    releases = [np.array([(0, 0), (1, 2), (0, 1)], np.uint8), np.array([(0, 2)], np.uint8)]
-    gains = model.log_gains_by_margins(data, releases, levels, target)
-
-    def log_marginal(codes: np.ndarray) -> float:
-        return log_marginal_likelihood(codes, levels, 1, dpmpm.Prior())
-
-    for i, x in enumerate(data):
-        values = [int(x[1]), *(t for t in range(3) if t != x[1])]
-        candidates = [np.vstack([np.delete(data, i, axis=0), [x[0], t]]) for t in values]
-        alone = np.array([log_marginal(codes) for codes in candidates])
-        told = sum(
-            np.array([log_marginal(np.vstack([codes, z])) for codes in candidates]) - alone
-            for z in releases
-        )
-        exact = mechanism.posterior(alone + told)[0] - mechanism.posterior(alone)[0]
-        assert gains[i] == pytest.approx(exact)
-
-
-def test_prior_over_posterior_averages_one_where_the_model_is_right() -> None:
-    """Over all data and releases of a model, by enumeration; a rougher release misleads."""
-    prior, likelihood = np.array([0.2, 0.3, 0.5]), np.array([[0.7, 0.3], [0.4, 0.6], [0.1, 0.9]])
-    joint = prior[:, None] * likelihood
-    inverse = prior[:, None] / (joint / joint.sum(axis=0))
-    assert (joint * inverse).sum() == pytest.approx(1)
-    assert (joint * inverse).sum(axis=0) / joint.sum(axis=0) == pytest.approx(np.ones(2))
-    told_nothing = prior[:, None] * np.full((3, 2), 0.5)
-    assert (told_nothing * inverse).sum() > 1
-
-
-@pytest.mark.parametrize(
-    ("inverse", "error", "word"),
-    [
-        (1.0, 0.01, "not refuted"),
-        (1.0257, 0.01, "not refuted"),
-        (1.0259, 0.01, "misleads"),
-        (0.9743, 0.01, "not refuted"),
-        (0.9741, 0.01, "falls short"),
-        (2.0, np.nan, "not refuted"),
-    ],
-)
-def test_what_is_said_of_the_intruders_model(inverse: float, error: float, word: str) -> None:
-    assert model.belief(inverse, error) == word
-
-
-def test_what_releases_share_is_computed_once() -> None:
-    submission = submitted([records(60, 6)], 60)
-    codes, levels = submission.original, submission.schema.n_levels.tolist()
-    settings = {"n_draws": 20, "n_chains": 2}
-    sets = DrawSets(
-        draws_of(codes, levels, **settings),
-        [draws_of(np.vstack([codes, submission.released[0]]), levels, **settings)],
-    )
-    known = model.of_original(codes, sets.data)
-    anew, again = model.believe(submission, sets), model.believe(submission, sets, known)
-    for name in ("risks", "copies_by_model", "chains", "gains"):
-        pd.testing.assert_frame_equal(getattr(anew, name), getattr(again, name))
-    assert anew.chains["draws_given"].tolist() == [*("the original", "the original and release 1")]
-    assert anew.gains["believes_in"].tolist() == ["a DPMPM", "independent margins"]
-
-
-def submitted(released: list[pd.DataFrame], n: int = 120) -> assessment.Submission:
-    original = records(n, 5)
-    schema = Schema.infer(original)
-    codes = [schema.encode(frame) for frame in (original, *released)]
-    return assessment.Submission(schema, codes[0], tuple(codes[1:]), (0, 1), 2)
-
-
-def found(submission: assessment.Submission, **settings: int) -> assessment.Findings:
-    levels = submission.schema.n_levels.tolist()
-    given = [
-        draws_of(np.vstack(tables), levels, **settings)
-        for tables in (
-            [submission.original],
-            *([submission.original, z] for z in submission.released),
-        )
-    ]
-    return assessment.examine(submission, DrawSets(given[0], given[1:]))
-
-
-CHAINS = {"n_draws": 400, "n_classes": 1}
-
-
-def judge(submission: assessment.Submission, **settings: int) -> verdict.Judgment:
-    return assessment.judge("made", submission, found(submission, **settings))
-
-
-def test_the_verdict_on_a_copy_and_on_fresh_samples() -> None:
-    copy, fresh = submitted([records(120, 5)]), submitted([records(120, 6), records(120, 7)])
-    of_copy, of_fresh = (judge(s, **CHAINS) for s in (copy, fresh))
-    assert of_copy.first == "Do not release made: it is the original itself."
-    assert of_copy.lines[0].text.endswith("it is the original itself, row by row.")
-    assert of_fresh.advice == "nothing found"
-    assert "as useful as a fresh sample" in of_fresh.first
-    assert "(2 releases, " in of_fresh.lines[2].text
-    assert [each.lines[4].level for each in (of_copy, of_fresh)] == ["converged"] * 2
-    assert sum("believes in a DPMPM" in line.text for line in of_copy.lines) == 1
-
-
-def test_each_release_is_judged_alone_unless_one_generator_made_them() -> None:
-    submission = submitted([records(120, 5), records(120, 6)])
-    assert list(submission.judged()) == ["release 1", "release 2"]
-    together = replace(submission, groups=("tool", "tool"))
-    assert list(together.judged()) == ["tool"]
-    assert submissions._apart([Path("x/a.csv"), Path("y/a.csv")]) == ("x/a.csv", "y/a.csv")
-    assert submissions._apart([Path("a.csv"), Path("a.csv")]) == ("a.csv (1)", "a.csv (2)")
-
-
-@pytest.mark.parametrize("synthetic", ["job", "sick"])
-def test_a_release_of_which_only_some_variables_are_synthetic_is_refused(synthetic: str) -> None:
-    rng, original = np.random.default_rng(0), records(200, 5)
-    made = original.assign(**{synthetic: rng.permutation(original[synthetic])})
-    with pytest.raises(ValueError, match=f"only those of '{synthetic}' differ; ") as refused:
-        assessment.submit(original, [records(200, 6), made])
-    left = "', '".join(original.columns.drop(synthetic))
-    assert str(refused.value).startswith(f"release 2: the values of '{left}' are the original's,")
-    assert "\n" not in str(refused.value)
-    in_order = original.sort_values("job")
-    strata = records(200, 6).assign(job=in_order["job"].to_numpy())
-    accepted = [made.sample(frac=1, random_state=1), records(199, 6), records(200, 6), original]
-    for table, released in (*((original, each) for each in accepted), (in_order, strata)):
-        assert len(assessment.submit(table, [released]).released) == 1
-    few = original[: verdict.FEWEST - 1]
-    assert assessment.submit(few, [made[: len(few)]]).released
-
-
-def test_chains_that_disagree_are_told_of() -> None:
-    submission = submitted([records(120, 6)])
-    line = judge(submission, n_classes=3, burn_in=0, n_draws=8, n_chains=3).lines[4]
-    assert line.level == "rough"
-    assert "chains disagree" in line.text
-
-
-def test_what_the_regression_contains_is_said() -> None:
-    submission = submitted([records(120, 6)])
-    findings = assessment.examine(submission)
-    assert assessment.terms(findings, [3, 4, 2]).startswith("It has 18 parameters: all levels and")
-    assert [most_parameters(n) for n in (1_000, 20_000, 10**9)] == [99, 700, 700]
-    levels_alone = replace(findings, interactions=False)
-    assert "7 parameters, of levels alone" in assessment.terms(levels_alone, [3, 4, 2])
-    part = replace(findings, pmse=findings.pmse.assign(fitted=100))
-    told = assessment.terms(part, [3, 4, 2])
-    assert told.endswith(
-        "It is fitted to 100 of the 240 records, evenly spaced; the errors are of so many."
-    )
-
-
-def test_where_nothing_is_matched_tcap_has_no_value() -> None:
-    away = records(120, 5).query("job == 'a' and town == 'north'")
-    undecided = pd.concat([away.assign(sick="no"), away.assign(sick="yes")])
-    submission = submitted([undecided])
-    findings = assessment.examine(submission)
-    assert findings.measures.set_index("measure").loc["TCAP", "mean"] != 0
-    assert np.isnan(findings.measures.set_index("measure").loc["TCAP", "mean"])
-    assert assessment.judge("made", submission, findings).lines[3].level == "poor"
-
-
-def test_records_to_look_at() -> None:
-    submission = submitted([records(120, 5)[:60], records(40, 6)])
-    table = assessment.exposed(submission, found(submission, **CHAINS))
-    assert table["repetitions"].sum() == 120
-    names = list(submission.schema.names)
-    assert not table[names].duplicated().any()
-    levels = submission.schema.n_levels.tolist()
-    flags = [
-        matching.compare(submission.original, z, levels, [0, 1], 2).flags
-        for z in submission.released
-    ]
-    of_records = submission.schema.decode(submission.original).astype(str)
-    by_record = table.merge(of_records.reset_index(), on=names).sort_values("index")
-    for name in ("repU", "DiSCO"):
-        assert by_record[name].tolist() == sum(f[name].astype(int) for f in flags).tolist()
-    alone = of_records.value_counts().loc[lambda count: count == 1].index
-    released = {
-        row
-        for z in submission.released
-        for row in map(tuple, submission.schema.decode(z).to_numpy())
-    }
-    expected = [row in alone and row in released for row in map(tuple, of_records.to_numpy())]
-    assert by_record["copied"].tolist() == expected
-    assert table["copied"].is_monotonic_decreasing
-    assert table[table["copied"]]["neighbors"].is_monotonic_increasing
-    by_line = {row.lines.split(", ")[0]: row for row in table.itertuples()}
-    assert by_line["1"].job == of_records["job"].iloc[0]  # numbers from 1 where lines are unknown
-
-
-def test_a_variable_called_like_a_column_of_the_list_keeps_its_values() -> None:
-    submission = submitted([records(40, 6)])
-    renamed = Schema(
-        tuple(
-            replace(variable, name=name)
-            for variable, name in zip(
-                submission.schema.variables, ("copied", "b", "c"), strict=True
-            )
-        )
-    )
-    submission = replace(submission, schema=renamed)
-    table = assessment.exposed(submission, assessment.examine(submission))
-    assert set(table["copied (value)"]) == {"a", "b", "c"}
-    assert table["copied"].dtype == bool
-
-
-def test_words_of_columns_leave_variables_alone() -> None:
-    frame = pd.DataFrame({"copied": [True], "high": [1], "z": [2]})
-    kept = assessment.in_words(frame, "copied", "high", keep=["high"])
-    assert list(kept) == ["in the release", "high"]
-    assert list(assessment.in_words(frame)) == ["in the release", "95 %", "difference in errors"]
+def test_the_public_page_has_words_over_ten_people_alone() -> None:
+    tables = [t.replace(HOSTILE).rename(columns={"town": "QTOWN"}) for t in (ORIGINAL, MADE)]
+    found = ask(tables[0], {"QMADE": tables[1]}, keys=["QTOWN"], target="sick", by="job")
+    page = found.to_html(public=True)
+    body = page.split("<body>")[1].split("<details")[0]
+    for text in ("QTOWN", "QMADE", "script", "M&amp;S", "south", "sick", "job", "release "):
+        assert text not in body
+    assert set(re.findall(r"\d+", re.sub("<[^>]*>", " ", body))) <= {"1"}
+    words = in_public(found.judgments, found.table).iloc[0]
+    assert row(found, "identity")["people"] < 10  # nobody is alone in a town
+    assert words[["identity", "advice", "use"]].tolist() == [NOT_SHOWN] * 3
+    people = records(180, 1).assign(day=[f"day {i % 90}" for i in range(180)])
+    found = ask(people, people[::-1], keys=["day", "job"], target="sick")
+    words = in_public(found.judgments, found.table).iloc[0]
+    assert words[["advice", "copies", "identity"]].tolist() == ["withhold", "found", "far more"]

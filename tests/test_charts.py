@@ -120,20 +120,6 @@ def measured():
     return pd.DataFrame(rows, columns=["panel", "label", "mean", "se", "baseline"])
 
 
-def beside(*labels):
-    """Tools near each other, some on the same spot, and the reference."""
-    near = [0.01 * (i // 2) for i in range(len(labels))]
-    frame = pd.DataFrame({"label": labels, "risk": near, "loss": near})
-    ends = {"low": -0.02, "high": 0.02}
-    return frame.assign(
-        **{
-            f"{name}_{end}": frame[name] + by
-            for name in ("risk", "loss")
-            for end, by in ends.items()
-        }
-    )
-
-
 def losses_of_counts():
     """Losses of six releases from X = 1 against both neighbors, and some of bins."""
     table = mechanism.private_plugin(2.0, 5, 5)
@@ -181,8 +167,6 @@ EXAMPLES: dict[str, Callable[[], charts.Chart]] = {
     "risk utility": lambda: charts.risk_utility(
         pd.concat([simulated().assign(panel="exact"), simulated().assign(panel=HOSTILE)])
     ),
-    "side by side": lambda: charts.side_by_side(beside("a", HOSTILE, "fresh sample")),
-    "side by side of many": lambda: charts.side_by_side(beside(*"abcdefghijkl", "fresh sample")),
     "sweep": lambda: charts.sweep(swept(), "n", "expected_increase", "p0", log_x=True, log_y=True),
     "region": lambda: charts.acceptable_region(RULES, offending(0.1, 3.0)),
     "region without": lambda: charts.acceptable_region(RULES, offending(0.1)),

@@ -9,6 +9,7 @@ import urllib.parse
 import zipfile
 from pathlib import Path
 
+import nbformat
 import pandas as pd
 import pytest
 import yaml
@@ -17,6 +18,7 @@ from click.testing import CliRunner, Result
 from srlib.data.declared import Declaration
 from srlib.data.microdata import read_table
 from srlib.data.schema import Schema, Variable
+from srlib.display import NOT_SHOWN
 from srlib.runner import confidential, site
 from srlib.runner import run as executing
 from srlib.runner import sweep as sweeps
@@ -51,7 +53,7 @@ def srlib(*arguments: object) -> Result:
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Runs of two notebooks on one user's files, under the names that a site takes."""
+    """Two notebooks and the command on one user's files, under the names that a site takes."""
     outputs = tmp_path_factory.mktemp("outputs")
     folder = tmp_path_factory.mktemp(NAMES[0])
     file, tool = folder / "canaryfile9z.csv", folder / "canarymade2k"
@@ -67,11 +69,14 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     given = [x for k, v in (SIZES | chosen | {"unknown": "[sick]"}).items() for x in ("-p", k, v)]
     result = srlib("run", "hu_reiter_wang", *given, "--output", outputs)
     assert result.exit_code == 0, result.output
-    named = ["--target", "sick"]
-    result = srlib("assess", file, tool, *named, "--quick", "--output", outputs)
+    assessed = {"original": file, "released": f"[{tool}]", "target": "[sick]", "by": "town"}
+    given = [x for k, v in assessed.items() for x in ("-p", k, v)]
+    result = srlib("run", "assess", *given, "--output", outputs)
+    assert result.exit_code == 0, result.output
+    named = ["--target", "sick", "--by", "town", "--name", "command"]
+    result = srlib("assess", file, tool, *named, "--output", outputs)
     assert result.exit_code == 0, result.output
     (outputs / "hu_reiter_wang/default").rename(outputs / "hu_reiter_wang/published")
-    (outputs / "assess/canarymade2k").rename(outputs / "assess/default")
     return outputs
 
 
@@ -121,6 +126,8 @@ def test_canaries_are_where_they_should_be(runs: Path) -> None:
         for name in ("report.html", "notebook.ipynb"):
             text = (run / name).read_text(encoding="utf-8")
             assert {JOB, "canaryfile9z"} <= set(found(text))
+    page = (runs / "assess/command/report.html").read_text(encoding="utf-8")
+    assert {JOB, "canaryfile9z", "canarymade2k"} <= set(found(page))
     joint = (runs / "hu_reiter_wang/published/figures/figure_1.vl.json").read_text()
     assert {JOB, SICK} <= set(found(joint))
     assert JOB in found(urllib.parse.quote(f"<{JOB}>"))
@@ -129,9 +136,9 @@ def test_canaries_are_where_they_should_be(runs: Path) -> None:
 
 
 def test_no_canary_leaves(leaving: dict[str, str]) -> None:
-    assert {"assess.html", "hu_reiter_wang.zip", "report-public.html"} <= {
-        Path(name.split()[0]).name for name in leaving
-    }
+    files = [Path(name.split()[0]) for name in leaving]
+    assert {"assess.html", "hu_reiter_wang.zip", "report-public.html"} <= {f.name for f in files}
+    assert Path("assess/command/report-public.html") in files
     assert {name: found(text) for name, text in leaving.items() if found(text)} == {}
 
 
@@ -139,15 +146,23 @@ def test_no_chart_and_no_coefficient_of_the_original_leaves(
     runs: Path, leaving: dict[str, str]
 ) -> None:
     coefficients = pd.read_csv(runs / "hu_reiter_wang/published/tables/coefficients.csv")
-    overlap = pd.read_csv(runs / "assess/default/tables/overlap.csv")
-    numbers = [*coefficients["original"], *overlap["original"]]
-    assert len(numbers) >= 6
+    answers = pd.concat(
+        pd.read_csv(runs / f"assess/{name}/tables/answers.csv") for name in ("default", "command")
+    )
+    several = answers[["value", "error", "baseline", "z"]].to_numpy().ravel()
+    numbers = [*coefficients["original"], *(x for x in several if round(x, 2) != round(x, 4))]
+    assert len(numbers) >= 100
     ours = ("index.html", site.LIBRARY)
     for text in (t for name, t in leaving.items() if Path(name.split()[0]).name not in ours):
         assert 'class="vega-lite"' not in text
         assert "image/svg+xml" not in text
         # A number is one of them if it agrees in all decimals that it is shown with.
-        shown = set(re.findall(r"\d+\.\d{3,}", text.partition("<main")[2]))
+        shown = set(
+            re.findall(
+                r"\d+\.\d{3,}",
+                text[text.find("<main") if "<main" in text else text.find("<body") :],
+            )
+        )
         decimals = {value: len(value.partition(".")[2]) for value in shown}
         assert [x for x in numbers for v, n in decimals.items() if f"{abs(x):.{n}f}" == v] == []
 
@@ -158,7 +173,10 @@ def test_what_is_public_says_by_which_rule(runs: Path) -> None:
     assert confidential.RULE.replace("'", "&#39;") in text
     words = pd.read_csv(runs / "assess/default/tables/in_public.csv")
     assert words.loc[0, "release"] == 1
-    assert f">{words.loc[0, 'utility']}</td>" in text
+    assert f">{words.loc[0, 'use']}</td>" in text
+    text = (runs / "assess/command/report-public.html").read_text(encoding="utf-8")
+    assert "Words over ten people or more" in text
+    assert f">{words.loc[0, 'use']}</td>" in text
     text = (runs / "hu_reiter_wang/published/report-public.html").read_text(encoding="utf-8")
     assert "In words, over 10 records or more" in text
 
@@ -169,6 +187,9 @@ def test_notebook_and_report_are_listed(runs: Path) -> None:
         assert {"notebook.ipynb", "report.html", "parameters.yaml", "provenance.json"} <= set(
             listed
         )
+    of_command = confidential.names(runs / "assess/command/CONFIDENTIAL.txt")
+    assert {"report.html", "results.json", "parameters.yaml", "tables/records.csv"} <= {*of_command}
+    assert not (runs / "assess/command/notebook.ipynb").exists()
 
 
 @pytest.fixture
@@ -221,6 +242,8 @@ def test_wrong_files_are_told_by_column_and_line(lacking: Path) -> None:
     assert result.exit_code == 2
     assert "job has '...' (line 7)" in result.output
     assert found(result.output) == []
+    for again in (["--holdout", file], ["--by", "town"]):
+        assert found(srlib(*arguments, *again).output) == []
     result = srlib(*arguments, "--show-values")
     assert f"job has '{JOB}' (line 7)" in result.output
     run = ["run", "hu_reiter_wang", "-p", "data", file, "-p", "schema", schema, "--output", lacking]
@@ -274,6 +297,15 @@ def test_no_reader_tells_a_value(tmp_path: Path, rows: str) -> None:
             messages.append(confidential.without_values(str(error)))
     assert len(messages) > 2 * len(names)
     assert found("\n".join(messages)) == []
+
+
+def test_names_that_are_typed_are_texts_also_as_keys() -> None:
+    parameters = {"within": {"income": 2.0}, "keys": [["town"]], "by": ""}
+    assert list(confidential.texts(parameters.values())) == ["income", "town"]
+    public = confidential.public_run(
+        nbformat.v4.new_notebook(), parameters | {"original": "a.csv"}, {"status": "complete"}
+    )
+    assert public[1]["within"] == NOT_SHOWN
 
 
 def test_messages_that_nobody_wrote_for_readers_are_cut_altogether() -> None:

@@ -88,19 +88,34 @@ def test_lines(tmp_path: Path) -> None:
     assert costs._lines(str(file)) == pytest.approx(600_001, rel=0.01)
 
 
-@pytest.mark.parametrize(("columns", "seconds", "megabytes"), [(20, 130, 2053), (40, 499, 3688)])
+@pytest.mark.parametrize(("columns", "seconds", "megabytes"), [(20, 63, 1873), (40, 188, 2319)])
 def test_assess_of_a_million_records(
     columns: int, seconds: float, megabytes: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As measured in `benchmarks/sizes.csv`, within a factor of one and a half."""
+    """As measured with files of `benchmarks/sizes.py`, within a factor of one and a half."""
     file = tmp_path / "a.csv"
     file.write_text(",".join(f"v{k}" for k in range(columns)) + "\n", encoding="utf-8")
     monkeypatch.setattr(costs, "_lines", lambda path: 1e6)
-    given = {"original": str(file), "released": [str(file)], "quick": True}
+    given = {"original": str(file), "released": [str(file)]}
     found = costs.estimate("assess", DEFAULTS["assess"] | given)
     assert found
     assert 2 / 3 < found.seconds / seconds < 3 / 2
     assert 2 / 3 < found.megabytes / megabytes < 3 / 2
+
+
+def test_every_release_of_a_folder_counts(tmp_path: Path) -> None:
+    for i in range(3):
+        (tmp_path / f"{i}.csv").write_text("a,b\n" + "1,2\n" * 1000, encoding="utf-8")
+    (tmp_path / ".hidden").touch()
+    of_files = [str(tmp_path / f"{i}.csv") for i in range(3)]
+    one, folder, three = (
+        costs.estimate("assess", DEFAULTS["assess"] | {"original": of_files[0], "released": some})
+        for some in (of_files[:1], [str(tmp_path)], of_files)
+    )
+    assert folder == three
+    assert one
+    assert folder
+    assert folder.seconds > one.seconds
 
 
 def _cost(**values: Any) -> costs.Cost:

@@ -7,19 +7,17 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
-import yaml
 from click.testing import CliRunner, Result
 
-from srlib.runner import run
+from srlib.assessment import examine, take_in
+from srlib.runner import assess as reporting
+from srlib.runner import confidential
 from srlib.runner.cli import main
 from srlib.runner.parameters import (
-    Request,
-    _parameters_cell,
     file_parameters,
     find_outputs,
     find_papers,
@@ -29,8 +27,6 @@ from srlib.runner.parameters import (
 )
 
 ROOT = Path(__file__).parents[1]
-SMALL = ("n_classes", "n_draws", "n_chains", "most_iterations")
-SETTINGS = [text for name in SMALL for text in ("-p", name, "4")]
 ORIGINAL = "job,town,sick\n" + "a,north,no\nb,south,yes\nb,north,no\nc,south,no\n" * 5
 MADE = "job,town,sick\n" + "a,south,no\nb,south,yes\nc,north,no\n" * 5
 
@@ -73,7 +69,7 @@ def test_an_installed_package_assesses_files_in_a_folder_of_their_own(tmp_path: 
         return subprocess.run(command, cwd=own, capture_output=True, text=True, env=environment)
 
     before = files(package)
-    done = srlib("assess", "original.csv", "made.csv", *SETTINGS, "--json")
+    done = srlib("assess", "original.csv", "made.csv", "--json")
     assert done.returncode == 0, done.stderr
     folder = own / "outputs/assess/made"
     document = json.loads(done.stdout)
@@ -81,17 +77,14 @@ def test_an_installed_package_assesses_files_in_a_folder_of_their_own(tmp_path: 
     assert (folder / "report.html").stat().st_size > 10_000
     assert files(package) == before
     assert {p.name for p in own.iterdir()} == {"original.csv", "made.csv", "outputs"}
-    told = [line.split(" (")[0] for line in done.stderr.splitlines()]
-    assert told[:3] == ["assess: Parameters", "assess: Verdict", "assess: The tables"]
+    assert done.stderr == ""
 
     provenance = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
     assert provenance["inputs"] == {
         name: hashlib.sha256((own / name).read_bytes()).hexdigest()
         for name in ("original.csv", "made.csv")
     }
-    assert (provenance["git_commit"], provenance["git_dirty"]) == (None, None)
-    of_checkout = run.source_hash((ROOT / "notebooks" / "assess.py").read_bytes())
-    assert provenance["source_sha256"] == of_checkout
+    assert provenance["versions"]["srlib"]
 
     refused = srlib("build", "assess")
     assert refused.returncode == 2
@@ -123,32 +116,10 @@ def test_where_papers_come_from_and_outputs_go(tmp_path: Path) -> None:
 
 # ------------------------------------------------------------------ reports that lie there already
 
-# The report's parameters and hardly anything of its work.
-QUICK = """
-# %% tags=["parameters"]
-{parameters}
-
-# %%
-import json
-from pathlib import Path
-
-Path(output_dir, "results.json").write_text(json.dumps({{"first": str(keys)}}))
-Path(output_dir, "tables").mkdir()
-Path(output_dir, "tables", "verdict.csv").write_text("release,advice,first,topic,level,text")
-Path(output_dir, "tables", "broken_rules.csv").write_text("release,topic,reason")
-Path(output_dir, "tables", "side_by_side.csv").write_text("release")
-# more
-"""
-
 
 @pytest.fixture
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project with a quick report, and files to assess."""
-    text = _parameters_cell((ROOT / "notebooks" / "assess.py").read_text(encoding="utf-8"))
-    (tmp_path / "params").mkdir()
-    (tmp_path / "notebooks").mkdir()
-    quick = QUICK.format(parameters=text.strip())
-    (tmp_path / "notebooks" / "assess.py").write_text(quick, encoding="utf-8")
+    """A folder with files to assess."""
     monkeypatch.chdir(tmp_path)
     for name, last in (("old", "a,north,no"), ("new", "c,north,yes")):
         Path(name).mkdir()
@@ -163,8 +134,7 @@ def assess(*arguments: str) -> Result:
     return result
 
 
-def notice(result: Result) -> list[str]:
-    return [line for line in result.stderr.splitlines() if "this one goes to" in line]
+STAYS = "outputs/assess/made holds another report and stays as it is"
 
 
 def reports(own: Path) -> dict[str, bytes]:
@@ -173,32 +143,24 @@ def reports(own: Path) -> dict[str, bytes]:
 
 
 def test_a_report_on_other_files_or_with_other_parameters_is_never_replaced(own: Path) -> None:
-    assert notice(assess("old/original.csv", "made.csv")) == []
+    assert assess("old/original.csv", "made.csv").stderr == ""
     first = reports(own)
     result = assess("new/original.csv", "made.csv")
-    assert notice(result) == [
-        "outputs/assess/made holds a report on other files (original old/original.csv); "
-        "this one goes to outputs/assess/made-2"
-    ]
+    assert result.stderr.splitlines() == [STAYS]
     assert result.stdout.endswith("report: outputs/assess/made-2/report.html\n")
     second = reports(own)
     assert list(second) == ["made", "made-2"]
     assert second["made"] == first["made"]
-    provenance = json.loads(second["made-2"])
-    assert provenance["profile"] == "made-2"
-    assert set(provenance["inputs"]) == {"new/original.csv", "made.csv"}
+    assert set(json.loads(second["made-2"])["inputs"]) == {"new/original.csv", "made.csv"}
 
-    result = assess("old/original.csv", "made.csv", "--keys", "job")
-    assert notice(result) == [
-        "outputs/assess/made holds a report with other parameters (no keys); "
-        "this one goes to outputs/assess/made-3"
-    ]
+    assert assess("old/original.csv", "made.csv", "--keys", "job").stderr.splitlines() == [STAYS]
     third = reports(own)
+    assert list(third) == ["made", "made-2", "made-3"]
     assert {name: third[name] for name in second} == second
 
     # The same question again has its own report replaced, wherever that lies.
     Path("copy.csv").write_bytes(Path("new/original.csv").read_bytes())
-    assert len(notice(assess("copy.csv", "made.csv"))) == 1
+    assert assess("copy.csv", "made.csv").stderr.splitlines() == [STAYS]
     fourth = reports(own)
     assert list(fourth) == ["made", "made-2", "made-3"]
     assert "copy.csv" in json.loads(fourth["made-2"])["inputs"]
@@ -206,24 +168,26 @@ def test_a_report_on_other_files_or_with_other_parameters_is_never_replaced(own:
 
     # The released file has been made anew, and the folder's name is given.
     Path("made.csv").write_text(MADE + "a,south,yes\n")
-    assert notice(assess("old/original.csv", "made.csv", "--name", "made")) == [
-        "outputs/assess/made holds a report on other files (released made.csv as it was then); "
-        "this one goes to outputs/assess/made-4"
-    ]
+    again = assess("old/original.csv", "made.csv", "--name", "made")
+    assert again.stderr.splitlines() == [STAYS]
     assert {name: reports(own)[name] for name in fourth} == fourth
+    assert list(reports(own))[3:] == ["made-4"]
 
 
-def test_a_report_that_another_run_finished_meanwhile_stays(own: Path) -> None:
+def test_a_report_that_another_run_finished_meanwhile_stays(
+    own: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Two that start together find the same name free; the later one moves on."""
     meanwhile = own / "outputs" / "assess" / "made"
-    notebook = own / "notebooks" / "assess.py"
-    text = notebook.read_text(encoding="utf-8")
-    finishes = f"other = Path({str(meanwhile)!r}); other.mkdir(); (other / 'mine').touch()"
-    notebook.write_text(text.replace("# more", finishes), encoding="utf-8")
-    result = assess("old/original.csv", "made.csv")
-    assert notice(result) == [
-        "outputs/assess/made is not the folder of a run; this one goes to outputs/assess/made-2"
-    ]
+    list_files = confidential.list_files
+
+    def finishes(*arguments: Any) -> None:
+        meanwhile.mkdir()
+        (meanwhile / "mine").touch()
+        list_files(*arguments)
+
+    monkeypatch.setattr(confidential, "list_files", finishes)
+    assert assess("old/original.csv", "made.csv").stderr.splitlines() == [STAYS]
     assert files(meanwhile) == {"mine"}
     assert list(reports(own)) == ["made-2"]
     assert not list(own.glob("outputs/assess/.tmp-*"))
@@ -247,7 +211,7 @@ def test_a_report_has_a_plain_name(own: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("paper", "of_files"),
     [
-        ("assess", {"original", "released", "schema", "holdout", "rules"}),
+        ("assess", {"original", "released", "schema", "holdout"}),
         ("hu_reiter_wang", {"data", "schema"}),
         ("sequential_trees", {"data", "schema"}),
         ("charest", set()),
@@ -258,64 +222,38 @@ def test_all_files_that_a_notebook_takes_count(paper: str, of_files: set[str]) -
     assert set(file_parameters(declared)) == of_files
 
 
-@pytest.fixture
-def request_(own: Path) -> Request:
-    parameters = {"original": "old/original.csv", "released": ["made.csv"], "share": 1e-9, "n": 2}
-    names = ("original", "released", "schema")
-    inputs = hash_inputs({**parameters, "schema": ""}, names)
-    return Request("assess", "made", parameters, {}, inputs, keep_others=True)
-
-
-def finished(folder: Path, request: Request, **provenance: object) -> None:
-    folder.mkdir(parents=True)
-    (folder / "parameters.yaml").write_text(yaml.safe_dump(dict(request.parameters)))
-    content = {"inputs": dict(request.inputs), **provenance}
-    (folder / "provenance.json").write_text(json.dumps(content))
-
-
-def changed(**parameters: object) -> Callable[[Request], Request]:
-    return lambda request: replace(request, parameters={**request.parameters, **parameters})
+@pytest.mark.parametrize(
+    ("changed", "folder"),
+    [
+        ({}, "made"),
+        ({"original": "copy.csv"}, "made"),  # of the same contents
+        ({"keys": [["job"]]}, "made-2"),
+        ({"by": "job"}, "made-2"),
+        ({"released": ["made.csv", "made.csv"]}, "made-2"),
+        ({"within": {"job": 2.0}}, "made-2"),
+    ],
+)
+def test_only_the_same_question_is_replaced(
+    own: Path, changed: dict[str, Any], folder: str
+) -> None:
+    Path("copy.csv").write_bytes(Path("old/original.csv").read_bytes())
+    found = examine(take_in("old/original.csv", "made.csv"), seed=1)
+    asked = {"original": "old/original.csv", "released": ["made.csv"], "schema": "", "holdout": ""}
+    named = own / "outputs" / "assess" / "made"
+    for parameters in (asked, asked | changed):
+        inputs = hash_inputs(parameters, reporting.FILES)
+        written = reporting.write(found, named, parameters, inputs, 0.0)
+    assert written == named.with_name(folder)
 
 
 @pytest.mark.parametrize(
-    ("asked", "reason"),
-    [
-        (changed(), ""),
-        (changed(n=3), "holds a report with other parameters (n 2)"),
-        (changed(n=3, share=0.5), "holds a report with other parameters (n 2; share 1e-09)"),
-        (changed(flag=True), "holds a report with other parameters (no flag)"),
-        (
-            changed(released=["made.csv", "made.csv"]),
-            "holds a report on other files (released made.csv)",
-        ),
-    ],
-)
-def test_what_an_earlier_folder_holds(
-    own: Path, request_: Request, asked: Callable[[Request], Request], reason: str
-) -> None:
-    named = own / "outputs" / "assess" / "made"
-    finished(named, request_)
-    expected = named.with_name("made-2") if reason else named
-    assert run._own_folder(named, asked(request_)) == (expected, reason)
-
-
-def test_folders_of_unknown_origin_and_gaps_between_names(own: Path, request_: Request) -> None:
-    named = own / "outputs" / "assess" / "made"
-    assert run._own_folder(named, request_) == (named, "")
-    finished(named.with_name("made-3"), request_)
-    finished(named.with_name("made-1"), request_)  # no continuation of made
-    assert run._own_folder(named, request_) == (named.with_name("made-3"), "")
-    other = changed(n=7)(request_)
-    assert run._own_folder(named, other) == (named, "")
-    named.mkdir()
-    reason = "is not the folder of a run"
-    assert run._own_folder(named, other) == (named.with_name("made-2"), reason)
-    (named / "provenance.json").write_text("[]")
-    (named / "parameters.yaml").write_text("- 1\n")
-    assert run._own_folder(named, other)[1] == reason
-    shutil.rmtree(named)
-    finished(named, other)
-    provenance = {"status": "complete"}  # as earlier versions wrote it
-    (named / "provenance.json").write_text(json.dumps(provenance))
-    told = "holds a report that does not say what its files contained"
-    assert run._own_folder(named, other) == (named.with_name("made-2"), told)
+    ("name", "content"),
+    [("parameters.yaml", "a: ["), ("parameters.yaml", "- 1"), ("provenance.json", "[]"),
+     ("provenance.json", "{}"), ("provenance.json", '{"inputs": 3}'), ("mine", "notes")],
+)  # fmt: skip
+def test_folders_of_unknown_origin_stay(own: Path, name: str, content: str) -> None:
+    assess("old/original.csv", "made.csv")
+    folder = own / "outputs" / "assess" / "made"
+    (folder / name).write_text(content)
+    assert assess("old/original.csv", "made.csv").stderr.splitlines() == [STAYS]
+    assert (folder / name).read_text() == content

@@ -240,8 +240,10 @@ BAD = {
         ("assess", {"original": "good.csv"}, "released is empty"),
         ("assess", {"original": "good.csv", "released": "[empty.csv]"}, "the file is empty"),
         ("assess", {"released": "[good.csv]"}, "original is empty"),
-        ("assess", {"target": "MIND"}, "target names 'MIND'; the variables are SEX, AGEP"),
-        ("assess", {"holdout": "no.csv", "rules": "a.yaml"}, "holdout, rules without original"),
+        ("assess", {"target": "[MIND]"}, "target names 'MIND'; the variables are SEX, AGEP"),
+        ("assess", {"keys": "[[SEX], [MIND]]"}, "keys names 'MIND'; the variables are SEX, AGEP"),
+        ("assess", {"within": "{MIND: 1}"}, "within names 'MIND'; the variables are SEX, AGEP"),
+        ("assess", {"holdout": "no.csv", "schema": "a.yaml"}, "schema, holdout without original"),
     ],
 )
 def test_files_and_names_are_checked_before_a_kernel_starts(

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+import nbformat
 import pytest
 import toy
 from click.testing import CliRunner
@@ -201,23 +202,27 @@ def test_pages_link_to_what_is_there_and_load_nothing(built: Path) -> None:
 
 def test_links_between_notebooks_lead_to_reports(root: Path, tmp_path: Path) -> None:
     """In a site they do; a report alone has their words and no link."""
+    words = "sequential_trees, Who is in the data"
     for notebook in root.glob("notebooks/*.ipynb"):
         profile = (
             "published" if (root / f"params/{notebook.stem}/published.yaml").exists() else "default"
         )
         run = tmp_path / notebook.stem / profile
         run.mkdir(parents=True)
-        shutil.copy(notebook, run / "notebook.ipynb")
+        executed = nbformat.read(notebook, as_version=4)
+        if notebook.stem == "assess":
+            linking = f"[{words}](sequential_trees.ipynb#Who-is-in-the-data)"
+            executed.cells.append(nbformat.v4.new_markdown_cell(linking))
+        nbformat.write(executed, run / "notebook.ipynb")
         (run / "parameters.yaml").write_text("n: 5\n", encoding="utf-8")
         (run / "provenance.json").write_text('{"status": "complete"}', encoding="utf-8")
         report.write(run)
     built = site.write(root, tmp_path)[0].parent
     assert dead_links(tmp_path) == []
-    words = "sequential_trees, Who is in the data"
     link = f'<a href="sequential_trees.html#Who-is-in-the-data">{words}</a>'
     assert link in (built / "reports/assess.html").read_text(encoding="utf-8")
     alone = (tmp_path / "assess/default/report.html").read_text(encoding="utf-8")
-    assert f"({words})" in alone
+    assert f"<p>{words}</p>" in alone
 
 
 @pytest.mark.parametrize("name", ["index.html", "reports/toy.html"])

@@ -61,7 +61,7 @@ def rows(
         value, fresh, spread, error = np.mean([one[:4] for one in each], axis=0).tolist()
         if len(each) > 1:
             error = float(np.std([one[0] for one in each], ddof=1) / np.sqrt(len(each)))
-        clear = bool(np.mean([one[5] for one in each]) > 0.5)
+        clear = bool(np.mean([one[5] for one in each]) >= 0.5)
         answers.append({
             "question": question, "about": each[0][4], "value": value, "error": error,
             "baseline": fresh, "baseline_error": spread, "baseline_of": "fresh sample",

@@ -21,7 +21,6 @@ from srlib.charts.risk import (
     risk_histogram,
     risk_utility,
 )
-from srlib.charts.side_by_side import side_by_side
 from srlib.charts.style import (
     COLORS,
     DARK,
@@ -67,7 +66,6 @@ __all__ = [
     "reliability",
     "risk_histogram",
     "risk_utility",
-    "side_by_side",
     "specification",
     "svg",
     "sweep",

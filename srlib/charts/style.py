@@ -490,13 +490,6 @@ def plain(title: str) -> str:
     return title.replace(" (log scale)", "")
 
 
-def span_of(values: pd.Series) -> list[float]:
-    """An axis' ends that leave a little room around the values."""
-    low, high = float(values.min()), float(values.max())
-    room = 0.04 * (high - low) or 0.01
-    return [significant(low - room), significant(high + room)]
-
-
 def reference_rule(value: float) -> alt.Chart:
     """Draw a dotted rule at a value of y."""
     frame = pd.DataFrame({"expected": [significant(value)]})

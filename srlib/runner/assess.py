@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from srlib import yamls
 from srlib.runner import confidential
-from srlib.runner.files import make_private, remove_leftovers, replace_folder, temporary
+from srlib.runner.files import (
+    is_replaceable,
+    make_private,
+    remove_leftovers,
+    replace_folder,
+    temporary,
+)
 from srlib.runner.parameters import hash_inputs
 
 if TYPE_CHECKING:
@@ -27,8 +33,8 @@ def write(
     """Write an assessment into a folder whole or not at all, and return where.
 
     What is there is replaced only by the answer to the same question: files of the same contents
-    and the same parameters. Any other report stays, and this one goes to NAME-2, NAME-3 and so on.
-    Nobody but the owner may read it.
+    and the same parameters. Any other report stays, as does a folder with anything else in it, and
+    this one goes to NAME-2, NAME-3 and so on. Nobody but the owner may read it.
     """
     if hash_inputs(parameters, FILES) != inputs:
         raise ValueError("a file was changed while it was assessed; run it again")
@@ -58,7 +64,8 @@ def write(
         make_private(folder)
 
         def free(at: Path) -> bool:
-            return not at.exists() or _same_question(at, parameters, inputs)
+            same = is_replaceable(at) and _same_question(at, parameters, inputs)
+            return same or not at.exists()
 
         beside = (named.with_name(f"{named.name}-{k}") for k in itertools.count(2))
         for final in itertools.chain([named], beside):

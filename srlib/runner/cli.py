@@ -121,7 +121,7 @@ def _told(error: Exception, parameters: Mapping[str, Any], show_values: bool) ->
     text = str(error)
     if show_values or not of_users_file(parameters, {"inputs": {}}):
         return text
-    return without_values(text, texts(parameters))
+    return without_values(text, texts(parameters.values()))
 
 
 @main.command(
@@ -347,9 +347,11 @@ def assess(
     }
     folder = plain_name("--name", name) if name else released[0].resolve().name
     folder = re.sub(r"[^\w-]", "_", folder.split(".")[0])[:60] or "released"
-    place = (
-        (output or find_outputs(find_root(Path.cwd(), "assess"), Path.cwd())) / "assess" / folder
-    )
+    root = find_root(Path.cwd(), "assess")
+    if folder in find_profiles(root, "assess"):  # folders of `srlib run`, which replaces them
+        folder = f"released_{folder}"
+    outputs = output or find_outputs(root, Path.cwd())
+    place = outputs.resolve() / "assess" / folder
 
     # Imported here: bad usage is told at once, without the time that these take to import.
     from srlib.assessment import examine, take_in
@@ -364,10 +366,12 @@ def assess(
     try:
         found = examine(tables, model=model, seed=SEED)
         report = files.write(found, place, parameters, inputs, started) / "report.html"
+    except OSError:
+        raise  # told in a line with its place
     except Exception as error:
         kind, text = type(error).__name__, str(error)
-        own = f"{kind}: {text}"
-        _failed(own if show_values else error_without_values(kind, text, texts(parameters)))
+        own, typed = f"{kind}: {text}", texts(parameters.values())
+        _failed(own if show_values else error_without_values(kind, text, typed))
         raise SystemExit(1) from None
     if as_json:
         document = {"report": str(report)} | found.to_dict()
@@ -617,7 +621,7 @@ def new(paper: str) -> None:
 
 @main.command(
     epilog=_examples(
-        "srlib report outputs/charest/default", "srlib report outputs/assess/made --public"
+        "srlib report outputs/charest/default", "srlib report outputs/assess/default --public"
     )
 )
 @click.argument("run_dir", type=click.Path(exists=True, file_okay=False, path_type=Path))

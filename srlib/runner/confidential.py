@@ -115,11 +115,11 @@ def _public_outputs(outputs: "list[NotebookNode]", marked: bool) -> "list[Notebo
 
 
 def texts(value: Any) -> Iterator[str]:
-    """Go through the texts in a parameter's value but the empty one."""
+    """Go through the texts in a parameter's value, names in mappings too, but the empty one."""
     if isinstance(value, str):
         yield from [value] if value else []
     elif isinstance(value, Mapping):
-        yield from texts(list(value.values()))
+        yield from texts([*value, *value.values()])
     elif isinstance(value, Iterable):
         for item in value:
             yield from texts(item)

@@ -250,8 +250,8 @@ def _assess(*, original: str, released: Sequence[str], model: bool) -> Cost:
     n_records = max(map(_lines, [original, *files])) if original and files else 500.0
     n_releases, columns = len(files) or 3, _columns(original) if original else 14
     start = Cost(
-        8 + 2e-7 * n_records * columns**2 * n_releases,
-        400 + 4e-5 * n_records * columns * (1 + n_releases),
+        8 + n_records * (1e-6 * columns + 9e-8 * columns**2) * n_releases,
+        400 + n_records * (5e-4 + 1.2e-5 * columns) * (1 + n_releases),
     )
     if not model:
         return start

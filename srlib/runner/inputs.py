@@ -112,6 +112,13 @@ def _assess(
         )  # fmt: skip
     elif alone := [name for name, v in {"schema": schema, "holdout": holdout}.items() if v]:
         raise ValueError(f"{', '.join(alone)} without original; the example has no files")
+    else:
+        from srlib.data.microdata import ACS
+
+        named = [*(("keys", each) for each in keys), ("target", target), ("by", [by] * bool(by))]
+        for name, some in (*named, ("within", list(within))):
+            if some:
+                ACS.positions(some, name)
 
 
 CHECKS: Mapping[str, Callable[..., None]] = {

@@ -347,10 +347,8 @@ class Request:
 
     ``parameters`` holds the value of every parameter but ``output_dir``; ``changed`` those that
     were given beside the profile; ``inputs`` the SHA-256 of files that parameters name, by path
-    (see `hash_inputs`). With ``keep_others`` the run replaces an earlier one only where both have
-    the same parameters and file contents; otherwise it goes to ``<profile>-2`` and so on.
-    ``source`` is the hash that notebook and library must have (see `srlib.runner.run.source_hash`);
-    empty: that which they have when the run begins.
+    (see `hash_inputs`). ``source`` is the hash that notebook and library must have (see
+    `srlib.runner.run.source_hash`); empty: that which they have when the run begins.
     """
 
     paper: str
@@ -358,14 +356,13 @@ class Request:
     parameters: Mapping[str, Any]
     changed: Mapping[str, Any]
     inputs: Mapping[str, str] = field(default_factory=dict)
-    keep_others: bool = False
     source: str = ""
 
 
 def file_parameters(declared: Mapping[str, Parameter]) -> list[str]:
     """Return the parameters that hold paths of files.
 
-    Those are they whose comments name a CSV, YAML or Python file, and whose names say so
+    Those are they whose comments name a CSV or YAML file, and whose names say so
     (`confidential.FILES`).
 
     Parameters
@@ -373,7 +370,7 @@ def file_parameters(declared: Mapping[str, Parameter]) -> list[str]:
     declared : mapping
         As `read_parameters` returns.
     """
-    of_file = re.compile(r"\b(CSV|YAML|Python) files?\b")
+    of_file = re.compile(r"\b(CSV|YAML) files?\b")
     return [p.name for p in declared.values() if p.name in FILES or of_file.search(p.help)]
 
 
@@ -422,11 +419,10 @@ def files_at(path: str, place: Path | None = None) -> list[str]:
     Parameters
     ----------
     path : str
-        With ``:NAME`` behind a Python file, it is that file; the empty text is none.
+        The empty text is none.
     place : Path, optional
         As `hash_inputs`.
     """
-    path = re.sub(r"(?<=\.py):\w*$", "", path)
     folder = Path(place or "", path)
     if not path or not folder.is_dir():
         return [path] if path else []

@@ -2,7 +2,6 @@
 
 import hashlib
 import importlib.metadata
-import itertools
 import json
 import logging
 import os
@@ -18,7 +17,6 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -249,7 +247,7 @@ def _told(request: Request | None, kind: str, message: str, frames: Sequence[str
     if request and confidential.of_users_file(request.parameters, {"inputs": request.inputs}):
         if frames and not _is_ours(frames):
             return kind
-        typed = confidential.texts(request.parameters)
+        typed = confidential.texts(request.parameters.values())
         return confidential.error_without_values(kind, message, typed)
     return f"{kind}: {message}"
 
@@ -293,94 +291,6 @@ def _join_streams(outputs: list[NotebookNode]) -> list[NotebookNode]:
         else:
             joined.append(output)
     return joined
-
-
-def _question(parameters: Mapping[str, Any], inputs: Mapping[str, str]) -> dict[str, Any]:
-    """Return parameters with the hashes of files in the place of their paths."""
-
-    def content(value: Any) -> Any:
-        if isinstance(value, list):
-            return [content(item) for item in value]
-        return inputs.get(value, value) if isinstance(value, str) else value
-
-    return {name: content(value) for name, value in parameters.items()}
-
-
-def _other_question(folder: Path, request: Request) -> str:
-    """Return what in a folder must not be replaced; empty where it answers the same question."""
-    try:
-        provenance = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
-        parameters = yamls.read(folder / "parameters.yaml")
-        earlier = _question(parameters, provenance.get("inputs", {}))
-    except (OSError, ValueError, AttributeError):
-        return "is not the folder of a run"
-    if "inputs" not in provenance:
-        return "holds a report that does not say what its files contained"
-    asked, missing = _question(request.parameters, request.inputs), object()
-    differing = [
-        name
-        for name in {**earlier, **asked}
-        if earlier.get(name, missing) != asked.get(name, missing)
-    ]
-    of_files = [
-        name
-        for name in differing
-        if earlier.get(name) != parameters.get(name)
-        or asked.get(name) != request.parameters.get(name)
-    ]
-
-    def described(name: str) -> str:
-        value = parameters.get(name, "")
-        text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-        since_changed = name in of_files and value == request.parameters.get(name)
-        text += " as it was then" if since_changed else ""
-        return f"{name} {text}" if text else f"no {name}"
-
-    told = "; ".join(described(name) for name in of_files or differing)
-    if of_files:
-        return f"holds a report on other files ({told})"
-    return f"holds a report with other parameters ({told})" if differing else ""
-
-
-def _own_folder(named: Path, request: Request) -> tuple[Path, str]:
-    """Return the folder that a request's run may have, and what keeps it from the one named.
-
-    It is the earlier run of the same question, wherever that lies, or the first name that is free.
-    """
-    numbered = re.compile(rf"{re.escape(named.name)}(?:-([2-9]|[1-9]\d+))?")
-    beside = named.parent.iterdir() if named.parent.is_dir() else ()
-    taken = {
-        int(found[1] or 1): path for path in beside if (found := numbered.fullmatch(path.name))
-    }
-    others = {number: _other_question(taken[number], request) for number in sorted(taken)}
-    free = next(number for number in itertools.count(1) if number not in taken)
-    chosen = next((number for number, other in others.items() if not other), free)
-    own = named if chosen == 1 else named.with_name(f"{named.name}-{chosen}")
-    return own, "" if own == named else others.get(1, "")
-
-
-def _say_where(named: Path, own: Path, reason: str) -> None:
-    if reason:
-        sys.stderr.write(f"{shown(named)} {reason}; this one goes to {shown(own)}\n")
-        sys.stderr.flush()
-
-
-def _move_beside_others(folder: Path, named: Path, expected: Path, request: Request) -> Path:
-    """Move a run's folder to where it may lie, also if a run beside it took the name meanwhile."""
-    while True:
-        own, reason = _own_folder(named, request)
-        if own.exists():
-            replace_folder(folder, own)
-        else:
-            try:
-                folder.rename(own)
-            except OSError:
-                if not own.exists():
-                    raise
-                continue
-        if own != expected:
-            _say_where(named, own, reason)
-        return own
 
 
 def _git(root: Path, *arguments: str) -> str | None:
@@ -464,9 +374,9 @@ def run(
 
     Everything is written in a temporary folder beside and renamed when complete. A run that
     fails is kept in ``<profile>.failed``; so is one during which notebook, library or a file of
-    data changed, as nobody could say what it has computed. What was in the folder is replaced,
-    unless the request says ``keep_others``; a folder that no run has written is left alone. What
-    is computed from files that parameters name is for their owner's eyes.
+    data changed, as nobody could say what it has computed. What was in the folder is replaced; a
+    folder that no run has written is left alone. What is computed from files that parameters name
+    is for their owner's eyes.
 
     Parameters
     ----------
@@ -515,11 +425,7 @@ def run(
         if changed:
             raise SourceChanged(f"changed after the start: {', '.join(changed)}")
 
-    named = final = outputs.resolve() / request.paper / request.profile
-    if request.keep_others:
-        final, reason = _own_folder(named, request)
-        _say_where(named, final, reason)
-        request = replace(request, profile=final.name)
+    final = outputs.resolve() / request.paper / request.profile
     failed = final.with_name(f"{final.name}.failed")
     for taken in (final, failed):
         if not is_replaceable(taken):
@@ -566,10 +472,7 @@ def run(
             from srlib.runner import report
 
             report.write(folder)
-        if request.keep_others:
-            final = _move_beside_others(folder, named, final, request)
-        else:
-            replace_folder(folder, final)
+        replace_folder(folder, final)
         shutil.rmtree(failed, ignore_errors=True)
     except Exception as error:
         known = isinstance(error, NotebookFailed)
