@@ -10,13 +10,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
-from enumeration import log_marginal_likelihood
 
-from srlib import assessment, dpmpm, mechanism
-from srlib.assessment import leakage, matching, model, verdict
+from srlib import assessment, dpmpm
+from srlib.assessment import leakage, matching, verdict
 from srlib.assessment import submission as submissions
 from srlib.assessment.findings import most_parameters
-from srlib.data.codes import distinct
 from srlib.data.schema import Schema
 from srlib.risk import DrawSets
 from srlib.runner import cli
@@ -363,138 +361,6 @@ def draws_of(codes: np.ndarray, levels: list[int], **settings: int) -> dpmpm.Dra
     rng = np.random.default_rng(len(codes))
     chains = dpmpm.Chains(**(chosen | settings))
     return dpmpm.sample_posterior(codes, np.array(levels), chains, rng=rng, keep_allocations=True)
-
-
-def test_copies_and_what_an_honest_release_would_have() -> None:
-    """One class: p(x | D_-i) is known, and so is the expected share of records met by chance."""
-    rng = np.random.default_rng(8)
-    levels, original = [4, 5, 6], rng.integers(0, [4, 5, 6], (60, 3)).astype(np.uint8)
-    combinations, repetitions, _ = distinct(original)
-    alone = combinations[repetitions == 1]
-    draws = draws_of(original, levels, n_classes=1, n_draws=1_000)
-    released = [original[:40], alone[:1]]
-    row = assessment.copies(original, released, draws).iloc[0]
-    kept = {tuple(x) for x in original[:40]}
-    shares = [np.mean([tuple(x) in kept for x in alone]), 1 / len(alone)]
-    assert row["mean"] == pytest.approx(np.mean(shares))
-    prob = [
-        np.prod([(original[:, k] == x[k]).sum() / (59 + levels[k]) for k in range(3)])
-        for x in alone
-    ]
-    honest = np.mean([1 - (1 - p) ** n for n in (40, 1) for p in np.array(prob)])
-    assert abs(row["baseline"] - honest) < 5 * row["baseline_mcse"] < 0.01
-    met = [(1 - (1 - np.array(prob)) ** n) for n in (40, 1)]
-    chance = np.random.default_rng(9).random((4_000, 2, len(alone))) < np.array(met)
-    assert row["baseline_sd"] == pytest.approx(chance.mean(axis=(1, 2)).std(), rel=0.05)
-    twice = np.repeat(original[:5], 2, axis=0)
-    nobody = assessment.copies(twice, released, draws_of(twice, levels, n_draws=5))
-    assert nobody[["mean", "baseline"]].isna().all(axis=None)
-
-
-def test_risks_of_target_and_record_by_enumeration() -> None:
-    levels, target = [2, 3], 1
-    data = np.array([(0, 0), (0, 1), (1, 2), (1, 2)], np.uint8)
-    releases = [np.array([(0, 0), (1, 2), (0, 1)], np.uint8), np.array([(0, 2)], np.uint8)]
-    combinations, repetitions = data[:3], np.array([1, 1, 2])
-    joined = [draws_of(np.vstack([data, z]), levels) for z in releases]
-    risks, (logs, errors) = assessment.model_risks(
-        DrawSets(draws_of(data, levels), joined), combinations, repetitions, target
-    )
-
-    def log_marginal(codes: np.ndarray) -> float:
-        return log_marginal_likelihood(codes, levels, 2, dpmpm.Prior())
-
-    for i, x in enumerate(combinations):
-        values = [int(x[1]), *(t for t in range(3) if t != x[1])]
-        candidates = [np.vstack([np.delete(data, i, axis=0), [x[0], t]]) for t in values]
-        alone = np.array([log_marginal(codes) for codes in candidates])
-        evidence = sum(
-            np.array([log_marginal(np.vstack([codes, z])) for codes in candidates]) - alone
-            for z in releases
-        )
-        before, after = mechanism.posterior(alone)[0], mechanism.posterior(alone + evidence)[0]
-        row = risks.iloc[i]
-        assert row["target_prior"] == pytest.approx(np.exp(before), abs=0.02)
-        assert abs(row["log_gain"] - (after - before)) < 5 * row["log_gain_mcse"]
-        assert row["target_probability"] == pytest.approx(
-            row["target_prior"] * np.exp(row["log_gain"])
-        )
-        # The whole record: the target's other values, and the other value of the key.
-        other = np.vstack([np.delete(data, i, axis=0), [1 - x[0], x[1]]])
-        of_other = sum(log_marginal(np.vstack([other, z])) for z in releases)
-        of_other -= len(releases) * log_marginal(other)
-        exact = mechanism.posterior(np.append(evidence, of_other))[0]
-        assert abs(np.log(row["probability"]) - exact) < 5 * row["log_mcse"]
-    assert (risks["log_gain_mcse"] < 0.05).all()
-    assert (risks["support_size"] == 4).all()
-    of_records = np.repeat(risks["log_gain"], repetitions)
-    assert logs[:2].tolist() == pytest.approx(np.quantile(of_records, [0.5, 0.95]).tolist())
-    assert logs[2] == pytest.approx(np.exp(-of_records).mean())
-    assert ((errors > 0) & (errors < 0.05)).all()
-
-
-def test_gains_under_independent_margins_by_enumeration() -> None:
-    """One class is independent margins: its marginal likelihood is known, and so are the gains."""
-    levels, target = [2, 3], 1
-    data = np.array([(0, 0), (0, 1), (1, 2), (1, 2)], np.uint8)
-    releases = [np.array([(0, 0), (1, 2), (0, 1)], np.uint8), np.array([(0, 2)], np.uint8)]
-    gains = model.log_gains_by_margins(data, releases, levels, target)
-
-    def log_marginal(codes: np.ndarray) -> float:
-        return log_marginal_likelihood(codes, levels, 1, dpmpm.Prior())
-
-    for i, x in enumerate(data):
-        values = [int(x[1]), *(t for t in range(3) if t != x[1])]
-        candidates = [np.vstack([np.delete(data, i, axis=0), [x[0], t]]) for t in values]
-        alone = np.array([log_marginal(codes) for codes in candidates])
-        told = sum(
-            np.array([log_marginal(np.vstack([codes, z])) for codes in candidates]) - alone
-            for z in releases
-        )
-        exact = mechanism.posterior(alone + told)[0] - mechanism.posterior(alone)[0]
-        assert gains[i] == pytest.approx(exact)
-
-
-def test_prior_over_posterior_averages_one_where_the_model_is_right() -> None:
-    """Over all data and releases of a model, by enumeration; a rougher release misleads."""
-    prior, likelihood = np.array([0.2, 0.3, 0.5]), np.array([[0.7, 0.3], [0.4, 0.6], [0.1, 0.9]])
-    joint = prior[:, None] * likelihood
-    inverse = prior[:, None] / (joint / joint.sum(axis=0))
-    assert (joint * inverse).sum() == pytest.approx(1)
-    assert (joint * inverse).sum(axis=0) / joint.sum(axis=0) == pytest.approx(np.ones(2))
-    told_nothing = prior[:, None] * np.full((3, 2), 0.5)
-    assert (told_nothing * inverse).sum() > 1
-
-
-@pytest.mark.parametrize(
-    ("inverse", "error", "word"),
-    [
-        (1.0, 0.01, "not refuted"),
-        (1.0257, 0.01, "not refuted"),
-        (1.0259, 0.01, "misleads"),
-        (0.9743, 0.01, "not refuted"),
-        (0.9741, 0.01, "falls short"),
-        (2.0, np.nan, "not refuted"),
-    ],
-)
-def test_what_is_said_of_the_intruders_model(inverse: float, error: float, word: str) -> None:
-    assert model.belief(inverse, error) == word
-
-
-def test_what_releases_share_is_computed_once() -> None:
-    submission = submitted([records(60, 6)], 60)
-    codes, levels = submission.original, submission.schema.n_levels.tolist()
-    settings = {"n_draws": 20, "n_chains": 2}
-    sets = DrawSets(
-        draws_of(codes, levels, **settings),
-        [draws_of(np.vstack([codes, submission.released[0]]), levels, **settings)],
-    )
-    known = model.of_original(codes, sets.data)
-    anew, again = model.believe(submission, sets), model.believe(submission, sets, known)
-    for name in ("risks", "copies_by_model", "chains", "gains"):
-        pd.testing.assert_frame_equal(getattr(anew, name), getattr(again, name))
-    assert anew.chains["draws_given"].tolist() == [*("the original", "the original and release 1")]
-    assert anew.gains["believes_in"].tolist() == ["a DPMPM", "independent margins"]
 
 
 def submitted(released: list[pd.DataFrame], n: int = 120) -> assessment.Submission:
