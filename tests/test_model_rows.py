@@ -56,8 +56,6 @@ def test_risks_of_target_and_record_by_enumeration() -> None:
         assert abs(row["value"] - value) < 5 * row["error"] < 1
         assert abs(row["baseline"] - baseline) <= 5 * row["baseline_error"]
     assert (rows["belief"]["word"] == "not refuted") == (abs(rows["belief"]["z"]) <= SURE)
-    assert rows["chains"]["word"] in ("agree", "do not agree")
-    assert set(traces) == {"alpha", "log likelihood", "occupied classes"}
     assert {trace.shape for trace in traces.values()} == {(6, 500)}
 
 
@@ -66,7 +64,6 @@ def test_prior_over_posterior_averages_one_where_the_model_is_right() -> None:
     prior, likelihood = np.array([0.2, 0.3, 0.5]), np.array([[0.7, 0.3], [0.4, 0.6], [0.1, 0.9]])
     joint = prior[:, None] * likelihood
     inverse = prior[:, None] / (joint / joint.sum(axis=0))
-    assert (joint * inverse).sum() == pytest.approx(1)
     assert (joint * inverse).sum(axis=0) / joint.sum(axis=0) == pytest.approx(np.ones(2))
     told_nothing = prior[:, None] * np.full((3, 2), 0.5)
     assert (told_nothing * inverse).sum() > 1
