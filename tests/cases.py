@@ -5,14 +5,18 @@ heir; a number that moves is explained in the changelog or it is a fault.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
+from hypothesis import strategies as st
 from ladder import LADDER, Codes, bootstrap, copy, independent, partly_copied, trees
 
+from srlib.assessment import answers, told, verdict
+from srlib.assessment.copies import Copies, copies
 from srlib.data import microdata
 
 FILE = Path(__file__).with_suffix(".json")
@@ -20,8 +24,34 @@ POPULATION = microdata.embedded_population(200_000, rng=np.random.default_rng(1)
 SCHEMA = POPULATION.schema
 KEYS = ("SEX", "AGEP", "RACE1P", "MAR")
 TARGET = "DIS"
+PEOPLE, LEVELS = POPULATION.codes, SCHEMA.n_levels.tolist()
 SIZES = {500: 8, 2_000: 4, 10_000: 2}  # records, seeds
 RUNGS = {500: 4, 10_000: 1, 100_000: 1}
+
+
+def samples(rng: np.random.Generator, *sizes: int) -> list[Codes]:
+    """Samples of the population that have no person in common."""
+    rows = rng.choice(len(PEOPLE), sum(sizes), replace=False)
+    return np.split(PEOPLE[rows], np.cumsum(sizes)[:-1])
+
+
+def margins(x: Codes, rng: np.random.Generator) -> Codes:
+    """A release of the same size that has nothing but the margins."""
+    return independent(x, SCHEMA.n_levels, rng)
+
+
+def table(*rows: str) -> Codes:
+    """Codes of records that are written as digits."""
+    return np.array([[int(code) for code in row] for row in rows])
+
+
+@st.composite
+def two_tables(draw: st.DrawFn) -> tuple[Codes, Codes, list[int]]:
+    """Two small tables of three variables, and their numbers of levels."""
+    levels = draw(st.lists(st.integers(2, 3), min_size=3, max_size=3))
+    record = st.tuples(*(st.integers(0, n - 1) for n in levels))
+    both = [draw(st.lists(record, min_size=2, max_size=12)) for _ in range(2)]
+    return np.array(both[0]), np.array(both[1]), levels
 
 
 def changed(x: Codes, n_levels: Any, rng: np.random.Generator, *, share: float) -> Codes:
@@ -55,42 +85,47 @@ def drawn(n: int, seed: int, makers: Any) -> Iterator[tuple[str, Codes, Codes]]:
     yield "half of one table", original, POPULATION.codes[rows[n:]]
 
 
-def cases() -> Iterator[tuple[str, Codes, Codes]]:
-    """All cases by name."""
+def cases(largest: int = 100_000) -> Iterator[tuple[str, Codes, Codes]]:
+    """All cases of at most that many records, by name."""
     for kind, sizes, makers in (("case", SIZES, MAKERS), ("ladder", RUNGS, LADDER)):
-        for n, seeds in sizes.items():
+        for n, seeds in ((n, seeds) for n, seeds in sizes.items() if n <= largest):
             for seed in range(seeds):
                 for name, original, released in drawn(n, seed, makers):
                     yield f"{kind}, {n}, {seed}, {name}", original, released
 
 
+def advice(found: Copies, questions: Mapping[str, answers.Row]) -> str:
+    """What to do by copies and some questions alone, of a release as useful as a fresh sample."""
+    asked: answers.Row = {"of": "all", "asked": True, "target": TARGET}
+    rows = [asked | {"question": q} | row for q, row in questions.items()]
+    answers.put_words(rows, family=False)
+    fresh = {"question": "margins", "word": "as fresh", "value": 0.0, "baseline": 0.0, "z": 0.0}
+    frame = pd.DataFrame([*rows, *answers.of_copies([found]), fresh]).fillna({"asked": False})
+    return verdict.judge("", frame, found, [TARGET]).advice
+
+
 def found(original: Codes, released: Codes) -> dict[str, Any]:
     """Value, baseline, their errors and z of each question, and the advice by the risks alone."""
-    from srlib.assessment import leakage, verdict
-
     levels, names = SCHEMA.n_levels.tolist(), SCHEMA.names
     keys, target = [names.index(name) for name in KEYS], names.index(TARGET)
-    copies = leakage.copies(original, released, levels)
-    met = leakage.identity(original, released, levels, keys)
-    told = leakage.attributes(original, released, levels, keys, target)
-    lines = (
-        verdict.of_copies([copies]),
-        verdict.of_identity([met]),
-        verdict.of_attributes([told], TARGET),
-        verdict.Line("utility", "as fresh", 0.0, 0.0, 0.0, 0.0, ""),
-        verdict.NOT_COMPUTED,
-    )
+    copied = copies(original, released, levels)
+    of = {
+        "identity": answers.of_people([told.met(original, released, levels, keys)]),
+        "attributes": answers.of_people([told.told(original, released, levels, keys, target)]),
+    }
     row: dict[str, Any] = {
         "copies": [
-            copies.repeated, copies.others, copies.repeated_error, copies.others_error,
-            copies.handed_out_z, copies.handed_out, copies.at_most,
+            copied.repeated, copied.others, copied.repeated_error, copied.others_error,
+            copied.handed_out_z, copied.handed_out, copied.at_most,
         ]
     }  # fmt: skip
-    for name, one in (("identity", met), ("attributes", told)):
+    for name, one in of.items():
+        z = answers.max_of(one["z"], one["z_divided"])
         row[name] = [
-            one.value, one.others, one.margins, one.error, one.others_error, one.z, one.people,
+            one["value"], one["others"], one["margins"], one["error"], one["others_error"], z,
+            one["people"],
         ]  # fmt: skip
-    return row | {"advice": verdict.judge("", lines, [copies], TARGET).advice}
+    return row | {"advice": advice(copied, of)}
 
 
 if __name__ == "__main__":

@@ -1,0 +1,214 @@
+"""Rows, their errors and words, and the verdict that follows from them."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from cases import LEVELS, margins, samples
+
+from srlib.assessment import answers, asking, told, use, verdict
+from srlib.assessment.copies import Copies
+from srlib.display import MIN_RECORDS, NOT_SHOWN
+
+NAN, KEYS, TARGET = np.nan, [0, 1, 2, 3, 4], 13
+NO_COPIES = Copies(
+    repeated=0.3, repeated_error=0.01, others=0.32, others_error=0.01, repeated_z=-1.0, alone=400,
+    met=30, handed_out=0.0, handed_out_error=0.01, handed_out_z=0.0, at_most=0.04, near_z=0.0,
+    itself_z=0.0, same_table=False, in_order=False, same_row=0.5, same_row_others=0.5,
+    same_row_z=0.0, premise="", found=np.zeros(1_000, bool), neighbors=np.zeros(1_000, int),
+    released=1_000,
+)  # fmt: skip
+
+
+def test_errors_are_not_smaller_than_the_spread_over_releases() -> None:
+    """One original, 60 releases of its margins, and several releases answered together."""
+    rng = np.random.default_rng(10)
+    (x,) = samples(rng, 500)
+    released = [margins(x, rng) for _ in range(60)]
+    for each in (
+        [told.met(x, z, LEVELS, KEYS) for z in released],
+        [told.told(x, z, LEVELS, KEYS, TARGET) for z in released],
+    ):
+        rows = [answers.of_people([one]) for one in each]
+        values, errors = (np.array([row[name] for row in rows]) for name in ("value", "error"))
+        assert 0.9 < errors.mean() / values.std(ddof=1) < 5
+        assert np.mean([row["z"] >= answers.SURE for row in rows]) <= 0.05
+        together = answers.of_people(each[:3])
+        assert together["value"] == pytest.approx(values[:3].mean())
+        between = values[:3].std(ddof=1) / np.sqrt(3)
+        assert together["error"] == pytest.approx(max(between, errors[:3].mean()))
+
+
+def test_groups_by_hand_and_against_a_bootstrap() -> None:
+    rng = np.random.default_rng(3)
+    x, z = samples(rng, 600, 600)
+    one, group = told.met(x, z, LEVELS, KEYS), x[:, 4]
+    companions = np.bincount(one.group)[one.group] - 1.0
+
+    def foretold(weight: Any) -> float:
+        """Number of people alone whom others' records meet, of people who weigh so much."""
+        whole, half, quarter = ((weight * (1 - t) ** companions).sum() for t in (1, 0.5, 0.25))
+        return float(whole * (1 - whole**2 * half**-3 * quarter))
+
+    of_told = told.told(x, z, LEVELS, KEYS, TARGET)
+    for code in np.unique(group):
+        part = group == code
+        alone = part & (companions == 0)
+        row = answers.of_people([one], part)
+        assert row["people"] == alone.sum()
+        assert row["value"] == pytest.approx(one.release[alone].mean())
+        others = (foretold(1 + 1e-5 * part) - foretold(1 - 1e-5 * part)) / 2e-5 / alone.sum()
+        assert row["others"] == pytest.approx(np.clip(others, 0, 1), abs=1e-6)
+        if part.sum() >= 100:
+            drawn = rng.multinomial(len(x), np.full(len(x), 1 / len(x)), 800)[:, of_told.group]
+            values = drawn @ (part * of_told.release) / (drawn @ part)
+            row = answers.of_people([of_told], part)
+            assert row["error"] == pytest.approx(np.std(values), rel=0.15)
+
+
+def test_people_held_out_by_hand() -> None:
+    """Two keys' levels and the target: released are (0, 0) twice and (1, 1) once."""
+    used = np.array([(0, 0), (0, 1), (1, 1), (2, 0)])
+    held_out = np.array([(0, 0), (1, 0), (2, 1), (2, 1), (2, 0)])
+    released, levels = np.array([(0, 0), (0, 0), (1, 1)]), np.array([3, 2])
+    copied = asking._met_held_out(used, held_out, released, levels, [0, 1], alone=False)
+    spread = np.sqrt(0.5 * 0.5 / 4 + 0.2 * 0.8 / 5)
+    assert copied == pytest.approx({"held_out": 1 / 5, "held_out_z": (1 / 2 - 1 / 5) / spread})
+    disclosed = asking._told_held_out(used, held_out, released, levels, [0], 1, (), None)
+    assert disclosed["held_out"] == 1 / 5
+    # In four of the five, those with 0 and 1 are alone, and those with 2 never are.
+    assert asking._met_held_out(used, held_out, released, levels, [0])["held_out"] == 1
+
+
+def test_people_held_out_are_as_those_in_the_file_where_nothing_leaks() -> None:
+    rng, z = np.random.default_rng(8), []
+    for _ in range(60):
+        used, held_out, released = samples(rng, 300, 250, 300)
+        given = used, held_out, released, np.array(LEVELS)
+        rows = [asking._met_held_out(*given, range(14), False), asking._met_held_out(*given, KEYS)]
+        rows.append(asking._told_held_out(*given, KEYS, TARGET, (), None))
+        z.append([row["held_out_z"] for row in rows])
+    # Standard errors of a standard deviation and of a mean, of 60: 0.09 and 0.13.
+    assert (np.abs(np.std(z, axis=0) - 1) < 0.4).all()
+    assert (np.abs(np.mean(z, axis=0)) < 0.6).all()
+
+
+def row(value: float, others: float, z: float, **more: object) -> answers.Row:
+    return {"value": value, "baseline": others, "z": z, "z_divided": NAN, "people": 200,
+            "of": "all", "baseline_of": "others"} | more  # fmt: skip
+
+
+def test_words_are_shares_of_what_is_left() -> None:
+    """The same share of what is left, also where the baseline is above one half."""
+    for value, others, z, word in (
+        (0.3, 0.2, 2.5, "no more"), (0.1, 0.2, -5.0, "no more"), (0.37, 0.2, NAN, "no more"),
+        (0.3, 0.2, 3.0, "more"), (0.37, 0.2, 3.0, "far more"), (0.904, 0.9, 3.0, "no more"),
+        (0.91, 0.9, 3.0, "more"), (0.93, 0.9, 3.0, "far more"), (1.0, 1.0, 3.0, "no more"),
+    ):  # fmt: skip
+        rows = [row(value, others, z), row(value, others, -9.0, z_divided=z)]
+        answers.put_words(rows, family=False)
+        assert [each["word"] for each in rows] == [word, word]
+
+
+def test_of_many_questions_each_is_as_sure_as_one() -> None:
+    """Holm by hand: of three, 2.94, 2.81 and 2.58 errors are needed, the largest first."""
+    for z, clear in (
+        ((2.9, 2.9, 2.9), (0, 0, 0)),
+        ((2.95, 2.80, 2.7), (1, 0, 0)),
+        ((2.59, 2.82, 2.95), (1, 1, 1)),
+        ((2.57, 2.82, 2.95), (0, 1, 1)),
+    ):
+        rows = [row(0.5, 0.2, each) for each in z]
+        answers.put_words(rows, family=True)
+        assert [each["word"] == "far more" for each in rows] == [bool(each) for each in clear]
+    few = [row(0.9, 0.1, 9.0, of="town: x", people=people) for people in (9, 10)]
+    answers.put_words(few, family=False)
+    assert [each["word"] for each in few] == ["too few", "far more"]
+
+
+def judged(name: str = "made", **given: Any) -> tuple[verdict.Judgment, pd.DataFrame]:
+    """A verdict on questions that take a share of what their baseline leaves to disclose."""
+    copies, loss = given.get("copies", NO_COPIES), given.get("loss", 0.0)
+    named = {"target": "sick", "error": 0.01, "baseline_error": 0.01, "asked": True}
+    named["people"] = given.get("people", 200)
+    rows = [
+        row(0.2 + 0.8 * given.get(q, 0), 0.2, 40 * given.get(q, 0)) | named | {"question": q}
+        for q in ("identity", "attributes", "predicted")
+    ]
+    answers.put_words(rows, family=False)
+    losses = row(loss, 0.0, 100 * loss) | {"word": use.word(loss, loss > 0), "error": 0.01}
+    copied = answers.of_copies([NO_COPIES, copies])
+    table = pd.DataFrame([copied[0] | {"asked": True}, *copied[1:], *rows,
+        losses | {"question": "pairs"}]).assign(release=name)  # fmt: skip
+    table = table.fillna({"asked": False, "of": "all", "baseline_of": "", "baseline_error": NAN})
+    return verdict.judge(name, table, answers.worst([NO_COPIES, copies]), ["sick"]), table
+
+
+@pytest.mark.parametrize(
+    ("given", "advice", "first"),
+    [
+        ({}, "nothing found", "made; it is as useful as a fresh sample."),
+        ({"copies": {"alone": 0, "at_most": NAN}}, "nothing found", ""),
+        ({"copies": {"at_most": 0.11}}, "undecided", "hide copies of up to 11.0\xa0% of the"),
+        ({"copies": {"at_most": 0.11, "alone": 180}}, "nothing found", ""),
+        ({"copies": {"repeated_z": 2.6}}, "look", "there are signs of copied records"),
+        ({"copies": {"itself_z": 3.3}}, "look", "signs of copied"),
+        ({"copies": {"itself_z": 3.2}}, "nothing found", ""),
+        ({"copies": {"repeated_z": 9.0}}, "withhold", "30.0\xa0% of its records repeat original"),
+        ({"copies": {"handed_out_z": 3.4, "handed_out": 0.1}}, "withhold", "estimated 10.0\xa0%"),
+        ({"copies": {"same_table": True}}, "withhold", "it is the original itself"),
+        ({"copies": {"same_row_z": 7.0}}, "withhold", "its rows follow the original's, with 50.0"),
+        ({"copies": {"same_row_z": 6.5}}, "nothing found", ""),
+        ({"copies": {"near_z": 3.4}}, "withhold", "more of its records nearly repeat original"),
+        ({"copies": {"premise": "twins"}}, "undecided", "the original repeats people"),
+        ({"copies": {"premise": "removed", "repeated_z": NAN}}, "undecided", "seem to be removed"),
+        ({"copies": {"released": 19}}, "undecided", "there are too few records to judge"),
+        ({"loss": 0.05}, "nothing found", "a little less useful than a fresh sample"),
+        ({"loss": 0.1}, "nothing found", "clearly less useful than a fresh sample"),
+        ({"loss": 0.3}, "nothing found", "made, but it is of little use."),
+        ({"attributes": 0.1}, "look", "it tells more about sick than other people's records"),
+        ({"identity": 0.3}, "withhold", "far more about people alone with their keys than"),
+        ({"predicted": 0.1}, "look", "tells more about sick to a trained guess than other"),
+        ({"identity": 0.1, "predicted": 0.3}, "withhold", "far more about sick to a trained guess"),
+        # What is worse decides, whatever else is fine.
+        ({"copies": {"at_most": 0.2}, "attributes": 0.3}, "withhold", "far more about sick"),
+        ({"copies": {"repeated_z": 3.0}, "loss": 0.3}, "look", "signs of copied records"),
+        ({"copies": {"same_table": True}, "identity": 0.3}, "withhold", "the original itself"),
+    ],
+)
+def test_the_worst_answer_decides(given: dict[str, Any], advice: str, first: str) -> None:
+    copies = replace(NO_COPIES, **given.get("copies", {}))
+    judgment, _ = judged(**(given | {"copies": copies}))
+    assert judgment.advice == advice
+    assert first in judgment.first
+    assert len(judgment.first.split()) <= 25
+
+
+def test_the_worst_release_stands_first_and_public_words_rest_on_ten_people() -> None:
+    hidden, itself = replace(NO_COPIES, at_most=0.2), replace(NO_COPIES, same_table=True)
+    few = {"attributes": 0.1, "people": MIN_RECORDS - 1}
+    given: list[dict[str, Any]] = [{}, few, {"copies": hidden}, {"attributes": 0.5}]
+    given += [{"copies": itself}, {"identity": 0.1}]
+    each = [judged(str(i), **one) for i, one in enumerate(given)]
+    table = pd.concat([rows for _, rows in each], ignore_index=True)
+    ordered = verdict.worst_first([judgment for judgment, _ in each], table)
+    assert [one.release for one in ordered] == ["3", "4", "1", "5", "2", "0"]
+    text = verdict.text(ordered, table)
+    assert text.startswith(ordered[0].first)
+    assert text.count("target told by all with the keys") == len(given)
+    public = verdict.in_public(ordered, table)
+    assert public["attributes"].tolist()[:4] == ["far more", "no more", NOT_SHOWN, "no more"]
+    assert (public["advice"] == NOT_SHOWN).tolist() == [False] * 2 + [True] + [False] * 3
+    assert not public.drop(columns="release").stack().str.contains(r"\d").any()
+
+
+def test_rules_are_stated_with_their_thresholds_and_no_share_is_rounded_to_none_or_all() -> None:
+    text = " ".join(verdict.stated())
+    numbers = answers.SURE, answers.CERTAIN, 2 * answers.CERTAIN, answers.FEWEST
+    assert all(f"{number:g}" in text for number in numbers)
+    limits = answers.FAR, answers.MORE, answers.UNSEEN, answers.UNSEEN_OF_ALL, use.GOOD, use.LIMITED
+    assert all(verdict.percent(share) in text for share in limits)
+    for share, shown in ((0, "0"), (1, "100"), (4e-4, "<0.1"), (0.9996, ">99.9"), (0.123, "12.3")):
+        assert verdict.percent(share) == f"{shown}\xa0%"

@@ -1,0 +1,203 @@
+"""Copies beyond coincidence: by hand, by brute force, and by random divisions."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from cases import LEVELS, changed, margins, samples, table, two_tables
+from hypothesis import given
+from scipy import stats
+
+from srlib.assessment.answers import CERTAIN, SURE, copied
+from srlib.assessment.copies import FEWEST, _bernoulli_z, _divided, copies
+from srlib.data.codes import Codes
+
+
+def test_copies_by_hand() -> None:
+    original = table("00", "00", "01", "12", "22")
+    released = table("01", "01", "12", "10", "21")
+    found = copies(original, released, [3, 3])
+    assert found.repeated == pytest.approx(3 / 5)  # both 01 and 12
+    assert found.others == pytest.approx(1 - 3 / 5)  # 01, 12 and 22 are alone
+    assert (found.alone, found.met) == (3, 2)
+    assert found.others_error == pytest.approx(np.sqrt(3 * 2 / 5 + 2) / 5)
+    size = 2 / 5 * 3 / 5 / found.others_error**2 - 1
+    tail = stats.betabinom.sf(2, 5, 2 / 5 * max(size, 1), 3 / 5 * max(size, 1))
+    assert 0 < found.repeated_z <= stats.norm.isf(tail)
+    assert found.found.tolist() == [False, False, True, True, False]
+    # 00 is two in the original, 12 one in each; 01 is one in the original and two released; and
+    # 22, 10 and 21 occur once.
+    # Differing in one variable: of 00 are 01 (3) and 10 (1); of 12 are 10 (1) and 22 (1).
+    # Of 22 are 12 (2) and 21 (1); of 01 are 00 (2) and 21 (1).
+    assert found.neighbors.tolist() == [4, 4, 3, 2, 3]
+    weight = {k: np.log1p(5 / (k + 0.5)) for k in (2, 3, 4)}
+    # Of two records in ten, five of them the original's, one lies there in 25 of 45 ways.
+    excess = weight[3] + weight[2] - weight[4] * 25 / 20
+    assert found.handed_out == pytest.approx(excess / (weight[3] + weight[2] + weight[3]))
+    assert found.handed_out_z <= 0  # two are no sign of anything
+
+
+@given(two_tables())
+def test_neighbors_and_shares_by_brute_force(tables: tuple[Codes, Codes, list[int]]) -> None:
+    original, released, levels = tables
+    found = copies(original, released, levels)
+    both = np.concatenate(tables[:2])
+    different = (both[:, None] != both[None]).sum(axis=2)
+    n = len(original)
+    assert found.neighbors.tolist() == (different == 1).sum(axis=1)[:n].tolist()
+    assert found.repeated == pytest.approx((different[n:, :n] == 0).any(axis=1).mean())
+    again = (different[:n, :n] + 9 * np.eye(n) == 0).any(axis=1)
+    assert found.others == pytest.approx(again.mean())
+    assert found.alone == (~again).sum()
+
+
+def test_random_divisions_by_the_hypergeometric_law() -> None:
+    o, s = np.array([1, 2, 0, 1, 3, 0, 2]), np.array([1, 0, 2, 2, 0, 1, 1])
+    law = stats.hypergeom(int((o + s).sum()), o + s, int(o.sum()))
+    for every in (True, False):
+        pure, p = _divided(o, s, every)
+        one, own = law.pmf(1), law.pmf(o + s)
+        expected = one / (one + own + (law.pmf(0) if every else 0))
+        some = o + s > 1
+        assert p[some] == pytest.approx(expected[some])
+        assert pure.tolist() == [False, True, every, False, True, False, False]
+
+
+def test_tails_of_weighted_sums_by_enumeration() -> None:
+    rng = np.random.default_rng(11)
+    p, weight = rng.uniform(0.1, 0.7, 12), rng.uniform(0.5, 2, 12)
+    every = np.array(list(product([False, True], repeat=12)))
+    probability = np.where(every, p, 1 - p).prod(axis=1)
+    sums = every @ weight
+    for _ in range(20):
+        hit = rng.random(12) < 0.6
+        tail = probability[sums >= weight[hit].sum() - 1e-9].sum()
+        z = _bernoulli_z(hit, p, weight)
+        if hit.sum() >= FEWEST and tail < 0.3:
+            assert 0.7 * tail < stats.norm.sf(z) < 2.5 * tail
+    assert _bernoulli_z(np.arange(12) < 2, p, weight) <= 0
+    assert _bernoulli_z(np.ones(12, bool), p, weight) > 3
+
+
+def test_a_copy_in_any_order_is_the_original_itself() -> None:
+    rng = np.random.default_rng(1)
+    original = rng.integers(0, [4, 5, 6], (100, 3))
+    for released in (original, rng.permutation(original)):
+        found = copies(original, released, [4, 5, 6])
+        assert found.same_table
+        assert found.repeated == found.at_most == 1
+        assert found.handed_out == pytest.approx(1)
+        assert found.in_order == (released is original)
+    assert not copies(original, original[[1, *range(1, 100)]], [4, 5, 6]).same_table
+    # Ten records of two kinds agree by chance once in four times.
+    few = np.repeat([[0], [1]], 5, axis=0)
+    assert not copies(few, few[::-1], [2]).same_table
+
+
+def test_rows_at_their_place_are_found_though_everybody_is_common_and_files_are_sorted() -> None:
+    rng = np.random.default_rng(2)
+    original, other = rng.integers(0, 2, (2, 600, 2))
+    half = np.where(rng.random((600, 1)) < 0.5, original, other)
+    found = copies(original, half, [2, 2])
+    assert found.alone == 0  # so that nobody can be handed out
+    assert np.isnan([found.handed_out, found.handed_out_z, found.at_most]).all()
+    assert found.same_row == pytest.approx(0.5 + 0.5 / 2, abs=0.05)
+    assert found.same_row_others == pytest.approx(0.5, abs=0.05)
+    shifted = copies(original, half[1:], [2, 2])
+    assert shifted.same_row == pytest.approx(found.same_row, abs=0.01)
+    assert min(found.same_row_z, shifted.same_row_z) > 6
+    first, second = (np.sort(codes, axis=0) for codes in (original, other))
+    found = copies(first, second, [2, 2])
+    assert found.same_row > 0.8
+    assert abs(found.same_row_z) < 3
+
+
+def test_people_held_out_stand_for_other_people_and_a_handful_makes_no_copies() -> None:
+    rng, alarms = np.random.default_rng(15), 0
+    for _ in range(60):
+        x, released, held_out = samples(rng, 300, 1_000, 20)
+        found, kept = copies(x, released, LEVELS, held_out), set(map(tuple, x))
+        assert found.others == np.mean([tuple(row) in kept for row in held_out])
+        alarms += found.repeated_z >= SURE
+    assert alarms <= 3
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5])
+def test_the_share_handed_out_is_estimated(share: float) -> None:
+    """Some people's own records among other people's: without bias, limits that hold."""
+    rng, found = np.random.default_rng(9), []
+    for _ in range(40):
+        x, released = samples(rng, 600, 600)
+        handed = rng.permutation(600)[: round(600 * share)]
+        released[: len(handed)] = x[handed]
+        found.append(copies(x, released, LEVELS))
+    estimates, errors = zip(*((x.handed_out, x.handed_out_error) for x in found), strict=True)
+    assert np.mean(estimates) == pytest.approx(share, abs=0.04)
+    assert np.std(estimates) == pytest.approx(np.mean(errors), rel=0.5)
+    assert np.mean([each.at_most >= share for each in found]) >= 0.95
+    assert np.mean([each.handed_out_z > SURE for each in found]) > 0.8
+
+
+def test_records_with_a_few_values_changed_are_nearly_copies() -> None:
+    rng, levels = np.random.default_rng(12), [3] * 20
+    classes = rng.dirichlet(np.full(3, 0.4), (6, 20))
+
+    def people(n: int) -> Codes:
+        of = rng.integers(0, 6, n)
+        return (rng.random((n, 20, 1)) > classes[of].cumsum(axis=2)).sum(axis=2).clip(max=2)
+
+    for _ in range(5):
+        x = people(500)
+        near = copies(x, changed(x, levels, rng, share=1.0), levels)
+        assert near.repeated < 0.25
+        assert near.near_z > CERTAIN
+        assert copies(x, people(500), levels).near_z < SURE
+
+
+def test_an_original_that_repeats_people_or_was_rid_of_them_is_no_reference() -> None:
+    rng = np.random.default_rng(14)
+    x, released, dense, other, held_out = samples(rng, 1_000, 2_000, 3_000, 3_000, 500)
+    assert copies(x, released, LEVELS).premise == ""
+    twins = copies(np.repeat(x, 2, axis=0), released, LEVELS)
+    assert (twins.premise, copied(twins)) == ("twins", "undecided")
+    some, rid = LEVELS[:6], [np.unique(each[:, :6], axis=0) for each in (dense, other)]
+    removed = copies(rid[0], rid[1], some)
+    assert (removed.premise, copied(removed)) == ("removed", "undecided")
+    assert np.isnan([removed.repeated_z, removed.itself_z]).all()
+    told = copies(rid[0], rid[1], some, held_out[:, :6])
+    assert told.premise == ""
+    assert np.isnan([told.handed_out_z, told.near_z]).all()
+    assert copied(told) in ("none", "undecided")
+    assert copied(copies(x[:, :6], x[:300, :6], some, held_out[:, :6])) == "found"
+
+
+def test_copies_that_hide_in_a_coarse_release_are_found() -> None:
+    """They repeat fewer records than strangers would: all 3 %, and most 1 % of those alone."""
+    rng = np.random.default_rng(21)
+    signs: dict[bool, list[bool]] = {False: [], True: []}
+    for n, alone in ((300, False), (100, True)) * 4:
+        (x,) = samples(rng, 10_000)
+        _, place, times = np.unique(x, axis=0, return_inverse=True, return_counts=True)
+        people = np.flatnonzero((times[place] == 1) | (not alone))
+        chosen = x[rng.permutation(people)[:n]]
+        released = np.concatenate([chosen, margins(x, rng)[n:]])
+        found = copies(x, rng.permutation(released), LEVELS)
+        assert found.repeated < found.others
+        assert max(found.repeated_z, found.handed_out_z, found.near_z) < SURE
+        signs[alone].append(copied(found) == "signs")
+    assert all(signs[False])
+    assert sum(signs[True]) >= 3
+
+
+@pytest.mark.parametrize(("n", "m"), [(300, 300), (200, 500), (500, 200)])
+def test_other_people_are_seldom_beyond_other_people(n: int, m: int) -> None:
+    """Halves of one table: shares have no bias, and deviates a spread of about one."""
+    rng, repetitions = np.random.default_rng(7), 60
+    found = [copies(x, z, LEVELS) for x, z in (samples(rng, n, m) for _ in range(repetitions))]
+    differences = [(each.repeated - each.others, each.handed_out) for each in found]
+    error = np.std(differences, axis=0) / np.sqrt(repetitions)
+    assert (np.abs(np.mean(differences, axis=0)) < 4.5 * error).all()
+    # By tails of few, which are kept on the safe side, and the larger of two.
+    spread = np.std([(x.repeated_z, x.handed_out_z, x.itself_z) for x in found], axis=0)
+    assert ((spread > 0.6) & (spread < 1.2)).all()
+    assert np.mean([copied(each) in ("signs", "found") for each in found]) <= 0.05

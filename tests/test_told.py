@@ -1,0 +1,264 @@
+"""What a file tells of each person: by hand, by enumeration, by simulation, and by brute force."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict
+from itertools import combinations, product
+from typing import Any
+
+import numpy as np
+import pytest
+from cases import LEVELS, SCHEMA, margins, samples, table, two_tables
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from ladder import trees
+
+from srlib.assessment import told
+from srlib.assessment.answers import SURE, max_of, of_people
+from srlib.data.codes import Codes
+
+NAN = np.nan
+
+
+def shares(found: told.Told) -> list[float]:
+    row = of_people([found])
+    return [row["value"], row["others"], row["margins"]]
+
+
+def test_people_met_by_hand() -> None:
+    original, released = table("0", "0", "1", "2", "3", "3"), table("1", "2", "2", "4", "4", "0")
+    found = told.met(original, released, [5], [0])
+    assert found.counted.tolist() == [False, False, True, True, False, False]  # 1 and 2
+    # In a half of the file 2 + 4/2 people are alone, in a quarter 2 + 4 (3/4).
+    others, by_margins = 1 - (2 / 4) ** 3 * 5 / 2, 1 - (5 / 6) ** 6
+    assert shares(found) == pytest.approx([1, others, by_margins])
+    fewer = told.met(original, original[[2, 3]], [5], [0])
+    # In three quarters 2 + 4/4 people are alone, in nine sixteenths 2 + 4 (7/16).
+    assert shares(fewer)[:2] == pytest.approx([1, 1 - (2 / 3) ** 3 * (15 / 4) / 2])
+    more = told.met(original, np.repeat(released, 2, axis=0), [5], [0])
+    kept = 1 - (1 / 2) ** np.array([2, 4])  # half of the larger release is kept
+    assert shares(more) == pytest.approx([kept.mean(), others, by_margins])
+    # Of the people in both files 2 is alone; in a random half of both the expected number is 2.75.
+    known = told.met(original, released, [5], [0], table("1", "3", "3", "4", "4", "4"))
+    assert shares(known) == pytest.approx([1, 1 - 1 / 2.75, by_margins])
+    # The people alone are not so in both files together, be these large enough or not.
+    for people in (table("0", "1"), table("0", "1", "2", "2")):
+        assert shares(told.met(people, people, [3], [0], table("0", "1")))[1] == 1
+
+
+@pytest.mark.parametrize("people_held_out", [0, 300, 900])
+def test_people_whom_others_would_meet_are_foretold_without_bias(people_held_out: int) -> None:
+    """From the original and people held out alone; errors are those of another original."""
+    rng, keys, n, repetitions = np.random.default_rng(12), [0, 1, 2, 3, 4], 500, 150
+    rows = []
+    for _ in range(repetitions):
+        x, others, held_out = samples(rng, n, n, people_held_out)
+        given = LEVELS, keys, held_out if people_held_out else None
+        rows.append(of_people([told.met(x, others, *given)]))
+        assert shares(told.met(x, margins(x, rng), *given))[1] == rows[-1]["others"]
+    value, others, error = (
+        np.array([row[name] for row in rows]) for name in ("value", "others", "others_error")
+    )
+    bias = (others - value).std() / np.sqrt(repetitions)
+    assert abs((others - value).mean()) < 4 * bias < 0.03
+    assert error.mean() == pytest.approx(others.std(), rel=0.25)
+
+
+def test_people_handed_out_are_found_and_those_of_fresh_samples_are_not() -> None:
+    """Keys of three in five who are alone, among independent margins; half a file; others'."""
+    rng, keys, n, repetitions = np.random.default_rng(13), [0, 1, 2, 3, 4], 500, 40
+    alarms = {"planted": 0, "half copied": 0, "fresh": 0}
+    for _ in range(repetitions):
+        x, fresh = samples(rng, n, n)
+        planted = margins(x, rng)
+        alone = np.flatnonzero(told.met(x, planted, LEVELS, keys).counted)
+        some = rng.permutation(alone)[: round(0.6 * len(alone))]
+        planted[: len(some), keys] = x[some][:, keys]
+        half = np.concatenate([x[: n // 2], fresh[n // 2 :]])
+        for name, released in zip(alarms, (planted, half, fresh), strict=True):
+            row = of_people([told.met(x, released, LEVELS, keys)])
+            alarms[name] += max_of(row["z"], row["z_divided"]) >= SURE
+    assert min(alarms["planted"], alarms["half copied"]) >= 0.9 * repetitions
+    assert alarms["fresh"] <= 2  # of 40, where one of a hundred is allowed
+
+
+def chance_to_agree(like: Sequence[bool], kept: float) -> float:
+    """Probability that some records are kept and that all of these are right, by enumeration."""
+    chosen = product([False, True], repeat=len(like))
+    right = [c for c in chosen if any(c) and not any(k > of for k, of in zip(c, like, strict=True))]
+    return sum(kept ** sum(c) * (1 - kept) ** (len(like) - sum(c)) for c in right)
+
+
+@settings(max_examples=40)
+@given(two_tables(), st.sampled_from([0.5, 1]))
+def test_numbers_in_thinned_files_by_enumeration(
+    tables: tuple[Codes, Codes, list[int]], within: float
+) -> None:
+    """The third variable is a number, which people with a two in the second do not have."""
+    x, z, levels = tables[0][:6], tables[1][:6], tables[2]
+    numbers = tuple(np.where(codes[:, 1] == 2, NAN, codes[:, 2]) for codes in (x, z))
+    n, m = len(x), len(z)
+    found = told.near(x, z, levels, [0], (numbers[0], numbers[1]), within)
+    assert found.counted.tolist() == (~np.isnan(numbers[0])).tolist()
+    kept = min(1, n / m)
+    for i in np.flatnonzero(found.counted):
+        of_others, of_release = (
+            (np.abs(number - numbers[0][i]) <= within)[codes[:, 0] == x[i, 0]].tolist()
+            for codes, number in zip((x, z), numbers, strict=True)
+        )
+        of_others.remove(True)  # the person's own
+        assert found.release[i] == pytest.approx(chance_to_agree(of_release, kept))
+        assert found.others[i] == pytest.approx(chance_to_agree(of_others, min(1, m / n)))
+        # Over all numbers that the release's margin gives those who are kept.
+        p, s = np.mean(np.abs(numbers[1] - numbers[0][i]) <= within), len(of_release)
+        drawn = [p ** sum(c) * (1 - p) ** (s - sum(c)) * chance_to_agree(c, kept)
+                 for c in product([False, True], repeat=s)]  # fmt: skip
+        assert found.margins[i] == pytest.approx(sum(drawn))
+
+
+@given(two_tables())
+def test_levels_are_numbers_that_are_equal_or_far(tables: tuple[Codes, Codes, list[int]]) -> None:
+    original, released, levels = tables
+    of_levels = told.told(original, released, levels, [0, 1], 2, [1])
+    values = [np.where(c[:, 2] == 1, NAN, 10.0 * c[:, 2]) for c in (original, released)]
+    found = told.near(original, released, levels, [0, 1], (values[0], values[1]), 9.9)
+    for name, value in asdict(of_levels).items():
+        np.testing.assert_allclose(asdict(found)[name], value, atol=1e-12)
+
+
+@pytest.mark.parametrize("m", [20, 30])
+def test_nothing_of_a_persons_own_is_used_for_others(
+    monkeypatch: pytest.MonkeyPatch, m: int
+) -> None:
+    """Records are numbered, and trees guess by the numbers of those that they grew from."""
+    n, grown = 30, []
+
+    def number_of(ids: Codes, person: Any) -> float:
+        return (int(ids.sum()) * 31 + person) % 97 / 97
+
+    def tree(records: Codes, keys: Sequence[int], target: int, rng: np.random.Generator) -> Any:
+        ids = records[:, 0]
+        grown.append(ids)
+
+        def guess(people: Codes) -> Any:
+            assert not set(people[:, 0]) & set(ids)  # nor is anybody in the release
+            return np.array([number_of(ids, i) for i in people[:, 0]])
+
+        return guess
+
+    monkeypatch.setattr(told, "_tree", tree)
+    everybody = np.column_stack([np.arange(2 * n + m), np.arange(2 * n + m) % 3])
+    x, released, held_out = np.split(everybody, [n, n + m])
+    given = x, released, [2 * n + m, 3], [0], 1, [2], held_out
+    found, of_strangers = told.predicted(*given, rng=np.random.default_rng(1))
+    of_release = [ids for ids in grown if ids.min() >= n]
+    of_original = [ids for ids in grown if ids.max() < n]
+    assert len(of_release) == len(of_original) == 2 * told.PAIRS
+    assert {len(ids) for ids in grown} == {m // 2}  # halves of the smaller file
+    by_release = np.array([[number_of(ids, i) for i in range(2 * n + m)] for ids in of_release])
+    some, strangers = np.flatnonzero(x[:, 1] != 2), held_out[held_out[:, 1] != 2, 0]
+    assert np.flatnonzero(found.counted).tolist() == some.tolist()
+    assert found.release[some] == pytest.approx(by_release.mean(axis=0)[some])
+    assert of_strangers == pytest.approx(by_release.mean(axis=0)[strangers])
+    apart = np.subtract(*by_release[:, some].mean(axis=1).reshape(-1, 2).T)
+    assert found.grown == pytest.approx(2 * (apart**2).mean() / 4)
+    for i in some if m == n else ():
+        others = np.mean([number_of(ids, i) for ids in of_original if i not in ids])
+        assert found.others[i] == pytest.approx(others)
+
+
+def test_guesses_are_the_same_with_the_same_seed_and_as_good_of_people_held_out() -> None:
+    x, fresh, held_out = samples(np.random.default_rng(3), 600, 600, 600)
+
+    def guessed(released: Codes, seed: int) -> tuple[told.Told, Any]:
+        rng = np.random.default_rng(seed)
+        return told.predicted(x, released, LEVELS, range(9), 9, held_out=held_out, rng=rng)
+
+    (one, of_one), (again, of_again), (other, _) = (guessed(fresh, seed) for seed in (1, 1, 2))
+    for name, value in asdict(one).items():
+        np.testing.assert_array_equal(value, asdict(again)[name])
+    assert (of_one == of_again).all()
+    assert (one.release != other.release).any()
+    error = np.hypot(one.release.std(), of_one.std()) / np.sqrt(600)
+    copied, of_strangers = guessed(x, 1)
+    assert abs(one.release.mean() - of_one.mean()) < 4 * error
+    assert copied.release.mean() > of_strangers.mean() + 4 * error
+
+
+def test_trees_with_small_leaves_tell_a_trained_guess_more() -> None:
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        (x,) = samples(rng, 2_000)
+        released = trees(x, SCHEMA.n_levels, rng, min_leaf=5)
+        found, _ = told.predicted(x, released, LEVELS, range(1, len(LEVELS)), 0, rng=rng)
+        assert of_people([found])["z"] >= SURE
+
+
+def by_dictionaries(x: Codes, z: Codes) -> tuple[float, list[bool], list[float]]:
+    """Share found once in both, people disclosed, and attributions right, by all but the last."""
+    original, released = ([tuple(row) for row in codes.tolist()] for codes in (x, z))
+    d, s = (Counter(r[:-1] for r in records) for records in (original, released))
+    shown = {key: {r[-1] for r in released if r[:-1] == key} for key in s}
+    once = sum(d[r[:-1]] == s[r[:-1]] == 1 for r in original) / len(original)
+    disclosed = [shown.get(r[:-1]) == {r[-1]} for r in original]
+    aim = [r for r in released if d[r[:-1]] and len(shown[r[:-1]]) == 1]
+    right = [original.count(r) / d[r[:-1]] for r in aim]
+    return once, disclosed, right
+
+
+@given(two_tables())
+def test_customary_measures_by_dictionaries(tables: tuple[Codes, Codes, list[int]]) -> None:
+    original, released, levels = tables
+    found = told.matched(original, released, levels, [0, 1], 2)
+    once, disclosed, right = by_dictionaries(original, released)
+    assert found["repU"][0] == pytest.approx(once)
+    assert found["TCAP"][0] == pytest.approx(np.mean(right) if right else NAN, nan_ok=True)
+    if len(original) >= len(released):  # nothing is thinned
+        release = told.told(original, released, levels, [0, 1], 2).release
+        assert release.astype(bool).tolist() == disclosed
+
+
+def test_baselines_by_enumerating_releases_that_know_the_margins() -> None:
+    original = np.array([(0, 0, 0), (0, 1, 0), (1, 1, 1), (1, 1, 0), (1, 2, 2)])
+    released = np.array([(0, 1, 0), (1, 1, 1), (1, 1, 1)])
+    levels, shares = [2, 3, 3], [np.bincount(column) / 5 for column in original.T]
+    found = told.matched(original, released, levels, [0, 1], 2)
+    once = 0.0
+    for drawn in product(list(product(range(2), range(3))), repeat=3):
+        probability = np.prod([shares[0][a] * shares[1][b] for a, b in drawn])
+        made = np.column_stack([drawn, released[:, 2]])
+        once += probability * by_dictionaries(original, made)[0]
+    assert found["repU"][1] == pytest.approx(once)
+    right, aimed = 0.0, 0.0
+    for targets in product(range(3), repeat=3):
+        probability = np.prod(shares[2][list(targets)])
+        made = np.column_stack([released[:, :2], targets])
+        each = by_dictionaries(original, made)[2]
+        right, aimed = right + probability * sum(each), aimed + probability * len(each)
+    assert found["TCAP"][1] == pytest.approx(right / aimed)
+
+
+def test_nearest_people_by_all_divisions() -> None:
+    rng, levels = np.random.default_rng(5), [2, 3, 4]
+    people, released = rng.integers(0, levels, (7, 3)), rng.integers(0, levels, (5, 3))
+    agree = (released[:, None] == people[None]).sum(axis=2)
+    closest = agree == agree.max(axis=1, keepdims=True)
+    found = []
+    for chosen in combinations(range(7), 3):
+        in_file = np.isin(np.arange(7), chosen)
+        row = told.nearest(people[in_file], released, people[~in_file], levels)
+        share = ((closest & in_file).sum(axis=1) / closest.sum(axis=1)).mean()
+        assert row["value"] == pytest.approx(share)
+        found.append(row["value"])
+    assert np.mean(found) == pytest.approx(row["baseline"]) == pytest.approx(3 / 7)
+    assert row["error"] == pytest.approx(np.std(found))
+
+
+def test_copies_are_nearest_to_those_they_were_made_of() -> None:
+    rng, levels = np.random.default_rng(6), [4, 5, 6, 7, 8]
+    original, held_out, fresh = rng.integers(0, levels, (3, 300, 5))
+    half = np.where(rng.random((300, 1)) < 0.5, original, fresh)
+    changed = half.copy()
+    changed[:, 0] = fresh[:, 0]  # no test for equal records finds all of these
+    for released, low, high in ((half, 8, np.inf), (changed, 5, np.inf), (fresh, -3, 3)):
+        assert low < told.nearest(original, released, held_out, levels)["z"] < high

@@ -1,0 +1,125 @@
+"""What a release is good for: by hand, against statsmodels, and beside random divisions."""
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.api as sm
+from numpy.typing import NDArray
+from scipy import stats
+
+from srlib.assessment import use
+from srlib.data.codes import Codes
+from srlib.data.schema import Schema, Variable
+
+SIZES = [2, 3, 4]
+SMALL = Schema(tuple(Variable(n, tuple("wxyz"[:k])) for n, k in zip("abc", SIZES, strict=True)))
+
+
+def population(n: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Dependent variables, each level in a fair share of the records."""
+    a = rng.integers(0, 2, n)
+    b = (a + rng.integers(0, 2, n)) % 3
+    return np.column_stack([a, b, (b + rng.integers(0, 3, n)) % 4])
+
+
+def rows(original: Codes, *released: Codes) -> pd.DataFrame:
+    """Rows of releases, with the keys b and c and the target a."""
+    return pd.DataFrame(use.rows(SMALL, original, released, [1, 2], 0)).set_index("question")
+
+
+def test_distances_by_hand() -> None:
+    original = np.array([(0, 0, 0), (0, 1, 0), (1, 1, 0), (1, 1, 0)])
+    one, other = np.array([(0, 0, 0), (1, 0, 0)]), original[::-1]
+    found = rows(original, one)
+    # Shares of b = 0 are 1/4 and 1; those of the cells 1/4, 1/4, 0, 1/2 and 1/2, 0, 1/2, 0.
+    assert found.loc["margins", ["value", "about"]].tolist() == [3 / 4, "b"]
+    assert found.loc["pairs", "value"] == 3 / 4
+    both = rows(original, one, other)
+    assert both.loc["margins", ["value", "error"]].tolist() == pytest.approx([3 / 8, 3 / 8])
+    constant = rows(np.zeros((10, 3), int), np.zeros((4, 3), int))
+    assert constant.loc[["told apart", "intervals"], "value"].isna().all()
+    same = rows(original, other).loc[["margins", "pairs"]]
+    assert (same["value"].tolist(), set(same["word"])) == ([0, 0], {"as fresh"})
+
+
+def test_distances_of_records_divided_at_random_by_enumeration() -> None:
+    """All ways to choose the original's four of seven records, of two cells and of three."""
+    for records in ([0, 0, 0, 0, 0, 1, 1], [0, 0, 0, 1, 1, 2, 2]):
+        distances = []
+        for chosen in combinations(range(7), 4):
+            at = np.isin(np.arange(7), chosen)
+            original, released = (np.array(records)[part][:, None] for part in (at, ~at))
+            value, fresh, spread = use._distance(original, released, [3], 0, 0)
+            distances.append(value)
+        assert fresh == pytest.approx(np.mean(distances))
+        # With three cells the distances in them are not one another's; their spread is near.
+        near = 1e-9 if len(set(records)) == 2 else 0.2
+        assert spread == pytest.approx(np.std(distances), rel=near)
+
+
+def design(codes: Codes, pairs: bool) -> NDArray[np.float64]:
+    """Indicators of all levels but the first and, where asked, their products."""
+    single = [(k, codes[:, k] == code) for k in range(3) for code in range(1, SIZES[k])]
+    columns = [column for _, column in single]
+    if pairs:
+        columns += [x * y for (i, x), (j, y) in combinations(single, 2) if i != j]
+    return sm.add_constant(np.column_stack(columns).astype(float))
+
+
+@pytest.mark.parametrize("pairs", [False, True])
+def test_told_apart_and_intervals_against_statsmodels(
+    monkeypatch: pytest.MonkeyPatch, pairs: bool
+) -> None:
+    rng = np.random.default_rng(1)
+    # The most frequent levels are the references: a = 0, b = 0, c = 0.
+    zeros = np.zeros((60, 3), int)
+    original = np.concatenate([rng.integers(0, SIZES, (200, 3)), zeros])
+    released = np.concatenate([rng.integers(0, SIZES, (150, 3)), zeros])
+    monkeypatch.setattr(use, "MOST_PRODUCTS", 4e9 if pairs else 24 * 7**2)
+    found = rows(original, released)
+    x = design(np.concatenate([original, released]), pairs)
+    event, c = np.arange(470) >= 260, 210 / 470
+    fit = sm.OLS(event.astype(float), x).fit()
+    apart = found.loc["told apart", ["value", "baseline"]].tolist()
+    assert apart == pytest.approx([fit.rsquared, fit.df_model / 469])
+    # pMSE over what a correct model has: that of logistic regression is much the same.
+    pmse = np.mean((sm.GLM(event, x, family=sm.families.Binomial()).fit().fittedvalues - c) ** 2)
+    expected = pmse / (fit.df_model * (1 - c) ** 2 * c / 470)
+    assert found.loc["pMSE ratio", "value"] == pytest.approx(expected, rel=0.05)
+    fits = [sm.OLS((z[:, 0] == 0) * 1.0, design(z, False)[:, [0, 2, 3, 4, 5, 6]]).fit()
+            for z in (original, released)]  # fmt: skip
+    (b, se), (b_other, se_other) = ((fit.params[1:], fit.bse[1:]) for fit in fits)
+    fresh = np.sqrt(2 / np.pi) * np.hypot(se, se_other).mean()
+    gaps = found.loc["intervals", ["value", "baseline"]].tolist()
+    assert gaps == pytest.approx([np.abs(b - b_other).mean(), fresh])
+    w, w_other = stats.norm.ppf(0.975) * np.array([se, se_other])
+    common = np.minimum(b + w, b_other + w_other) - np.maximum(b - w, b_other - w_other)
+    overlap = (common / w + common / w_other) / 4
+    assert found.loc["overlap", "value"] == pytest.approx(overlap.mean())
+
+
+@pytest.mark.parametrize(("n", "m", "products"), [(300, 600, 4e9), (900, 700, 600)])
+def test_fresh_samples_lie_where_they_are_expected(
+    monkeypatch: pytest.MonkeyPatch, n: int, m: int, products: float
+) -> None:
+    """Of both files or, where time is short, of a part of their records."""
+    rng, repetitions = np.random.default_rng(8), 60
+    monkeypatch.setattr(use, "MOST_PRODUCTS", products)
+    found = [rows(population(n, rng), population(m, rng)) for _ in range(repetitions)]
+    z = pd.DataFrame([each["z"] for each in found])
+    error = 5 / np.sqrt(repetitions)
+    apart = z[["told apart", "pMSE ratio"]]
+    assert (apart.mean().abs() < error).all()
+    assert apart.std().tolist() == pytest.approx([1, 1], abs=error)
+    # Those of coefficients are bounds, which are taken to move together; others are the largest.
+    assert (z[["intervals", "overlap"]].mean().abs() < error).all()
+    assert (z[["intervals", "overlap"]].std() < 1 + error).all()
+    words = pd.DataFrame([each["word"] for each in found])[[*use.LOSSES]]
+    assert (words != "as fresh").any(axis=1).mean() <= 0.1
+    # Of draws from the original's own distribution the ratio is one.
+    x = population(n, rng)
+    correct = [rows(x, x[rng.integers(0, n, m)]) for _ in range(repetitions)]
+    ratios = [each.loc["pMSE ratio", "value"] for each in correct]
+    assert np.mean(ratios) == pytest.approx(1, abs=5 * stats.sem(ratios))
