@@ -10,6 +10,8 @@ from cases import LEVELS, margins, samples
 
 from srlib.assessment import answers, asking, told, use, verdict
 from srlib.assessment.copies import Copies
+from srlib.assessment.tables import File, Tables
+from srlib.data.schema import Schema, Variable
 from srlib.display import MIN_RECORDS, NOT_SHOWN
 
 NAN, KEYS, TARGET = np.nan, [0, 1, 2, 3, 4], 13
@@ -73,23 +75,25 @@ def test_people_held_out_by_hand() -> None:
     used = np.array([(0, 0), (0, 1), (1, 1), (2, 0)])
     held_out = np.array([(0, 0), (1, 0), (2, 1), (2, 1), (2, 0)])
     released, levels = np.array([(0, 0), (0, 0), (1, 1)]), np.array([3, 2])
-    copied = asking._met_held_out(used, held_out, released, levels, [0, 1], alone=False)
+    schema = Schema((Variable("key", ("a", "b", "c")), Variable("target", ("d", "e"))))
+    tables = Tables(schema, File(used), {}, ((0,),), (1,), held_out=File(held_out))
+    copied = asking.copied_held_out(tables, [File(released)])
     spread = np.sqrt(0.5 * 0.5 / 4 + 0.2 * 0.8 / 5)
     assert copied == pytest.approx({"held_out": 1 / 5, "held_out_z": (1 / 2 - 1 / 5) / spread})
-    disclosed = asking._told_held_out(used, held_out, released, levels, [0], 1, (), None)
+    disclosed = told.told(used, released, levels, [0], 1, (), held_out).held_out
     assert disclosed["held_out"] == 1 / 5
     # In four of the five, those with 0 and 1 are alone, and those with 2 never are.
-    assert asking._met_held_out(used, held_out, released, levels, [0])["held_out"] == 1
+    assert told.met(used, released, levels, [0], held_out).held_out["held_out"] == 1
 
 
 def test_people_held_out_are_as_those_in_the_file_where_nothing_leaks() -> None:
     rng, z = np.random.default_rng(8), []
     for _ in range(60):
         used, held_out, released = samples(rng, 300, 250, 300)
-        given = used, held_out, released, np.array(LEVELS)
-        rows = [asking._met_held_out(*given, range(14), False), asking._met_held_out(*given, KEYS)]
-        rows.append(asking._told_held_out(*given, KEYS, TARGET, (), None))
-        z.append([row["held_out_z"] for row in rows])
+        given = used, released, LEVELS
+        met = [told.met(*given, keys, held_out) for keys in (range(14), KEYS)]
+        rows = [*met, told.told(*given, KEYS, TARGET, (), held_out)]
+        z.append([one.held_out["held_out_z"] for one in rows])
     # Standard errors of a standard deviation and of a mean, of 60: 0.09 and 0.13.
     assert (np.abs(np.std(z, axis=0) - 1) < 0.4).all()
     assert (np.abs(np.mean(z, axis=0)) < 0.6).all()
@@ -209,6 +213,6 @@ def test_rules_are_stated_with_their_thresholds_and_no_share_is_rounded_to_none_
     numbers = answers.SURE, answers.CERTAIN, 2 * answers.CERTAIN, answers.FEWEST
     assert all(f"{number:g}" in text for number in numbers)
     limits = answers.FAR, answers.MORE, answers.UNSEEN, answers.UNSEEN_OF_ALL, use.GOOD, use.LIMITED
-    assert all(verdict.percent(share) in text for share in limits)
+    assert all(verdict.in_percent(share) in text for share in limits)
     for share, shown in ((0, "0"), (1, "100"), (4e-4, "<0.1"), (0.9996, ">99.9"), (0.123, "12.3")):
-        assert verdict.percent(share) == f"{shown}\xa0%"
+        assert verdict.in_percent(share) == f"{shown}\xa0%"

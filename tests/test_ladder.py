@@ -25,7 +25,7 @@ def questions(original: Codes, released: Codes, target: str, few: bool) -> dict[
     seen = SCHEMA.variables[wanted].no_values
     keys = [k for k, name in enumerate(names) if k != wanted and (name in KEYS or not few)]
     given = original, released, LEVELS, keys
-    guess, _ = told.predicted(*given, wanted, seen, rng=np.random.default_rng(1))
+    guess = told.predicted(*given, wanted, seen, rng=np.random.default_rng(1))
     each = {"identity": told.met(*given), "attributes": told.told(*given, wanted, seen)}
     return {name: answers.of_people([one]) for name, one in (each | {"predicted": guess}).items()}
 

@@ -12,6 +12,7 @@ from scipy import stats
 from srlib.assessment import use
 from srlib.data.codes import Codes
 from srlib.data.schema import Schema, Variable
+from srlib.margins import against_sampling, total_variation
 
 SIZES = [2, 3, 4]
 SMALL = Schema(tuple(Variable(n, tuple("wxyz"[:k])) for n, k in zip("abc", SIZES, strict=True)))
@@ -51,12 +52,34 @@ def test_distances_of_records_divided_at_random_by_enumeration() -> None:
         for chosen in combinations(range(7), 4):
             at = np.isin(np.arange(7), chosen)
             original, released = (np.array(records)[part][:, None] for part in (at, ~at))
-            value, fresh, spread = use._distance(original, released, [3], 0, 0)
+            value, fresh, spread = total_variation(original, released, [3], 0, 0)
             distances.append(value)
         assert fresh == pytest.approx(np.mean(distances))
         # With three cells the distances in them are not one another's; their spread is near.
         near = 1e-9 if len(set(records)) == 2 else 0.2
         assert spread == pytest.approx(np.std(distances), rel=near)
+
+
+def test_distances_of_many_records_have_the_spread_of_few() -> None:
+    rng = np.random.default_rng(2)
+    one, other = rng.integers(0, 4, (2, 1_000_000, 1))
+    _, fresh, spread = total_variation(one, other, [4], 0, 0)
+    _, of_few, spread_of_few = total_variation(one[:10_000], other[:10_000], [4], 0, 0)
+    assert 10 * fresh == pytest.approx(of_few, rel=0.02)
+    assert 10 * spread == pytest.approx(spread_of_few, rel=0.02)
+
+
+def test_a_release_that_is_a_sample_is_off_as_one() -> None:
+    rng = np.random.default_rng(3)
+    share = [0.5, 0.3, 0.2]
+    drawn = [rng.choice(3, (2_000, 4), p=share) for _ in range(21)]
+    ratio, error = against_sampling(drawn[0], drawn[1:], [3] * 4)
+    # The original is the same for all releases, so that its part of the difference is, too.
+    assert ratio == pytest.approx(1, abs=0.25)
+    assert 0 < error < 0.1
+    assert against_sampling(drawn[0], [drawn[0]] * 2, [3] * 4)[0] == 0
+    with pytest.raises(ValueError, match="two or more are needed of both"):
+        against_sampling(drawn[0], drawn[1:2], [3] * 4)
 
 
 def design(codes: Codes, pairs: bool) -> NDArray[np.float64]:

@@ -10,7 +10,6 @@ import pytest
 import yaml
 
 from srlib import yamls
-from srlib.assessment import verdict
 from srlib.data.schema import Schema
 from srlib.runner.parameters import Parameter, UsageError, read_mapping
 
@@ -95,7 +94,7 @@ def test_refuses_in_one_line(text: str, message: str) -> None:
 def test_every_reader_of_files_refuses_them(tmp_path: Path, text: str) -> None:
     path = tmp_path / "file.yaml"
     path.write_text(text)
-    for read in (read_mapping, Schema.from_yaml, verdict.read_rules):
+    for read in (read_mapping, Schema.from_yaml):
         with pytest.raises(ValueError, match=r"line \d|deep") as caught:
             read(path)
         assert str(path) in str(caught.value)

@@ -7,6 +7,7 @@ import numpy as np
 
 from srlib.assessment import answers, told
 from srlib.assessment.answers import Row
+from srlib.assessment.counting import beside, numbered, times
 from srlib.assessment.tables import File, Tables
 from srlib.assessment.told import Told
 
@@ -88,9 +89,16 @@ def _ask(question: Question, tables: Tables, released: File, rng: np.random.Gene
 
 
 def copied_held_out(tables: Tables, released: Sequence[File]) -> Row:
-    """Answer of people in the file and held out, alone with all their values, who is copied."""
-    everything = Question("copies", tuple(range(len(tables.schema.names))))
-    each = [_ask(everything, tables, z, np.random.default_rng(0)).held_out for z in released]
+    """Answer of people in the file and held out who is copied with all values."""
+    each, n = [], len(tables.original)
+    for z in released:
+        everybody = [tables.original.codes] + ([tables.held_out.codes] if tables.held_out else [])
+        all_columns = range(len(tables.schema.names))
+        people, of_release = numbered(
+            all_columns, tables.schema.n_levels, np.concatenate(everybody), z.codes
+        )
+        copied = (times(of_release, people) > 0).astype(float)
+        each.append(beside(copied, np.ones(len(people)), n) if tables.held_out else {})
     return {name: float(np.mean([one[name] for one in each])) for name in each[0]}
 
 

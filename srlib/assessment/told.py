@@ -2,7 +2,7 @@ r"""What a file tells of each person, beside what other people's records and mar
 
 A question says what the intruder knows of a person and what is wanted: to meet a record with the
 same values (`met`), the value of a variable from all records with the same keys (`told`), a number
-within a distance (`near`), or a variable by the best guess of a forest (`predicted`). Each is
+within a distance (`near`), or a variable by the best guess of trees (`predicted`). Each is
 answered person by person by the release, by other people's records, and by a release that knows the
 margins only. What others' records would tell follows from the original alone, and from people held
 out; the release has no part in it but its size. Where one of the two files is the larger, it is

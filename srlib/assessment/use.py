@@ -130,7 +130,7 @@ def _apart(original: Codes, released: Codes, levels: Sequence[int]) -> dict[str,
     explained = float(((vectors.T @ moments) ** 2 / values).sum() / records - c**2) / (c * (1 - c))
     fresh, a, b = df / (records - 1), df / 2, (records - len(values)) / 2
     spread = float(np.sqrt(a * b / (a + b + 1)) / (a + b))  # beta, as of normal errors
-    error = spread * np.sqrt(1 + 2 * max(explained / fresh - 1, 0.0))
+    error = spread * (1 - explained) * np.sqrt(1 + 2 * max(explained / fresh - 1, 0.0))
     where = f"{len(values):,} parameters" + f", {records:,} records" * (records < n + m)
     scale = 1 / (fresh * (1 - c))  # of a correct model the mean is this times smaller
     numbers = np.array([explained, fresh, spread, error])

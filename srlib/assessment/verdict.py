@@ -93,14 +93,14 @@ def _copied(found: Copies) -> str:
     if found.same_table:
         return "it is the original itself"
     if answers.same_rows(found):
-        return f"its rows follow the original's, with {percent(found.same_row)} of the values"
+        return f"its rows follow the original's, with {in_percent(found.same_row)} of the values"
     if found.repeated_z >= answers.CERTAIN:
         return (
-            f"{percent(found.repeated)} of its records repeat original ones; of other people's "
-            f"records {percent(found.others)} would"
+            f"{in_percent(found.repeated)} of its records repeat original ones; of other people's "
+            f"records {in_percent(found.others)} would"
         )
     if found.handed_out_z >= answers.CERTAIN:
-        share = percent(found.handed_out)
+        share = in_percent(found.handed_out)
         return f"an estimated {share} of the people alone with their values are in it"
     return "more of its records nearly repeat original ones than other people's records would"
 
@@ -113,7 +113,7 @@ def hidden(found: Copies) -> str:
         return "equal records seem to be removed from the original; give people held out"
     if answers.few(found):
         return "there are too few records to judge"
-    share = percent(found.at_most)
+    share = in_percent(found.at_most)
     return (
         f"chance meetings could hide copies of up to {share} of the people alone with their values"
     )
@@ -208,27 +208,31 @@ def worst_word(words: pd.Series) -> str:
 
 def stated() -> list[str]:
     """Return the rules behind the first sentence, with their thresholds, as sentences."""
-    a = answers
+    sure, certain, rows = f"{answers.SURE:g}", f"{answers.CERTAIN:g}", f"{2 * answers.CERTAIN:g}"
+    far, more, unseen, of_all, good, limited = map(
+        in_percent,
+        (answers.FAR, answers.MORE, answers.UNSEEN, answers.UNSEEN_OF_ALL, use.GOOD, use.LIMITED),
+    )
     return [
-        "Do not release: the table is the original itself; or copies are found, by "
-        f"{a.CERTAIN:g} standard errors, or rows that follow the original's, by {2 * a.CERTAIN:g}; "
-        "or what was asked is told far more than others' records or margins would, by "
-        f"{a.SURE:g} standard errors and by {percent(a.FAR)} of what these leave to disclose.",
-        f"Look before you release: there are signs of copies, by {a.SURE:g} standard errors, or by "
-        f"{a.CERTAIN:g} against the release's own records; or what was asked is told more, by "
-        f"{a.SURE:g} standard errors and by {percent(a.MORE)} of what the baseline leaves.",
-        f"Undecided: no sign of copies, but more than {percent(a.UNSEEN)} of the people alone with "
-        f"all their values, and {percent(a.UNSEEN_OF_ALL)} of all, could be copies that pass for "
-        "chance; or the original repeats people, or was rid of equal records; or a file has fewer "
-        f"than {a.FEWEST} records.",
-        "Nothing found: none of these. A loss beyond chance is good up to "
-        f"{percent(use.GOOD)}, limited up to {percent(use.LIMITED)}, and poor beyond.",
+        f"Do not release: the table is the original itself; or copies are found, by {certain} "
+        f"standard errors, or rows that follow the original's, by {rows}; or what was asked is told "
+        f"far more than others' records or margins would, by {sure} standard errors and by {far} "
+        "of what these leave to disclose.",
+        f"Look before you release: there are signs of copies, by {sure} standard errors, or by "
+        f"{certain} against the release's own records; or what was asked is told more, by {sure} "
+        f"standard errors and by {more} of what the baseline leaves.",
+        f"Undecided: no sign of copies, but more than {unseen} of the people alone with all their "
+        f"values, and {of_all} of all, could be copies that pass for chance; or the original "
+        "repeats people, or was rid of equal records; or a file has fewer than "
+        f"{answers.FEWEST} records.",
+        f"Nothing found: none of these. A loss beyond chance is good up to {good}, limited up to "
+        f"{limited}, and poor beyond.",
         "The first set of keys and the first target count by themselves; of all further questions "
         "each is as sure as if it alone had been asked (Holm 1979).",
     ]
 
 
-def percent(share: float) -> str:
+def in_percent(share: float) -> str:
     """A share in percent, where what is not 0 or 100 is not printed as such."""
     return "no value" if np.isnan(share) else f"{_digits(share)}\u00a0%"
 
@@ -243,5 +247,5 @@ def _digits(share: float) -> str:
 def _with_error(value: Any, error: Any) -> str:
     if pd.isna(value):
         return "no value"
-    told = percent(value) if pd.isna(error) else f"{_digits(value)} ± {_digits(error)} %"
+    told = in_percent(value) if pd.isna(error) else f"{_digits(value)} ± {_digits(error)} %"
     return told.replace(" ", "\u00a0")

@@ -27,7 +27,7 @@ def main(cases: int, records: int) -> None:
             Microdata(population.codes[some], population.schema) for some in np.split(rows, 2)
         ]
         for keys in ("SEX", "AGEP", "RACE1P", "MAR"), ():
-            found = assess(*halves, keys=keys, target="DIS", rng=rng)
+            found = assess(halves[0], halves[1], keys, "DIS", rng=rng)
             advice.append({"keys": len(keys) or "all others", "advice": found.judgments[0].advice})
             tables.append(found.table)
     print(pd.DataFrame(advice).value_counts(["keys", "advice"]).sort_index().to_string(), "\n")
