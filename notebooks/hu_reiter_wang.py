@@ -349,6 +349,7 @@ def combined(estimates: np.ndarray, variances: np.ndarray) -> tuple[np.ndarray, 
     return estimates.mean(axis=0), np.sqrt(variance), adjusted
 
 
+# %% tags=["monte-carlo"]
 for number, pair in enumerate(pairs, start=1):
     two = table.schema.positions(pair, "pairs", exactly=2)
     first, second = (table.schema.variables[k].labels for k in two)

@@ -314,10 +314,10 @@ def matched(
     shares = np.bincount(wanted) / n
     same = np.where(some, (shares[shares > 0] ** sizes[:, None]).sum(axis=1)[which], 0.0)
     own, weight = np.where(some, share ** s[q], 0.0), s[q] / d[q]
-    tcap = right[aim] @ (s[aim] / d[aim]) / s[aim].sum() if aim.any() else np.nan
+    tcap = (right * s / np.maximum(d, 1))[aim].sum() / s[aim].sum() if aim.any() else np.nan
     return {
         "repU": (float(((d == 1) & (s == 1))[q].mean()), float(once.mean())),
-        "TCAP": (float(tcap), ratio(float(weight @ own), float(weight @ same))),
+        "TCAP": (float(tcap), ratio(float((weight * own).sum()), float((weight * same).sum()))),
     }
 
 

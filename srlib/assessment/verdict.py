@@ -215,9 +215,9 @@ def stated() -> list[str]:
     )
     return [
         f"Do not release: the table is the original itself; or copies are found, by {certain} "
-        f"standard errors, or rows that follow the original's, by {rows}; or what was asked is told "
-        f"far more than others' records or margins would, by {sure} standard errors and by {far} "
-        "of what these leave to disclose.",
+        f"standard errors, or rows that follow the original's, by {rows}; or what was asked is "
+        f"told far more than others' records or margins would, by {sure} standard errors and by "
+        f"{far} of what these leave to disclose.",
         f"Look before you release: there are signs of copies, by {sure} standard errors, or by "
         f"{certain} against the release's own records; or what was asked is told more, by {sure} "
         f"standard errors and by {more} of what the baseline leaves.",
