@@ -156,7 +156,7 @@ show(outputs.table("in_public", in_public, public=True), caption="All that a pub
 # since strangers hardly ever meet there. *handed out* estimates the share of the people alone who were
 # handed out, *could hide* is its upper limit, and *near copies* leaves some variables out. *beyond itself*
 # asks whether people are repeated more often than the release's own records where it is as dense: a sign
-# of copies behind a rough tool, and no proof. *same rows* compares rows of the same number.
+# of copies behind a rough tool, and no proof. *uncut copies* takes numbers as the files have them. *same rows* compares rows of the same number.
 #
 # **identity.** Of the people alone with their keys, how many meet a released record with the same keys?
 # How many are alone in parts of the file foretells how many would meet other people's records.

@@ -112,9 +112,10 @@ def test_draws_of_one_tool_are_judged_together(tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(of_folder.table, of_list.table)
     note = "tool: a folder of 2, judged together; hidden files are ignored: .hidden."
     assert of_folder.tables.notes[0] == note
-    values = [ask(released=z, target="sick").table["value"].iloc[6:9] for z in (MADE, AGAIN)]
-    together = of_list.table["value"].iloc[6:8]
-    assert together.tolist() == pytest.approx(np.mean(values, axis=0)[:2].tolist())
+    alone = [ask(released=z, target="sick") for z in (MADE, AGAIN)]
+    for question in ("identity", "attributes"):
+        values = [row(found, question)["value"] for found in alone]
+        assert row(of_list, question)["value"] == pytest.approx(np.mean(values))
     assert of_list.records()["met"].max() == 2
 
 
@@ -147,6 +148,23 @@ def test_groups_people_held_out_and_dropped_records() -> None:
     assert row(found, "copies")["held_out"] == pytest.approx(share)
     assert "holdout: 80 records." in found.tables.notes
     assert any("job 10 of 60" in note for note in found.tables.notes)
+
+
+def test_copies_of_numbers_that_are_cut_are_a_sign() -> None:
+    """Everybody shares their pieces with others, and nobody the numbers."""
+    rng = np.random.default_rng(3)
+    numbers = rng.random((2, 1_000, 2)).round(6)
+    original, fresh = (pd.DataFrame(each, columns=["age", "income"]) for each in numbers)
+    for frame in (original, fresh):
+        frame["sick"] = rng.choice(["no", "yes"], 1_000)
+    copied = pd.concat([original[:50], fresh[50:]])
+    shuffled = original.apply(rng.permutation)
+    for made, advice in ((copied, "look"), (fresh, "nothing found"), (shuffled, "nothing found")):
+        found = ask(original, made, target="sick")
+        assert row(found, "copies")["z"] < 2.58
+        assert found.judgments[0].advice == advice
+        assert (row(found, "uncut copies")["z"] >= 3.3) == (advice == "look")
+    assert np.isnan(row(ask(), "uncut copies")["z"])
 
 
 def test_numbers_are_told_within_a_distance() -> None:

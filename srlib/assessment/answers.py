@@ -157,6 +157,8 @@ def of_copies(each: Sequence[Copies]) -> list[Row]:
             found.near_z),
         row("beyond itself", "people against its own records", found.released, nan, nan, nan, nan,
             found.itself_z),
+        row("uncut copies", "numbers as the files have them", found.released, nan, nan, nan, nan,
+            found.uncut_z),
         row("same rows", "values equal, row by row", found.released, found.same_row, nan,
             found.same_row_others, nan, found.same_row_z),
     ]  # fmt: skip
@@ -177,7 +179,7 @@ def copied(found: Copies) -> str:
     """Say whether records were copied: one of `LEVELS`."""
     if found.same_table or same_rows(found) or _largest_z(found) >= CERTAIN:
         return "found"
-    if _largest_z(found) >= SURE or found.itself_z >= CERTAIN:
+    if _largest_z(found) >= SURE or max_of(found.itself_z, found.uncut_z) >= CERTAIN:
         return "signs"
     of_all = found.at_most * found.alone / len(found.found)
     unseen = found.at_most > UNSEEN and of_all > UNSEEN_OF_ALL

@@ -66,9 +66,10 @@ class Copies:
     at_most : float
         Upper 95 % limit of that share if copies are spread over all who are alone, and the release
         met nobody by coincidence. NaN where nobody is alone, as of `handed_out`.
-    near_z, itself_z : float
-        Excess of equal records with some variables left out; and of people over the release's own
-        records, between records that its own shares make as probable.
+    near_z, itself_z, uncut_z : float
+        Excess of equal records with some variables left out; of people over the release's own
+        records, between records that its own shares make as probable; and of records that are equal
+        with numbers as the files have them, NaN where there are none.
     same_table, in_order : bool
         Whether both tables have the same records, and chance would hardly do that; row by row.
     same_row, same_row_others : float
@@ -106,6 +107,7 @@ class Copies:
     found: Bools
     neighbors: Ints
     released: int
+    uncut_z: float = np.nan
 
 
 def copies(
@@ -169,6 +171,16 @@ def copies(
         same_row_z=same_row_z, premise=premise if held_out is None else "",
         found=met[cell], neighbors=neighbors[cell], released=m,
     )  # fmt: skip
+
+
+def uncut_z(original: Codes, released: Codes, held_out: Codes | None = None) -> float:
+    """Excess of equal records, by others' or by a random division, of any number of levels."""
+    levels = (1 + np.maximum(original.max(axis=0), released.max(axis=0)).astype(np.int64)).tolist()
+    o, s = tallied(*numbered(range(len(levels)), levels, original, released))
+    _, _, a, b = _repeating(original, levels, held_out)
+    weight = np.log1p(COPIED / (_neighbors(levels, original, released) + ITSELF))
+    divided = _handed_out(o, s, weight)[2]
+    return float(np.fmax(beta_binomial_z(int(s[o > 0].sum()), len(released), a, b), divided))
 
 
 def _itself_z(

@@ -1,7 +1,7 @@
 """An original and its releases assessed in one call, as one table."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from srlib.assessment import answers, asking, told, use, verdict
 from srlib.assessment.answers import COLUMNS
-from srlib.assessment.copies import Copies, copies
-from srlib.assessment.tables import Declared, Names, Releases, Table, Tables, take_in
+from srlib.assessment.copies import Copies, copies, uncut_z
+from srlib.assessment.tables import Declared, File, Names, Releases, Table, Tables, take_in
 from srlib.assessment.verdict import Judgment
 from srlib.data.codes import distinct
 from srlib.progress import progress as progress_bar
@@ -215,7 +215,8 @@ def examine(
     with progress_bar(steps, "assessing") as bar:
         for name, released in tables.tools.items():
             of_copies[name] = found = [
-                copies(original, z.codes, levels, strangers) for z in released
+                _with_uncut(copies(original, z.codes, levels, strangers), tables, z)
+                for z in released
             ]
             bar.update()
             rows = answers.of_copies(found)
@@ -237,10 +238,19 @@ def examine(
             empty = {"of": "all", "about": "", "word": "", "baseline_of": "", "asked": False}
             frame = frame.fillna(empty)
             judged.append(verdict.judge(name, frame, answers.worst(found), targets))
-            frames.append(frame.astype({"asked": bool}))
+            frames.append(frame.astype({"asked": bool, "people": int}))
     table = pd.concat(frames, ignore_index=True)
     judgments = verdict.worst_first(judged, table)
     order = {judgment.release: i for i, judgment in enumerate(judgments)}
     table = table.sort_values("release", key=lambda names: names.map(order), kind="stable")
     table = table[COLUMNS].reset_index(drop=True)
     return Assessment(tables, tuple(judgments), table, traces, of_copies, risks)
+
+
+def _with_uncut(found: Copies, tables: Tables, released: File) -> Copies:
+    """Return what is known of copies with that of numbers as the files have them."""
+    original = tables.original.uncut
+    strangers = tables.held_out.uncut if tables.held_out else None
+    if original is None or released.uncut is None or found.premise:
+        return found
+    return replace(found, uncut_z=uncut_z(original, released.uncut, strangers))

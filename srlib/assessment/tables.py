@@ -31,10 +31,14 @@ type Names = str | Sequence[str]
 
 @dataclass(frozen=True)
 class File:
-    """A table: codes from 0, (n, p), and by column the numbers behind them, NaN where none is."""
+    """A table: codes from 0, (n, p), and by column the numbers behind them, NaN where none is.
+
+    `uncut` are codes of which numbers are not cut, (n, p), None where there are no numbers.
+    """
 
     codes: Codes
     numbers: Mapping[int, Floats] = field(default_factory=dict)
+    uncut: Codes | None = None
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -140,6 +144,7 @@ def take_in(
             of_original = lines
             more += [note for at in targets for note in _valued(complete.variables[at], file, at)]
         files.append(file)
+    files = _uncut(files, complete)
     tools: dict[str, tuple[File, ...]] = {}
     for (_, _, tool), file in zip(releases, files[1:], strict=False):
         tools[tool] = (*tools.get(tool, ()), file)
@@ -252,17 +257,30 @@ def _coded(
         codes, kept, more = schema.encode_complete(texts.frame, drop_missing=False)
         n = len(codes)
         require(n > 1, f"the table has {n} record{'s' * (n != 1)}; it needs 2 or more")
-        for at in distances:
-            variable = schema.variables[at]
-            ids, values = factor(texts.frame[variable.name][kept])
-            numbers[at] = np.array([*variable.numbers_of(values), np.nan])[ids]
-            none = f"{variable.name!r} has no numbers; they must not be cut already"
-            require(not np.isnan(numbers[at]).all(), none)
+        for at, variable in enumerate(schema.variables):
+            if variable.edges:
+                ids, values = factor(texts.frame[variable.name][kept])
+                numbers[at] = np.array([*variable.numbers_of(values), np.nan])[ids]
+                none = f"{variable.name!r} has no numbers; they must not be cut already"
+                require(at not in distances or not np.isnan(numbers[at]).all(), none)
     of_all = f"{n:,} of {len(kept):,}" if not kept.all() else f"{n:,}"
     place = Path(_place(source, name)).name if name in ("original", "holdout") else name
     notes = [f"{place}: {note}" for note in (f"{of_all} records.", *texts.notes, *more)]
     lines = texts.frame.index if isinstance(source, str | Path) else np.arange(1, len(kept) + 1)
     return File(codes, numbers), notes, np.asarray(lines, np.int64)[kept]
+
+
+def _uncut(files: Sequence[File], schema: Schema) -> list[File]:
+    """Return the files with codes of which each number is a level behind those of the schema."""
+    if not files[0].numbers:
+        return list(files)
+    codes = [file.codes.astype(np.int32) for file in files]
+    ends = np.cumsum([len(file) for file in files])[:-1]
+    for at in files[0].numbers:
+        ids, _ = pd.factorize(np.concatenate([file.numbers[at] for file in files]))
+        for file, own, id_ in zip(files, codes, np.split(ids, ends), strict=True):
+            own[:, at] = np.where(id_ < 0, file.codes[:, at], schema.n_levels[at] + id_)
+    return [replace(file, uncut=own) for file, own in zip(files, codes, strict=True)]
 
 
 def _check_distance(variable: Variable, within: float, is_key: bool) -> None:

@@ -63,7 +63,8 @@ def rows(
             error = float(np.std([one[0] for one in each], ddof=1) / np.sqrt(len(each)))
         clear = bool(np.mean([one[5] for one in each]) >= 0.5)
         answers.append({
-            "question": question, "about": each[0][4], "value": value, "error": error,
+            "question": question, "about": each[0][4], "people": len(released[0]),
+            "value": value, "error": error,
             "baseline": fresh, "baseline_error": spread, "baseline_of": "fresh sample",
             "z": (value - fresh) / spread if spread else np.nan,
             "word": word(value - fresh, clear) if question in LOSSES else "",
