@@ -101,7 +101,7 @@ def advice(found: Copies, questions: Mapping[str, answers.Row]) -> str:
     answers.put_words(rows, family=False)
     fresh = {"question": "margins", "word": "as fresh", "value": 0.0, "baseline": 0.0, "z": 0.0}
     frame = pd.DataFrame([*rows, *answers.of_copies([found]), fresh]).fillna({"asked": False})
-    return verdict.judge("", frame, found, [TARGET]).advice
+    return verdict.judge("", frame, found).advice
 
 
 def found(original: Codes, released: Codes) -> dict[str, Any]:

@@ -147,7 +147,7 @@ def judged(name: str = "made", **given: Any) -> tuple[verdict.Judgment, pd.DataF
     table = pd.DataFrame([copied[0] | {"asked": True}, *copied[1:], *rows,
         losses | {"question": "pairs"}]).assign(release=name)  # fmt: skip
     table = table.fillna({"asked": False, "of": "all", "baseline_of": "", "baseline_error": NAN})
-    return verdict.judge(name, table, answers.worst([NO_COPIES, copies]), ["sick"]), table
+    return verdict.judge(name, table, answers.worst([NO_COPIES, copies])), table
 
 
 @pytest.mark.parametrize(

@@ -208,7 +208,6 @@ def examine(
     of_copies: dict[str, list[Copies]] = {}
     risks: dict[str, pd.DataFrame] = {}
     traces: dict[str, NDArray[Any]] = {}
-    targets = [tables.schema.names[k] for k in tables.targets]
     original, levels = tables.original.codes, tables.schema.n_levels
     strangers = tables.held_out.codes if tables.held_out else None
     steps = len(tables.tools) * (2 + len(asking.questions(tables)))
@@ -237,7 +236,7 @@ def examine(
             frame = pd.DataFrame(rows).reindex(columns=[*COLUMNS, "target"]).assign(release=name)
             empty = {"of": "all", "about": "", "word": "", "baseline_of": "", "asked": False}
             frame = frame.fillna(empty)
-            judged.append(verdict.judge(name, frame, answers.worst(found), targets))
+            judged.append(verdict.judge(name, frame, answers.worst(found)))
             frames.append(frame.astype({"asked": bool, "people": int}))
     table = pd.concat(frames, ignore_index=True)
     judgments = verdict.worst_first(judged, table)

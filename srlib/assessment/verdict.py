@@ -51,11 +51,10 @@ class Judgment:
     first: str
 
 
-def judge(release: str, rows: pd.DataFrame, copies: Copies, targets: Sequence[str]) -> Judgment:
+def judge(release: str, rows: pd.DataFrame, copies: Copies) -> Judgment:
     """Decide on a release by the worst of copies and of all rows that were asked for.
 
-    `rows` are its rows of the table, `copies` the worst of its releases, and `targets` the names of
-    what the intruder wants.
+    `rows` are its rows of the table, and `copies` the worst of its releases.
     """
     risks = rows[rows["asked"].astype(bool) & rows["question"].isin(["identity", *TELLING])]
     copied = answers.copied(copies)
@@ -188,7 +187,7 @@ def in_public(judgments: Sequence[Judgment], table: pd.DataFrame) -> pd.DataFram
         rows = rows[rows["question"].isin(["copies", "identity", *TELLING])]
         enough = rows["people"] >= MIN_RECORDS
         words = {
-            question: NOT_SHOWN if not enough[of.index].all() else worst_word(of["word"])
+            question: max(of["word"], key=_ORDER.index) if enough[of.index].all() else NOT_SHOWN
             for question, of in rows.groupby("question", sort=False)
         }
         useful = loss(table[table["release"] == judgment.release])["word"]
@@ -199,11 +198,6 @@ def in_public(judgments: Sequence[Judgment], table: pd.DataFrame) -> pd.DataFram
 
 
 _ORDER = (*answers.LEVELS, "no more", "more", "far more")
-
-
-def worst_word(words: pd.Series) -> str:
-    """Return the worst of the words of rows."""
-    return max(words, key=_ORDER.index)
 
 
 def stated() -> list[str]:
