@@ -8,6 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from srlib.assessment.answers import SURE, Row
+from srlib.assessment.counting import ratio
 from srlib.data.codes import Codes, Levels, distinct
 from srlib.dpmpm.model import Chains
 from srlib.mechanism.bayes import posterior
@@ -15,6 +16,7 @@ from srlib.risk.agreement import APART, convergence, rounds
 from srlib.risk.errors import jackknife
 from srlib.risk.estimators import collapsed_log_ratios, log_likelihood, predictive_ratio
 from srlib.risk.sets import DrawSets
+from srlib.threads import one_blas_thread
 
 MOST_ITERATIONS, CHAINS, CLASSES, DRAWS = 2_000, 8, 30, 250  # of a chain in the last round
 _MOST_KEPT = 1.5e9  # combinations times levels times draws kept of all chains
@@ -27,6 +29,7 @@ def affordable(combinations: Codes, n_levels: Levels, n_releases: int) -> tuple[
     return rounds(MOST_ITERATIONS, n_classes=CLASSES, n_draws=draws, n_chains=CHAINS)
 
 
+@one_blas_thread
 def rows(
     original: Codes, released: Sequence[Codes], n_levels: NDArray[np.integer], target: int, *,
     chains: Chains | Sequence[Chains] | None = None, rng: np.random.Generator,
@@ -78,27 +81,22 @@ def rows(
     spread = float(np.hypot(np.sqrt((moves**2).sum()) / repetitions.sum(), errors[3]))
     named = {"the original": sets.data} | {f"release {i}": d for i, d in enumerate(sets.joined, 1)}
     chain = convergence(named, combinations)
-    wrong = "misleads" if inverse > 1 else "falls short"
-    people, uniform = len(original), 1 / whole.support_size
-
-    def row(question: str, about: str, *numbers: float, word: str = "") -> Row:
-        names = ("value", "error", "baseline", "baseline_error", "z")
-        found = {"question": f"model: {question}", "about": about, "people": people, "word": word}
-        return found | dict(zip(names, numbers, strict=True))
-
-    answers = [
-        row("whole record", "mean probability of the truth", value, error, uniform, 0.0,
-            (value - uniform) / error if error else np.nan),
-        row("target", "mean probability of the truth", told, errors[0], prior, errors[1],
-            gain / errors[2] if errors[2] else np.nan),
-        row("belief", "mean of prior over posterior", inverse, spread, 1.0, 0.0,
-            (inverse - 1) / spread if spread else np.nan,
-            word=wrong if abs(inverse - 1) > SURE * spread else "not refuted"),
-        row("chains", "R-hat, 95th percentile, and its limit", float(chain["r_hat_95"].max()),
-        np.nan,
-            1.01, np.nan, np.nan,
-            word="agree" if (chain["apart"] <= APART).all() else "do not agree"),
-    ]  # fmt: skip
+    agree = bool((chain["apart"] <= APART).all())
+    clear, wrong = abs(inverse - 1) > SURE * spread, "misleads" if inverse > 1 else "falls short"
+    uniform, r_hat, nan = 1 / whole.support_size, float(chain["r_hat_95"].max()), np.nan
+    truth, limit = "mean probability of the truth", "R-hat, 95th percentile, and its limit"
+    told_of = (
+        ("whole record", truth, value, error, uniform, 0.0, ratio(value - uniform, error), ""),
+        ("target", truth, told, errors[0], prior, errors[1], ratio(gain, errors[2]), ""),
+        ("belief", "mean of prior over posterior", inverse, spread, 1.0, 0.0,
+         ratio(inverse - 1, spread), wrong if clear else "not refuted"),
+        ("chains", limit, r_hat, nan, 1.01, nan, nan, "agree"),
+    )  # fmt: skip
+    names = ["question", "about", "value", "error", "baseline", "baseline_error", "z", "word"]
+    answers: list[Row] = [dict(zip(names, row, strict=True)) for row in told_of]
+    for row in answers:
+        row |= {"question": f"model: {row['question']}", "people": len(original)}
+        row["word"] = row["word"] if agree else "unreliable"
     risks = pd.DataFrame({
         "probability": whole.probability, "log_mcse": whole.log_mcse[:, 0], "rank": whole.rank,
         "target_prior": np.exp(before), "target_probability": np.exp(after),
