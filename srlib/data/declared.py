@@ -16,9 +16,9 @@ import pandas as pd
 
 from srlib import yamls
 from srlib.checks import require
-from srlib.data.codes import MISSING_TEXTS, OUTSIDE, factor, shown
+from srlib.data.codes import MISSING_TEXTS, OUTSIDE, coded, factor, shown
 from srlib.data.numbers import levels_in, number, numbers_in, piece_names, plain, quantile_edges
-from srlib.data.schema import MISSING_LEVEL, MOST_LEVELS, Schema, Variable, check_two
+from srlib.data.schema import MISSING_LEVEL, MOST_LEVELS, Schema, Variable
 from srlib.yamls import brief
 
 # Numbers that a column may have and still be taken for categories, where nothing is declared;
@@ -28,8 +28,8 @@ FEW_NUMBERS, FEW_TEXTS, BINS = 30, 5, 10
 # What may be done about missing values.
 MISSING_RULES = ("level", "drop", "error")
 
-_KEYS = ("name", "title", "levels", "bins", "edges", "missing", "missing_codes", "not_applicable")
 _DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([T ].*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
+_KEYS = ("name", "title", "levels", "bins", "edges", "missing", "missing_codes", "not_applicable")
 
 
 class Declaration(Schema):
@@ -88,7 +88,8 @@ class Declaration(Schema):
             values that are no numbers, and categories that are no levels of a `Variable`. The
             message names all of them.
         """
-        check_two(frame)
+        n = f"{len(frame)} record{'s' * (len(frame) != 1)}"
+        require(len(frame) > 1, f"the table has {n}; levels are inferred from 2 or more")
         found = {str(name): _recognized(str(name), column, typed) for name, column in frame.items()}
         problems = [f"{name} {why}" for name, why in found.items() if isinstance(why, str) and why]
         told = "A schema may leave columns out (leave_out) or declare them; srlib schema ORIGINAL"
@@ -121,24 +122,21 @@ class Declaration(Schema):
 def suggest(tables: Sequence[pd.DataFrame]) -> tuple[Declaration, tuple[str, ...]]:
     """Suggest a declaration of tables, the original first, and say why columns are left out.
 
-    Levels are those of all tables together, and missing values one more. What looks like no
-    variable is left out, and a column that a table lacks.
+    Variables are what the original's columns are; further levels of the others come last, and
+    missing values of any table are one more. A column that a table lacks is left out.
     """
     tables = [table.rename(columns=str) for table in tables]
     variables, left = [], {}
     for name in dict.fromkeys(name for table in tables for name in table):
-        parts = [table[name] for table in tables if name in table]
-        column = pd.concat([part.astype(object) for part in parts], ignore_index=True)
-        found = "a file lacks it" if len(parts) < len(tables) else _recognized(name, parts[0])
-        found = _recognized(name, column) if isinstance(found, Variable) else found
-        if not isinstance(found, Variable):
+        columns = [table[name] for table in tables if name in table]
+        lacking = len(columns) < len(tables)
+        found = "a file lacks it" if lacking else _recognized(name, columns[0])
+        if isinstance(found, Variable):
+            for column in columns[1:] if not found.uncut else []:
+                found = found.with_levels(_unseen(found, column)[0])
+            variables.append(found.with_missing() if any(map(_lacks, columns)) else found)
+        else:
             left[name] = found or "all records have one value, or none"
-            continue
-        if not found.uncut and len(own := levels_in(parts[0])) > 1:
-            read = zip(found.levels, Variable(name, own).codes_of(found.levels), strict=True)
-            levels = tuple(level for level, code in read if level in own or code == OUTSIDE)
-            found = replace(found, levels=levels, labels=())
-        variables.append(found.with_missing() if _lacks(column) else found)
     require(variables, f"no column is a variable: {'; '.join(left.values())}")
     reasons = tuple(f"{name} is left out: {reason}." for name, reason in left.items())
     return Declaration(tuple(variables), tuple(left)), reasons
@@ -151,7 +149,9 @@ def with_missing(schema: Schema, *frames: pd.DataFrame) -> tuple[Schema, tuple[s
     """
     variables, lacking = [], []
     for variable in schema.variables:
-        absent = [variable.count_missing(frame[variable.name]) for frame in frames]
+        code = variable.code_of_missing
+        columns = (coded(frame[variable.name], variable.codes_of, code)[0] for frame in frames)
+        absent = [np.count_nonzero(column == code) for column in columns]
         if variable.drop_missing is None and any(absent):
             variable = variable.with_missing()
         if variable.missing and absent[0]:
@@ -172,17 +172,24 @@ def with_unseen(schema: Schema, frame: pd.DataFrame) -> tuple[Schema, tuple[str,
     """
     variables, unseen = [], []
     for variable in schema.variables:
-        texts = list(dict.fromkeys(factor(frame[variable.name])[1]))
-        codes = variable.codes_of(texts)
-        if new := [t for t, code in zip(texts, codes, strict=True) if code == OUTSIDE]:
+        new, known = _unseen(variable, frame[variable.name])
+        if new:
             own = "numbers" if variable.edges else shown(variable.levels, 3)
-            known = max(codes) >= 0 and not (variable.edges and len(new) > FEW_TEXTS)
+            right = known and not (variable.edges and len(new) > FEW_TEXTS)
             told = f"{variable.name} has {shown(new, 3)}, where the original has {own}; the values"
-            require(known, f"{told} must be written alike, or a schema leave the column out")
+            require(right, f"{told} must be written alike, or a schema leave the column out")
             unseen.append(f"{variable.name} {shown(new, 3)}")
         variables.append(variable.with_levels(new))
     note = f"Levels that the original does not have: {'; '.join(unseen)}."
     return Schema(tuple(variables)), (note,) if unseen else ()
+
+
+def _unseen(variable: Variable, column: pd.Series) -> tuple[list[str], bool]:
+    """Return the texts of a column that are outside the levels, and whether any is within."""
+    texts = list(dict.fromkeys(factor(column)[1]))
+    codes = variable.codes_of(texts)
+    new = [text for text, code in zip(texts, codes, strict=True) if code == OUTSIDE]
+    return new, max(codes, default=OUTSIDE) >= 0
 
 
 def _cut(variable: Variable, column: pd.Series) -> tuple[Variable, str]:
@@ -206,8 +213,6 @@ def _cut(variable: Variable, column: pd.Series) -> tuple[Variable, str]:
 def _recognized(name: str, column: pd.Series, typed: bool = False) -> Variable | str:
     """Return the variable that a column is, or why it is none; "" where it has a single value."""
     texts = [text for text in factor(column)[1] if text not in MISSING_TEXTS]
-    if pd.api.types.is_datetime64_any_dtype(column.dtype):
-        return "has dates; make a year or an age of them"
     if len(texts) > FEW_NUMBERS and all(map(_DATE.fullmatch, texts)):
         return f"has dates, as {texts[0]!r}; make a year or an age of them"
     values, others = numbers_in(column)
@@ -215,8 +220,8 @@ def _recognized(name: str, column: pd.Series, typed: bool = False) -> Variable |
         return "differs for all records, as a name or a number of people does"
     if typed and isinstance(column.dtype, pd.CategoricalDtype):
         return Variable(name, tuple(map(str, column.cat.categories)))
-    coded = any(re.match("0[0-9]", text) for text in texts)  # "0310" is a name
-    if len(values) > FEW_NUMBERS and len(others) <= FEW_TEXTS and not coded:
+    names = any(re.match("0[0-9]", text) for text in texts)  # as "0310"
+    if len(values) > FEW_NUMBERS and len(others) <= FEW_TEXTS and not names:
         return Variable(name, bins=BINS)
     levels = levels_in(column)
     if len(levels) > MOST_LEVELS:
@@ -241,19 +246,19 @@ def _variable(entry: Any, for_all: Any) -> Variable:
     require(not unknown, f"{what} has unknown keys {unknown}; allowed are {', '.join(_KEYS)}")
     right = len({"levels", "bins", "edges"} & set(entry)) == 1
     require(right, f"{what} needs levels, or bins, or edges, and one of these alone")
-    levels, rule, bins = entry.get("levels"), entry.get("missing", for_all), entry.get("bins", "0")
-    mapped = levels if isinstance(levels, dict) else {}
-    given = entry | ({"levels": list(mapped), "labels": list(mapped.values())} if mapped else {})
-    keys = ("levels", "labels", "edges", "missing_codes", "not_applicable")
-    levels, labels, edges, codes, none = (_texts(given, key, what) for key in keys)
+    given = {"missing": for_all, "bins": "0", **entry}
+    rule, bins, levels = given["missing"], given["bins"], given.get("levels")
+    if isinstance(levels, dict):
+        given |= {"levels": list(levels), "labels": list(levels.values())}
+    lists = ("levels", "labels", "edges", "missing_codes", "not_applicable")
+    texts: dict[str, Any] = {key: _texts(given, key, what) for key in lists}
     rules = ", ".join(MISSING_RULES)
     require(rule in (None, *MISSING_RULES), f"{what}: missing must be one of {rules}")
     right = "bins" not in entry or bins in map(str, range(2, MOST_LEVELS + 1))
     require(right, f"{what}: bins is {brief(bins)}; it must be a whole number, 2 to {MOST_LEVELS}")
-    more = tuple(text for text in none if text not in levels) if levels else ()
-    drop = {"drop": True, "error": False}.get(rule)
-    texts = (entry["name"], levels + more, (labels or levels) + more, str(entry.get("title", "")))
-    variable = Variable(*texts, tuple(map(number, edges)), "", codes, drop, none, int(bins))
+    drop, title = {"drop": True, "error": False}.get(rule), str(entry.get("title", ""))
+    texts |= {"edges": tuple(map(number, texts["edges"])), "bins": int(bins)}
+    variable = Variable(entry["name"], title=title, drop_missing=drop, **texts)
     return variable.with_missing() if rule == "level" else variable
 
 
