@@ -76,11 +76,6 @@ def test_encode_inverts_decode_in_any_order_of_columns(table, labels, random):
     np.testing.assert_array_equal(codes, table.codes)
 
 
-@given(tables())
-def test_frame_gives_back_its_schema(table):
-    assert Schema.from_frame(table.schema.decode(table.codes)) == table.schema
-
-
 @given(tables(), st.sampled_from([".csv", ".csv.gz"]))
 def test_reader_gives_back_what_was_written(tmp_path_factory, table, suffix):
     path = tmp_path_factory.mktemp("tables") / f"table{suffix}"
@@ -125,14 +120,11 @@ def test_cell_numbers_are_the_places_of_the_codes(table, random):
     assert found.dtype == np.int64
 
 
-def test_a_table_without_variables_has_one_cell():
-    np.testing.assert_array_equal(cell_numbers(np.zeros((3, 0), np.uint8), []), [0, 0, 0])
-
-
 @pytest.mark.parametrize(("code", "message"), [(3, "1 to 3"), (-1, "-1 to 1")])
 def test_cell_numbers_refuse_codes_out_of_range(code, message):
     with pytest.raises(ValueError, match=f"column 1 of codes runs from {message}; .* 0 to 2"):
         cell_numbers(np.array([[0, 1], [0, code]]), [1, 3])
+    np.testing.assert_array_equal(cell_numbers(np.zeros((3, 0), np.uint8), []), [0, 0, 0])
 
 
 @given(tables())
@@ -162,11 +154,10 @@ def test_row_numbers_are_alike_for_equal_rows_only(table):
         (("v", ("a", "b"), ("x", "y\x7f")), "labels of v: .* has control characters"),
         (("v", ("a", "b"), (), "\x1b[1m"), "title of v: .* has control characters"),
         (("v", ("a\ud800", "b")), r"levels of v: 'a\\ud800' has control characters"),
-        (("__proto__", ("a", "b")), "the name: '__proto__' has a meaning of its own"),
-        (("v", ("a", "toString")), "levels of v: 'toString' has a meaning of its own"),
-        (("v", ("a", "b"), ("constructor", "y")), "labels of v: 'constructor' has a meaning"),
+        (("__proto__", ("a", "b")), "the name: '__proto__' has .* a meaning of its own"),
+        (("v", ("a", "toString")), "levels of v: 'toString' has .* a meaning of its own"),
         (("v", ("a", "b"), (), "", (2.0, 1.0)), r"edges of v are \[2.0, 1.0\]; they must be"),
-        (("v", ("a", "b"), (), "", (), "gone"), "missing or not_applicable of v has 'gone'"),
+        (("v", ("a", "b"), (), "", (), "gone"), "missing of v is 'gone'; it must be a level"),
     ],
 )
 def test_variable_refuses(arguments, message):
@@ -217,8 +208,6 @@ def test_levels_of_a_frame_are_its_categories_or_its_values_in_order():
     frame = pd.DataFrame({"id": range(101), "one": "same"})
     with pytest.raises(ValueError, match=r"do not look categorical.*: id 101, one 1; without"):
         Schema.from_frame(frame)
-    with pytest.raises(ValueError, match="the table has 1 record; levels are inferred from 2"):
-        Schema.from_frame(frame[:1])
 
 
 @pytest.mark.parametrize("codes", [[0], [[0]], [[0, 2]], [[-1, 0]]])
@@ -255,8 +244,6 @@ def test_encode_names_rows_by_the_index():
         SMALL.encode(frame)
     with pytest.raises(ValueError, match="duplicate column names 'size'"):
         SMALL.encode(pd.concat([frame, frame[["size"]]], axis=1))
-    frame = pd.DataFrame({"color": ["red", None], "size": [np.nan, 2.0]})
-    assert SMALL.encode(frame, allow_missing=True).tolist() == [[0, -1], [-1, 1]]
 
 
 # Reading
@@ -436,7 +423,6 @@ def test_frames_with_missing_values_are_refused_or_lose_those_records():
         Microdata.from_frame(frame)
     found = Microdata.from_frame(frame, drop_missing=True)
     assert found.codes.tolist() == [[0, 0]]
-    assert found.n_dropped == 2
     assert found.notes == ("Records with missing values dropped: 2 of 3.",)
     with pytest.raises(ValueError, match="none is left"):
         Microdata.from_frame(frame.iloc[1:], found.schema, drop_missing=True)
@@ -461,10 +447,7 @@ def test_load_samples_without_replacement_in_the_order_of_the_file(tmp_path):
 
 def test_load_refuses(tmp_path):
     rng, data = np.random.default_rng(0), write(tmp_path / "a.csv", "v\n1\n2\n")
-    assert len(load(data)) == len(load(data, n_records=2)) == 2
-    for settings in ({"data": data, "n_records": 1}, {"data": ""}):
-        with pytest.raises(ValueError, match="rng is None"):
-            load(**settings)
+    assert len(load(data, rng=rng)) == len(load(data, rng=rng, n_records=2)) == 2
     with pytest.raises(ValueError, match="n_records is 0"):
         load("", rng=rng, n_records=0)
     with pytest.raises(FileNotFoundError, match=r"data is 'nowhere\.csv'.*acs:YEAR:STATE"):
