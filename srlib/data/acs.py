@@ -174,19 +174,17 @@ def read_population(text: str) -> list[tuple[int, list[int], NDArray[np.int64]]]
     text : str
         For each variable a line ``NAME | PARENTS``, parents before children, then a line for each
         combination of the parents' levels in lexicographic order: the probabilities of all levels
-        but the last, in units of 1/10,000. Lines that begin with # are comments.
+        but the last, in units of 1/10,000. Before them stands a comment.
 
     Returns
     -------
     list of (variable, parents, table)
         Positions in ``ACS``, and the (n_combinations, n_levels) probabilities in those units.
     """
-    network: list[tuple[int, list[int], list[list[int]]]] = []
-    for line in text.splitlines():
-        if "|" in line and not line.startswith("#"):
-            child, *parents = map(ACS.names.index, line.replace("|", " ").split())
-            network.append((child, parents, []))
-        elif not line.startswith("#"):
-            row = [int(number) for number in line.split()]
-            network[-1][2].append([*row, PROBABILITY_UNITS - sum(row)])
-    return [(child, parents, np.array(rows)) for child, parents, rows in network]
+    network = []
+    for table in re.split(r"\n(?=\w+ \|)", text)[1:]:
+        header, *lines = table.splitlines()
+        child, *parents = map(ACS.names.index, header.replace("|", " ").split())
+        rows = np.loadtxt(lines, np.int64, ndmin=2)
+        network.append((child, parents, np.column_stack([rows, PROBABILITY_UNITS - rows.sum(1)])))
+    return network
