@@ -63,16 +63,13 @@ def test_quantile_pieces_are_never_empty_and_rarely_large(
     assert count.max() >= share or sizes.max() <= 2.5 * share + 2 * count.max()
 
 
-def test_a_number_that_many_have_is_a_piece_of_its_own() -> None:
-    edges = quantile_edges([-5, 0, 3, 7, 20, 60], [5, 60, 10, 10, 10, 5], 10)
-    below, zero, minus_zero, above = np.searchsorted(edges, [-5, 0, -0.0, 3], side="right")
-    assert (below, above, minus_zero) == (zero - 1, zero + 1, zero)
-
-
-def test_cuts_at_quantiles_are_round() -> None:
+def test_cuts_are_round_and_a_number_that_many_have_is_a_piece_of_its_own() -> None:
     edges = quantile_edges(np.arange(16, 96), np.ones(80), 10)
     assert all(edge % 5 == 0 for edge in edges)
     assert pieces(edges, np.arange(16, 96)).max() <= 16
+    edges = quantile_edges([-5, 0, 3, 7, 20, 60], [5, 60, 10, 10, 10, 5], 10)
+    below, zero, minus_zero, above = np.searchsorted(edges, [-5, 0, -0.0, 3], side="right")
+    assert (below, above, minus_zero) == (zero - 1, zero + 1, zero)
 
 
 @given(st.lists(st.integers(-50, 50), min_size=1, max_size=8, unique=True), st.integers(-99, 99))
@@ -195,6 +192,8 @@ def test_missing_values_are_a_level_wherever_one_table_has_them() -> None:
     assert notes == ("Missing values are a level of their own: a 1 of 2.",)
     codes, kept, _ = schema.encode_complete(first, drop_missing=False)
     assert kept.tolist() == [True, False]
+    with pytest.raises(ValueError, match=r"missing values \(row 1\), whose records are to be drop"):
+        schema.encode(first)
     assert codes.tolist() == [[0, 0, 0, 0]]
 
 
@@ -311,11 +310,11 @@ def test_a_declaration_in_a_file(tmp_path: Path) -> None:
     path = tmp_path / "schema.yaml"
     path.write_text(DECLARED)
     found = Declaration.from_yaml(path)
-    age, income, sex, own = found.variables
-    assert found.leave_out == ("id",)
-    assert age == Variable("age", title="age in years", bins=5, missing="missing")
     codes, edges = ("N", "-9"), (0.0, 10_000.0)
-    assert income == Variable("income", edges=edges, drop_missing=True, missing_codes=codes)
+    income = Variable("income", edges=edges, drop_missing=True, missing_codes=codes)
+    age = Variable("age", title="age in years", bins=5, missing="missing")
+    sex, own = found.variables[2:]
+    assert (found.leave_out, found.variables[:2]) == (("id",), (age, income))
     assert (sex.labels, sex.missing) == (("female", "male", "N", "missing"), "missing")
     assert sex.no_values == (2, 3)
     assert own == Variable("own", ("yes", "no"), drop_missing=False)
