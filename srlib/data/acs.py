@@ -124,8 +124,6 @@ def download_acs(
     it cannot be reached or that the transfer broke.
     """
     target = (cache or Path(user_cache_dir("srlib"))) / f"acs/{year}/csv_p{state}.zip"
-    if target.exists():
-        return target
     import pooch
 
     def whole_zip(url: str, file: str, of: Any) -> None:

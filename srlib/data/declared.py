@@ -36,43 +36,6 @@ class Declaration(Schema):
     """What is declared of a table's variables: of numbers how, but not yet where, they are cut."""
 
     @classmethod
-    def from_yaml(cls, path: str | Path) -> Self:
-        """Read a declaration from a YAML file.
-
-        A variable has ``levels``, see `Schema.from_yaml`, or how its numbers are cut: ``bins``
-        (quantiles) or ``edges`` (a list). Either may have ``missing``, one of "level" (missing
-        values are a level), "drop" (records that lack it are dropped) and "error",
-        ``missing_codes``, a list of texts, and ``not_applicable``, the texts that say that it does
-        not apply, which are levels. Beside ``variables`` the file may have ``leave_out``, a list of
-        columns, and ``missing``, for all variables without their own. ::
-
-            leave_out: [SERIALNO]
-            missing: level
-            variables:
-              - name: SEX
-                levels: {1: male, 2: female}
-              - name: INCP
-                title: income
-                bins: 10
-                missing_codes: [N, -9]
-
-        Raises
-        ------
-        ValueError
-            If the file is not UTF-8 or not YAML, or not of this form; the message names the file.
-        """
-        try:
-            document = yamls.read(path, texts=True)
-            right = isinstance(document, dict) and isinstance(document.get("variables"), list)
-            require(right, "the file must have the key 'variables', a list")
-            unknown = shown(set(document) - {"variables", "leave_out", "missing"})
-            require(not unknown, f"the file has unknown keys {unknown}")
-            variables = (_variable(each, document.get("missing")) for each in document["variables"])
-            return cls(tuple(variables), _texts(document, "leave_out", "the file"))
-        except ValueError as error:
-            raise ValueError(f"{path}: {error}") from error
-
-    @classmethod
     def recognize(cls, frame: pd.DataFrame, *, typed: bool = True) -> Self:
         """Declare a table by its values.
 
@@ -117,6 +80,20 @@ class Declaration(Schema):
             told = "Such cuts say where the original's numbers lie, and whoever sees the levels "
             notes.append(told + "sees them; edges declared in a schema do not.")
         return Schema(tuple(variable for variable, _ in done)), tuple(notes)
+
+
+def read_declared[Kind: Schema](path: str | Path, kind: type[Kind]) -> Kind:
+    """Return what a YAML file declares, see `Schema.from_yaml`."""
+    try:
+        document = yamls.read(path, texts=True)
+        right = isinstance(document, dict) and isinstance(document.get("variables"), list)
+        require(right, "the file must have the key 'variables', a list")
+        unknown = shown(set(document) - {"variables", "leave_out", "missing"})
+        require(not unknown, f"the file has unknown keys {unknown}")
+        variables = [_variable(each, document.get("missing")) for each in document["variables"]]
+        return kind(tuple(variables), _texts(document, "leave_out", "the file"))
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
 
 
 def suggest(tables: Sequence[pd.DataFrame]) -> tuple[Declaration, tuple[str, ...]]:

@@ -122,7 +122,7 @@ def read_table(
         The file.
     schema : Schema, str or Path, optional
         The columns to read and their levels: a schema or declaration, the path of its YAML file
-        (see `Declaration.from_yaml`; numbers are cut by this file), or ``"acs"`` for the paper's
+        (see `Schema.from_yaml`; numbers are cut by this file), or ``"acs"`` for the paper's
         Table 1. Where not given or ``""``, inferred, see `Schema.infer`.
     drop_missing : bool
         Whether records with a missing value are dropped; otherwise they are an error.

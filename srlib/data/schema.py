@@ -6,7 +6,6 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, count
 from pathlib import Path
 from typing import Any, Self
 
@@ -148,8 +147,8 @@ class Variable:
         """Return the variable with a level for missing values, if it has none."""
         if self.missing or self.uncut:
             return replace(self, missing=self.missing or MISSING_LEVEL)
-        names = chain([MISSING_LEVEL], (f"{MISSING_LEVEL} {i}" for i in count(2)))
-        level = next(name for name in names if name not in {*self.levels, *self.labels})
+        taken = MISSING_LEVEL in {*self.levels, *self.labels}
+        level = f"{MISSING_LEVEL} 2" if taken else MISSING_LEVEL
         return replace(self.with_levels([level]), missing=level)
 
 
@@ -215,28 +214,33 @@ class Schema:
     def from_yaml(cls, path: str | Path) -> Self:
         """Read a schema from a YAML file.
 
-        Levels are a mapping from level to label, or a list where they need no labels; ``title``
-        may be left out. Every level is taken as the text that stands there: ``01`` is not ``1``
-        and ``no`` is not false. ::
+        A variable has ``levels``, a mapping from level to label or a list where they need no
+        labels, or says how its numbers are cut: ``bins`` (quantiles) or ``edges`` (a list); then
+        `read_table` cuts them. Either may have a ``title``; ``missing``, one of "level" (missing
+        values are a level), "drop" (records that lack it are dropped) and "error";
+        ``missing_codes``, a list of texts; and ``not_applicable``, the texts that say that it does
+        not apply, which are levels. Beside ``variables`` the file may have ``leave_out``, a list of
+        columns, and ``missing``, for all variables without their own. Every level is taken as the
+        text that stands there: ``01`` is not ``1`` and ``no`` is not false. ::
 
+            leave_out: [SERIALNO]
+            missing: level
             variables:
               - name: SEX
-                title: sex
-                levels:
-                  1: male
-                  2: female
-              - name: grade
-                levels: [low, middle, high]
+                levels: {1: male, 2: female}
+              - name: INCP
+                title: income
+                bins: 10
+                missing_codes: [N, -9]
 
         Raises
         ------
         ValueError
             If the file is not UTF-8 or not YAML, or not of this form; the message names the file.
         """
-        from srlib.data.declared import Declaration
+        from srlib.data.declared import read_declared
 
-        found = Declaration.from_yaml(path)
-        return cls(found.variables, found.leave_out)
+        return read_declared(path, cls)
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, *, typed: bool = True) -> Self:
