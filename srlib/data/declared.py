@@ -8,6 +8,7 @@ original; any other is read by what came of it.
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, Self
 
@@ -102,21 +103,20 @@ def suggest(tables: Sequence[pd.DataFrame]) -> tuple[Declaration, tuple[str, ...
     Variables are what the original's columns are; further levels of the others come last, and
     missing values of any table are one more. A column that a table lacks is left out.
     """
-    tables = [table.rename(columns=str) for table in tables]
+    original, *others = tables = [table.rename(columns=str) for table in tables]
     variables, left = [], {}
     for name in dict.fromkeys(name for table in tables for name in table):
-        columns = [table[name] for table in tables if name in table]
-        lacking = len(columns) < len(tables)
-        found = "a file lacks it" if lacking else _recognized(name, columns[0])
+        lacking = any(name not in table for table in tables)
+        found = "a file lacks it" if lacking else _recognized(name, original[name])
         if isinstance(found, Variable):
-            for column in columns[1:] if not found.uncut else []:
-                found = found.with_levels(_unseen(found, column)[0])
-            variables.append(found.with_missing() if any(map(_lacks, columns)) else found)
+            more = (_unseen(found, table[name])[0] for table in others if not found.uncut)
+            variables.append(found.with_levels(list(dict.fromkeys(chain.from_iterable(more)))))
         else:
             left[name] = found or "all records have one value, or none"
     require(variables, f"no column is a variable: {'; '.join(left.values())}")
     reasons = tuple(f"{name} is left out: {reason}." for name, reason in left.items())
-    return Declaration(tuple(variables), tuple(left)), reasons
+    known = with_missing(Schema(tuple(variables)), *tables)[0]
+    return Declaration(known.variables, tuple(left)), reasons
 
 
 def with_missing(schema: Schema, *frames: pd.DataFrame) -> tuple[Schema, tuple[str, ...]]:
@@ -127,8 +127,8 @@ def with_missing(schema: Schema, *frames: pd.DataFrame) -> tuple[Schema, tuple[s
     variables, lacking = [], []
     for variable in schema.variables:
         code = variable.code_of_missing
-        columns = (coded(frame[variable.name], variable.codes_of, code)[0] for frame in frames)
-        absent = [np.count_nonzero(column == code) for column in columns]
+        codes = (coded(frame[variable.name], variable.codes_of, code)[0] for frame in frames)
+        absent = [np.count_nonzero(of_frame == code) for of_frame in codes]
         if variable.drop_missing is None and any(absent):
             variable = variable.with_missing()
         if variable.missing and absent[0]:
@@ -204,14 +204,9 @@ def _recognized(name: str, column: pd.Series, typed: bool = False) -> Variable |
     if len(levels) > MOST_LEVELS:
         those = f"{len(levels):,} values that are no numbers, as {shown(levels, 3)}"
         return f"has {those}; a variable may have {MOST_LEVELS}"
-    if len(levels) == 1 and _lacks(column):
+    if len(levels) == 1 and (column.isna().any() or MISSING_TEXTS & set(factor(column)[1])):
         return Variable(name, (*levels, MISSING_LEVEL), missing=MISSING_LEVEL)
     return Variable(name, levels) if len(levels) > 1 else ""
-
-
-def _lacks(column: pd.Series) -> bool:
-    """Say whether a value of a column is missing."""
-    return bool(column.isna().any() or set(factor(column)[1]) & MISSING_TEXTS)
 
 
 def _variable(entry: Any, for_all: Any) -> Variable:
