@@ -93,10 +93,12 @@ def frame_of(
             bad = [f"line {i} has {len(row)}" for i, row in records if len(row) not in (0, n)]
             told = "; ".join(bad[:5]) + "; and more" * (len(bad) > 5)
             require(not bad, f"records must have {n} fields like the header: {told}")
-            n_blank += sum(not row for _, row in records)
+            rows = [row for _, row in records if row]
+            n_blank += len(records) - len(rows)
             numbers += [i for i, row in records if row]
-            texts = {w: [row[header.index(w)] for _, row in records if row] for w in wanted}
-            part = pa.table({w: pa.array(texts[w], pa.string()).cast(_TEXTS) for w in wanted})
+            texts = dict(zip(header, zip(*rows, strict=True), strict=False))
+            columns = {w: pa.array(texts.get(w, ()), pa.string()).cast(_TEXTS) for w in wanted}
+            part = pa.table(columns)
         parts.append(part)
     require(numbers, "the file has a header and no records")
     frame = pa.concat_tables(parts).unify_dictionaries().to_pandas()
