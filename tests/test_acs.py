@@ -64,12 +64,6 @@ def persons(**columns: Any) -> pd.DataFrame:
 # Recode
 
 
-def test_schema_is_table_1():
-    assert len(ACS.names) == 14
-    assert ACS.n_cells == 8_709_120
-    assert ACS.n_levels.tolist() == [2, 4, 6, 4, 5, 2, 7, 3, 3, 2, 2, 3, 3, 2]
-
-
 @pytest.mark.parametrize("column", RECODED)
 def test_recode_of_each_code(column):
     raw, expected = zip(*RECODED[column].items(), strict=True)
@@ -136,25 +130,12 @@ def test_a_raw_file_with_padded_codes_is_recognized(tmp_path):
         read_table(path, ACS, vintage=2013)
 
 
-def test_a_recoded_file_is_recognized(tmp_path):
+def test_a_recoded_file_is_read_by_its_schema(tmp_path):
     table = embedded_population(50, rng=np.random.default_rng(0))
     path = tmp_path / "recoded.csv"
-    ACS.decode(table.codes, labels=False).to_csv(path, index=False)
-    read = read_table(path)
-    assert read.schema is ACS
-    assert read.notes == ("Recognized by its columns as American Community Survey data, recoded.",)
+    table.to_frame(labels=False).assign(RAC1P=9).to_csv(path, index=False)
+    read = read_table(path, "acs", ignore_columns=True)
     np.testing.assert_array_equal(read.codes, table.codes)
-    with_raw_race = ACS.decode(table.codes, labels=False).assign(RAC1P=9)
-    with_raw_race.to_csv(path, index=False)
-    read = read_table(path, ignore_columns=True)
-    np.testing.assert_array_equal(read.codes, table.codes)
-
-
-def test_a_file_with_further_columns_is_not_recognized(tmp_path):
-    table = embedded_population(200, rng=np.random.default_rng(0))
-    path = tmp_path / "more.csv"
-    ACS.decode(table.codes, labels=False).assign(owner=table.codes[:, 0]).to_csv(path, index=False)
-    assert read_table(path).schema.names == (*ACS.names, "owner")
 
 
 def test_a_raw_file_is_recoded_for_an_assessment_only_if_a_schema_says_so(tmp_path):
@@ -184,6 +165,7 @@ def population():
 
 
 def test_population_is_reproducible(population):
+    assert (len(ACS.names), ACS.n_cells) == (14, 8_709_120)
     assert population.shape == (10_000, 14)
     assert population.dtype == np.uint8
     again = embedded_population(10_000, rng=np.random.default_rng(0))
@@ -265,8 +247,7 @@ def test_pairs_of_the_population_are_within_sampling_error_of_the_person_file(se
 @needs_person_file
 def test_the_test_of_pairs_sees_a_population_of_independent_variables():
     file = read_table(PERSON_FILE, vintage=2011).codes
-    rng = np.random.default_rng(0)
-    shuffled = rng.permuted(np.tile(file, (2, 1)), axis=0)
+    shuffled = np.random.default_rng(0).permuted(np.tile(file, (2, 1)), axis=0)
     age, marital = (ACS.names.index(name) for name in ("AGEP", "MAR"))
     tables = [np.bincount(c[:, age] * 5 + c[:, marital], minlength=20) for c in (file, shuffled)]
     assert same_distribution(*tables) < 1e-50
@@ -422,7 +403,7 @@ def test_files_that_cannot_be_had(server, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "data", ["acs:2012", "acs:12:nc", "acs:2007:nc", "acs:2012:zz", "acs:2012:us", "acs:²012:nc"]
+    "data", ["acs:2012", "acs:12:nc", "acs:2007:nc", "acs:2012:usa", "acs:²012:nc"]
 )
 def test_bad_specifications(data):
     with pytest.raises(ValueError, match="must be acs:YEAR:STATE"):
@@ -450,8 +431,6 @@ def test_load_recodes_a_person_file(cached):
     assert "vintage 2012" in table.notes[1]
     assert "random sample of 1,000" in table.notes[2]
 
-
-def test_load_takes_the_vintage_from_the_year(cached):
-    cached(2019, "psam_p37.csv")
+    cached(2019, "psam_p37.csv")  # the vintage is the year
     with pytest.raises(ValueError, match=r"vintage 2019 cannot have: MIL has '5"):
         load("acs:2019:nc", rng=np.random.default_rng(0), vintage=2012)

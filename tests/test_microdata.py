@@ -1,7 +1,6 @@
 """The schema, the codes of tables, the reader of files, and what it refuses."""
 
 import gzip
-import io
 import math
 import os
 import tracemalloc
@@ -76,11 +75,6 @@ def test_encode_inverts_decode_in_any_order_of_columns(table, labels, random):
     np.testing.assert_array_equal(codes, table.codes)
 
 
-@given(tables())
-def test_frame_gives_back_its_schema(table):
-    assert Schema.from_frame(table.schema.decode(table.codes)) == table.schema
-
-
 @given(tables(), st.sampled_from([".csv", ".csv.gz"]))
 def test_reader_gives_back_what_was_written(tmp_path_factory, table, suffix):
     path = tmp_path_factory.mktemp("tables") / f"table{suffix}"
@@ -125,14 +119,11 @@ def test_cell_numbers_are_the_places_of_the_codes(table, random):
     assert found.dtype == np.int64
 
 
-def test_a_table_without_variables_has_one_cell():
-    np.testing.assert_array_equal(cell_numbers(np.zeros((3, 0), np.uint8), []), [0, 0, 0])
-
-
 @pytest.mark.parametrize(("code", "message"), [(3, "1 to 3"), (-1, "-1 to 1")])
 def test_cell_numbers_refuse_codes_out_of_range(code, message):
     with pytest.raises(ValueError, match=f"column 1 of codes runs from {message}; .* 0 to 2"):
         cell_numbers(np.array([[0, 1], [0, code]]), [1, 3])
+    np.testing.assert_array_equal(cell_numbers(np.zeros((3, 0), np.uint8), []), [0, 0, 0])
 
 
 @given(tables())
@@ -162,11 +153,10 @@ def test_row_numbers_are_alike_for_equal_rows_only(table):
         (("v", ("a", "b"), ("x", "y\x7f")), "labels of v: .* has control characters"),
         (("v", ("a", "b"), (), "\x1b[1m"), "title of v: .* has control characters"),
         (("v", ("a\ud800", "b")), r"levels of v: 'a\\ud800' has control characters"),
-        (("__proto__", ("a", "b")), "the name: '__proto__' has a meaning of its own"),
-        (("v", ("a", "toString")), "levels of v: 'toString' has a meaning of its own"),
-        (("v", ("a", "b"), ("constructor", "y")), "labels of v: 'constructor' has a meaning"),
+        (("__proto__", ("a", "b")), "the name: '__proto__' has .* a meaning of its own"),
+        (("v", ("a", "toString")), "levels of v: 'toString' has .* a meaning of its own"),
         (("v", ("a", "b"), (), "", (2.0, 1.0)), r"edges of v are \[2.0, 1.0\]; they must be"),
-        (("v", ("a", "b"), (), "", (), "gone"), "missing or not_applicable of v has 'gone'"),
+        (("v", ("a", "b"), (), "", (), "gone"), "missing of v is 'gone'; it must be a level"),
     ],
 )
 def test_variable_refuses(arguments, message):
@@ -174,14 +164,9 @@ def test_variable_refuses(arguments, message):
         Variable(*arguments)
 
 
-def test_schema_refuses_no_or_repeated_variables():
-    with pytest.raises(ValueError, match="at least one"):
-        Schema(())
+def test_sizes_and_codes_of_many_variables_and_levels():
     with pytest.raises(ValueError, match="repeat the names 'size'"):
         Schema((SMALL.variables[1],) * 2)
-
-
-def test_sizes_and_codes_of_many_variables_and_levels():
     assert (SMALL.n_levels.tolist(), SMALL.n_cells) == ([3, 2], 6)
     many = pd.DataFrame({f"v{j}": [(i + j) % 2 for i in range(8)] for j in range(70)})
     table = Microdata.from_frame(many)
@@ -194,31 +179,22 @@ def test_sizes_and_codes_of_many_variables_and_levels():
 
 
 def test_levels_of_a_frame_are_its_categories_or_its_values_in_order():
-    frame = pd.DataFrame(
-        {
-            "n": ["10", "9", "2.0"],
-            "t": ["b", "a", "10"],
-            "v": ["1.0", "1.5", "1.0"],
-            "m": [1, 2, None],
-            "b": [True, False, True],
-            "c": pd.Categorical(["x", "y", "x"], ["z", "y", "x"]),
-        }
-    )
-    levels = {v.name: v.levels for v in Schema.from_frame(frame).variables}
-    assert levels == {
-        "n": ("2", "9", "10"),
-        "t": ("10", "a", "b"),
-        "v": ("1.0", "1.5"),
-        "m": ("1", "2"),
-        "b": ("False", "True"),
-        "c": ("z", "y", "x"),
+    of_categories = pd.Categorical(["x", "y", "x"], ["z", "y", "x"])
+    columns = {
+        "n": (["10", "9", "2.0"], ("2", "9", "10")),
+        "t": (["b", "a", "10"], ("10", "a", "b")),
+        "v": (["1.0", "1.5", "1.0"], ("1.0", "1.5")),
+        "m": ([1, 2, None], ("1", "2")),
+        "b": ([True, False, True], ("False", "True")),
+        "c": (of_categories, ("z", "y", "x")),
     }
+    frame = pd.DataFrame({name: values for name, (values, _) in columns.items()})
+    levels = {v.name: v.levels for v in Schema.from_frame(frame).variables}
+    assert levels == {name: expected for name, (_, expected) in columns.items()}
     assert Schema.infer(frame).variables[-1].levels == ("x", "y")
     frame = pd.DataFrame({"id": range(101), "one": "same"})
     with pytest.raises(ValueError, match=r"do not look categorical.*: id 101, one 1; without"):
         Schema.from_frame(frame)
-    with pytest.raises(ValueError, match="the table has 1 record; levels are inferred from 2"):
-        Schema.from_frame(frame[:1])
 
 
 @pytest.mark.parametrize("codes", [[0], [[0]], [[0, 2]], [[-1, 0]]])
@@ -228,25 +204,11 @@ def test_decode_refuses_codes_of_another_schema(codes):
 
 
 def test_yaml_takes_every_level_as_text(tmp_path):
-    path = write(
-        tmp_path / "schema.yaml",
-        """
-variables:
-  - name: SEX
-    title: sex
-    levels:
-      01: male
-      1: female
-  - name: answer
-    levels: [no, yes, null, 1.0]
-""",
-    )
-    assert Schema.from_yaml(path) == Schema(
-        (
-            Variable("SEX", ("01", "1"), ("male", "female"), "sex"),
-            Variable("answer", ("no", "yes", "null", "1.0")),
-        )
-    )
+    text = "variables: [{name: SEX, title: sex, levels: {01: male, 1: female}}, "
+    path = write(tmp_path / "s.yaml", f"{text}{{name: answer, levels: [no, yes, null, 1.0]}}]")
+    sex = Variable("SEX", ("01", "1"), ("male", "female"), "sex")
+    answer = Variable("answer", ("no", "yes", "null", "1.0"))
+    assert Schema.from_yaml(path) == Schema((sex, answer))
 
 
 def test_encode_names_rows_by_the_index():
@@ -255,8 +217,6 @@ def test_encode_names_rows_by_the_index():
         SMALL.encode(frame)
     with pytest.raises(ValueError, match="duplicate column names 'size'"):
         SMALL.encode(pd.concat([frame, frame[["size"]]], axis=1))
-    frame = pd.DataFrame({"color": ["red", None], "size": [np.nan, 2.0]})
-    assert SMALL.encode(frame, allow_missing=True).tolist() == [[0, -1], [-1, 1]]
 
 
 # Reading
@@ -306,6 +266,9 @@ def test_texts_that_are_read(tmp_path, text, codes, notes):
         ("color,size\nred,1\nre\0d,1\n", f"line 3 is not UTF-8 text; {HINT}"),
         ("color,size\nred,01\n",
          "values outside the levels: size has '01' (line 2), allowed are 1, 2"),
+        ("color,size\nred,1\npink,1\nred,5\n" + "red,7\n" * 7,
+         "values outside the levels: color has 'pink' (line 3), allowed are red, green, blue; "
+         "size has '5', '7' (lines 4, 5, 6, 7, 8 and 3 more), allowed are 1, 2"),
         ("color,weight,id\nred,1,7\n",
          "missing columns size; unknown columns 'weight', 'id' (ignore_columns leaves them out); "
          "the schema has color, size"),
@@ -345,15 +308,6 @@ def test_a_small_file_that_stands_for_a_large_one_is_refused(tmp_path, monkeypat
         )
 
 
-def test_values_outside_the_levels_name_columns_lines_and_values(tmp_path):
-    lines = ["red,1", "pink,1", "red,5", *["red,7"] * 7]
-    path = write(tmp_path / "a.csv", "\n".join(["color,size", *lines]))
-    assert refusal(path) == (
-        "values outside the levels: color has 'pink' (line 3), allowed are red, green, blue; "
-        "size has '5', '7' (lines 4, 5, 6, 7, 8 and 3 more), allowed are 1, 2"
-    )
-
-
 def test_lines_are_those_of_the_file(tmp_path):
     schema = Schema((Variable("v", ("a\nb", "c")), Variable("w", ("1", "2"))))
     path = write(tmp_path / "a.csv", 'v,w\n\n"a\nb",1\nc,9\n')
@@ -382,17 +336,22 @@ def test_a_zip_must_have_one_csv_file(tmp_path):
     assert "one CSV file; it has 'a.csv', 'b.csv'" in refusal(path)
 
 
-def test_a_file_of_many_chunks_without_a_schema(tmp_path, monkeypatch):
-    monkeypatch.setattr("srlib.data.files._CHUNK", 7)
-    codes = np.random.default_rng(3).integers(0, SMALL.n_levels, (100, 2))
-    buffer = io.StringIO()
-    SMALL.decode(codes, labels=False).to_csv(buffer, index=False)
-    path = write(tmp_path / "a.csv", buffer.getvalue())
-    np.testing.assert_array_equal(read_table(path, SMALL).codes, codes)
-    found = read_table(path)
-    assert found.schema.variables[0].levels == ("blue", "green", "red")
-    np.testing.assert_array_equal(found.lines, np.arange(2, 102))
-    assert found.notes == ("No schema was given: the levels are the values that the file has.",)
+@given(tables(least=5), st.integers(1, 4), st.sampled_from([0, 1, 3]))
+def test_chunks_with_quotations_and_without_read_alike(tmp_path_factory, table, chunk, quoting):
+    """csv.QUOTE_MINIMAL, QUOTE_ALL, QUOTE_NONE where a table has nothing to quote."""
+    frame = table.to_frame(labels=False)
+    if quoting == 3 and any(set(text) & set('",\n\r') for text in frame.to_numpy().flat):
+        return
+    path = tmp_path_factory.mktemp("tables") / "a.csv"
+    frame.to_csv(path, index=False)  # the names of columns may need quotations
+    header = path.read_bytes()[: -len(frame.to_csv(index=False, header=False).encode())]
+    path.write_bytes(header + frame.to_csv(index=False, header=False, quoting=quoting).encode())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(files, "_CHUNK", chunk)
+        parts = read_table(path, table.schema)
+    whole = read_table(path, table.schema)
+    np.testing.assert_array_equal(parts.codes, table.codes)
+    np.testing.assert_array_equal(parts.lines, whole.lines)
 
 
 # One entry point
@@ -421,11 +380,8 @@ def test_frames_give_back_the_records_they_were_made_from(table, with_schema):
     frame = table.to_frame(labels=False)
     again = Microdata.from_frame(frame, table.schema if with_schema else None)
     np.testing.assert_array_equal(again.codes, table.codes)
+    assert again.schema == table.schema
     assert again.notes == ()
-    assert len(again) == len(table.codes)
-    assert [v.levels for v in again.schema.variables] == [v.levels for v in table.schema.variables]
-    labels = Microdata.from_frame(pd.DataFrame({"size": [2], "color": ["red"]}), SMALL).to_frame()
-    assert labels["size"].tolist() == ["large"]
 
 
 def test_frames_with_missing_values_are_refused_or_lose_those_records():
@@ -436,7 +392,6 @@ def test_frames_with_missing_values_are_refused_or_lose_those_records():
         Microdata.from_frame(frame)
     found = Microdata.from_frame(frame, drop_missing=True)
     assert found.codes.tolist() == [[0, 0]]
-    assert found.n_dropped == 2
     assert found.notes == ("Records with missing values dropped: 2 of 3.",)
     with pytest.raises(ValueError, match="none is left"):
         Microdata.from_frame(frame.iloc[1:], found.schema, drop_missing=True)
@@ -461,10 +416,7 @@ def test_load_samples_without_replacement_in_the_order_of_the_file(tmp_path):
 
 def test_load_refuses(tmp_path):
     rng, data = np.random.default_rng(0), write(tmp_path / "a.csv", "v\n1\n2\n")
-    assert len(load(data)) == len(load(data, n_records=2)) == 2
-    for settings in ({"data": data, "n_records": 1}, {"data": ""}):
-        with pytest.raises(ValueError, match="rng is None"):
-            load(**settings)
+    assert len(load(data, rng=rng)) == len(load(data, rng=rng, n_records=2)) == 2
     with pytest.raises(ValueError, match="n_records is 0"):
         load("", rng=rng, n_records=0)
     with pytest.raises(FileNotFoundError, match=r"data is 'nowhere\.csv'.*acs:YEAR:STATE"):

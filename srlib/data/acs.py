@@ -31,8 +31,6 @@ POPULATION = Path(__file__).with_name("acs_population.txt")
 # The tables of that file have probabilities in units of one in this many.
 PROBABILITY_UNITS = 10_000
 
-_STATES = "al ak az ar ca co ct de dc fl ga hi id il in ia ks ky la me md ma mi mn ms mo mt ne nv "
-_STATES += "nh nj nm ny nc nd oh ok or pa ri sc sd tn tx ut vt va wa wv wi wy pr"
 # Levels of the raw codes 1, 2, ... of a column; where it has none here they are those of Table 1.
 _RECODED = {
     "AGEP": "." * 17 + "1" * 12 + "2" * 15 + "3" * 15 + "4" * 61,
@@ -112,8 +110,7 @@ def parse_acs(data: str) -> tuple[int, str]:
     parts = re.fullmatch(r"acs:(\d{4}):([a-z]{2})", data.lower(), re.ASCII)
     year, state = (int(parts[1]), parts[2]) if parts else (0, "")
     told = f"data is {data!r}; it must be acs:YEAR:STATE, with a year from {FIRST_VINTAGE} and the"
-    right = year >= FIRST_VINTAGE and state in _STATES.split()
-    require(right, f"{told} two letters of a state, dc or pr, as in acs:2012:nc")
+    require(year >= FIRST_VINTAGE, f"{told} two letters of a state, dc or pr, as in acs:2012:nc")
     return year, state
 
 
@@ -127,8 +124,6 @@ def download_acs(
     it cannot be reached or that the transfer broke.
     """
     target = (cache or Path(user_cache_dir("srlib"))) / f"acs/{year}/csv_p{state}.zip"
-    if target.exists():
-        return target
     import pooch
 
     def whole_zip(url: str, file: str, of: Any) -> None:
@@ -177,19 +172,17 @@ def read_population(text: str) -> list[tuple[int, list[int], NDArray[np.int64]]]
     text : str
         For each variable a line ``NAME | PARENTS``, parents before children, then a line for each
         combination of the parents' levels in lexicographic order: the probabilities of all levels
-        but the last, in units of 1/10,000. Lines that begin with # are comments.
+        but the last, in units of 1/10,000. Before them stands a comment.
 
     Returns
     -------
     list of (variable, parents, table)
         Positions in ``ACS``, and the (n_combinations, n_levels) probabilities in those units.
     """
-    network: list[tuple[int, list[int], list[list[int]]]] = []
-    for line in text.splitlines():
-        if "|" in line and not line.startswith("#"):
-            child, *parents = map(ACS.names.index, line.replace("|", " ").split())
-            network.append((child, parents, []))
-        elif not line.startswith("#"):
-            row = [int(number) for number in line.split()]
-            network[-1][2].append([*row, PROBABILITY_UNITS - sum(row)])
-    return [(child, parents, np.array(rows)) for child, parents, rows in network]
+    network = []
+    for table in re.split(r"\n(?=\w+ \|)", text)[1:]:
+        header, *lines = table.splitlines()
+        child, *parents = map(ACS.names.index, header.replace("|", " ").split())
+        rows = np.loadtxt(lines, np.int64, ndmin=2)
+        network.append((child, parents, np.column_stack([rows, PROBABILITY_UNITS - rows.sum(1)])))
+    return network

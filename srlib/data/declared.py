@@ -8,6 +8,7 @@ original; any other is read by what came of it.
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, Self
 
@@ -16,9 +17,9 @@ import pandas as pd
 
 from srlib import yamls
 from srlib.checks import require
-from srlib.data.codes import MISSING_TEXTS, OUTSIDE, factor, shown
+from srlib.data.codes import MISSING_TEXTS, OUTSIDE, coded, factor, shown
 from srlib.data.numbers import levels_in, number, numbers_in, piece_names, plain, quantile_edges
-from srlib.data.schema import MISSING_LEVEL, MOST_LEVELS, Schema, Variable, check_two
+from srlib.data.schema import MISSING_LEVEL, MOST_LEVELS, Schema, Variable
 from srlib.yamls import brief
 
 # Numbers that a column may have and still be taken for categories, where nothing is declared;
@@ -28,49 +29,12 @@ FEW_NUMBERS, FEW_TEXTS, BINS = 30, 5, 10
 # What may be done about missing values.
 MISSING_RULES = ("level", "drop", "error")
 
-_KEYS = ("name", "title", "levels", "bins", "edges", "missing", "missing_codes", "not_applicable")
 _DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([T ].*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
+_KEYS = ("name", "title", "levels", "bins", "edges", "missing", "missing_codes", "not_applicable")
 
 
 class Declaration(Schema):
     """What is declared of a table's variables: of numbers how, but not yet where, they are cut."""
-
-    @classmethod
-    def from_yaml(cls, path: str | Path) -> Self:
-        """Read a declaration from a YAML file.
-
-        A variable has ``levels``, see `Schema.from_yaml`, or how its numbers are cut: ``bins``
-        (quantiles) or ``edges`` (a list). Either may have ``missing``, one of "level" (missing
-        values are a level), "drop" (records that lack it are dropped) and "error",
-        ``missing_codes``, a list of texts, and ``not_applicable``, the texts that say that it does
-        not apply, which are levels. Beside ``variables`` the file may have ``leave_out``, a list of
-        columns, and ``missing``, for all variables without their own. ::
-
-            leave_out: [SERIALNO]
-            missing: level
-            variables:
-              - name: SEX
-                levels: {1: male, 2: female}
-              - name: INCP
-                title: income
-                bins: 10
-                missing_codes: [N, -9]
-
-        Raises
-        ------
-        ValueError
-            If the file is not UTF-8 or not YAML, or not of this form; the message names the file.
-        """
-        try:
-            document = yamls.read(path, texts=True)
-            right = isinstance(document, dict) and isinstance(document.get("variables"), list)
-            require(right, "the file must have the key 'variables', a list")
-            unknown = shown(set(document) - {"variables", "leave_out", "missing"})
-            require(not unknown, f"the file has unknown keys {unknown}")
-            variables = (_variable(each, document.get("missing")) for each in document["variables"])
-            return cls(tuple(variables), _texts(document, "leave_out", "the file"))
-        except ValueError as error:
-            raise ValueError(f"{path}: {error}") from error
 
     @classmethod
     def recognize(cls, frame: pd.DataFrame, *, typed: bool = True) -> Self:
@@ -88,7 +52,8 @@ class Declaration(Schema):
             values that are no numbers, and categories that are no levels of a `Variable`. The
             message names all of them.
         """
-        check_two(frame)
+        n = f"{len(frame)} record{'s' * (len(frame) != 1)}"
+        require(len(frame) > 1, f"the table has {n}; levels are inferred from 2 or more")
         found = {str(name): _recognized(str(name), column, typed) for name, column in frame.items()}
         problems = [f"{name} {why}" for name, why in found.items() if isinstance(why, str) and why]
         told = "A schema may leave columns out (leave_out) or declare them; srlib schema ORIGINAL"
@@ -118,30 +83,40 @@ class Declaration(Schema):
         return Schema(tuple(variable for variable, _ in done)), tuple(notes)
 
 
+def read_declared[Kind: Schema](path: str | Path, kind: type[Kind]) -> Kind:
+    """Return what a YAML file declares, see `Schema.from_yaml`."""
+    try:
+        document = yamls.read(path, texts=True)
+        right = isinstance(document, dict) and isinstance(document.get("variables"), list)
+        require(right, "the file must have the key 'variables', a list")
+        unknown = shown(set(document) - {"variables", "leave_out", "missing"})
+        require(not unknown, f"the file has unknown keys {unknown}")
+        variables = [_variable(each, document.get("missing")) for each in document["variables"]]
+        return kind(tuple(variables), _texts(document, "leave_out", "the file"))
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
 def suggest(tables: Sequence[pd.DataFrame]) -> tuple[Declaration, tuple[str, ...]]:
     """Suggest a declaration of tables, the original first, and say why columns are left out.
 
-    Levels are those of all tables together, and missing values one more. What looks like no
-    variable is left out, and a column that a table lacks.
+    Variables are what the original's columns are; further levels of the others come last, and
+    missing values of any table are one more. A column that a table lacks is left out.
     """
-    tables = [table.rename(columns=str) for table in tables]
+    original, *others = tables = [table.rename(columns=str) for table in tables]
     variables, left = [], {}
     for name in dict.fromkeys(name for table in tables for name in table):
-        parts = [table[name] for table in tables if name in table]
-        column = pd.concat([part.astype(object) for part in parts], ignore_index=True)
-        found = "a file lacks it" if len(parts) < len(tables) else _recognized(name, parts[0])
-        found = _recognized(name, column) if isinstance(found, Variable) else found
-        if not isinstance(found, Variable):
+        lacking = any(name not in table for table in tables)
+        found = "a file lacks it" if lacking else _recognized(name, original[name])
+        if isinstance(found, Variable):
+            more = (_unseen(found, table[name])[0] for table in others if not found.uncut)
+            variables.append(found.with_levels(list(dict.fromkeys(chain.from_iterable(more)))))
+        else:
             left[name] = found or "all records have one value, or none"
-            continue
-        if not found.uncut and len(own := levels_in(parts[0])) > 1:
-            read = zip(found.levels, Variable(name, own).codes_of(found.levels), strict=True)
-            levels = tuple(level for level, code in read if level in own or code == OUTSIDE)
-            found = replace(found, levels=levels, labels=())
-        variables.append(found.with_missing() if _lacks(column) else found)
     require(variables, f"no column is a variable: {'; '.join(left.values())}")
     reasons = tuple(f"{name} is left out: {reason}." for name, reason in left.items())
-    return Declaration(tuple(variables), tuple(left)), reasons
+    known = with_missing(Schema(tuple(variables)), *tables)[0]
+    return Declaration(known.variables, tuple(left)), reasons
 
 
 def with_missing(schema: Schema, *frames: pd.DataFrame) -> tuple[Schema, tuple[str, ...]]:
@@ -151,7 +126,9 @@ def with_missing(schema: Schema, *frames: pd.DataFrame) -> tuple[Schema, tuple[s
     """
     variables, lacking = [], []
     for variable in schema.variables:
-        absent = [variable.count_missing(frame[variable.name]) for frame in frames]
+        code = variable.code_of_missing
+        codes = (coded(frame[variable.name], variable.codes_of, code)[0] for frame in frames)
+        absent = [np.count_nonzero(of_frame == code) for of_frame in codes]
         if variable.drop_missing is None and any(absent):
             variable = variable.with_missing()
         if variable.missing and absent[0]:
@@ -172,17 +149,24 @@ def with_unseen(schema: Schema, frame: pd.DataFrame) -> tuple[Schema, tuple[str,
     """
     variables, unseen = [], []
     for variable in schema.variables:
-        texts = list(dict.fromkeys(factor(frame[variable.name])[1]))
-        codes = variable.codes_of(texts)
-        if new := [t for t, code in zip(texts, codes, strict=True) if code == OUTSIDE]:
+        new, known = _unseen(variable, frame[variable.name])
+        if new:
             own = "numbers" if variable.edges else shown(variable.levels, 3)
-            known = max(codes) >= 0 and not (variable.edges and len(new) > FEW_TEXTS)
+            right = known and not (variable.edges and len(new) > FEW_TEXTS)
             told = f"{variable.name} has {shown(new, 3)}, where the original has {own}; the values"
-            require(known, f"{told} must be written alike, or a schema leave the column out")
+            require(right, f"{told} must be written alike, or a schema leave the column out")
             unseen.append(f"{variable.name} {shown(new, 3)}")
         variables.append(variable.with_levels(new))
     note = f"Levels that the original does not have: {'; '.join(unseen)}."
     return Schema(tuple(variables)), (note,) if unseen else ()
+
+
+def _unseen(variable: Variable, column: pd.Series) -> tuple[list[str], bool]:
+    """Return the texts of a column that are outside the levels, and whether any is within."""
+    texts = list(dict.fromkeys(factor(column)[1]))
+    codes = variable.codes_of(texts)
+    new = [text for text, code in zip(texts, codes, strict=True) if code == OUTSIDE]
+    return new, max(codes, default=OUTSIDE) >= 0
 
 
 def _cut(variable: Variable, column: pd.Series) -> tuple[Variable, str]:
@@ -206,8 +190,6 @@ def _cut(variable: Variable, column: pd.Series) -> tuple[Variable, str]:
 def _recognized(name: str, column: pd.Series, typed: bool = False) -> Variable | str:
     """Return the variable that a column is, or why it is none; "" where it has a single value."""
     texts = [text for text in factor(column)[1] if text not in MISSING_TEXTS]
-    if pd.api.types.is_datetime64_any_dtype(column.dtype):
-        return "has dates; make a year or an age of them"
     if len(texts) > FEW_NUMBERS and all(map(_DATE.fullmatch, texts)):
         return f"has dates, as {texts[0]!r}; make a year or an age of them"
     values, others = numbers_in(column)
@@ -215,21 +197,16 @@ def _recognized(name: str, column: pd.Series, typed: bool = False) -> Variable |
         return "differs for all records, as a name or a number of people does"
     if typed and isinstance(column.dtype, pd.CategoricalDtype):
         return Variable(name, tuple(map(str, column.cat.categories)))
-    coded = any(re.match("0[0-9]", text) for text in texts)  # "0310" is a name
-    if len(values) > FEW_NUMBERS and len(others) <= FEW_TEXTS and not coded:
+    names = any(re.match("0[0-9]", text) for text in texts)  # as "0310"
+    if len(values) > FEW_NUMBERS and len(others) <= FEW_TEXTS and not names:
         return Variable(name, bins=BINS)
     levels = levels_in(column)
     if len(levels) > MOST_LEVELS:
         those = f"{len(levels):,} values that are no numbers, as {shown(levels, 3)}"
         return f"has {those}; a variable may have {MOST_LEVELS}"
-    if len(levels) == 1 and _lacks(column):
+    if len(levels) == 1 and (column.isna().any() or MISSING_TEXTS & set(factor(column)[1])):
         return Variable(name, (*levels, MISSING_LEVEL), missing=MISSING_LEVEL)
     return Variable(name, levels) if len(levels) > 1 else ""
-
-
-def _lacks(column: pd.Series) -> bool:
-    """Say whether a value of a column is missing."""
-    return bool(column.isna().any() or set(factor(column)[1]) & MISSING_TEXTS)
 
 
 def _variable(entry: Any, for_all: Any) -> Variable:
@@ -241,19 +218,19 @@ def _variable(entry: Any, for_all: Any) -> Variable:
     require(not unknown, f"{what} has unknown keys {unknown}; allowed are {', '.join(_KEYS)}")
     right = len({"levels", "bins", "edges"} & set(entry)) == 1
     require(right, f"{what} needs levels, or bins, or edges, and one of these alone")
-    levels, rule, bins = entry.get("levels"), entry.get("missing", for_all), entry.get("bins", "0")
-    mapped = levels if isinstance(levels, dict) else {}
-    given = entry | ({"levels": list(mapped), "labels": list(mapped.values())} if mapped else {})
-    keys = ("levels", "labels", "edges", "missing_codes", "not_applicable")
-    levels, labels, edges, codes, none = (_texts(given, key, what) for key in keys)
+    given = {"missing": for_all, "bins": "0", **entry}
+    rule, bins, levels = given["missing"], given["bins"], given.get("levels")
+    if isinstance(levels, dict):
+        given |= {"levels": list(levels), "labels": list(levels.values())}
+    lists = ("levels", "labels", "edges", "missing_codes", "not_applicable")
+    texts: dict[str, Any] = {key: _texts(given, key, what) for key in lists}
     rules = ", ".join(MISSING_RULES)
     require(rule in (None, *MISSING_RULES), f"{what}: missing must be one of {rules}")
     right = "bins" not in entry or bins in map(str, range(2, MOST_LEVELS + 1))
     require(right, f"{what}: bins is {brief(bins)}; it must be a whole number, 2 to {MOST_LEVELS}")
-    more = tuple(text for text in none if text not in levels) if levels else ()
-    drop = {"drop": True, "error": False}.get(rule)
-    texts = (entry["name"], levels + more, (labels or levels) + more, str(entry.get("title", "")))
-    variable = Variable(*texts, tuple(map(number, edges)), "", codes, drop, none, int(bins))
+    drop, title = {"drop": True, "error": False}.get(rule), str(entry.get("title", ""))
+    texts |= {"edges": tuple(map(number, texts["edges"])), "bins": int(bins)}
+    variable = Variable(entry["name"], title=title, drop_missing=drop, **texts)
     return variable.with_missing() if rule == "level" else variable
 
 

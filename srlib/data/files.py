@@ -1,7 +1,8 @@
 """Files of microdata, read into columns of text or of what a file with types has.
 
-Text is read by the csv module. pyarrow.csv takes ``"a"b`` for ``ab`` in silence, keeps the marks of
-a quotation after a space, and does not know at which line a record begins.
+Lines without quotation marks are read by pyarrow, and all others by the csv module: pyarrow.csv
+takes ``"a"b`` for ``ab`` in silence, keeps the marks of a quotation after a space, and does not
+know at which line a record begins.
 """
 
 import csv
@@ -9,16 +10,16 @@ import gzip
 import re
 import zipfile
 import zlib
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from io import TextIOWrapper
-from itertools import chain, count, islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, cast
 
-import numpy as np
 import pandas as pd
+import pyarrow as pa
+from pyarrow import csv as arrow
 
 from srlib.checks import require
 from srlib.data.codes import repeated, shown
@@ -29,8 +30,10 @@ DELIMITERS = ",\t;|"
 MAX_CHARACTERS = 2_000_000_000
 FILE_TYPES = (".csv", ".tsv", ".txt", ".gz", ".zip", ".parquet", ".sav", ".dta")
 
-_CHUNK = 1 << 16
+_CHUNK = 1 << 14  # lines
 _NO_TEXT = re.compile("[\0\udc80-\udcff]")  # what stands for bytes that are not UTF-8, and NUL
+# pyarrow must read the texts of a chunk as they stand, each distinct one once.
+_TEXTS = pa.dictionary(pa.int32(), pa.string())
 
 
 def is_typed(path: Path) -> bool:
@@ -61,8 +64,10 @@ def read_columns(path: Path) -> pd.DataFrame:
         return frame_of(path)[0]
 
 
-def frame_of(path: Path) -> tuple[pd.DataFrame, int]:
-    """Read a file, and count the lines left out because they are blank.
+def frame_of(
+    path: Path, choose: Callable[[list[str]], Sequence[str]] = list
+) -> tuple[pd.DataFrame, int]:
+    """Read those columns of a file that are chosen of its header, and count its blank lines.
 
     The columns of text are categoricals with the lines that records begin at as the index; a file
     with types keeps its own, with labels where it has them, and records count from 1.
@@ -71,26 +76,69 @@ def frame_of(path: Path) -> tuple[pd.DataFrame, int]:
         frame = _typed(path)
         frame.columns = pd.Index(_names(map(str, frame.columns)))
         require(len(frame), "the file has no records")
-        return frame.set_index(pd.RangeIndex(1, len(frame) + 1, name="record")), 0
-    records = _records(path)
-    header = _names(next(records, (1, []))[1])
-    # One dictionary a column gives each new text the next integer, and no text is kept twice.
-    ids: list[defaultdict[str, int]] = [defaultdict(count().__next__) for _ in header]
-    codes: list[list[np.ndarray]] = [[] for _ in header]
-    lines, n_blank, texts = [], 0, {}
-    while chunk := list(islice(records, _CHUNK)):
-        rows = [record for record in chunk if len(record[1]) == len(header)]
-        bad = [f"line {i} has {len(row)}" for i, row in chunk if len(row) not in (0, len(header))]
-        told = "; ".join(bad[:5]) + "; and more" * (len(bad) > 5)
-        require(not bad, f"records must have {len(header)} fields like the header: {told}")
-        n_blank += len(chunk) - len(rows)
-        lines += [line for line, _ in rows]
-        for j, values in enumerate(zip(*(row for _, row in rows), strict=True)):
-            codes[j].append(np.fromiter(map(ids[j].__getitem__, values), np.int32, len(rows)))
-    require(lines, "the file has a header and no records")
-    for j, part in enumerate(codes):
-        texts[header[j]] = pd.Categorical.from_codes(np.concatenate(part), list(ids[j]))
-    return pd.DataFrame(texts, index=pd.Index(lines, dtype=np.int64, name="line")), n_blank
+        index = pd.RangeIndex(1, len(frame) + 1, name="record")
+        return frame[list(choose(list(frame)))].set_index(index), 0
+    lines = _lines(path)
+    first = next(lines, "")
+    separator = max(DELIMITERS, key=first.count)  # the first of these where there is none
+    records, line = _records([first] * bool(first), lines, 1, separator)
+    header = _names(records[0][1] if records else [])
+    wanted, n = list(choose(header)), len(header)
+    numbers, parts, n_blank = list[int](), [], 0
+    while chunk := list(islice(lines, _CHUNK)):
+        if (part := _unquoted(chunk, header, wanted, separator)) is not None:
+            numbers += range(line, line := line + len(chunk))
+        else:
+            records, line = _records(chunk, lines, line, separator)
+            bad = [f"line {i} has {len(row)}" for i, row in records if len(row) not in (0, n)]
+            told = "; ".join(bad[:5]) + "; and more" * (len(bad) > 5)
+            require(not bad, f"records must have {n} fields like the header: {told}")
+            rows = [row for _, row in records if row]
+            n_blank += len(records) - len(rows)
+            numbers += [i for i, row in records if row]
+            texts = dict(zip(header, zip(*rows, strict=True), strict=False))
+            columns = {w: pa.array(texts.get(w, ()), pa.string()).cast(_TEXTS) for w in wanted}
+            part = pa.table(columns)
+        parts.append(part)
+    require(numbers, "the file has a header and no records")
+    frame = pa.concat_tables(parts).unify_dictionaries().to_pandas()
+    return frame.set_index(pd.Index(numbers, name="line")), n_blank
+
+
+def _unquoted(
+    lines: list[str], header: list[str], wanted: list[str], separator: str
+) -> pa.Table | None:
+    """Return the columns of lines with one plain record each; None where some have none."""
+    text, n = "".join(lines), len(header) - 1
+    if '"' in text or "\ufeff" in text or max(map(len, lines)) > csv.field_size_limit():
+        return None
+    if n == 0 or any(line.count(separator) != n for line in lines):
+        return None
+    content = text.encode()
+    return arrow.read_csv(
+        pa.BufferReader(content),
+        arrow.ReadOptions(use_threads=False, block_size=len(content) + 1, column_names=header),
+        arrow.ParseOptions(delimiter=separator, quote_char=False),
+        arrow.ConvertOptions(include_columns=wanted, column_types=dict.fromkeys(wanted, _TEXTS)),
+    )
+
+
+def _records(
+    chunk: list[str], lines: Iterator[str], line: int, separator: str
+) -> tuple[list[tuple[int, list[str]]], int]:
+    """Return the records that begin in a chunk, each with its line, and the line after them."""
+    records: list[tuple[int, list[str]]] = []
+    spaces = separator != "\t"
+    reader = csv.reader(
+        chain(chunk, lines), strict=True, skipinitialspace=spaces, delimiter=separator
+    )
+    try:
+        while reader.line_num < len(chunk):
+            begins = line + reader.line_num
+            records.append((begins, next(reader)))
+    except csv.Error as error:
+        raise ValueError(f"the record at line {begins} is not CSV: {error}") from None
+    return records, line + reader.line_num
 
 
 def _names(fields: Iterable[str]) -> list[str]:
@@ -118,10 +166,9 @@ def named_errors(path: Path) -> Iterator[None]:
 def _typed(path: Path) -> pd.DataFrame:
     """Read a file with types; errors of its reader may quote values, and are not passed on."""
     suffix = path.suffix.lower()
+    readers = {".dta": pd.read_stata, ".sav": pd.read_spss, ".parquet": pd.read_parquet}
     try:
-        if suffix == ".dta":
-            return pd.read_stata(path, convert_missing=False)
-        return pd.read_spss(path) if suffix == ".sav" else pd.read_parquet(path)
+        return readers[suffix](path)
     except ImportError:
         raise ValueError(f"{suffix} files need more: pip install 'srlib[files]'") from None
     except Exception as error:  # each reader has its own kinds
@@ -129,36 +176,20 @@ def _typed(path: Path) -> pd.DataFrame:
         raise ValueError(f"it cannot be read as a {suffix} file ({kind})") from None
 
 
-def _records(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield the line that each record begins at, and its fields."""
-    # newline="" leaves line ends within quotes to the csv module; -sig skips a byte order mark.
-    escape = "surrogateescape"
-    with _opened(path) as binary, TextIOWrapper(binary, "utf-8-sig", escape, newline="") as file:
-        lines = _lines(file)
-        first = next(lines, "")
-        separator = max(DELIMITERS, key=first.count)  # the first of these where there is none
-        lines, spaces = chain([first] if first else [], lines), separator != "\t"
-        reader = csv.reader(lines, strict=True, skipinitialspace=spaces, delimiter=separator)
-        line = 1
-        try:
-            for fields in reader:
-                yield line, fields
-                line = reader.line_num + 1
-        except csv.Error as error:
-            raise ValueError(f"the record at line {line} is not CSV: {error}") from None
-
-
-def _lines(file: IO[str]) -> Iterator[str]:
+def _lines(path: Path) -> Iterator[str]:
     """Yield the lines of a file; ValueError where they are no text, or more than can be meant."""
-    left, number = MAX_CHARACTERS, 0
-    while line := file.readline(left + 1):
-        left, number = left - len(line), number + 1
-        if left < 0:
-            raise ValueError(f"the file has more than {MAX_CHARACTERS:,} characters; split it")
-        if "\0" in line or (not line.isascii() and _NO_TEXT.search(line)):
-            hint = "a file in another encoding must be saved as UTF-8, as by iconv"
-            raise ValueError(f"line {number} is not UTF-8 text; {hint} -f WINDOWS-1252 -t UTF-8")
-        yield line
+    # newline="" leaves line ends within quotes to the csv module; -sig skips a byte order mark.
+    escape, left, number = "surrogateescape", MAX_CHARACTERS, 0
+    with _opened(path) as binary, TextIOWrapper(binary, "utf-8-sig", escape, newline="") as file:
+        while line := file.readline(left + 1):
+            left, number = left - len(line), number + 1
+            if left < 0:
+                raise ValueError(f"the file has more than {MAX_CHARACTERS:,} characters; split it")
+            if "\0" in line or (not line.isascii() and _NO_TEXT.search(line)):
+                hint = "a file in another encoding must be saved as UTF-8, as by iconv"
+                told = f"line {number} is not UTF-8 text; {hint}"
+                raise ValueError(f"{told} -f WINDOWS-1252 -t UTF-8")
+            yield line
 
 
 def _opened(path: Path) -> IO[bytes]:

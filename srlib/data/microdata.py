@@ -1,7 +1,7 @@
 """Microdata for the synthesizers: tables of categorical records from files and elsewhere."""
 
-from collections.abc import Collection
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +48,7 @@ def load(
     data: str | Path,
     schema: Declared = "",
     *,
-    rng: np.random.Generator | None = None,
+    rng: np.random.Generator,
     n_records: int | None = None,
     **options: Any,
 ) -> Microdata:
@@ -61,8 +61,8 @@ def load(
         Bureau, or else the path of a file, see `read_table`.
     schema : str, Path or Schema
         See `read_table`.
-    rng : numpy.random.Generator, optional
-        Draws the population or the sample; needed only where one is drawn.
+    rng : numpy.random.Generator
+        Draws the population or the sample.
     n_records : int, optional
         Size of the population (10,000 where not given), or of the simple random sample that is
         taken from a file with more records; all of a file's where not given.
@@ -78,31 +78,25 @@ def load(
     Raises
     ------
     ValueError
-        For what `read_table` and `download_acs` refuse, ``n_records`` below 1, another schema
-        than Table 1 for data that have it, or no ``rng`` where one is needed.
+        For what `read_table` and `download_acs` refuse, ``n_records`` below 1, or another schema
+        than Table 1 for data that have it.
     FileNotFoundError
         If ``data`` is none of the three.
     """
     require(n_records is None or n_records > 0, f"n_records is {n_records}; it must be 1 or more")
     known, survey = _checked(data, schema)
     if not str(data):
-        return embedded_population(n_records or POPULATION_SIZE, rng=_needed(rng))
+        return embedded_population(n_records or POPULATION_SIZE, rng=rng)
     if survey:
         data, options["vintage"] = download_acs(*survey), survey[0]
     table = read_table(data, known, **options)
-    n = len(table.codes)
+    n = len(table)
     if n_records is None or n <= n_records:
         return table
-    rows = np.sort(_needed(rng).choice(n, n_records, replace=False))
+    rows = np.sort(rng.choice(n, n_records, replace=False))
     note = f"A simple random sample of {n_records:,} of the {n:,} records."
     lines = None if table.lines is None else table.lines[rows]
-    return replace(table, codes=table.codes[rows], notes=(*table.notes, note), lines=lines)
-
-
-def _needed(rng: np.random.Generator | None) -> np.random.Generator:
-    if rng is None:
-        raise ValueError("rng is None; a population or a sample is drawn with a Generator")
-    return rng
+    return Microdata(table.codes[rows], table.schema, (*table.notes, note), lines)
 
 
 def read_table(
@@ -128,9 +122,8 @@ def read_table(
         The file.
     schema : Schema, str or Path, optional
         The columns to read and their levels: a schema or declaration, the path of its YAML file
-        (see `Declaration.from_yaml`; numbers are cut by this file), or ``"acs"`` for the paper's
-        Table 1. Where not given or ``""``, that one if the file has its columns, and otherwise
-        inferred, see `Schema.infer`.
+        (see `Schema.from_yaml`; numbers are cut by this file), or ``"acs"`` for the paper's
+        Table 1. Where not given or ``""``, inferred, see `Schema.infer`.
     drop_missing : bool
         Whether records with a missing value are dropped; otherwise they are an error.
     ignore_columns : bool
@@ -176,17 +169,16 @@ def read_table(
         codes, kept, more = known.encode_complete(frame, drop_missing=drop_missing)
         notes += more
         require(kept.any(), f"no record is left. {' '.join(notes)}")
-        lines = frame.index.to_numpy(np.int64)[kept]
-        return Microdata(codes, known, tuple(notes), lines, len(frame) - len(codes))
+        return Microdata(codes, known, tuple(notes), frame.index.to_numpy(np.int64)[kept])
 
 
-def read_texts(path: str | Path, schema: Declared = None, *, ignore_columns: bool = False) -> Texts:
+def read_texts(path: str | Path, schema: Declared = None) -> Texts:
     """Read a file's columns as `read_table`, without coding them.
 
     A raw person file is recoded only where the schema is ``ACS``.
     """
     with named_errors(path := Path(path)):
-        return _read(path, declared(schema), ignore_columns)
+        return _read(path, declared(schema))
 
 
 def schema_of(data: str | Path, schema: Declared = "", **options: Any) -> Schema:
@@ -200,11 +192,11 @@ def schema_of(data: str | Path, schema: Declared = "", **options: Any) -> Schema
 
 def declared(schema: Declared) -> Schema | Declaration | None:
     """Return the schema that an argument stands for, None where one is to be recognized."""
-    if isinstance(schema, Schema | Declaration):
+    if isinstance(schema, Schema):
         return schema
-    if not schema or schema == "acs":
-        return ACS if schema else None
-    return Declaration.from_yaml(schema)
+    if schema == "acs":
+        return ACS
+    return Declaration.from_yaml(schema) if schema else None
 
 
 def _checked(data: str | Path, schema: Declared) -> tuple[Any, tuple[int, str] | None]:
@@ -221,28 +213,26 @@ def _checked(data: str | Path, schema: Declared) -> tuple[Any, tuple[int, str] |
 
 
 def _read(
-    path: Path, schema: Schema | Declaration | None, ignore_columns: bool, vintage: int = 0
+    path: Path, schema: Schema | Declaration | None, ignore_columns: bool = False, vintage: int = 0
 ) -> Texts:
     """Read a file; with a vintage, a raw person file is recoded though no schema says so."""
-    frame, n_blank = frame_of(path)
-    header, notes = list(frame.columns), []
-    columns: Collection[str] = header
-    wanted = schema == ACS or (schema is None and vintage > 0)
-    raw = wanted and set(RAW_NAMES.values()) <= set(header) and "RACE1P" not in header
-    alone = ignore_columns or len(header) == len(ACS.names)
-    if raw:
-        columns = RAW_NAMES.values()
-    elif schema is None and alone and set(ACS.names) <= set(header):
-        schema, columns = ACS, ACS.names
-        notes.append("Recognized by its columns as American Community Survey data, recoded.")
-    elif schema is not None:
-        schema.check_columns(header, ignore_unknown=ignore_columns)
-        columns = schema.names
-    if ignored := [name for name in header if name not in columns]:
-        notes.append(f"Columns left out: {shown(ignored)}.")
+    raw, notes = False, []
+
+    def choose(header: list[str]) -> Sequence[str]:
+        nonlocal raw
+        columns: Sequence[str] = header if schema is None else schema.names
+        person_file = set(RAW_NAMES.values()) <= set(header) and "RACE1P" not in header
+        if raw := person_file and (schema == ACS or (schema is None and vintage > 0)):
+            columns = list(RAW_NAMES.values())
+        elif schema is not None:
+            schema.check_columns(header, ignore_unknown=ignore_columns)
+        if ignored := [name for name in header if name not in columns]:
+            notes.append(f"Columns left out: {shown(ignored)}.")
+        return columns
+
+    frame, n_blank = frame_of(path, choose)
     if n_blank:
         notes.append(f"Blank lines left out: {n_blank:,}.")
-    frame = frame[list(columns)]
     if raw:
         n, schema, vintage = len(frame), ACS, vintage or PAPER_VINTAGE
         frame = recode_acs(frame, vintage)

@@ -6,7 +6,6 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, count
 from pathlib import Path
 from typing import Any, Self
 
@@ -22,14 +21,13 @@ from srlib.data.numbers import levels_in, number, whole_number
 MISSING_LEVEL = "missing"
 MOST_LEVELS = 100  # of a column without a schema
 
-# Vega's renderer dies of control characters, except for tabs and line ends within values.
-# Half a character, as YAML's "\ud800", can be written to no file.
-_CONTROL = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
-_CONTROL_IN_VALUES = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
-# What every JavaScript object has already: Vega takes it for what it looks up by a text of ours.
-_OF_OBJECTS = {"__proto__", "constructor", "hasOwnProperty", "isPrototypeOf", "toString", "valueOf"}
-_OF_OBJECTS |= {"propertyIsEnumerable", "toLocaleString", "__defineGetter__", "__defineSetter__"}
-_OF_OBJECTS |= {"__lookupGetter__", "__lookupSetter__"}
+# Vega's renderer dies of control characters, except for tabs and line ends within values, and takes
+# what every JavaScript object has already for what it looks up by a text of ours. Half a
+# character, as YAML's "\ud800", can be written to no file.
+_UNDRAWN = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]|^(constructor|hasOwnProperty|isPrototypeOf|toString|"
+    "propertyIsEnumerable|toLocaleString|valueOf|__proto__|__(define|lookup)[GS]etter__)$"
+)
 
 
 @dataclass(frozen=True)
@@ -60,7 +58,8 @@ class Variable:
     drop_missing : bool, optional
         Whether records that lack the value are dropped; where not given, what a caller says.
     not_applicable : tuple of str
-        Levels that say that the variable does not apply: to learn one of these is no disclosure.
+        Levels, after all others where they are not among these, that say that the variable does
+        not apply: to learn one of these is no disclosure.
     bins : int
         Pieces with about as many records each that a table is to cut numbers into.
     """
@@ -77,26 +76,25 @@ class Variable:
     bins: int = 0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "labels", self.labels or self.levels)
+        more = tuple(t for t in self.not_applicable if t not in self.levels and not self.uncut)
+        object.__setattr__(self, "labels", (self.labels or self.levels) + more)
+        object.__setattr__(self, "levels", self.levels + more)
         object.__setattr__(self, "title", self.title or self.name)
         name, edges, n, least = self.name, self.edges, len(self.levels), max(len(self.edges), 1)
         rising = np.isfinite(edges).all() and (np.diff(edges) > 0).all()
-        for what in ("name", "title", "levels", "labels"):
-            those = (getattr(self, what),) if what in ("name", "title") else getattr(self, what)
-            control = _CONTROL if what == "name" else _CONTROL_IN_VALUES
-            where = f"{what} of {name}" if what != "name" else "the name"
-            bad = [text for text in those if control.search(text)]
-            require(not bad, f"{where}: {shown(bad)} has control characters; none is allowed")
-            bad = [text for text in those if text in _OF_OBJECTS]
-            require(not bad, f"{where}: {shown(bad)} has a meaning of its own for the charts")
+        of: dict[str, tuple[str, ...]] = {"the name": (name,), f"title of {name}": (self.title,)}
+        of |= {f"levels of {name}": self.levels, f"labels of {name}": self.labels}
+        for where, those in of.items():
+            bad = [t for t in those if _UNDRAWN.search(t) or (t is name and "\n" in t)]
+            told = "has control characters, or a meaning of its own for the charts"
+            require(not bad, f"{where}: {shown(bad)} {told}")
             bad = [t for t in those if t != t.strip() or not t] or repeated(those)
             require(not bad, f"{where}: {shown(bad)} must stand once, without spaces around it")
         require(rising, f"edges of {name} are {list(edges)}; they must be numbers that rise")
         require(n > least or self.uncut, f"{name} has {n} levels; it needs at least {least + 1}")
         require(len(self.labels) == n, f"{name} has {n} levels and {len(self.labels)} labels")
-        strange = shown({self.missing, *self.not_applicable}.difference(self.levels, [""]))
-        right = self.uncut or not strange
-        require(right, f"missing or not_applicable of {name} has {strange}; it must be a level")
+        right = self.uncut or self.missing in ("", *self.levels)
+        require(right, f"missing of {name} is {self.missing!r}; it must be a level")
 
     @property
     def uncut(self) -> bool:
@@ -129,13 +127,10 @@ class Variable:
         places |= dict.fromkeys(self.missing_codes, none)
 
         def code(text: str) -> int:
-            if (whole := whole_number(text)) in self.missing_codes:
-                return none
-            if (found := places.get(text, places.get(whole))) is not None:
-                return found
-            if self.edges and not math.isnan(value := number(text)):
+            found = places.get(text, places.get(whole_number(text)))
+            if found is None and self.edges and not math.isnan(value := number(text)):
                 return bisect_right(self.edges, value)
-            return folded.get(text.casefold(), OUTSIDE)
+            return folded.get(text.casefold(), OUTSIDE) if found is None else found
 
         return [code(text) for text in texts]
 
@@ -143,11 +138,6 @@ class Variable:
         """Return the number that each text is, NaN where it is none, missing or not applicable."""
         absent = {*self.missing_codes, *self.not_applicable}
         return [math.nan if absent & {t, whole_number(t)} else number(t) for t in texts]
-
-    def count_missing(self, column: pd.Series) -> int:
-        """Return how many values of a column are missing."""
-        codes, *_ = coded(column, self.codes_of, self.code_of_missing)
-        return int((codes == self.code_of_missing).sum())
 
     def with_levels(self, more: Sequence[str]) -> "Variable":
         """Return the variable with further levels behind its own, which are their labels, too."""
@@ -157,8 +147,8 @@ class Variable:
         """Return the variable with a level for missing values, if it has none."""
         if self.missing or self.uncut:
             return replace(self, missing=self.missing or MISSING_LEVEL)
-        names = chain([MISSING_LEVEL], (f"{MISSING_LEVEL} {i}" for i in count(2)))
-        level = next(name for name in names if name not in {*self.levels, *self.labels})
+        taken = MISSING_LEVEL in {*self.levels, *self.labels}
+        level = f"{MISSING_LEVEL} 2" if taken else MISSING_LEVEL
         return replace(self.with_levels([level]), missing=level)
 
 
@@ -212,40 +202,45 @@ class Schema:
         listed = isinstance(names, Collection) and not isinstance(names, str)
         require(listed, f"{argument} is {names!r}; it must be a list of names")
         needed = f"exactly {exactly}" if exactly else "one or more"
-        right = len(names) == exactly if exactly else len(names)
+        right = len(names) == (exactly or max(len(names), 1))
         require(right, f"{argument} is {list(names)}; it must name {needed} variables")
         known, strange = ", ".join(self.names), shown(n for n in names if n not in self.names)
         require(not strange, f"{argument} names {strange}; the variables are {known}")
-        once = len(set(names)) == len(names)
-        require(once, f"{argument} is {list(names)}; each variable may stand once")
+        again = f"{argument} is {list(names)}; each variable may stand once"
+        require(len(set(names)) == len(names), again)
         return [self.names.index(name) for name in names]
 
     @classmethod
     def from_yaml(cls, path: str | Path) -> Self:
         """Read a schema from a YAML file.
 
-        Levels are a mapping from level to label, or a list where they need no labels; ``title``
-        may be left out. Every level is taken as the text that stands there: ``01`` is not ``1``
-        and ``no`` is not false. ::
+        A variable has ``levels``, a mapping from level to label or a list where they need no
+        labels, or says how its numbers are cut: ``bins`` (quantiles) or ``edges`` (a list); then
+        `read_table` cuts them. Either may have a ``title``; ``missing``, one of "level" (missing
+        values are a level), "drop" (records that lack it are dropped) and "error";
+        ``missing_codes``, a list of texts; and ``not_applicable``, the texts that say that it does
+        not apply, which are levels. Beside ``variables`` the file may have ``leave_out``, a list of
+        columns, and ``missing``, for all variables without their own. Every level is taken as the
+        text that stands there: ``01`` is not ``1`` and ``no`` is not false. ::
 
+            leave_out: [SERIALNO]
+            missing: level
             variables:
               - name: SEX
-                title: sex
-                levels:
-                  1: male
-                  2: female
-              - name: grade
-                levels: [low, middle, high]
+                levels: {1: male, 2: female}
+              - name: INCP
+                title: income
+                bins: 10
+                missing_codes: [N, -9]
 
         Raises
         ------
         ValueError
             If the file is not UTF-8 or not YAML, or not of this form; the message names the file.
         """
-        from srlib.data.declared import Declaration
+        from srlib.data.declared import read_declared
 
-        found = Declaration.from_yaml(path)
-        return cls(found.variables, found.leave_out)
+        return read_declared(path, cls)
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, *, typed: bool = True) -> Self:
@@ -265,8 +260,8 @@ class Schema:
         Raises
         ------
         ValueError
-            For categories that are no levels of a `Variable`, for values of fewer than two records,
-            and for columns with one distinct value or more than 100; the message names all of them.
+            For categories that are no levels of a `Variable`, and for columns with one distinct
+            value or more than 100; the message names all of them.
         """
         found, bad = [], []
         for name, column in frame.items():
@@ -275,8 +270,6 @@ class Schema:
             found.append((str(name), levels))
             if not declared and not 2 <= len(levels) <= MOST_LEVELS:
                 bad.append(f"{name} {len(levels):,}")
-        if bad:
-            check_two(frame)
         told = "columns that do not look categorical by their number of distinct values: "
         told += f"{', '.join(bad)}; without a schema each must have 2 to {MOST_LEVELS}. A schema"
         require(not bad, f"{told} selects columns and declares their levels")
@@ -287,7 +280,7 @@ class Schema:
         """Take as levels the values that a table happens to have, as `from_frame`."""
         return cls.from_frame(frame, typed=False)
 
-    def encode(self, frame: pd.DataFrame, *, allow_missing: bool = False) -> NDArray[Any]:
+    def encode(self, frame: pd.DataFrame) -> NDArray[Any]:
         """Return the codes of a table's values.
 
         Parameters
@@ -295,14 +288,11 @@ class Schema:
         frame : pandas.DataFrame
             One column for each variable, in any order, and no other. Values are compared with
             the levels as text without spaces around it. Errors name rows by its index.
-        allow_missing : bool
-            Whether missing values (NaN, or one of ``MISSING_TEXTS``) are coded -1.
 
         Returns
         -------
         (n, n_variables) unsigned int
-            Codes from 0, uint8 where no variable has more than 256 levels; int32 where missing
-            values are allowed.
+            Codes from 0, uint8 where no variable has more than 256 levels.
 
         Raises
         ------
@@ -310,8 +300,10 @@ class Schema:
             For columns that lack or are unknown, values outside the levels, missing values. The
             message names all columns concerned, the first rows and the values.
         """
-        codes, _ = self._coded(frame)
-        return codes if allow_missing else self._without_missing(codes, frame.index)
+        codes, kept, _ = self.encode_complete(frame, drop_missing=False)
+        told = f"missing values ({rows_where(~kept, frame.index)}), whose records are to be dropped"
+        require(kept.all(), f"{told}; Microdata.from_frame drops them")
+        return codes
 
     def encode_complete(
         self, frame: pd.DataFrame, *, drop_missing: bool
@@ -320,21 +312,12 @@ class Schema:
 
         Raises ValueError as `encode`; missing values are an error where they are not dropped.
         """
-        codes, notes = self._coded(frame)
-        drop = [drop_missing if v.drop_missing is None else v.drop_missing for v in self.variables]
-        kept = (codes[:, drop] != MISSING).all(axis=1)
-        if n := int((~kept).sum()):
-            notes = [f"Records with missing values dropped: {n:,} of {len(frame):,}.", *notes]
-        return self._without_missing(codes[kept], frame.index[kept]), kept, notes
-
-    def _coded(self, frame: pd.DataFrame) -> tuple[NDArray[np.int32], list[str]]:
-        """Return the codes of all values, and a sentence for those written in another way."""
         columns = [str(name) for name in frame.columns]
         self.check_columns(columns)
         uncut = shown(variable.name for variable in self.variables if variable.uncut)
         require(not uncut, f"columns {uncut} are not cut; read_table(data, schema) cuts numbers")
         codes = np.empty((len(frame), len(self.variables)), np.int32)
-        problems, spelled = [], []
+        problems, spelled, notes = [], [], []
         for j, variable in enumerate(self.variables):
             column = frame.iloc[:, columns.index(variable.name)]
             codes[:, j], texts, strange = coded(column, variable.codes_of, variable.code_of_missing)
@@ -345,19 +328,22 @@ class Schema:
             other = [text for text in texts if text not in known]
             spelled += [] if variable.edges else [f"{variable.name} {text}" for text in other[:1]]
         require(not problems, f"values outside the levels: {'; '.join(problems)}")
-        note = f"Values in other case, or integers with decimals, read as levels: {shown(spelled)}."
-        return codes, [note] if spelled else []
-
-    def _without_missing(self, codes: NDArray[np.int32], index: pd.Index) -> NDArray[Any]:
-        """Return the codes in their smallest type; ValueError where values are missing."""
         missing = codes == MISSING
-        if missing.any():
-            counts = zip(self.names, missing.sum(axis=0).tolist(), strict=True)
+        drop = [drop_missing if v.drop_missing is None else v.drop_missing for v in self.variables]
+        if n := int((dropped := missing[:, drop].any(axis=1)).sum()):
+            notes.append(f"Records with missing values dropped: {n:,} of {len(frame):,}.")
+        if spelled:
+            told = "Values in other case, or integers with decimals, read as levels"
+            notes.append(f"{told}: {shown(spelled)}.")
+        if (missing := missing & ~dropped[:, None]).any():
+            counts = zip(self.names, missing.sum(axis=0), strict=True)
             told = ", ".join(f"{name} {count:,}" for name, count in counts if count)
-            where = rows_where(missing.any(axis=1), index)
-            hint = "drop_missing drops the records that have any"
-            raise ValueError(f"missing values: {told} ({where}). {hint}")
-        return codes.astype(np.min_scalar_type(int(self.n_levels.max()) - 1))
+            where = f"{told} ({rows_where(missing.any(axis=1), frame.index)})"
+            raise ValueError(
+                f"missing values: {where}. drop_missing drops the records that have any"
+            )
+        smallest = np.min_scalar_type(int(self.n_levels.max()) - 1)
+        return codes[~dropped].astype(smallest), ~dropped, notes
 
     def decode(self, codes: ArrayLike, *, labels: bool = True) -> pd.DataFrame:
         """Return the table that codes stand for, in categorical columns of labels, or of levels.
@@ -369,10 +355,10 @@ class Schema:
         bad = ((codes < 0) | (codes >= self.n_levels)).any(axis=0)
         names = shown(np.array(self.names, object)[bad])
         require(not bad.any(), f"codes of {names} are out of range; they are 0 to n_levels - 1")
-        columns = {}
-        for variable, column in zip(self.variables, codes.T, strict=True):
-            categories = list(variable.labels if labels else variable.levels)
-            columns[variable.name] = pd.Categorical.from_codes(column, categories)
+        columns = {
+            v.name: pd.Categorical.from_codes(column, list(v.labels if labels else v.levels))
+            for v, column in zip(self.variables, codes.T, strict=True)
+        }
         return pd.DataFrame(columns)
 
     def check_columns(self, columns: Sequence[str], *, ignore_unknown: bool = False) -> None:
@@ -383,7 +369,7 @@ class Schema:
         if lacking := [name for name in self.names if name not in columns]:
             problems.append(f"missing columns {', '.join(lacking)}")
         if (unknown := [n for n in columns if n not in self.names]) and not ignore_unknown:
-            problems.append(f"unknown columns {shown(unknown)} (ignore_columns leaves them out)")
+            problems.append(f"unknown columns {shown(unknown)} (a schema may leave them out, by leave_out)")
         require(not problems, f"{'; '.join(problems)}; the schema has {', '.join(self.names)}")
 
     def check_apart(self, columns: Collection[str]) -> None:
@@ -407,8 +393,6 @@ class Microdata:
         One sentence for everything that was recognized, recoded, dropped or sampled.
     lines : (n,) int, optional
         Line of the file that each record begins at; the header is line 1.
-    n_dropped : int
-        Records of the file that were dropped for a missing value.
 
     Examples
     --------
@@ -423,7 +407,6 @@ class Microdata:
     schema: Schema
     notes: tuple[str, ...] = ()
     lines: NDArray[np.int64] | None = None
-    n_dropped: int = 0
 
     def __len__(self) -> int:
         """Return the number of records."""
@@ -463,14 +446,8 @@ class Microdata:
         schema = schema or Schema.from_frame(frame)
         codes, kept, notes = schema.encode_complete(frame, drop_missing=drop_missing)
         require(kept.any(), f"frame has {len(frame)} records, and none is left")
-        return cls(codes, schema, tuple(notes), n_dropped=len(frame) - len(codes))
+        return cls(codes, schema, tuple(notes))
 
     def to_frame(self, *, labels: bool = True) -> pd.DataFrame:
         """Return the records as categorical columns of labels, or else of levels."""
         return self.schema.decode(self.codes, labels=labels)
-
-
-def check_two(table: pd.DataFrame) -> None:
-    """Raise ValueError unless a table has two records to take levels from."""
-    n = f"{len(table)} record{'s' * (len(table) != 1)}"
-    require(len(table) > 1, f"the table has {n}; levels are inferred from 2 or more")
