@@ -270,7 +270,7 @@ def test_texts_that_are_read(tmp_path, text, codes, notes):
          "values outside the levels: color has 'pink' (line 3), allowed are red, green, blue; "
          "size has '5', '7' (lines 4, 5, 6, 7, 8 and 3 more), allowed are 1, 2"),
         ("color,weight,id\nred,1,7\n",
-         "missing columns size; unknown columns 'weight', 'id' (ignore_columns leaves them out); "
+         "missing columns size; unknown columns 'weight', 'id' (a schema may leave_out columns); "
          "the schema has color, size"),
     ],
 )  # fmt: skip

@@ -369,7 +369,7 @@ class Schema:
         if lacking := [name for name in self.names if name not in columns]:
             problems.append(f"missing columns {', '.join(lacking)}")
         if (unknown := [n for n in columns if n not in self.names]) and not ignore_unknown:
-            problems.append(f"unknown columns {shown(unknown)} (a schema may leave them out, by leave_out)")
+            problems.append(f"unknown columns {shown(unknown)} (a schema may leave_out columns)")
         require(not problems, f"{'; '.join(problems)}; the schema has {', '.join(self.names)}")
 
     def check_apart(self, columns: Collection[str]) -> None:
