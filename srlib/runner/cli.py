@@ -632,7 +632,9 @@ def report(run_dir: Path, public: bool) -> None:
     It is report.html, and with --public report-public.html.
     """
     if not (run_dir / "notebook.ipynb").is_file():
-        raise UsageError(f"{run_dir} is no run's folder: it holds no notebook.ipynb")
+        there = public and (run_dir / "report-public.html").is_file()
+        known = "; its public version is report-public.html, written with it" if there else ""
+        raise UsageError(f"{run_dir} is no run's folder: it holds no notebook.ipynb{known}")
 
     from srlib.runner.report import write
 
