@@ -77,9 +77,10 @@ def test_people_held_out_by_hand() -> None:
     released, levels = np.array([(0, 0), (0, 0), (1, 1)]), np.array([3, 2])
     schema = Schema((Variable("key", ("a", "b", "c")), Variable("target", ("d", "e"))))
     tables = Tables(schema, File(used), {}, ((0,),), (1,), held_out=File(held_out))
-    copied = asking.copied_held_out(tables, [File(released)])
+    (copied,) = asking.of_copied_people(tables, [File(released)])
     spread = np.sqrt(0.5 * 0.5 / 4 + 0.2 * 0.8 / 5)
-    assert copied == pytest.approx({"held_out": 1 / 5, "held_out_z": (1 / 2 - 1 / 5) / spread})
+    assert (copied["people"], copied["value"], copied["held_out"]) == (4, 1 / 2, 1 / 5)
+    assert copied["held_out_z"] == pytest.approx((1 / 2 - 1 / 5) / spread)
     disclosed = told.told(used, released, levels, [0], 1, (), held_out).held_out
     assert disclosed["held_out"] == 1 / 5
     # In four of the five, those with 0 and 1 are alone, and those with 2 never are.

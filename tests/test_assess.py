@@ -141,13 +141,38 @@ def test_groups_people_held_out_and_dropped_records() -> None:
     assert groups["of"].unique().tolist() == ["sick: no", "sick: yes"]
     assert groups.query("question == 'attributes'")["people"].sum() == 60
     assert not groups["asked"].any()
-    some = found.table.query("question in ('copies', 'identity', 'attributes', 'predicted')")
+    assert groups[["held_out", "held_out_z"]].isna().all(axis=None)
+    some = found.table.query("question in ('people copied', 'identity', 'attributes', 'predicted')")
     assert some.query("of == 'all'")[["held_out", "held_out_z"]].notna().all(axis=None)
     by_hand = {tuple(x) for x in MADE.to_numpy()}
     share = np.mean([tuple(x) in by_hand for x in OTHERS.to_numpy()])
-    assert row(found, "copies")["held_out"] == pytest.approx(share)
+    assert row(found, "people copied")["held_out"] == pytest.approx(share)
     assert "holdout: 80 records." in found.tables.notes
     assert any("job 10 of 60" in note for note in found.tables.notes)
+
+
+def test_few_records_are_not_judged_and_what_cannot_be_estimated_has_no_word() -> None:
+    few = ask(ORIGINAL[:12], MADE[:15], target="sick")
+    assert set(few.table.query("asked and question != 'copies'")["word"]) == {"too few"}
+    assert few.judgments[0].advice == "undecided"
+    constant = MADE.assign(sick="no")
+    for tables in ([MADE, constant], [constant, MADE]):
+        found = ask(released={"tool": tables}, target="sick")
+        assert {"intervals", "overlap", "told apart", "pMSE ratio"} <= set(found.table["question"])
+    json.dumps(found.to_dict(), allow_nan=False)
+
+
+def test_answers_do_not_depend_on_the_name_of_a_release() -> None:
+    one, two = (ask(released={name: MADE}, target="sick").table for name in "ab")
+    pd.testing.assert_frame_equal(one.drop(columns="release"), two.drop(columns="release"))
+
+
+def test_people_are_told_outright_also_where_a_release_is_larger() -> None:
+    records = ask(released=[pd.concat([MADE] * 3)], target="sick").records()
+    assert (
+        records["told"].tolist() == ask(released=[MADE], target="sick").records()["told"].tolist()
+    )
+    assert records["told"].max() == 1
 
 
 def test_copies_of_numbers_that_are_cut_are_a_sign() -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ladder import trees
 
 from srlib.assessment import told
-from srlib.assessment.answers import SURE, max_of, of_people
+from srlib.assessment.answers import CERTAIN, SURE, max_of, of_people
 from srlib.data.codes import Codes
 
 NAN = np.nan
@@ -162,7 +162,11 @@ def test_nothing_of_a_persons_own_is_used_for_others(
     of_strangers = by_release.mean(axis=0)[strangers].mean()
     assert found.held_out["held_out"] == pytest.approx(of_strangers)
     apart = np.subtract(*by_release[:, some].mean(axis=1).reshape(-1, 2).T)
-    assert found.grown == pytest.approx(2 * (apart**2).mean() / 4)
+    by_original = [[number_of(ids, i) for i in some if i not in ids] for ids in of_original]
+    of_others = np.subtract(*np.array([np.mean(each) for each in by_original]).reshape(-1, 2).T)
+    variance, others_variance = (apart**2).mean() / 4, (of_others**2).mean() / 4
+    least = variance + max(variance, others_variance if m == n else 0)
+    assert found.grown == pytest.approx(least) if m == n else found.grown >= least
     for i in some if m == n else ():
         others = np.mean([number_of(ids, i) for ids in of_original if i not in ids])
         assert found.others[i] == pytest.approx(others)
@@ -180,6 +184,31 @@ def test_guesses_are_the_same_with_the_same_seed_and_as_good_of_people_held_out(
         np.testing.assert_array_equal(value, asdict(again)[name])
     assert (one.release != other.release).any()
     assert abs(one.held_out["held_out_z"]) < 4 < guessed(x, 1).held_out["held_out_z"]
+
+
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.03])
+def test_rare_targets_raise_no_alarm(share: float) -> None:
+    """Halves with and without rare values guess others worse, or a rule without exceptions."""
+    for seed in range(25):
+        rng = np.random.default_rng(seed)
+        key = rng.integers(0, [10, 5], (2, 300, 2))
+        rare = (key.sum(axis=2) % 2 if not share else 0) ^ (rng.random((2, 300)) < share)
+        x, z = np.dstack([key, rare]).astype(np.uint8)
+        one = of_people([told.predicted(x, z, [10, 5, 2], [0, 1], 2, rng=rng)])
+        assert one["value"] <= 1
+        assert one["z"] < CERTAIN
+
+
+@pytest.mark.parametrize(("n", "size"), [(400, 18), (1_000, 20)])
+def test_keys_that_are_equally_frequent_raise_no_alarm(n: int, size: int) -> None:
+    """They are thinly settled everywhere, and no power of the size tells who stays alone."""
+    rng = np.random.default_rng(4)
+    for _ in range(20):
+        first, third = rng.integers(0, size, (2, n)), rng.integers(0, 4, (2, n))
+        second = (first + rng.integers(0, size // 2, (2, n))) % size
+        x, z = np.dstack([first, second, third])
+        found = of_people([told.met(x, z, [size, size, 4], [0, 1, 2])])
+        assert max(found["z"], found["z_divided"]) < CERTAIN
 
 
 def test_trees_with_small_leaves_tell_a_trained_guess_more() -> None:

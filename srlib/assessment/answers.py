@@ -79,7 +79,8 @@ def _of_release(told: Told, some: Bools | None) -> Row:
     z_margins = ratio(float((release - margins).sum()), of_gap)
     if is_met and whole:
         spread = np.sqrt(value * (1 - value) / people)
-        of_others, by_others = max(of_others, LEAST / people), max(by_others, 0.0)
+        of_others = np.hypot(max(of_others, LEAST / people), told.unsure)
+        by_others = max(by_others, 0.0)
         z_margins = ratio(
             float((release - margins).sum()), np.sqrt((margins * (1 - margins)).sum())
         )
@@ -87,7 +88,7 @@ def _of_release(told: Told, some: Bools | None) -> Row:
         z = beta_binomial_z(round(float(release.sum())), people, *law)
         z_divided = min(told.divided_z, z_margins)
     elif guessed:
-        of_gap = np.sqrt(told.grown + (gap[counted] - gap[counted].mean()).var() / people)
+        of_gap = np.sqrt(told.grown + gap[counted].var() / people + (LEAST / people) ** 2)
         spread, of_others = (np.hypot(e, np.sqrt(told.grown / 2)) for e in (spread, of_others))
         z, z_margins = ratio(float(gap.sum() / people), float(of_gap)), np.inf
     by_others = float(np.clip(by_others, 0, 1))
@@ -112,11 +113,12 @@ def word(row: Row, clear: bool) -> str:
     return "far more" if rest >= FAR else "more"
 
 
-def put_words(rows: Sequence[Row], family: bool) -> None:
+def put_words(rows: Sequence[Row], family: bool, few: bool = False) -> None:
     """Give each row its word; of a family, a difference is as sure as if it alone were looked at.
 
     That is Holm's (1979) rule: of n rows the least probable is held against n comparisons, the next
-    against n - 1, and so on to the first that is not clear.
+    against n - 1, and so on to the first that is not clear. Of files of a `few` records nothing is
+    said.
     """
     z = np.array([max(row["z"], np.nan_to_num(row["z_divided"], nan=-np.inf)) for row in rows])
     tail, clear = special.ndtr(-np.nan_to_num(z, nan=-np.inf)), np.zeros(len(z), bool)
@@ -127,7 +129,7 @@ def put_words(rows: Sequence[Row], family: bool) -> None:
             break
     for row, sure in zip(rows, clear, strict=True):
         row["word"] = word(row, bool(sure)) if row["people"] else "no more"
-        if row["of"] != "all" and row["people"] < FEW_PEOPLE:
+        if few or (row["of"] != "all" and row["people"] < FEW_PEOPLE):
             row["word"] = "too few"
 
 

@@ -11,7 +11,7 @@ from srlib.assessment.counting import beside, numbered, times
 from srlib.assessment.tables import File, Tables
 from srlib.assessment.told import Told
 
-_NAMED = 5  # variables that are named in a row
+_NAMED = 5  # variables that are named where all others are known
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def questions(tables: Tables) -> list[Question]:
 
 
 def of_people(
-    tables: Tables, tool: str, released: Sequence[File],
+    tables: Tables, released: Sequence[File],
     streams: Callable[[str], np.random.Generator], done: Callable[[], object],
 ) -> list[Row]:  # fmt: skip
     """Answer all questions by the releases of one tool, of everybody and then of groups."""
@@ -54,21 +54,27 @@ def of_people(
     of_each: list[tuple[list[Told], Row]] = []
     for question in questions(tables):
         knows = [names[k] for k in question.knows]
-        about = ", ".join(knows) if len(knows) <= _NAMED else f"{len(knows)} variables"
+        all_others = len(knows) == len(names) - 1 and len(knows) > _NAMED
+        about = "all other variables" if all_others else ", ".join(knows)
         target = "" if question.wants is None else names[question.wants]
         row: Row = {
             "question": question.name, "of": "all", "target": target, "asked": question.asked,
             "about": f"{about} → {target}" if target else about,
         }  # fmt: skip
-        chance = streams(f"{tool}: {question.name}: {row['about']}")
-        each = [_ask(question, tables, z, chance) for z in released]
+        purpose = f"{question.name}: {row['about']}"
+        each = [
+            _ask(question, tables, z, streams(f"{purpose} {i}")) for i, z in enumerate(released)
+        ]
+        if len(released[0]) > len(tables.original):
+            row["about"] += ", of as many released records as the original has"
         row |= answers.of_people(each)
         of_each.append((each, row))
         found.append(row)
         done()
-    answers.put_words(found[:3], family=False)
+    few = min(map(len, (tables.original, *released))) < answers.FEWEST
+    answers.put_words(found[:3], family=False, few=few)
     for asked in (True, False):
-        answers.put_words([row for row in found[3:] if row["asked"] == asked], family=True)
+        answers.put_words([row for row in found[3:] if row["asked"] == asked], True, few)
     return found + _of_groups(tables, of_each[:2])
 
 
@@ -88,18 +94,18 @@ def _ask(question: Question, tables: Tables, released: File, rng: np.random.Gene
     return told.told(*given, target, none, *held_out)
 
 
-def copied_held_out(tables: Tables, released: Sequence[File]) -> Row:
+def of_copied_people(tables: Tables, released: Sequence[File]) -> list[Row]:
     """Answer of people in the file and held out who is copied with all values."""
-    each, n = [], len(tables.original)
+    if not tables.held_out:
+        return []
+    files, n, each = [tables.original.codes, tables.held_out.codes], len(tables.original), []
     for z in released:
-        everybody = [tables.original.codes] + ([tables.held_out.codes] if tables.held_out else [])
-        all_columns = range(len(tables.schema.names))
-        people, of_release = numbered(
-            all_columns, tables.schema.n_levels, np.concatenate(everybody), z.codes
-        )
+        levels, columns = tables.schema.n_levels, range(len(tables.schema.names))
+        people, of_release = numbered(columns, levels, np.concatenate(files), z.codes)
         copied = (times(of_release, people) > 0).astype(float)
-        each.append(beside(copied, np.ones(len(people)), n) if tables.held_out else {})
-    return {name: float(np.mean([one[name] for one in each])) for name in each[0]}
+        each.append({"value": copied[:n].mean()} | beside(copied, np.ones(len(people)), n))
+    means = {name: float(np.mean([one[name] for one in each])) for name in each[0]}
+    return [{"question": "people copied", "about": "all values", "people": n} | means]
 
 
 def of_matching(tables: Tables, released: Sequence[File]) -> list[Row]:
@@ -132,7 +138,10 @@ def _of_groups(tables: Tables, asked: Sequence[tuple[list[Told], Row]]) -> list[
     for each, row in asked:
         for code in np.unique(column):
             of = {"of": f"{variable.name}: {variable.labels[code]}", "asked": False}
-            found = answers.of_people(each, column == code)
+            found = answers.of_people(each, column == code) | {
+                "held_out": np.nan,
+                "held_out_z": np.nan,
+            }
             same = {name: row[name] for name in ("question", "about", "target")}
             rows.append(same | of | found)
     enough = [row for row in rows if row["people"] >= answers.FEW_PEOPLE]

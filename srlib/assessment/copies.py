@@ -175,7 +175,8 @@ def copies(
 
 def uncut_z(original: Codes, released: Codes, held_out: Codes | None = None) -> float:
     """Excess of equal records, by others' or by a random division, of any number of levels."""
-    levels = (1 + np.maximum(original.max(axis=0), released.max(axis=0)).astype(np.int64)).tolist()
+    tables = (original, released) if held_out is None else (original, released, held_out)
+    levels = (1 + np.max([x.max(axis=0) for x in tables], axis=0).astype(np.int64)).tolist()
     o, s = tallied(*numbered(range(len(levels)), levels, original, released))
     _, _, a, b = _repeating(original, levels, held_out)
     weight = np.log1p(COPIED / (_neighbors(levels, original, released) + ITSELF))

@@ -35,13 +35,13 @@ def page(found: "Assessment", public: bool = False) -> str:
     first, *others = found.judgments
     body = [
         f"<h1>{escape(first.first)}</h1>",
+        '<p class="note">Confidential: this page has numbers and records of the original.</p>',
         *_card(found, first.release),
         *(
             part
             for one in others
             for part in (f"<h2>{escape(one.first)}</h2>", *_card(found, one.release))
         ),
-        '<p class="note">Confidential: what follows names records of the original.</p>',
         *_tables(found),
         *_folded("What was assessed", [_listed([*found.tables.notes, *ASSUMED])]),
         *_folded("The rules", [_listed(verdict.stated())]),

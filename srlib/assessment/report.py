@@ -95,7 +95,7 @@ class Assessment:
                 "copied": np.any([each.found for each in of], axis=0)[first],
                 "neighbors": np.min([each.neighbors for each in of], axis=0)[first],
                 "met": np.sum([told.met(*z).release[first] > 0 for z in given], axis=0),
-                "told": np.sum([told.told(*z, *wanted).release[first] == 1 for z in given], axis=0),
+                "told": np.sum([told.outright(*z, *wanted)[first] for z in given], axis=0),
             })  # fmt: skip
             found = pd.concat(
                 [found, self._risks.get(name, pd.DataFrame(index=found.index))], axis=1
@@ -111,7 +111,7 @@ class Assessment:
     def to_dict(self) -> dict[str, Any]:
         """Return what ``srlib assess --json`` prints, ready for JSON: verdicts, table and notes."""
         rows = [
-            {name: None if value != value else value for name, value in row.items()}
+            {name: _plain(value) for name, value in row.items()}
             for row in self.table.astype(object).to_dict("records")
         ]
         return {
@@ -219,8 +219,9 @@ def examine(
             ]
             bar.update()
             rows = answers.of_copies(found)
-            rows[0] |= {"asked": True, **asking.copied_held_out(tables, released)}
-            rows += asking.of_people(tables, name, released, partial(stream, seed), bar.update)
+            rows[0]["asked"] = True
+            rows += asking.of_people(tables, released, partial(stream, seed), bar.update)
+            rows += asking.of_copied_people(tables, released)
             rows += asking.of_matching(tables, released)
             codes = [z.codes for z in released]
             rows += use.rows(tables.schema, original, codes, tables.keys[0], tables.targets[0])
@@ -253,3 +254,8 @@ def _with_uncut(found: Copies, tables: Tables, released: File) -> Copies:
     if original is None or released.uncut is None or found.premise:
         return found
     return replace(found, uncut_z=uncut_z(original, released.uncut, strangers))
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON can hold it: no number where there is none, or no end."""
+    return None if isinstance(value, float) and not np.isfinite(value) else value

@@ -16,7 +16,17 @@ import numpy as np
 from scipy import special
 
 from srlib.assessment.copies import divided_z
-from srlib.assessment.counting import Bools, Floats, Ints, beside, numbered, ratio, tallied, times
+from srlib.assessment.counting import (
+    Bools,
+    Floats,
+    Ints,
+    beside,
+    error_of,
+    numbered,
+    ratio,
+    tallied,
+    times,
+)
 from srlib.data.codes import Codes, Levels
 
 PAIRS = 20  # pairs of trees that predict, each of a half of the records
@@ -43,6 +53,8 @@ class Told:
         Of people held out, as `counting.beside` returns; empty where there are none.
     divided_z : float
         Excess of those met over a random division of both files, for `met`.
+    unsure : float
+        Further error of others' share, for `met`.
     grown : float
         Variance of the share from the records that trees grow from, for `predicted`.
     """
@@ -54,6 +66,7 @@ class Told:
     group: Ints
     held_out: dict[str, float] = field(default_factory=dict)
     divided_z: float = np.nan
+    unsure: float = 0.0
     grown: float = 0.0
 
 
@@ -71,8 +84,11 @@ def met(
     .. math:: \hat g(1 + r) = g(1)^3 \, g(1 / (1 + r))^{-3} \, g(1 / (1 + r)^2).
 
     Where g falls as a power of t, that leaves the share unmet that is left when the original is
-    divided at random in the proportion of both files. With people held out, companions are those
-    in both tables, and g is known as far as these reach.
+    divided at random in the proportion of both files. Where all keys are about as frequent, g falls
+    exponentially instead: log g = a + b log t + c t fits both, with the powers 2 + u, -1 - 2 u and
+    u, u = 1 + r, and a larger error. As far as it foretells more, beyond half of that error, the
+    prediction is unsure (`Told.unsure`). With people held out, companions are those in both tables,
+    and g is known as far as these reach.
 
     `Told.divided_z` is the test of `copies.copies` without weights, which needs no prediction: it
     is sharper, but blind to a release with many keys of its own. To be alone among people held out
@@ -90,11 +106,21 @@ def met(
         compared = beside(weight * (times(of_release, everybody) > 0), weight, n, everybody)
     prob = np.prod([np.bincount(x)[x] / n for x in original[:, list(keys)].T], axis=0)
     margins = -np.expm1(size * np.log1p(-np.minimum(prob, 1 - 1e-12)))
+    people, wanted, known = o + h, 1 + size / n, 1 + len(strangers) / n
+    others = _met_by_others(alone, people, wanted, known)
+    unsure, k = 0.0, max(int(alone.sum()), 1)
+    if wanted > known:  # as far as the other law says more, beyond half of its error
+        u = wanted / known
+        more = _met_by_others(alone, people, wanted, known, (2 + u, -1 - 2 * u, u))
+        error = error_of(more - more.sum() / k * alone, key)
+        beyond = float(more.sum() - others.sum()) - error / 2
+        unsure = max(beyond, 0.0) / k
     return Told(
         counted=alone,
+        unsure=unsure,
         held_out=compared,
         release=np.where(alone, 1 - missed, 0.0),
-        others=_met_by_others(alone, o + h, 1 + size / n, 1 + len(strangers) / n),
+        others=others,
         margins=np.where(alone, margins, 0.0),
         group=key,
         divided_z=divided_z(key, of_release),
@@ -113,18 +139,23 @@ def _none_among(size: int, others: Ints, m: int) -> Floats:
     return np.where(rest >= m - 1, np.exp(ways[0] - ways[1]), 0.0)
 
 
-def _met_by_others(alone: Bools, people: Ints, wanted: float, known: float) -> Floats:
+def _met_by_others(
+    alone: Bools, people: Ints, wanted: float, known: float,
+    powers: tuple[float, float, float] = (3, -3, 1),
+) -> Floats:  # fmt: skip
     """Return each person's part in the number of people alone whom others' records would meet.
 
     It is the derivative of that number by the person, so that the parts add up to it. `people` have
     each person's keys in the original and held out; `wanted` and `known` are the t at which `met`
-    needs g, and up to which these people tell it.
+    needs g, and up to which these people tell it; `powers` are those of g at known, known^2 /
+    wanted and known^3 / wanted^2.
     """
     if not alone.any():
         return np.zeros(len(alone))
-    terms = [(1, wanted)]
+    terms: list[tuple[float, float]] = [(1, wanted)]
     if wanted > known:
-        terms = [(3, known), (-3, known**2 / wanted), (1, known**3 / wanted**2)]
+        places = known, known**2 / wanted, known**3 / wanted**2
+        terms = list(zip(powers, places, strict=True))
     log_unmet, moved = 0.0, np.zeros(len(alone))
     for power, t in (*terms, (-1, 1.0)):
         companionless = special.xlog1py(people - 1.0, -t / known)
@@ -158,6 +189,18 @@ def told(
     others, alike = (times(of_release, key), times(of_both, cell)), wanted[original[:, target]]
     valued = ~np.isin(people[:, target], no_values)
     return _all_agree(*own, *others, alike / len(released), valued, key[:n], len(released))
+
+
+def outright(
+    original: Codes, released: Codes, n_levels: Levels, keys: Sequence[int], target: int,
+    no_values: Sequence[int] = (),
+) -> Bools:  # fmt: skip
+    """Say of whom all released records with the keys have the target, of however many records."""
+    (key, of_release), (cell, of_both) = (
+        numbered(at, n_levels, original, released) for at in (keys, (*keys, target))
+    )
+    s = times(of_release, key)
+    return ~np.isin(original[:, target], no_values) & (s > 0) & (s == times(of_both, cell))
 
 
 def near(
@@ -236,8 +279,8 @@ def predicted(
     People do not vouch for one another: a sample that has a few more of one value moves the guess
     for everybody. The variance of the share from the records that trees grow from is a quarter of
     the mean squared difference of the shares within a pair, which is exact for shares that are
-    linear in the records. It counts twice, for the release and for others' records. Of many people
-    evenly spaced ones count.
+    linear in the records. For others' records it is no smaller, and as large as halves of the
+    original differ that guess each other. Of many people evenly spaced ones count.
     """
     counted, n = ~np.isin(original[:, target], no_values), len(original)
     rows = np.flatnonzero(counted)
@@ -246,21 +289,32 @@ def predicted(
     strangers = original[:0] if held_out is None else held_out
     strangers = strangers[~np.isin(strangers[:, target], no_values)]
     size = max(min(n, len(released), MOST_GROWN) // 2, 1)
-    release, others, of_strangers, apart = np.zeros(n), np.zeros(n), np.zeros(len(strangers)), []
+    release, others, of_strangers = np.zeros(n), np.zeros(n), np.zeros(len(strangers))
+    of_release, of_original = rng.spawn(2)  # so that others' guesses are the same for all releases
+    apart, apart_others = [], []
     for _ in range(PAIRS):
         shares = []
-        for half in np.array_split(rng.permutation(len(released)), 2):
-            guess = _tree(released[half[:size]], keys, target, rng)
+        for half in np.array_split(of_release.permutation(len(released)), 2):
+            guess = _tree(released[half[:size]], keys, target, of_release)
             right = guess(original[rows])
             release[rows] += right / (2 * PAIRS)
             of_strangers += guess(strangers) / (2 * PAIRS)
             shares.append(right.mean())
         apart.append(shares[0] - shares[1])
-        for half in np.array_split(rng.permutation(n), 2):
+        shares = []
+        for half in np.array_split(of_original.permutation(n), 2):
             out = counted.copy()
             out[half] = False
-            others[out] += _tree(original[half[:size]], keys, target, rng)(original[out]) / PAIRS
-    grown = 2 * float(np.mean(np.square(apart))) / 4
+            right = _tree(original[half[:size]], keys, target, of_original)(original[out])
+            others[out] += right / PAIRS
+            shares.append(right.sum() / max(len(right), 1))
+        apart_others.append(shares[0] - shares[1])
+    variance, of_others = (float(np.mean(np.square(each))) / 4 for each in (apart, apart_others))
+    release, others, grown = (
+        release.clip(max=1),
+        others.clip(max=1),
+        variance + max(variance, of_others),
+    )
     guessed = np.concatenate([release[rows], of_strangers])
     compared = beside(guessed, np.ones(len(guessed)), len(rows)) if len(of_strangers) else {}
     nothing = np.full(n, np.nan)

@@ -37,6 +37,7 @@ MOST_PRODUCTS = 4e9
 LOSSES = ("margins", "pairs", "intervals", "told apart")
 type Distance = tuple[float, float, float, float, str, bool]
 """Value, a fresh sample's, its deviation, the value's error, where, and whether it is sure."""
+UNKNOWN: Distance = (np.nan, np.nan, np.nan, np.nan, "", False)
 
 
 def rows(
@@ -58,16 +59,18 @@ def rows(
     ]
     for question in found[0]:
         each = [of[question] for of in found]
+        each = [one for one in each if np.isfinite(one[0])] or each[:1]
         value, fresh, spread, error = np.mean([one[:4] for one in each], axis=0).tolist()
         if len(each) > 1:
             error = float(np.std([one[0] for one in each], ddof=1) / np.sqrt(len(each)))
         clear = bool(np.mean([one[5] for one in each]) >= 0.5)
+        known = question in LOSSES and np.isfinite(value)
         answers.append({
-            "question": question, "about": each[0][4], "people": len(released[0]),
-            "value": value, "error": error,
+            "question": question, "about": " / ".join(dict.fromkeys(one[4] for one in each)),
+            "people": len(released[0]), "value": value, "error": error,
             "baseline": fresh, "baseline_error": spread, "baseline_of": "fresh sample",
             "z": (value - fresh) / spread if spread else np.nan,
-            "word": word(value - fresh, clear) if question in LOSSES else "",
+            "word": word(value - fresh, clear) if known else "",
         })  # fmt: skip
     return answers
 
@@ -115,6 +118,8 @@ def _apart(original: Codes, released: Codes, levels: Sequence[int]) -> dict[str,
     pairs = n_rows * of_pairs**2 <= MOST_PRODUCTS and of_pairs <= (n + m) / 10
     part = 1.0 if pairs else min(1.0, MOST_PRODUCTS / (n_rows * (1.0 + free.sum()) ** 2))
     sizes = [max(int(part * k), 2) for k in (n, m)]
+    if 1.0 + free.sum() > sum(sizes) / 10 or not free.sum():  # chance explains too much
+        return dict.fromkeys(("told apart", "pMSE ratio"), UNKNOWN)
     some = [
         z[np.linspace(0, len(z) - 1, k).astype(int)]
         for z, k in zip((original, released), sizes, strict=True)
@@ -127,7 +132,7 @@ def _apart(original: Codes, released: Codes, levels: Sequence[int]) -> dict[str,
     values, vectors = _solved((design * total[:, None]).T @ design)
     records, c, df = sum(sizes), sizes[1] / sum(sizes), len(values) - 1
     if not df or records == len(values):
-        return {"told apart": (np.nan, np.nan, np.nan, np.nan, "", True)}
+        return dict.fromkeys(("told apart", "pMSE ratio"), UNKNOWN)
     explained = float(((vectors.T @ moments) ** 2 / values).sum() / records - c**2) / (c * (1 - c))
     fresh, a, b = df / (records - 1), df / 2, (records - len(values)) / 2
     spread = float(np.sqrt(a * b / (a + b + 1)) / (a + b))  # beta, as of normal errors
@@ -166,7 +171,7 @@ def _intervals(
     fits = [_least_squares(z, chosen, z[:, target] == usual[target]) for z in (original, released)]
     known = np.isfinite(fits).all(axis=(0, 1))
     if not known.any():
-        return {"intervals": (np.nan, np.nan, np.nan, np.nan, "", True)}
+        return dict.fromkeys(("intervals", "overlap"), UNKNOWN)
     (b, se), (b_other, se_other) = (fit[:, known] for fit in fits)
     gap, both = np.abs(b - b_other), np.hypot(se, se_other)
     # Coefficients of one variable move together, so that no more than half of them count.

@@ -120,7 +120,7 @@ def hidden(found: Copies) -> str:
 
 def loss(rows: pd.DataFrame) -> pd.Series:
     """Return the row of the worst loss: by its word, and then by how far it lies beyond chance."""
-    losses = rows[rows["question"].isin(use.LOSSES)]
+    losses = rows[rows["question"].isin(use.LOSSES) & rows["value"].notna()]
     beyond = (losses["value"] - losses["baseline"]).where(losses["word"] != "as fresh", 0.0)
     order = beyond.fillna(np.inf) + 1e-9 * losses["z"].fillna(0).clip(-1e3, 1e3)
     return losses.loc[order.idxmax()]
@@ -197,7 +197,7 @@ def in_public(judgments: Sequence[Judgment], table: pd.DataFrame) -> pd.DataFram
     return pd.DataFrame(found)
 
 
-_ORDER = (*answers.LEVELS, "no more", "more", "far more")
+_ORDER = ("too few", *answers.LEVELS, "no more", "more", "far more")
 
 
 def stated() -> list[str]:

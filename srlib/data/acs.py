@@ -105,10 +105,16 @@ def _recoded(levels: str, texts: Iterable[str]) -> list[int]:
     return [known.get(text, recode.get(number(text), OUTSIDE)) for text in texts]
 
 
+STATES = (  # of the survey, and what stands beside them
+    "al ak az ar ca co ct de dc fl ga hi id il in ia ks ky la me md ma mi mn ms mo mt ne "
+    "nv nh nj nm ny nc nd oh ok or pa ri sc sd tn tx ut vt va wa wv wi wy pr "
+)
+
+
 def parse_acs(data: str) -> tuple[int, str]:
     """Return year and state of ``"acs:YEAR:STATE"``; ValueError where it is none."""
     parts = re.fullmatch(r"acs:(\d{4}):([a-z]{2})", data.lower(), re.ASCII)
-    year, state = (int(parts[1]), parts[2]) if parts else (0, "")
+    year, state = (int(parts[1]), parts[2]) if parts and parts[2] in STATES.split() else (0, "")
     told = f"data is {data!r}; it must be acs:YEAR:STATE, with a year from {FIRST_VINTAGE} and the"
     require(year >= FIRST_VINTAGE, f"{told} two letters of a state, dc or pr, as in acs:2012:nc")
     return year, state
