@@ -26,7 +26,7 @@ SURE, CERTAIN, MORE, FAR = 2.58, 3.3, 0.05, 0.20
 UNSEEN, UNSEEN_OF_ALL = 0.10, 0.02
 LEVELS = ("none", "undecided", "signs", "found")  # of copies, the best first
 FEWEST = 20  # records of a file, below which nothing is judged but an outright copy
-FEW_PEOPLE = 10  # of a group, below which it is not judged
+FEW_PEOPLE = 10  # who count, below which a row is not judged
 LEAST = 2.0  # people, the least error of a sum: one pair more than was seen
 
 COLUMNS = [
@@ -129,7 +129,7 @@ def put_words(rows: Sequence[Row], family: bool, few: bool = False) -> None:
             break
     for row, sure in zip(rows, clear, strict=True):
         row["word"] = word(row, bool(sure)) if row["people"] else "no more"
-        if few or (row["of"] != "all" and row["people"] < FEW_PEOPLE):
+        if few or 0 < row["people"] < FEW_PEOPLE or (row["of"] != "all" and not row["people"]):
             row["word"] = "too few"
 
 
