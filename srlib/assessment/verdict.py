@@ -222,7 +222,8 @@ def stated() -> list[str]:
         f"Nothing found: none of these. A loss beyond chance is good up to {good}, limited up to "
         f"{limited}, and poor beyond.",
         "The first set of keys and the first target count by themselves; of all further questions "
-        "each is as sure as if it alone had been asked (Holm 1979).",
+        "each is as sure as if it alone had been asked (Holm 1979). Rows of fewer than "
+        f"{answers.FEW_PEOPLE} people are not judged.",
     ]
 
 
