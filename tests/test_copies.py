@@ -112,14 +112,25 @@ def test_rows_at_their_place_are_found_though_everybody_is_common_and_files_are_
     assert abs(found.same_row_z) < 3
 
 
-def test_people_held_out_stand_for_other_people_and_a_handful_makes_no_copies() -> None:
+def test_people_held_out_stand_for_other_people_where_they_tell_more_surely() -> None:
     rng, alarms = np.random.default_rng(15), 0
-    for _ in range(60):
-        x, released, held_out = samples(rng, 300, 1_000, 20)
+    for n_strangers in [20] * 60 + [1_500]:
+        x, released, held_out = samples(rng, 300, 1_000, n_strangers)
         found, kept = copies(x, released, LEVELS, held_out), set(map(tuple, x))
-        assert found.others == np.mean([tuple(row) in kept for row in held_out])
+        by_strangers = np.mean([tuple(row) in kept for row in held_out])
+        without = copies(x, released, LEVELS)
+        few = n_strangers == 20
+        assert found.others == (without.others if few else by_strangers)
+        assert found.others_error <= without.others_error
         alarms += found.repeated_z >= SURE
     assert alarms <= 3
+    lone = np.column_stack([np.repeat(np.arange(40), 2)] * 3)
+    known = copies(lone, lone[:10], [40] * 3, lone[:4] + 0)
+    assert (copies(lone, lone[:10], [40] * 3).premise, known.premise, known.others) == (
+        "twins",
+        "",
+        1,
+    )
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5])

@@ -58,7 +58,7 @@ class Copies:
     ----------
     repeated, others : float
         Share of the released records that repeat an original one, and what is expected of other
-        people's records: by Good's estimate, or that of people held out where they are given.
+        people's records: by Good's estimate, or by people held out where that is surer.
     alone, met : int
         Original records that are alone with all their values, and how many of these are released.
     handed_out : float
@@ -151,7 +151,7 @@ def copies(
     premise = _premise(original, levels, o, neighbors)
     told = premise != "removed"
     repeated = float(s[o > 0].sum() / m)
-    others, others_error, a, b = _repeating(original, levels, held_out)
+    others, others_error, a, b = _repeating(original, levels, held_out, not premise)
     same_row, same_row_others, same_row_z = rows_alike(original, released)
     in_order = len(original) == m and bool((original == released).all())
     weight = np.log1p(COPIED / (neighbors + ITSELF))
@@ -260,22 +260,28 @@ def _handed_out(o: Ints, s: Ints, weight: Floats) -> tuple[float, float, float, 
 
 
 def _repeating(
-    original: Codes, levels: Sequence[int], held_out: Codes | None = None
+    original: Codes, levels: Sequence[int], held_out: Codes | None = None, trusted: bool = True
 ) -> tuple[float, float, float, float]:
-    """Share of other people's records that repeat an original one, its error, and a beta law."""
+    """Share of other people's records that repeat an original one, its error, and a beta law.
+
+    By the original or, where that is surer or the original is not trusted, by people held out.
+    """
     n = len(original)
-    if held_out is not None:
-        kept, others = numbered(range(len(levels)), levels, original, held_out)
-        again, h = (times(kept, others) > 0).sum(), len(held_out)
-        share = (again + 0.5) / (h + 1)
-        error = float(np.sqrt(share * (1 - share) / h))
-        return float(again / h), error, again + 0.5, h - again + 0.5
     counts = np.bincount(*numbered(range(len(levels)), levels, original))
     once, twice = (counts == 1).sum(), (counts == 2).sum()
     # Good (1953), with the variance of Esty (1983, Annals of Statistics 11, 905-912). One pair is
     # the least that it is computed from: none would make every repetition a certain copy.
     error = float(np.sqrt(once * (1 - once / n) + 2 * max(twice, 1)) / n)
-    return float(1 - once / n), error, *beta(1 - once / n, error, n)
+    by_original = float(1 - once / n), error, *beta(1 - once / n, error, n)
+    if held_out is None:
+        return by_original
+    kept, others = numbered(range(len(levels)), levels, original, held_out)
+    again, h = (times(kept, others) > 0).sum(), len(held_out)
+    share = (again + 0.5) / (h + 1)
+    by_strangers = float(np.sqrt(share * (1 - share) / h))
+    if trusted and by_strangers > error:
+        return by_original
+    return float(again / h), by_strangers, again + 0.5, h - again + 0.5
 
 
 def beta(share: float, error: float, n: int) -> tuple[float, float]:
