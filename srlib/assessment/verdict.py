@@ -147,7 +147,8 @@ def decisive(rows: pd.DataFrame) -> pd.DataFrame:
 def card(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the lines of a release's card as texts: question, release, baseline and word.
 
-    Numbers stand with their standard errors; the worst loss stands last.
+    Numbers stand with their standard errors. Below copies stands the limit of what could be copies
+    that pass for chance; the worst loss stands last.
     """
     lines = []
     for row in (*decisive(rows).to_dict("records"), loss(rows).to_dict()):
@@ -158,6 +159,10 @@ def card(rows: pd.DataFrame) -> pd.DataFrame:
             "baseline": _with_error(row["baseline"], row["baseline_error"]) + by,
             "word": row["word"],
         })  # fmt: skip
+    at_most = float(rows.set_index("question").loc["could hide", "value"])
+    limit = f"at most {in_percent(at_most)}" if at_most == at_most else "nobody is alone"
+    unseen = ("copies that could hide", limit, "of people alone", "")
+    lines.insert(len(CARD), dict(zip(lines[0], unseen, strict=True)))
     return pd.DataFrame(lines)
 
 
