@@ -102,7 +102,7 @@ for judgment in found.judgments:
     alarm = judgment.advice in ("withhold", "look")
     display(callout("Warning" if alarm else "Note", judgment.first))
     rows = found.table[found.table["release"] == judgment.release]
-    about = f"{judgment.release}, each number with its standard error."
+    about = f"{judgment.release}, shares and distances with their standard errors."
     display(show(verdict.card(rows), caption=about))
 
 # %% [markdown]
@@ -156,7 +156,8 @@ show(outputs.table("in_public", in_public, public=True), caption="All that a pub
 # since strangers hardly ever meet there. *handed out* estimates the share of the people alone who were
 # handed out, *could hide* is its upper limit, and *near copies* leaves some variables out. *beyond itself*
 # asks whether people are repeated more often than the release's own records where it is as dense: a sign
-# of copies behind a rough tool, and no proof. *uncut copies* takes numbers as the files have them. *same rows* compares rows of the same number.
+# of copies behind a rough tool, and no proof. *uncut copies* takes numbers as the files have them, a sign as
+# well: a tool that takes numbers from real people makes some. *same rows* compares rows of the same number.
 #
 # **identity.** Of the people alone with their keys, how many meet a released record with the same keys?
 # How many are alone in parts of the file foretells how many would meet other people's records.
@@ -193,10 +194,12 @@ for judgment in found.judgments:
     display(show(rows[at], caption=f"All answers of {judgment.release}.", names=heads))
 
 # %% [markdown]
-# Where a word stands, the value lies beyond its baseline by more than chance, and by a share of what the
-# baseline leaves to disclose. Questions that nobody asked, such as the other variables as targets, stand
-# below those that count. With people held out, the same is asked of them: the difference is what the
-# release tells of people because they took part. People held out must have been kept out before the
+# *More* and *far more* stand where the value lies beyond its baseline by more than chance, and by a share of
+# what the baseline leaves to disclose; *no more* stands everywhere else. Questions that nobody asked, such as
+# the other variables as targets, stand below those that count. With people held out, the same is asked of
+# them: the difference is what the release tells of people because they took part. Further rows then say
+# whose whole record is released (*people copied*), and whether the people nearest to released records are
+# in the file (*nearest*; Platzer and Reutterer 2021). People held out must have been kept out before the
 # synthesizer was fitted.
 
 # %% [markdown] tags=["needs-by"]
@@ -246,7 +249,7 @@ show(worst[columns], caption=f"Combinations of {first} to look at first.")
 if model:
     summary = diagnostics.summary(found.traces)
     display(diagnostics.verdict(summary))
-    about = "Quantities of the chains on the original, of which the last release's are shown."
+    about = "Quantities of the chains on the original, as sampled for the last release."
     display(show(outputs.table("diagnostics", summary), caption=about))
     display(outputs.figure("trace", charts.trace(diagnostics.long_format(found.traces))))
 
@@ -264,8 +267,6 @@ Markdown("\n".join(f"- {note}" for note in (*tables.notes, *assessment.ASSUMED))
 # %% [markdown]
 # ## References
 #
-# - Article 29 Data Protection Working Party (2014). *Opinion 05/2014 on anonymisation techniques*,
-#   WP 216.
 # - Giomi, M., Boenisch, F., Wehmeyer, C. and Tasnádi, B. (2022). A unified framework for quantifying
 #   privacy risk in synthetic data. arXiv:2211.10459. <https://doi.org/10.48550/arXiv.2211.10459>
 # - Good, I. J. (1953). The population frequencies of species and the estimation of population
@@ -273,7 +274,6 @@ Markdown("\n".join(f"- {note}" for note in (*tables.notes, *assessment.ASSUMED))
 # - Hu, J., Reiter, J. P. and Wang, Q. (2014). Disclosure risk evaluation for fully synthetic
 #   categorical data. *Privacy in Statistical Databases*, 185–199.
 #   <https://doi.org/10.1007/978-3-319-11257-2_15>
-# - Hundepool, A. et al. (2010). *Handbook on Statistical Disclosure Control*, version 1.2. ESSNet SDC.
 # - Karr, A. F., Kohnen, C. N., Oganian, A., Reiter, J. P. and Sanil, A. P. (2006). A framework for
 #   evaluating the utility of data altered to protect confidentiality. *The American Statistician*
 #   60, 224–232. <https://doi.org/10.1198/000313006X124640>

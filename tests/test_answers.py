@@ -12,7 +12,7 @@ from srlib.assessment import answers, asking, told, use, verdict
 from srlib.assessment.copies import Copies
 from srlib.assessment.tables import File, Tables
 from srlib.data.schema import Schema, Variable
-from srlib.display import MIN_RECORDS, NOT_SHOWN
+from srlib.display import MIN_RECORDS, NOT_SHOWN, percent
 
 NAN, KEYS, TARGET = np.nan, [0, 1, 2, 3, 4], 13
 NO_COPIES = Copies(
@@ -214,6 +214,6 @@ def test_rules_are_stated_with_their_thresholds_and_no_share_is_rounded_to_none_
     numbers = answers.SURE, answers.CERTAIN, 2 * answers.CERTAIN, answers.FEWEST
     assert all(f"{number:g}" in text for number in numbers)
     limits = answers.FAR, answers.MORE, answers.UNSEEN, answers.UNSEEN_OF_ALL, use.GOOD, use.LIMITED
-    assert all(verdict.in_percent(share) in text for share in limits)
+    assert all(percent(share) in text for share in limits)
     for share, shown in ((0, "0"), (1, "100"), (4e-4, "<0.1"), (0.9996, ">99.9"), (0.123, "12.3")):
         assert verdict.in_percent(share) == f"{shown}\xa0%"

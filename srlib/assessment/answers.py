@@ -15,6 +15,7 @@ from scipy import special
 from srlib.assessment.copies import Copies, beta, beta_binomial_z
 from srlib.assessment.counting import Bools, error_of, ratio
 from srlib.assessment.told import Told
+from srlib.display import MIN_RECORDS
 
 Row = dict[str, Any]
 
@@ -26,7 +27,6 @@ SURE, CERTAIN, MORE, FAR = 2.58, 3.3, 0.05, 0.20
 UNSEEN, UNSEEN_OF_ALL = 0.10, 0.02
 LEVELS = ("none", "undecided", "signs", "found")  # of copies, the best first
 FEWEST = 20  # records of a file, below which nothing is judged but an outright copy
-FEW_PEOPLE = 10  # who count, below which a row is not judged
 LEAST = 2.0  # people, the least error of a sum: one pair more than was seen
 
 COLUMNS = [
@@ -129,7 +129,7 @@ def put_words(rows: Sequence[Row], family: bool, few: bool = False) -> None:
             break
     for row, sure in zip(rows, clear, strict=True):
         row["word"] = word(row, bool(sure)) if row["people"] else "no more"
-        if few or 0 < row["people"] < FEW_PEOPLE or (row["of"] != "all" and not row["people"]):
+        if few or 0 < row["people"] < MIN_RECORDS or (row["of"] != "all" and not row["people"]):
             row["word"] = "too few"
 
 

@@ -10,6 +10,7 @@ from srlib.assessment.answers import Row
 from srlib.assessment.counting import beside, numbered, times
 from srlib.assessment.tables import File, Tables
 from srlib.assessment.told import Told
+from srlib.display import MIN_RECORDS
 
 _NAMED = 5  # variables that are named where all others are known
 
@@ -138,13 +139,12 @@ def _of_groups(tables: Tables, asked: Sequence[tuple[list[Told], Row]]) -> list[
     for each, row in asked:
         for code in np.unique(column):
             of = {"of": f"{variable.name}: {variable.labels[code]}", "asked": False}
-            found = answers.of_people(each, column == code) | {
-                "held_out": np.nan,
-                "held_out_z": np.nan,
-            }
+            found = answers.of_people(each, column == code)
             same = {name: row[name] for name in ("question", "about", "target")}
-            rows.append(same | of | found)
-    enough = [row for row in rows if row["people"] >= answers.FEW_PEOPLE]
-    answers.put_words(enough, family=True)
-    answers.put_words([row for row in rows if row["people"] < answers.FEW_PEOPLE], family=False)
+            nobody = dict.fromkeys(("held_out", "held_out_z"), np.nan)
+            rows.append(same | of | found | nobody)
+    enough = [row["people"] >= MIN_RECORDS for row in rows]
+    for large in (True, False):
+        some = [row for row, is_large in zip(rows, enough, strict=True) if is_large == large]
+        answers.put_words(some, family=large)
     return rows

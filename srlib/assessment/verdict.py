@@ -13,7 +13,7 @@ import pandas as pd
 
 from srlib.assessment import answers, use
 from srlib.assessment.copies import Copies
-from srlib.display import MIN_RECORDS, NOT_SHOWN
+from srlib.display import MIN_RECORDS, NOT_SHOWN, percent
 
 ADVICE = ("nothing found", "undecided", "look", "withhold")
 """What to do, the best first."""
@@ -183,14 +183,15 @@ def text(judgments: Sequence[Judgment], table: pd.DataFrame) -> str:
 def in_public(judgments: Sequence[Judgment], table: pd.DataFrame) -> pd.DataFrame:
     """Return the verdict in words, without names and numbers; releases are numbered.
 
-    A word stands where it rests on ten people or more, and the advice where all words do that it
-    follows from.
+    A word stands where it rests on ten people or more, that for copies on ten of the original and
+    ten released records, and the advice where all words stand that it follows from.
     """
     found = []
     for number, judgment in enumerate(judgments, start=1):
         rows = table[(table["release"] == judgment.release) & table["asked"].astype(bool)]
         rows = rows[rows["question"].isin(["copies", "identity", *TELLING])]
         enough = rows["people"] >= MIN_RECORDS
+        enough &= (rows["question"] != "copies") | enough[rows["question"] == "predicted"].all()
         words = {
             question: max(of["word"], key=_ORDER.index) if enough[of.index].all() else NOT_SHOWN
             for question, of in rows.groupby("question", sort=False)
@@ -209,7 +210,7 @@ def stated() -> list[str]:
     """Return the rules behind the first sentence, with their thresholds, as sentences."""
     sure, certain, rows = f"{answers.SURE:g}", f"{answers.CERTAIN:g}", f"{2 * answers.CERTAIN:g}"
     far, more, unseen, of_all, good, limited = map(
-        in_percent,
+        percent,
         (answers.FAR, answers.MORE, answers.UNSEEN, answers.UNSEEN_OF_ALL, use.GOOD, use.LIMITED),
     )
     return [
@@ -218,8 +219,9 @@ def stated() -> list[str]:
         f"told far more than others' records or margins would, by {sure} standard errors and by "
         f"{far} of what these leave to disclose.",
         f"Look before you release: there are signs of copies, by {sure} standard errors, or by "
-        f"{certain} against the release's own records; or what was asked is told more, by {sure} "
-        f"standard errors and by {more} of what the baseline leaves.",
+        f"{certain} against the release's own records or with numbers that are not cut; or what "
+        f"was asked is told more, by {sure} standard errors and by {more} of what the baseline "
+        "leaves.",
         f"Undecided: no sign of copies, but more than {unseen} of the people alone with all their "
         f"values, and {of_all} of all, could be copies that pass for chance; or the original "
         "repeats people, or was rid of equal records; or a file has fewer than "
@@ -228,7 +230,7 @@ def stated() -> list[str]:
         f"{limited}, and poor beyond.",
         "The first set of keys and the first target count by themselves; of all further questions "
         "each is as sure as if it alone had been asked (Holm 1979). Rows of fewer than "
-        f"{answers.FEW_PEOPLE} people are not judged.",
+        f"{MIN_RECORDS} people are not judged.",
     ]
 
 
