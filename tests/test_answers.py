@@ -205,6 +205,7 @@ def test_the_worst_release_stands_first_and_public_words_rest_on_ten_people() ->
     assert text.count("target told by all with the keys") == len(given)
     public = verdict.in_public(ordered, table)
     assert public["attributes"].tolist()[:5] == ["far more", *["no more"] * 3, NOT_SHOWN]
+    assert (public["copies"] == NOT_SHOWN).tolist() == [False] * 4 + [True, False]
     assert (public["advice"] == NOT_SHOWN).tolist() == [False] * 4 + [True, False]
     assert not public.drop(columns="release").stack().str.contains(r"\d").any()
 
