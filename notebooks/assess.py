@@ -197,10 +197,9 @@ for judgment in found.judgments:
 # *More* and *far more* stand where the value lies beyond its baseline by more than chance, and by a share of
 # what the baseline leaves to disclose; *no more* stands everywhere else. Questions that nobody asked, such as
 # the other variables as targets, stand below those that count. With people held out, the same is asked of
-# them: the difference is what the release tells of people because they took part. Further rows then say
-# whose whole record is released (*people copied*), and whether the people nearest to released records are
-# in the file (*nearest*; Platzer and Reutterer 2021). People held out must have been kept out before the
-# synthesizer was fitted.
+# them: the difference is what the release tells of people because they took part. A further row then says
+# of how many people the whole record is released (*people copied*). People held out must have been kept out
+# before the synthesizer was fitted.
 
 # %% [markdown] tags=["needs-by"]
 # ### Who carries the risk?
@@ -277,8 +276,6 @@ Markdown("\n".join(f"- {note}" for note in (*tables.notes, *assessment.ASSUMED))
 # - Karr, A. F., Kohnen, C. N., Oganian, A., Reiter, J. P. and Sanil, A. P. (2006). A framework for
 #   evaluating the utility of data altered to protect confidentiality. *The American Statistician*
 #   60, 224–232. <https://doi.org/10.1198/000313006X124640>
-# - Platzer, M. and Reutterer, T. (2021). Holdout-based empirical assessment of mixed-type synthetic
-#   data. *Frontiers in Big Data* 4, 679939. <https://doi.org/10.3389/fdata.2021.679939>
 # - Raab, G. M., Nowok, B. and Dibben, C. (2024). Practical privacy metrics for synthetic data.
 #   arXiv:2406.16826. <https://doi.org/10.48550/arXiv.2406.16826>
 # - Snoke, J., Raab, G. M., Nowok, B., Dibben, C. and Slavkovic, A. (2018). General and specific

@@ -48,11 +48,13 @@ def test_groups_by_hand_and_against_a_bootstrap() -> None:
     x, z = samples(rng, 600, 600)
     one, group = told.met(x, z, LEVELS, KEYS), x[:, 4]
     companions = np.bincount(one.group)[one.group] - 1.0
+    unmet = 1 - one.others.sum() / (companions == 0).sum()
+    power = np.log(unmet) / np.log((companions == 0).sum() / ((1 - 0.5**1.5) ** companions).sum())
 
     def foretold(weight: Any) -> float:
         """Number of people alone whom others' records meet, of people who weigh so much."""
-        whole, half, quarter = ((weight * (1 - t) ** companions).sum() for t in (1, 0.5, 0.25))
-        return float(whole * (1 - whole**2 * half**-3 * quarter))
+        whole, part = ((weight * (1 - t) ** companions).sum() for t in (1, 0.5**1.5))
+        return float(whole * (1 - (whole / part) ** power))
 
     of_told = told.told(x, z, LEVELS, KEYS, TARGET)
     for code in np.unique(group):

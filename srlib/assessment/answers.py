@@ -79,13 +79,13 @@ def _of_release(told: Told, some: Bools | None) -> Row:
     z_margins = ratio(float((release - margins).sum()), of_gap)
     if is_met and whole:
         spread = np.sqrt(value * (1 - value) / people)
-        of_others = np.hypot(max(of_others, LEAST / people), told.unsure)
+        of_others = max(of_others, LEAST / people)
         by_others = max(by_others, 0.0)
         z_margins = ratio(
             float((release - margins).sum()), np.sqrt((margins * (1 - margins)).sum())
         )
         law = beta(by_others, of_others, people)
-        z = beta_binomial_z(round(float(release.sum())), people, *law)
+        z = beta_binomial_z(round(value * told.trials), round(told.trials), *law)
         z_divided = min(told.divided_z, z_margins)
     elif guessed:
         of_gap = np.sqrt(told.grown + gap[counted].var() / people + (LEAST / people) ** 2)

@@ -110,7 +110,7 @@ def of_copied_people(tables: Tables, released: Sequence[File]) -> list[Row]:
 
 
 def of_matching(tables: Tables, released: Sequence[File]) -> list[Row]:
-    """Answer by customary measures of matching and, beside people held out, by nearest people."""
+    """Answer by customary measures of matching."""
     keys, target, levels = tables.keys[0], tables.targets[0], tables.schema.n_levels
     original = tables.original.codes
     each = [told.matched(original, z.codes, levels, keys, target) for z in released]
@@ -122,11 +122,6 @@ def of_matching(tables: Tables, released: Sequence[File]) -> list[Row]:
             "question": name, "people": len(original), "value": float(np.mean(values)),
             "error": error, "baseline": float(np.mean(baselines)), "baseline_of": "margins",
         })  # fmt: skip
-    if tables.held_out:
-        others = tables.held_out.codes
-        near = [told.nearest(original, z.codes, others, levels) for z in released]
-        means = {name: float(np.mean([one[name] for one in near])) for name in near[0]}
-        rows.append({"question": "nearest", "baseline_of": "chance"} | means)
     return rows
 
 

@@ -194,26 +194,23 @@ def _itself_z(
     # Sorted files are spread over the parts, and rows of the same number over different ones.
     parts = np.arange(n) % PARTS, (np.arange(m) * (5**0.5 - 1) / 2 % 1 * PARTS).astype(int)
     _, every = tallied(of_person, of_record)
-    edges = _tree_of_pairs(released, levels)
+    edges = tree_of_pairs(released, levels)
     tables = [pair_table(released, levels, *edge) for edge in edges]
     person, found, density, keys = [], [], [], []
     for part in range(PARTS):
         rest = every - np.bincount(of_record[parts[1] == part], minlength=len(every))
         own = released[parts[1] == part]
+        without = [
+            table - pair_table(own, levels, *edge)
+            for edge, table in zip(edges, tables, strict=True)
+        ]
         for is_person, codes, key in ((1, original, of_person), (0, released, of_record)):
             rows = np.flatnonzero(parts[1 - is_person] == part)
             rows = rows[np.arange(size) * len(rows) // size]
             rows = rows[np.bincount(key[rows])[key[rows]] == 1]
-            log_p = np.zeros(len(rows))
-            for (above, below), table in zip(edges, tables, strict=True):
-                without = table - pair_table(own, levels, above, below)
-                margin = without.sum(axis=0) + 0.5
-                counts = without + 2 * margin / margin.sum()
-                share = counts / (margin.sum() if above == below else counts.sum(1, keepdims=True))
-                log_p += np.log(share[codes[rows, above], codes[rows, below]])
             person.append(np.full(len(rows), float(is_person)))
             found.append((rest[key[rows]] > 0).astype(float))
-            density.append(log_p)
+            density.append(log_density(codes[rows], edges, without))
             keys.append(key[rows])
     of, met, log_p, key = map(np.concatenate, (person, found, density, keys))
     if not len(key):  # nobody is alone, even in a tenth
@@ -225,7 +222,7 @@ def _itself_z(
     return ratio(float(moves.sum()), error_of(moves, key))
 
 
-def _tree_of_pairs(codes: Codes, levels: Sequence[int]) -> list[tuple[int, int]]:
+def tree_of_pairs(codes: Codes, levels: Sequence[int]) -> list[tuple[int, int]]:
     """Edges, from the root down, of the tree of pairs with the most mutual information."""
     some, p = codes[:: -(-len(codes) // ROWS)], len(levels)
     information = np.zeros((p, p))
@@ -238,6 +235,23 @@ def _tree_of_pairs(codes: Codes, levels: Sequence[int]) -> list[tuple[int, int]]
     tree = csgraph.minimum_spanning_tree(np.triu(information.min() - 1 - information, 1))
     order, parents = csgraph.breadth_first_order(tree, 0, directed=False)
     return [(0, 0), *((int(parents[k]), int(k)) for k in order[1:])]
+
+
+def log_density(
+    codes: Codes, edges: Sequence[tuple[int, int]], tables: Sequence[Ints], more: Floats | float = 0
+) -> Floats:
+    """Log probability of records by a tree of pairs, of which each has some more of its own.
+
+    Levels have half a record more, and pairs two that are divided as all records are.
+    """
+    log_p = np.zeros(len(codes))
+    for (above, below), table in zip(edges, tables, strict=True):
+        i, j = codes[:, above], codes[:, below]
+        share = (table.sum(axis=0)[j] + 0.5 + more) / (table.sum() + 0.5 * table.shape[1] + more)
+        if above != below:
+            share = (table[i, j] + 2 * share + more) / (table.sum(axis=1)[i] + 2 + more)
+        log_p += np.log(share)
+    return log_p
 
 
 def _handed_out(o: Ints, s: Ints, weight: Floats) -> tuple[float, float, float, float]:

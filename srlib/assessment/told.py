@@ -15,23 +15,24 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy import special
 
-from srlib.assessment.copies import divided_z
+from srlib.assessment.copies import divided_z, log_density, tree_of_pairs
 from srlib.assessment.counting import (
     Bools,
     Floats,
     Ints,
     beside,
-    error_of,
     numbered,
     ratio,
     tallied,
     times,
 )
 from srlib.data.codes import Codes, Levels
+from srlib.margins import pair_table
 
+REACH = 1.5  # log of the part that corrects a prediction, over that of both files
+ROUNDS = 5  # in which the expected number of companions settles
 PAIRS = 20  # pairs of trees that predict, each of a half of the records
 MOST_GROWN, MOST_GUESSED = 40_000, 20_000  # records of a file that trees grow from, and people
-MOST_DISTANCES = 20_000_000  # pairs of a released and another record whose distance is computed
 _ROUNDING = 1e-12  # 1.1 - 1.0 is above 0.1 in floating point, and is to count as 0.1
 
 
@@ -53,8 +54,9 @@ class Told:
         Of people held out, as `counting.beside` returns; empty where there are none.
     divided_z : float
         Excess of those met over a random division of both files, for `met`.
-    unsure : float
-        Further error of others' share, for `met`.
+    trials : float
+        People who are all as likely to be met by others' records and whose number met has the
+        variance of these, who differ, for `met`.
     grown : float
         Variance of the share from the records that trees grow from, for `predicted`.
     """
@@ -66,7 +68,7 @@ class Told:
     group: Ints
     held_out: dict[str, float] = field(default_factory=dict)
     divided_z: float = np.nan
-    unsure: float = 0.0
+    trials: float = 0.0
     grown: float = 0.0
 
 
@@ -79,16 +81,15 @@ def met(
     In a random part of the file of t n records, a person with k - 1 companions is alone, if they
     are in it, with probability (1 - t)^{k-1}. Let g(t) be the sum of that over the n people. Other
     people's records would leave of those alone the share g(1 + r) / g(1) unmet, with r = n* / n.
-    Beyond the file, log g is extrapolated in log t by the parabola through three points,
+    Beyond the file g is unknown. A tree of pairs of the keys (`copies.log_density`) foretells the
+    share exp(-u) that is left unmet there, and the share exp(-v) that the rest of the file leaves
+    unmet of those alone in a random part t of it. The latter is known, too, and corrects the
+    former,
 
-    .. math:: \hat g(1 + r) = g(1)^3 \, g(1 / (1 + r))^{-3} \, g(1 / (1 + r)^2).
+    .. math:: \hat g(1 + r) / g(1) = (g(1) / g(t))^{u / v}, \quad t = (1 + r)^{-3/2}.
 
-    Where g falls as a power of t, that leaves the share unmet that is left when the original is
-    divided at random in the proportion of both files. Where all keys are about as frequent, g falls
-    exponentially instead: log g = a + b log t + c t fits both, with the powers 2 + u, -1 - 2 u and
-    u, u = 1 + r, and a larger error. As far as it foretells more, beyond half of that error, the
-    prediction is unsure (`Told.unsure`). With people held out, companions are those in both tables,
-    and g is known as far as these reach.
+    A smaller part makes that surer, and less like what is foretold. With people held out,
+    companions are those in both tables, and g is known as far as these reach.
 
     `Told.divided_z` is the test of `copies.copies` without weights, which needs no prediction: it
     is sharper, but blind to a release with many keys of its own. To be alone among people held out
@@ -106,24 +107,18 @@ def met(
         compared = beside(weight * (times(of_release, everybody) > 0), weight, n, everybody)
     prob = np.prod([np.bincount(x)[x] / n for x in original[:, list(keys)].T], axis=0)
     margins = -np.expm1(size * np.log1p(-np.minimum(prob, 1 - 1e-12)))
-    people, wanted, known = o + h, 1 + size / n, 1 + len(strangers) / n
-    others = _met_by_others(alone, people, wanted, known)
-    unsure, k = 0.0, max(int(alone.sum()), 1)
-    if wanted > known:  # as far as the other law says more, beyond half of its error
-        u = wanted / known
-        more = _met_by_others(alone, people, wanted, known, (2 + u, -1 - 2 * u, u))
-        error = error_of(more - more.sum() / k * alone, key)
-        beyond = float(more.sum() - others.sum()) - error / 2
-        unsure = max(beyond, 0.0) / k
+    everybody = np.concatenate([original, strangers])[:, list(keys)]
+    levels = [int(n_levels[k]) for k in keys]
+    others, trials = _met_by_others(alone, o + h, 1 + size / n, everybody, levels)
     return Told(
         counted=alone,
-        unsure=unsure,
         held_out=compared,
         release=np.where(alone, 1 - missed, 0.0),
         others=others,
         margins=np.where(alone, margins, 0.0),
         group=key,
         divided_z=divided_z(key, of_release),
+        trials=trials,
     )
 
 
@@ -140,31 +135,61 @@ def _none_among(size: int, others: Ints, m: int) -> Floats:
 
 
 def _met_by_others(
-    alone: Bools, people: Ints, wanted: float, known: float,
-    powers: tuple[float, float, float] = (3, -3, 1),
-) -> Floats:  # fmt: skip
+    alone: Bools, people: Ints, wanted: float, everybody: Codes, n_levels: Sequence[int]
+) -> tuple[Floats, float]:
     """Return each person's part in the number of people alone whom others' records would meet.
 
     It is the derivative of that number by the person, so that the parts add up to it. `people` have
-    each person's keys in the original and held out; `wanted` and `known` are the t at which `met`
-    needs g, and up to which these people tell it; `powers` are those of g at known, known^2 /
-    wanted and known^3 / wanted^2.
+    each person's keys in the original and held out, `everybody` are their keys, the original's
+    first; `wanted` is the t at which `met` needs g. The other result is `Told.trials`.
     """
-    if not alone.any():
-        return np.zeros(len(alone))
-    terms: list[tuple[float, float]] = [(1, wanted)]
+    n_alone, known = int(alone.sum()), len(everybody) / len(alone)
+    if not n_alone or (wanted >= known and not (people == 1).any()):
+        return alone.astype(float), n_alone
+
+    def still_alone(t: float) -> Floats:
+        return special.xlog1py(people - 1.0, -t / known)
+
+    terms, again = [(1.0, wanted), (-1.0, 1.0)], np.nan
     if wanted > known:
-        places = known, known**2 / wanted, known**3 / wanted**2
-        terms = list(zip(powers, places, strict=True))
-    log_unmet, moved = 0.0, np.zeros(len(alone))
-    for power, t in (*terms, (-1, 1.0)):
-        companionless = special.xlog1py(people - 1.0, -t / known)
-        total = float(special.logsumexp(companionless))
-        log_unmet += power * total
-        if total > -np.inf:  # else nobody is left unmet
-            moved += power * np.exp(companionless - total)
+        companions = _companions(everybody, n_levels, people)
+
+        def log_left(at: float, further: float) -> float:
+            after = still_alone(at) - companions * further / known
+            return special.logsumexp(after) - special.logsumexp(still_alone(at))
+
+        part = known * (known / wanted) ** REACH
+        once, twice = (
+            log_left(known, size - known) / log_left(part, known - part)
+            for size in (wanted, 2 * wanted - 1)
+        )
+        terms = [(1 + once, known), (-once, part), (-1.0, 1.0)]
+        again = twice / once
+    log_unmet = sum(weight * special.logsumexp(still_alone(t)) for weight, t in terms)
+    moved = sum(weight * special.softmax(still_alone(t)) for weight, t in terms)
     unmet = np.exp(log_unmet)
-    return alone * (1 - unmet) - alone.sum() * unmet * moved
+    # The chance to be met twice tells how far people differ in theirs. Foretold chances differ more
+    # than true ones: half of what they tell counts, on the scale of logarithms.
+    alike, unlike = unmet - unmet**2, unmet - unmet**again if again > 1 else 0.0
+    trials = n_alone * np.sqrt(max(alike / unlike, 1.0) if unlike > 0 else 1.0)
+    return alone * (1 - unmet) - n_alone * unmet * moved, float(trials)
+
+
+def _companions(everybody: Codes, n_levels: Sequence[int], people: Ints) -> Floats:
+    """Expected number of companions in a file as large, by a tree of pairs.
+
+    All who share a person's keys are left out of the tree's counts, and their expected number is
+    put in. It begins at Good's (1953) for those alone, where it stays with a single key, of which
+    the tree knows nothing else.
+    """
+    edges = tree_of_pairs(everybody, n_levels)
+    tables = [pair_table(everybody, n_levels, *edge) for edge in edges]
+    companions = np.where(people > 1, people - 1.0, (people == 2).sum() / (people == 1).sum())
+    for _ in range(ROUNDS):
+        more: Floats = companions - people
+        log_p = log_density(everybody[: len(people)], edges, tables, more)
+        companions = len(everybody) * np.exp(log_p)
+    return companions
 
 
 def told(
@@ -373,39 +398,3 @@ def matched(
         "repU": (float(((d == 1) & (s == 1))[q].mean()), float(once.mean())),
         "TCAP": (float(tcap), ratio(float((weight * own).sum()), float((weight * same).sum()))),
     }
-
-
-def nearest(
-    original: Codes, released: Codes, held_out: Codes, n_levels: Levels
-) -> dict[str, float]:
-    r"""Return the share of the people nearest to released records who are in the file.
-
-    The nearest people to a released record are those who agree with it in most variables. Of N = n
-    + h people, the share is the sum over the original's of their weights :math:`w_i`, where a
-    released record divides 1 / n* among its nearest people. Under random division it has the mean n
-    / N and the variance :math:`n h / (N (N - 1)) \sum_i (w_i - \bar w)^2`. Any model fitted to the
-    original follows its chance features, so that an honest release may lie a little above: the row
-    has no part in the verdict. Platzer and Reutterer (2021) compare the same distances.
-    """
-    people, n = np.concatenate([original, held_out]), len(original)
-    (cell,) = numbered(range(len(n_levels)), n_levels, people)
-    size, total = np.bincount(cell), len(people)
-    which = np.zeros(len(size), np.intp)
-    which[cell] = np.arange(total)
-    each, most = people[which], max(MOST_DISTANCES // len(size), 1)
-    rows = np.linspace(0, len(released) - 1, min(len(released), most)).astype(int)
-    weight = np.zeros(len(each))
-    for record, repeated in zip(
-        *np.unique(released[rows], axis=0, return_counts=True), strict=True
-    ):
-        agree = (each == record).sum(axis=1)
-        closest = agree == agree.max()
-        weight[closest] += repeated / size[closest].sum()
-    of_person = weight[cell] / len(rows)
-    spread = ((of_person - 1 / total) ** 2).sum() / (total - 1)
-    value, chance = float(of_person[:n].sum()), n / total
-    error = float(np.sqrt(chance * (total - n) * spread))
-    return {
-        "people": len(rows), "value": value, "error": error, "baseline": chance,
-        "z": ratio(value - chance, error),
-    }  # fmt: skip
