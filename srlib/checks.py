@@ -3,6 +3,8 @@
 Values are numbers, or arrays all of whose elements must pass. NaN passes none of the checks.
 """
 
+from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -76,3 +78,23 @@ def require(right: object, problem: str) -> None:
     """Raise a ValueError that tells the problem unless all is right."""
     if not right:
         raise ValueError(problem)
+
+
+def shown(values: Iterable[str], limit: int = 10) -> str:
+    """Quote the first values, and count those left out."""
+    values = list(values)
+    more = f" and {len(values) - limit:,} more" if len(values) > limit else ""
+    return ", ".join(map(repr, values[:limit])) + more
+
+
+def repeated(texts: Iterable[str]) -> list[str]:
+    """Return the texts that occur more than once."""
+    return [text for text, count in Counter(texts).items() if count > 1]
+
+
+def rows_where(mask: Any, index: Any, limit: int = 5) -> str:
+    """Name the first rows of a mask by a table's index, whose name says what it counts."""
+    found = index[mask]
+    noun = f"{index.name or 'row'}{'s' if len(found) > 1 else ''}"
+    more = f" and {len(found) - limit:,} more" if len(found) > limit else ""
+    return f"{noun} {', '.join(map(str, found[:limit]))}{more}"

@@ -1,8 +1,8 @@
 """American Community Survey: the recode, the download, the embedded population."""
 
-import importlib.util
 import io
 import itertools
+import runpy
 import socket
 import threading
 import zipfile
@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -118,7 +119,7 @@ def test_a_raw_file_with_padded_codes_is_recognized(tmp_path):
     frame = persons(SCHL=["01", "16"], HISP=["01", "02"]).assign(PUMA=100)
     pd.concat([frame, persons(AGEP=[5]).assign(PUMA=100)]).to_csv(path, index=False)
     table = read_table(path)
-    assert table.schema is ACS
+    assert table.schema == ACS
     assert ACS.decode(table.codes, labels=False)["SCHL"].tolist() == ["1", "2"]
     assert table.notes[0] == "Columns left out: 'PUMA'."
     assert "vintage 2012; records of persons below 18 left out: 1 of 3." in table.notes[1]
@@ -150,9 +151,8 @@ def test_person_file_of_2011_has_the_counts_known_of_it():
     table = read_table(PERSON_FILE, vintage=2011)
     _, counts, _ = distinct(table.codes)
     assert table.codes.shape == (4942, 14)
-    assert len(counts) == 2376
-    assert [(counts == k).sum() for k in (1, 2, 3)] == [1771, 294, 95]
-    assert counts.max() == 73
+    assert np.bincount(counts)[1:4].tolist() == [1771, 294, 95]
+    assert (len(counts), counts.max()) == (2376, 73)
     assert [len(np.unique(column)) for column in table.codes.T] == ACS.n_levels.tolist()
 
 
@@ -178,7 +178,7 @@ def test_population_is_reproducible(population):
         embedded_population(0, rng=np.random.default_rng(0))
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(5))
 def test_population_is_as_sparse_as_the_paper_data(seed):
     _, counts, _ = distinct(embedded_population(10_000, rng=np.random.default_rng(seed)).codes)
     assert 3000 <= len(counts) <= 4500
@@ -256,31 +256,10 @@ def test_the_test_of_pairs_sees_a_population_of_independent_variables():
 # The script that estimated the tables
 
 
-@pytest.fixture(scope="module")
-def estimator():
-    path = Path(__file__).parents[1] / "tools" / "estimate_acs_population.py"
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_raked_tables_keep_the_joint_distribution_with_each_parent(estimator, population):
-    child, parents = 9, [1, 8, 4]
-    table = estimator.raked_table(population, child, parents)
-    np.testing.assert_allclose(table.sum(axis=1), 1)
-    records = estimator.joint(population, parents)[:, None] * table
-    shape = (*ACS.n_levels[parents], ACS.n_levels[child])
-    for axis, parent in enumerate(parents):
-        others = tuple({0, 1, 2} - {axis})
-        pair = estimator.joint(population, [parent, child]).reshape(shape[axis], shape[-1])
-        np.testing.assert_allclose(records.reshape(shape).sum(axis=others), pair, atol=1)
-
-
 @needs_person_file
-def test_tables_are_those_of_the_person_file(estimator):
+def test_tables_are_those_of_the_person_file():
+    path = Path(__file__).parents[1] / "tools" / "estimate_acs_population.py"
+    estimator = SimpleNamespace(**runpy.run_path(str(path)))
     codes = read_table(PERSON_FILE, vintage=2011).codes
     for child, parents, table in read_population(POPULATION.read_text("utf-8")):
         raked = estimator.in_units(estimator.raked_table(codes, child, parents))
@@ -410,27 +389,16 @@ def test_bad_specifications(data):
         parse_acs(data)
 
 
-@pytest.fixture
-def cached(tmp_path, monkeypatch):
-    """Return a function that puts a person file into the user's cache."""
-    monkeypatch.setattr(acs, "user_cache_dir", lambda name: str(tmp_path / name))
-
-    def put(year: int, member: str) -> None:
-        folder = tmp_path / "srlib" / "acs" / str(year)
-        folder.mkdir(parents=True)
-        (folder / "csv_pnc.zip").write_bytes(person_zip(member))
-
-    return put
-
-
-def test_load_recodes_a_person_file(cached):
-    cached(2012, "ss12pnc.csv")
+def test_load_recodes_a_person_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(acs, "user_cache_dir", lambda name: str(tmp_path))
+    for year, member in ((2012, "ss12pnc.csv"), (2019, "psam_p37.csv")):
+        (tmp_path / f"acs/{year}").mkdir(parents=True)
+        (tmp_path / f"acs/{year}/csv_pnc.zip").write_bytes(person_zip(member))
     table = load("acs:2012:NC", rng=np.random.default_rng(0), n_records=1000)
     assert table.codes.shape == (1000, 14)
-    assert table.schema is ACS
+    assert table.schema == ACS
     assert "vintage 2012" in table.notes[1]
     assert "random sample of 1,000" in table.notes[2]
-
-    cached(2019, "psam_p37.csv")  # the vintage is the year
+    # The vintage is the year.
     with pytest.raises(ValueError, match=r"vintage 2019 cannot have: MIL has '5"):
         load("acs:2019:nc", rng=np.random.default_rng(0), vintage=2012)

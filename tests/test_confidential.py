@@ -15,8 +15,8 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
-from srlib.data.declared import Declaration
-from srlib.data.microdata import read_table
+from srlib.data.declared import recognize
+from srlib.data.microdata import read_table, read_texts
 from srlib.data.schema import Schema, Variable
 from srlib.display import NOT_SHOWN
 from srlib.runner import confidential, site
@@ -286,13 +286,14 @@ def test_values_are_cut_from_messages(message: str, told: str) -> None:
 )
 def test_no_reader_tells_a_value(tmp_path: Path, rows: str) -> None:
     schema = Schema((Variable("job", ("clerk", "cook")), Variable("town", ("north", "south"))))
-    uncut = Declaration(tuple(Variable(name, bins=3) for name in schema.names))
+    uncut = Schema(tuple(Variable(name, bins=3) for name in schema.names))
     names = ("a.csv", "a.csv.gz", "a.zip", "a.dta", "a.parquet", "a.sav")
     messages = []
     for name, known in itertools.product(names, (schema, uncut, None)):
         (tmp_path / name).write_text(f"job,town\n{rows}", encoding="utf-8")
         try:
-            Declaration.recognize(read_table(tmp_path / name, known).to_frame(), typed=False)
+            read_table(tmp_path / name, known)
+            recognize(read_texts(tmp_path / name, known).frame)
         except ValueError as error:
             messages.append(confidential.without_values(str(error)))
     assert len(messages) > 2 * len(names)

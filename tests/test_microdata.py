@@ -1,7 +1,6 @@
 """The schema, the codes of tables, the reader of files, and what it refuses."""
 
 import gzip
-import math
 import os
 import tracemalloc
 import zipfile
@@ -11,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from srlib.data import files
@@ -93,30 +92,21 @@ def check_distinct(codes):
 
 
 @given(tables(least=0))
+@example(Microdata(np.random.default_rng(1).integers(0, 256, (50, 9), dtype=np.uint8), SMALL))
+@example(Microdata(np.eye(4, 70, dtype=np.uint8), SMALL))
 def test_distinct_counts_combinations_in_lexicographic_order(table):
     check_distinct(table.codes)
 
 
-def test_distinct_of_tables_with_more_cells_than_integers_or_more_columns_than_axes():
-    codes = np.random.default_rng(1).integers(0, 200, (50, 9), dtype=np.uint8)[[*range(50), 0, 7]]
-    codes[0] = 255
-    assert math.prod((codes.max(axis=0).astype(int) + 1).tolist()) > 2**63
-    check_distinct(codes)
-    codes = np.zeros((4, 70), np.uint8)
-    codes[:2, [3, 69]] = 1
-    check_distinct(codes)
-
-
-@given(tables(least=1), st.randoms())
-def test_cell_numbers_are_the_places_of_the_codes(table, random):
+@given(tables(least=1))
+def test_numbers_of_cells_and_rows(table):
     levels = table.schema.n_levels
-    if table.schema.n_cells >= 2**63:
-        with pytest.raises(ValueError, match="fewer than 2"):
-            cell_numbers(table.codes, levels)
-        return
-    found = cell_numbers(table.codes, levels)
-    np.testing.assert_array_equal(np.stack(np.unravel_index(found, levels), 1), table.codes)
-    assert found.dtype == np.int64
+    cells = cell_numbers(table.codes, levels)
+    np.testing.assert_array_equal(np.stack(np.unravel_index(cells, levels), 1), table.codes)
+    assert cells.dtype == np.int64
+    np.testing.assert_array_equal(row_numbers(table.codes, levels), pd.factorize(cells)[0])
+    with pytest.raises(ValueError, match="fewer than 2"):
+        cell_numbers(table.codes, [2**40] * table.codes.shape[1])
 
 
 @pytest.mark.parametrize(("code", "message"), [(3, "1 to 3"), (-1, "-1 to 1")])
@@ -124,15 +114,6 @@ def test_cell_numbers_refuse_codes_out_of_range(code, message):
     with pytest.raises(ValueError, match=f"column 1 of codes runs from {message}; .* 0 to 2"):
         cell_numbers(np.array([[0, 1], [0, code]]), [1, 3])
     np.testing.assert_array_equal(cell_numbers(np.zeros((3, 0), np.uint8), []), [0, 0, 0])
-
-
-@given(tables())
-def test_row_numbers_are_alike_for_equal_rows_only(table):
-    found = row_numbers(table.codes, table.schema.n_levels.tolist())
-    places: dict[tuple[int, ...], int] = {}
-    for row in map(tuple, table.codes.tolist()):
-        places.setdefault(row, len(places))
-    assert found.tolist() == [places[tuple(row)] for row in table.codes.tolist()]
 
 
 # Schema
@@ -143,18 +124,14 @@ def test_row_numbers_are_alike_for_equal_rows_only(table):
     [
         (("v", ("a",)), "v has 1 levels; it needs at least 2"),
         (("v", ("a", "a")), "levels of v: 'a' must stand once"),
-        (("v", ("a", "b"), ("x", "x")), "labels of v: 'x' must stand once"),
         (("v", ("a", "b"), ("x",)), "v has 2 levels and 1 labels"),
         (("v", ("a", " b")), "levels of v: ' b' must stand once, without spaces"),
         ((" v", ("a", "b")), "the name: ' v' must stand once, without spaces"),
-        (("v\x01", ("a", "b")), r"the name: 'v\\x01' has control characters"),
         (("v\nw", ("a", "b")), "the name: .* has control characters"),
-        (("v", ("a\x00", "b")), r"levels of v: 'a\\x00' has control characters"),
         (("v", ("a", "b"), ("x", "y\x7f")), "labels of v: .* has control characters"),
         (("v", ("a", "b"), (), "\x1b[1m"), "title of v: .* has control characters"),
         (("v", ("a\ud800", "b")), r"levels of v: 'a\\ud800' has control characters"),
-        (("__proto__", ("a", "b")), "the name: '__proto__' has .* a meaning of its own"),
-        (("v", ("a", "toString")), "levels of v: 'toString' has .* a meaning of its own"),
+        (("__proto__", ("a", "b")), "the name: '__proto__' has .* a meaning for charts"),
         (("v", ("a", "b"), (), "", (2.0, 1.0)), r"edges of v are \[2.0, 1.0\]; they must be"),
         (("v", ("a", "b"), (), "", (), "gone"), "missing of v is 'gone'; it must be a level"),
     ],
@@ -164,18 +141,14 @@ def test_variable_refuses(arguments, message):
         Variable(*arguments)
 
 
-def test_sizes_and_codes_of_many_variables_and_levels():
+def test_codes_of_many_variables_and_levels():
     with pytest.raises(ValueError, match="repeat the names 'size'"):
         Schema((SMALL.variables[1],) * 2)
-    assert (SMALL.n_levels.tolist(), SMALL.n_cells) == ([3, 2], 6)
     many = pd.DataFrame({f"v{j}": [(i + j) % 2 for i in range(8)] for j in range(70)})
-    table = Microdata.from_frame(many)
-    assert table.schema.n_cells == 2**70
-    check_distinct(table.codes)
+    assert Microdata.from_frame(many).schema.n_cells == 2**70
     wide = Schema((Variable("v", tuple(str(i) for i in range(300))),))
     codes = wide.encode(pd.DataFrame({"v": [299, 0]}))
-    assert codes.dtype == np.uint16
-    assert codes[:, 0].tolist() == [299, 0]
+    assert (codes.dtype, codes[:, 0].tolist()) == (np.uint16, [299, 0])
 
 
 def test_levels_of_a_frame_are_its_categories_or_its_values_in_order():
@@ -191,9 +164,10 @@ def test_levels_of_a_frame_are_its_categories_or_its_values_in_order():
     frame = pd.DataFrame({name: values for name, (values, _) in columns.items()})
     levels = {v.name: v.levels for v in Schema.from_frame(frame).variables}
     assert levels == {name: expected for name, (_, expected) in columns.items()}
-    assert Schema.infer(frame).variables[-1].levels == ("x", "y")
+    of_values = Schema.from_frame(frame, typed=False)
+    assert of_values.variables[-1].levels == ("x", "y")
     frame = pd.DataFrame({"id": range(101), "one": "same"})
-    with pytest.raises(ValueError, match=r"do not look categorical.*: id 101, one 1; without"):
+    with pytest.raises(ValueError, match=r"do not look categorical.*: id 101, one 1; each must"):
         Schema.from_frame(frame)
 
 
@@ -201,14 +175,6 @@ def test_levels_of_a_frame_are_its_categories_or_its_values_in_order():
 def test_decode_refuses_codes_of_another_schema(codes):
     with pytest.raises(ValueError, match="codes"):
         SMALL.decode(codes)
-
-
-def test_yaml_takes_every_level_as_text(tmp_path):
-    text = "variables: [{name: SEX, title: sex, levels: {01: male, 1: female}}, "
-    path = write(tmp_path / "s.yaml", f"{text}{{name: answer, levels: [no, yes, null, 1.0]}}]")
-    sex = Variable("SEX", ("01", "1"), ("male", "female"), "sex")
-    answer = Variable("answer", ("no", "yes", "null", "1.0"))
-    assert Schema.from_yaml(path) == Schema((sex, answer))
 
 
 def test_encode_names_rows_by_the_index():
@@ -222,7 +188,7 @@ def test_encode_names_rows_by_the_index():
 # Reading
 
 SPELLED = "Values in other case, or integers with decimals, read as levels: {}."
-HINT = "a file in another encoding must be saved as UTF-8, as by iconv -f WINDOWS-1252 -t UTF-8"
+HINT = "save the file as UTF-8, as by iconv -f WINDOWS-1252 -t UTF-8"
 
 
 @pytest.mark.parametrize(
@@ -232,7 +198,7 @@ HINT = "a file in another encoding must be saved as UTF-8, as by iconv -f WINDOW
         ("color,size\rred,1\rblue,2\r", [[0, 0], [2, 1]], []),
         ("size;color\n2;red", [[0, 1]], []),
         ("size\tcolor\n2\t red\n", [[0, 1]], []),
-        ("size|color\n2|'red\n".replace("'", ""), [[0, 1]], []),
+        ("size|color\n2|red\n", [[0, 1]], []),
         ("size,color\n1.0,red\n2,green\n", [[0, 0], [1, 1]], [SPELLED.format("'size 1.0'")]),
         ("size,color\n1,RED\n2,green\n", [[0, 0], [1, 1]], [SPELLED.format("'color RED'")]),
         ("color,size\n\nred,1\n\n", [[0, 0]], ["Blank lines left out: 2."]),
@@ -248,10 +214,8 @@ def test_texts_that_are_read(tmp_path, text, codes, notes):
     ("text", "message"),
     [
         ("", "the file is empty; it must have a header and records"),
-        ("\n", "the file is empty; it must have a header and records"),
         (",\n1,2\n", "the header has no column names"),
         ("color,size\n", "the file has a header and no records"),
-        ("color,size\n\n", "the file has a header and no records"),
         ("color,size,size\nred,1,1\n", "duplicate column names 'size'"),
         ("color,size\nred\nred,1\nred,1,2\n",
          "records must have 2 fields like the header: line 2 has 1; line 4 has 3"),
@@ -336,22 +300,14 @@ def test_a_zip_must_have_one_csv_file(tmp_path):
     assert "one CSV file; it has 'a.csv', 'b.csv'" in refusal(path)
 
 
-@given(tables(least=5), st.integers(1, 4), st.sampled_from([0, 1, 3]))
-def test_chunks_with_quotations_and_without_read_alike(tmp_path_factory, table, chunk, quoting):
-    """csv.QUOTE_MINIMAL, QUOTE_ALL, QUOTE_NONE where a table has nothing to quote."""
-    frame = table.to_frame(labels=False)
-    if quoting == 3 and any(set(text) & set('",\n\r') for text in frame.to_numpy().flat):
-        return
+@given(tables(least=5), st.integers(1, 4), st.sampled_from([0, 1]))
+def test_a_file_is_read_alike_in_chunks_of_any_size(tmp_path_factory, table, chunk, quoting):
+    """csv.QUOTE_MINIMAL and QUOTE_ALL."""
     path = tmp_path_factory.mktemp("tables") / "a.csv"
-    frame.to_csv(path, index=False)  # the names of columns may need quotations
-    header = path.read_bytes()[: -len(frame.to_csv(index=False, header=False).encode())]
-    path.write_bytes(header + frame.to_csv(index=False, header=False, quoting=quoting).encode())
+    table.to_frame(labels=False).to_csv(path, index=False, quoting=quoting)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(files, "_CHUNK", chunk)
-        parts = read_table(path, table.schema)
-    whole = read_table(path, table.schema)
-    np.testing.assert_array_equal(parts.codes, table.codes)
-    np.testing.assert_array_equal(parts.lines, whole.lines)
+        np.testing.assert_array_equal(read_table(path, table.schema).codes, table.codes)
 
 
 # One entry point
@@ -393,13 +349,12 @@ def test_frames_with_missing_values_are_refused_or_lose_those_records():
     found = Microdata.from_frame(frame, drop_missing=True)
     assert found.codes.tolist() == [[0, 0]]
     assert found.notes == ("Records with missing values dropped: 2 of 3.",)
-    with pytest.raises(ValueError, match="none is left"):
+    with pytest.raises(ValueError, match="no record of 2 is left"):
         Microdata.from_frame(frame.iloc[1:], found.schema, drop_missing=True)
 
 
 def test_load_samples_without_replacement_in_the_order_of_the_file(tmp_path):
-    lines = "\n".join(str(i) for i in range(90))
-    data = write(tmp_path / "a.csv", f"v\n{lines}\n")
+    data = write(tmp_path / "a.csv", "\n".join(["v", *map(str, range(90))]))
 
     def sample(seed: int, n: int) -> Microdata:
         return load(str(data), rng=np.random.default_rng(seed), n_records=n)
@@ -414,9 +369,8 @@ def test_load_samples_without_replacement_in_the_order_of_the_file(tmp_path):
     assert len(sample(1, 90).notes) == 1
 
 
-def test_load_refuses(tmp_path):
-    rng, data = np.random.default_rng(0), write(tmp_path / "a.csv", "v\n1\n2\n")
-    assert len(load(data, rng=rng)) == len(load(data, rng=rng, n_records=2)) == 2
+def test_load_refuses():
+    rng = np.random.default_rng(0)
     with pytest.raises(ValueError, match="n_records is 0"):
         load("", rng=rng, n_records=0)
     with pytest.raises(FileNotFoundError, match=r"data is 'nowhere\.csv'.*acs:YEAR:STATE"):
@@ -429,5 +383,5 @@ def test_load_refuses(tmp_path):
 def test_variables_may_not_be_called_like_columns_beside_them():
     schema = Schema((Variable("rank", ("1", "2")), Variable("sex", ("m", "f"))))
     schema.check_apart(["probability"])
-    with pytest.raises(ValueError, match=r"variables are called 'rank', .* Taken are rank, odds"):
+    with pytest.raises(ValueError, match=r"variables are called 'rank'; .* taken are rank, odds"):
         schema.check_apart(["rank", "odds"])

@@ -12,19 +12,19 @@ from numpy.typing import NDArray
 from srlib.assessment.answers import CERTAIN, FEWEST
 from srlib.assessment.copies import copies, rows_alike
 from srlib.assessment.counting import Floats
-from srlib.checks import require
-from srlib.data.codes import Codes
-from srlib.data.declared import Declaration, with_missing, with_unseen
-from srlib.data.files import tables_in
+from srlib.checks import require, shown
+from srlib.data.codes import Codes, factor
+from srlib.data.declared import cut_numbers, recognize, with_missing, with_unseen
+from srlib.data.files import FILE_TYPES
 from srlib.data.microdata import Texts, declared, read_texts
-from srlib.data.schema import Microdata, Schema, Variable, factor, shown
+from srlib.data.schema import Microdata, Schema, Variable
 from srlib.display import percent
 
 type Table = pd.DataFrame | Microdata | str | Path
 """Records: a DataFrame of categorical, text or number columns, microdata, or a file's path."""
 type Releases = Table | Sequence[Table] | Mapping[str, Table | Sequence[Table]]
 """Tables, or folders of them: the draws of one tool, as is a sequence under the tool's name."""
-type Declared = Schema | Declaration | str | Path
+type Declared = Schema | str | Path
 """Variables and levels, what is declared of them, its YAML file, or ``"acs"``."""
 type Names = str | Sequence[str]
 
@@ -117,7 +117,7 @@ def take_in(
     known, recognized = texts[0].schema, texts[0].schema is None
     if known is None:
         with _telling(original, "original"):
-            known = Declaration.recognize(texts[0].frame, typed=texts[0].typed)
+            known = recognize(texts[0].frame)
     columns = [name for name in texts[0].frame.columns if str(name) in known.names]
     texts[0] = replace(texts[0], frame=texts[0].frame[columns])
     texts += [_texts(table, name, known) for table, name, _ in sources[1:]]
@@ -167,7 +167,7 @@ def _listed(released: Releases) -> tuple[list[tuple[Table, str, str]], list[str]
     notes = []
     for tool, given in released.items():
         if isinstance(given, str | Path) and Path(given).is_dir():
-            files, hidden = tables_in(Path(given))
+            files, hidden = _files_in(Path(given))
             found += [(file, f"{tool}/{file.name}", tool) for file in files]
             ignored = f"; hidden files are ignored: {', '.join(hidden)}" if hidden else ""
             notes.append(f"{tool}: a folder of {len(files)}, judged together{ignored}.")
@@ -177,6 +177,23 @@ def _listed(released: Releases) -> tuple[list[tuple[Table, str, str]], list[str]
         else:
             found.append((given, tool, tool))
     return found, notes
+
+
+def _files_in(folder: Path) -> tuple[list[Path], list[str]]:
+    """Return the data files of a folder in the order of their names, and names of hidden ones.
+
+    A ValueError names anything else: what is passed over in silence would be missed by nobody.
+    """
+    everything = sorted(folder.iterdir())
+    hidden = [path.name for path in everything if path.name.startswith(".")]
+    seen = [path for path in everything if path.name not in hidden]
+    data = [path for path in seen if path.is_file() and path.suffix.lower() in FILE_TYPES]
+    others = ", ".join(path.name + "/" * path.is_dir() for path in seen if path not in data)
+    told = f"{folder}: {others} cannot be read as a table; a folder of releases has files whose"
+    require(not others, f"{told} names end in {', '.join(FILE_TYPES)}, and hidden ones")
+    but = " but hidden ones" if hidden else ""
+    require(data, f"{folder}: the folder has no files{but}; it must have one release or more")
+    return data, hidden
 
 
 def _nothing(source: object) -> bool:
@@ -231,11 +248,10 @@ def _completed(
     recognized: bool,
 ) -> tuple[Schema, list[str]]:  # fmt: skip
     """Return the schema of all tables, and one sentence for all that was not declared."""
-    schema, notes, frames = known, list[str](), [text.frame for text in texts]
-    if isinstance(known, Declaration):
-        with _telling(*tables[0][:2]):
-            schema, cuts = known.complete(frames[0])
-        notes += cuts
+    frames = [text.frame for text in texts]
+    with _telling(*tables[0][:2]):
+        schema, cuts = cut_numbers(known, frames[0])
+    notes = list(cuts)
     if recognized:
         notes.append("No schema was given: levels are the values that the original has.")
         if left := shown(known.leave_out):

@@ -8,7 +8,7 @@ simulated from conditional probability tables stands in for them where there is 
 import re
 import zipfile
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from platformdirs import user_cache_dir
 
 from srlib.checks import require
-from srlib.data.codes import MISSING, MISSING_TEXTS, OUTSIDE, cell_numbers, coded, factor
-from srlib.data.numbers import number
+from srlib.data.codes import MISSING, MISSING_TEXTS, OUTSIDE, cell_numbers, coded, factor, number
 from srlib.data.schema import Microdata, Schema
 from srlib.progress import progress
 
@@ -83,8 +82,9 @@ def recode_acs(frame: pd.DataFrame, vintage: int) -> pd.DataFrame:
     mil = "11123" if vintage <= 2012 else "1123"
     for variable in ACS.variables:
         levels = (_RECODED | {"MIL": mil}).get(variable.name, "".join(variable.levels))
+        recode = {float(i): int(level) - 1 for i, level in enumerate(levels, 1) if level > "."}
         column = RAW_NAMES[variable.name]
-        codes, _, strange = coded(frame[column], partial(_recoded, levels))
+        codes, _, strange = coded(frame[column], partial(_recoded, recode))
         problems += [f"{column} has {strange}"] if strange else []
         recoded[variable.name] = pd.Categorical.from_codes(codes.clip(MISSING), variable.levels)
     told = f"values that a PUMS person file of vintage {vintage} cannot have: {'; '.join(problems)}"
@@ -98,9 +98,8 @@ def recode_acs(frame: pd.DataFrame, vintage: int) -> pd.DataFrame:
     return pd.DataFrame(recoded, index=frame.index)
 
 
-def _recoded(levels: str, texts: Iterable[str]) -> list[int]:
-    """Return the codes of raw texts, of which 1, 2, ... have these levels."""
-    recode = {float(i): int(level) - 1 for i, level in enumerate(levels, 1) if level > "."}
+def _recoded(recode: Mapping[float, int], texts: Iterable[str]) -> list[int]:
+    """Return the codes that raw texts are recoded to."""
     known = dict.fromkeys(MISSING_TEXTS, MISSING)
     return [known.get(text, recode.get(number(text), OUTSIDE)) for text in texts]
 
@@ -171,19 +170,11 @@ def embedded_population(n: int, *, rng: np.random.Generator) -> Microdata:
 
 
 def read_population(text: str) -> list[tuple[int, list[int], NDArray[np.int64]]]:
-    """Read the conditional probability tables of a population.
+    """Return variable, parents and probabilities of each conditional table of a population.
 
-    Parameters
-    ----------
-    text : str
-        For each variable a line ``NAME | PARENTS``, parents before children, then a line for each
-        combination of the parents' levels in lexicographic order: the probabilities of all levels
-        but the last, in units of 1/10,000. Before them stands a comment.
-
-    Returns
-    -------
-    list of (variable, parents, table)
-        Positions in ``ACS``, and the (n_combinations, n_levels) probabilities in those units.
+    The text has for each variable a line ``NAME | PARENTS``, parents before children, then a line
+    for each combination of the parents' levels in lexicographic order: the probabilities of all
+    levels but the last, in units of 1/10,000. Before them stands a comment.
     """
     network = []
     for table in re.split(r"\n(?=\w+ \|)", text)[1:]:

@@ -1,15 +1,15 @@
-"""Tables of integer codes: numbers for cells and for rows, and distinct combinations."""
+"""Integer codes: numbers for cells and rows, distinct combinations, and what texts stand for."""
 
 import math
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from srlib.checks import require
+from srlib.checks import require, rows_where, shown
 
 # Categorical records, (n, n_variables): the levels of variable k are 0 to n_levels[k] - 1.
 Codes = NDArray[np.integer]
@@ -19,6 +19,9 @@ Levels = Sequence[int] | NDArray[np.integer]
 MISSING, OUTSIDE = -1, -2
 # Text that stands for a missing value, unless a variable declares it as a level.
 MISSING_TEXTS = frozenset({"", "NA", "NaN", "nan", "null"})
+
+_WHOLE = re.compile(r"([+-]?\d+)(?:\.0+)?")
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 
 
 def cell_numbers(codes: Codes, n_levels: Levels) -> NDArray[np.int64]:
@@ -54,21 +57,10 @@ def row_numbers(codes: Codes, n_levels: Levels) -> NDArray[np.intp]:
 
 
 def distinct(codes: ArrayLike) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the distinct combinations of a table, how often each occurs, and where.
+    """Return the distinct rows in lexicographic order, how often each occurs, and where.
 
-    Parameters
-    ----------
-    codes : (n, n_variables) int
-        Codes from 0.
-
-    Returns
-    -------
-    combinations : (n_distinct, n_variables) int
-        In lexicographic order, in the type of ``codes``.
-    counts : (n_distinct,) int64
-        Number of records that have each; they sum to n.
-    inverse : (n,) int64
-        ``combinations[inverse]`` is ``codes``.
+    With ``combinations, counts, inverse = distinct(codes)``, ``combinations[inverse]`` is
+    ``codes``, and the counts sum to the number of rows.
     """
     codes = np.asarray(codes)
     n_levels = (codes.max(axis=0, initial=0).astype(np.int64) + 1).tolist()
@@ -90,32 +82,47 @@ def factor(column: pd.Series) -> tuple[NDArray[np.intp], list[str]]:
 
 
 def coded(
-    column: pd.Series, codes_of: Callable[[list[str]], list[int]], missing: int = MISSING
+    column: pd.Series, codes_of: Callable[[list[str]], list[int]]
 ) -> tuple[NDArray[np.int64], list[str], str]:
     """Return a column's codes, its texts, and which of these are outside the levels, and where."""
     ids, texts = factor(column)
-    of_texts = codes_of(texts)
-    codes = np.array([*of_texts, missing])[ids]
-    values = dict.fromkeys(t for t, code in zip(texts, of_texts, strict=True) if code == OUTSIDE)
-    where = rows_where(codes == OUTSIDE, column.index)
-    return codes, texts, f"{shown(values)} ({where})" if values else ""
+    codes = np.array(codes_of([*texts, ""]))[ids]  # NaN, of which the id is -1, is as no text
+    outside = codes == OUTSIDE
+    values = dict.fromkeys(texts[i] for i in pd.unique(ids[outside]))
+    return codes, texts, f"{shown(values)} ({rows_where(outside, column.index)})" if values else ""
 
 
-def rows_where(mask: NDArray[np.bool_], index: pd.Index, limit: int = 5) -> str:
-    """Name the first rows of a mask by the index, whose name says what it counts."""
-    found = index[mask]
-    noun = f"{index.name or 'row'}{'s' if len(found) > 1 else ''}"
-    more = f" and {len(found) - limit:,} more" if len(found) > limit else ""
-    return f"{noun} {', '.join(map(str, found[:limit]))}{more}"
+def number(text: str) -> float:
+    """Return the number that a text is, NaN where it is none, as "1,200", or not finite."""
+    value = float(text) if _NUMBER.fullmatch(text) else np.nan
+    return value if np.isfinite(value) else np.nan
 
 
-def shown(values: Iterable[str], limit: int = 10) -> str:
-    """Quote the first values, and count those left out."""
-    values = list(values)
-    more = f" and {len(values) - limit:,} more" if len(values) > limit else ""
-    return ", ".join(map(repr, values[:limit])) + more
+def whole_number(text: str) -> str:
+    """Return "1" for "1.0", and any text that is no whole number as it is."""
+    match = _WHOLE.fullmatch(text)
+    return match[1] if match else text
 
 
-def repeated(texts: Iterable[str]) -> list[str]:
-    """Return the texts that occur more than once."""
-    return [text for text, count in Counter(texts).items() if count > 1]
+def numbers_in(column: pd.Series, *absent: str) -> tuple[dict[float, int], list[str]]:
+    """Count the records that have each number, and list the texts that are neither nor absent."""
+    ids, texts = factor(column)
+    found, others = dict[float, int](), []
+    for text, n in zip(texts, np.bincount(ids[ids >= 0]).tolist(), strict=True):
+        if MISSING_TEXTS.union(absent).isdisjoint({text, whole_number(text)}):
+            if np.isnan(value := number(text)):
+                others.append(text)
+            else:
+                found[value] = found.get(value, 0) + n
+    return found, others
+
+
+def levels_in(column: pd.Series) -> tuple[str, ...]:
+    """Return the values of a column but missing ones, in numeric or alphabetic order."""
+    texts = set(factor(column)[1]) - MISSING_TEXTS
+    if all(map(_WHOLE.fullmatch, texts)):
+        texts = set(map(whole_number, texts))
+    try:
+        return tuple(sorted(texts, key=lambda text: (float(text), text)))
+    except ValueError:
+        return tuple(sorted(texts))

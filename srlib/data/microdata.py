@@ -1,47 +1,31 @@
 """Microdata for the synthesizers: tables of categorical records from files and elsewhere."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from srlib.checks import require
+from srlib.checks import require, shown
 from srlib.data.acs import ACS, RAW_NAMES, download_acs, embedded_population, parse_acs, recode_acs
-from srlib.data.codes import shown
-from srlib.data.declared import Declaration
-from srlib.data.files import frame_of, is_typed, named_errors
+from srlib.data.declared import cut_numbers
+from srlib.data.files import named_errors, open_table
 from srlib.data.schema import Microdata, Schema
 
 PAPER_VINTAGE = 2012
 POPULATION_SIZE = 10_000
-# A schema, what is declared of it, its YAML file, or "acs"; None or "": recognized.
-type Declared = str | Path | Schema | Declaration | None
+# A schema, its YAML file, or "acs"; None or "": recognized.
+type Declared = str | Path | Schema | None
 
 
 @dataclass(frozen=True)
 class Texts:
-    """A table as a file has it.
-
-    Attributes
-    ----------
-    frame : DataFrame
-        Columns of text, or what a file with types has; its index is the line of the file that each
-        record begins at, or its number.
-    schema : Schema or Declaration, optional
-        As given or recognized.
-    notes : tuple of str
-        One sentence for everything that was recognized or left out.
-    typed : bool
-        Whether categories of the frame were declared, or else are the texts of a file.
-    """
+    """The columns of a table by its lines or records, what is declared of them, and notes."""
 
     frame: pd.DataFrame
-    schema: Schema | Declaration | None
+    schema: Schema | None
     notes: tuple[str, ...] = ()
-    typed: bool = True
 
 
 def load(
@@ -95,8 +79,7 @@ def load(
         return table
     rows = np.sort(rng.choice(n, n_records, replace=False))
     note = f"A simple random sample of {n_records:,} of the {n:,} records."
-    lines = None if table.lines is None else table.lines[rows]
-    return Microdata(table.codes[rows], table.schema, (*table.notes, note), lines)
+    return replace(table, codes=table.codes[rows], notes=(*table.notes, note))
 
 
 def read_table(
@@ -121,9 +104,9 @@ def read_table(
     path : str or Path
         The file.
     schema : Schema, str or Path, optional
-        The columns to read and their levels: a schema or declaration, the path of its YAML file
-        (see `Schema.from_yaml`; numbers are cut by this file), or ``"acs"`` for the paper's
-        Table 1. Where not given or ``""``, inferred, see `Schema.infer`.
+        The columns to read and their levels: a schema, the path of its YAML file (see
+        `Schema.from_yaml`), or ``"acs"`` for the paper's Table 1; numbers that it does not cut are
+        cut by this file. Where not given or ``""``, levels are the values that the file has.
     drop_missing : bool
         Whether records with a missing value are dropped; otherwise they are an error.
     ignore_columns : bool
@@ -141,10 +124,10 @@ def read_table(
     ------
     ValueError
         For what is no regular file, as a folder or a pipe; a file that is empty, too large, not
-        UTF-8, not CSV or without records; repeated, missing or
-        unknown columns; records with too few or too many fields; values outside the levels;
-        missing values; columns that do not look categorical. The message names the file, the
-        columns, the first lines (the header is line 1) and the values.
+        UTF-8, not CSV or without records; repeated, missing or unknown columns; records with too
+        few or too many fields; values outside the levels; missing values; columns that do not look
+        categorical. The message names the file, the columns, the first lines (the header is line
+        1) and the values.
 
     Examples
     --------
@@ -154,31 +137,52 @@ def read_table(
     ...     file = Path(folder) / "people.csv"
     ...     pd.DataFrame({"job": ["cook", "smith"], "sick": [0, 1]}).to_csv(file, index=False)
     ...     people = read_table(file)
-    >>> len(people), people.schema.names, people.lines.tolist()
-    (2, ('job', 'sick'), [2, 3])
+    >>> people.codes.tolist(), people.schema.names
+    ([[0, 0], [1, 1]], ('job', 'sick'))
     """
-    with named_errors(path := Path(path)):
-        table = _read(path, declared(schema), ignore_columns, vintage)
-        frame, known, notes = table.frame, table.schema, list(table.notes)
-        if known is None:
-            known = Schema.infer(frame)
-            notes.append("No schema was given: the levels are the values that the file has.")
-        elif isinstance(known, Declaration):
-            known, cuts = known.complete(frame)
-            notes += cuts
-        codes, kept, more = known.encode_complete(frame, drop_missing=drop_missing)
-        notes += more
-        require(kept.any(), f"no record is left. {' '.join(notes)}")
-        return Microdata(codes, known, tuple(notes), frame.index.to_numpy(np.int64)[kept])
+    texts = read_texts(path, schema, ignore_columns=ignore_columns, vintage=vintage)
+    with named_errors(Path(path)):
+        require(len(texts.frame), f"no record is left. {' '.join(texts.notes)}")
+        if texts.schema:
+            known, notes = cut_numbers(texts.schema, texts.frame)
+        else:
+            known = Schema.from_frame(texts.frame, typed=False)
+            notes = ("No schema was given: the levels are the values that the file has.",)
+        table = Microdata.from_frame(texts.frame, known, drop_missing=drop_missing)
+        return replace(table, notes=(*texts.notes, *notes, *table.notes))
 
 
-def read_texts(path: str | Path, schema: Declared = None) -> Texts:
+def read_texts(
+    path: str | Path, schema: Declared = None, *, ignore_columns: bool = False, vintage: int = 0
+) -> Texts:
     """Read a file's columns as `read_table`, without coding them.
 
-    A raw person file is recoded only where the schema is ``ACS``.
+    A raw person file is recoded where the schema is ``ACS``, with a vintage also where none is.
     """
+    known, notes = declared(schema), []
     with named_errors(path := Path(path)):
-        return _read(path, declared(schema))
+        header, read = open_table(path)
+        raw = set(RAW_NAMES.values()) <= set(header) and "RACE1P" not in header
+        raw = raw and (known == ACS or (known is None and vintage > 0))
+        if known and not raw:
+            known.check_columns(header, ignore_unknown=ignore_columns)
+        wanted = list(RAW_NAMES.values()) if raw else known.names if known else header
+        if ignored := shown(name for name in header if name not in wanted):
+            notes.append(f"Columns left out: {ignored}.")
+        frame, n_blank = read(wanted)
+        if n_blank:
+            notes.append(f"Blank lines left out: {n_blank:,}.")
+        if raw:
+            vintage = vintage or PAPER_VINTAGE
+            adults = recode_acs(frame, vintage)
+            n_children = len(frame) - len(adults)
+            notes.append(
+                "Recognized as an American Community Survey person file and recoded to Table 1 of "
+                f"Hu, Reiter and Wang (2014) by the codes of vintage {vintage}; records of persons "
+                f"below 18 left out: {n_children:,} of {len(frame):,}."
+            )
+            return Texts(adults, ACS, tuple(notes))
+        return Texts(frame, known, tuple(notes))
 
 
 def schema_of(data: str | Path, schema: Declared = "", **options: Any) -> Schema:
@@ -190,16 +194,16 @@ def schema_of(data: str | Path, schema: Declared = "", **options: Any) -> Schema
     return ACS if survey or not str(data) else read_table(data, known, **options).schema
 
 
-def declared(schema: Declared) -> Schema | Declaration | None:
+def declared(schema: Declared) -> Schema | None:
     """Return the schema that an argument stands for, None where one is to be recognized."""
     if isinstance(schema, Schema):
         return schema
     if schema == "acs":
         return ACS
-    return Declaration.from_yaml(schema) if schema else None
+    return Schema.from_yaml(schema) if schema else None
 
 
-def _checked(data: str | Path, schema: Declared) -> tuple[Any, tuple[int, str] | None]:
+def _checked(data: str | Path, schema: Declared) -> tuple[Schema | None, tuple[int, str] | None]:
     """Return what is declared of data that exist, and year and state of a survey file."""
     known, source = declared(schema), str(data)
     survey = parse_acs(source) if source.startswith("acs:") else None
@@ -210,33 +214,3 @@ def _checked(data: str | Path, schema: Declared) -> tuple[Any, tuple[int, str] |
         told = "allowed are '' for the embedded population, acs:YEAR:STATE, or the path of a file"
         raise FileNotFoundError(f"data is {source!r}: there is no such file; {told}")
     return known, survey
-
-
-def _read(
-    path: Path, schema: Schema | Declaration | None, ignore_columns: bool = False, vintage: int = 0
-) -> Texts:
-    """Read a file; with a vintage, a raw person file is recoded though no schema says so."""
-    raw, notes = False, []
-
-    def choose(header: list[str]) -> Sequence[str]:
-        nonlocal raw
-        columns: Sequence[str] = header if schema is None else schema.names
-        person_file = set(RAW_NAMES.values()) <= set(header) and "RACE1P" not in header
-        if raw := person_file and (schema == ACS or (schema is None and vintage > 0)):
-            columns = list(RAW_NAMES.values())
-        elif schema is not None:
-            schema.check_columns(header, ignore_unknown=ignore_columns)
-        if ignored := [name for name in header if name not in columns]:
-            notes.append(f"Columns left out: {shown(ignored)}.")
-        return columns
-
-    frame, n_blank = frame_of(path, choose)
-    if n_blank:
-        notes.append(f"Blank lines left out: {n_blank:,}.")
-    if raw:
-        n, schema, vintage = len(frame), ACS, vintage or PAPER_VINTAGE
-        frame = recode_acs(frame, vintage)
-        told = "Recognized as an American Community Survey person file and recoded to Table 1 of "
-        told += f"Hu, Reiter and Wang (2014) by the codes of vintage {vintage}; records of persons "
-        notes.append(f"{told}below 18 left out: {n - len(frame):,} of {n:,}.")
-    return Texts(frame, schema, tuple(notes), is_typed(path))

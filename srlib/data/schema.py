@@ -13,13 +13,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from srlib.checks import require
-from srlib.data.codes import MISSING, MISSING_TEXTS, OUTSIDE, coded, repeated, rows_where, shown
-from srlib.data.codes import factor as factor
-from srlib.data.numbers import levels_in, number, whole_number
+from srlib import yamls
+from srlib.checks import repeated, require, rows_where, shown
+from srlib.data.codes import MISSING, MISSING_TEXTS, OUTSIDE, coded, levels_in, number, whole_number
+from srlib.yamls import brief
 
 MISSING_LEVEL = "missing"
 MOST_LEVELS = 100  # of a column without a schema
+# What may be done about missing values, and whether records that lack a value are then dropped.
+MISSING_RULES = {"level": None, "drop": True, "error": False}
 
 # Vega's renderer dies of control characters, except for tabs and line ends within values, and takes
 # what every JavaScript object has already for what it looks up by a text of ours. Half a
@@ -28,6 +30,7 @@ _UNDRAWN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]|^(constructor|hasOwnProperty|isPrototypeOf|toString|"
     "propertyIsEnumerable|toLocaleString|valueOf|__proto__|__(define|lookup)[GS]etter__)$"
 )
+_KEYS = ("name", "title", "levels", "bins", "edges", "missing", "missing_codes", "not_applicable")
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ class Variable:
         JavaScript object has, such as ``constructor``: charts could not be drawn.
     levels : tuple of str
         Its values as a file has them, in order; at least two. None of numbers that a table is
-        still to cut, see `Declaration.complete`.
+        still to cut, as `read_table` does.
     labels : tuple of str
         One short text for readers for each level; the levels themselves where not given.
     title : str
@@ -80,18 +83,17 @@ class Variable:
         object.__setattr__(self, "labels", (self.labels or self.levels) + more)
         object.__setattr__(self, "levels", self.levels + more)
         object.__setattr__(self, "title", self.title or self.name)
-        name, edges, n, least = self.name, self.edges, len(self.levels), max(len(self.edges), 1)
-        rising = np.isfinite(edges).all() and (np.diff(edges) > 0).all()
-        of: dict[str, tuple[str, ...]] = {"the name": (name,), f"title of {name}": (self.title,)}
-        of |= {f"levels of {name}": self.levels, f"labels of {name}": self.labels}
-        for where, those in of.items():
+        name, n, least = self.name, len(self.levels), max(len(self.edges), 1) + 1
+        texts = {f"levels of {name}": self.levels, f"labels of {name}": self.labels}
+        texts |= {"the name": (name,), f"title of {name}": (self.title,)}
+        for of, those in texts.items():
             bad = [t for t in those if _UNDRAWN.search(t) or (t is name and "\n" in t)]
-            told = "has control characters, or a meaning of its own for the charts"
-            require(not bad, f"{where}: {shown(bad)} {told}")
+            require(not bad, f"{of}: {shown(bad)} has control characters, or a meaning for charts")
             bad = [t for t in those if t != t.strip() or not t] or repeated(those)
-            require(not bad, f"{where}: {shown(bad)} must stand once, without spaces around it")
-        require(rising, f"edges of {name} are {list(edges)}; they must be numbers that rise")
-        require(n > least or self.uncut, f"{name} has {n} levels; it needs at least {least + 1}")
+            require(not bad, f"{of}: {shown(bad)} must stand once, without spaces around it")
+        rising = np.isfinite(self.edges).all() and (np.diff(self.edges) > 0).all()
+        require(rising, f"edges of {name} are {list(self.edges)}; they must be numbers that rise")
+        require(n >= least or self.uncut, f"{name} has {n} levels; it needs at least {least}")
         require(len(self.labels) == n, f"{name} has {n} levels and {len(self.labels)} labels")
         right = self.uncut or self.missing in ("", *self.levels)
         require(right, f"missing of {name} is {self.missing!r}; it must be a level")
@@ -107,29 +109,24 @@ class Variable:
         of_none = {*self.not_applicable, self.missing}
         return tuple(code for code, level in enumerate(self.levels) if level in of_none)
 
-    @property
-    def code_of_missing(self) -> int:
-        """The code of a missing value: that of its level, or ``MISSING``."""
-        return self.levels.index(self.missing) if self.missing else MISSING
-
     def codes_of(self, texts: Iterable[str]) -> list[int]:
         """Return the code of each text: 0 for the first level, ``MISSING`` or ``OUTSIDE``.
 
         "01" is not "1". A text that is no level is the level it is in other case ("YES" for
         "yes"), or as an integer ("1.0", which software makes of integers when some are missing).
-        Of a numeric variable a number is that of its piece, however it is written.
+        Of a numeric variable, a number has the code of its piece, however it is written.
         """
-        forms = Counter(map(str.casefold, self.levels))
         places = {level: code for code, level in enumerate(self.levels)}
+        forms = Counter(map(str.casefold, self.levels))
         folded = {form: c for level, c in places.items() if forms[form := level.casefold()] == 1}
-        none = self.code_of_missing
+        none = places[self.missing] if self.missing else MISSING
         places = dict.fromkeys(MISSING_TEXTS, none) | places
         places |= dict.fromkeys(self.missing_codes, none)
 
         def code(text: str) -> int:
             found = places.get(text, places.get(whole_number(text)))
             if found is None and self.edges and not math.isnan(value := number(text)):
-                return bisect_right(self.edges, value)
+                found = bisect_right(self.edges, value)
             return folded.get(text.casefold(), OUTSIDE) if found is None else found
 
         return [code(text) for text in texts]
@@ -206,8 +203,7 @@ class Schema:
         require(right, f"{argument} is {list(names)}; it must name {needed} variables")
         known, strange = ", ".join(self.names), shown(n for n in names if n not in self.names)
         require(not strange, f"{argument} names {strange}; the variables are {known}")
-        again = f"{argument} is {list(names)}; each variable may stand once"
-        require(len(set(names)) == len(names), again)
+        require(not repeated(names), f"{argument} is {list(names)}; each variable may stand once")
         return [self.names.index(name) for name in names]
 
     @classmethod
@@ -238,9 +234,17 @@ class Schema:
         ValueError
             If the file is not UTF-8 or not YAML, or not of this form; the message names the file.
         """
-        from srlib.data.declared import read_declared
-
-        return read_declared(path, cls)
+        try:
+            document = yamls.read(path, texts=True)
+            right = isinstance(document, dict) and isinstance(document.get("variables"), list)
+            require(right, "the file must have the key 'variables', a list")
+            unknown = shown(set(document) - {"variables", "leave_out", "missing"})
+            require(not unknown, f"the file has unknown keys {unknown}")
+            rule = document.get("missing")
+            variables = (_variable({"missing": rule}, entry) for entry in document["variables"])
+            return cls(tuple(variables), _texts(document, "leave_out", "the file"))
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from error
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, *, typed: bool = True) -> Self:
@@ -255,7 +259,7 @@ class Schema:
         frame : pandas.DataFrame
             One column for each variable.
         typed : bool
-            Whether categories count, or values alone.
+            Whether categories count, or the values alone.
 
         Raises
         ------
@@ -270,15 +274,9 @@ class Schema:
             found.append((str(name), levels))
             if not declared and not 2 <= len(levels) <= MOST_LEVELS:
                 bad.append(f"{name} {len(levels):,}")
-        told = "columns that do not look categorical by their number of distinct values: "
-        told += f"{', '.join(bad)}; without a schema each must have 2 to {MOST_LEVELS}. A schema"
-        require(not bad, f"{told} selects columns and declares their levels")
+        told = f"columns do not look categorical, by distinct values: {', '.join(bad)}; each must"
+        require(not bad, f"{told} have 2 to {MOST_LEVELS}, or a schema declare or leave it out")
         return cls(tuple(Variable(name, levels) for name, levels in found))
-
-    @classmethod
-    def infer(cls, frame: pd.DataFrame) -> Self:
-        """Take as levels the values that a table happens to have, as `from_frame`."""
-        return cls.from_frame(frame, typed=False)
 
     def encode(self, frame: pd.DataFrame) -> NDArray[Any]:
         """Return the codes of a table's values.
@@ -301,8 +299,8 @@ class Schema:
             message names all columns concerned, the first rows and the values.
         """
         codes, kept, _ = self.encode_complete(frame, drop_missing=False)
-        told = f"missing values ({rows_where(~kept, frame.index)}), whose records are to be dropped"
-        require(kept.all(), f"{told}; Microdata.from_frame drops them")
+        where = rows_where(~kept, frame.index)
+        require(kept.all(), f"missing values ({where}); Microdata.from_frame drops such records")
         return codes
 
     def encode_complete(
@@ -312,49 +310,45 @@ class Schema:
 
         Raises ValueError as `encode`; missing values are an error where they are not dropped.
         """
-        columns = [str(name) for name in frame.columns]
-        self.check_columns(columns)
+        frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
+        self.check_columns(list(frame))
         uncut = shown(variable.name for variable in self.variables if variable.uncut)
         require(not uncut, f"columns {uncut} are not cut; read_table(data, schema) cuts numbers")
         codes = np.empty((len(frame), len(self.variables)), np.int32)
         problems, spelled, notes = [], [], []
         for j, variable in enumerate(self.variables):
-            column = frame.iloc[:, columns.index(variable.name)]
-            codes[:, j], texts, strange = coded(column, variable.codes_of, variable.code_of_missing)
+            codes[:, j], texts, strange = coded(frame[variable.name], variable.codes_of)
             if strange:
                 allowed = f"allowed are {', '.join(variable.levels)}"
                 problems.append(f"{variable.name} has {strange}, {allowed}")
             known = {*variable.levels, *variable.missing_codes, *MISSING_TEXTS}
-            other = [text for text in texts if text not in known]
-            spelled += [] if variable.edges else [f"{variable.name} {text}" for text in other[:1]]
+            other = [text for text in texts if text not in known and not variable.edges]
+            spelled += [f"{variable.name} {text}" for text in other[:1]]
         require(not problems, f"values outside the levels: {'; '.join(problems)}")
         missing = codes == MISSING
         drop = [drop_missing if v.drop_missing is None else v.drop_missing for v in self.variables]
-        if n := int((dropped := missing[:, drop].any(axis=1)).sum()):
+        dropped = missing[:, drop].any(axis=1)
+        lacking = (missing & ~dropped[:, None]).sum(axis=0)
+        where = ", ".join(f"{v} {n:,}" for v, n in zip(self.names, lacking, strict=True) if n)
+        where += f" ({rows_where(missing.any(axis=1) & ~dropped, frame.index)})"
+        told = f"missing values: {where}. drop_missing drops the records that have any"
+        require(not lacking.any(), told)
+        if n := int(dropped.sum()):
             notes.append(f"Records with missing values dropped: {n:,} of {len(frame):,}.")
         if spelled:
             told = "Values in other case, or integers with decimals, read as levels"
             notes.append(f"{told}: {shown(spelled)}.")
-        if (missing := missing & ~dropped[:, None]).any():
-            counts = zip(self.names, missing.sum(axis=0), strict=True)
-            told = ", ".join(f"{name} {count:,}" for name, count in counts if count)
-            where = f"{told} ({rows_where(missing.any(axis=1), frame.index)})"
-            raise ValueError(
-                f"missing values: {where}. drop_missing drops the records that have any"
-            )
         smallest = np.min_scalar_type(int(self.n_levels.max()) - 1)
         return codes[~dropped].astype(smallest), ~dropped, notes
 
     def decode(self, codes: ArrayLike, *, labels: bool = True) -> pd.DataFrame:
         """Return the table that codes stand for, in categorical columns of labels, or of levels.
 
-        A ValueError says where the shape is another or a code is out of range.
+        A ValueError says that the shape is another or a code is out of range.
         """
         codes, n = np.asarray(codes), len(self.variables)
-        require(codes.shape[1:] == (n,), f"codes have shape {codes.shape}; it must be (n, {n})")
-        bad = ((codes < 0) | (codes >= self.n_levels)).any(axis=0)
-        names = shown(np.array(self.names, object)[bad])
-        require(not bad.any(), f"codes of {names} are out of range; they are 0 to n_levels - 1")
+        right = codes.shape[1:] == (n,) and ((codes >= 0) & (codes < self.n_levels)).all()
+        require(right, f"codes, of shape {codes.shape}, must be (n, {n}), from 0 to n_levels - 1")
         columns = {
             v.name: pd.Categorical.from_codes(column, list(v.labels if labels else v.levels))
             for v, column in zip(self.variables, codes.T, strict=True)
@@ -375,8 +369,8 @@ class Schema:
     def check_apart(self, columns: Collection[str]) -> None:
         """Raise ValueError if a variable is called like a column that will stand beside them."""
         taken = shown(name for name in self.names if name in columns)
-        told = f"variables are called {taken}, like columns of their tables; rename them"
-        require(not taken, f"{told}. Taken are {', '.join(columns)}")
+        told = f"variables are called {taken}; rename them, as taken are {', '.join(columns)}"
+        require(not taken, told)
 
 
 @dataclass(frozen=True)
@@ -391,8 +385,6 @@ class Microdata:
         What they stand for.
     notes : tuple of str
         One sentence for everything that was recognized, recoded, dropped or sampled.
-    lines : (n,) int, optional
-        Line of the file that each record begins at; the header is line 1.
 
     Examples
     --------
@@ -406,7 +398,6 @@ class Microdata:
     codes: NDArray[Any]
     schema: Schema
     notes: tuple[str, ...] = ()
-    lines: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         """Return the number of records."""
@@ -441,13 +432,45 @@ class Microdata:
             categorical, values outside the levels, missing values. The message names the columns,
             and the first rows by the frame's index.
         """
-        if not isinstance(schema, Schema | None):
-            raise ValueError(f"schema is {schema!r:.50}; it must be a Schema")
+        require(isinstance(schema, Schema | None), f"schema is {schema!r:.50}; it must be a Schema")
         schema = schema or Schema.from_frame(frame)
         codes, kept, notes = schema.encode_complete(frame, drop_missing=drop_missing)
-        require(kept.any(), f"frame has {len(frame)} records, and none is left")
+        require(kept.any(), f"no record of {len(frame)} is left. {' '.join(notes)}")
         return cls(codes, schema, tuple(notes))
 
     def to_frame(self, *, labels: bool = True) -> pd.DataFrame:
         """Return the records as categorical columns of labels, or else of levels."""
         return self.schema.decode(self.codes, labels=labels)
+
+
+def _variable(defaults: dict[str, Any], entry: Any) -> Variable:
+    """Return the variable that an entry of a YAML file declares."""
+    named = isinstance(entry, dict) and isinstance(entry.get("name"), str)
+    require(named, f"each variable needs a name; one is {brief(entry)}")
+    what = f"variable {brief(entry['name'])}"
+    unknown = shown(key for key in entry if key not in _KEYS)
+    require(not unknown, f"{what} has unknown keys {unknown}; allowed are {', '.join(_KEYS)}")
+    right = len({"levels", "bins", "edges"} & set(entry)) == 1
+    require(right, f"{what} needs levels, or bins, or edges, and one of these alone")
+    given = defaults | {"bins": "0"} | entry
+    rule, bins, levels = given["missing"], given["bins"], given.get("levels")
+    if isinstance(levels, dict):
+        given |= {"levels": list(levels), "labels": list(levels.values())}
+    lists = ("levels", "labels", "edges", "missing_codes", "not_applicable")
+    texts: dict[str, Any] = {key: _texts(given, key, what) for key in lists}
+    right = rule in (None, *MISSING_RULES)
+    require(right, f"{what}: missing must be one of {', '.join(MISSING_RULES)}")
+    right = "bins" not in entry or bins in map(str, range(2, MOST_LEVELS + 1))
+    require(right, f"{what}: bins is {brief(bins)}; it must be a whole number, 2 to {MOST_LEVELS}")
+    texts |= {"edges": tuple(map(number, texts["edges"])), "title": str(entry.get("title", ""))}
+    variable = Variable(
+        entry["name"], bins=int(bins), drop_missing=MISSING_RULES.get(rule), **texts
+    )
+    return variable.with_missing() if rule == "level" else variable
+
+
+def _texts(entry: dict[str, Any], key: str, what: str) -> tuple[str, ...]:
+    values = entry.get(key, [])
+    listed = isinstance(values, list) and all(isinstance(text, str) for text in values)
+    require(listed, f"{what}: {key} must be a list, as [a, b]; it is {brief(values)}")
+    return tuple(values)

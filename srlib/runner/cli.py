@@ -419,20 +419,20 @@ def schema(files: tuple[Path, ...], output: Path | None) -> None:
     printed where no file is named, and has values of yours.
     """
     from srlib.data.declared import suggest
-    from srlib.data.files import read_columns
+    from srlib.data.microdata import read_texts
 
     try:
-        declaration, reasons = suggest([read_columns(file) for file in files])
+        text, reasons = suggest([read_texts(file).frame for file in files])
     except ValueError as error:
         raise UsageError(str(error)) from None
     for reason in reasons:
         click.echo(reason, err=True)
     if output is None:
-        click.echo(declaration.to_yaml(), nl=False)
+        click.echo(text, nl=False)
         return
     if output.exists():
         raise UsageError(f"{output} exists; it is not replaced")
-    output.write_text(declaration.to_yaml(), encoding="utf-8")
+    output.write_text(text, encoding="utf-8")
     click.echo(shown(output))
 
 
