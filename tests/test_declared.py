@@ -94,11 +94,9 @@ def test_names_of_pieces_say_what_is_in_them(edges: list[int], value: int) -> No
         assert int(low) <= value <= int(high or low)
 
 
-@pytest.mark.parametrize(
-    "text", ["", "N", "nan", "inf", "1e999", "0x10", "1_000", "1,5", "--1", "$5"]
-)
-def test_texts_that_are_no_numbers(text: str) -> None:
-    assert np.isnan(number(text))
+def test_texts_that_are_no_numbers() -> None:
+    for text in ("", "N", "nan", "inf", "1e999", "0x10", "1_000", "1,5", "--1", "$5"):
+        assert np.isnan(number(text))
 
 
 def test_numbers_are_cut_by_one_table_alone() -> None:
