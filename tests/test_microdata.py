@@ -341,7 +341,7 @@ def test_frames_with_missing_values_are_refused_or_lose_those_records():
     found = Microdata.from_frame(frame, drop_missing=True)
     assert found.codes.tolist() == [[0, 0]]
     assert found.notes == ("Records with missing values dropped: 2 of 3.",)
-    with pytest.raises(ValueError, match="no record of 2 is left"):
+    with pytest.raises(ValueError, match="the table has 2 records, and none is left"):
         Microdata.from_frame(frame.iloc[1:], found.schema, drop_missing=True)
 
 

@@ -175,7 +175,7 @@ def test_chains_run_in_rounds_until_they_agree(monkeypatch: pytest.MonkeyPatch) 
     [
         ((ORIGINAL, []), {}, "released is empty; it must hold one table or more"),
         ((ORIGINAL, ["a.csv"]), {}, "released, table 1 is 'a.csv'; it must be a DataFrame"),
-        ((ORIGINAL, [RELEASED[0][:0]]), {}, "released, table 1: frame has 0 records"),
+        ((ORIGINAL, [RELEASED[0][:0]]), {}, "released, table 1: the table has 0 records"),
         ((ORIGINAL, [RELEASED[0], ORIGINAL[["job"]]]), {}, "released, table 2: missing columns"),
         ((ORIGINAL, RELEASED[0].replace("cook", "spy")), {}, "table 1: values outside"),
         ((ORIGINAL.replace({"job": {"cook": None}}), RELEASED), {}, "original: missing values"),

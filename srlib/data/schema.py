@@ -435,7 +435,8 @@ class Microdata:
         require(isinstance(schema, Schema | None), f"schema is {schema!r:.50}; it must be a Schema")
         schema = schema or Schema.from_frame(frame)
         codes, kept, notes = schema.encode_complete(frame, drop_missing=drop_missing)
-        require(kept.any(), f"no record of {len(frame)} is left. {' '.join(notes)}")
+        none = f"the table has {len(frame)} records, and none is left."
+        require(kept.any(), " ".join([none, *notes]))
         return cls(codes, schema, tuple(notes))
 
     def to_frame(self, *, labels: bool = True) -> pd.DataFrame:
