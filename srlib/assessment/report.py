@@ -150,7 +150,7 @@ def assess(
     target : str or sequence of str
         Variables that the intruder wants to know; the last that is no key where not given. The
         table has all other variables that are no keys as well, without a part in the verdict.
-    schema : Schema, Declaration, str or Path, optional
+    schema : Schema, str or Path, optional
         Variables and their levels, what is declared of them, a YAML file of it, or ``"acs"``;
         recognized in the original where not given. Numbers are cut by the original alone.
     within : mapping of str to float, optional
