@@ -29,21 +29,15 @@ def agree(log_prob: NDArray, exact: NDArray, log_mcse: NDArray, precise: float) 
     assert log_mcse.max() < precise
 
 
-@pytest.mark.parametrize(("n_classes", "n_draws", "precise"), [(1, 4_000, 0.05), (2, 8_000, 0.1)])
+@pytest.mark.parametrize(("n_classes", "n_draws", "precise"), [(1, 2_000, 0.08), (2, 3_000, 0.16)])
 def test_both_estimators_against_enumeration(n_classes: int, n_draws: int, precise: float) -> None:
     """Four records on a 2 x 2 table, two releases: all allocations, alpha by quadrature."""
     support = disclosure.subset_support(DATA[3], [0, 1], TWO)
     exact = exact_log_risk(DATA, 3, support, RELEASES, [2, 2], n_classes, PRIOR)
     assert np.abs(exact - np.log(0.25)).max() > 0.15  # the prior's quarter would not pass
     rng = np.random.default_rng(17)
-    chains = Chains(
-        n_classes=n_classes,
-        burn_in=200,
-        n_draws=n_draws,
-        thin=2 * n_classes - 1,
-        n_chains=8,
-        prior=PRIOR,
-    )
+    given = {"burn_in": 200, "n_chains": 8, "thin": 2 * n_classes - 1}
+    chains = Chains(n_classes=n_classes, n_draws=n_draws, prior=PRIOR, **given)
     data, *joined = (
         sample_posterior(codes, TWO, chains, rng=rng)
         for codes in (DATA, *(np.vstack([DATA, z]) for z in RELEASES))
@@ -58,11 +52,8 @@ def test_both_estimators_against_enumeration(n_classes: int, n_draws: int, preci
 
 
 def test_collapsed_ratios_against_enumeration() -> None:
-    prior, rng = (
-        Prior(alpha_shape=1.0, alpha_rate=1.0, concentration=0.5),
-        np.random.default_rng(18),
-    )
-    chains = Chains(n_classes=2, burn_in=200, n_draws=8_000, thin=3, n_chains=8, prior=prior)
+    prior, rng = Prior(0.5, 1.0, 1.0), np.random.default_rng(18)
+    chains = Chains(n_classes=2, burn_in=200, n_draws=2_000, thin=3, n_chains=8, prior=prior)
 
     def ratios(codes: NDArray) -> NDArray:
         draws = sample_posterior(codes, TWO, chains, rng=rng, keep_allocations=True)
@@ -74,14 +65,14 @@ def test_collapsed_ratios_against_enumeration() -> None:
     for i in (0, 2, 3):
         support = disclosure.neighborhood(DATA[i : i + 1], TWO)[0]
         exact = exact_log_risk(DATA, i, support, RELEASES, [2, 2], 2, prior)
-        agree(risk.log_prob[i], exact, risk.log_mcse[i], 0.01)
+        agree(risk.log_prob[i], exact, risk.log_mcse[i], 0.02)
 
 
 def test_part_of_a_record_and_the_models_own_prior_against_enumeration() -> None:
     """Equation 16 and section 5 on a 2 x 2 table, two classes, for all four records."""
     releases = [np.array([[0, 1], [1, 1], [1, 1]]), np.array([[0, 1], [0, 1], [0, 1]])]
     rng = np.random.default_rng(1)
-    chains = Chains(n_classes=2, burn_in=100, n_draws=4_000, thin=2, n_chains=6, prior=PRIOR)
+    chains = Chains(n_classes=2, burn_in=100, n_draws=2_000, thin=2, n_chains=6, prior=PRIOR)
 
     def means(codes: NDArray) -> NDArray:
         return disclosure.subset_log_means(sample_posterior(codes, TWO, chains, rng=rng), DATA, [1])
@@ -246,17 +237,17 @@ def test_ranks_share_ties() -> None:
 
 
 def test_summary_and_repeatability() -> None:
-    log_prob = np.log([[p, 0.15, 0.15, 0.12, 0.1 + 1e-9] for p in (0.5, 0.1, 0.2)])
-    one = Risk(log_prob, np.full((3, 5), 0.1))
+    log_prob = np.log([[p, 0.15, 0.15, 0.12, 0.1 + 1e-9] for p in (0.5, 0.1, 0.2, 0.13)])
+    one = Risk(log_prob, np.full((4, 5), 0.1))
     assert one.summary(0.15) == {
-        "median": pytest.approx(0.2), "largest": pytest.approx(0.5), "above 0.15": 2,
-        "rank 1": 2, "rank 1 to 3": 2, "median error of log": 0.1,
+        "median": pytest.approx(0.165), "largest": pytest.approx(0.5), "above 0.15": 2,
+        "rank 1": 2, "rank 1 to 3": 3, "median error of log": 0.1,
     }  # fmt: skip
-    shifted = one.log_prob + np.array([[0.1], [0.3], [-2.0]]) * (np.arange(5) == 0)
+    shifted = one.log_prob + np.array([[0.1], [0.2], [-0.43], [-2.0]]) * (np.arange(5) == 0)
     agreement = disclosure.repeatability(one, Risk(shifted, one.log_mcse))
-    assert agreement["median difference"] == pytest.approx(0.3)
-    assert agreement["within 2 stated errors"] == pytest.approx(1 / 3)
-    assert agreement["top three kept"] == 0.5
+    assert agreement["median difference"] == pytest.approx(0.315)
+    assert agreement["within 2 stated errors"] == 1 / 2
+    assert agreement["top three kept"] == 2 / 3  # ranks 1, 3 and 5 of 1, 1 and 3
 
 
 def test_neighborhoods() -> None:

@@ -57,13 +57,3 @@ def test_risks_of_target_and_record_by_enumeration() -> None:
         assert abs(row["baseline"] - baseline) <= 5 * row["baseline_error"]
     assert (rows["belief"]["word"] == "not refuted") == (abs(rows["belief"]["z"]) <= SURE)
     assert {trace.shape for trace in traces.values()} == {(6, 500)}
-
-
-def test_prior_over_posterior_averages_one_where_the_model_is_right() -> None:
-    """Over all data and releases of a model, by enumeration; a rougher release misleads."""
-    prior, likelihood = np.array([0.2, 0.3, 0.5]), np.array([[0.7, 0.3], [0.4, 0.6], [0.1, 0.9]])
-    joint = prior[:, None] * likelihood
-    inverse = prior[:, None] / (joint / joint.sum(axis=0))
-    assert (joint * inverse).sum(axis=0) / joint.sum(axis=0) == pytest.approx(np.ones(2))
-    told_nothing = prior[:, None] * np.full((3, 2), 0.5)
-    assert (told_nothing * inverse).sum() > 1

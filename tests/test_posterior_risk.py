@@ -59,15 +59,18 @@ def sets() -> DrawSets:
     return DrawSets.fit(CODES, CODES_RELEASED, SCHEMA.n_levels, FEW, rng=rng)
 
 
-def test_the_same_numbers_as_step_by_step(sets: DrawSets) -> None:
-    """With the same draws, fitted here or given, as the functions that it is made of."""
+def test_the_same_numbers_as_step_by_step(sets: DrawSets, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the same draws, fitted here or given, and in blocks, as what it is made of."""
     ratios, log_prob = zip(
         *(collapsed_log_ratios(each, COMBINATIONS) for each in sets), strict=True
     )
     expected = predictive_ratio(ratios)
     weights = -log_prob[0].reshape(-1, len(COMBINATIONS)).T
     r_hat = [diagnostics.r_hat(cell_log_prob(draws, COMBINATIONS)) for draws in sets]
-    for found in (risk_of(), risk_of(draws=sets, chains=None)):
+    given: dict[str, Any] = {"draws": sets, "chains": None}
+    for settings, block in (({}, module._BLOCK), (given, module._BLOCK), (given, 200)):
+        monkeypatch.setattr(module, "_BLOCK", block)
+        found = risk_of(**settings)
         np.testing.assert_array_equal(found.combinations, COMBINATIONS)
         np.testing.assert_array_equal(found.probability, expected.probability)
         np.testing.assert_array_equal(found.rank, expected.rank)
@@ -79,12 +82,6 @@ def test_the_same_numbers_as_step_by_step(sets: DrawSets) -> None:
     for name, column in SCHEMA.decode(COMBINATIONS).items():
         assert frame[name].tolist() == column.tolist()
     assert frame["repetitions"].sum() == len(ORIGINAL)
-
-
-def test_blocks_of_combinations_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = risk_of()
-    monkeypatch.setattr(module, "_BLOCK", 200)
-    pd.testing.assert_frame_equal(risk_of().to_frame(), whole.to_frame())
 
 
 def test_unknown_variables_and_their_prior(sets: DrawSets) -> None:
