@@ -114,7 +114,7 @@ def test_rows_at_their_place_are_found_though_everybody_is_common_and_files_are_
 
 def test_people_held_out_stand_for_other_people_where_they_tell_more_surely() -> None:
     rng, alarms = np.random.default_rng(15), 0
-    for n_strangers in [20] * 60 + [1_500]:
+    for n_strangers in [20] * 15 + [1_500]:
         x, released, held_out = samples(rng, 300, 1_000, n_strangers)
         found, kept = copies(x, released, LEVELS, held_out), set(map(tuple, x))
         by_strangers = np.mean([tuple(row) in kept for row in held_out])
@@ -123,21 +123,18 @@ def test_people_held_out_stand_for_other_people_where_they_tell_more_surely() ->
         assert found.others == (without.others if few else by_strangers)
         assert found.others_error <= without.others_error
         alarms += found.repeated_z >= SURE
-    assert alarms <= 3
+    assert alarms <= 1
     lone = np.column_stack([np.repeat(np.arange(40), 2)] * 3)
     known = copies(lone, lone[:10], [40] * 3, lone[:4] + 0)
-    assert (copies(lone, lone[:10], [40] * 3).premise, known.premise, known.others) == (
-        "twins",
-        "",
-        1,
-    )
+    assert copies(lone, lone[:10], [40] * 3).premise == "twins"
+    assert (known.premise, known.others) == ("", 1)
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5])
 def test_the_share_handed_out_is_estimated(share: float) -> None:
     """Some people's own records among other people's: without bias, limits that hold."""
     rng, found = np.random.default_rng(9), []
-    for _ in range(40):
+    for _ in range(24):
         x, released = samples(rng, 600, 600)
         handed = rng.permutation(600)[: round(600 * share)]
         released[: len(handed)] = x[handed]
@@ -157,7 +154,7 @@ def test_records_with_a_few_values_changed_are_nearly_copies() -> None:
         of = rng.integers(0, 6, n)
         return (rng.random((n, 20, 1)) > classes[of].cumsum(axis=2)).sum(axis=2).clip(max=2)
 
-    for _ in range(5):
+    for _ in range(3):
         x = people(500)
         near = copies(x, changed(x, levels, rng, share=1.0), levels)
         assert near.repeated < 0.25
@@ -186,7 +183,7 @@ def test_copies_that_hide_in_a_coarse_release_are_found() -> None:
     """They repeat fewer records than strangers would: all 3 %, and most 1 % of those alone."""
     rng = np.random.default_rng(21)
     signs: dict[bool, list[bool]] = {False: [], True: []}
-    for n, alone in ((300, False), (100, True)) * 4:
+    for n, alone in ((300, False), (100, True)) * 3:
         (x,) = samples(rng, 10_000)
         _, place, times = np.unique(x, axis=0, return_inverse=True, return_counts=True)
         people = np.flatnonzero((times[place] == 1) | (not alone))
@@ -197,10 +194,10 @@ def test_copies_that_hide_in_a_coarse_release_are_found() -> None:
         assert max(found.repeated_z, found.handed_out_z, found.near_z) < SURE
         signs[alone].append(copied(found) == "signs")
     assert all(signs[False])
-    assert sum(signs[True]) >= 3
+    assert sum(signs[True]) >= 2
 
 
-@pytest.mark.parametrize(("n", "m"), [(300, 300), (200, 500), (500, 200)])
+@pytest.mark.parametrize(("n", "m"), [(200, 500), (500, 200)])
 def test_other_people_are_seldom_beyond_other_people(n: int, m: int) -> None:
     """Halves of one table: shares have no bias, and deviates a spread of about one."""
     rng, repetitions = np.random.default_rng(7), 60

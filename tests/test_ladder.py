@@ -1,9 +1,11 @@
-"""Releases of known kinds, and what the verdict says to do with each."""
+"""Releases of known kinds: what is found of each, and what the verdict says to do with it."""
+
+import json
 
 import numpy as np
 import pandas as pd
 import pytest
-from cases import KEYS, LEVELS, SCHEMA, advice, drawn, samples
+from cases import FILE, KEYS, LEVELS, SCHEMA, advice, cases, drawn, found, samples
 from ladder import LADDER, Codes
 
 from srlib.assessment import answers, told, use, verdict
@@ -30,46 +32,56 @@ def questions(original: Codes, released: Codes, target: str, few: bool) -> dict[
     return {name: answers.of_people([one]) for name, one in (each | {"predicted": guess}).items()}
 
 
-@pytest.mark.parametrize(("n", "seed"), [(500, 0), (500, 1), (10_000, 0)])
-def test_the_advice_is_right_on_every_rung(
-    monkeypatch: pytest.MonkeyPatch, n: int, seed: int
-) -> None:
+def test_what_is_found_of_known_releases_is_what_was_found() -> None:
+    """Value, baseline, errors, z and advice of all cases with 500 records."""
+    frozen = json.loads(FILE.read_text(encoding="utf-8"))
+    assert len(frozen) == 112 + 60
+    of_all = {row["advice"] for row in frozen.values()}
+    assert of_all == {"nothing found", "undecided", "look", "withhold"}
+    for name, original, released in cases(largest=500):
+        row, known = found(original, released), frozen[name]
+        assert row["advice"] == known["advice"], name
+        for question in ("copies", "identity", "attributes"):
+            np.testing.assert_allclose(row[question], known[question], rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [500, 10_000])
+def test_the_advice_is_right_on_every_rung(monkeypatch: pytest.MonkeyPatch, n: int) -> None:
     """With few keys and a skewed target (nine in ten have one level); with many and an even one."""
     monkeypatch.setattr(told, "PAIRS", 20 if n == 500 else 5)  # of many records fewer suffice
-    for name, original, released in drawn(n, seed, LADDER):
-        found = copies(original, released, LEVELS)
+    for name, original, released in drawn(n, 0, LADDER):
+        copied = copies(original, released, LEVELS)
         if name in COPIED:  # how much of the original was handed out is known
-            band = 5 * found.handed_out_error + 0.05
-            assert found.handed_out == pytest.approx(COPIED[name], abs=band)
-        assert found.same_table == (name == "copy")
+            band = 5 * copied.handed_out_error + 0.05
+            assert copied.handed_out == pytest.approx(COPIED[name], abs=band)
+        assert copied.same_table == (name == "copy")
         allowed = EXPECTED[name] | (UNSEEN_AT_500.get(name, set()) if n == 500 else set())
         for target, few in (("DIS", True), ("SEX", False)):
             of = questions(original, released, target, few)
-            assert advice(found, of) in allowed, (name, target, few)
+            assert advice(copied, of) in allowed, (name, target, few)
 
 
 def test_independent_margins_are_never_as_good_as_a_mixture() -> None:
-    for seed in range(2):
-        beyond = {}
-        for name, original, released in drawn(2_000, seed, LADDER):
-            if name in ("mixture", "independent margins", "noisy margins"):
-                rows = pd.DataFrame(use.rows(SCHEMA, original, [released], [0, 1, 2, 4], 9))
-                row = verdict.loss(rows)
-                beyond[name] = row["value"] - row["baseline"] if row["word"] != "as fresh" else 0
-                assert name == "mixture" or row["word"] in ("limited", "poor")
-        assert beyond["independent margins"] > 2 * beyond["mixture"]
+    some = {n: LADDER[n] for n in ("mixture", "independent margins", "noisy margins")}
+    beyond = {}
+    for name, original, released in drawn(2_000, 0, some):
+        rows = pd.DataFrame(use.rows(SCHEMA, original, [released], [0, 1, 2, 4], 9))
+        row = verdict.loss(rows)
+        beyond[name] = row["value"] - row["baseline"] if row["word"] != "as fresh" else 0
+        assert name not in some or name == "mixture" or row["word"] in ("limited", "poor")
+    assert beyond["independent margins"] > 2 * beyond["mixture"]
 
 
 def test_halves_of_one_table_raise_an_alarm_in_at_most_one_of_twenty_cases() -> None:
     """By all questions together; and deviates of a trained guess have a spread of one at most."""
     rng, advised, z = np.random.default_rng(500), [], []
-    for i, n in enumerate([500] * 32 + [2_000] * 8):
+    for i, n in enumerate([500] * 18 + [2_000] * 2):
         original, released = samples(rng, n, n)
-        found = copies(original, released, LEVELS)
+        copied = copies(original, released, LEVELS)
         for few in (True, False):
             of = questions(original, released, ("DIS", "SEX", "MAR", "HICOV")[i % 4], few)
-            advised.append(advice(found, of))
+            advised.append(advice(copied, of))
             z.append(of["predicted"]["z"])
     assert sum(each in ("look", "withhold") for each in advised) <= 0.05 * len(advised)
     assert np.std(z) <= 1.3
-    assert sum(np.array(z) > answers.SURE) <= 2
+    assert sum(np.array(z) > answers.SURE) <= 1

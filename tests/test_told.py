@@ -203,7 +203,7 @@ def test_guesses_are_the_same_with_the_same_seed_and_as_good_of_people_held_out(
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.03])
 def test_rare_targets_raise_no_alarm(share: float) -> None:
     """Halves with and without rare values guess others worse, or a rule without exceptions."""
-    for seed in range(25):
+    for seed in range(12):
         rng = np.random.default_rng(seed)
         key = rng.integers(0, [10, 5], (2, 300, 2))
         rare = (key.sum(axis=2) % 2 if not share else 0) ^ (rng.random((2, 300)) < share)
@@ -226,12 +226,11 @@ def test_keys_that_are_equally_frequent_raise_no_alarm(n: int, size: int) -> Non
 
 
 def test_trees_with_small_leaves_tell_a_trained_guess_more() -> None:
-    for seed in range(3):
-        rng = np.random.default_rng(seed)
-        (x,) = samples(rng, 2_000)
-        released = trees(x, SCHEMA.n_levels, rng, min_leaf=5)
-        found = told.predicted(x, released, LEVELS, range(1, len(LEVELS)), 0, rng=rng)
-        assert of_people([found])["z"] >= SURE
+    rng = np.random.default_rng(0)
+    (x,) = samples(rng, 2_000)
+    released = trees(x, SCHEMA.n_levels, rng, min_leaf=5)
+    found = told.predicted(x, released, LEVELS, range(1, len(LEVELS)), 0, rng=rng)
+    assert of_people([found])["z"] >= SURE
 
 
 def by_dictionaries(x: Codes, z: Codes) -> tuple[float, list[bool], list[float]]:
