@@ -20,7 +20,7 @@ NO_COPIES = Copies(
     met=30, handed_out=0.0, handed_out_error=0.01, handed_out_z=0.0, at_most=0.04, near_z=0.0,
     itself_z=0.0, same_table=False, in_order=False, same_row=0.5, same_row_others=0.5,
     same_row_z=0.0, premise="", found=np.zeros(1_000, bool), neighbors=np.zeros(1_000, int),
-    released=1_000,
+    released=500,
 )  # fmt: skip
 
 
@@ -41,6 +41,16 @@ def test_errors_are_not_smaller_than_the_spread_over_releases() -> None:
         assert together["value"] == pytest.approx(values[:3].mean())
         between = values[:3].std(ddof=1) / np.sqrt(3)
         assert together["error"] == pytest.approx(max(between, errors[:3].mean()))
+    # Everybody is told the same by each release, so that only releases differ.
+    none, everybody, shares = np.zeros(9), np.ones(9, bool), (0.2, 0.5, 0.6)
+    each = [told.Told(everybody, none + share, none, none, np.arange(9)) for share in shares]
+    error = answers.of_people(each)["error"]
+    assert error == pytest.approx(np.std(shares, ddof=1) / np.sqrt(3))
+    for of_others, of_margins in ((0.1, 0.3), (0.3, 0.1)):
+        one = told.Told(everybody, none + 1, none + of_others, none + of_margins, np.arange(9))
+        found = answers.of_people([one])
+        assert found["baseline_of"] == ("others" if of_others > of_margins else "margins")
+        assert found["baseline"] == pytest.approx(0.3)
 
 
 def test_groups_by_hand_and_against_a_bootstrap() -> None:
@@ -146,9 +156,10 @@ def judged(name: str = "made", **given: Any) -> tuple[verdict.Judgment, pd.DataF
     ]
     answers.put_words(rows, family=False)
     losses = row(loss, 0.0, 100 * loss) | {"word": use.word(loss, loss > 0), "error": 0.01}
+    by_chance = row(0.9, 0.9, -1.0, question="margins", word="good", error=0.01)
     copied = answers.of_copies([NO_COPIES, copies])
     table = pd.DataFrame([copied[0] | {"asked": True}, *copied[1:], *rows,
-        losses | {"question": "pairs"}]).assign(release=name)  # fmt: skip
+        by_chance, losses | {"question": "pairs"}]).assign(release=name)  # fmt: skip
     table = table.fillna({"asked": False, "of": "all", "baseline_of": "", "baseline_error": NAN})
     return verdict.judge(name, table, answers.worst([NO_COPIES, copies])), table
 
@@ -168,6 +179,8 @@ def judged(name: str = "made", **given: Any) -> tuple[verdict.Judgment, pd.DataF
         ({"copies": {"same_table": True}}, "withhold", "it is the original itself"),
         ({"copies": {"same_row_z": 7.0}}, "withhold", "its rows follow the original's, with 50.0"),
         ({"copies": {"same_row_z": 6.5}}, "nothing found", ""),
+        ({"copies": {"released": 20, "alone": 180, "at_most": 0.1}}, "nothing found", ""),
+        ({"copies": {"at_most": 0.09, "alone": 900}}, "nothing found", ""),
         ({"copies": {"near_z": 3.4}}, "withhold", "more of its records nearly repeat original"),
         ({"copies": {"premise": "twins"}}, "undecided", "the original repeats people"),
         ({"copies": {"premise": "removed", "repeated_z": NAN}}, "undecided", "seem to be removed"),
@@ -206,6 +219,10 @@ def test_the_worst_release_stands_first_and_public_words_rest_on_ten_people() ->
     assert text.startswith(ordered[0].first)
     assert text.count("target told by all with the keys") == len(given)
     public = verdict.in_public(ordered, table)
+    ten, rows = judged(people=MIN_RECORDS)
+    further = rows[rows["question"] == "attributes"].assign(word="more")  # the worst is shown
+    shown = verdict.in_public([ten], pd.concat([rows, further]))
+    assert shown[["advice", "attributes"]].to_numpy().tolist() == [["nothing found", "more"]]
     assert public["attributes"].tolist()[:5] == ["far more", *["no more"] * 3, NOT_SHOWN]
     assert (public["copies"] == NOT_SHOWN).tolist() == [False] * 4 + [True, False]
     assert (public["advice"] == NOT_SHOWN).tolist() == [False] * 4 + [True, False]
