@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
 
-from srlib.assessment import ASSUMED, Assessment, assess, in_public, report, stated
+from srlib.assessment import ASSUMED, Assessment, answers, assess, in_public, report, stated
 from srlib.data.schema import Microdata, Schema, Variable
 from srlib.display import NOT_SHOWN
 from srlib.dpmpm import Chains
@@ -124,13 +124,26 @@ def test_draws_of_one_tool_are_judged_together(tmp_path: Path) -> None:
     assert of_list.records()["met"].max() == 2
 
 
-def test_sets_of_keys_and_further_targets_are_asked_about_each() -> None:
+def test_sets_of_keys_and_further_targets_are_asked_about_each(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The first three answers count by themselves, all others as one of a family."""
+    families, put_words = [], answers.put_words
+
+    def noted(rows: Any, family: bool, few: bool = False) -> None:
+        families.append(([one["question"] for one in rows], family))
+        put_words(rows, family, few)
+
+    monkeypatch.setattr(answers, "put_words", noted)
     found = ask(keys=[["job"], ["town"]], target=["sick"]).table
     asked = found[found["asked"]]
     assert asked.query("question == 'identity'")["about"].tolist() == ["job", "town"]
     told = asked.query("question == 'predicted'")["about"].tolist()
     assert told == ["job → sick", "town → sick"]
+    families.clear()
     found = ask(keys=["job"], target=["sick", "town"]).table
+    first, further = ["identity", "attributes", "predicted"], ["attributes", "predicted"]
+    assert families == [(first, False), (further, True), ([], True)]
     told = found[found["asked"]].query("question == 'attributes'")["about"].tolist()
     assert told == ["job → sick", "job → town"]
     unasked = ask(keys=["job"], target="sick").table.query("question == 'attributes'")
@@ -350,8 +363,8 @@ def test_the_command_prints_what_the_call_returns_and_writes_it(folder: Path) ->
     exact = [row for row in document["table"] if row["question"] != "predicted"]  # chance apart
     assert exact == [row for row in found.to_dict()["table"] if row["question"] != "predicted"]
     assert json.loads((run / "results.json").read_text()) == document
-    answers = pd.read_csv(run / "tables/answers.csv")
-    assert answers["question"].tolist() == [row["question"] for row in document["table"]]
+    told = pd.read_csv(run / "tables/answers.csv")
+    assert told["question"].tolist() == [row["question"] for row in document["table"]]
     assert pd.read_csv(run / "tables/records.csv")["repetitions"].sum() == 120
     everything = {p.relative_to(run).as_posix() for p in run.rglob("*") if p.is_file()}
     public = set((run / "PUBLIC.txt").read_text().splitlines())
