@@ -1,0 +1,200 @@
+"""Do the tests find a wrong line? `python tests/mutants.py [WORD ...]` changes one at a time.
+
+Each row of `MUTANTS` has a text that stands once in a module of srlib, what it becomes, and what is
+then wrong; the module's tests run in a copy. With words only rows with one of them are tried.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[1]
+TESTS = {
+    "assessment/told": "told answers",
+    "assessment/copies": "copies ladder",
+    "assessment/counting": "told answers copies",
+    "assessment/answers": "answers told ladder",
+    "assessment/asking": "answers assess",
+    "assessment/verdict": "answers",
+    "assessment/use": "use answers",
+    "risk/agreement": "posterior_risk",
+    "risk/before": "before",
+    "risk/black_box": "black_box",
+    "risk/candidates": "estimators posterior_risk before",
+    "risk/column": "estimators",
+    "risk/errors": "estimators membership",
+    "risk/estimators": "estimators",
+    "risk/membership": "membership",
+    "risk/posterior": "posterior_risk",
+    "risk/sets": "posterior_risk",
+    "risk/synthesizers": "synthesizers",
+}
+MUTANTS = """
+assessment/told
+(1 - min(1.0, n / m)) ** s => (1 - min(1.0, m / n)) ** s # the other file is thinned
+o + h, 1 + size / n => o + h, 1 + size / m # share of the wrong file
+- error / 2 => + error / 2 # an unsure prediction is taken for surer
+known**3 / wanted**2 => known**3 / wanted # third point of the parabola
+(people - 1.0, -t / known) => (people, -t / known) # a person is their own companion
+(1 - unmet) - alone.sum() => (1 - unmet) + alone.sum() # sign of a derivative
+agree(d - valued, d_t - valued, => agree(d, d_t, # a person's own record tells of them
+q = kept * alike + 1 - kept => q = alike # margins forget that the release is thinned
+reach = within + _ROUNDING => reach = within + 0 # 1.1 - 1.0 is above 0.1
+truth + reach, side="right" => truth + reach, side="left" # the largest number within is left out
+(np.mean(np.square(each))) / 4 => (np.mean(np.square(each))) / 2 # variance of a half
+out[half] = False => out[half] &= True # trees guess those they grew from
+variance + max(variance, of_others) => variance + of_others # others may look too sure
+(1 - prob) ** (m - 1) => (1 - prob) ** m # once among m
+(s > 0) & (apart == 0) & => (s > 0) & # keys need not agree on the target
+.sum() / (total - 1) => .sum() / total # variance of a division
+rest = size - 1 - others => rest = size - others # companions of a person
+divided_z(key, of_release) => divided_z(of_release, key) # files are swapped
+assessment/counting
+- p * weight[at] => - p # weight is dropped
+(np.bincount(group, moves) ** 2).sum() => (np.bincount(group, moves) ** 2).sum() ** 2 # no root
+moves[0], -moves[1] => moves[0], moves[1] # sign of those held out
+ratio(float(share - other), error) => ratio(float(other - share), error) # sign
+assessment/answers
+ddof=1) / np.sqrt(len(rows)) => ddof=1) # error of one release, not of a mean
+max(found["error"], float(between)) => min(found["error"], float(between)) # the smaller error
+found["margins"] > found["others"] => found["margins"] < found["others"] # the lower baseline
+max(of_others, LEAST / people), told.unsure => max(of_others, LEAST / people), 0 # is sure
+min(told.divided_z, z_margins) => max(told.divided_z, z_margins) # one test suffices
+gap[counted].var() / people => gap[counted].var() # variance of one, not of a mean
+"z": min(z, z_margins) => "z": z # margins need not be beaten
+(len(z) - rank if family => (len(z) if family # Bonferroni for Holm
+found.itself_z, found.uncut_z) >= CERTAIN => found.itself_z, found.uncut_z) >= SURE # threshold
+found.alone / len(found.found) => found.alone / found.released # share of the other file
+at_most > UNSEEN and of_all => at_most > UNSEEN or of_all # either suffices
+same_row_z >= 2 * CERTAIN => same_row_z >= CERTAIN # threshold
+found.released) < FEWEST => found.released) <= FEWEST # one more record is needed
+0 < row["people"] < MIN_RECORDS => 0 < row["people"] <= MIN_RECORDS # ten are too few
+assessment/asking
+copied[:n].mean() => copied.mean() # people held out are among those in the file
+ddof=1) / np.sqrt(len(each)) => ddof=1) # error of one release
+found[:3], family=False => found[:2], family=False # the first guess is one of a family
+*released))) < answers.FEWEST => *released))) <= answers.FEWEST # one more record is needed
+assessment/verdict
+enough = rows["people"] >= MIN_RECORDS => enough = rows["people"] > MIN_RECORDS # ten are too few
+max(of["word"], key => min(of["word"], key # the best word is public
+max(np.nan_to_num(list(rest)) => min(np.nan_to_num(list(rest)) # the least risk orders
+(losses["value"] - losses["baseline"]) => (losses["value"]) # loss with what chance has
+assessment/use
+special.log_ndtr(-TIE) - np.log(len(some)) => special.log_ndtr(-TIE) # largest of many
+df / (records - 1), df / 2 => df / records, df / 2 # explained by chance
+max(len(gap) / 2, 1.0) => max(len(gap) * 2, 1.0) # coefficients move together
+"good" if loss <= GOOD => "good" if loss < GOOD # limit
+(1 / wide + 1 / wide_other) / 2 => (1 / wide + 1 / wide_other) # mean of two overlaps
+assessment/copies
++ 2 * max(twice, 1) => + max(twice, 1) # Esty's variance
+if trusted and by_strangers > error => if trusted and by_strangers < error # the less sure
+(1 / m + 1 / (a + b + 1)) => (1 / (a + b + 1)) # variance of a count is dropped
+logaddexp(pure, _log_choose(left, n)) => logaddexp(pure, _log_choose(left, m)) # wrong file
+hit].sum() - weight.min() / 2 => hit].sum() - 0 # correction for continuity
+r + np.log(u / r) / r => r - np.log(u / r) / r # sign of the saddlepoint's correction
+np.where(pure, -p / (1 - p), 0.0) => np.where(pure, -(1 - p) / p, 0.0) # odds upside down
+o[twins].sum() > TWINS => twins.sum() > TWINS # pairs for people
+.sum() / 2 => .sum() # a pair counts twice
+neighbors = -p * size => neighbors = -size # equal records are neighbors
+chi2.ppf(0.95, 2 * (count + 1)) => chi2.ppf(0.95, 2 * count + 1) # limit of a count
+if not in_order: => if in_order: # orders
+rest = every - np.bincount( => rest = every - 0 * np.bincount( # a record finds itself
+risk/agreement
+.iloc[0] <= APART => .iloc[0] >= APART # chains stop where they disagree
+risk/before
+share = self.repetitions / => share = np.ones(len(self.prior)) / # repetitions do not count
+values.var(axis=0, ddof=1) / len(values) => values.var(axis=0, ddof=1) # error of one
+value - size * sum(means) => value - sum(means) # chains of the data count once
+(gammaln(counts + 1) / counts) => (gammaln(counts + 1)) # orders of a set
+cumulative >= level - 1e-9 => cumulative > level + 1e-9 # a level met exactly
+risk/black_box
+1 - (1 - confidence) / 2 => confidence # two limits
+prior * u**2 / => prior * u / # an average of the posterior
+RidgeClassifier(alpha=len(within)) => RidgeClassifier(alpha=1) # shrinkage
+[x[half:] for x in samples] => [x[:half] for x in samples] # tested where it learned
+risk/candidates
+counts[inverse[at]] => counts[inverse[: len(at)]] # repetitions of other records
+risk/errors
+squares * (count - 1) / count => squares / (count - 1) # variance of a mean
+yield total - np.log(last) => yield total - np.log(len(log_values)) # mean of one fewer
+risk/estimators
+(model_prior - len(of_joined)) => (-model_prior - len(of_joined)) # sign of an exponent
+- len(weighted) * mean[-1] => - mean[-1] # releases
+np.where(is_left_out[part], own, 1.0) => np.where(True, own, 1.0) # strangers are left out
+logsumexp(both[..., 1:], axis=2) => logsumexp(both, axis=2) # odds against all
+other.rank[top] <= 3 => other.rank[top] <= 2 # top three to two
+difference < 2 * stated => difference < stated # two errors to one
+risk/membership
+np.sqrt(n / (n - 1) * np => np.sqrt(1 * np # variance of a sample
+false_positives, side="right" => false_positives, side="left" # a limit met exactly
+shape[1] >= 1 - 1e-9 => shape[1] > 1 + 1e-9 # just enough people
+np.hypot(of_estimates, error) => error # error of an estimated density
+* of_person[self.people] => * np.ones(self.people.shape) # people do not vary
+risk/posterior
+r_hat=r_hat.max(axis=0) => r_hat=r_hat.min(axis=0) # the best set of chains
+~(self.pareto_k > MAX_PARETO_K) => (self.pareto_k <= MAX_PARETO_K) # unknown is bad
+risk/sets
+pareto_k(-log_prob[0] => pareto_k(log_prob[0] # weights upside down
+risk/synthesizers
+changed[row] = data[row] => changed[row] = candidate # the record is not put back
+for table in released) => for table in released[:1]) # all releases tell
+"""
+
+
+class Mutant(NamedTuple):  # one wrong line
+    module: str
+    old: str
+    new: str
+    reason: str
+
+
+def mutants() -> Iterator[Mutant]:
+    """Read the table."""
+    module = ""
+    for line in MUTANTS.strip().splitlines():
+        if " => " not in line:
+            module = line
+            continue
+        change, reason = line.split(" # ")
+        old, new = change.split(" => ")
+        yield Mutant(module, old, new, reason)
+
+
+def dies(mutant: Mutant, folder: Path) -> bool | None:
+    """Whether the tests fail with the change; None where its text does not stand there once."""
+    path = folder / "srlib" / f"{mutant.module}.py"
+    source = path.read_text(encoding="utf-8")
+    if source.count(mutant.old) != 1:
+        return None
+    path.write_text(source.replace(mutant.old, mutant.new), encoding="utf-8")
+    tests = [f"tests/test_{name}.py" for name in TESTS[mutant.module].split()]
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
+    threads = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    try:
+        done = subprocess.run(command, cwd=folder, env=threads, capture_output=True, check=False)
+    finally:
+        path.write_text(source, encoding="utf-8")
+    if done.returncode not in (0, 1):
+        raise RuntimeError(f"{mutant}: the tests did not run; {done.stdout.decode()[-500:]}")
+    return done.returncode == 1
+
+
+def main(*words: str) -> None:
+    results = {True: "dies", False: "SURVIVES", None: "text not found"}
+    with tempfile.TemporaryDirectory() as name:
+        for part in ("srlib", "tests", "docs", "notebooks", "params", "pyproject.toml"):
+            copy = shutil.copytree if (ROOT / part).is_dir() else shutil.copy2
+            copy(ROOT / part, Path(name) / part)
+        for mutant in mutants():
+            text = " | ".join(mutant)
+            if not words or any(word in text for word in words):
+                print(results[dies(mutant, Path(name))], text, sep=": ", flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
