@@ -53,13 +53,13 @@ def points_for(name: str, answer: Any, right: bool) -> int:
 
 def source(notebook: NotebookNode) -> NotebookNode:
     """Return the source of an assignment: what nbgrader makes students' copies of."""
-    checks = "from hashlib import sha256\nfrom typing import Any\n\n\n"
+    checks = "# What the checks use\nfrom hashlib import sha256\nfrom typing import Any\n\n\n"
     checks += f"{inspect.getsource(as_text)}\n\n{inspect.getsource(points_for)}"
-    first, *others = copy.deepcopy(notebook.cells)
-    cells = [first, new_markdown_cell(HOW, id="how"), _cell("checks", checks, locked=True)]
-    for at, cell in enumerate(others, 1):
+    cells = [new_markdown_cell(HOW, id="how"), _cell("checks", checks, locked=True)]
+    given = copy.deepcopy(notebook.cells)
+    for at, cell in enumerate(given, 1):
         if found := _EXERCISE.match(cell.source):
-            behind = list(takewhile(lambda c: _tags(c) & {"hint", "solution"}, others[at:]))
+            behind = list(takewhile(lambda c: _tags(c) & {"hint", "solution"}, given[at:]))
             cells += [cell, *_answering(f"exercise-{found[1]}", cell, behind)]
         elif not _tags(cell) & {"hint", "solution"}:
             cells.append(_without_spoiler(cell))
@@ -111,7 +111,7 @@ def _answering(
     for name, lines in answers.items():
         decimals = re.search(r"== \[?-?\d*\.(\d+)", "\n".join(lines))
         digits = len(decimals[1]) if decimals else 3
-        test = f"### HASHED AUTOTEST as_text({name}, {digits})"
+        test = f"# Is {name} right?\n### HASHED AUTOTEST as_text({name}, {digits})"
         yield _cell(f"{key}-{name}", test, points=1, locked=True)
 
 
