@@ -7,7 +7,6 @@ tagged ``spoiler-3`` gives Exercise 3 away.
 """
 
 import copy
-import inspect
 import re
 import textwrap
 from collections.abc import Iterator
@@ -32,30 +31,10 @@ KEPT_BACK = "%%capture\n# What this shows gives Exercise {} away. Delete these l
 _EXERCISE = re.compile(r"### Exercise (\d+)\b")
 
 
-def as_text(answer: Any, digits: int) -> str:
-    """Return an answer as the text that is hashed: numbers rounded, texts in small letters."""
-    if hasattr(answer, "tolist"):
-        answer = answer.tolist()
-    if isinstance(answer, list | tuple | set):
-        texts = [as_text(one, digits) for one in answer]
-        return ", ".join(sorted(texts) if isinstance(answer, set) else texts)
-    try:
-        return f"{float(answer):z.{digits}f}"
-    except (TypeError, ValueError):
-        return " ".join(str(answer).casefold().split())
-
-
-def points_for(name: str, answer: Any, right: bool) -> int:
-    """Say whether an answer is right, and return its points."""
-    print(f"{name}:", "not answered yet" if answer is ... else "right" if right else "wrong")
-    return int(right)
-
-
 def source(notebook: NotebookNode) -> NotebookNode:
     """Return the source of an assignment: what nbgrader makes students' copies of."""
-    checks = "# What the checks use\nfrom hashlib import sha256\nfrom typing import Any\n\n\n"
-    checks += f"{inspect.getsource(as_text)}\n\n{inspect.getsource(points_for)}"
-    cells = [new_markdown_cell(HOW, id="how"), _cell("checks", checks, locked=True)]
+    checks = _cell("checks", _template("checks.py").rstrip(), locked=True)
+    cells = [new_markdown_cell(HOW, id="how"), checks]
     given = copy.deepcopy(notebook.cells)
     for at, cell in enumerate(given, 1):
         if found := _EXERCISE.match(cell.source):
@@ -67,6 +46,10 @@ def source(notebook: NotebookNode) -> NotebookNode:
         cell.source = re.sub(r"\]\((\w+)\.ipynb", r"](../\1/\1.ipynb", cell.source)
     kernel = {"kernelspec": notebook.metadata.kernelspec}
     return nbformat.v4.new_notebook(cells=cells, metadata=kernel)
+
+
+def _template(name: str) -> str:
+    return (TEMPLATES / f"{name}.txt").read_text(encoding="utf-8")
 
 
 def _tags(cell: NotebookNode) -> set[str]:
@@ -94,11 +77,10 @@ def _answering(
     code = "\n".join(cell.source for cell in solution if cell.cell_type == "code")
     words = "\n\n".join(cell.source for cell in solution if cell.cell_type == "markdown")
     asserted = re.findall(r"^assert .*", code, re.MULTILINE)
-    answers = {
-        name: [line for line in asserted if re.search(rf"\b{name}\b", line)]
-        for name in re.findall(r"`(\w+)`", question.source)
-    }
-    answers = {name: lines for name, lines in answers.items() if lines}
+    answers = {}
+    for name in re.findall(r"`(\w+)`", question.source):
+        if lines := [line for line in asserted if re.search(rf"\b{name}\b", line)]:
+            answers[name] = "\n".join(lines)
     if not answers:
         raise UsageError(f"{key}: the solution asserts no name that the question asks for")
     if "written" in _tags(question):
@@ -108,8 +90,8 @@ def _answering(
     stubs = "\n".join(f"{name} = ..." for name in answers)
     text = f"{stubs}\n### BEGIN SOLUTION\n{code}\n### END SOLUTION"
     yield _cell(f"{key}-answers", text, solution=True)
-    for name, lines in answers.items():
-        decimals = re.search(r"== \[?-?\d*\.(\d+)", "\n".join(lines))
+    for name, assertion in answers.items():
+        decimals = re.search(r"== \[?-?\d*\.(\d+)", assertion)
         digits = len(decimals[1]) if decimals else 3
         test = f"# Is {name} right?\n### HASHED AUTOTEST as_text({name}, {digits})"
         yield _cell(f"{key}-{name}", test, points=1, locked=True)
@@ -143,7 +125,7 @@ def write(root: Path, paper: str, folder: Path, *, replace: bool = False) -> Non
         raise UsageError(f"{paper}: {built.name} is not of its text; first 'srlib build {paper}'")
     contents = {f"source/{paper}/{paper}.ipynb": nbformat.writes(source(notebook)) + "\n"}
     for name in ("nbgrader_config.py", "autotests.yml"):
-        contents[name] = (TEMPLATES / f"{name}.txt").read_text(encoding="utf-8")
+        contents[name] = _template(name)
     for name, content in contents.items():
         path = folder / name
         if path.exists() and path.read_text(encoding="utf-8") != content and not replace:
