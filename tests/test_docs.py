@@ -90,8 +90,7 @@ def test_commands_take_their_options(page: Path) -> None:
 def test_what_is_installed_from_the_clone_is_there() -> None:
     extras = tomllib.loads(text(ROOT / "pyproject.toml"))["project"]["optional-dependencies"]
     command = re.compile(r"pip (?:install|wheel)\b[^`\n]*?[\s\"'](\.[\w./]*)(?:\[(\w+)\])?")
-    for_labs = ROOT / "srlib/runner/templates/course/install.md.j2"
-    for page in (ROOT / "README.md", ROOT / "docs/start.md", for_labs):
+    for page in (ROOT / "README.md", ROOT / "docs/start.md", ROOT / "docs/guide/teaching.md"):
         found = command.findall(text(page))
         assert found
         for folder, extra in found:

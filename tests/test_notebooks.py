@@ -167,21 +167,6 @@ def test_a_cell_that_needs_something_names_a_parameter(text: Path) -> None:
     assert {name for names in needed for name in names} <= set(read_parameters(text))
 
 
-def test_a_paper_has_exercises_with_asserted_answers(text: Path) -> None:
-    """Three to five; a notebook is a paper's if there are printed numbers of it."""
-    from srlib.runner import course
-
-    notebook = executed(text)
-    found = [exercise for exercise in course.exercises(notebook) if exercise.answers]
-    numbered = sum(exercise.number > 0 for exercise in found)
-    paper = text.with_suffix(".csv").exists()
-    assert (3 if paper else 0) <= numbered <= 5
-    for exercise in found:
-        cells = [notebook.cells[at] for at in exercise.cells]
-        code = [cell.source for cell in cells if cell.cell_type == "code"]
-        assert isinstance(ast.parse(code[-1]).body[-1], ast.Assert)
-
-
 def names_bound(source: str) -> set[str]:
     """Names that a cell leaves behind; not those within its functions and comprehensions."""
     bound, inside = set(), set()
@@ -208,22 +193,3 @@ def test_solutions_leave_the_names_of_the_notebook_alone(text: Path) -> None:
     for cell in code_cells(text):
         bound["solution" in cell.metadata.get("tags", [])] |= names_bound(cell.source)
     assert bound[True] & bound[False] == set()
-
-
-def test_students_copy_tells_no_solution(text: Path) -> None:
-    """Neither as it is written nor by the number of an answer, but where that stands by chance."""
-    import giveaways
-    import jupytext
-
-    from srlib.runner import course
-
-    notebook = jupytext.read(text)
-    if exercises := course.exercises(notebook):
-        copy = course.student_copy(notebook)
-        told = "\n".join(cell.source for cell in copy.cells)
-        cells = [notebook.cells[at].source for exercise in exercises for at in exercise.cells]
-        assert [cell for cell in cells if cell in told] == []
-        found = {
-            (label, name): passage for label, name, passage, _ in giveaways.found(notebook, copy)
-        }
-        assert found.keys() <= giveaways.CHANCE.get(text.stem, {}).keys(), found

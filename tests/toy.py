@@ -86,23 +86,13 @@ import numpy as np
 needed_below = share
 print("secret" + " spoiler", needed_below)
 
-# %% [markdown] tags=["spoiler"]
-# A hint at everything.
-
 # %% [markdown] tags=["spoiler-2"]
 # Another secret.
 
 # %% [markdown]
-# ### Try it: predict `doubled`
-
-# %% tags=["solution"]
-doubled = 2 * needed_below
-assert doubled == 1.0
-
-# %% [markdown]
 # ## Exercises
 #
-# Two.
+# Two, as in [another notebook](other.ipynb#part).
 
 # %% [markdown]
 # ### Exercise 1: half of a third
@@ -139,9 +129,6 @@ assert releases == [2, 5]
 assert name == "Beta Binomial"
 assert not private
 assert suspects == {"smith", "cook"}
-
-# %% [markdown]
-# ### Open question: what would you do?
 
 # %% [markdown] tags=["solution"]
 # A good answer is secret.

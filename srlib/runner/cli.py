@@ -576,35 +576,32 @@ def build(papers: tuple[str, ...]) -> None:
 
 
 @main.command(
-    short_help="Write students' copies of notebooks.",
-    epilog=_examples("srlib course charest", "srlib course --kit"),
+    short_help="Write the course's assignments for nbgrader.",
+    epilog=_examples("srlib course", "srlib course charest"),
 )
 @click.argument("papers", metavar="[PAPER]...", nargs=-1)
-@click.option("--kit", is_flag=True, help="Also write syllabus, notes, solutions and slides.")
-@click.option("--replace", is_flag=True, help="Write over copies that somebody has worked in.")
+@click.option("--replace", is_flag=True, help="Write over what somebody has changed.")
 @click.option(
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
     help=f"Folder to write in; by default, outputs/course/ {_OF_PROJECT}.",
 )
-def course(papers: tuple[str, ...], kit: bool, replace: bool, output: Path | None) -> None:
-    """Write students' copies of notebooks, with stubs and checks for the solutions.
+def course(papers: tuple[str, ...], replace: bool, output: Path | None) -> None:
+    """Write notebooks with exercises as sources of nbgrader's assignments, with their checks.
 
-    All that have exercises where no PAPER is given. The notebooks must have been built. With --kit
-    a page for students goes beside them, and what a course of six sessions is taught with into
-    the folder for_teachers/.
+    All that have exercises where no PAPER is given. The notebooks must have been built.
     """
     from srlib.runner import course as courses
-    from srlib.runner.course import kit as kits
 
     root = find_root(Path.cwd())
-    outputs = find_outputs(root, Path.cwd())
-    folder = output or outputs / "course"
-    for paper in _named(root, papers) if papers else courses.find(root):
-        click.echo(f"{paper}: {shown(courses.write(root, paper, folder, replace=replace))}")
-    if kit:
-        for page in kits.write(root, outputs, folder, replace=replace):
-            click.echo(shown(page))
+    folder = output or find_outputs(root, Path.cwd()) / "course"
+    written = _named(root, papers) if papers else courses.find(root)
+    for paper in written:
+        courses.write(root, paper, folder, replace=replace)
+    if written:
+        click.echo(f"{shown(folder / 'source')}: {', '.join(written)}")
+        click.echo(f"copies: cd {shown(folder)} && nbgrader generate_assignment {written[0]}")
+        click.echo("grading executes what students wrote: nbgrader autograde, in a container only")
 
 
 @main.command(short_help="Start the notebook of a new PAPER from a template.")

@@ -1,0 +1,134 @@
+"""The course: of each notebook with exercises, the source of an assignment of nbgrader.
+
+An exercise is a Markdown cell headed ``### Exercise 1: ...`` that names its answers in backticks.
+Behind it stand Markdown cells tagged ``hint``, then the cells tagged ``solution``, which assign
+the answers and assert them. A question tagged ``written`` asks for words as well. A cell elsewhere
+tagged ``spoiler-3`` gives Exercise 3 away.
+"""
+
+import copy
+import re
+import textwrap
+from collections.abc import Iterator
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+import jupytext
+import nbformat
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell
+
+from srlib.runner.parameters import UsageError
+
+TEMPLATES = Path(__file__).parent / "templates"
+HOW = """**This is a copy to work in.** Run the hidden cell below first. It needs no library, and
+neither do the checks. Under each question, give the names their values in the place of the dots
+and run the cells behind it: they say *right*, *wrong* or *not answered yet*. Numbers count to three
+decimal places where the question names no others. Words go into the cell for words."""
+LEFT_OUT = "*What stands here gives Exercise {} away. It is in the published notebook.*"
+KEPT_BACK = "%%capture\n# What this shows gives Exercise {} away. Delete these lines afterwards."
+_EXERCISE = re.compile(r"### Exercise (\d+)\b")
+
+
+def source(notebook: NotebookNode) -> NotebookNode:
+    """Return the source of an assignment: what nbgrader makes students' copies of."""
+    checks = _cell("checks", _template("checks.py").rstrip(), locked=True)
+    cells = [new_markdown_cell(HOW, id="how"), checks]
+    given = copy.deepcopy(notebook.cells)
+    for at, cell in enumerate(given, 1):
+        if found := _EXERCISE.match(cell.source):
+            behind = list(takewhile(lambda c: _tags(c) & {"hint", "solution"}, given[at:]))
+            cells += [cell, *_answering(f"exercise-{found[1]}", cell, behind)]
+        elif not _tags(cell) & {"hint", "solution"}:
+            cells.append(_without_spoiler(cell))
+    for cell in cells:  # each assignment has a folder of its own
+        cell.source = re.sub(r"\]\((\w+)\.ipynb", r"](../\1/\1.ipynb", cell.source)
+    kernel = {"kernelspec": notebook.metadata.kernelspec}
+    return nbformat.v4.new_notebook(cells=cells, metadata=kernel)
+
+
+def _template(name: str) -> str:
+    return (TEMPLATES / f"{name}.txt").read_text(encoding="utf-8")
+
+
+def _tags(cell: NotebookNode) -> set[str]:
+    return set(cell.metadata.get("tags", []))
+
+
+def _cell(name: str, text: str, points: int = 0, **role: bool) -> NotebookNode:
+    """Return a cell that nbgrader knows by name; hidden where students write nothing."""
+    known: dict[str, Any] = {"schema_version": 3, "grade_id": name, "task": False}
+    known |= {"points": points, "grade": points > 0, "solution": False, "locked": False} | role
+    metadata = {"nbgrader": known, "jupyter": {"source_hidden": not known["solution"]}}
+    make = new_markdown_cell if name.endswith("-words") else new_code_cell
+    return make(text, id=name, metadata=metadata)
+
+
+def _answering(
+    key: str, question: NotebookNode, behind: list[NotebookNode]
+) -> Iterator[NotebookNode]:
+    """Yield the cells of an exercise: hints, words, names to give values to, a check for each."""
+    hints = [cell.source for cell in behind if "hint" in _tags(cell)]
+    for nth, hint in enumerate(hints, 1):
+        folded = f"<details><summary>Hint {nth}</summary>\n\n{hint}\n\n</details>"
+        yield new_markdown_cell(folded, id=f"{key}-hint-{nth}")
+    solution = [cell for cell in behind if "solution" in _tags(cell)]
+    code = "\n".join(cell.source for cell in solution if cell.cell_type == "code")
+    words = "\n\n".join(cell.source for cell in solution if cell.cell_type == "markdown")
+    asserted = re.findall(r"^assert .*", code, re.MULTILINE)
+    answers = {}
+    for name in re.findall(r"`(\w+)`", question.source):
+        if lines := [line for line in asserted if re.search(rf"\b{name}\b", line)]:
+            answers[name] = "\n".join(lines)
+    if not answers:
+        raise UsageError(f"{key}: the solution asserts no name that the question asks for")
+    if "written" in _tags(question):
+        yield _cell(f"{key}-words", words, points=1, solution=True)
+    else:
+        code += "\n\n" + textwrap.indent(words, "# ", lambda _: True)
+    stubs = "\n".join(f"{name} = ..." for name in answers)
+    text = f"{stubs}\n### BEGIN SOLUTION\n{code}\n### END SOLUTION"
+    yield _cell(f"{key}-answers", text, solution=True)
+    for name, assertion in answers.items():
+        decimals = re.search(r"== \[?-?\d*\.(\d+)", assertion)
+        digits = len(decimals[1]) if decimals else 3
+        test = f"# Is {name} right?\n### HASHED AUTOTEST as_text({name}, {digits})"
+        yield _cell(f"{key}-{name}", test, points=1, locked=True)
+
+
+def _without_spoiler(cell: NotebookNode) -> NotebookNode:
+    """Return a cell without what gives an exercise away: its text, or what its code shows."""
+    spoiled = [tag.removeprefix("spoiler-") for tag in _tags(cell) if tag.startswith("spoiler-")]
+    if not spoiled:
+        return cell
+    if cell.cell_type == "code":
+        return new_code_cell(f"{KEPT_BACK.format(spoiled[0])}\n{cell.source}", id=cell.id)
+    headings = "".join(f"{line}\n\n" for line in cell.source.split("\n") if line.startswith("#"))
+    return new_markdown_cell(headings + LEFT_OUT.format(spoiled[0]), id=cell.id)
+
+
+def find(root: Path) -> list[str]:
+    """Return the papers whose text notebooks have exercises, sorted."""
+    files = sorted((root / "notebooks").glob("*.py"))
+    return [file.stem for file in files if "\n# ### Exercise 1" in file.read_text(encoding="utf-8")]
+
+
+def write(root: Path, paper: str, folder: Path, *, replace: bool = False) -> None:
+    """Write the source of a paper's assignment, and what nbgrader is told, into a folder."""
+    if paper not in find(root):
+        raise UsageError(f"{paper} has no exercises")
+    text = root / "notebooks" / f"{paper}.py"
+    built = text.with_suffix(".ipynb")
+    notebook = nbformat.read(built, as_version=4) if built.exists() else nbformat.v4.new_notebook()
+    if [cell.source for cell in notebook.cells] != [c.source for c in jupytext.read(text).cells]:
+        raise UsageError(f"{paper}: {built.name} is not of its text; first 'srlib build {paper}'")
+    contents = {f"source/{paper}/{paper}.ipynb": nbformat.writes(source(notebook)) + "\n"}
+    for name in ("nbgrader_config.py", "autotests.yml"):
+        contents[name] = _template(name)
+    for name, content in contents.items():
+        path = folder / name
+        if path.exists() and path.read_text(encoding="utf-8") != content and not replace:
+            raise UsageError(f"{path} is not as it is written now; --replace writes over it")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content, encoding="utf-8")
