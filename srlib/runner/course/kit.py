@@ -323,7 +323,7 @@ def _filled(template: str, values: dict[str, Any]) -> str:
 
 def _page(title: str, text: str) -> str:
     """Return a page in the reports' style."""
-    from srlib.runner.cells import markdown
-    from srlib.runner.report import page, script
+    from srlib.runner.report import clean, markdown, page, script
 
-    return page("course/page.html.j2", script(charts=False), title=title, text=markdown(text))
+    text = clean(markdown(text))
+    return page("course/page.html.j2", script(charts=False), title=title, text=text)

@@ -185,17 +185,20 @@ def deck(notebook: "NotebookNode") -> str:
 
 
 def _shown(slide: Slide) -> dict[str, Any]:
-    from nbformat.v4 import new_output
+    from urllib.parse import quote
 
-    from srlib.runner.cells import image, markdown, output
+    from markupsafe import Markup
 
-    pictures = [image(svg, words) for svg, words in slide.pictures]
+    from srlib.runner.report import clean, markdown
+
+    img = '<img src="data:image/svg+xml,{}" alt="{}">'
+    pictures = [Markup(img).format(quote(svg), words) for svg, words in slide.pictures]
     return {
         "kind": slide.kind,
-        "heading": markdown(slide.heading),
-        "text": markdown(slide.text),
+        "heading": clean(markdown(slide.heading)),
+        "text": clean(markdown(slide.text)),
         "pictures": pictures,
-        "table": output(new_output("display_data", {"text/html": slide.table})),
+        "table": clean(slide.table),
         "long": len(slide.text) > 600 or slide.text.count("\n|") > 7,
     }
 
