@@ -19,11 +19,10 @@ from srlib import charts
 from srlib.runner import report
 
 HERE = Path(__file__).parent
-RUN = "<script>document.title = 1</script><img src=x onerror='document.title = 2'>"
-RUN += "<a href='javascript:document.title = 3' onclick='document.title = 4'>a</a><svg "
-RUN += (
-    "onload='document.title = 5'></svg><math><mtext><style><img src=x onerror='document.title=6'>"
-)
+IMAGE = "<img src=x alt=a onerror='document.title = 1'>"
+RUN = f"<script>document.title = 2</script>{IMAGE}<svg onload='document.title = 3'></svg>"
+RUN += "<a href='javascript:document.title = 4' onclick='document.title = 5'>a</a>"
+RUN += f"<math><mtext><style>{IMAGE}"
 
 
 @pytest.fixture(scope="module")
