@@ -256,17 +256,13 @@ def mathml(latex: str, display: str = "inline") -> Markup:
     except Exception:  # whatever it cannot read is shown as it was written
         return Markup("<code>{}</code>").format(latex)
     for sign in soup.select("mi, mo"):
-        text, before, after = (
-            sign.get_text(),
-            sign.find_previous_sibling(),
-            sign.find_next_sibling(),
-        )
+        before, text, after = sign.find_previous_sibling(), sign.text, sign.find_next_sibling()
         if re.fullmatch("[A-Za-z]{2,}|E", text):  # a function
             applied = after is not None and after.get_text() in "([{"
             sign.name, sign.attrs = "mo", {"lspace": "0", "rspace": "0" if applied else "0.17em"}
         elif text in "/.!|":
             sign.name, sign.attrs = "mo", {"lspace": "0", "rspace": "0", "stretchy": "false"}
-        elif text in "−+" and before and before.name == "mo" and before.get_text() not in ")]}|!":
+        elif text in "−+" and before and before.name == "mo" and before.text not in ")]}|!":
             sign["form"] = "prefix"
         elif text == "′" and sign.parent and sign.parent.name == "msup":  # raised already
             sign.name, sign.attrs = "mo", {"lspace": "0", "rspace": "0"}
