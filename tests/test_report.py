@@ -96,6 +96,8 @@ AWAY = [
     "<a href=' da\tta:text/html,a'>a</a><a href='JavaScript:alert(1)'>a</a>",
     "<img src='http://example.org'><math href='http://example.org'><mi>a</mi></math>",
     "</section></main></div><details><table><!-- <plaintext",
+    "<figure class=picture></figure><figure class=table><caption>a</caption></figure><p></p>"
+    "<details class=code></details><details class=code></details><p class=title></p><h3></h3>",
 ]
 WRAPS = [
     "{}", "a {} b", "# {}", "|a|\n|-|\n|{}|", "```mermaid\n{}\n```", r"$\text{{{}}}$", "$${}$$",

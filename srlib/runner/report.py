@@ -297,11 +297,12 @@ def _join(soup: BeautifulSoup) -> None:
 def _number(soup: BeautifulSoup) -> None:
     """Number tables by their captions, and figures with the bold sentence under them as title."""
     part: Any
+    ours = "figure.picture:has(> p.title)"  # the text may have figures as well
     for n, part in enumerate(soup.select("figure.table caption"), 1):
         text = f"<figcaption><b>Table {n}.</b> {part.decode_contents()}</figcaption>"
         part.find_parent(class_="scroll").insert_before(_element(text))
         part.decompose()
-    for part in soup.select("figure.picture + section > p:first-child > strong:first-child"):
+    for part in soup.select(f"{ours} + section > p:first-child > strong:first-child"):
         said, figure = part.parent, part.parent.parent.find_previous_sibling()
         if said.contents[0] is part and part.get_text().endswith((".", "?", "!", ":")):
             figure.p.extend(part.extract().contents[:])
@@ -310,12 +311,9 @@ def _number(soup: BeautifulSoup) -> None:
             said.decompose()
     for part in soup.select("figure.lost"):
         part.decompose()
-    for n, part in enumerate(soup.select("figure.picture"), 1):
-        part["id"], part.p["id"], part["aria-labelledby"] = (
-            f"figure-{n}",
-            f"title-{n}",
-            f"title-{n}",
-        )
+    for n, part in enumerate(soup.select(ours), 1):
+        part["id"], title = f"figure-{n}", f"title-{n}"
+        part["aria-labelledby"] = part.p["id"] = title
         part.p.insert(0, _element(f"<b>Figure {n}.</b>"), " ")
 
 
@@ -348,7 +346,7 @@ def _opening(soup: BeautifulSoup) -> dict[str, Markup]:
     if not title:
         return {}
     paragraphs = [*takewhile(lambda part: part.name == "p", title.find_next_siblings())]
-    references = [*takewhile(lambda part: part.contents[0].name == "strong", paragraphs)]
+    references = [*takewhile(lambda p: p.contents and p.contents[0].name == "strong", paragraphs)]
     lead = paragraphs[len(references) : len(references) + 1]
     parts = {"title": [title], "references": references, "lead": lead}
     return {key: Markup("".join(str(p.extract()) for p in of)) for key, of in parts.items()}
