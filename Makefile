@@ -45,7 +45,6 @@ outputs/.companions: $(READY) $(METHODS) $(wildcard notebooks/*.py) $(LARGER:%=p
 
 site: outputs/.papers outputs/.companions
 	$(BIN)/python -m sphinx -q -W -d outputs/.doctrees docs outputs/site
-	$(BIN)/srlib site
 
 test: $(READY)
 	$(BIN)/ruff check .
@@ -69,7 +68,7 @@ lock:
 	    --no-emit-find-links --extra dev --quiet --upgrade pyproject.toml -o requirements.lock
 
 clean:
-	rm -rf $(VENV) outputs/*/ outputs/.papers outputs/.companions outputs/.doctrees docs/api
+	rm -rf $(VENV) outputs/*/ outputs/.papers outputs/.companions outputs/.doctrees
 
 $(READY): requirements.lock pyproject.toml
 	./tools/setup $(VENV)

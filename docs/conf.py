@@ -1,4 +1,4 @@
-"""Sphinx: the guide, and an API reference that follows the packages' public names.
+"""Sphinx: the guide, the API reference from docstrings, and the notebooks' reports beside them.
 
     sphinx-build -W docs outputs/site
 
@@ -7,73 +7,69 @@ The pages open from disk without a network: the theme brings its own files, and 
 
 import sys
 from pathlib import Path
+from typing import Any
 
-from docutils import nodes
-from sphinx import addnodes
 from sphinx.application import Sphinx
-from sphinx.environment import BuildEnvironment
-from sphinx.util.nodes import make_refnode
+from sphinx.util.logging import getLogger
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-import api
-
 import srlib
+from srlib.runner import report
 
-project = "srlib"
-author = "The srlib contributors"
-copyright = author
-version = release = getattr(srlib, "__version__", "")
+ROOT = Path(__file__).parents[1]
 
-extensions = [
-    "sphinx.ext.autodoc",
-    "sphinx.ext.autosummary",
-    "numpydoc",
-    "myst_parser",
-    "formulas",
-]
+project = html_title = "srlib"
+author = copyright = "The srlib contributors"
+version = release = srlib.__version__
+extensions = ["sphinx.ext.autodoc", "numpydoc", "myst_parser", "formulas"]
 default_role = "py:obj"  # `name` in a docstring links to what has that name
 add_module_names = False
 toc_object_entries_show_parents = "hide"
 maximum_signature_line_length = 88
-autodoc_member_order = "bysource"
+autodoc_default_options = {"members": True, "imported-members": True, "member-order": "bysource"}
 autodoc_typehints = "none"  # the docstrings say types, shapes and units
-autosummary_generate = False
 numpydoc_show_class_members = False
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 
 html_theme = "furo"
-html_title = "srlib"
 html_static_path = ["_static"]
 html_css_files = ["guide.css"]
-html_show_sphinx = False
-html_copy_source = False
+html_show_sphinx = html_copy_source = False
 html_math_renderer = "mathml"
 
-api.write(Path(__file__).parent / "api")
 
+def write_reports(app: Sphinx, error: Exception | None) -> None:
+    """Write each notebook's public report beside the guide, with links to the others and back.
 
-def by_last_words(
-    app: Sphinx, env: BuildEnvironment, node: addnodes.pending_xref, text: nodes.Element
-) -> nodes.reference | None:
-    """Link `module.name` of a docstring to the one object whose full name ends so.
-
-    The name is enough where it is the package that has the object, and not its module.
+    Sphinx never reads what a run has written: directives can open files.
     """
-    target = node.get("reftarget", "")
-    if node.get("refdomain") != "py" or "." not in target:
-        return None
-    objects = env.domains.python_domain.objects.items()
-    of_packages = [(n, o) for n, o in objects if o.objtype in ("class", "function")]
-    for words, among in ((target, objects), (target.rpartition(".")[2], of_packages)):
-        found = {(o.docname, o.node_id) for name, o in among if name.endswith(f".{words}")}
-        if len(found) == 1:
-            [(page, anchor)] = found
-            return make_refnode(app.builder, node["refdoc"], page, anchor, text, target)
-    return None
+    notebooks = {path.stem for path in ROOT.glob("notebooks/*.py")}
+    for name in sorted(notebooks) if error is None else ():
+        profile = "published" if (ROOT / f"params/{name}/published.yaml").exists() else "default"
+        run = Path(app.confdir, app.config.runs, name, profile)
+        if not (run / "notebook.ipynb").exists():
+            told = "no report of %s: first 'srlib run %s --profile %s'"
+            getLogger(__name__).warning(told, name, name, profile)
+            continue
+        page = Path(app.outdir, "reports", f"{name}.html")
+        page.parent.mkdir(exist_ok=True)
+        html = report.render(*report.read(run), public=True, reports=notebooks)
+        page.write_text(html, encoding="utf-8")
+
+
+def shown_once(
+    app: Sphinx, kind: str, name: str, value: Any, skip: bool, options: Any
+) -> bool | None:
+    """Leave out of a package's section what ``import srlib`` shows already."""
+    at_the_door = any(value is getattr(srlib, known) for known in srlib.__all__)
+    of_package = app.env.current_document.autodoc_module != "srlib"
+    return True if kind == "module" and of_package and at_the_door else None
 
 
 def setup(app: Sphinx) -> None:
-    """Resolve what Sphinx leaves unresolved."""
-    app.connect("missing-reference", by_last_words)
+    """Connect what Sphinx has no option for."""
+    app.add_config_value("runs", "../outputs", "")
+    app.connect("build-finished", write_reports)
+    app.connect("autodoc-skip-member", shown_once)

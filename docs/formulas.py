@@ -1,30 +1,23 @@
-"""Formulas as MathML, which browsers draw without a script."""
+"""Formulas as MathML, which browsers draw without a script, as in the reports."""
 
-import re
 from typing import Any
 
 from docutils import nodes
-from latex2mathml import converter
 from sphinx.application import Sphinx
 from sphinx.writers.html5 import HTML5Translator
 
-
-def mathml(latex: str, display: str) -> str:
-    """Return a formula; space parts a function's name from what it is applied to."""
-    formula = converter.convert(latex, display=display)
-    return re.sub(r"<mi>(log|exp)</mi>(?!<mo)", r'<mo lspace="0" rspace="0.17em">\1</mo>', formula)
+from srlib.runner.report import mathml
 
 
 def inline(translator: HTML5Translator, node: nodes.math) -> None:
     """Write a formula within a line."""
-    translator.body.append(mathml(node.astext(), "inline"))
+    translator.body.append(mathml(node.astext()))
     raise nodes.SkipNode
 
 
 def block(translator: HTML5Translator, node: nodes.math_block) -> None:
     """Write a formula on lines of its own."""
-    formula = mathml(node.astext(), "block")
-    translator.body.append(f'<div class="formula">{formula}</div>')
+    translator.body.append(f'<div class="formula">{mathml(node.astext(), "block")}</div>')
     raise nodes.SkipNode
 
 

@@ -2,7 +2,6 @@
 
 import importlib.metadata
 import json
-import os
 import re
 import shlex
 import subprocess
@@ -127,28 +126,22 @@ def test_examples_in_help_are_as_commands_take_them(root: Path) -> None:
             assert called == name
             files = [a for a in arguments if a.startswith("params/")]
             assert all((root / file).is_file() for file in files)
-            if name in ("run", "open", "course"):
+            if name in ("run", "course"):
                 papers = [a for a in arguments[:1] if not a.startswith("-")]
                 assert all((root / f"notebooks/{paper}.py").is_file() for paper in papers)
             options = {option for parameter in command.params for option in parameter.opts}
             assert {a for a in arguments if a.startswith("-")} <= options
             found += 1
-    assert found >= 10
+    assert found >= 8
 
 
-def test_the_latest_report_is_opened(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_report_is_opened(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
     monkeypatch.setattr(click, "launch", opened.append)
-    result = srlib("open", "toy")
-    assert result.exit_code == 2
-    assert "outputs/toy holds no report; first 'srlib run toy'" in result.output
-    for i, name in enumerate(("one", "two", "three", ".tmp-four")):
-        report = project / f"outputs/toy/{name}/report.html"
-        report.parent.mkdir(parents=True)
-        report.write_text(name)
-        os.utime(report, (0, (5, 9, 7, 10)[i]))
-    assert srlib("open", "toy").stdout == "outputs/toy/two/report.html\n"
-    assert [Path(path).read_text() for path in opened] == ["two"]
+    assert "holds no notebook.ipynb" in srlib("report", "notebooks").output
+    run = toy.finished(project / "outputs")
+    assert srlib("report", str(run), "--open").stdout == f"{run / 'report.html'}\n"
+    assert [Path(path).name for path in opened] == ["report.html"]
 
 
 def test_runs_all_papers_when_asked(project: Path, asked: list[str]) -> None:
@@ -324,12 +317,11 @@ def test_a_folder_that_cannot_be_made_is_told_in_one_line(
 
 
 @toy.posix
-@pytest.mark.parametrize("command", ["report", "site"])
-def test_what_is_there_stays_where_the_disk_is_full(project: Path, command: str) -> None:
+def test_what_is_there_stays_where_the_disk_is_full(project: Path) -> None:
     """No file may grow beyond 100,000 bytes: a report does."""
     resource = pytest.importorskip("resource")
     folder = toy.finished(project / "outputs")
-    of = ["report", "outputs/toy/published"] if command == "report" else ["site"]
+    of = ["report", "outputs/toy/published"]
     assert srlib(*of).exit_code == 0
     before = {path: path.read_bytes() for path in project.rglob("*") if path.is_file()}
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)

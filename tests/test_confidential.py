@@ -4,9 +4,7 @@ import base64
 import itertools
 import json
 import re
-import shutil
 import urllib.parse
-import zipfile
 from pathlib import Path
 
 import nbformat
@@ -19,11 +17,11 @@ from srlib.data.declared import recognize
 from srlib.data.microdata import read_table, read_texts
 from srlib.data.schema import Schema, Variable
 from srlib.display import NOT_SHOWN
-from srlib.runner import confidential, site
+from srlib.runner import confidential, report
 from srlib.runner import run as executing
 from srlib.runner import sweep as sweeps
 from srlib.runner.cli import main
-from srlib.runner.parameters import Request, find_root
+from srlib.runner.parameters import Request
 
 # A rare level each, the outcome of the record that has it, and names of folder and files.
 JOB, TOWN, SICK = "CANARYJOB7Q", "CANARYTOWN8X", "CANARYSICK4V"
@@ -80,14 +78,6 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return outputs
 
 
-def opened(file: Path) -> list[str]:
-    """What a file holds, as text: an archive's files one by one."""
-    if file.suffix != ".zip":
-        return [file.read_text(encoding="utf-8")]
-    with zipfile.ZipFile(file) as archive:
-        return [*archive.namelist(), *(archive.read(name).decode() for name in archive.namelist())]
-
-
 def found(text: str) -> list[str]:
     """Canaries in a text, written plainly, URL-encoded or in base64 at any offset."""
     plain = "\n".join([text, urllib.parse.unquote(text)]).casefold()
@@ -101,23 +91,20 @@ def found(text: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def leaving(runs: Path) -> dict[str, str]:
-    """All that is for others: public reports, pages and downloads of the site."""
-    for paper in ("hu_reiter_wang/published", "assess/default"):
-        result = srlib("report", runs / paper, "--public")
-        assert result.exit_code == 0, result.output
-    index, _ = site.write(find_root(Path.cwd()), runs)
-    site_files = [file for file in index.parent.rglob("*") if file.is_file()]
-    files = [*site_files, *runs.glob("*/*/report-public.html")]
-    marked = [
+    """All that is for others: public reports, alone and on the site, and files marked public."""
+    files = [
         run / name
         for run in runs.glob("*/*")
         for name in confidential.names(run / confidential.PUBLIC_FILES)
     ]
-    return {
-        f"{file.relative_to(runs)} {i}": text
-        for file in [*files, *marked]
-        for i, text in enumerate(opened(file))
-    }
+    pages = {}
+    for run in (runs / "hu_reiter_wang/published", runs / "assess/default"):
+        result = srlib("report", run, "--public")
+        assert result.exit_code == 0, result.output
+        files.append(run / "report-public.html")
+        site = report.render(*report.read(run), public=True, reports=["assess"])
+        pages[f"site {run.parent.name}"] = site
+    return pages | {str(f.relative_to(runs)): f.read_text(encoding="utf-8") for f in files}
 
 
 def test_canaries_are_where_they_should_be(runs: Path) -> None:
@@ -136,9 +123,9 @@ def test_canaries_are_where_they_should_be(runs: Path) -> None:
 
 
 def test_no_canary_leaves(leaving: dict[str, str]) -> None:
-    files = [Path(name.split()[0]) for name in leaving]
-    assert {"assess.html", "hu_reiter_wang.zip", "report-public.html"} <= {f.name for f in files}
-    assert Path("assess/command/report-public.html") in files
+    pages = ("hu_reiter_wang/published", "assess/default", "assess/command")
+    assert {"site assess", *(f"{page}/report-public.html" for page in pages)} <= {*leaving}
+    assert "assess/default/tables/in_public.csv" in leaving
     assert {name: found(text) for name, text in leaving.items() if found(text)} == {}
 
 
@@ -152,8 +139,7 @@ def test_no_chart_and_no_coefficient_of_the_original_leaves(
     several = answers[["value", "error", "baseline", "z"]].to_numpy().ravel()
     numbers = [*coefficients["original"], *(x for x in several if round(x, 2) != round(x, 4))]
     assert len(numbers) >= 100
-    ours = ("index.html", site.LIBRARY)
-    for text in (t for name, t in leaving.items() if Path(name.split()[0]).name not in ours):
+    for text in leaving.values():
         assert 'class="vega-lite"' not in text
         assert "image/svg+xml" not in text
         # A number is one of them if it agrees in all decimals that it is shown with.
@@ -231,8 +217,6 @@ def test_a_failing_run_names_the_place_and_no_value(
     assert "no public report of a failed run" in result.output
     assert found(result.output) == []
     assert not (failed / "report-public.html").exists()
-    shutil.copytree(failed, lacking / "s/hu_reiter_wang/published")
-    assert srlib("site", "--output", lacking / "s").exit_code == 2
 
 
 def test_wrong_files_are_told_by_column_and_line(lacking: Path) -> None:
@@ -244,14 +228,11 @@ def test_wrong_files_are_told_by_column_and_line(lacking: Path) -> None:
     assert found(result.output) == []
     for again in (["--holdout", file], ["--by", "town"]):
         assert found(srlib(*arguments, *again).output) == []
-    result = srlib(*arguments, "--show-values")
-    assert f"job has '{JOB}' (line 7)" in result.output
     run = ["run", "hu_reiter_wang", "-p", "data", file, "-p", "schema", schema, "--output", lacking]
     result = srlib(*run)
     assert result.exit_code == 2
     assert "job has '...' (line 7)" in result.output
     assert found(result.output) == []
-    assert f"job has '{JOB}' (line 7)" in srlib(*run, "--show-values").output
 
 
 @pytest.mark.parametrize(

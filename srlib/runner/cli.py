@@ -227,28 +227,6 @@ def _say_cost(
         click.echo(f"{paper}: {line}", err=True)
 
 
-@main.command(
-    name="open", epilog=_examples("srlib open charest", "srlib open assess --output elsewhere")
-)
-@click.argument("paper")
-@click.option(
-    "--output",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help=f"Folder that holds PAPER/; by default, outputs/ {_OF_PROJECT}.",
-)
-def open_(paper: str, output: Path | None) -> None:
-    """Show the report of a paper's latest run in the browser."""
-    root = find_root(Path.cwd(), "assess" if paper == "assess" else "")
-    _named(root, (paper,))
-    folder = (output or find_outputs(root, Path.cwd())) / paper
-    # Not of a run that has not ended: its folder's name begins with a point.
-    reports = sorted(folder.glob("[!.]*/report.html"), key=lambda path: path.stat().st_mtime)
-    if not reports:
-        raise UsageError(f"{shown(folder)} holds no report; first 'srlib run {paper}'")
-    click.echo(shown(reports[-1]))
-    click.launch(str(reports[-1]))
-
-
 @main.command(short_help="List a paper's parameters and their ranges.")
 @click.argument("paper")
 def parameters(paper: str) -> None:
@@ -623,40 +601,23 @@ def new(paper: str) -> None:
 )
 @click.argument("run_dir", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--public", is_flag=True, help="Show of a user's file only what is marked public.")
-def report(run_dir: Path, public: bool) -> None:
+@click.option("--open", "opened", is_flag=True, help="Show it in the browser.")
+def report(run_dir: Path, public: bool, opened: bool) -> None:
     """Write the self-contained HTML report of a run's folder.
 
     It is report.html, and with --public report-public.html.
     """
-    if not (run_dir / "notebook.ipynb").is_file():
-        there = public and (run_dir / "report-public.html").is_file()
-        known = "; its public version is report-public.html, written with it" if there else ""
-        raise UsageError(f"{run_dir} is no run's folder: it holds no notebook.ipynb{known}")
+    # The page of `srlib assess` is not made from a notebook, and stays.
+    file = run_dir / ("report-public.html" if public else "report.html")
+    if (run_dir / "notebook.ipynb").is_file():
+        from srlib.runner.report import write
 
-    from srlib.runner.report import write
-
-    try:
-        click.echo(write(run_dir, public))
-    except ValueError as error:
-        raise UsageError(f"{run_dir}: {error}") from None
-
-
-@main.command(short_help="Write a front page and the public reports of all runs.")
-@click.option(
-    "--output",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help=f"Folder of the runs, to write site/ in; by default, outputs/ {_OF_PROJECT}.",
-)
-@click.option("--repository", metavar="OWNER/NAME", help="On GitHub; adds links to Binder.")
-def site(output: Path | None, repository: str | None) -> None:
-    """Write the site's front page, site/index.html, and the public reports of all runs."""
-    from srlib.runner.site import write
-
-    root = find_root(Path.cwd())
-    try:
-        index, missing = write(root, output or find_outputs(root, Path.cwd()), repository or "")
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-    click.echo(shown(index))
-    if missing:
-        click.echo(f"not run yet: {', '.join(missing)}; the page says how", err=True)
+        try:
+            write(run_dir, public)
+        except ValueError as error:
+            raise UsageError(f"{run_dir}: {error}") from None
+    elif not file.is_file():
+        raise UsageError(f"{run_dir} is no run's folder: it holds no notebook.ipynb")
+    click.echo(file)
+    if opened:
+        click.launch(str(file))

@@ -1,110 +1,99 @@
-"""A run's folder as one HTML file that opens with no network."""
+"""A run's folder as one HTML file that opens with no network and runs no script of the run's.
+
+Texts, labels and HTML in a run's folder are anybody's. One template puts a notebook's cells one
+after the other, `clean` reduces all of it to harmless elements, and only then are figures, tables
+and verdicts put together and the charts' data inserted. The page's content security policy lets no
+script run but the one named by its hash.
+"""
 
 import base64
 import hashlib
 import json
 import re
 import secrets
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection
 from functools import cache
-from itertools import permutations
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import jinja2
 import nbformat
+import nh3
+from bs4 import BeautifulSoup
+from latex2mathml import converter
 from markupsafe import Markup
+from nbconvert.filters import Highlight2HTML, ansi2html
+from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from nbformat import NotebookNode
 
 from srlib import yamls
-from srlib.runner import confidential, layout
-from srlib.runner.cells import VEGA_LITE, markdown
+from srlib.runner import confidential
 from srlib.runner.files import write_whole
 from srlib.runner.parameters import read_object
 
 TEMPLATES = Path(__file__).parent / "templates"
-# Family, style and weight of each file; `tools/fonts.py` makes them.
-FONTS = {
-    "source-serif-regular.woff2": ('"Source Serif 4"', "normal", "400"),
-    "source-serif-italic.woff2": ('"Source Serif 4"', "italic", "400"),
-    "source-serif-semibold.woff2": ('"Source Serif 4"', "normal", "600"),
-    "source-sans-regular.woff2": ('"Source Sans 3"', "normal", "400"),
-    "source-sans-semibold.woff2": ('"Source Sans 3"', "normal", "600"),
-    "stix-two-math.woff2": ('"STIX Two Math"', "normal", "400"),
+# How the words of a callout begin, and what they are to a reader.
+KINDS = {
+    "proved": "holds",
+    "holds": "holds",
+    "depends": "depends",
+    "fails": "fails",
+    "not decided": "undecided",
+    "Warning": "warning",
+    "Note": "note",
 }
-# As in CITATION.cff, which an installed package does not carry.
-CITATION = (
-    "The srlib contributors. srlib: disclosure risk of synthetic data, four papers as executable "
-    "notebooks. Version 0.1.0. MIT license."
+_CLAIM = r"C\d+\w*"
+_MATHEMATICS = (
+    "math menclose mfrac mi mn mo mover mpadded mphantom mroot mrow mspace msqrt mstyle msub "
+    "msubsup msup mtable mtd mtext mtr munder munderover"
 )
-# Name of the notebook, section and words.
-_TO_NOTEBOOK = re.compile(r'<a href="([\w.-]+)\.ipynb(#[^"]*)?">(.*?)</a>', re.DOTALL)
+_EVERYWHERE = (
+    "aria-label class role style title "
+    "accent columnalign columnlines columnspacing depth display displaystyle fence form height "
+    "linethickness lspace mathvariant maxsize minsize notation rowlines rowspacing rspace "
+    "scriptlevel separator stretchy symmetric voffset width xmlns"
+)
+_ATTRIBUTES = nh3.ALLOWED_ATTRIBUTES | {f"h{level}": {"id"} for level in range(1, 7)}
+_ALLOWED: Any = {
+    "tags": {*_MATHEMATICS.split(), "section", *nh3.ALLOWED_TAGS} - {"area", "map"},
+    "attributes": _ATTRIBUTES | {"*": {*_EVERYWHERE.split()}, "a": {"href"}},
+    "filter_style_properties": {"text-align"},
+    "url_schemes": {"http", "https", "mailto", "data"},
+}
 
 
 def write(run_dir: Path, public: bool = False) -> Path:
-    """Write the report of a run's folder, whole or not at all, and return its path.
-
-    Parameters
-    ----------
-    run_dir : Path
-        As `read` takes it.
-    public : bool
-        Show what `confidential.public_run` leaves, and write ``report-public.html`` instead of
-        ``report.html``.
-
-    Raises
-    ------
-    ValueError
-        If the run failed and the report is to be public, and as `read`.
-    """
+    """Write ``report.html``, or of what is public ``report-public.html``, and return its path."""
     path = run_dir / ("report-public.html" if public else "report.html")
     write_whole(path, render(*read(run_dir), public))
     return path
 
 
 def read(run_dir: Path) -> tuple[NotebookNode, dict[str, Any], dict[str, Any]]:
-    """Read what a report is made of: executed notebook, parameters and provenance.
-
-    Parameters
-    ----------
-    run_dir : Path
-        Folder with ``notebook.ipynb`` and, where they exist, ``parameters.yaml`` and
-        ``provenance.json``.
-
-    Raises
-    ------
-    ValueError
-        If one of them is not as a run writes it; the message names the file.
-    """
-    notebook = _notebook(run_dir / "notebook.ipynb")
-    parameters, provenance = run_dir / "parameters.yaml", run_dir / "provenance.json"
+    """Read executed notebook, parameters and provenance; a ValueError names what is damaged."""
+    text, invalid = (run_dir / "notebook.ipynb").read_bytes(), dict[str, Exception]()
     try:
-        values = yamls.read(parameters) if parameters.exists() else {}
+        notebook = nbformat.reads(text.decode(), as_version=4, capture_validation_error=invalid)
+        for error in invalid.values():
+            raise error
+    except Exception as error:  # of all kinds, whose messages quote the file
+        kind = type(error).__name__
+        raise ValueError(f"notebook.ipynb is damaged: it is no notebook ({kind})") from None
+    try:
+        file = run_dir / "parameters.yaml"
+        values = yamls.read(file) if file.exists() else {}
     except ValueError as error:
-        raise ValueError(f"{parameters.name} is damaged: {error}") from None
-    if not isinstance(values, dict):
-        raise ValueError(f"{parameters.name} is damaged: it holds no mapping")
-    about = read_object(provenance) if provenance.exists() else {}
-    for name in ("versions", "changed_parameters", "inputs"):
-        if not isinstance(about.get(name, {}), dict):
-            raise ValueError(f"{provenance.name} is damaged: {name} holds no object")
+        raise ValueError(f"parameters.yaml is damaged: {error}") from None
+    file = run_dir / "provenance.json"
+    about = read_object(file) if file.exists() else {}
+    parts = [(file.name, about.get(n, {})) for n in ("versions", "changed_parameters", "inputs")]
+    for name, value in [("parameters.yaml", values), *parts]:
+        if not isinstance(value, dict):
+            raise ValueError(f"{name} is damaged: a value stands for a mapping")
     return notebook, values, about
-
-
-def _notebook(path: Path) -> NotebookNode:
-    invalid: dict[str, Exception] = {}
-    try:
-        text = path.read_text(encoding="utf-8")
-        notebook = nbformat.reads(text, as_version=4, capture_validation_error=invalid)
-    except OSError:
-        raise
-    except Exception as error:  # of all kinds, by what the readers of old versions stumble over
-        invalid["error"] = error
-    if invalid:
-        # Their messages quote the file, in which there may be records.
-        kind = type(next(iter(invalid.values()))).__name__
-        raise ValueError(f"{path.name} is damaged: it is no notebook ({kind})")
-    return notebook
 
 
 def render(
@@ -112,43 +101,20 @@ def render(
     parameters: dict[str, Any],
     provenance: dict[str, Any],
     public: bool = False,
-    home: str = "",
     reports: Collection[str] = (),
-    previous: tuple[str, str] | None = None,
-    next: tuple[str, str] | None = None,
-    library: str = "",
-    fonts: str = "",
 ) -> str:
     """Return the report as HTML.
 
-    Names and labels come from users' files, and folders from others, so that no cell is trusted:
-    text is escaped, HTML is reduced to harmless elements, charts are data, and the page's content
-    security policy lets no script run but the one named by its hash.
-
     Parameters
     ----------
-    notebook : NotebookNode
-        Executed notebook. A run whose parameters were changed is somebody's own case, and its
-        report leaves out the cells tagged ``teaching``. That of a user's file leaves out the cells
-        tagged ``needs-NAME`` where the parameter NAME is empty, zero or false, and those tagged
-        ``needs-NAME-or-OTHER`` where both are.
-    parameters : dict
-        Values by name.
-    provenance : dict
-        As in ``provenance.json``.
+    notebook, parameters, provenance
+        As `read` returns. The report of a run on a user's file leaves out cells tagged
+        ``needs-NAME`` where the parameter NAME is empty, zero or false.
     public : bool
         Show what `confidential.public_run` leaves.
-    home : str
-        Address of a page that the report leads back to; ``""``: it stands alone.
     reports : collection of str
-        Notebooks whose reports lie beside this one, where links to them lead. Of a link to another
-        notebook the words stay.
-    previous, next : tuple of str, optional
-        Address and title of the reports before and after it, where it is one of many.
-    library : str
-        Address of a file with `chart_library` beside the report; ``""``: the report brings its own.
-    fonts : str
-        Address of a file with `font_rules` beside the report; likewise.
+        Notebooks whose reports lie beside this one, below the guide. Links lead there; of a link to
+        any other file the words stay.
 
     Raises
     ------
@@ -156,162 +122,241 @@ def render(
         If the run failed and the report is to be public.
     """
     of_users_file = confidential.of_users_file(parameters, provenance)
-    hidden = {"teaching"} if provenance.get("changed_parameters") else set()
-    if of_users_file:
-        empty = [name for name, value in parameters.items() if not value]
-        hidden |= {f"needs-{name}" for name in empty}
-        hidden |= {f"needs-{one}-or-{other}" for one, other in permutations(empty, 2)}
     if public:
-        whole = notebook
-        notebook, parameters, provenance = confidential.public_run(whole, parameters, provenance)
-        for cell, before in zip(notebook.cells, whole.cells, strict=True):
-            if _has_chart(before) and not _has_chart(cell):
-                cell.metadata["tags"] = [*cell.metadata.get("tags", []), layout.LOST]
+        notebook, parameters, provenance = confidential.public_run(notebook, parameters, provenance)
+    hidden = {f"needs-{name}" for name, value in parameters.items() if of_users_file and not value}
     cells = [
         cell
         for cell in notebook.cells
         if cell.source.strip() and hidden.isdisjoint(cell.metadata.get("tags", []))
     ]
-    charts = any(map(_has_chart, cells))
-    said = layout.verdicts(cells)
-    reading = layout.reading(cells)
-    # The title goes before what is said of the run, on paper as on the screen.
-    opened = cells and cells[0].cell_type == "markdown" and title(cells[0].source)
-    opening = layout.opening(cells.pop(0).source if opened else "")
-    blocks = layout.arrange(cells, notice=of_users_file and not public)
-    html = page(
-        "report.html.j2",
-        script(charts, own_library=not library),
-        beside=[library] if charts and library else [],
-        fonts=fonts,
-        opening=opening,
-        blocks=blocks,
-        contents=layout.contents([layout.Block("prose", opening.rest), *blocks]),
-        reading=reading,
-        run_time=layout.run_time(provenance.get("seconds")),
-        tally=layout.tally(said),
-        n_claims=len(said),
-        parameters=parameters,
-        provenance=provenance,
-        public=public,
-        of_users_file=of_users_file,
-        files=[] if public else _names(parameters),
-        rule=confidential.RULE,
-        citation=CITATION,
-        home=home,
-        previous=previous,
-        next=next,
-        title=title(first_markdown(notebook)) or provenance.get("paper", "Report"),
-    )
+    drawn: dict[str, Any] = {}  # charts by marks that no text can have known
 
-    def followed(link: re.Match[str]) -> str:
-        name, section, words = link.groups(default="")
-        return f'<a href="{name}.html{section}">{words}</a>' if name in reports else words
+    def draw(spec: dict[str, Any]) -> str:
+        drawn[mark := secrets.token_hex()] = spec
+        return mark
 
-    return _TO_NOTEBOOK.sub(followed, html)
+    body = _environment().get_template("cells.html.j2")
+    shown = body.render(cells=cells, draw=draw, confidential=of_users_file and not public)
+    soup = BeautifulSoup(clean(shown, reports), "html.parser")
+    _join(soup)
+    _number(soup)
+    about = {"tally": _tell_verdicts(soup), "opening": _opening(soup), "contents": _contents(soup)}
+    about |= {"body": Markup(soup), "parameters": parameters, "provenance": provenance}
+    about |= {"public": public, "of_users_file": of_users_file, "rule": confidential.RULE}
+    html = page("report.html.j2", script(charts=bool(drawn)), reports=reports, **about)
+    for mark, spec in drawn.items():
+        data = json.dumps(spec, separators=(",", ":"), ensure_ascii=False)
+        data = data.replace("<", "\\u003c")  # no label ends the element
+        element = f'<script type="application/json" class="vega-lite">{data}</script>'
+        html = html.replace(mark, element)
+    return html
 
 
-def _has_chart(cell: NotebookNode) -> bool:
-    outputs = cell.get("outputs", [])
-    return any(mime in output.get("data", {}) for output in outputs for mime in VEGA_LITE)
-
-
-def _names(parameters: dict[str, Any]) -> list[str]:
-    """Return the names of the tables that a report on a user's files is about."""
-    paths = [*confidential.texts([parameters.get(name, "") for name in ("original", "released")])]
-    return [Path(path).name for path in paths]
-
-
-def page(
-    template: str, script: str, beside: Sequence[str] = (), fonts: str = "", **values: Any
-) -> str:
-    """Fill a template of a page that runs no script but the project's own.
-
-    Its content security policy names its own script by hash, and scripts beside it by a nonce. The
-    nonce is a hash of the page: text that was written into the page cannot have known it.
-
-    Parameters
-    ----------
-    template : str
-        Name of a file in ``templates/``, for what stands between head and foot.
-    script : str
-        The page's own script, such as that of `script`.
-    beside : sequence of str
-        Addresses of scripts beside the page, which run before its own.
-    fonts : str
-        Address of a file with `font_rules` beside the page; ``""``: they are in the page.
-    **values
-        What the template names.
-    """
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(markdown=markdown)
-    unlike_any_text = secrets.token_hex()
-    html = environment.get_template(template).render(
-        script=Markup(script),
-        script_hash=_digest(script),
-        beside=beside,
-        nonce=unlike_any_text,
-        fonts=fonts,
-        style=Markup(
-            ("" if fonts else font_rules()) + (TEMPLATES / "report.css").read_text(encoding="utf-8")
-        ),
-        **values,
-    )
-    return html.replace(unlike_any_text, _digest(html.replace(unlike_any_text, "")))
-
-
-def _digest(text: str) -> str:
-    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+def page(template: str, script: str, **values: Any) -> str:
+    """Fill a template of a page that runs no script but the project's own, and loads nothing."""
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return _environment().get_template(template).render(
+        script=Markup(script), script_hash=digest, style=Markup(_style()), **values
+    )  # fmt: skip
 
 
 @cache
-def font_rules() -> str:
-    """Return the fonts as rules of a style sheet that holds them."""
-    rule = (
-        "@font-face {{ font-family: {}; font-style: {}; font-weight: {}; "
-        "src: url(data:font/woff2;base64,{}) format('woff2'); }}\n"
-    )
-    return "".join(
-        rule.format(*face, base64.b64encode((TEMPLATES / "fonts" / file).read_bytes()).decode())
-        for file, face in FONTS.items()
-    )
+def _environment() -> jinja2.Environment:
+    loader, tidy = jinja2.FileSystemLoader(TEMPLATES), {"trim_blocks": True, "lstrip_blocks": True}
+    environment = jinja2.Environment(loader=loader, autoescape=True, **tidy)  # type: ignore[arg-type]
+    environment.tests["chart"] = _is_chart
+    environment.filters.update(ansi=ansi2html, balanced=balanced, formula=mathml, markdown=markdown)
+    environment.filters.update(code=Highlight2HTML(pygments_lexer="ipython3"), quoted=quote)
+    return environment
 
 
-def title(text: str) -> str:
-    """Return the first top-level heading of a Markdown text, or ``""``."""
-    found = re.search(r"^# +(.+)$", text, re.MULTILINE)
-    return found[1] if found else ""
-
-
-def first_markdown(notebook: NotebookNode) -> str:
-    """Return a notebook's first text, which holds its title."""
-    return next((cell.source for cell in notebook.cells if cell.cell_type == "markdown"), "")
+def _is_chart(output: NotebookNode) -> bool:
+    data = output.get("data", {})
+    drawn = any("vega" in mime and isinstance(data[mime], dict) for mime in data)
+    pictures = {"image/svg+xml", "image/png"} & {*data}
+    return drawn or (bool(pictures) and not {"text/html", "text/markdown"} & {*data})
 
 
 @cache
-def script(charts: bool, own_library: bool = True) -> str:
-    """Return a page's script: a megabyte where it draws charts with a library of its own."""
+def _style() -> str:
+    def held(found: re.Match[str]) -> str:
+        font = base64.b64encode((TEMPLATES / "fonts" / found[1]).read_bytes()).decode()
+        return f"url(data:font/woff2;base64,{font})"
+
+    style = (TEMPLATES / "report.css").read_text(encoding="utf-8")
+    return re.sub(r"url\(([\w-]+\.woff2)\)", held, style)
+
+
+@cache
+def script(charts: bool) -> str:
+    """Return a page's script: a megabyte where it draws charts."""
     parts = [(TEMPLATES / "report.js").read_text(encoding="utf-8")]
-    if charts and own_library:
-        parts.append(chart_library())
     if charts:
-        from srlib.charts import DARK  # Altair, for reports with charts only
+        import vl_convert  # 50 MB, and Altair: for reports with charts only
 
+        from srlib.charts import DARK
+
+        # The last version of the major one that the charts' specifications name.
+        parts.append(vl_convert.javascript_bundle(vl_version="5.21"))  # type: ignore[call-arg]
         parts.append(f"const DARK = {json.dumps(DARK)};")
         parts.append((TEMPLATES / "charts.js").read_text(encoding="utf-8"))
     return "\n".join(parts).replace("</script", "<\\/script")
 
 
-@cache
-def chart_library() -> str:
-    """Return the script that draws charts: Vega, Vega-Lite and what embeds them."""
-    import vl_convert  # 50 MB, for reports with charts only
+# ----------------------------------------------------------------------------------- what is shown
 
-    # The last version of the major one that the charts' specifications name.
-    library: str = vl_convert.javascript_bundle(vl_version="5.21")  # type: ignore[call-arg]
-    return library
+
+def clean(html: str, reports: Collection[str] = ()) -> Markup:
+    """Return HTML without what loads, leads away, runs or restyles: the one place of trust."""
+
+    def address(tag: str, attribute: str, value: str) -> str | None:
+        if attribute == "src":
+            return value if value.startswith("data:image/") else None
+        if attribute != "href" or re.match(r"https?://|mailto:|#", value):
+            return value
+        name, _, section = value.partition(".ipynb")
+        leads = name in reports and section[:1] in ("", "#")
+        return f"{name}.html{section}" if leads else None
+
+    return Markup(nh3.clean(html, attribute_filter=address, link_rel=None, **_ALLOWED))
+
+
+def balanced(html: str) -> Markup:
+    """Return HTML that closes what it opens and nothing else."""
+    return Markup(BeautifulSoup(html, "html.parser"))
+
+
+class _Renderer(IPythonRenderer):
+    """Markdown to HTML, its mathematics to MathML."""
+
+    def image(self, text: str, url: str, title: str | None = None) -> str:
+        # Attachments are of cells, and lie in no run's folder that was written here.
+        return super().image(text, url.removeprefix("attachment:"), title)
+
+    def block_math(self, body: str) -> str:
+        return f'<span class="scroll">{mathml(body, "block")}</span>'  # it may be in a paragraph
+
+    def inline_math(self, body: str) -> str:
+        return mathml(body)
+
+    def latex_environment(self, name: str, body: str) -> str:
+        return self.block_math(rf"\begin{{{name}}}{body}\end{{{name}}}")
+
+
+def markdown(source: str, html: bool = True) -> Markup:
+    """Return Markdown as HTML that is not cleaned; HTML in it is taken as such or as text."""
+    return balanced(MarkdownWithMath(renderer=_Renderer(escape=not html)).render(source))
+
+
+def mathml(latex: str, display: str = "inline") -> Markup:
+    """Return a formula, spaced as in print where browsers space the converter's signs otherwise."""
+    try:
+        soup = BeautifulSoup(converter.convert(latex.strip(), display=display), "html.parser")
+    except Exception:  # whatever it cannot read is shown as it was written
+        return Markup("<code>{}</code>").format(latex)
+    for sign in soup.select("mi, mo"):
+        before, text, after = sign.find_previous_sibling(), sign.text, sign.find_next_sibling()
+        if re.fullmatch("[A-Za-z]{2,}|E", text):  # a function
+            applied = after is not None and after.get_text() in "([{"
+            sign.name, sign.attrs = "mo", {"lspace": "0", "rspace": "0" if applied else "0.17em"}
+        elif text in "/.!|":
+            sign.name, sign.attrs = "mo", {"lspace": "0", "rspace": "0", "stretchy": "false"}
+        elif text in "−+" and before and before.name == "mo" and before.text not in ")]}|!":
+            sign["form"] = "prefix"
+        elif text == "′" and sign.parent and sign.parent.name == "msup":  # raised already
+            sign.name, sign.attrs = "mo", {"lspace": "0", "rspace": "0"}
+            sign.parent.name = "mrow"
+        elif text in "*~":
+            sign.name, sign.string = "mo", "∗" if text == "*" else "∼"
+        elif re.fullmatch(r"\.\d+", text):
+            sign.name = "mn"
+    return Markup(soup)
+
+
+# ------------------------------------------------------------------------------ what goes together
+
+
+def _element(html: str) -> Any:
+    return BeautifulSoup(html, "html.parser").contents[0].extract()
+
+
+def _join(soup: BeautifulSoup) -> None:
+    """Fold code with the code that follows, solutions with solutions; frame what may be wide."""
+    folded: Any
+    for folded in soup.select("details.code + details.code, details.solution + details.solution"):
+        folded.find_previous_sibling().extend(folded.contents[1:])
+        folded.extract()
+    for table in soup.select("table"):
+        for head in table.select("th"):
+            if not head.get_text(strip=True):
+                head.name = "td"  # it heads nothing
+        table.wrap(_element('<div class="scroll"></div>'))
+
+
+def _number(soup: BeautifulSoup) -> None:
+    """Number tables by their captions, and figures with the bold sentence under them as title."""
+    part: Any
+    ours = "figure.picture:has(> p.title)"  # the text may have figures as well
+    for n, part in enumerate(soup.select("figure.table caption"), 1):
+        text = f"<figcaption><b>Table {n}.</b> {part.decode_contents()}</figcaption>"
+        part.find_parent(class_="scroll").insert_before(_element(text))
+        part.decompose()
+    for part in soup.select(f"{ours} + section > p:first-child > strong:first-child"):
+        said, figure = part.parent, part.parent.parent.find_previous_sibling()
+        if said.contents[0] is part and part.get_text().endswith((".", "?", "!", ":")):
+            figure.p.extend(part.extract().contents[:])
+            if said.get_text(strip=True):
+                figure.append(_element(f"<figcaption>{said}</figcaption>"))
+            said.decompose()
+    for part in soup.select("figure.lost"):
+        part.decompose()
+    for n, part in enumerate(soup.select(ours), 1):
+        part["id"], title = f"figure-{n}", f"title-{n}"
+        part["aria-labelledby"] = part.p["id"] = title
+        part.p.insert(0, _element(f"<b>Figure {n}.</b>"), " ")
+
+
+def _kind(words: str) -> str:
+    return next((kind for start, kind in KINDS.items() if words.startswith(start)), "number")
+
+
+def _tell_verdicts(soup: BeautifulSoup) -> Counter[str]:
+    """Color callouts, lead from the table of claims to what decides them, and count the words."""
+    said: dict[str, str] = {}
+    part: Any
+    for part in soup.select("blockquote > p:first-child > strong:first-child"):
+        quote, words = part.parent.parent, part.get_text().removesuffix(".")
+        claim, _, word = words.partition(" ")
+        quote["class"] = f"callout {_kind(word if re.fullmatch(_CLAIM, claim) else words)}"
+        if re.fullmatch(_CLAIM, claim) and claim not in said and _kind(word) != "number":
+            said[claim], quote["id"] = word, f"verdict-{claim}"
+    for part in soup.select("td"):
+        claim = part.parent.get_text(" ", strip=True).partition(" ")[0]
+        if claim in said and part.get_text() == said[claim]:
+            link = _element(f'<a class="verdict {_kind(said[claim])}" href="#verdict-{claim}"></a>')
+            link.extend(part.contents[:])
+            part.append(link)
+    return Counter(_kind(word) for word in said.values())
+
+
+def _opening(soup: BeautifulSoup) -> dict[str, Markup]:
+    """Take title, references and lead out of the text that begins with the title."""
+    title: Any = soup.select_one("section:first-child > h1:first-child")
+    if not title:
+        return {}
+    paragraphs = [*takewhile(lambda part: part.name == "p", title.find_next_siblings())]
+    references = [*takewhile(lambda p: p.contents and p.contents[0].name == "strong", paragraphs)]
+    lead = paragraphs[len(references) : len(references) + 1]
+    parts = {"title": [title], "references": references, "lead": lead}
+    return {key: Markup("".join(str(p.extract()) for p in of)) for key, of in parts.items()}
+
+
+def _contents(soup: BeautifulSoup) -> list[tuple[str, Markup, list[Any]]]:
+    """Return the headings: address and text of sections, and those of what is in each."""
+    found: list[tuple[str, Markup, list[Any]]] = []
+    for heading in soup.select("section > :is(h1, h2, h3)"):
+        text = re.sub(r"</?a\b[^>]*>|¶", "", heading.decode_contents())
+        of = found[-1][2] if heading.name == "h3" and found else found
+        of.append((quote(str(heading.get("id", ""))), Markup(text), []))
+    return found

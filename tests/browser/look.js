@@ -24,7 +24,9 @@ async function look(browser, file, colorScheme, width) {
   await page.evaluate(() => {
     for (const details of document.querySelectorAll("main details")) details.open = true;
   });
+  await page.evaluate(() => document.querySelectorAll("main a:not([href])").forEach((link) => link.click()));
   await page.waitForTimeout(50); // the folded parts are measured when they open
+  found.title = await page.title();
   found.overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
   found.charts = await page.evaluate(() => document.querySelectorAll(".chart.drawn").length);
   await page.evaluate(axe);

@@ -1,43 +1,54 @@
 // Each chart is drawn over its picture, and again where the theme changes; where that fails, the
 // picture stays.
 const theme = matchMedia("(prefers-color-scheme: dark)");
-function show(data) {
+async function show(data) {
   const chart = data.parentElement;
   const spec = JSON.parse(data.textContent);
   const target = document.createElement("div");
   for (const old of chart.querySelectorAll(":scope > :not(img, script)")) old.remove();
-  chart.closest("figure")?.querySelector(":scope > .downloads")?.remove();
   chart.append(target);
-  drawn(target, theme.matches ? { ...spec, config: over(spec.config, DARK) } : spec).then(
-    (view) => {
-      chart.classList.add("drawn");
-      pickable(target, view);
-      told(chart, target, view);
-      presets(target, view, spec.usermeta?.presets ?? {});
-      downloads(chart, spec, view);
-    },
-    (error) => { target.remove(); console.error(error); },
-  );
+  try {
+    const view = await drawn(target, theme.matches ? { ...spec, config: over(spec.config, DARK) } : spec);
+    chart.classList.add("drawn");
+    pickable(target, view);
+    sliders(target, view, spec.usermeta?.presets ?? {});
+    const name = chart.closest("figure")?.id || "chart";
+    chart.append(button("Picture", `${name.replace("-", " ")} as a file`, async () => {
+      const link = document.createElement("a");
+      link.href = URL.createObjectURL(new Blob([await view.toSVG()], { type: "image/svg+xml" }));
+      link.download = `${name}.svg`;
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+    }));
+  } catch (error) {
+    target.remove();
+    console.error(error);
+  }
 }
 const showAll = () => document.querySelectorAll("script.vega-lite").forEach(show);
 theme.addEventListener("change", showAll);
 showAll();
 
+function button(text, about, act) {
+  const made = document.createElement("button");
+  made.type = "button";
+  made.textContent = text;
+  if (about) made.setAttribute("aria-label", `${text} of ${about}`);
+  made.addEventListener("click", act);
+  return made;
+}
+
 // Where a chart is wider than the page, its parts are set one below the other and drawn narrower,
 // so that its letters keep their size. What is still too wide is scaled by the style sheet.
 async function drawn(target, spec) {
-  const draw = async (one) => (await vegaEmbed(target, one, {
-    ast: true, // expressions are interpreted: the page's policy forbids eval
-    renderer: "svg",
-    actions: false,
-  })).view;
+  const settings = { ast: true, renderer: "svg", actions: false }; // the page's policy forbids eval
+  const draw = async (one) => (await vegaEmbed(target, one, settings)).view;
   const excess = () => target.querySelector("svg.marks").getAttribute("width") - target.clientWidth;
   let view = await draw(spec);
   // Labels that stand beside points would cover each other in a narrower plot.
   if (target.clientWidth < 1 || excess() <= 0 || spec.usermeta?.scales) return view;
-  const stacked = narrower(spec, 0);
-  view = await draw(stacked);
-  return excess() > 0 ? draw(narrower(stacked, excess())) : view;
+  view = await draw(narrower(spec, 0));
+  return excess() > 0 ? draw(narrower(spec, excess())) : view;
 }
 
 function narrower(part, by) {
@@ -63,126 +74,51 @@ function over(config = {}, colors) {
   return made;
 }
 
-// A few words for values of the sliders.
-function presets(target, view, all) {
-  const form = target.querySelector(".vega-bindings");
-  if (!form || !Object.keys(all).length) return;
-  const row = document.createElement("div");
-  row.className = "downloads";
-  for (const [name, values] of Object.entries(all)) {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.textContent = name;
-    button.addEventListener("click", async () => {
-      for (const [signal, value] of Object.entries(values)) view.signal(signal, value);
-      await view.runAsync();
-      form.dispatchEvent(new Event("input"));
-    });
-    row.append(button);
-  }
-  form.prepend(row);
-}
-
 // Entries of a legend, or names beside lines, that can be clicked become buttons.
 function pickable(target, view) {
-  const bound = Object.keys(view.getState().signals).some((name) => name.endsWith("_legend"));
-  const labels = [...target.querySelectorAll(
-    `${bound ? ".role-legend-label text, " : ""}.mark-text[class*="labels_marks"] text`)];
-  if (!labels.length) return;
   const drawing = target.querySelector("svg.marks");
-  const ground = drawing.querySelector("path.background") ?? drawing; // a click beside them shows all
-  for (const legend of target.querySelectorAll(".role-legend")) legend.setAttribute("role", "group");
-  const pressed = (chosen) => {
-    for (const label of labels) label.setAttribute("aria-pressed", String(label === chosen));
-  };
-  pressed(null);
-  drawing.addEventListener("click", (event) => {
-    pressed(labels.find((label) => label.contains(event.target) && label.getAttribute("aria-pressed") !== "true"));
-  });
+  const bound = Object.keys(view.getState().signals).some((name) => name.endsWith("_legend"));
+  const labels = [...drawing.querySelectorAll(
+    `${bound ? ".role-legend-label text, " : ""}.mark-text[class*="labels_marks"] text`)];
+  const press = (chosen) => labels.forEach((label) => label.setAttribute("aria-pressed", String(label === chosen)));
   for (const label of labels) {
     // Vega names the mark and not what it says, and runs lines of a name together.
-    const lines = [...label.querySelectorAll("tspan")];
-    for (const line of lines.slice(0, -1)) line.textContent = `${line.textContent.trimEnd()} `;
-    label.setAttribute("aria-label", label.textContent);
-    label.setAttribute("role", "button");
-    label.setAttribute("aria-description", "shows this alone; Escape shows all");
-    label.tabIndex = 0;
+    const lines = [...label.querySelectorAll("tspan")].map((line) => line.textContent.trim());
+    const about = { role: "button", tabindex: "0", "aria-pressed": "false",
+      "aria-label": lines.length ? lines.join(" ") : label.textContent,
+      "aria-description": "shows this alone; Escape shows all" };
+    for (const [name, value] of Object.entries(about)) label.setAttribute(name, value);
+    label.closest(".role-legend")?.setAttribute("role", "group");
+    label.addEventListener("click", () => press(label.getAttribute("aria-pressed") === "true" ? null : label));
     label.addEventListener("keydown", (event) => {
-      const chosen = event.key === "Enter" || event.key === " ";
-      if (!chosen && event.key !== "Escape") return;
+      if (!["Enter", " ", "Escape"].includes(event.key)) return;
       event.preventDefault();
-      (chosen ? label : ground).dispatchEvent(new MouseEvent("click", { bubbles: true }));
+      if (event.key === "Escape") press(null); // and a click beside the labels shows all
+      const on = event.key === "Escape" ? drawing.querySelector("path.background") ?? drawing : label;
+      on.dispatchEvent(new MouseEvent("click", { bubbles: true }));
     });
   }
 }
 
-// What a slider changes is said to those who cannot see it: its sentences in the chart, if there
-// are any, and where the sliders stand.
-function told(chart, target, view) {
+// A few words for values of the sliders; where they stand is said to those who cannot see it.
+function sliders(target, view, presets) {
   const form = target.querySelector(".vega-bindings");
-  if (!form?.querySelector("input, select")) return;
+  if (!form) return;
   const live = document.createElement("p");
   live.className = "hidden";
   live.setAttribute("aria-live", "polite");
-  chart.append(live);
-  let waiting;
-  form.addEventListener("input", () => {
-    clearTimeout(waiting);
-    waiting = setTimeout(async () => {
-      await view.runAsync();
-      const at = [...form.querySelectorAll(".vega-bind")].map((bind) =>
-        `${bind.querySelector(".vega-bind-name").textContent.trim()} ${bind.querySelector("input, select").value}`);
-      const sentences = [...target.querySelectorAll(".mark-text.role-mark text")]
-        .map((text) => text.textContent).filter((text) => text.split(" ").length > 4);
-      live.textContent = [...sentences, ...at].join("; ");
-      target.querySelector("svg.marks").setAttribute("aria-label", live.textContent);
-    }, 400);
-  });
-}
-
-// The chart as a picture, and its numbers as a table.
-function downloads(chart, spec, view) {
-  const name = chart.closest("figure")?.id || "chart";
+  target.append(live);
+  const tell = () => {
+    live.textContent = [...form.querySelectorAll(".vega-bind")].map((bind) =>
+      `${bind.querySelector(".vega-bind-name").textContent.trim()} ${bind.querySelector("input, select")?.value}`).join("; ");
+  };
+  form.addEventListener("change", tell);
   const row = document.createElement("div");
-  row.className = "downloads";
-  const button = (text, file, made) => {
-    const one = document.createElement("button");
-    one.type = "button";
-    one.textContent = text;
-    one.setAttribute("aria-label", `${text} of ${name.replace("-", " ")} as a file`);
-    one.addEventListener("click", async () => {
-      const link = document.createElement("a");
-      link.href = URL.createObjectURL(await made());
-      link.download = file;
-      link.click();
-      setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-    });
-    row.append(one);
-  };
-  button("Picture", `${name}.svg`, async () => new Blob([await view.toSVG()], { type: "image/svg+xml" }));
-  button("Data", `${name}.csv`, () => new Blob([table(spec)], { type: "text/csv" }));
-  const figure = chart.closest("figure");
-  (figure && figure.querySelectorAll(".chart").length === 1 ? figure : chart).append(row);
-}
-
-// All rows of a specification's data sets, under the names of all their columns.
-function table(spec) {
-  const rows = [];
-  (function collect(part) {
-    if (Array.isArray(part)) part.forEach(collect);
-    else if (part && typeof part === "object") {
-      if (Array.isArray(part.values) && typeof part.values[0] === "object") rows.push(...part.values);
-      Object.entries(part).forEach(([key, inner]) => {
-        if (key === "datasets") Object.values(inner).forEach((values) => rows.push(...values));
-        else if (key !== "values") collect(inner);
-      });
-    }
-  })(spec);
-  const columns = [...new Set(rows.flatMap(Object.keys))];
-  const cell = (value) => {
-    const text = value === null || value === undefined ? "" : String(value);
-    return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-  };
-  return [columns, ...rows.map((row) => columns.map((column) => row[column]))]
-    .map((line) => line.map(cell).join(",")).join("\n") + "\n";
+  row.className = "presets";
+  row.append(...Object.entries(presets).map(([name, values]) => button(name, "", async () => {
+    for (const [signal, value] of Object.entries(values)) view.signal(signal, value);
+    await view.runAsync();
+    tell();
+  })));
+  form.prepend(row);
 }

@@ -1,30 +1,20 @@
-// What is wider than the screen fades where it is cut, keeps its first column where there is room,
-// and can be reached and moved sideways with the keyboard alone.
-function cut(box) {
-  const hidden = box.scrollWidth - box.clientWidth;
-  box.classList.toggle("before", hidden > 1 && box.scrollLeft > 1);
-  box.classList.toggle("after", hidden > 1 && box.scrollLeft < hidden - 1);
-}
+// What is wider than the screen fades where it is cut, and can be reached with the keyboard alone.
 function reachable() {
   for (const box of document.querySelectorAll(".scroll")) {
+    const cut = () => box.classList.toggle("after", box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
     const wider = box.scrollWidth > box.clientWidth + 1;
-    const first = box.querySelector("tr > *");
-    box.classList.toggle("held", wider && !!first && first.offsetWidth < 0.45 * box.clientWidth);
-    cut(box);
-    box.onscroll = () => cut(box);
-    if (wider) {
-      box.tabIndex = 0;
-      box.setAttribute("role", "group");
-      box.setAttribute("aria-label", "Scrolls sideways");
-    } else {
-      for (const name of ["tabindex", "role", "aria-label"]) box.removeAttribute(name);
+    const about = { tabindex: "0", role: "group", "aria-label": "Scrolls sideways" };
+    for (const [name, value] of Object.entries(about)) {
+      if (wider) box.setAttribute(name, value);
+      else box.removeAttribute(name);
     }
+    box.onscroll = cut;
+    cut();
   }
 }
 addEventListener("resize", reachable);
 addEventListener("toggle", reachable, true); // what was folded has no width
-document.fonts?.ready.then(reachable);
-reachable();
+document.fonts.ready.then(reachable);
 
 // The contents are open in the margin and folded above the text; the section at hand is marked.
 const contents = document.querySelector(".contents details");
@@ -39,34 +29,30 @@ if (contents) {
     if (heading) links.set(heading, link);
     link.addEventListener("click", () => { if (!wide.matches) contents.open = false; });
   }
-  const headings = [...links.keys()];
   const mark = () => {
-    const above = headings.filter((heading) => heading.offsetParent && heading.getBoundingClientRect().top < 120);
+    const above = [...links.keys()].filter((heading) => heading.offsetParent && heading.getBoundingClientRect().top < 120);
     for (const [heading, link] of links) {
-      const here = heading === above.at(-1);
-      if (here === link.hasAttribute("aria-current")) continue;
-      link.toggleAttribute("aria-current", here);
-      if (!here) continue;
-      link.setAttribute("aria-current", "true");
-      if (wide.matches) link.scrollIntoView({ block: "nearest" });
+      if (heading !== above.at(-1)) link.removeAttribute("aria-current");
+      else if (!link.hasAttribute("aria-current")) {
+        link.setAttribute("aria-current", "true");
+        if (wide.matches) link.scrollIntoView({ block: "nearest" });
+      }
     }
   };
   const watch = new IntersectionObserver(mark, { rootMargin: "-100px 0px 0px" });
-  for (const heading of headings) watch.observe(heading);
+  for (const heading of links.keys()) watch.observe(heading);
 }
 
-// One switch for all code of the page, which stays where it is meanwhile.
+// One switch for all code of the page; what is read stays where it is.
 const code = document.querySelectorAll("details.code");
 if (code.length && contents) {
   const button = document.createElement("button");
-  const parts = [...document.querySelectorAll("main > *")];
-  let open = false;
   button.type = "button";
   button.textContent = "Show all code";
   button.addEventListener("click", () => {
-    const here = parts.find((part) => !part.matches(".code") && part.getBoundingClientRect().bottom > 0);
+    const open = button.textContent === "Show all code";
+    const here = [...document.querySelectorAll("main > :not(.code)")].find((part) => part.getBoundingClientRect().bottom > 0);
     const top = here.getBoundingClientRect().top;
-    open = !open;
     for (const details of code) details.open = open;
     button.textContent = open ? "Hide all code" : "Show all code";
     scrollBy(0, here.getBoundingClientRect().top - top);
