@@ -11,13 +11,10 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import astuple, is_dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import pytest
-import toy
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from srlib import dpmpm, mechanism
@@ -27,8 +24,6 @@ from srlib.data.codes import distinct
 from srlib.data.schema import Microdata, Schema, Variable
 from srlib.mechanism import contingency, proportion
 from srlib.mechanism.families import beta_binomial, compositions
-from srlib.runner import run
-from srlib.runner.parameters import resolve
 from srlib.threads import one_blas_thread
 
 LEVELS = [2, 4, 6, 4, 5, 2, 7, 3, 3, 2]
@@ -109,18 +104,6 @@ def test_blas_has_one_thread_during_a_call_and_as_many_as_before_after_it() -> N
     with threadpool_limits(2, user_api="blas"):
         assert outer() == [{1}, {1}]
         assert threads() == {2}
-
-
-def test_kernels_have_one_blas_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    look = """import numpy
-from threadpoolctl import threadpool_info
-outputs.result("threads", max(found["num_threads"] for found in threadpool_info()))
-"""
-    project = toy.make(tmp_path, toy.TEXT.replace('Path("started").touch()\n', look))
-    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "2")
-    monkeypatch.setenv("OMP_NUM_THREADS", "2")
-    done = run.run(project, resolve(project, "toy"), project / "outputs")
-    assert json.loads((done / "results.json").read_text())["threads"] == 1
 
 
 if __name__ == "__main__":
