@@ -31,8 +31,8 @@ def displayed(**data: object) -> NotebookNode:
 
 
 def chart_output(label: str) -> NotebookNode:
-    frame = pd.DataFrame({"estimator": [label, "other"], "rank": [1, 2]})
-    spec = charts.specification(charts.rank_histogram(frame, 2))
+    frame = pd.DataFrame({label: [1, 2], "other": [2, 1]})
+    spec = charts.specification(charts.lines(frame, "x", "y", description=f"Lines: {label}."))
     data = {charts.MIME_TYPE: spec, "image/svg+xml": charts.svg(spec), "text/plain": "Chart"}
     return nbformat.v4.new_output("display_data", data=data)
 
