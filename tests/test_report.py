@@ -144,7 +144,7 @@ def test_harmless_elements_and_mathematics_stay() -> None:
 
 def test_charts_keep_their_description() -> None:
     html = render(notebook_with(chart_output("a")), {}, {})
-    assert re.search(r'alt="Histogram of the rank', html)
+    assert re.search(r'alt="Lines: ', html)
 
 
 @pytest.mark.parametrize("parameters", [{"data": "people.csv"}, {"released": ["people.csv"]}])
