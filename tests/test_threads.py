@@ -6,15 +6,15 @@ Run as a script, this file prints a digest of what each function returns.
 import hashlib
 import json
 import os
+import pickle
 import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import astuple, is_dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from srlib import dpmpm, mechanism
@@ -64,14 +64,7 @@ def computed() -> Iterator[tuple[str, Any]]:
 
 def digest(value: Any) -> str:
     """Of all bytes of arrays, numbers and what is made of them."""
-    if is_dataclass(value) and not isinstance(value, type):
-        value = astuple(value)
-    if isinstance(value, pd.DataFrame):
-        value = [value.to_csv(float_format="%.17g")]
-    if isinstance(value, tuple | list):
-        return hashlib.sha256(" ".join(map(digest, value)).encode()).hexdigest()
-    content = value.tobytes() if isinstance(value, np.ndarray) else repr(value).encode()
-    return hashlib.sha256(content).hexdigest()
+    return hashlib.sha256(pickle.dumps(value)).hexdigest()
 
 
 def test_results_do_not_depend_on_the_number_of_threads() -> None:

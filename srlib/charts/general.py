@@ -63,21 +63,19 @@ def lines(
     altair chart
         Hovering shows a point's values; a click in the legend leaves one curve.
     """
-    columns = [str(name) for name in frame]
     shown = _long(frame, "y")
     if errors is not None:
-        shown["error"] = _long(errors, "error")["error"].fillna(0)
+        shown["error"] = _long(errors.reindex_like(frame), "error")["error"].fillna(0)
         shown["low"], shown["high"] = (shown["y"] + k * shown["error"] for k in (-2, 2))
         if log_y:
             shown["low"] = shown["low"].clip(lower=shown["y"] / 10)
     positive = ((shown["x"] > 0) | (not log_x)) & ((shown["y"] > 0) | (not log_y))
     shown = compact(shown[positive & shown["y"].notna()].drop(columns="error", errors="ignore"))
-    color = (ordered_color if ordered else method_color)("curve", columns)
     pick, opacity = _picked("curve")
     base = alt.Chart(shown).encode(
         x=alt.X("x:Q", title=x_title, scale=_scale(log_x, zero=False, nice=False)),
         y=alt.Y("y:Q", title=y_title, scale=_scale(log_y, zero=zero)),
-        color=color,
+        color=(ordered_color if ordered else method_color)("curve", [str(name) for name in frame]),
         opacity=opacity,
     )
     # Points in a layer of their own: JupyterLab's Vega-Lite cannot have a line's own points picked.
@@ -124,11 +122,9 @@ def points(
         A click in the legend leaves one case.
     """
     pick, opacity = _picked("case")
-    x = alt.X("x:Q", title=x_title, scale=alt.Scale(zero=False, padding=25))
-    y = alt.Y("y:Q", title=y_title, scale=_scale(log_y, padding=22, zero=False))
     base = alt.Chart(compact(frame)).encode(
-        x=x,
-        y=y,
+        x=alt.X("x:Q", title=x_title, scale=alt.Scale(zero=False, padding=25)),
+        y=alt.Y("y:Q", title=y_title, scale=_scale(log_y, padding=22, zero=False)),
         color=method_color("case", list(dict.fromkeys(frame["case"]))),
         opacity=opacity,
     )
@@ -172,7 +168,7 @@ def intervals(frame: pd.DataFrame, title: str, *, description: str, percent: boo
     reach = data.filter(["low", "high", "value", "baseline"])
     ends = [min(0.0, float(reach.min(axis=None))), float(reach.max(axis=None))]
     form = ".1%" if percent else ",.4~r"
-    room = 7 * min(30, max(map(len, data["label"])))
+    room = 7 * min(30, max(map(len, data["label"]), default=0))
 
     def panel(name: str, rows: pd.DataFrame, x_title: str | None) -> Chart:
         beside = "case" in frame
@@ -297,9 +293,8 @@ def agreement(frame: pd.DataFrame, x_title: str, y_title: str, *, description: s
     middle, ends = np.sqrt(edges[1:] * edges[:-1]), [significant(edges[0]), significant(edges[-1])]
     scale = alt.Scale(type="log", domain=ends, nice=False)
     # Both ends are seen on white and on black.
-    shade = alt.Scale(type="log", range=["#3B8FD0", "#7D5BC4", "#C2366B"])
-    shade.domain = [1, max(2, len(frame) // 20)]
-    shade.clamp = True
+    hues, top = ["#3B8FD0", "#7D5BC4", "#C2366B"], max(2, len(frame) // 20)
+    shade = alt.Scale(type="log", domain=[1, top], clamp=True, range=hues)
     line = alt.Chart(pd.DataFrame({"x": ends, "y": ends})).mark_line(style="ink", strokeWidth=1)
 
     def panel(name: str, rows: pd.DataFrame, x_title: str | None) -> Chart:
@@ -307,10 +302,8 @@ def agreement(frame: pd.DataFrame, x_title: str, y_title: str, *, description: s
         counts = np.histogram2d(log[:, 0], log[:, 1], bins=[np.log(edges)] * 2)[0]
         i, j = np.nonzero(counts)
         squares = pd.DataFrame({"x": middle[i], "y": middle[j], "count": counts[i, j]})
-        x, y = (
-            alt.X("x:Q", title=x_title, scale=scale, axis=alt.Axis(tickCount=4)),
-            alt.Y("y:Q", title=y_title, scale=scale, axis=alt.Axis(tickCount=4)),
-        )
+        x = alt.X("x:Q", title=x_title, scale=scale, axis=alt.Axis(tickCount=4))
+        y = alt.Y("y:Q", title=y_title, scale=scale, axis=alt.Axis(tickCount=4))
         marks = (
             alt.Chart(compact(squares))
             .mark_square(size=(side / n_bins) ** 2, opacity=1)
@@ -358,20 +351,14 @@ def trace(frame: pd.DataFrame, *, description: str) -> Chart:
     def panel(name: str, rows: pd.DataFrame, x_title: str | None) -> Chart:
         wide = rows.pivot_table(index="draw", columns="chain", values="value")
         wide = compact(wide.set_axis(chains, axis=1)).reset_index()
-        axis = alt.Axis(grid=False, tickCount=5)
-        return (
-            alt.Chart(wide)
-            .transform_fold(chains, as_=["chain", "value"])
-            .mark_line(strokeWidth=1, opacity=0.8)
-            .encode(
-                x=alt.X("draw:Q", title=x_title, scale=alt.Scale(nice=False), axis=axis),
-                y=alt.Y(
-                    "value:Q", title=None, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=4)
-                ),
-                color=color.legend(columns=8),
-            )
-            .properties(width=250, height=90)
+        axes = alt.Axis(grid=False, tickCount=5), alt.Axis(tickCount=4)
+        folded = alt.Chart(wide).transform_fold(chains, as_=["chain", "value"])
+        drawn = folded.mark_line(strokeWidth=1, opacity=0.8).encode(
+            x=alt.X("draw:Q", title=x_title, scale=alt.Scale(nice=False), axis=axes[0]),
+            y=alt.Y("value:Q", title=None, scale=alt.Scale(zero=False), axis=axes[1]),
+            color=color.legend(columns=8),
         )
+        return drawn.properties(width=250, height=90)
 
     named = shown.assign(panel=shown["quantity"].str.replace("_", " "))
     return _panels(named, "Draw", panel, columns=2).properties(description=description)
