@@ -357,17 +357,14 @@ for number, pair in enumerate(pairs, start=1):
     first, second = (table.schema.variables[k].labels for k in two)
     observed, shares = proportions(codes, two), np.array([proportions(z, two) for z in releases])
     mean, se, _ = combined(shares, shares * (1 - shares) / len(releases[0]))
-    of_data = np.sqrt(observed * (1 - observed) / len(codes))
-    one, other = (titles[name] for name in pair)
-    first = [f"{one}: {label}" for label in first]
+    first = [f"{titles[pair[0]]}: {label}" for label in first]
     cells = pd.MultiIndex.from_product([first, second, ["original", "synthetic"]])
     joint = cells.to_frame(index=False, name=["panel", "label", "case"])
     joint["value"] = np.column_stack([observed, mean]).ravel()
-    error = 1.96 * np.column_stack([of_data, se]).ravel()
+    error = 1.96 * np.column_stack([np.sqrt(observed * (1 - observed) / len(codes)), se]).ravel()
     joint["low"], joint["high"] = (joint["value"] - error).clip(lower=0), joint["value"] + error
-    told = f"Shares of records by {other}, a panel for each level of {one}: the intervals of the"
-    told += " data and those of the releases overlap nearly everywhere."
-    axis = f"Share of records by {other}, with 95 % interval"
+    axis = f"Share of records by {titles[pair[1]]}, with 95 % interval"
+    told = f"{axis}, in the data and in the releases, in panels by {titles[pair[0]]}."
     chart = charts.intervals(joint, axis, percent=True, description=told)
     display(outputs.figure(f"figure_{number}", chart))
 
@@ -610,8 +607,6 @@ risks = pd.concat(
 )  # fmt: skip
 outputs.table("combinations", risks)
 size = predictive.support_size
-
-# %% tags=["monte-carlo", "confidential"]
 two = {"importance sampling": importance, "predictive ratio": predictive}
 ranks = {name: np.ceil(risk.rank - 0.5) for name, risk in two.items()}  # ties: the better rank
 axes = "Rank of the true combination (1: most probable)", "Combinations"
@@ -674,15 +669,10 @@ show(outputs.table("risk_summary", summary), caption=about)
 # %% tags=["monte-carlo"]
 said = [
     ("C3", "holds", "A random order would put more truths among the first three.", "<"),
-    (
-        "C4",
-        "holds",
-        "For most truths the release changes the probability by a factor below two.",
-        ">",
-    ),
+    ("C4", "holds", "For most truths the release changes the probability by a factor below two.", ">"),
     ("C7", "fails", "More truths gain from the releases than lose.", ">"),
     ("C8", "fails", "Their share is larger than that of ten in 3,523.", "<="),
-]
+]  # fmt: skip
 for k, (claim, word, sentence, relation) in enumerate(said):
     display(claims.check(
         claim, word, sentence, measured=f"share of combinations, {words[k]}", value=share_of[k], relation=relation,

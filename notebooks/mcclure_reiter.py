@@ -369,8 +369,6 @@ common, rare = (pick(p0, key=lambda p: min(p, 1 - p)) for pick in (max, min))
 cases = expected_risk[["p0", "epsilon"]].reset_index(drop=True)
 ranges = [exact[case].ranges() for case in cases.itertuples(index=False)]
 _ = outputs.table("distribution", cases.join(pd.DataFrame(ranges)))
-
-# %%
 shown = pairs[pairs["p0"].isin([common, rare])].sort_values("p0", ascending=False, kind="stable")
 shown = charts.compact(shown[["p0", "epsilon", "utility", "risk", "all_zeros"]])
 shown["D"] = np.where(shown.pop("all_zeros"), "D is all zeros", "D has ones")
@@ -589,10 +587,8 @@ assert round(accepted, 4) == 0.5076
 # *both* ends, and the last table has its likelihood from exact utilities and from single chains of the
 # paper's kind, with standard errors from redrawing the chains.
 
+
 # %%
-RANGES = {0.01: ((2.0, 0.1), (2.7, 0.1)), 2.0: ((0.25, 0.01), (1.1, 0.1))}  # ends, and their digits
-
-
 def range_chances(utility, weight, ends, shift=0.5):
     """Probability that ten print as the lower, the upper and both ends, and of the likeliest range."""
     order = np.argsort(utility)
@@ -610,6 +606,7 @@ def range_chances(utility, weight, ends, shift=0.5):
 
 
 # %%
+RANGES = {0.01: ((2.0, 0.1), (2.7, 0.1)), 2.0: ((0.25, 0.01), (1.1, 0.1))}  # ends, and their digits
 rows = []
 for p, e in itertools.product(every_p0, RANGES):
     q = exact[p, e]
@@ -724,8 +721,6 @@ caption = "The riskiest pair at each budget, and priors for which its release is
 shown = outputs.table("acceptance", worst).drop(columns="log_ratio")
 display(show(shown, caption=caption, names={"x": "X"}))
 by_name = dict(zip("ε = " + worst["epsilon"].map("{:g}".format), worst["log_ratio"], strict=True))
-
-# %%
 lines = charts.compact(acceptance.offending_lines(by_name, rules))
 region = pd.DataFrame(map(vars, rules))
 region["top"] = 1.3 * max(lines["relative_risk"].max(), region["rr_at_most"].max())

@@ -642,8 +642,7 @@ changes = [f"{with_error(change[way], of_change[way])} {way}" for way in by_rule
 text = f"From {nested[0]:,} to {nested[-1]:,} records their median changes by {' and by '.join(changes)}; "
 display(callout("The same people", f"{text}a change below two errors is a tie."))
 titles = "Records in the file (log scale)", "Median probability of the truth (log scale)"
-told = "Two nearly level lines with error bars over the size of the file, both above the prior: the rule "
-told += "that grows to impurity several times as high as the pruned one."
+told = "Two nearly level lines with error bars, above the prior, impurity several times the other."
 logs = {"log_x": True, "log_y": True}
 chart = charts.lines(by_rule, *titles, **logs, errors=errors, reference=prior, description=told)
 outputs.figure("nested", chart)

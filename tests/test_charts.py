@@ -42,17 +42,14 @@ def tables(n):
     frames = []
     for epsilon in (1.0, 2.0, 3.0):
         table = mechanism.private_plugin(epsilon, n, n)
-        x, release = (at.ravel() for at in np.indices((n + 1, n + 1)))
+        x, release = np.indices((n + 1, n + 1))
         log_prob = np.array([table.row(k) for k in range(n + 1)])
-        columns = {
-            "x": x,
-            "release": release,
-            "log_prob": log_prob.ravel(),
-            "log_ratio": (log_prob - log_prob[[1, *range(n)]]).ravel(),
-            "attains": ((x == 0) & (release == n)) | ((x == n - 1) & (release == 0)),
-            "conditional_epsilon": mechanism.conditional_epsilon(table)[x],
-        }
-        frames.append(pd.DataFrame(columns).assign(exact_epsilon=epsilon, epsilon=epsilon))
+        columns = {"x": x, "release": release, "log_prob": log_prob}
+        columns["log_ratio"] = log_prob - log_prob[[1, *range(n)]]
+        columns["attains"] = (x == 0) & (release == n)
+        columns["conditional_epsilon"] = mechanism.conditional_epsilon(table)[x]
+        frame = pd.DataFrame({name: values.ravel() for name, values in columns.items()})
+        frames.append(frame.assign(exact_epsilon=epsilon, epsilon=epsilon))
     return pd.concat(frames)
 
 
