@@ -116,9 +116,14 @@ risks = found.table.query("asked and of == 'all' and value == value").assign(
     label=lambda t: t["question"].where(
         ~t.duplicated(["release", "question"], keep=False), t["question"] + ": " + t["about"]
     ),
-    mean=lambda t: t["value"], se=lambda t: t["error"],
+    low=lambda t: (t["value"] - 2 * t["error"]).clip(lower=0),
+    high=lambda t: (t["value"] + 2 * t["error"]).clip(upper=1),
 )  # fmt: skip
-outputs.figure("verdict", charts.against_baseline(risks, "Share"))
+columns = ["panel", "label", "value", "low", "high", "baseline"]
+about = "Shares of each release with two standard errors, a line for each question, beside a "
+about += "tick for the baseline. The cards above have the same numbers."
+chart = charts.intervals(risks[columns], "Share", percent=True, description=about)
+outputs.figure("verdict", chart)
 
 # %% [markdown]
 # **Risks beside what other people's records would give.** Points are the release's shares with two
@@ -250,7 +255,9 @@ if model:
     display(diagnostics.verdict(summary))
     about = "Quantities of the chains on the original, as sampled for the last release."
     display(show(outputs.table("diagnostics", summary), caption=about))
-    display(outputs.figure("trace", charts.trace(diagnostics.long_format(found.traces))))
+    told = "Traces of the chains, a panel for each quantity; the table above says whether they mix."
+    chart = charts.trace(diagnostics.long_format(found.traces), description=told)
+    display(outputs.figure("trace", chart))
 
 # %% [markdown] tags=["needs-model"]
 # **Chains that are well mixed look like one band of noise.**

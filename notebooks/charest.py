@@ -292,7 +292,11 @@ distances = pd.DataFrame({name: expected_distance(made) for name, made in at_hal
 distances = distances.rename_axis("x")
 outputs.table("distance_by_data", distances.reset_index())
 titles = "Ones in the data, x", "Expected distance of the release"
-outputs.figure("distance_by_data", charts.lines(distances, *titles, zero=True))
+about = "Five curves over the number of ones. Both synthesizers and the score P are farthest "
+about += "from the data at either end and nearest in the middle; log P bends the other way; the "
+about += "score distance is low and level."
+chart = charts.lines(distances, *titles, zero=True, description=about)
+outputs.figure("distance_by_data", chart)
 
 # %% [markdown]
 # **The synthesizers are close in the middle only; distance as a score is about equally close everywhere.**

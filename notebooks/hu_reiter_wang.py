@@ -321,7 +321,9 @@ about = "Convergence of the chains; log p is the log probability of a combinatio
 display(show(pd.concat([healthy, sick_summary]), caption=about))
 display(diagnostics.verdict(healthy))
 traces = diagnostics.long_format({name: values[:8] for name, values in quantities.items()})
-outputs.figure("trace", charts.trace(traces))
+told = "Traces of five quantities, a panel for each, a color for each of up to eight chains. Chains that "
+told += "mix lie on top of each other."
+outputs.figure("trace", charts.trace(traces, description=told))
 
 # %% [markdown]
 # **With 1,000 records the chains lie on top of each other; with 10,000 some keep to levels of their own.** Five
@@ -355,12 +357,15 @@ for number, pair in enumerate(pairs, start=1):
     first, second = (table.schema.variables[k].labels for k in two)
     observed, shares = proportions(codes, two), np.array([proportions(z, two) for z in releases])
     mean, se, _ = combined(shares, shares * (1 - shares) / len(releases[0]))
-    of_data = np.sqrt(observed * (1 - observed) / len(codes))
+    first = [f"{titles[pair[0]]}: {label}" for label in first]
     cells = pd.MultiIndex.from_product([first, second, ["original", "synthetic"]])
-    joint = cells.to_frame(index=False, name=["level_a", "level_b", "source"])
-    joint["proportion"] = np.column_stack([observed, mean]).ravel()
-    joint["se"] = np.column_stack([of_data, se]).ravel()
-    chart = charts.joint_distribution(joint, *(titles[name] for name in pair))
+    joint = cells.to_frame(index=False, name=["panel", "label", "case"])
+    joint["value"] = np.column_stack([observed, mean]).ravel()
+    error = 1.96 * np.column_stack([np.sqrt(observed * (1 - observed) / len(codes)), se]).ravel()
+    joint["low"], joint["high"] = (joint["value"] - error).clip(lower=0), joint["value"] + error
+    axis = f"Share of records by {titles[pair[1]]}, with 95 % interval"
+    told = f"{axis}, in the data and in the releases, in panels by {titles[pair[0]]}."
+    chart = charts.intervals(joint, axis, percent=True, description=told)
     display(outputs.figure(f"figure_{number}", chart))
 
 # %% [markdown]
@@ -575,7 +580,10 @@ pictured = pd.concat(
     for name, (one, other) in runs.items()
 )
 axes = "Probability of the truth, run 1", "Probability of the truth, run 2"
-outputs.figure("agreement", charts.agreement(pictured, *axes))
+told = "Squares of two runs' probabilities around the line of equality, on logarithmic scales: "
+told += "a wide cloud for importance sampling, a thin band along the line for the predictive "
+told += "ratio."
+outputs.figure("agreement", charts.agreement(pictured, *axes, description=told))
 
 # %% [markdown]
 # **Two runs of the predictive ratio agree, two runs of the paper's estimator hardly do.** Probability of the truth
@@ -599,8 +607,21 @@ risks = pd.concat(
 )  # fmt: skip
 outputs.table("combinations", risks)
 size = predictive.support_size
-display(outputs.figure("figure_3", charts.rank_histogram(risks, size)))
-outputs.figure("figure_4", charts.risk_histogram(risks, 1 / size))
+two = {"importance sampling": importance, "predictive ratio": predictive}
+ranks = {name: np.ceil(risk.rank - 0.5) for name, risk in two.items()}  # ties: the better rank
+axes = "Rank of the true combination (1: most probable)", "Combinations"
+told = "Histograms of the true combination's rank by either estimator: few truths come first, most have a "
+told += "middle rank, and hardly any is among the last."
+among, chance = np.arange(size + 1) + 0.5, len(combinations) / size
+chart = charts.bars(ranks, among, *axes, y=chance, description=told)
+display(outputs.figure("figure_3", chart))
+posteriors = {name: risk.probability for name, risk in two.items()}
+axes = "Posterior probability of the true combination", "Combinations (√ scale)"
+told = "Histograms of the posterior probability of the truth. By importance sampling they spread widely "
+told += "around the prior, by the predictive ratio they stay nearer to it."
+edges = np.linspace(0, 1.0001 * risks["probability"].max(), 41)
+chart = charts.bars(posteriors, edges, *axes, square_root=True, x=1 / size, description=told)
+outputs.figure("figure_4", chart)
 
 # %% [markdown]
 # **Truths are seldom among the first candidates, and most probabilities stay near the prior.** Above: rank of the truth
@@ -648,15 +669,10 @@ show(outputs.table("risk_summary", summary), caption=about)
 # %% tags=["monte-carlo"]
 said = [
     ("C3", "holds", "A random order would put more truths among the first three.", "<"),
-    (
-        "C4",
-        "holds",
-        "For most truths the release changes the probability by a factor below two.",
-        ">",
-    ),
+    ("C4", "holds", "For most truths the release changes the probability by a factor below two.", ">"),
     ("C7", "fails", "More truths gain from the releases than lose.", ">"),
     ("C8", "fails", "Their share is larger than that of ten in 3,523.", "<="),
-]
+]  # fmt: skip
 for k, (claim, word, sentence, relation) in enumerate(said):
     display(claims.check(
         claim, word, sentence, measured=f"share of combinations, {words[k]}", value=share_of[k], relation=relation,

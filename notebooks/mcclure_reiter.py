@@ -57,6 +57,7 @@ output_dir: str = ""  # folder for tables and figures; empty: write none
 # %%
 import itertools
 
+import altair as alt
 import numba
 import numpy as np
 import pandas as pd
@@ -173,7 +174,11 @@ claims.check(
 spent = {f"ε = {e:g}": mechanism.conditional_epsilon(tables[e]) / e for e in epsilon}
 spent = pd.DataFrame(spent).iloc[:: max(1, n // 40)]
 titles = "Ones in the data, X", "Share of epsilon that is spent (log scale)"
-outputs.figure("conditional_epsilon", charts.lines(spent, *titles, log_y=True, ordered=True))
+about = "A curve for each budget, one at both ends, where nobody or everybody has a one, and "
+about += "lowest in the middle: the larger the budget, the smaller the share that is spent "
+about += "there."
+chart = charts.lines(spent, *titles, log_y=True, ordered=True, description=about)
+outputs.figure("conditional_epsilon", chart)
 
 # %% [markdown]
 # **At large budgets only data with hardly any ones, or hardly any zeros, come near the promise.** Charest
@@ -363,10 +368,24 @@ pairs = pd.concat(drawn, ignore_index=True)
 common, rare = (pick(p0, key=lambda p: min(p, 1 - p)) for pick in (max, min))
 cases = expected_risk[["p0", "epsilon"]].reset_index(drop=True)
 ranges = [exact[case].ranges() for case in cases.itertuples(index=False)]
-outputs.table("distribution", cases.join(pd.DataFrame(ranges)))
+_ = outputs.table("distribution", cases.join(pd.DataFrame(ranges)))
 shown = pairs[pairs["p0"].isin([common, rare])].sort_values("p0", ascending=False, kind="stable")
-shown = shown.assign(panel="p₀ = " + shown["p0"].map("{:g}".format) + ", utility exact")
-outputs.figure("figure_1_and_2", charts.risk_utility(shown))
+shown = charts.compact(shown[["p0", "epsilon", "utility", "risk", "all_zeros"]])
+shown["D"] = np.where(shown.pop("all_zeros"), "D is all zeros", "D has ones")
+for column, symbol in {"p0": "p₀", "epsilon": "ε"}.items():
+    shown[column] = [f"{symbol} = {value:g}" for value in shown[column]]
+points = alt.Chart(shown, width=540, height=210).mark_point(size=55, strokeWidth=1.6).encode(
+    x=alt.X("utility:Q", title="Loss of precision U (log10, larger is worse)", scale=alt.Scale(zero=False)),
+    y=alt.Y("risk:Q", title="Risk R", scale=alt.Scale(zero=False)),
+    color=charts.ordered_color("epsilon", [*dict.fromkeys(shown["epsilon"])]),
+    shape=alt.Shape("D:N", title=None, scale=alt.Scale(domain=["D has ones", "D is all zeros"], range=["circle", "square"])),
+    tooltip=["p0:N", "epsilon:N", "D:N", "utility:Q", "risk:Q"],
+)  # fmt: skip
+about = "Points of risk against loss of precision, a panel for each p0. For the common value "
+about += "all risks lie near one half; for the rare one they spread from low to certain at small"
+about += " losses."
+panels = points.facet(alt.Facet("p0:N", title=None, sort=[*dict.fromkeys(shown["p0"])]), columns=1)
+outputs.figure("figure_1_and_2", panels.properties(description=about))
 
 # %% [markdown]
 # **Where ones and zeros are common, a smaller budget costs precision and hardly moves the risk; where ones
@@ -525,7 +544,9 @@ for dropped in (burn_in, later):
 names = ["steps dropped", "U, lowest chain", "U, highest chain", "U, the sum", "r_hat"]
 transient = outputs.table("transient", pd.DataFrame(rows, columns=names))
 display(show(transient, caption=f"U by single chains and by the sum, p₀ = {rare:g}, ε = {e:g}."))
-outputs.figure("trace", charts.trace(diagnostics.long_format(walks)))
+about = "Traces of X. At the largest budget four chains make one band; at the smallest they wander apart."
+chart = charts.trace(diagnostics.long_format(walks), description=about)
+outputs.figure("trace", chart)
 
 # %% [markdown]
 # **The healthy chains lie on top of each other; the sick ones wander, each for itself.** $X$ along the
@@ -566,10 +587,8 @@ assert round(accepted, 4) == 0.5076
 # *both* ends, and the last table has its likelihood from exact utilities and from single chains of the
 # paper's kind, with standard errors from redrawing the chains.
 
+
 # %%
-RANGES = {0.01: ((2.0, 0.1), (2.7, 0.1)), 2.0: ((0.25, 0.01), (1.1, 0.1))}  # ends, and their digits
-
-
 def range_chances(utility, weight, ends, shift=0.5):
     """Probability that ten print as the lower, the upper and both ends, and of the likeliest range."""
     order = np.argsort(utility)
@@ -587,6 +606,7 @@ def range_chances(utility, weight, ends, shift=0.5):
 
 
 # %%
+RANGES = {0.01: ((2.0, 0.1), (2.7, 0.1)), 2.0: ((0.25, 0.01), (1.1, 0.1))}  # ends, and their digits
 rows = []
 for p, e in itertools.product(every_p0, RANGES):
     q = exact[p, e]
@@ -701,8 +721,26 @@ caption = "The riskiest pair at each budget, and priors for which its release is
 shown = outputs.table("acceptance", worst).drop(columns="log_ratio")
 display(show(shown, caption=caption, names={"x": "X"}))
 by_name = dict(zip("ε = " + worst["epsilon"].map("{:g}".format), worst["log_ratio"], strict=True))
-lines = acceptance.offending_lines(by_name, rules)
-outputs.figure("region", charts.acceptable_region(pd.DataFrame(map(vars, rules)), lines))
+lines = charts.compact(acceptance.offending_lines(by_name, rules))
+region = pd.DataFrame(map(vars, rules))
+region["top"] = 1.3 * max(lines["relative_risk"].max(), region["rr_at_most"].max())
+refused = alt.Chart(region).mark_rect(color="#D43D51", opacity=0.22).encode(
+    x="r_at_least:Q", x2="r_at_most:Q", y="rr_at_most:Q", y2="top:Q"
+)  # fmt: skip
+log = alt.Scale(type="log", nice=False, padding=5)
+line = alt.Chart(lines).encode(
+    x=alt.X("risk:Q", title="Risk R"),
+    y=alt.Y("relative_risk:Q", title="Relative risk RR (log scale)", scale=log),
+    color=charts.ordered_color("curve", [*by_name]),
+    detail="stretch:N",
+)
+thin = line.transform_filter("datum.stretch == 0").mark_line(strokeWidth=1.6)
+thick = line.transform_filter("datum.stretch > 0").mark_line(strokeWidth=5, opacity=0.8)
+about = "Relative risk against risk over all priors, a falling line for each budget, above a "
+about += "staircase that shades what the rules refuse. That of the largest budget runs "
+about += "through it for nearly all priors."
+chart = (refused + thin + thick).properties(width=540, height=320, description=about)
+outputs.figure("region", chart)
 
 # %% [markdown]
 # **A line leads out of the region where it enters the shaded part.** $RR$ against $R$ of the riskiest pairs, over
@@ -821,7 +859,10 @@ of_common = by_size.query("p0 == @common")
 curves = of_common.pivot(index="size", columns="epsilon", values="loss")
 curves = curves[sorted(curves, reverse=True)].rename(columns="ε = {:g}".format)
 titles = "Released records over records, m nₛ / n (log scale)", "Loss of precision (log10)"
-outputs.figure("release_size", charts.lines(curves, *titles, log_x=True, ordered=True))
+about = "A curve for each budget. Loss falls with the size of the release at large budgets, has"
+about += " its minimum at middle sizes for middle budgets, and rises or stays at small ones."
+chart = charts.lines(curves, *titles, log_x=True, ordered=True, description=about)
+outputs.figure("release_size", chart)
 
 # %% [markdown]
 # **For common values the best release is the larger, the larger the budget.** Loss of precision by the number

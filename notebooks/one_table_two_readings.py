@@ -182,7 +182,11 @@ def entries(table):
 budgets = np.arange(1, 13) / 4
 larger = [entries(mechanism.private_plugin(e, n, n)).assign(epsilon=e) for e in budgets]
 start = {"epsilon": epsilon, "prior": prior, "x": x}
-outputs.figure("larger", charts.two_readings(pd.concat(larger), **start))
+about = "A table of the log probability of each release given each data set, with sliders for "
+about += "epsilon, the prior, the data and the release. Below it bars: the posterior of the truth "
+about += "for each release, above the prior where the release has many ones."
+chart = charts.two_readings(pd.concat(larger), **start, description=about)
+outputs.figure("larger", chart)
 
 # %% [markdown]
 # **Epsilon compares rows in all columns, the intruder two entries of one column.** Black frames: neighbors
@@ -409,7 +413,11 @@ for k in near:
     share = np.diff(edp.beta_posterior(k, n, alpha).cdf(edges), prepend=0, append=1)
     of_bins.append(pd.DataFrame({"neighbor": f"X = {k}", "loss": -np.log(bins) - np.log(share)}))
 loss, of_bins = outputs.table("privacy_loss", pd.concat(loss)), pd.concat(of_bins)
-outputs.figure("privacy_loss", charts.privacy_loss(loss, of_bins, epsilon=epsilon, prior=prior))
+about = "Panels over the privacy loss. The probable releases have small losses against either neighbor. The "
+about += "posterior of the truth is an S-shaped curve of the loss through the prior; delta falls to zero at "
+about += "the exact epsilon; the bins of a posterior draw lie inside of it."
+limits = {"epsilon": epsilon, "prior": prior}
+outputs.figure("privacy_loss", charts.privacy_loss(loss, of_bins, **limits, description=about))
 
 # %% [markdown]
 # **A privacy loss is read by its end, its mean, its tail, or the value that happened.** The five people with $X = 1$ against both neighbors. Top, for each neighbor: the probability
@@ -533,7 +541,10 @@ wide = outputs.table("over_budgets", over).pivot(index="epsilon", columns="mecha
 lines = wide["expected_posterior"][[*made]]
 lines = lines.assign(**{"bound from ε": mechanism.posterior_bound(lines.index, prior)})
 titles = "Exact epsilon", "Expected posterior of the truth"
-outputs.figure("expected_posterior", charts.lines(lines, *titles, reference=prior))
+about = "Curves that rise with epsilon. That of the score distance stays close to the bound, "
+about += "the other three rise slowly from the prior."
+chart = charts.lines(lines, *titles, reference=prior, description=about)
+outputs.figure("expected_posterior", chart)
 
 # %% [markdown]
 # **With large budgets distance lets the intruder's probability rise several times as far as the others.**

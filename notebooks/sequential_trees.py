@@ -327,7 +327,10 @@ for way, column in of_way.items():
 outputs.table("one_by_one", curves.rename_axis("releases").reset_index())
 titles = "Releases that the intruder sees", "Median probability of the truth (log scale)"
 prior = 1 / support.shape[1]
-outputs.figure("one_by_one", charts.lines(curves, *titles, log_y=True, reference=prior))
+told = "Two curves over the number of releases: grown to impurity, the truth is nearly certain after few; "
+told += "pruned, its probability rises slowly and stays well below one."
+chart = charts.lines(curves, *titles, log_y=True, reference=prior, description=told)
+outputs.figure("one_by_one", chart)
 
 # %% [markdown]
 # **The same records and the same intruder; only where the trees stop differs.** Median over the records that are sought,
@@ -397,11 +400,20 @@ about += "Medians are over the records sought, the mixture's over all combinatio
 show(outputs.table("frontier", points)[kept_columns], caption=about, names=HEADS)
 
 # %% tags=["monte-carlo"]
-renamed = {"loss": "x", "loss_se": "x_error", "several": "y", "several_se": "y_error"}
+drawn_points = points[points["case"] != "Laplace margins"].rename(
+    columns={"loss": "x", "several": "y"}
+)
+of_x, of_y = 2 * drawn_points["loss_se"], 2 * drawn_points["several_se"]
+drawn_points = drawn_points[["x", "y", "case", "label"]].assign(
+    x_low=drawn_points["x"] - of_x, x_high=drawn_points["x"] + of_x,
+    y_low=(drawn_points["y"] - of_y).clip(lower=drawn_points["y"] / 10),
+    y_high=(drawn_points["y"] + of_y).clip(upper=1),
+)  # fmt: skip
 titles = "Loss of utility: pairs off, over another sample's", "Median probability (log scale)"
-limits = {"log_y": True, "reference": prior, "highest": 1.0}
-drawn_points = points[points["case"] != "Laplace margins"].rename(columns=renamed)
-outputs.figure("frontier", charts.points(drawn_points, *titles, **limits))
+told = "Points that fall to the right, a color for each rule of growing: with more records in a leaf the "
+told += "risk falls towards the prior and the loss of utility rises."
+chart = charts.points(drawn_points, *titles, log_y=True, reference=prior, description=told)
+outputs.figure("frontier", chart)
 
 # %% [markdown]
 # **Down is less risk, left is less loss.** Median probability of the truth after a publication of several releases
@@ -559,7 +571,9 @@ roc = pd.DataFrame(
 )
 outputs.table("roc", roc.reset_index())
 titles = "False positives (log scale)", "Power after one release (log scale)"
-outputs.figure("roc", charts.lines(roc, *titles, log_x=True, log_y=True))
+told = "Four curves of power against false positives. Those of the trees begin near one; Laplace margins "
+told += "stay near the diagonal of guessing."
+outputs.figure("roc", charts.lines(roc, *titles, log_x=True, log_y=True, description=told))
 
 # %% [markdown]
 # **How well an intruder who knows everybody else tells members from others.** Power after one release against the share of
@@ -628,10 +642,10 @@ changes = [f"{with_error(change[way], of_change[way])} {way}" for way in by_rule
 text = f"From {nested[0]:,} to {nested[-1]:,} records their median changes by {' and by '.join(changes)}; "
 display(callout("The same people", f"{text}a change below two errors is a tie."))
 titles = "Records in the file (log scale)", "Median probability of the truth (log scale)"
-nested_chart = charts.lines(
-    by_rule, *titles, log_x=True, log_y=True, errors=errors, reference=prior
-)
-outputs.figure("nested", nested_chart)
+told = "Two nearly level lines with error bars, above the prior, impurity several times the other."
+logs = {"log_x": True, "log_y": True}
+chart = charts.lines(by_rule, *titles, **logs, errors=errors, reference=prior, description=told)
+outputs.figure("nested", chart)
 
 # %% [markdown]
 # **The same people, sought in files that contain each other.** Median probability of the truth from one release; lines reach

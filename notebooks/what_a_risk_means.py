@@ -397,8 +397,10 @@ for name, key in pictured.items():
         error = np.sqrt(len(off) / max(len(off) - 1, 1) * (off**2).sum()) / len(part)
         low, high = np.clip([found - 2 * error, found + 2 * error], 0, 1)
         curves.append((name, claimed, found, low, high))
-columns = ["curve", "claimed", "found", "found_low", "found_high"]
-outputs.figure("reliability", charts.reliability(pd.DataFrame(curves, columns=columns)))
+curves = pd.DataFrame(curves, columns=["curve", "claimed", "found", "low", "high"])
+told = "Points with intervals beside the diagonal. Intruders who know the trees find what they "
+told += "claim; for both others hardly any candidate is true, whatever probability it got."
+outputs.figure("reliability", charts.reliability(curves, description=told))
 
 # %% [markdown]
 # **Below the dotted line more is claimed than found.** Share of candidates that are true, by the probability that they
@@ -448,7 +450,10 @@ small.columns = ["known", "the model's own prior", "uniform prior"]
 outputs.table("knowing_more", small, public=True)
 assert small["the model's own prior"].is_monotonic_increasing
 axes = "Other records known, of 19", "Expected log probability of the truth"
-outputs.figure("knowing_more", charts.lines(small.set_index("known"), *axes), public=True)
+told = "Two curves that begin at one point: with more known records the model's own prior rises "
+told += "slowly, the uniform prior falls."
+chart = charts.lines(small.set_index("known"), *axes, description=told)
+outputs.figure("knowing_more", chart, public=True)
 
 # %% [markdown]
 # **Knowing more raises the probability of the truth under the model's own prior and lowers it under the uniform one.**

@@ -17,8 +17,6 @@ NOT_SHOWN = "not shown"
 """What stands in public in the place of anything that rests on fewer."""
 
 NAMES = {
-    "baseline_mcse": "baseline's error",
-    "baseline_sd": "baseline's spread",
     "burn_in": "burn-in",
     "ess": "effective draws",
     "ess_bulk": "effective draws, bulk",
@@ -29,13 +27,11 @@ NAMES = {
     "n_releases": "releases",
     "original_se": "original's standard error",
     "p0": "p₀",
-    "p_value": "p-value",
     "pareto_k": "Pareto k",
     "r_hat": "R-hat",
     "relative_bias_percent": "relative bias, %",
     "sd": "standard deviation",
     "se": "standard error",
-    "synthetic_se": "release's standard error",
     "synthetic_set": "release",
     "x_star": "X*",
 }
@@ -300,10 +296,6 @@ def _is_text(cells: Sequence[str]) -> bool:
     return sum(_NUMERIC.fullmatch(cell) is None for cell in told) >= max(len(told) / 2, 1)
 
 
-def _is_long(cells: Sequence[str]) -> bool:
-    return any(len(cell) > 30 for cell in cells)
-
-
 def _html(
     heads: Sequence[str],
     columns: Sequence[Sequence[str]],
@@ -313,7 +305,7 @@ def _html(
 ) -> str:
     # Reports keep classes and drop styles; JupyterLab has no rules for the classes.
     marks = [
-        f' class="{"text long" if _is_long(cells) else "text"}" style="text-align: left"'
+        f' class="text{" long" * any(len(cell) > 30 for cell in cells)}" style="text-align: left"'
         if is_text
         else ""
         for cells, is_text in zip(columns, left, strict=True)

@@ -1,27 +1,18 @@
-"""Progress bars for long work inside a notebook's cell."""
+"""Progress bars for long work, on a terminal and nowhere else."""
 
-import os
-import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import IO, Any
+from typing import Any
 
 from tqdm import tqdm
-
-TERMINAL = "SRLIB_PROGRESS_TTY"
 
 _SILENT = ContextVar("silent", default=False)
 
 
 def progress(total: int | None, label: str, unit: str = "it") -> tqdm:
-    """Return a progress bar that never leaves anything in a notebook.
-
-    A kernel's own stderr is stored in the notebook, so the runner names its terminal in the
-    environment variable ``SRLIB_PROGRESS_TTY`` and the bar is drawn there, one line below the
-    runner's own. Outside the runner it is drawn on stderr where that is a terminal. Everywhere
-    else it is silent.
+    """Return a progress bar that is drawn on a terminal, and leaves nothing in a notebook.
 
     Parameters
     ----------
@@ -37,17 +28,9 @@ def progress(total: int | None, label: str, unit: str = "it") -> tqdm:
     tqdm.tqdm
         Use it as a context manager and call ``update(steps)``.
     """
-    terminal = _runner_terminal()
-    return tqdm(
-        total=total,
-        desc=label,
-        unit=unit,
-        unit_scale=unit == "B",
-        file=terminal or sys.stderr,
-        disable=_SILENT.get() or (terminal is None and not sys.stderr.isatty()),
-        position=1 if terminal else 0,
-        leave=False,
-    )
+    options = {"desc": label, "unit": unit, "unit_scale": unit == "B", "leave": False}
+    # With None there is a bar where stderr is a terminal.
+    return tqdm(total=total, disable=_SILENT.get() or None, **options)
 
 
 @contextmanager
@@ -117,11 +100,3 @@ def in_blocks[Result](
     finally:
         for future in futures:
             future.cancel()
-
-
-def _runner_terminal() -> IO[str] | None:
-    name = os.environ.get(TERMINAL)
-    try:
-        return open(name, "w", encoding="utf-8") if name else None
-    except OSError:  # the terminal was closed in the meantime
-        return None

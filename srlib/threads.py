@@ -6,12 +6,12 @@ dividing is divided by the library itself, into parts that do not depend on that
 """
 
 from collections.abc import Callable
-from functools import wraps
 
 import scipy.linalg  # noqa: F401  # its BLAS is another one than numpy's
 from threadpoolctl import ThreadpoolController
 
-_BLAS = ThreadpoolController().select(user_api="blas")
+# Of the libraries that are loaded by now: numpy's and scipy's.
+_limited = ThreadpoolController().wrap(limits=1, user_api="blas")
 
 
 def one_blas_thread[**P, R](function: Callable[P, R]) -> Callable[P, R]:
@@ -20,10 +20,4 @@ def one_blas_thread[**P, R](function: Callable[P, R]) -> Callable[P, R]:
     The limit holds for the whole process, also for threads that the function starts. Calls that
     overlap in threads of somebody else's would take it from each other.
     """
-
-    @wraps(function)
-    def limited(*args: P.args, **kwargs: P.kwargs) -> R:
-        with _BLAS.limit(limits=1):
-            return function(*args, **kwargs)
-
-    return limited
+    return _limited(function)

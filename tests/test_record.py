@@ -24,7 +24,9 @@ def test_table_is_plain_csv(tmp_path):
 @pytest.mark.parametrize("parameters", [{"data": "people.csv"}, {"data": ""}])
 def test_all_files_of_a_users_run_are_confidential_but_those_marked(tmp_path, parameters):
     outputs = Outputs(tmp_path)
-    chart = charts.lines(pd.DataFrame({"case": [1.0, 2.0]}, index=[0.0, 1.0]), "x", "y")
+    chart = charts.lines(
+        pd.DataFrame({"case": [1.0, 2.0]}, index=[0.0, 1.0]), "x", "y", description="A line."
+    )
     outputs.table("risk", FRAME)
     outputs.table("words", FRAME, public=True)
     outputs.figure("one_record", chart)
@@ -94,7 +96,7 @@ def test_names_are_checked(tmp_path, name):
 def test_figure_writes_drawing_and_specification(tmp_path):
     from srlib import charts
 
-    chart = charts.rank_histogram(pd.DataFrame({"rank": [1, 2, 2], "estimator": "a"}), 3)
+    chart = charts.lines(pd.DataFrame({"a": [1, 2, 2]}), "x", "y", description="A line.")
     outputs = Outputs(tmp_path)
     assert outputs.figure("ranks", chart) is chart
     assert sorted(path.name for path in (tmp_path / "figures").iterdir()) == [

@@ -214,8 +214,8 @@ def finished(outputs: Path, data: str = "") -> Path:
         )
 
     def chart(name: str) -> dict[str, object]:
-        spec = charts.specification(charts.lines(frame, f"{name} in years", "risk"))
-        Outputs(run).figure(name, charts.lines(frame, f"{name} in years", "risk"))
+        chart = charts.lines(frame, f"{name} in years", "risk", description="Two lines.")
+        spec = charts.specification(Outputs(run).figure(name, chart))
         picture = charts.svg(spec)
         return {charts.MIME_TYPE: spec, "image/svg+xml": picture, "text/plain": "Chart"}
 

@@ -1,7 +1,5 @@
 """The privacy loss of one data set, and what four papers read out of it."""
 
-from typing import Any
-
 import altair as alt
 import numpy as np
 import pandas as pd
@@ -12,10 +10,7 @@ from srlib.charts.style import (
     WIDTH,
     Chart,
     compact,
-    in_order,
     significant,
-    told,
-    tooltip,
 )
 
 NEIGHBOR_COLORS = ("#0072B2", "#C46A00")
@@ -27,7 +22,7 @@ def privacy_loss(
     *,
     epsilon: float,
     prior: float,
-    relative: bool = False,
+    description: str,
 ) -> Chart:
     """Draw the privacy loss of one data set against its neighbors, and its summaries.
 
@@ -42,8 +37,8 @@ def privacy_loss(
         Exact epsilon of the whole table, drawn as dashed rules.
     prior : float
         The intruder's prior probability of the truth, in (0, 1).
-    relative : bool
-        Whether a panel has the relative risk, posterior over prior.
+    description : str
+        What the figure shows, for readers who cannot see it.
 
     Returns
     -------
@@ -52,7 +47,7 @@ def privacy_loss(
         the mean loss as a triangle; the posterior probability of the truth that it leads to; delta
         for each epsilon; and the losses of the bins, the largest of which is EDP.
     """
-    names = in_order(releases["neighbor"])
+    names = list(dict.fromkeys(releases["neighbor"]))
     drawn = releases[releases["probability"] > 0]
     largest, edp = drawn["loss"].abs().max(), bins["loss"].abs().max()
     end = significant(1.08 * max(epsilon, largest, edp))
@@ -85,7 +80,11 @@ def privacy_loss(
             limits(),
             mass.mark_rule(strokeWidth=2).encode(y2=alt.datum(0)),
             mass.mark_point(filled=True, size=30).encode(
-                tooltip=tooltip("release", loss="privacy loss", probability="probability")
+                tooltip=[
+                    alt.Tooltip("release:N", title="title"),
+                    alt.Tooltip("loss:Q", title="privacy loss"),
+                    alt.Tooltip("probability:Q", title="probability"),
+                ]
             ),
             mass.mark_text(dx=-5, dy=-5, align="right").encode(text="release:N"),
             triangle.encode(x=loss(), y=height, color=color),
@@ -114,52 +113,8 @@ def privacy_loss(
     last = "Privacy loss (in the panel of delta: epsilon)"
     binned = alt.layer(limits(last), ticks.encode(x=loss(last), y=row, color=color))
     sized = [*((spread(name), 90) for name in names), (believed, 130), (tail, 80), (binned, 60)]
-    if relative:
-        sized.insert(-2, (alt.layer(limits(), *_relative(curve, after, loss(), color, prior)), 90))
-    return alt.vconcat(
-        *(panel.properties(width=WIDTH - 60, height=size) for panel, size in sized)
-    ).properties(
-        description=(
-            f"Panels over the privacy loss of one data set against {' and '.join(names)}. "
-            f"Above, the probability of each release; the minimum of the loss is "
-            f"{told(drawn['loss'].min())}, the maximum {told(drawn['loss'].max())}, and exact "
-            f"epsilon, dashed, {told(epsilon)}. Then the posterior probability of the "
-            f"truth, an S-shaped curve through the prior {told(prior)} at no loss, up to "
-            f"{told(after['posterior'].max())}. "
-            + (f"Then the same over the prior, at most {told(1 / prior)}. " if relative else "")
-            + "Then delta, which falls to zero. Below, the losses of "
-            f"the bins of a posterior draw, the largest {told(edp)} in absolute value."
-        )
-    )
-
-
-def _relative(
-    curve: pd.DataFrame, after: pd.DataFrame, x: alt.X, color: Any, prior: float
-) -> list[alt.Chart]:
-    """Draw posterior over prior, on a logarithmic axis."""
-    low = curve["posterior"].min() / prior
-    y = alt.Y(
-        "relative:Q",
-        title="Posterior over prior",
-        scale=alt.Scale(type="log", domain=[significant(max(low, 1e-3)), significant(1.2 / prior)]),
-        axis=alt.Axis(values=[1e-3, 1e-2, 1e-1, 1, 10, 100, 1e3, 1e4], format=",~r", grid=False),
-    )
-    line, dots = (
-        alt.Chart(compact(rows[["loss", "relative", *extra]]))
-        for rows, extra in (
-            (curve.assign(relative=curve["posterior"] / prior), []),
-            (after.assign(relative=after["posterior"] / prior), _known(after)),
-        )
-    )
-    return [
-        line.mark_line(style="ink", strokeWidth=1, clip=True).encode(x=x, y=y),
-        dots.mark_point(filled=True, size=40, clip=True).encode(x=x, y=y, color=color),
-    ]
-
-
-def _known(after: pd.DataFrame) -> list[str]:
-    """The column that dots are colored by, where there is one."""
-    return [name for name in ("neighbor",) if name in after]
+    drawn = [panel.properties(width=WIDTH - 60, height=size) for panel, size in sized]
+    return alt.vconcat(*drawn).properties(description=description)
 
 
 def _posterior(loss: np.ndarray, prior: float) -> np.ndarray:

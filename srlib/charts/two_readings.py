@@ -16,13 +16,14 @@ from srlib.charts.style import (
     Chart,
     compact,
     significant,
-    told,
 )
 
 _UNIT = alt.Scale(domain=[0, 1])
 
 
-def two_readings(frame: pd.DataFrame, *, epsilon: float, prior: float, x: int) -> Chart:
+def two_readings(
+    frame: pd.DataFrame, *, epsilon: float, prior: float, x: int, description: str
+) -> Chart:
     """The table of log p(release | data set) with both readings of it, to be moved by sliders.
 
     Parameters
@@ -38,6 +39,8 @@ def two_readings(frame: pd.DataFrame, *, epsilon: float, prior: float, x: int) -
     x : int
         Row of the data where the third slider starts. The fourth, the release, starts where the
         posterior is largest.
+    description : str
+        What the figure shows, for readers who cannot see it.
 
     Returns
     -------
@@ -53,9 +56,7 @@ def two_readings(frame: pd.DataFrame, *, epsilon: float, prior: float, x: int) -
     budgets = np.unique(frame["epsilon"])
     step = float(np.diff(budgets).mean()) if len(budgets) > 1 else 1.0
     start = float(budgets[np.abs(budgets - epsilon).argmin()])
-    shown = frame[frame["epsilon"] == start]
-    corner = shown[shown["attains"]].iloc[0]
-    of_data = shown[shown["x"] == x]
+    of_data = frame[(frame["epsilon"] == start) & (frame["x"] == x)]
     release = int(of_data.loc[of_data["log_ratio"].idxmax(), "release"])
     sliders = [
         _slider("epsilon", "epsilon", start, budgets[0], budgets[-1], step),
@@ -78,25 +79,9 @@ def two_readings(frame: pd.DataFrame, *, epsilon: float, prior: float, x: int) -
         _posteriors(base, last).properties(height=130, width=width),
         _release_probabilities(base, last).properties(height=60, width=width),
     ]
-    ends = of_data["log_ratio"].agg(["min", "max"])
-    low, high = 1 / (1 + np.exp(-ends) * (1 - prior) / prior)
-    return (
-        alt.vconcat(*panels)
-        .add_params(*sliders)
-        .properties(
-            usermeta={
-                "presets": {"a coin flip": {"prior": 0.5}, "a rare disease": {"prior": 0.01}}
-            },
-            description=(
-                f"Table of log probabilities of releases 0 to {last} given data sets 0 to {n}, "
-                "with sliders for epsilon, the prior, the data set and the release. At epsilon "
-                f"{start:g} the exact epsilon is {told(corner['exact_epsilon'])}, attained at "
-                f"release {corner['release']} by data sets {corner['x']} and {corner['x'] + 1}. "
-                "Bars of the posterior probability of the truth for each release, from the minimum "
-                f"{told(low)} to the maximum {told(high)} at X = {x} and prior {prior:g}."
-            ),
-        )
-    )
+    presets = {"a coin flip": {"prior": 0.5}, "a rare disease": {"prior": 0.01}}
+    drawn = alt.vconcat(*panels).add_params(*sliders)
+    return drawn.properties(usermeta={"presets": presets}, description=description)
 
 
 def _slider(name: str, label: str, value: float, low: float, high: float, step: float) -> Any:

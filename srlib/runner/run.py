@@ -33,7 +33,6 @@ from traitlets import default
 from traitlets.config import Config
 
 from srlib import yamls
-from srlib.progress import TERMINAL
 from srlib.runner import confidential, costs, watching
 from srlib.runner.files import (
     is_replaceable,
@@ -135,21 +134,8 @@ def _peak_mb(process: int | None) -> float | None:
 
 @contextmanager
 def _terminal_named(bar: int | None) -> Iterator[bool]:
-    """Name the terminal that bars go to in the environment; yield whether there is one.
-
-    Cells have bars of their own, one line below, where no other notebook runs.
-    """
-    shown = bar is not None and sys.stderr.isatty()
-    before = os.environ.pop(TERMINAL, None)
-    # Not on Windows, where bars in a kernel stay silent.
-    if shown and bar == 0 and hasattr(os, "ttyname"):
-        os.environ[TERMINAL] = os.ttyname(sys.stderr.fileno())
-    try:
-        yield shown
-    finally:
-        os.environ.pop(TERMINAL, None)
-        if before is not None:
-            os.environ[TERMINAL] = before
+    """Yield whether there is a terminal for a bar."""
+    yield bar is not None and sys.stderr.isatty()
 
 
 @contextmanager

@@ -743,11 +743,18 @@ def gather_asked(sweep: Sweep) -> None:
         from srlib import charts
         from srlib.runner.outputs import Outputs
 
-        settings = dict(sweep.picture)
-        table = settings.pop("table")
-        Outputs(sweep.folder).figure(
-            sweep.name, charts.sweep(load(sweep.folder, table), **settings)
+        asked = dict(sweep.picture)
+        table, x, y, color = (asked.pop(name) for name in ("table", "x", "y", "color"))
+        shown = load(sweep.folder, table)
+        for name, value in asked.pop("where", {}).items():
+            shown = shown[shown[name] == value]
+        drawn = charts.lines(
+            shown.pivot_table(index=x, columns=color, values=y, aggfunc="mean"),
+            *(asked.pop(f"{axis}_title", name) for axis, name in (("x", x), ("y", y))),
+            **asked,
+            description=f"{y} by {x}, a line for each {color}; the mean of what has several.",
         )
+        Outputs(sweep.folder).figure(sweep.name, drawn)
         for ending in ("svg", "vl.json"):
             _mark_confidential(
                 sweep.folder, f"figures/{sweep.name}.{ending}", f"tables/{table}.csv"

@@ -1,0 +1,446 @@
+"""Figures of any subject: lines, points, intervals, bars, agreement, traces, reliability."""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from srlib.charts.style import (
+    OTHER_COLORS,
+    REFERENCE,
+    WIDTH,
+    Chart,
+    compact,
+    method_color,
+    ordered_color,
+    significant,
+)
+
+_TRACE_VALUES = 3000
+
+
+def lines(
+    frame: pd.DataFrame,
+    x_title: str,
+    y_title: str,
+    *,
+    description: str,
+    log_x: bool = False,
+    log_y: bool = False,
+    zero: bool = False,
+    reference: float | None = None,
+    ordered: bool = False,
+    errors: pd.DataFrame | None = None,
+) -> Chart:
+    """One quantity against another, a line for each case.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A column for each curve, named as the legend says, over an index of x. Values that are
+        missing, or whose logarithm does not exist, are left out.
+    x_title, y_title : str
+        What the quantities are, with units.
+    description : str
+        What the figure shows, for readers who cannot see it.
+    log_x, log_y : bool
+        Whether an axis is logarithmic.
+    zero : bool
+        Whether a y axis that is not logarithmic starts at zero.
+    reference : float, optional
+        A value of y to draw as a dotted rule: what chance alone would give.
+    ordered : bool
+        Whether the curves have an order, which their colors show from dark to light.
+    errors : DataFrame, optional
+        Standard errors, as `frame`: a rule reaches two to each side of a point. On a logarithmic
+        axis what reaches below zero ends at a tenth of the value.
+
+    Returns
+    -------
+    altair chart
+        Hovering shows a point's values; a click in the legend leaves one curve.
+    """
+    shown = _long(frame, "y")
+    if errors is not None:
+        shown["error"] = _long(errors.reindex_like(frame), "error")["error"].fillna(0)
+        shown["low"], shown["high"] = (shown["y"] + k * shown["error"] for k in (-2, 2))
+        if log_y:
+            shown["low"] = shown["low"].clip(lower=shown["y"] / 10)
+    positive = ((shown["x"] > 0) | (not log_x)) & ((shown["y"] > 0) | (not log_y))
+    shown = compact(shown[positive & shown["y"].notna()].drop(columns="error", errors="ignore"))
+    pick, opacity = _picked("curve")
+    base = alt.Chart(shown).encode(
+        x=alt.X("x:Q", title=x_title, scale=_scale(log_x, zero=False, nice=False)),
+        y=alt.Y("y:Q", title=y_title, scale=_scale(log_y, zero=zero)),
+        color=(ordered_color if ordered else method_color)("curve", [str(name) for name in frame]),
+        opacity=opacity,
+    )
+    # Points in a layer of their own: JupyterLab's Vega-Lite cannot have a line's own points picked.
+    layers = [
+        *_rule(reference),
+        base.mark_line(strokeWidth=2).add_params(pick),
+        base.mark_point(filled=True, size=16 if len(frame) <= 25 else 4).encode(
+            tooltip=_tips("curve", x=x_title, y=y_title)
+        ),
+    ]
+    if errors is not None:
+        layers.append(base.mark_rule().encode(y=alt.Y("low:Q", title=y_title), y2="high:Q"))
+    return alt.layer(*layers).properties(width=WIDTH - 40, height=260, description=description)
+
+
+def points(
+    frame: pd.DataFrame,
+    x_title: str,
+    y_title: str,
+    *,
+    description: str,
+    log_y: bool = False,
+    reference: float | None = None,
+) -> Chart:
+    """Two quantities against each other, a point with its intervals for each setting.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        x and y; x_low, x_high, y_low and y_high, the ends of their intervals (NaN: none is drawn);
+        case (text), which colors the point; and label (text, may be empty), which stands above it.
+    x_title, y_title : str
+        What the quantities are, with units.
+    description : str
+        What the figure shows, for readers who cannot see it.
+    log_y : bool
+        Whether the y axis is logarithmic.
+    reference : float, optional
+        A value of y to draw as a dotted rule.
+
+    Returns
+    -------
+    altair chart
+        A click in the legend leaves one case.
+    """
+    pick, opacity = _picked("case")
+    base = alt.Chart(compact(frame)).encode(
+        x=alt.X("x:Q", title=x_title, scale=alt.Scale(zero=False, padding=25)),
+        y=alt.Y("y:Q", title=y_title, scale=_scale(log_y, padding=22, zero=False)),
+        color=method_color("case", list(dict.fromkeys(frame["case"]))),
+        opacity=opacity,
+    )
+    tips = [alt.Tooltip("label:N", title="setting"), *_tips(None, x=x_title, y=y_title)]
+    layers = [
+        *_rule(reference),
+        base.transform_filter("isValid(datum.x_low)")
+        .mark_rule()
+        .encode(x=alt.X("x_low:Q", title=x_title), x2="x_high:Q"),
+        base.transform_filter("isValid(datum.y_low)")
+        .mark_rule()
+        .encode(y=alt.Y("y_low:Q", title=y_title), y2="y_high:Q"),
+        base.mark_point(filled=True, size=50)
+        .encode(tooltip=[alt.Tooltip("case:N", title="title"), *tips])
+        .add_params(pick),
+        base.mark_text(align="left", dx=5, dy=-7).encode(text="label:N"),
+    ]
+    drawn = alt.layer(*layers).properties(width=WIDTH - 20, height=300, description=description)
+    return drawn.properties(usermeta={"scales": True})
+
+
+def intervals(frame: pd.DataFrame, title: str, *, description: str, percent: bool = False) -> Chart:
+    """Numbers with their intervals, a line for each label, beside what they are compared with.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        label (text), value, low and high, in the order of the rows. Where there is a column panel
+        (text), it has a panel for each; points of a column case (text) stand side by side in its
+        colors; a column baseline has a tick in ink. All numbers may be NaN.
+    title : str
+        Title of the axis that all panels share.
+    description : str
+        What the figure shows, for readers who cannot see it.
+    percent : bool
+        Whether the numbers are shares, and the axis in percent.
+    """
+    data = compact(frame.assign(panel=frame.get("panel", "")))
+    data["case"] = data.get("case", data["panel"])
+    cases = list(dict.fromkeys(data["case"]))
+    reach = data.filter(["low", "high", "value", "baseline"])
+    ends = [min(0.0, float(reach.min(axis=None))), float(reach.max(axis=None))]
+    form = ".1%" if percent else ",.4~r"
+    room = 7 * min(30, max(map(len, data["label"]), default=0))
+
+    def panel(name: str, rows: pd.DataFrame, x_title: str | None) -> Chart:
+        beside = "case" in frame
+        base = alt.Chart(rows).encode(
+            y=alt.Y("label:N", sort=list(rows["label"]), title=None, axis=alt.Axis(labelLimit=210)),
+            yOffset=alt.YOffset("case:N", sort=cases) if beside else alt.Undefined,
+        )
+        color = method_color("case", cases)
+        drawn = base.encode(color=color.legend(offset=12) if beside else color.legend(None))
+        x = alt.X(
+            "value:Q",
+            title=x_title,
+            scale=alt.Scale(domain=ends),
+            axis=alt.Axis(format="%" if percent else ",.4~r", tickCount=6),
+        )
+        tips = [
+            alt.Tooltip(f"{field}:Q", title=said, format=form)
+            for field, said in {"value": "value", "low": "from", "high": "to"}.items()
+        ]
+        tick = base.mark_tick(style="ink", thickness=2, size=14).encode(x="baseline:Q")
+        layers = [
+            *([tick.transform_filter("isValid(datum.baseline)")] if "baseline" in rows else []),
+            drawn.transform_filter("isValid(datum.low)")
+            .mark_rule(strokeWidth=2)
+            .encode(x="low:Q", x2="high:Q"),
+            drawn.transform_filter("isValid(datum.value)")
+            .mark_point(filled=True, size=60, opacity=1)
+            .encode(x=x, tooltip=[alt.Tooltip("label:N", title="title"), *tips]),
+        ]
+        height = max(22, 14 * len(cases) * beside) * rows["label"].nunique()
+        return alt.layer(*layers).properties(width=WIDTH - room, height=height)
+
+    return _panels(data, title, panel).properties(description=description)
+
+
+def bars(
+    values: Mapping[str, np.ndarray],
+    edges: np.ndarray,
+    x_title: str,
+    y_title: str,
+    *,
+    description: str,
+    square_root: bool = False,
+    **reference: float,
+) -> Chart:
+    """Count numbers by classes and draw a bar for each, in a panel for each case.
+
+    Parameters
+    ----------
+    values : mapping of str to array
+        The numbers by case.
+    edges : (n_classes + 1,) array of float
+        Where classes begin and end, as numpy's histogram takes them.
+    x_title, y_title : str
+        What is classified and what is counted.
+    description : str
+        What the figure shows, for readers who cannot see it.
+    square_root : bool
+        Whether the counts stand on a square-root scale, so that single ones show.
+    **reference : float
+        x or y of a dotted rule in every panel: what chance alone would give.
+    """
+    low, high = edges[:-1], edges[1:]
+    classes = pd.concat(
+        pd.DataFrame({"panel": name, "low": low, "high": high, "count": np.histogram(of, edges)[0]})
+        for name, of in values.items()
+    )
+    ends = alt.Scale(domain=[significant(low[0]), significant(high[-1])], nice=False)
+    kind: Any = "sqrt" if square_root else "linear"
+    counts = alt.Scale(type=kind, domain=[0, int(classes["count"].max())])
+    rule = alt.Chart(pd.DataFrame([reference]).map(significant)).mark_rule(**REFERENCE)
+    rule = rule.encode(**{name: f"{name}:Q" for name in reference})
+
+    def panel(name: str, rows: pd.DataFrame, x_title: str | None) -> Chart:
+        axis = alt.Axis(grid=False, tickCount=10)
+        drawn = (
+            alt.Chart(rows[rows["count"] > 0])
+            .mark_bar(binSpacing=0.5)
+            .encode(
+                x=alt.X("low:Q", bin="binned", title=x_title, scale=ends, axis=axis),
+                x2="high:Q",
+                y=alt.Y("count:Q", title=y_title, scale=counts, axis=alt.Axis(tickCount=5)),
+                color=method_color("panel", list(values)).legend(None),
+                tooltip=_tips("panel", low="from", high="to", count=y_title),
+            )
+        )
+        layers = [drawn, rule] if reference else [drawn]
+        return alt.layer(*layers).properties(width=WIDTH - 20, height=150)
+
+    return _panels(compact(classes), x_title, panel).properties(description=description)
+
+
+def agreement(frame: pd.DataFrame, x_title: str, y_title: str, *, description: str) -> Chart:
+    """Two estimates of the same risks against each other, on logarithmic scales.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        x and y, positive: probabilities of the same combinations by two runs or estimators; with
+        a column panel (text) there is a panel for each, all on one scale.
+    x_title, y_title : str
+        What they are.
+    description : str
+        What the figure shows, for readers who cannot see it.
+
+    Returns
+    -------
+    altair chart
+        Squares colored by the number of combinations in them, the line of equality, and the
+        correlation of the logarithms.
+
+    Raises
+    ------
+    ValueError
+        If a probability is not positive and finite.
+    """
+    values = frame[["x", "y"]].to_numpy(dtype=float)
+    if not (np.isfinite(values) & (values > 0)).all():
+        raise ValueError("frame has probabilities that are not positive; their logs do not exist")
+    side, n_bins = 230, 40
+    edges = np.geomspace(values.min() / 1.05, values.max() * 1.05, n_bins + 1)
+    middle, ends = np.sqrt(edges[1:] * edges[:-1]), [significant(edges[0]), significant(edges[-1])]
+    scale = alt.Scale(type="log", domain=ends, nice=False)
+    # Both ends are seen on white and on black.
+    hues, top = ["#3B8FD0", "#7D5BC4", "#C2366B"], max(2, len(frame) // 20)
+    shade = alt.Scale(type="log", domain=[1, top], clamp=True, range=hues)
+    line = alt.Chart(pd.DataFrame({"x": ends, "y": ends})).mark_line(style="ink", strokeWidth=1)
+
+    def panel(name: str, rows: pd.DataFrame, x_title: str | None) -> Chart:
+        log = np.log(rows[["x", "y"]].to_numpy(dtype=float))
+        counts = np.histogram2d(log[:, 0], log[:, 1], bins=[np.log(edges)] * 2)[0]
+        i, j = np.nonzero(counts)
+        squares = pd.DataFrame({"x": middle[i], "y": middle[j], "count": counts[i, j]})
+        x = alt.X("x:Q", title=x_title, scale=scale, axis=alt.Axis(tickCount=4))
+        y = alt.Y("y:Q", title=y_title, scale=scale, axis=alt.Axis(tickCount=4))
+        marks = (
+            alt.Chart(compact(squares))
+            .mark_square(size=(side / n_bins) ** 2, opacity=1)
+            .encode(
+                x=x,
+                y=y,
+                color=alt.Color("count:Q", title="Combinations", scale=shade),
+                tooltip=_tips(None, count="combinations", x="x", y="y"),
+            )
+        )
+        spread = log.std(axis=0).all()
+        r = f"r = {np.corrcoef(log.T)[0, 1]:.2f}".replace("-", "−") if spread else ""
+        text = alt.Chart(pd.DataFrame({"r": [r]})).mark_text(
+            align="left", baseline="top", fontSize=15, fontWeight="bold"
+        )
+        text = text.encode(x=alt.value(8), y=alt.value(8), text="r:N")
+        layers = [marks, line.encode(x=x, y=y), text]
+        return alt.layer(*layers).properties(width=side, height=side)
+
+    named = frame.assign(panel=frame.get("panel", ""))
+    return _panels(named, x_title, panel, columns=2).properties(description=description)
+
+
+def trace(frame: pd.DataFrame, *, description: str) -> Chart:
+    """Draws in the order in which the chains made them.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        chain, draw, value, quantity. Of long chains every k-th draw is shown.
+    description : str
+        What the figure shows, for readers who cannot see it.
+
+    Returns
+    -------
+    altair chart
+        A panel for each quantity, a line for each chain.
+    """
+    chains: list[Any] = [str(chain) for chain in dict.fromkeys(frame["chain"])]
+    every = math.ceil(len(frame) / _TRACE_VALUES)
+    shown = frame[frame["draw"] % every == frame["draw"].min() % every]
+    hues = [OTHER_COLORS[i % len(OTHER_COLORS)] for i in range(len(chains))]
+    color = alt.Color("chain:N", title="Chain", scale=alt.Scale(domain=chains, range=hues))
+
+    def panel(name: str, rows: pd.DataFrame, x_title: str | None) -> Chart:
+        wide = rows.pivot_table(index="draw", columns="chain", values="value")
+        wide = compact(wide.set_axis(chains, axis=1)).reset_index()
+        axes = alt.Axis(grid=False, tickCount=5), alt.Axis(tickCount=4)
+        folded = alt.Chart(wide).transform_fold(chains, as_=["chain", "value"])
+        drawn = folded.mark_line(strokeWidth=1, opacity=0.8).encode(
+            x=alt.X("draw:Q", title=x_title, scale=alt.Scale(nice=False), axis=axes[0]),
+            y=alt.Y("value:Q", title=None, scale=alt.Scale(zero=False), axis=axes[1]),
+            color=color.legend(columns=8),
+        )
+        return drawn.properties(width=250, height=90)
+
+    named = shown.assign(panel=shown["quantity"].str.replace("_", " "))
+    return _panels(named, "Draw", panel, columns=2).properties(description=description)
+
+
+def reliability(frame: pd.DataFrame, *, description: str) -> Chart:
+    """Share of candidates that are true against the probability that they got.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        curve (text), claimed, found, low and high, all in [0, 1]: a row for each curve and bin.
+    description : str
+        What the figure shows, for readers who cannot see it.
+
+    Returns
+    -------
+    altair chart
+        A point for each bin with its interval, and the dotted diagonal of calibrated beliefs: below
+        it more is claimed than found. A click in the legend leaves one curve.
+    """
+    pick, opacity = _picked("curve")
+    unit = alt.Scale(domain=[0, 1])
+    base = alt.Chart(compact(frame)).encode(
+        x=alt.X("claimed:Q", title="Probability claimed", scale=unit),
+        color=method_color("curve", list(dict.fromkeys(frame["curve"]))),
+        opacity=opacity,
+    )
+    told = {"claimed": "claimed", "found": "found", "low": "from", "high": "to"}
+    layers = [
+        alt.Chart(pd.DataFrame({"x": [0, 1]})).mark_line(**REFERENCE).encode(x="x:Q", y="x:Q"),
+        base.mark_rule(strokeWidth=2).encode(
+            y=alt.Y("low:Q", title="Share found", scale=unit), y2="high:Q"
+        ),
+        base.mark_point(filled=True, size=45)
+        .encode(y="found:Q", tooltip=_tips("curve", **told))
+        .add_params(pick),
+    ]
+    return alt.layer(*layers).properties(width=380, height=380, description=description)
+
+
+def _panels(
+    frame: pd.DataFrame,
+    x_title: str,
+    draw: Callable[[str, pd.DataFrame, str | None], Chart],
+    columns: int = 1,
+) -> alt.ConcatChart:
+    """Draw the rows of each panel, in their order; the lowest ones have the title of the x axis."""
+    names = list(dict.fromkeys(frame["panel"]))
+    drawn = []
+    for i, name in enumerate(names):
+        last = i + min(columns, len(names)) >= len(names)
+        one = draw(name, frame[frame["panel"] == name], x_title if last else None)
+        drawn.append(one.properties(title=name) if name else one)
+    return alt.concat(*drawn, columns=columns)
+
+
+def _long(frame: pd.DataFrame, value: str) -> pd.DataFrame:
+    """Return x, curve and the value of each, curve by curve."""
+    named = frame.rename_axis("x").rename(columns=str).reset_index()
+    return named.melt("x", var_name="curve", value_name=value)
+
+
+def _scale(log: bool, padding: int = 5, **linear: Any) -> alt.Scale:
+    """Return a scale, which ends near the values where it is logarithmic."""
+    return alt.Scale(type="log", nice=False, padding=padding) if log else alt.Scale(**linear)
+
+
+def _rule(value: float | None) -> list[alt.Chart]:
+    """Draw a dotted rule at a value of y, if there is one."""
+    frame = pd.DataFrame({"reference": [] if value is None else [significant(value)]})
+    rule = alt.Chart(frame).mark_rule(**REFERENCE).encode(y="reference:Q")
+    return [rule] if len(frame) else []
+
+
+def _picked(field: str) -> tuple[alt.Parameter, Any]:
+    """Return a selection by a click in the legend, and the opacity that follows it."""
+    pick = alt.selection_point(name="pick", fields=[field], bind="legend")
+    return pick, alt.when(pick).then(alt.value(1)).otherwise(alt.value(0.12))
+
+
+def _tips(heading: str | None, **fields: str) -> list[alt.Tooltip]:
+    """Return what hovering shows: a heading, and each field under its name in words."""
+    tips = [alt.Tooltip(f"{field}:Q", title=said) for field, said in fields.items()]
+    return [alt.Tooltip(f"{heading}:N", title="title"), *tips] if heading else tips
