@@ -50,7 +50,8 @@ print(len(found.verdict()) > 0, "<table" in found.to_html())
 
 
 def name(requirement: str) -> str:
-    return re.split(r"[^\w.-]", requirement.strip(), maxsplit=1)[0].lower().replace("_", "-")
+    """Return a requirement's name, normalized as on the index of packages."""
+    return re.sub(r"[._-]+", "-", re.split(r"[^\w.-]", requirement.strip(), maxsplit=1)[0]).lower()
 
 
 @pytest.fixture(scope="module")
