@@ -2,7 +2,6 @@
 
 import importlib.metadata
 import json
-import os
 import re
 import shlex
 import subprocess
@@ -11,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import click
 import jupytext
 import nbformat
 import pytest
@@ -127,28 +125,13 @@ def test_examples_in_help_are_as_commands_take_them(root: Path) -> None:
             assert called == name
             files = [a for a in arguments if a.startswith("params/")]
             assert all((root / file).is_file() for file in files)
-            if name in ("run", "open", "course"):
+            if name in ("run", "course"):
                 papers = [a for a in arguments[:1] if not a.startswith("-")]
                 assert all((root / f"notebooks/{paper}.py").is_file() for paper in papers)
             options = {option for parameter in command.params for option in parameter.opts}
             assert {a for a in arguments if a.startswith("-")} <= options
             found += 1
     assert found >= 10
-
-
-def test_the_latest_report_is_opened(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened: list[str] = []
-    monkeypatch.setattr(click, "launch", opened.append)
-    result = srlib("open", "toy")
-    assert result.exit_code == 2
-    assert "outputs/toy holds no report; first 'srlib run toy'" in result.output
-    for i, name in enumerate(("one", "two", "three", ".tmp-four")):
-        report = project / f"outputs/toy/{name}/report.html"
-        report.parent.mkdir(parents=True)
-        report.write_text(name)
-        os.utime(report, (0, (5, 9, 7, 10)[i]))
-    assert srlib("open", "toy").stdout == "outputs/toy/two/report.html\n"
-    assert [Path(path).read_text() for path in opened] == ["two"]
 
 
 def test_runs_all_papers_when_asked(project: Path, asked: list[str]) -> None:
@@ -196,24 +179,6 @@ assert names != ["late"], "asked to fail late"
 # %% [markdown]
 # ## References
 """
-LINE = re.compile(r"(\w+): (.+) \((\d+\.\d) s\)")
-
-
-def stages(result: Result, paper: str) -> dict[str, float]:
-    """Headings and seconds that standard error tells of a paper."""
-    told = [found for line in result.stderr.splitlines() if (found := LINE.fullmatch(line))]
-    return {line[2]: float(line[3]) for line in told if line[1] == paper}
-
-
-def test_each_section_is_told_with_its_time_where_there_is_no_terminal(project: Path) -> None:
-    (project / "notebooks/other.py").write_text(toy.TEXT + SECTIONS, encoding="utf-8")
-    result = srlib("run", "other", "-p", "names", "[late]")
-    told = stages(result, "other")
-    assert list(told) == ["A first part"]
-    assert told["A first part"] > 0.3  # with the kernel's start and the cells before
-    assert "other: code cell 6 (In [7], under 'a second part, $x$ ##')" in result.stderr
-
-
 WAITS = """Path("started").touch()
 import time
 Path("here", Path(output_dir).parent.name).touch()
@@ -237,8 +202,6 @@ def test_papers_run_beside_each_other_tell_their_sections_and_one_fails(project:
     assert result.returncode == 1
     done = [f"{paper}: outputs/{paper}/default/report.html" for paper in ("one", "two")]
     assert sorted(result.stdout.splitlines()) == done
-    told = re.findall(r"^((?:one|two): .*) \([\d.]+ s\)$", result.stderr, re.MULTILINE)
-    assert sorted(told) == ["one: A first part", "one: a second part, $x$", "two: A toy"]
     assert "wrong: code cell 2" in result.stderr
     assert "AssertionError: asked to fail" in result.stderr
     assert (project / "outputs/wrong/default.failed/notebook.ipynb").exists()
@@ -354,11 +317,6 @@ def test_all_that_is_wrong_is_told_at_once_before_the_first_paper(project: Path)
     assert "n = 0" in result.output
     assert "share = 2" in result.output
     assert not (project / "started").exists()
-
-
-def test_parameters_are_listed(project: Path) -> None:
-    result = srlib("parameters", "toy")
-    assert "share: float = 0.5  (0, 1]\n    of something" in result.output
 
 
 def test_build_is_one_way_and_repeatable(project: Path) -> None:

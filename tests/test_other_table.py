@@ -1,7 +1,6 @@
 """The notebook on a small table with other variables than the survey's."""
 
 import gzip
-import inspect
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from srlib.ledger import WORDS as ANY_WORD
-from srlib.runner import inputs
 from srlib.runner.cli import main
-from srlib.runner.parameters import read_parameters
 
 SMALL = """
 data: {data}
@@ -210,62 +207,3 @@ def test_wrong_numbers_of_names(tmp_path: Path, name: str, value: str, message: 
     result = CliRunner().invoke(main, arguments)
     assert result.exit_code == 2
     assert message in result.output
-
-
-BAD = {
-    "empty.csv": "",
-    "ragged.csv": "a,b\nx\n",
-    "schema.yaml": "variables: 3",
-    "levels.yaml": "variables: [{name: a, levels: [x, y]}, {name: b, levels: [u, w]}]",
-    "good.csv": "a,b\n" + "x,u\nx,v\ny,u\ny,v\n" * 5,
-}
-
-
-@pytest.mark.parametrize(
-    ("paper", "chosen", "message"),
-    [
-        ("hu_reiter_wang", {"data": "nowhere.csv"}, "there is no such file"),
-        ("hu_reiter_wang", {"data": "."}, "not a regular file"),
-        ("hu_reiter_wang", {"data": "acs:2012"}, "must be acs:YEAR:STATE"),
-        ("hu_reiter_wang", {"data": "empty.csv"}, "the file is empty"),
-        ("hu_reiter_wang", {"data": "ragged.csv"}, "line 2 has 1"),
-        ("hu_reiter_wang", {"data": "good.csv", "schema": "schema.yaml"}, "'variables', a list"),
-        ("hu_reiter_wang", {"data": "good.csv", "schema": "no.yaml"}, "No such file"),
-        ("hu_reiter_wang", {"data": "good.csv"}, "unknown names 'WKL', 'DIS'"),
-        ("hu_reiter_wang", {"outcome": "MIND"}, "outcome names 'MIND'; the variables are SEX"),
-        ("hu_reiter_wang", {"schema": "schema.yaml"}, "'variables', a list"),
-        ("hu_reiter_wang", {"data": "good.csv", "schema": "levels.yaml"}, "b has '...' (lines 3,"),
-        ("sequential_trees", {"order": "[SEX]"}, "order is ['SEX']; it must have each of SEX"),
-        ("sequential_trees", {"unknown": "[MIND]"}, "unknown names 'MIND'"),
-        ("assess", {"original": "good.csv"}, "released is empty"),
-        ("assess", {"original": "good.csv", "released": "[empty.csv]"}, "the file is empty"),
-        ("assess", {"released": "[good.csv]"}, "original is empty"),
-        ("assess", {"target": "[MIND]"}, "target names 'MIND'; the variables are SEX, AGEP"),
-        ("assess", {"keys": "[[SEX], [MIND]]"}, "keys names 'MIND'; the variables are SEX, AGEP"),
-        ("assess", {"within": "{MIND: 1}"}, "within names 'MIND'; the variables are SEX, AGEP"),
-        ("assess", {"holdout": "no.csv", "schema": "a.yaml"}, "schema, holdout without original"),
-    ],
-)
-def test_files_and_names_are_checked_before_a_kernel_starts(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    paper: str,
-    chosen: dict[str, str],
-    message: str,
-) -> None:
-    for name, text in BAD.items():
-        (tmp_path / name).write_text(text)
-    monkeypatch.chdir(tmp_path)
-    given = [x for name, value in chosen.items() for x in ("-p", name, value)]
-    result = CliRunner().invoke(main, ["run", paper, *given, "--output", "out"])
-    assert result.exit_code == 2, result.output
-    assert message in result.output
-    assert not (tmp_path / "out").exists()
-
-
-def test_checks_take_parameters_of_the_notebooks() -> None:
-    for paper, check in inputs.CHECKS.items():
-        declared = read_parameters(Path(__file__).parents[1] / f"notebooks/{paper}.py")
-        assert set(inspect.signature(check).parameters) <= set(declared)
-        defaults = {name: parameter.default for name, parameter in declared.items()}
-        inputs.check(paper, defaults)

@@ -16,7 +16,7 @@ import toy
 from click.testing import CliRunner, Result
 from toy import MARK, SLOW, alive, executed, running, wait_until
 
-from srlib.runner import inputs, sweep
+from srlib.runner import sweep
 from srlib.runner.cli import main
 from srlib.runner.parameters import UsageError
 
@@ -145,40 +145,6 @@ def test_a_time_limit_is_a_number_of_seconds(
     found = CliRunner().invoke(main, ["sweep", str(file), "--dry-run", "--time-limit", limit])
     assert found.exit_code == 2
     assert "Invalid value for '--time-limit'" in found.output
-
-
-def test_wrong_files_are_said_once_before_any_point_starts(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(project)
-    read: list[str] = []
-
-    def check(*, data: str, names: list[str]) -> None:
-        read.append(data)
-        if data == "wrong.csv":
-            raise ValueError(f"job is 'CANARY' (line 2), names are {names}")
-
-    monkeypatch.setitem(inputs.CHECKS, "toy", check)
-    started: list[int] = []
-
-    def run_sweep(*_: object, **__: object) -> int:
-        started.append(1)
-        return 0
-
-    monkeypatch.setattr(sweep, "run_sweep", run_sweep)
-    text = "grid: {n: [1, 2], share: [0.1, 0.5], data: [right.csv, wrong.csv]}\n"
-    file = write(project, text)
-    for options in ([], ["--dry-run"]):
-        read.clear()
-        found = CliRunner().invoke(main, ["sweep", str(file), *options])
-        assert found.exit_code == 2
-        assert found.output.count("(line 2)") == 1
-        assert "CANARY" not in found.output
-        assert read == ["right.csv", "wrong.csv"]
-    assert "CANARY" in CliRunner().invoke(main, ["sweep", str(file), "--show-values"]).output
-    assert started == []
-    assert CliRunner().invoke(main, ["sweep", str(file), "--shard", "1/2"]).exit_code == 0
-    assert started == [1]
 
 
 @pytest.mark.parametrize(
@@ -525,20 +491,6 @@ def test_collecting_puts_parameters_before_and_provenance_behind(tmp_path: Path)
         sweep.load(tmp_path / "sweep", "u")
     with pytest.raises(ValueError, match="has no finished point"):
         sweep.load(tmp_path / "nothing")
-
-
-def test_points_that_lack_a_table_are_said(tmp_path: Path) -> None:
-    for i in range(3):
-        point = tmp_path / "sweep" / f"n={i}-abc"
-        (point / "tables").mkdir(parents=True)
-        (point / "provenance.json").write_text('{"changed_parameters": {"n": 1}}')
-    (point / "tables/values.csv").write_text("value\n1\n")
-    found = CliRunner().invoke(main, ["collect", str(point.parent), "--table", "values"])
-    assert found.exit_code == 0
-    assert "1 rows" in found.stdout
-    assert "2 finished points have no rows of it" in found.stderr
-    nothing = CliRunner().invoke(main, ["collect", str(point.parent), "--table", "nothing"])
-    assert nothing.exit_code == 2
 
 
 def test_sweeps_that_ship_are_valid(root: Path, tmp_path: Path) -> None:

@@ -5,13 +5,12 @@ import math
 import os
 import re
 import time
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from srlib.runner.confidential import error_without_values, of_users_file, texts, without_values
+from srlib.runner.confidential import error_without_values, texts, without_values
 from srlib.runner.parameters import (
     LARGEST,
     SHIPPED,
@@ -22,7 +21,6 @@ from srlib.runner.parameters import (
     find_root,
     hash_inputs,
     plain_name,
-    read_parameters,
     resolve,
     shown,
     unknown,
@@ -113,17 +111,6 @@ def _examples(*commands: str) -> str:
     return "\n".join(["\b", "Examples:", *(f"  {command}" for command in commands)])
 
 
-_SHOW_VALUES = "Show wrong values of the files, too, not only their columns and lines."
-
-
-def _told(error: Exception, parameters: Mapping[str, Any], show_values: bool) -> str:
-    """Return what is wrong with files, without values of their records unless asked."""
-    text = str(error)
-    if show_values or not of_users_file(parameters, {"inputs": {}}):
-        return text
-    return without_values(text, texts(parameters.values()))
-
-
 @main.command(
     epilog=_examples(
         "srlib run charest",
@@ -147,7 +134,7 @@ def _told(error: Exception, parameters: Mapping[str, Any], show_values: bool) ->
     metavar="NAME VALUE",
     nargs=2,
     multiple=True,
-    help="One parameter's value, over all others; 'srlib parameters PAPER' lists them.",
+    help="One parameter's value, over all others.",
 )
 @click.option("--jobs", type=click.IntRange(1), default=1, help="Papers that run at a time.")
 @click.option(
@@ -155,7 +142,6 @@ def _told(error: Exception, parameters: Mapping[str, Any], show_values: bool) ->
     type=click.Path(file_okay=False, path_type=Path),
     help=f"Folder to write PAPER/PROFILE/ in; by default, outputs/ {_OF_PROJECT}.",
 )
-@click.option("--show-values", is_flag=True, help=_SHOW_VALUES)
 def run(
     papers: tuple[str, ...],
     every: bool,
@@ -164,13 +150,8 @@ def run(
     overrides: tuple[tuple[str, str], ...],
     jobs: int,
     output: Path | None,
-    show_values: bool,
 ) -> None:
-    """Run papers into outputs/PAPER/PROFILE/.
-
-    A bar shows the cells done; where standard error is no terminal, a line tells each section
-    that ends and its time.
-    """
+    """Run papers into outputs/PAPER/PROFILE/."""
     root = find_root(Path.cwd())
     if papers and every:
         raise UsageError(f"--all and {', '.join(papers)}; it must be one of the two")
@@ -183,19 +164,6 @@ def run(
             requests.append(resolve(root, paper, profile, params_file, overrides))
         except UsageError as error:
             wrong.append(str(error))
-    if wrong:
-        raise UsageError("\n".join(wrong))
-
-    # Imported here: bad usage is told at once, without the time that these take to import.
-    from srlib.runner.inputs import check
-
-    for request in requests:
-        try:
-            check(request.paper, request.parameters)
-            _say_cost(root, request.paper, [request.parameters], min(jobs, len(requests)))
-        except (ValueError, OSError) as error:
-            told = _told(error, request.parameters, show_values)
-            wrong.append(f"{request.paper}: {told}")
     if wrong:
         raise UsageError("\n".join(wrong))
 
@@ -213,51 +181,6 @@ def run(
                 click.echo(f"{outcome.parent.name}: {shown(outcome / 'report.html')}")
     if failures:
         raise SystemExit(1)
-
-
-def _say_cost(
-    root: Path, paper: str, runs: Sequence[Mapping[str, Any]], at_a_time: int = 1
-) -> None:
-    """Tell what takes long how long it takes; refuse what the machine's memory cannot hold."""
-    from srlib.runner import costs
-
-    declared = read_parameters(root / "notebooks" / f"{paper}.py")
-    defaults = {name: p.default for name, p in declared.items()}
-    if line := costs.check(paper, runs, defaults, at_a_time):
-        click.echo(f"{paper}: {line}", err=True)
-
-
-@main.command(
-    name="open", epilog=_examples("srlib open charest", "srlib open assess --output elsewhere")
-)
-@click.argument("paper")
-@click.option(
-    "--output",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help=f"Folder that holds PAPER/; by default, outputs/ {_OF_PROJECT}.",
-)
-def open_(paper: str, output: Path | None) -> None:
-    """Show the report of a paper's latest run in the browser."""
-    root = find_root(Path.cwd(), "assess" if paper == "assess" else "")
-    _named(root, (paper,))
-    folder = (output or find_outputs(root, Path.cwd())) / paper
-    # Not of a run that has not ended: its folder's name begins with a point.
-    reports = sorted(folder.glob("[!.]*/report.html"), key=lambda path: path.stat().st_mtime)
-    if not reports:
-        raise UsageError(f"{shown(folder)} holds no report; first 'srlib run {paper}'")
-    click.echo(shown(reports[-1]))
-    click.launch(str(reports[-1]))
-
-
-@main.command(short_help="List a paper's parameters and their ranges.")
-@click.argument("paper")
-def parameters(paper: str) -> None:
-    """List a paper's parameters: type, default, range and meaning."""
-    root = find_root(Path.cwd(), "assess" if paper == "assess" else "")  # as `srlib assess` does
-    _named(root, (paper,))
-    for p in read_parameters(root / "notebooks" / f"{paper}.py").values():
-        click.echo(f"{p.name}: {p.type} = {p.default!r}  {p.range}".rstrip())
-        click.echo(f"    {p.help}")
 
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -308,7 +231,6 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     type=click.Path(file_okay=False, path_type=Path),
     help=f"Folder to write assess/NAME/ in; by default, outputs/ {_OF_PROJECT}.",
 )
-@click.option("--show-values", is_flag=True, help=_SHOW_VALUES)
 def assess(
     original: Path,
     released: tuple[Path, ...],
@@ -323,7 +245,6 @@ def assess(
     as_json: bool,
     name: str | None,
     output: Path | None,
-    show_values: bool,
 ) -> None:
     """Say what RELEASED tables give away of the people in ORIGINAL, and what they are good for.
 
@@ -362,7 +283,7 @@ def assess(
     try:
         tables = take_in(**{n: value for n, value in parameters.items() if n != "model"})
     except ValueError as error:
-        raise UsageError(_told(error, parameters, show_values)) from None
+        raise UsageError(without_values(str(error), texts(parameters.values()))) from None
     try:
         found = examine(tables, model=model, seed=SEED)
         report = files.write(found, place, parameters, inputs, started) / "report.html"
@@ -370,8 +291,7 @@ def assess(
         raise  # told in a line with its place
     except Exception as error:
         kind, text = type(error).__name__, str(error)
-        own, typed = f"{kind}: {text}", texts(parameters.values())
-        _failed(own if show_values else error_without_values(kind, text, typed))
+        _failed(error_without_values(kind, text, texts(parameters.values())))
         raise SystemExit(1) from None
     if as_json:
         document = {"report": str(report)} | found.to_dict()
@@ -469,7 +389,6 @@ class _Seconds(click.FloatRange):
 @click.option("--retry-failed", is_flag=True, help="Run points again that failed before.")
 @click.option("--time-limit", type=_Seconds(), help="Seconds a point.")
 @click.option("--reports", is_flag=True, help="Write the HTML report of each point.")
-@click.option("--show-values", is_flag=True, help=_SHOW_VALUES)
 @click.option(
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
@@ -484,7 +403,6 @@ def sweep(
     retry_failed: bool,
     time_limit: float | None,
     reports: bool,
-    show_values: bool,
     output: Path | None,
 ) -> None:
     """Run a notebook at all points of a sweep FILE; what is done already is not repeated."""
@@ -494,18 +412,6 @@ def sweep(
     root = find_root(Path.cwd())
     plan = sweeps.read_sweep(root, file, output or find_outputs(root, Path.cwd()))
     points = sweeps.shard(plan.points, shard)
-    wrong = {
-        f"{file}: {_told(error, parameters, show_values)}": None
-        for parameters, error in sweeps.wrong_inputs(plan, points)
-    }
-    if wrong:
-        raise UsageError("\n".join(wrong))
-    missing = [point.parameters for point in points if plan.status(point) != sweeps.DONE]
-    if not scheduler:  # the memory is this machine's
-        try:
-            _say_cost(root, plan.paper, missing, jobs)
-        except ValueError as error:
-            raise UsageError(f"{file}: {error}") from None
     if dry_run:
         click.echo(sweeps.describe(plan, points, jobs))
         return
@@ -531,25 +437,6 @@ def sweep(
     if left:
         click.echo(f"{left} points are not done; index.csv says why", err=True)
         raise SystemExit(1)
-
-
-@main.command(
-    short_help="Gather one table over the points of a sweep.",
-    epilog=_examples("srlib collect outputs/charest/sweep_prior --table score_functions"),
-)
-@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option("--table", help="Name of a table; the points' results where not given.")
-def collect(folder: Path, table: str | None) -> None:
-    """Gather one table over all finished points of a sweep's FOLDER into FOLDER/TABLE.csv."""
-    from srlib.runner import sweep as sweeps
-
-    try:
-        frame = sweeps.gather(folder, table)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-    click.echo(f"{len(frame)} rows: {shown(folder / f'{table or "results"}.csv')}")
-    if lacking := len(sweeps.finished(folder)) - frame["point"].nunique():
-        click.echo(f"{lacking} finished points have no rows of it", err=True)
 
 
 @main.command(short_help="Execute text notebooks, and write their .ipynb.")
@@ -607,18 +494,6 @@ def course(papers: tuple[str, ...], kit: bool, replace: bool, output: Path | Non
             click.echo(shown(page))
 
 
-@main.command(short_help="Start the notebook of a new PAPER from a template.")
-@click.argument("paper")
-def new(paper: str) -> None:
-    """Start the notebook of a new PAPER from a template, and say what to do next."""
-    from srlib.runner import scaffold
-
-    root = find_root(Path.cwd())
-    for path in scaffold.write(root, paper):
-        click.echo(shown(path))
-    click.echo(scaffold.checklist(paper))
-
-
 @main.command(
     epilog=_examples(
         "srlib report outputs/charest/default", "srlib report outputs/assess/default --public"
@@ -626,7 +501,8 @@ def new(paper: str) -> None:
 )
 @click.argument("run_dir", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--public", is_flag=True, help="Show of a user's file only what is marked public.")
-def report(run_dir: Path, public: bool) -> None:
+@click.option("--open", "show", is_flag=True, help="Open it in the browser.")
+def report(run_dir: Path, public: bool, show: bool) -> None:
     """Write the self-contained HTML report of a run's folder.
 
     It is report.html, and with --public report-public.html.
@@ -639,9 +515,12 @@ def report(run_dir: Path, public: bool) -> None:
     from srlib.runner.report import write
 
     try:
-        click.echo(write(run_dir, public))
+        written = write(run_dir, public)
     except ValueError as error:
         raise UsageError(f"{run_dir}: {error}") from None
+    click.echo(written)
+    if show:
+        click.launch(str(written))
 
 
 @main.command(short_help="Write a front page and the public reports of all runs.")

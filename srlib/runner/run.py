@@ -34,7 +34,7 @@ from traitlets.config import Config
 
 from srlib import yamls
 from srlib.progress import TERMINAL
-from srlib.runner import confidential, costs, watching
+from srlib.runner import confidential
 from srlib.runner.files import (
     is_replaceable,
     make_private,
@@ -75,7 +75,6 @@ class _OwnKernel(AsyncKernelManager):
     started: ClassVar["_OwnKernel | None"] = None
     time_is_over: ClassVar[threading.Event] = threading.Event()
     peak_mb: float | None = None
-    exit_status: int | None = None  # of a process that ended by itself
 
     def format_kernel_cmd(self, extra_arguments: list[str] | None = None) -> list[str]:
         """Return the command of a kernel that imports nothing from the working folder.
@@ -94,14 +93,6 @@ class _OwnKernel(AsyncKernelManager):
         _OwnKernel.started = self
         if self.time_is_over.is_set():  # there was nothing to kill yet
             self.kill()
-
-    async def is_alive(self) -> bool:  # type: ignore[override]  # as its base has it
-        """Say whether the kernel's process runs; take note of how it ended."""
-        alive = bool(await self._async_is_alive())
-        process = getattr(self.provisioner, "process", None)
-        if not alive and process:
-            self.exit_status = process.poll()
-        return alive
 
     def kill(self) -> None:
         """End the kernel's process at once; whatever it computes is lost."""
@@ -170,15 +161,8 @@ def _execute(
     cwd: Path,
     saved: Path,
     bar: int | None = 0,
-    *,
-    lines: bool = False,
-    earlier: Path | None = None,
 ) -> None:
-    """Execute the text of a notebook; it is saved after each cell.
-
-    With lines, the sections that end are told where no bar is shown. An earlier run's folder tells
-    what time is left.
-    """
+    """Execute the text of a notebook; it is saved after each cell."""
     # Parameters are checked before, papermill's own guess at them only warns; what fails is raised,
     # and a kernel that an interruption ends is not reported as lost by who still waits for it.
     logging.getLogger("papermill").setLevel(logging.CRITICAL)
@@ -188,31 +172,17 @@ def _execute(
         # names, which lie in the working folder.
         kernel = {"connection_file": f"{scratch}/kernel.json"}
         kernel |= {"transport": "ipc", "ip": f"{scratch}/kernel"} if os.name != "nt" else {}
-        watcher: watching.Watcher = watching.Silence()
-        if has_bar:
-            asked = {name: value for name, value in parameters.items() if name != SET_BY_RUNNER}
-            seconds = watching.cell_seconds(earlier, notebook, asked) if earlier else {}
-            watcher = watching.Bar(source.stem, notebook, seconds, bar or 0)
-        elif lines and bar is not None:
-            watcher = watching.Lines(source.stem)
-        complete = False
-        try:
-            papermill.execute_notebook(
-                notebook,
-                str(saved).replace("{", "{{").replace("}", "}}"),  # it formats the path
-                parameters=dict(parameters),
-                kernel_name="python3",
-                language="python",
-                progress_bar=False,
-                cwd=cwd,
-                on_cell_start=watcher.start_cell,
-                on_cell_executed=watcher.complete_cell,
-                kernel_manager_class=_OwnKernel,
-                config=Config({"KernelManager": kernel}),
-            )
-            complete = True
-        finally:
-            watcher.end(complete)
+        papermill.execute_notebook(
+            notebook,
+            str(saved).replace("{", "{{").replace("}", "}}"),  # it formats the path
+            parameters=dict(parameters),
+            kernel_name="python3",
+            language="python",
+            progress_bar={"desc": source.stem, "position": bar} if has_bar else False,
+            cwd=cwd,
+            kernel_manager_class=_OwnKernel,
+            config=Config({"KernelManager": kernel}),
+        )
 
 
 @contextmanager
@@ -395,8 +365,6 @@ def run(
     bar : int or None
         Line of the terminal that shows the cells done, counted from the cursor's; None for no
         bar. On line 0 the notebook has the terminal for itself, and long cells show theirs below.
-        Where standard error is no terminal, a line tells each section that ends and its time;
-        None for no line.
 
     Returns
     -------
@@ -441,7 +409,7 @@ def run(
     except OSError as error:
         raise NotebookFailed(f"{request.paper}: {_described(error)}") from None
     started, _OwnKernel.started = time.monotonic(), None
-    begun, free = _provenance(root, request, source), costs.memory()[0]
+    begun = _provenance(root, request, source)
 
     def write_provenance(**outcome: str) -> None:
         seconds = round(time.monotonic() - started, 1)
@@ -461,9 +429,6 @@ def run(
             except Exception as error:
                 if over.is_set():
                     raise NotebookFailed(f"longer than {time_limit:g} s: {error}") from error
-                if ended := getattr(_OwnKernel.started, "exit_status", None):
-                    why = costs.died(request.paper, request.parameters, free, ended)
-                    raise NotebookFailed(f"{error}; {why}") from error
                 raise
         check_source(notebook.read_bytes())
         confidential.list_files(folder, request.parameters, {"inputs": request.inputs})
@@ -562,7 +527,7 @@ def _execute_into(
     name = final.relative_to(final.parents[2]).as_posix()
     try:
         given = {**request.parameters, SET_BY_RUNNER: str(folder)}
-        _execute(source, text, given, cwd, saved, bar, lines=True, earlier=final)
+        _execute(source, text, given, cwd, saved, bar)
     except Exception as error:
         try:
             failure = _failure(nbformat.read(saved, as_version=4), error, request)

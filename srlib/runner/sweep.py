@@ -18,7 +18,7 @@ import shutil
 import sys
 import threading
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
@@ -343,32 +343,6 @@ def shard(points: Iterable[Point], part: str) -> list[Point]:
     if not found or not 1 <= int(found[1]) <= int(found[2]):
         raise UsageError(f"shard is {part!r}; it must be i/n with i from 1 to n")
     return list(points)[int(found[1]) - 1 :: int(found[2])]
-
-
-def wrong_inputs(
-    sweep: Sweep, points: Iterable[Point]
-) -> Iterator[tuple[Mapping[str, Any], Exception]]:
-    """Check what points that are not done read of their users, as `inputs.check` does for a run.
-
-    Points that read the same are checked once.
-
-    Yields
-    ------
-    (parameters, error)
-        Of the first of the points that read the same, where something is wrong.
-    """
-    from srlib.runner import inputs
-
-    different = {
-        json.dumps([inputs.checked(sweep.paper, point.parameters), point.inputs]): point.parameters
-        for point in reversed(list(points))
-        if sweep.status(point) != DONE
-    }
-    for parameters in reversed(different.values()):
-        try:
-            inputs.check(sweep.paper, parameters)
-        except (ValueError, OSError) as error:
-            yield parameters, error
 
 
 # --------------------------------------------------------------------------------------- running
