@@ -20,9 +20,8 @@ from srlib.data.microdata import read_table
 from srlib.data.schema import Schema, Variable
 from srlib.display import NOT_SHOWN
 from srlib.runner import confidential, site
-from srlib.runner import run as executing
 from srlib.runner.cli import main
-from srlib.runner.parameters import Request, find_root
+from srlib.runner.parameters import find_root
 
 # A rare level each, the outcome of the record that has it, and names of folder and files.
 JOB, TOWN, SICK = "CANARYJOB7Q", "CANARYTOWN8X", "CANARYSICK4V"
@@ -297,22 +296,3 @@ def test_names_that_are_typed_are_texts_also_as_keys() -> None:
 def test_messages_that_nobody_wrote_for_readers_are_cut_altogether() -> None:
     assert confidential.error_without_values("TypeError", "secret") == "TypeError"
     assert confidential.error_without_values("KeyError", "'secret'") == "KeyError"
-
-
-@pytest.mark.parametrize(
-    ("last_frame", "told"),
-    [
-        (f"File \x1b[32m{LIBRARY}/data/schema.py:300\x1b[39m, in encode", "ValueError: job is x"),
-        ("File /any/site-packages/pandas/core.py:3, in astype", "ValueError"),
-        ("File /any/srlib/.venv/lib/pandas/core.py:3, in astype", "ValueError"),
-        ("Cell \x1b[32mIn[3]\x1b[39m, line 1", "ValueError"),
-    ],
-)
-def test_messages_of_other_code_are_cut_where_the_file_is_a_users(
-    last_frame: str, told: str
-) -> None:
-    frames = ["-----", "Cell In[2], line 1", last_frame, "ValueError: job is x"]
-    mine = Request("toy", "default", {"data": "mine.csv"}, {})
-    assert executing._told(mine, "ValueError", "job is x", frames) == told
-    nobodys = Request("toy", "default", {"data": ""}, {})
-    assert executing._told(nobodys, "ValueError", "job is x", frames) == "ValueError: job is x"

@@ -32,7 +32,7 @@ DAMAGED = [
 ]
 
 
-@pytest.mark.parametrize("command", [["report"], ["report", "--public"], ["site"]])
+@pytest.mark.parametrize("command", [["report"], ["report", "--public"]])
 def test_reports_name_the_file_that_is_damaged(
     command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -42,12 +42,11 @@ def test_reports_name_the_file_that_is_damaged(
     for name, content in DAMAGED:
         kept = (run / name).read_bytes()
         (run / name).write_bytes(content)
-        done = CliRunner().invoke(main, [*command, *([] if command == ["site"] else [str(run)])])
+        done = CliRunner().invoke(main, [*command, str(run)])
         assert done.exit_code == 2, (name, content[:40], done.exception)
         assert f"toy/published: {name} is damaged: " in Path(done.output).as_posix()
         assert "SECRET" not in done.output
         (run / name).write_bytes(kept)
-    assert not (project / "outputs" / "site").exists()
 
 
 def test_a_chart_that_is_none_is_shown_as_its_picture(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ class NotInstalled(MetaPathFinder):
 sys.meta_path.insert(0, NotInstalled())
 import srlib
 """
+DASHES = str.maketrans("_.", "--")
 METHODS = """
 for found in pkgutil.walk_packages(srlib.__path__, "srlib."):
     if found.name.split(".")[1] not in {"__main__", "runner", "charts", "shipped"}:
@@ -50,7 +51,7 @@ print(len(found.verdict()) > 0, "<table" in found.to_html())
 
 
 def name(requirement: str) -> str:
-    return re.split(r"[^\w.-]", requirement.strip(), maxsplit=1)[0].lower().replace("_", "-")
+    return re.split(r"[^\w.-]", requirement.strip(), maxsplit=1)[0].lower().translate(DASHES)
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import yaml
 
 from srlib import yamls
 from srlib.data.schema import Schema
-from srlib.runner.parameters import Parameter, UsageError, read_mapping
+from srlib.runner.parameters import UsageError, read_mapping
 
 BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"{new}: &{new} [{', '.join([f'*{old}'] * 9)}]\n"
@@ -116,47 +116,3 @@ def test_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(UsageError, match="not a regular file"):
         read_mapping(tmp_path / "pipe")
-
-
-@pytest.mark.parametrize("text", ["2020-99-99", "1:30", "9" * 400, "!!int abc", "[" * 3000])
-def test_wrong_numbers_on_the_command_line_name_the_parameter(text: str) -> None:
-    with pytest.raises(ValueError, match=r"^n = ") as caught:
-        Parameter("n", "int", 1, "[0, inf)", "").parse(text)
-    assert len(str(caught.value)) < 600
-
-
-@pytest.mark.parametrize("text", ['["\\uD800"]', '["a", "\\uDC00 b"]'])
-def test_texts_that_no_file_can_hold_are_refused(text: str) -> None:
-    with pytest.raises(ValueError, match=r"^names = .* is no text of Unicode"):
-        Parameter("names", "list[str]", [], "", "").parse(text)
-    with pytest.raises(ValueError, match="is no text of Unicode"):
-        Parameter("data", "str", "", "", "").parse("\udcff.csv")  # a name of a file in Latin-1
-
-
-def test_messages_cut_long_values() -> None:
-    with pytest.raises(ValueError, match="is str, not int") as caught:
-        Parameter("n", "int", 1, "", "").check("x" * 10_000)
-    assert len(str(caught.value)) < 300
-
-
-@pytest.mark.parametrize(
-    ("type_", "range_", "value"),
-    [
-        ("int", "[0, inf)", 10**9 + 1),
-        ("float", "(0, inf)", 1e308),
-        ("float", "(0, inf)", 1e-308),
-        ("list[int]", "[4, inf)", [5, 10**18]),
-    ],
-)
-def test_numbers_that_no_machine_gets_through_are_out_of_range(
-    type_: str, range_: str, value: Any
-) -> None:
-    with pytest.raises(ValueError, match=r"out of range.* at most 1,000,000,000 and"):
-        Parameter("n", type_, value, range_, "").check(value)
-
-
-def test_large_numbers_within_bounds() -> None:
-    assert Parameter("n", "int | None", 1, "[0, inf)", "").check(10**9) == 10**9
-    assert Parameter("n", "int | None", 1, "[0, inf)", "").check(None) is None
-    assert Parameter("delta", "float", 1, "(0, 1]", "").check(1e-12) == 1e-12
-    assert Parameter("seed", "int", 1, "[0, inf)", "").check(2**128) == 2**128
