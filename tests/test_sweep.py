@@ -54,7 +54,7 @@ def test_points_are_all_combinations(project: Path) -> None:
 def test_seeds_of_replicates_are_those_that_they_always_were(project: Path) -> None:
     plan = read(project, "replicates: 2\nseed: 5\n")
     assert [p.parameters["seed"] for p in plan.points] == [1098639371749156, 6300548710043576]
-    seeds = [row["seed"] for row in sweep._rows({"replicates": sweep.MOST_POINTS})]
+    seeds = [row["seed"] for row in sweep.Plan(paper="toy", replicates=sweep.MOST_POINTS).rows()]
     assert len(set(seeds)) == sweep.MOST_POINTS
     assert all(seed == int(float(seed)) for seed in seeds)
 
@@ -76,24 +76,26 @@ def test_names_change_with_notebook_parameters_and_data(project: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("gird: {n: [1]}", "unknown key 'gird', did you mean 'grid'"),
+        ("gird: {n: [1]}", "gird: Extra inputs are not permitted"),
         ("grid: {m: [1]}", "unknown parameter 'm'"),
         ("grid: {n: [1, 500]}", "n = 500; it must be int in"),
-        ("grid: {n: 3}", "n must have a list of values"),
-        ("grid: 3", "grid must be a mapping"),
-        ("zip: {n: [1, 2], share: [0.5]}", "lists of one length (n: 2, share: 1)"),
+        ("grid: {n: 3}", "grid.n: Input should be a valid list"),
+        ("grid: 3", "grid: Input should be a valid dictionary"),
+        ("zip: {n: [1, 2], share: [0.5]}", "zip: the lists must have one length"),
         ("grid: {n: [1]}\npoints: [{n: 2}]", "n varies in two places"),
-        ("points: [1]", "points must be a list of mappings"),
-        ("replicates: 0", "replicates is 0"),
-        ("replicates: 2\nseed: -1", "seed is -1"),
+        ("points: [1]", "points.0: Input should be a valid dictionary"),
+        ("replicates: 0", "replicates: Input should be greater than or equal to 1"),
+        ("replicates: 2\nseed: -1", "seed: Input should be greater than or equal to 0"),
         ("replicates: 100001", "100,001 points; a sweep has at most 100,000"),
         ("replicates: 90000\ngrid: {n: [1, 2]}", "180,000 points; a sweep has at most"),
         ("points: [{n: 1}, {n: 1}]", "1 points occur twice"),
+        ("points: []", "points: List should have at least 1 item"),
         ("profile: nothing", "unknown profile"),
+        ("profile: 5", "profile: Input should be a valid string"),
         ("base: {output_dir: x}", "unknown parameter 'output_dir'"),
-        ("collect: [/tmp/original]", "table to collect is '/tmp/original'; it must be at most"),
-        ("collect: [index]", "the sweep's index"),
-        ("collect: 5", "collect must be a list of tables"),
+        ("collect: [/tmp/original]", "collect.0: String should match pattern"),
+        ("collect: [index]", "the sweep's own table"),
+        ("collect: 5", "collect: Input should be a valid list"),
     ],
 )
 def test_what_is_wrong_is_said_before_anything_starts(

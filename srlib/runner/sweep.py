@@ -6,9 +6,7 @@ What counts is what lies whole on disk: the same command finishes what is left, 
 tries again what failed.
 """
 
-import csv
 import hashlib
-import io
 import itertools
 import json
 import math
@@ -19,47 +17,69 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import as_completed
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+from pydantic import BaseModel, Field, ValidationError
 from tqdm import tqdm
 
 from srlib.rng import stream
 from srlib.runner import confidential
+from srlib.runner import parameters as settings
 from srlib.runner.files import remove_leftovers, write_whole
-from srlib.runner.parameters import (
-    Request,
-    UsageError,
-    checked,
-    find_papers,
-    find_profiles,
-    hash_inputs,
-    named_files,
-    plain_name,
-    read_mapping,
-    read_object,
-    read_parameters,
-    resolve,
-    unknown,
-)
+from srlib.runner.parameters import Request, UsageError, read_object
 from srlib.runner.workers import workers
 
 if TYPE_CHECKING:  # a second of CPU, for each process that runs points
     import pandas as pd
 
-KEYS = ("paper", "profile", "base", "grid", "zip", "points", "replicates", "seed", "collect")
 DONE, FAILED, OPEN = "done", "failed", "open"
 MOST_POINTS = 100_000  # each has a folder
 LARGEST_SEED = 2**53  # of replicates; as a float, too, it stays the number that it is
 ONE_AT_A_TIME = threading.Lock()  # in a worker of a cluster: papermill changes the working folder
 
+_Values = Annotated[list[Any], Field(min_length=1)]
+
+
+class Plan(BaseModel, extra="forbid", strict=True):
+    """A sweep's file: points are all combinations of what grid, zip, points and replicates give.
+
+    ``base`` goes over the profile. Values of ``zip`` are taken together, so its lists have one
+    length. ``replicates`` is a number of seeds derived from ``seed``, ``collect`` names tables.
+    """
+
+    paper: str
+    profile: str = "default"
+    base: dict[str, Any] = {}
+    grid: dict[str, _Values] = {}
+    zip: dict[str, _Values] = {}
+    points: Annotated[list[dict[str, Any]], Field(min_length=1)] = [{}]
+    replicates: Annotated[int, Field(ge=1)] | None = None
+    seed: Annotated[int, Field(ge=0)] = 0
+    collect: list[Annotated[str, Field(pattern="^[A-Za-z0-9_]{1,100}$")]] = []
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return what varies, a mapping for each point."""
+        lengths = {len(values) for values in self.zip.values()} or {1}
+        if len(lengths) > 1:
+            raise UsageError("zip: the lists must have one length")
+        sizes = [*map(len, self.grid.values()), *lengths, len(self.points), self.replicates or 1]
+        if math.prod(sizes) > MOST_POINTS:
+            raise UsageError(f"{math.prod(sizes):,} points; a sweep has at most {MOST_POINTS:,}")
+        axes = [[{name: value} for value in values] for name, values in self.grid.items()]
+        axes.append([{k: values[i] for k, values in self.zip.items()} for i in range(*lengths)])
+        axes.append(self.points)
+        seeds = (stream(self.seed, f"replicate {i}") for i in range(self.replicates or 0))
+        axes.append([{"seed": int(one.integers(LARGEST_SEED))} for one in seeds] or [{}])
+        for a, b in itertools.combinations([set().union(*axis) for axis in axes], 2):
+            if both := a & b:
+                raise UsageError(f"{', '.join(sorted(both))} varies in two places")
+        chosen = itertools.product(*axes)
+        return [{k: v for part in parts for k, v in part.items()} for parts in chosen]
+
 
 @dataclass(frozen=True)
 class Sweep:
-    """A sweep as its file declares it, checked against the notebook.
-
-    ``points`` are what to run, each with its folder below ``folder.parents[1]`` as its profile;
-    ``collect`` the tables to gather when all are done.
-    """
+    """A sweep checked against the notebook: its folder, its points, and the tables to collect."""
 
     folder: Path
     points: tuple[Request, ...]
@@ -78,109 +98,47 @@ class Sweep:
 
 
 def read_sweep(root: Path, file: Path, outputs: Path) -> Sweep:
-    """Read a sweep file and check every point of it.
-
-    It is YAML: ``paper``; ``profile`` or ``base`` (a mapping), or both; ``grid`` (lists of values,
-    all combinations), ``zip`` (lists of one length, taken together), ``points`` (a list of
-    mappings), ``replicates`` (a number of seeds, derived from ``seed``); ``collect`` (names of
-    tables). Points are all combinations of what these give.
-
-    Raises
-    ------
-    UsageError
-        One line for everything that is wrong.
-    """
+    """Read a sweep's file and check every point of it; the UsageError has a line for each fault."""
     try:
-        return _read_sweep(root, read_mapping(file), file.stem, outputs)
+        plan = Plan(**settings.read_mapping(file))
+        return _checked(
+            root, plan, settings.plain_name("name of a sweep's file", file.stem), outputs
+        )
+    except ValidationError as error:
+        told = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()]
     except UsageError as error:
         told = str(error).splitlines()
-        raise UsageError("\n".join(f"{file}: {line}" for line in told)) from None
+    raise UsageError("\n".join(f"{file}: {line}" for line in told))
 
 
-def _read_sweep(root: Path, content: Mapping[str, Any], stem: str, outputs: Path) -> Sweep:
-    if wrong := [unknown("key", str(key), KEYS) for key in content if key not in KEYS]:
-        raise UsageError("\n".join(wrong))
-    paper, name = content.get("paper"), plain_name("name of a sweep's file", stem)
-    if paper not in find_papers(root):
-        raise UsageError(unknown("paper", str(paper), find_papers(root)))
-    folder = outputs.resolve() / paper / name
-    if name in find_profiles(root, paper) or (folder / "provenance.json").exists():
+def _checked(root: Path, plan: Plan, name: str, outputs: Path) -> Sweep:
+    paper, folder = plan.paper, outputs.resolve() / plan.paper / name
+    base = settings.resolve(root, paper, plan.profile).parameters
+    if name in settings.find_profiles(root, paper) or (folder / "provenance.json").exists():
         raise UsageError(f"{name!r} is a profile of {paper}, whose runs have this folder")
-    rows = _rows(content)
-    base = resolve(root, paper, content.get("profile") or "default").parameters
-    declared = read_parameters(root / "notebooks" / f"{paper}.py")
-    common, problems = checked(declared, _mapping(content, "base").items())
-    varied = []
-    for row in rows:
-        good, wrong = checked(declared, row.items())
-        varied.append(good)
-        problems += wrong
-    if problems:
+    if "index" in plan.collect:
+        raise UsageError("collect: 'index' is the sweep's own table")
+    notebook, rows = root / "notebooks" / f"{paper}.py", plan.rows()
+    declared = settings.read_parameters(notebook)
+    common, problems = settings.checked(declared, plan.base.items())
+    good = [settings.checked(declared, row.items()) for row in rows]
+    if problems := [*problems, *(line for _, wrong in good for line in wrong)]:
         raise UsageError("\n".join(dict.fromkeys(problems)))
     # Imported here: hashing needs what runs notebooks, bad usage does not.
     from srlib.runner.run import source_hash
 
-    source = source_hash((root / "notebooks" / f"{paper}.py").read_bytes())
-    points, inputs = {}, {}
-    for row in varied:
+    source, points, hashed = source_hash(notebook.read_bytes()), {}, {}
+    for row, _ in good:
         values = {**base, **common, **row}
-        files = named_files(declared, values)
-        if str(files) not in inputs:  # each file once, however many points it is for
-            inputs[str(files)] = hash_inputs(files)
-        named = _name(values, row, source, inputs[str(files)])
-        points[named] = Request(paper, f"{name}/{named}", values, row, inputs[str(files)], source)
+        files = settings.named_files(declared, values)
+        if str(files) not in hashed:  # each file once, however many points it is for
+            hashed[str(files)] = settings.hash_inputs(files)
+        inputs = hashed[str(files)]
+        point = _name(values, row, source, inputs)
+        points[point] = Request(paper, f"{name}/{point}", values, row, inputs, source)
     if len(points) < len(rows):
         raise UsageError(f"{len(rows) - len(points)} points occur twice")
-    collect = content.get("collect") or []
-    if not isinstance(collect, list) or "index" in collect:
-        raise UsageError("collect must be a list of tables, none of which is the sweep's index")
-    tables = tuple(plain_name("table to collect", table) for table in collect)
-    return Sweep(folder, tuple(points.values()), tables)
-
-
-def _mapping(content: Mapping[str, Any], key: str) -> dict[str, Any]:
-    value = content.get(key) or {}
-    if not isinstance(value, dict):
-        raise UsageError(f"{key} must be a mapping of parameter: value")
-    return value
-
-
-def _rows(content: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return what varies, a mapping for each point."""
-    grid, together = _mapping(content, "grid"), _mapping(content, "zip")
-    for key, values in [*grid.items(), *together.items()]:
-        if not isinstance(values, list) or not values:
-            raise UsageError(f"{key} must have a list of values")
-    if len({len(values) for values in together.values()}) > 1:
-        lengths = ", ".join(f"{key}: {len(values)}" for key, values in together.items())
-        raise UsageError(f"zip needs lists of one length ({lengths})")
-    points = content.get("points") or [{}]
-    if not (isinstance(points, list) and all(isinstance(point, dict) for point in points)):
-        raise UsageError("points must be a list of mappings")
-    replicates, seed = content.get("replicates", 1), content.get("seed", 0)
-    if type(replicates) is not int or replicates < 1:
-        raise UsageError(f"replicates is {replicates!r}; it must be 1 or more")
-    if type(seed) is not int or seed < 0:
-        raise UsageError(f"seed is {seed!r}; it must be 0 or more")
-    beside = [
-        dict(zip(together, row, strict=True)) for row in zip(*together.values(), strict=True)
-    ] or [{}]
-    sizes = [*(len(values) for values in grid.values()), len(beside), len(points), replicates]
-    if math.prod(sizes) > MOST_POINTS:
-        raise UsageError(f"{math.prod(sizes):,} points; a sweep has at most {MOST_POINTS:,}")
-    seeds = [
-        {"seed": int(stream(seed, f"replicate {i}").integers(LARGEST_SEED))}
-        for i in range(replicates)
-    ]
-    axes = [[{name: value} for value in values] for name, values in grid.items()]
-    axes += [beside, points, seeds if "replicates" in content else [{}]]
-    for a, b in itertools.combinations([set().union(*axis) for axis in axes], 2):
-        if both := a & b:
-            raise UsageError(f"{', '.join(sorted(both))} varies in two places")
-    return [
-        {name: value for part in chosen for name, value in part.items()}
-        for chosen in itertools.product(*axes)
-    ]
+    return Sweep(folder, tuple(points.values()), tuple(plan.collect))
 
 
 def _name(
@@ -244,19 +202,17 @@ def run_sweep(
 
 def write_index(sweep: Sweep) -> None:
     """Write ``index.csv``, a row a point, from what lies on disk."""
+    import pandas as pd
+
     rows = []
     for point in sweep.points:
         status, at = sweep.status(point), sweep.at(point)
         kept = at if status == DONE else at.with_name(f"{at.name}.failed")
         found = read_object(kept / "provenance.json") if status != OPEN else {}
-        error = "".join((found.get("error") or "").splitlines()[:1])
+        error = "".join(found.get("error", "").splitlines()[:1])
         row = {"point": at.name, "status": status, "error": error}
-        rows.append(row | {"seconds": found.get("seconds", "")} | dict(point.changed))
-    lines = io.StringIO(newline="")
-    writer = csv.DictWriter(lines, list(dict.fromkeys(k for row in rows for k in row)))
-    writer.writeheader()
-    writer.writerows(rows)
-    write_whole(sweep.folder / "index.csv", lines.getvalue())
+        rows.append(row | {"seconds": found.get("seconds")} | dict(point.changed))
+    write_whole(sweep.folder / "index.csv", pd.DataFrame(rows).to_csv(index=False))
 
 
 def load(folder: Path, table: str = "") -> "pd.DataFrame":
@@ -272,14 +228,15 @@ def load(folder: Path, table: str = "") -> "pd.DataFrame":
     """
     import pandas as pd
 
-    with (Path(folder) / "index.csv").open(encoding="utf-8", newline="") as lines:
-        done = [row["point"] for row in csv.DictReader(lines) if row["status"] == DONE]
+    index = pd.read_csv(Path(folder) / "index.csv")
+    done = index["point"][index["status"] == DONE]
     frames = []
     for path in (Path(folder) / name for name in done):
-        provenance, file = read_object(path / "provenance.json"), path / "tables" / f"{table}.csv"
-        if table and not file.is_file():
+        provenance = read_object(path / "provenance.json")
+        file = path / (f"tables/{table}.csv" if table else "results.json")
+        if not file.is_file():
             continue
-        frame = pd.read_csv(file) if table else pd.DataFrame([read_object(path / "results.json")])
+        frame = pd.read_csv(file) if table else pd.DataFrame([read_object(file)])
         for position, (name, value) in enumerate(provenance["changed_parameters"].items()):
             single = value[0] if isinstance(value, list) and len(value) == 1 else value
             entry = single if isinstance(single, str | int | float | bool) else json.dumps(single)
@@ -295,5 +252,5 @@ def gather(sweep: Sweep) -> None:
     for table in sweep.collect:
         frame = load(sweep.folder, table)
         write_whole(sweep.folder / f"{table}.csv", frame.to_csv(index=False))
-    point = sweep.points[0]
+    point = next((point for point in sweep.points if point.inputs), sweep.points[0])
     confidential.list_files(sweep.folder, point.parameters, {"inputs": point.inputs})
