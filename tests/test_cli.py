@@ -58,8 +58,8 @@ def test_help_is_one_page_of_whole_sentences() -> None:
 def test_examples_in_help_are_as_commands_take_them(root: Path) -> None:
     found = 0
     for name, command in main.commands.items():
-        for line in re.findall(r"srlib (\w+ [^.]*\S[^\n]*)", command.help or ""):
-            called, *arguments = shlex.split(line.rstrip("."))
+        for line in re.findall("^Example: srlib (.*)$", command.epilog or ""):
+            called, *arguments = shlex.split(line)
             assert called == name
             assert all((root / a).is_file() for a in arguments if a.startswith("params/"))
             options = {option for parameter in command.params for option in parameter.opts}

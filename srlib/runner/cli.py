@@ -90,7 +90,7 @@ def _named(root: Path, papers: tuple[str, ...]) -> list[str]:
     return list(dict.fromkeys(papers)) or existing
 
 
-@main.command(short_help="Run papers into outputs/PAPER/PROFILE/.")
+@main.command(epilog="Example: srlib run charest -p epsilon 0.5 --output tried")
 @PAPERS
 @click.option("--all", "every", is_flag=True, help="All papers that have the profile.")
 @click.option("--profile", default="default", help="File in params/PAPER/, without its ending.")
@@ -104,7 +104,7 @@ def run(
     papers: tuple[str, ...], every: bool, profile: str, params: Path | None,
     overrides: tuple[tuple[str, str], ...], jobs: int, output: Path | None,
 ) -> None:  # fmt: skip
-    """Run papers into outputs/PAPER/PROFILE/: srlib run charest -p epsilon 0.5 --output tried."""
+    """Run papers into outputs/PAPER/PROFILE/."""
     root = find_root(Path.cwd())
     having = [p for p in find_papers(root) if profile in find_profiles(root, p)]
     if every == bool(papers):
@@ -132,12 +132,25 @@ def run(
         raise failures[0]
 
 
-@main.command(short_help="Say what RELEASED tables give away, and what they are good for.")
+@main.command(
+    short_help="Say what RELEASED tables give away, and what they are good for.",
+    epilog="Example: srlib assess original.csv synthetic.csv --keys age,town --target income",
+)
 @click.argument("original", type=FILE)
 @click.argument("released", type=EXISTING, nargs=-1, required=True)
-@click.option("--schema", default="", help="YAML file with the levels; else those of ORIGINAL.")
-@click.option("--keys", metavar="A,B", multiple=True, help="What the intruder knows. Repeatable.")
-@click.option("--target", metavar="C", multiple=True, help="What the intruder wants. Repeatable.")
+@click.option("--schema", default="", help="YAML file with the levels; those that occur.")
+@click.option(
+    "--keys",
+    metavar="A,B",
+    multiple=True,
+    help="What the intruder knows; all but the target. Again for other sets.",
+)
+@click.option(
+    "--target",
+    metavar="C",
+    multiple=True,
+    help="What the intruder wants; the last that is no key. Again for others.",
+)
 @click.option("--within", metavar="NAME=NUMBER", multiple=True, help="Distance told of a number.")
 @click.option("--by", metavar="VARIABLE", default="", help="Tell of each of its levels apart.")
 @click.option("--holdout", default="", help="File of people of the population, not in ORIGINAL.")
@@ -159,8 +172,6 @@ def assess(
     itself, the worst first; where it is a folder, its files are draws of one tool and judged
     together under the folder's name. It works in any folder, and writes into assess/NAME/. A
     report on other files, or with other parameters, is never replaced.
-
-    srlib assess original.csv synthetic.csv tool_b/ --keys age,town --target income --fail-on look
     """
     started, released = time.monotonic(), options["released"]
     parameters = options | {
@@ -238,7 +249,10 @@ def schema(files: tuple[Path, ...], output: Path | None) -> None:
     click.echo(shown(output))
 
 
-@main.command(short_help="Run a notebook at all points of a sweep FILE.")
+@main.command(
+    short_help="Run a notebook at all points of a sweep FILE.",
+    epilog="Example: srlib sweep params/charest/sweep_prior.yaml --jobs 2",
+)
 @click.argument("file", type=FILE)
 @JOBS
 @click.option("--scheduler", default="", metavar="ADDRESS", help="A Dask cluster to run them on.")
@@ -250,7 +264,7 @@ def sweep(
 ) -> None:
     """Run a notebook at all points of a sweep FILE, and gather the tables that it names.
 
-    What is done already is not repeated: srlib sweep params/charest/sweep_prior.yaml --jobs 2
+    What is done already is not repeated.
     """
     from srlib.runner import sweep as sweeps
 

@@ -112,13 +112,10 @@ def _failure(saved: Path, error: Exception, of_user: bool) -> str:
 def _git(root: Path, *arguments: str) -> str | None:
     if root == SHIPPED:  # a repository above belongs to the user
         return None
-    try:
-        done = subprocess.run(
-            ["git", *arguments], cwd=root, capture_output=True, text=True, check=True
-        )
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return done.stdout.strip()
+    with suppress(OSError, subprocess.CalledProcessError):
+        done = subprocess.run(["git", *arguments], cwd=root, capture_output=True, check=True)
+        return done.stdout.decode().strip()
+    return None
 
 
 def source_hash(text: bytes) -> str:
@@ -128,31 +125,24 @@ def source_hash(text: bytes) -> str:
     command moves no number. Printed numbers, which lie beside the notebooks, are.
     """
     elsewhere = {"__main__.py", "__pycache__", "charts", "charts.py", "runner", SHIPPED.name}
-    files = {
-        file.relative_to(_LIBRARY).as_posix(): file
-        for file in _LIBRARY.rglob("*")
-        if file.is_file() and not elsewhere & set(file.relative_to(_LIBRARY).parts)
-    }
+    named = {file.relative_to(_LIBRARY).as_posix(): file for file in _LIBRARY.rglob("*")}
+    files = {name: file for name, file in named.items() if not elsewhere & {*name.split("/")}}
     beside = (SHIPPED if SHIPPED.is_dir() else _LIBRARY.parent).glob("notebooks/*.csv")
     files |= {file.name: file for file in beside}
     digest = hashlib.sha256(text)
     for name, file in sorted(files.items()):
-        if not file.name.startswith("."):  # editors keep such files of what is open
+        if file.is_file() and not file.name.startswith("."):  # editors keep such files beside
             digest.update(f"\0{name}\0".encode() + file.read_bytes())
     return digest.hexdigest()
 
 
-def _versions() -> dict[str, str]:
-    """Return the versions of Python, of the library and of all that runs need."""
-    required = importlib.metadata.requires("srlib") or []
-    others = re.compile("extra == .(?!charts|notebooks)")  # the command runs with these two
-    listed = [re.split(r"[^\w.-]", r, maxsplit=1)[0] for r in required if not others.search(r)]
-    versions = {name: importlib.metadata.version(name) for name in ["srlib", *listed]}
-    return {"python": platform.python_version()} | versions
-
-
 def _provenance(root: Path, request: Request, source: str) -> dict[str, Any]:
+    """Return what a run is of, with the versions of Python, the library and what runs need."""
     changes = _git(root, "status", "--porcelain")
+    others = re.compile("extra == .(?!charts|notebooks)")  # the command runs with these two
+    required = [r for r in importlib.metadata.requires("srlib") or [] if not others.search(r)]
+    names = ["srlib", *(re.split(r"[^\w.-]", line, maxsplit=1)[0] for line in required)]
+    versions = {name: importlib.metadata.version(name) for name in names}
     return {
         "paper": request.paper,
         "profile": request.profile,
@@ -162,7 +152,7 @@ def _provenance(root: Path, request: Request, source: str) -> dict[str, Any]:
         "git_commit": _git(root, "rev-parse", "--verify", "HEAD"),
         "git_dirty": None if changes is None else bool(changes),
         "source_sha256": source,
-        "versions": _versions(),
+        "versions": {"python": platform.python_version(), **versions},
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
     }
 
@@ -263,7 +253,7 @@ def run_all(
             yield from (future.result() for future in as_completed(futures))
     finally:
         for request in requests:  # of processes that were killed
-            remove_leftovers(outputs.resolve() / request.paper, request.profile)
+            remove_leftovers(outputs / request.paper)
 
 
 def _outcome(root: Path, request: Request, outputs: Path, bar: bool = False) -> Path | str:

@@ -186,6 +186,7 @@ def run_sweep(
     left = [point for point in points if sweep.status(point) != DONE]
     sweep.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     remove_leftovers(sweep.folder)
+    write_index(sweep)  # of an unfinished sweep, too, there are tables
     outputs, here = sweep.folder.parents[1], Path.cwd()
     try:
         with workers(jobs, scheduler) as pool:
@@ -218,8 +219,8 @@ def write_index(sweep: Sweep) -> None:
 def load(folder: Path, table: str = "") -> "pd.DataFrame":
     """Return one table of all finished points of a sweep; without a name, their results.
 
-    Swept parameters come first (named ``parameter_...`` where the table has a column of the name),
-    then the table's columns, then point and git_commit.
+    The sweep itself may be unfinished. Swept parameters come first (named ``parameter_...`` where
+    the table has a column of the name), then the table's columns, then point and git_commit.
 
     Raises
     ------
@@ -228,10 +229,9 @@ def load(folder: Path, table: str = "") -> "pd.DataFrame":
     """
     import pandas as pd
 
-    index = pd.read_csv(Path(folder) / "index.csv")
-    done = index["point"][index["status"] == DONE]
+    points = [Path(folder) / name for name in pd.read_csv(Path(folder) / "index.csv")["point"]]
     frames = []
-    for path in (Path(folder) / name for name in done):
+    for path in (point for point in points if (point / "provenance.json").is_file()):
         provenance = read_object(path / "provenance.json")
         file = path / (f"tables/{table}.csv" if table else "results.json")
         if not file.is_file():
