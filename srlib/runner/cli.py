@@ -333,26 +333,26 @@ def course(papers: tuple[str, ...], kit: bool, replace: bool, output: Path | Non
 @main.command(short_help="Write the self-contained HTML report of a run's folder.")
 @click.argument("run_dir", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--public", is_flag=True, help="Show of a user's file only what is marked public.")
-@click.option("--open", "show", is_flag=True, help="Show it in the browser.")
-def report(run_dir: Path, public: bool, show: bool) -> None:
+@click.option("--open", "opened", is_flag=True, help="Show it in the browser.")
+def report(run_dir: Path, public: bool, opened: bool) -> None:
     """Write the self-contained HTML report of a run's folder.
 
     It is report.html, and with --public report-public.html.
     """
-    if not (run_dir / "notebook.ipynb").is_file():
-        there = public and (run_dir / "report-public.html").is_file()
-        known = "; its public version is report-public.html, written with it" if there else ""
-        raise UsageError(f"{run_dir} is no run's folder: it holds no notebook.ipynb{known}")
+    # The page of `srlib assess` is not made from a notebook, and stays.
+    file = run_dir / ("report-public.html" if public else "report.html")
+    if (run_dir / "notebook.ipynb").is_file():
+        from srlib.runner.report import write
 
-    from srlib.runner.report import write
-
-    try:
-        written = write(run_dir, public)
-    except ValueError as error:
-        raise UsageError(f"{run_dir}: {error}") from None
-    click.echo(written)
-    if show:
-        click.launch(str(written))
+        try:
+            write(run_dir, public)
+        except ValueError as error:
+            raise UsageError(f"{run_dir}: {error}") from None
+    elif not file.is_file():
+        raise UsageError(f"{run_dir} is no run's folder: it holds no notebook.ipynb")
+    click.echo(file)
+    if opened:
+        click.launch(str(file))
 
 
 @main.command(short_help="Write a front page and the public reports of all runs.")
