@@ -182,7 +182,7 @@ def test_a_killed_sweep_leaves_no_process_and_the_next_command_no_records(projec
     process.kill()
     process.wait()
     toy.wait_until(lambda: not toy.alive(worker) and not toy.alive(kernel))
-    (left,) = plan.folder.iterdir()
+    (left,) = plan.folder.glob(".*")
     assert left.name.startswith(".n=1-")
     assert (left / "parameters.yaml").is_file()
     assert sweep.run_sweep(project, plan, []) == 0

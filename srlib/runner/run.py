@@ -221,7 +221,8 @@ def run(
 
                 report.write(folder)
         except Exception as error:
-            told = str(error) if isinstance(error, NotebookFailed) else type(error).__name__
+            known = isinstance(error, NotebookFailed | OSError)
+            told = str(error) if known else type(error).__name__
             close(folder, "failed", error=told)
             replace_folder(folder, failed)
             raise NotebookFailed(f"{request.paper}: {told}\nkept: {shown(failed)}") from error

@@ -83,6 +83,7 @@ def workers(jobs: int, scheduler: str = "") -> Iterator[Executor]:
     try:
         yield pool
     except BaseException:
+        # From Python 3.14 on this is pool.kill_workers().
         for process in list((pool._processes or {}).values()):
             with suppress(ProcessLookupError):
                 process.kill()
