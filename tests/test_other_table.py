@@ -174,36 +174,3 @@ def test_trees_run_on_any_categorical_table(tmp_path: Path) -> None:
     audits = pd.read_csv(folder / "tables/audits.csv")
     assert audits.groupby("way").size().tolist() == [3, 3, 3]
     assert audits["bound"].between(0.5, 1).all()
-
-
-def test_wrong_names_are_told_before_the_kernel_starts(tmp_path: Path) -> None:
-    arguments = ["run", "hu_reiter_wang", "-p", "unknown", "[WKL, AGE]", "--output", str(tmp_path)]
-    result = CliRunner().invoke(main, arguments)
-    assert result.exit_code == 2
-    assert "unknown names 'AGE'; the variables are SEX, AGEP" in result.output
-
-
-def test_a_variable_called_like_a_column_of_the_tables_is_refused(tmp_path: Path) -> None:
-    """It would be overwritten, and the combinations written would be no one's."""
-    data = tmp_path / "table.csv"
-    data.write_text("rank,b\n" + "x,u\nx,v\ny,u\ny,v\n" * 5)
-    given = ["-p", "data", str(data), "-p", "outcome", "b", "-p", "predictors", "[rank]"]
-    arguments = ["run", "hu_reiter_wang", *given, "-p", "unknown", "[b]", "--output", str(tmp_path)]
-    result = CliRunner().invoke(main, arguments)
-    assert result.exit_code == 2
-    assert "variables are called 'rank'" in result.output
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "message"),
-    [
-        ("outcome", "DIS", "predictors is []; it must name one or more variables"),
-        ("predictors", "[SEX]", "outcome names ''; the variables are SEX"),
-        ("pairs", "[[WKL, SCHL, DIS]]", "pairs is ['WKL', 'SCHL', 'DIS']; it must name exactly 2"),
-    ],
-)
-def test_wrong_numbers_of_names(tmp_path: Path, name: str, value: str, message: str) -> None:
-    arguments = ["run", "hu_reiter_wang", "-p", name, value, "--output", str(tmp_path)]
-    result = CliRunner().invoke(main, arguments)
-    assert result.exit_code == 2
-    assert message in result.output

@@ -14,7 +14,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import as_completed
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -57,18 +57,30 @@ class NotebookFailed(Exception):
     """A notebook did not run to its end; the message names paper, cell and error."""
 
 
+@contextmanager
+def _kernels_environment() -> Iterator[None]:
+    """Set what kernels take over, while one starts and runs."""
+    before = dict(os.environ)
+    os.environ.update(_KERNEL)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
 def _execute(
     source: Path, text: bytes, parameters: Mapping[str, Any], cwd: Path, saved: Path,
     *, bar: bool, of_user: bool = False,
 ) -> None:  # fmt: skip
     """Execute the text of a notebook; it is saved after each cell, also of one that fails."""
-    os.environ |= _KERNEL
     # Parameters are checked before, where papermill's own guess at them only warns. What fails is
     # raised, and a kernel that an interruption ends is no news to who still waits for it.
     for name in ("papermill", "asyncio", "tornado"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     # Kernels that start together race for ports, and sockets lie in the working folder by default.
-    with tempfile.TemporaryDirectory(prefix="srlib-", ignore_cleanup_errors=True) as place:
+    scratch = tempfile.TemporaryDirectory(prefix="srlib-", ignore_cleanup_errors=True)
+    with scratch as place, _kernels_environment():
         kernel = {"connection_file": f"{place}/kernel.json"}
         kernel |= {"transport": "ipc", "ip": f"{place}/kernel"} if os.name != "nt" else {}
         try:
