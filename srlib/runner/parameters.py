@@ -219,30 +219,19 @@ class Request:
 def hash_inputs(named: Iterable[Any], place: Path = Path()) -> dict[str, str]:
     """Return the SHA-256 of each file that paths, or lists of paths, lead to from a place.
 
-    Of a folder these are its files but hidden ones. A survey file ``acs:YEAR:STATE`` is downloaded
-    unless it is here. What is no file is left out. A hash of confidential records lets anyone who
-    knows all but one of them find that one, so it belongs in no public report.
+    Of a folder these are its files but hidden ones. What is no file is left out. A hash of
+    confidential records lets anyone who knows all but one of them find that one, so it belongs in
+    no public report.
     """
     hashes = {}
     for path in (each for one in named for each in (one if isinstance(one, list) else [one])):
         inside = (place / path).iterdir() if path and (place / path).is_dir() else ()
         held = sorted(each.name for each in inside if not each.name.startswith("."))
         for each in [f"{path.rstrip('/')}/{name}" for name in held] or [path]:
-            file = _survey_file(each) if each.startswith("acs:") else place / each
-            if file.is_file():
-                with file.open("rb") as opened:
-                    hashes[each] = hashlib.file_digest(opened, "sha256").hexdigest()
+            if (place / each).is_file():
+                with (place / each).open("rb") as file:
+                    hashes[each] = hashlib.file_digest(file, "sha256").hexdigest()
     return hashes
-
-
-def _survey_file(data: str) -> Path:
-    # Imported here: it takes the time of pandas.
-    from srlib.data.acs import download_acs, parse_acs
-
-    try:
-        return download_acs(*parse_acs(data))
-    except ValueError as error:
-        raise UsageError(str(error)) from None
 
 
 def named_files(declared: Mapping[str, Parameter], values: Mapping[str, Any]) -> list[Any]:
