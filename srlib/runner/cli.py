@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import time
 from concurrent.futures import BrokenExecutor, CancelledError
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ from srlib.runner.parameters import (
 from srlib.runner.workers import ended_by_signals
 
 BROKEN = 3  # exit status of a verdict that --fail-on names
+WORST = click.Choice(["undecided", "look", "withhold"])
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
 EXISTING = click.Path(exists=True, path_type=Path)
@@ -95,14 +95,12 @@ def _named(root: Path, papers: tuple[str, ...]) -> list[str]:
 @click.option("--all", "every", is_flag=True, help="All papers that have the profile.")
 @click.option("--profile", default="default", help="File in params/PAPER/, without its ending.")
 @click.option("--params", type=FILE, help="YAML file of parameter values, over the profile's.")
-@click.option(
-    "-p", "overrides", metavar="NAME VALUE", nargs=2, multiple=True, help="A parameter's value."
-)
+@click.option("-p", "given", metavar="NAME VALUE", nargs=2, multiple=True, help="One parameter.")
 @JOBS
 @OUTPUT
 def run(
     papers: tuple[str, ...], every: bool, profile: str, params: Path | None,
-    overrides: tuple[tuple[str, str], ...], jobs: int, output: Path | None,
+    given: tuple[tuple[str, str], ...], jobs: int, output: Path | None,
 ) -> None:  # fmt: skip
     """Run papers into outputs/PAPER/PROFILE/."""
     root = find_root(Path.cwd())
@@ -113,7 +111,7 @@ def run(
     requests, wrong = [], []
     for paper in _named(root, papers or tuple(having)):
         try:
-            requests.append(resolve(root, paper, profile, params, overrides))
+            requests.append(resolve(root, paper, profile, params, given))
         except UsageError as error:
             wrong.append(str(error))
     if wrong:
@@ -139,27 +137,13 @@ def run(
 @click.argument("original", type=FILE)
 @click.argument("released", type=EXISTING, nargs=-1, required=True)
 @click.option("--schema", default="", help="YAML file with the levels; those that occur.")
-@click.option(
-    "--keys",
-    metavar="A,B",
-    multiple=True,
-    help="What the intruder knows; all but the target. Again for other sets.",
-)
-@click.option(
-    "--target",
-    metavar="C",
-    multiple=True,
-    help="What the intruder wants; the last that is no key. Again for others.",
-)
+@click.option("--keys", metavar="A,B", multiple=True, help="What the intruder knows. Repeatable.")
+@click.option("--target", metavar="C", multiple=True, help="What the intruder wants. Repeatable.")
 @click.option("--within", metavar="NAME=NUMBER", multiple=True, help="Distance told of a number.")
 @click.option("--by", metavar="VARIABLE", default="", help="Tell of each of its levels apart.")
 @click.option("--holdout", default="", help="File of people of the population, not in ORIGINAL.")
 @click.option("--model", is_flag=True, help="Ask an intruder who knows all other records, too.")
-@click.option(
-    "--fail-on",
-    type=click.Choice(["undecided", "look", "withhold"]),
-    help="Exit status 3 where the verdict on a release is this or worse.",
-)
+@click.option("--fail-on", type=WORST, help="Exit status 3 where a verdict is this or worse.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON document.")
 @click.option("--name", help="Folder of the report; the first RELEASED's name if not given.")
 @OUTPUT
@@ -170,10 +154,13 @@ def assess(
 
     All are files of records; any tool may have made the released ones. Each RELEASED is judged by
     itself, the worst first; where it is a folder, its files are draws of one tool and judged
-    together under the folder's name. It works in any folder, and writes into assess/NAME/. A
-    report on other files, or with other parameters, is never replaced.
+    together under the folder's name. Without --keys and --target, the intruder knows all but the
+    last variable and wants that.
+
+    It works in any folder, and writes into assess/NAME/. A report on other files, or with other
+    parameters, is never replaced.
     """
-    started, released = time.monotonic(), options["released"]
+    released = options["released"]
     parameters = options | {
         "original": str(options["original"]),
         "released": [str(path) for path in released],
@@ -206,8 +193,6 @@ def assess(
         click.echo(f"\nreport: {shown(report)}")
     if place.name != folder:
         click.echo(f"{shown(place.with_name(folder))} holds another report and stays", err=True)
-    if options["model"]:
-        click.echo(f"all took {time.monotonic() - started:.0f} s, most of it the model", err=True)
     if fail_on and ADVICE.index(found.judgments[0].advice) >= ADVICE.index(fail_on):
         raise SystemExit(BROKEN)
 
