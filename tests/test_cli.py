@@ -71,16 +71,12 @@ def test_examples_in_help_are_as_commands_take_them(root: Path) -> None:
 def test_what_could_be_run_is_listed_where_nothing_is_named(
     project: Path, asked: list[str]
 ) -> None:
-    for arguments in (["run"], ["run", "toy", "--all"]):
-        result = srlib(*arguments)
-        assert (result.exit_code, asked) == (2, [])
-        assert "name what to run, or --all of these: other, toy\n" in result.output
-    assert "--all of these: toy\n" in srlib("run", "--profile", "published").output
-    result = srlib("run", "--all", "--output", "elsewhere")
-    assert asked == ["other default", "toy default"]
-    assert result.stdout.splitlines()[1] == "toy: elsewhere/toy/default/report.html"
-    srlib("run", "--all", "--profile", "published")
-    assert asked[2:] == ["toy published"]
+    result = srlib("run")
+    assert (result.exit_code, asked) == (2, [])
+    assert "name what to run of these: other, toy\n" in result.output
+    result = srlib("run", "toy", "other", "toy", "--output", "elsewhere")
+    assert asked == ["toy default", "other default"]
+    assert result.stdout.splitlines()[1] == "other: elsewhere/other/default/report.html"
 
 
 @pytest.mark.parametrize(
@@ -88,7 +84,7 @@ def test_what_could_be_run_is_listed_where_nothing_is_named(
     [
         (["run", "tou"], "unknown paper 'tou', did you mean 'toy'?"),
         (["run", "toy", "--profile", "publish"], "did you mean 'published'?"),
-        (["run", "--all", "--profile", "publish"], "did you mean 'published'?"),
+        (["run", "tou", "othr"], "unknown paper 'othr', did you mean 'other'?"),
         (["run", "other", "--profile", "published"], "other: unknown profile 'published'"),
         (["run", "toy", "--params", "nowhere.yaml"], "nowhere.yaml"),
         (["run", "toy", "--jobs", "0"], "--jobs"),

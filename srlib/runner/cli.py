@@ -15,7 +15,6 @@ from srlib.runner.parameters import (
     UsageError,
     find_outputs,
     find_papers,
-    find_profiles,
     find_root,
     plain_name,
     resolve,
@@ -92,24 +91,21 @@ def _named(root: Path, papers: tuple[str, ...]) -> list[str]:
 
 @main.command(epilog="Example: srlib run charest -p epsilon 0.5 --output tried")
 @PAPERS
-@click.option("--all", "every", is_flag=True, help="All papers that have the profile.")
 @click.option("--profile", default="default", help="File in params/PAPER/, without its ending.")
 @click.option("--params", type=FILE, help="YAML file of parameter values, over the profile's.")
 @click.option("-p", "given", metavar="NAME VALUE", nargs=2, multiple=True, help="One parameter.")
 @JOBS
 @OUTPUT
 def run(
-    papers: tuple[str, ...], every: bool, profile: str, params: Path | None,
+    papers: tuple[str, ...], profile: str, params: Path | None,
     given: tuple[tuple[str, str], ...], jobs: int, output: Path | None,
 ) -> None:  # fmt: skip
     """Run papers into outputs/PAPER/PROFILE/."""
     root = find_root(Path.cwd())
-    having = [p for p in find_papers(root) if profile in find_profiles(root, p)]
-    if every == bool(papers):
-        known = ", ".join(having or find_papers(root))
-        raise UsageError(f"name what to run, or --all of these: {known}")
+    if not papers:
+        raise UsageError(f"name what to run of these: {', '.join(find_papers(root))}")
     requests, wrong = [], []
-    for paper in _named(root, papers or tuple(having)):
+    for paper in dict.fromkeys(papers):
         try:
             requests.append(resolve(root, paper, profile, params, given))
         except UsageError as error:
