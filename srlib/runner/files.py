@@ -1,8 +1,8 @@
 """Files and folders that are written whole or not at all, and over nobody else's work."""
 
+import hashlib
 import os
 import platform
-import re
 import shutil
 import uuid
 from collections.abc import Callable, Iterator
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import psutil
 
-_HOST = re.sub(r"\W", "_", platform.node())[:20]
+_HOST = hashlib.sha256(platform.node().encode()).hexdigest()[:8]  # names of sockets are short
 _OF_RUNS = {"notebook.ipynb", "parameters.yaml", "provenance.json", "results.json", "tables"}
 _OF_RUNS |= {"figures", "public", "report.html", "report-public.html"}
 _OF_RUNS |= {"CONFIDENTIAL.txt", "PUBLIC.txt"}

@@ -79,8 +79,7 @@ def _execute(
     for name in ("papermill", "asyncio", "tornado"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     # Kernels that start together race for ports, and sockets lie in the working folder by default.
-    scratch = tempfile.TemporaryDirectory(prefix="srlib-", ignore_cleanup_errors=True)
-    with scratch as place, _kernels_environment():
+    with private(Path(tempfile.gettempdir()) / "srlib") as place, _kernels_environment():
         kernel = {"connection_file": f"{place}/kernel.json"}
         kernel |= {"transport": "ipc", "ip": f"{place}/kernel"} if os.name != "nt" else {}
         try:
