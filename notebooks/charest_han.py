@@ -33,8 +33,8 @@
 n: int = 5  # [2, 500] records of the beta-binomial example
 alpha: float = 0.5  # [0.05, 1000] both parameters of its beta prior
 bins: list[int] = [5, 10, 20, 50, 100, 250]  # [2, 2500] numbers of bins
-replicates: int = 100  # [2, inf) of each cell; for Table 3 sets of bins
-datasets: int = 16  # [8, inf) data sets for Table 4, of which the paper has one
+replicates: int = 100  # [2, 100000] of each cell; for Table 3 sets of bins
+datasets: int = 16  # [8, 10000] data sets for Table 4, of which the paper has one
 sizes: list[int] = [100, 1000, 10000]  # [3, 1000000] records of the normal example, Figure 2
 seed: int = 2017  # [0, inf) one seed for all streams of chance
 output_dir: str = ""  # folder for tables and figures; empty: write none

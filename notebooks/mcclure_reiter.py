@@ -46,9 +46,9 @@ acceptable: list[dict[str, float]] = [
     {"rr_at_most": 5, "r_at_least": 0.1, "r_at_most": 0.2},
     {"rr_at_most": 2, "r_at_least": 0.2, "r_at_most": 0.9},
     {"rr_at_most": 1.05, "r_at_least": 0.9},
-]  # <srlib.mechanism.acceptance.read_rules> what may be released: RR at most so much where R is so
-burn_in: int = 1000  # [0, inf) steps dropped from each chain
-n_steps: int = 99000  # [1000, inf) steps kept from each chain
+]  # what may be released: RR at most so much where R is so
+burn_in: int = 1000  # [0, 10000000] steps dropped from each chain
+n_steps: int = 99000  # [1000, 10000000] steps kept from each chain
 n_chains: int = 4  # [2, 1000] chains for each pair; the paper ran one
 n_single: int = 1000  # [10, 1000000] single chains behind the likelihood of a printed range
 seed: int = 2012  # [0, inf) one seed for all streams of chance

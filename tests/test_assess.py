@@ -13,11 +13,19 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
 
-from srlib.assessment import ASSUMED, Assessment, answers, assess, in_public, report, stated
+from srlib.assessment import (
+    ASSUMED,
+    Assessment,
+    answers,
+    assess,
+    examine,
+    in_public,
+    report,
+    stated,
+)
 from srlib.data.schema import Microdata, Schema, Variable
 from srlib.display import NOT_SHOWN
 from srlib.dpmpm import Chains
-from srlib.runner import assess as files
 from srlib.runner.cli import main
 
 TOWNS = ["north", "south", "east", "west"]
@@ -391,13 +399,11 @@ def test_the_status_says_what_the_verdict_is_worth(folder: Path) -> None:
 def test_a_file_that_changes_meanwhile_makes_no_report(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write = files.write
-
-    def late(*arguments: Any) -> Path:
+    def late(*arguments: Any, **options: Any) -> Assessment:
         AGAIN.to_csv("made.csv", index=False)
-        return write(*arguments)
+        return examine(*arguments, **options)
 
-    monkeypatch.setattr(files, "write", late)
+    monkeypatch.setattr("srlib.assessment.examine", late)
     result = command("original.csv", "made.csv")
     assert (result.exit_code, result.stdout) == (1, "")
     assert "a file was changed while it was assessed; run it again" in result.stderr

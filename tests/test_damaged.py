@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 import toy
 from click.testing import CliRunner
@@ -62,47 +61,3 @@ def test_a_chart_that_is_none_is_shown_as_its_picture(tmp_path: Path) -> None:
     html = (run / "report.html").read_text(encoding="utf-8")
     assert "data:image/svg+xml," in html
     assert 'class="vega-lite"' not in html
-
-
-def sweep(folder: Path) -> Path:
-    for n in (1, 2):
-        point = folder / f"n={n}"
-        (point / "tables").mkdir(parents=True, exist_ok=True)
-        provenance = {"status": "complete", "changed_parameters": {"n": n}, "seconds": 1}
-        (point / "provenance.json").write_text(json.dumps(provenance), encoding="utf-8")
-        (point / "results.json").write_text('{"total": 1}', encoding="utf-8")
-        (point / "tables" / "values.csv").write_text("label\na\n", encoding="utf-8")
-    (folder / "index.csv").write_text("point,status\nn=1,done\nn=2,done\n", encoding="utf-8")
-    return folder
-
-
-@pytest.mark.parametrize(
-    ("name", "contents"),
-    [
-        ("n=1/provenance.json", (b"{", b"[]", b"5", b"\xff", b"{}", NESTED)),
-        ("n=1/results.json", (b"{", b"[]", b"5", b"\xff", NESTED)),
-        ("n=1/tables/values.csv", (b"", b"\xff", b'"a')),
-        ("index.csv", (b"\xff", b"a,b\n1,2\n", b"point\n" + b"a" * 200_000 + b"\n")),
-    ],
-)
-def test_collect_names_the_file_that_is_damaged(
-    name: str, contents: tuple[bytes, ...], tmp_path: Path
-) -> None:
-    for content in contents:
-        folder = sweep(tmp_path / "sweep")
-        (folder / name).write_bytes(content)
-        table = ["--table", "values"] if "tables" in name else []
-        done = CliRunner().invoke(main, ["collect", str(folder), *table])
-        assert done.exit_code == 2, (content[:40], done.exception)
-        assert f"{Path(name).name} is damaged: " in done.output
-        assert ("point n=1: " in done.output) == ("/" in name)
-        assert len(done.output.splitlines()) <= 4
-
-
-def test_collect_takes_what_is_whole(tmp_path: Path) -> None:
-    folder = sweep(tmp_path)
-    (folder / "index.csv").write_text("status,point\ndone,n=1\ndone\ndone,n=2\n", encoding="utf-8")
-    done = CliRunner().invoke(main, ["collect", str(folder)])
-    assert done.exit_code == 0, done.output
-    rows = pd.read_csv(folder / "results.csv")
-    assert rows[["n", "total", "point"]].to_numpy().tolist() == [[1, 1, "n=1"], [2, 1, "n=2"]]

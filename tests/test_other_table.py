@@ -1,6 +1,5 @@
 """The notebook on a small table with other variables than the survey's."""
 
-import inspect
 from pathlib import Path
 
 import numpy as np
@@ -9,9 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from srlib.ledger import WORDS as ANY_WORD
-from srlib.runner import inputs
 from srlib.runner.cli import main
-from srlib.runner.parameters import read_parameters
 
 TOWNS = ["north", "south", "east", "west"]
 SMALL: dict[str, object] = {"outcome": "sick", "predictors": "[job, town]"}
@@ -112,65 +109,3 @@ def test_trees_run_on_any_categorical_table(tmp_path: Path) -> None:
     audits = pd.read_csv(folder / "tables/audits.csv")
     assert audits.groupby("way").size().tolist() == [3, 3, 3]
     assert audits["bound"].between(0.5, 1).all()
-
-
-BAD = {
-    "empty.csv": "",
-    "ragged.csv": "a,b\nx\n",
-    "schema.yaml": "variables: 3",
-    "levels.yaml": "variables: [{name: a, levels: [x, y]}, {name: b, levels: [u, w]}]",
-    "good.csv": "a,b\n" + "x,u\nx,v\ny,u\ny,v\n" * 5,
-    "rank.csv": "rank,b\n" + "x,u\nx,v\ny,u\ny,v\n" * 5,
-}
-RANK = {"data": "rank.csv", "outcome": "b", "predictors": "[rank]", "unknown": "[b]"}
-
-
-@pytest.mark.parametrize(
-    ("paper", "chosen", "message"),
-    [
-        ("hu_reiter_wang", {"unknown": "[WKL, AGE]"}, "unknown names 'AGE'; the variables are SEX"),
-        ("hu_reiter_wang", {"outcome": "DIS"}, "predictors is []; it must name one or more varia"),
-        ("hu_reiter_wang", {"predictors": "[SEX]"}, "outcome names ''; the variables are SEX"),
-        ("hu_reiter_wang", {"pairs": "[[WKL, SCHL, DIS]]"}, "'DIS']; it must name exactly 2"),
-        ("hu_reiter_wang", RANK, "variables are called 'rank'"),  # it would be overwritten
-        ("hu_reiter_wang", {"data": "nowhere.csv"}, "there is no such file"),
-        ("hu_reiter_wang", {"data": "."}, "not a regular file"),
-        ("hu_reiter_wang", {"data": "acs:2012"}, "must be acs:YEAR:STATE"),
-        ("hu_reiter_wang", {"data": "empty.csv"}, "the file is empty"),
-        ("hu_reiter_wang", {"data": "ragged.csv"}, "line 2 has 1"),
-        ("hu_reiter_wang", {"data": "good.csv", "schema": "schema.yaml"}, "'variables', a list"),
-        ("hu_reiter_wang", {"data": "good.csv", "schema": "no.yaml"}, "No such file"),
-        ("hu_reiter_wang", {"data": "good.csv"}, "unknown names 'WKL', 'DIS'"),
-        ("hu_reiter_wang", {"outcome": "MIND"}, "outcome names 'MIND'; the variables are SEX"),
-        ("hu_reiter_wang", {"schema": "schema.yaml"}, "'variables', a list"),
-        ("hu_reiter_wang", {"data": "good.csv", "schema": "levels.yaml"}, "b has '...' (lines 3,"),
-        ("sequential_trees", {"order": "[SEX]"}, "order is ['SEX']; it must have each of SEX"),
-        ("sequential_trees", {"unknown": "[MIND]"}, "unknown names 'MIND'"),
-        ("assess", {"original": "good.csv"}, "released is empty"),
-        ("assess", {"original": "good.csv", "released": "[empty.csv]"}, "the file is empty"),
-        ("assess", {"released": "[good.csv]"}, "original is empty"),
-        ("assess", {"target": "[MIND]"}, "target names 'MIND'; the variables are SEX, AGEP"),
-        ("assess", {"keys": "[[SEX], [MIND]]"}, "keys names 'MIND'; the variables are SEX, AGEP"),
-        ("assess", {"within": "{MIND: 1}"}, "within names 'MIND'; the variables are SEX, AGEP"),
-        ("assess", {"holdout": "no.csv", "schema": "a.yaml"}, "schema, holdout without original"),
-    ],
-)
-def test_files_and_names_are_checked_before_a_kernel_starts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, paper: str, chosen: dict, message: str
-) -> None:
-    for name, text in BAD.items():
-        (tmp_path / name).write_text(text)
-    monkeypatch.chdir(tmp_path)
-    given = [x for name, value in chosen.items() for x in ("-p", name, value)]
-    result = CliRunner().invoke(main, ["run", paper, *given, "--output", "out"])
-    assert result.exit_code == 2, result.output
-    assert message in result.output
-    assert not (tmp_path / "out").exists()
-
-
-def test_checks_take_parameters_of_the_notebooks() -> None:
-    for paper, check in inputs.CHECKS.items():
-        declared = read_parameters(Path(__file__).parents[1] / f"notebooks/{paper}.py")
-        assert set(inspect.signature(check).parameters) <= set(declared)
-        defaults = {name: parameter.default for name, parameter in declared.items()}
-        inputs.check(paper, defaults)

@@ -1,458 +1,233 @@
-"""Runs beside each other, and runs that are broken off."""
+"""Runs by the command: whole or kept as failed, for their owner alone, and ended by any signal."""
 
-import asyncio
-import hashlib
 import json
-import logging
 import os
 import re
 import signal
 import subprocess
 import sys
-import tempfile
-from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import pytest
 import toy
-from toy import alive, wait_until
+from click.testing import CliRunner
 
-from srlib import yamls
-from srlib.data import acs
+from srlib.rng import stream
 from srlib.runner import files, run
-from srlib.runner.parameters import UsageError, resolve
-from srlib.runner.run import _failure
+from srlib.runner.cli import main
+from srlib.runner.parameters import resolve
 
-SLOW = """import os, sys, time
-Path(output_dir, "kernel").write_text(f"{os.getpid()} {sys.executable}")
-while names == ["wait"]:
-    time.sleep(0.1)
+SCRIPT = str(Path(sys.executable).with_name("srlib"))
+HOSTILE = ("json", "pickle", "queue", "numpy", "pyarrow", "ipykernel_launcher", "traitlets")
+LOOK = f"""{toy.MARK}
+import numpy
+from threadpoolctl import threadpool_info
+outputs.result("threads", max(found["num_threads"] for found in threadpool_info()))
 """
 
 
 @pytest.fixture
-def start(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
-    """Start to run the paper of the project in the test's folder."""
-    started: list[subprocess.Popen[str]] = []
-
-    def start(*arguments: str) -> subprocess.Popen[str]:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "srlib", "run", "toy", *arguments],
-            cwd=tmp_path,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            # A kernel of this name that another environment has installed is not taken.
-            env={**os.environ, "JUPYTER_PATH": str(tmp_path / "jupyter")},
-        )
-        started.append(process)
-        return process
-
-    yield start
-    for process in started:
-        process.kill()
-        process.communicate()
+def work(tmp_path: Path) -> Path:
+    """A working folder below the project, with modules in it that end whatever imports them."""
+    folder = tmp_path / "work"
+    folder.mkdir()
+    for name in HOSTILE:
+        (folder / f"{name}.py").write_text("raise SystemExit('from the working folder')\n")
+    return folder
 
 
-@toy.posix
-def test_two_at_once_and_one_interrupted(
-    tmp_path: Path, start: Callable[..., subprocess.Popen[str]]
-) -> None:
-    project = toy.make(tmp_path, toy.TEXT.replace('Path("started").touch()', SLOW))
-    spec = project / "jupyter/kernels/python3/kernel.json"
-    spec.parent.mkdir(parents=True)
-    spec.write_text(json.dumps({"argv": ["/no/such/python"], "display_name": "x"}))
-
-    whole, broken = start(), start("--output", "broken", "-p", "names", "[wait]")
-    told = whole.communicate(timeout=120)[0].splitlines()
-    assert told[-1] == "toy: outputs/toy/default/report.html"
-    assert [line.split(" (")[0] for line in told[:-1]] == ["toy: A toy"]
-    interpreter = (project / "outputs/toy/default/kernel").read_text().split(" ", 1)[1]
-    assert interpreter == sys.executable
-
-    wait_until(lambda: [f for f in project.glob("broken/toy/.tmp-*/kernel") if f.read_text()])
-    (mark,) = project.glob("broken/toy/.tmp-*/kernel")
-    kernel = int(mark.read_text().split()[0])
-    broken.send_signal(signal.SIGINT)
-    told = broken.communicate(timeout=60)[0].splitlines()
-    assert broken.returncode == 1
-    assert [line for line in told if line] == ["Aborted!"]
-    assert list((project / "broken/toy").iterdir()) == []
-    wait_until(lambda: not alive(kernel))
-    assert {p.name for p in project.iterdir()} == {
-        "broken",
-        "jupyter",
-        "notebooks",
-        "outputs",
-        "params",
-    }
-
-
-SCRIPT = [str(Path(sys.executable).with_name("srlib"))]
-
-
-@pytest.mark.parametrize(
-    ("started", "command"),
-    [
-        (SCRIPT, ["run", "toy", "other", "--jobs", "2"]),
-        (SCRIPT, ["sweep", "sweep.yaml"]),
-        ([sys.executable, "-m", "srlib"], ["run", "toy", "other", "--jobs", "2"]),
-    ],
-)
-def test_nothing_is_imported_from_the_working_folder(
-    tmp_path: Path, started: list[str], command: list[str]
-) -> None:
-    """Neither by workers nor by kernels, not even where their launcher is shadowed."""
-    toy.make(tmp_path, toy.TEXT + toy.TABLE)
-    (tmp_path / "notebooks/other.py").write_text(toy.TEXT, encoding="utf-8")
-    work = tmp_path / "work"
-    work.mkdir()
-    hostile = ("json", "pickle", "queue", "numpy", "pyarrow", "ipykernel_launcher", "traitlets")
-    for name in hostile:
-        (work / f"{name}.py").write_text("raise SystemExit('from the working folder')\n")
-    (work / "sweep.yaml").write_text("paper: toy\ngrid: {n: [1, 2]}\n")
+def srlib(work: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
-        [*started, *command, "--output", "out"],
-        cwd=work, capture_output=True, text=True, timeout=100,
+        [SCRIPT, *arguments], cwd=work, capture_output=True, text=True, timeout=100,
+        env=os.environ | environment,
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert "from the working folder" not in done.stderr
-    assert len([*work.glob("out/*/*/notebook.ipynb"), *work.glob("out/*/*/*/notebook.ipynb")]) == 2
+    assert "from the working folder" not in done.stdout + done.stderr
+    return done
 
 
-def test_kernels_import_from_a_working_folder_that_is_asked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    project = toy.make(
-        tmp_path, toy.TEXT.replace('Path("started")', 'import mine\nPath("started")')
-    )
-    (project / "mine.py").touch()
-    monkeypatch.chdir(project)
-    monkeypatch.setenv("PYTHONPATH", str(project))
-    assert run.run(project, resolve(project, "toy"), project / "outputs").is_dir()
-
-
-@toy.posix
-def test_a_run_that_is_told_to_end_leaves_nothing(
-    tmp_path: Path, start: Callable[..., subprocess.Popen[str]]
-) -> None:
-    project = toy.make(tmp_path, toy.TEXT.replace('Path("started").touch()', SLOW))
-    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup children would ignore it
-    broken = start("-p", "names", "[wait]")
-    signal.signal(signal.SIGHUP, before)
-    marks = "outputs/toy/.tmp-*/kernel"
-    wait_until(lambda: [f for f in project.glob(marks) if f.read_text()])
-    (mark,) = project.glob(marks)
-    kernel = int(mark.read_text().split()[0])
-    broken.send_signal(signal.SIGHUP)
-    broken.communicate(timeout=60)
-    assert broken.returncode == 1
-    assert list((project / "outputs/toy").iterdir()) == []
-    wait_until(lambda: not alive(kernel))
-
-
-@toy.posix
-def test_what_killed_runs_leave_is_removed_and_what_they_put_aside_comes_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    project = toy.make(tmp_path)
-    monkeypatch.setattr(run, "_execute_into", lambda *_: None)
+def dead() -> int:
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
-    outputs = project / "outputs"
-    mine = files.temporary(outputs / "toy/default")
-    killed = mine.with_name(mine.name.replace(f"-{os.getpid()}-", f"-{gone.pid}-"))
-    elsewhere = killed.with_name(killed.name.replace("default-", "default-other"))
-    for folder in (mine, killed, elsewhere, killed.with_name(killed.name + "-older")):
-        folder.mkdir(parents=True)
-        (folder / "provenance.json").write_text("{}")
-    assert files.remove_leftovers(outputs / "toy", "published") == []
-    names = [killed.name, f"{killed.name}-older"]
-    assert files.remove_leftovers(outputs / "toy", "default") == names
-    held = {p.name for p in (outputs / "toy").iterdir()}
-    assert held == {mine.name, elsewhere.name, "default"}
-    killed.mkdir()
-    run.run(project, resolve(project, "toy"), outputs, with_report=False)
-    told = f"toy: removed {killed.name}, left by a run that was killed\n"
-    assert capsys.readouterr().err == told
-    assert {p.name for p in (outputs / "toy").iterdir()} == held
+    return gone.pid
+
+
+def test_a_run_is_whole_and_its_owners_alone(tmp_path: Path, work: Path) -> None:
+    project = toy.make(tmp_path, toy.TEXT.replace(toy.MARK, LOOK) + toy.TABLE)
+    final = work / "out/toy/published"
+    mine = files.temporary(final)
+    killed = mine.with_name(mine.name.replace(f"-{os.getpid()}-", f"-{dead()}-"))
+    for leftover in (mine, killed, killed.with_name(f"{killed.name}-older")):
+        leftover.mkdir(parents=True)
+        (leftover / "records.csv").touch()
+    given = ("--profile", "published", "-p", "names", "[x, y]", "--output", "out")
+    done = srlib(work, "run", "toy", *given, OPENBLAS_NUM_THREADS="2", OMP_NUM_THREADS="2")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "toy: out/toy/published/report.html\n"
+    assert {path.name for path in final.parent.iterdir()} == {mine.name, "published"}
+    held = sorted(path.relative_to(final).as_posix() for path in final.rglob("*"))
+    assert held == [
+        "notebook.ipynb", "parameters.yaml", "provenance.json", "report.html", "results.json",
+        "tables", "tables/values.csv",
+    ]  # fmt: skip
+    for path in (final, *final.rglob("*")):
+        assert os.name == "nt" or path.stat().st_mode & 0o077 == 0
+    assert json.loads((final / "results.json").read_text()) == {"threads": 1, "total": 5.0}
+    provenance = json.loads((final / "provenance.json").read_text())
+    assert provenance["status"] == "complete"
+    assert provenance["changed_parameters"] == {"names": ["x", "y"]}
+    assert provenance["seed"] == 1
+    assert len(provenance["source_sha256"]) == 64
+    assert {"n: 5", "method: exact"} <= set((final / "parameters.yaml").read_text().splitlines())
+    for name in ("notebook.ipynb", "report.html"):
+        assert str(project) not in (final / name).read_text(encoding="utf-8")
+
+
+def test_runs_that_fail_are_kept_and_what_was_whole_stays(tmp_path: Path, work: Path) -> None:
+    """Side by side: in one a cell fails, during the other its data change. Both are on a file."""
+    declared = toy.TEXT.replace("a file that is not read", "CSV file of records")
+    toy.make(tmp_path, declared)
+    for name, line in {"edits": 'Path(data).write_text("2")', "wrong": "assert 0, data"}.items():
+        text = declared.replace(toy.MARK, line)
+        (tmp_path / f"notebooks/{name}.py").write_text(text, encoding="utf-8")
+    (work / "records.csv").write_text("1")
+    whole = work / "out/wrong/default/provenance.json"
+    whole.parent.mkdir(parents=True)
+    whole.write_text("{}")
+    given = ("-p", "data", "records.csv", "--jobs", "2", "--output", "out")
+    done = srlib(work, "run", "edits", "wrong", *given)
+    assert (done.returncode, done.stdout) == (1, "")
+    told = {
+        "edits": "a file of data was changed after the start",
+        "wrong": "code cell 2, under 'A toy': AssertionError",  # messages may have values
+    }
+    for name, why in told.items():
+        assert f"{name}: {why}\nkept: out/{name}/default.failed\n" in done.stderr
+        kept = work / f"out/{name}/default.failed"
+        assert json.loads((kept / "provenance.json").read_text())["error"] == why
+        assert (kept / "notebook.ipynb").is_file()
+    executed = nbformat.read(work / "out/wrong/default.failed/notebook.ipynb", as_version=4)
+    assert "'evalue': 'records.csv'" in str(executed)
+    assert {path.name for path in whole.parents[1].iterdir()} == {"default", "default.failed"}
+    assert whole.read_text() == "{}"
+
+
+def test_the_assessment_imports_nothing_from_the_working_folder(work: Path) -> None:
+    rows = "a,north,no\nb,south,yes\nb,north,no\nc,south,no\n" * 5
+    for name in ("original.csv", "made.csv"):
+        (work / name).write_text(f"job,town,sick\n{rows}")
+    done = srlib(work, "assess", "original.csv", "made.csv", "--fail-on", "look")
+    assert (done.returncode, done.stderr) == (3, "")
 
 
 @toy.posix
-def test_runs_on_files_are_for_their_owner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    declared = 'data: str = ""  # CSV file of records\nseed: int = 1'
-    project = toy.make(tmp_path, toy.TEXT.replace("seed: int = 1", declared))
-    monkeypatch.chdir(project)
-
-    def execute(_: object, __: object, ___: object, folder: Path, *____: object) -> None:
-        (folder / "tables").mkdir()
-        (folder / "tables/values.csv").touch()
-
-    monkeypatch.setattr(run, "_execute_into", execute)
-    Path("records.csv").touch()
-    modes = []
-    for data in ("records.csv", ""):
-        request = resolve(project, "toy", overrides=[("data", data)])
-        folder = run.run(project, request, project / "outputs", with_report=False)
-        within = [folder, *folder.rglob("*")]
-        modes.append({path.stat().st_mode & 0o077 for path in within})
-    assert modes[0] == {0}
-    assert 0 not in modes[1]
-
-
-@toy.posix
-def test_a_paper_that_ends_its_process_fails_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    ends = "import os, signal, time; os.kill(os.getppid(), signal.SIGKILL); time.sleep(60)"
-    project = toy.make(tmp_path, toy.TEXT.replace('Path("started").touch()', ends))
-    (project / "notebooks/other.py").write_text(toy.TEXT, encoding="utf-8")
-    requests = [resolve(project, "toy"), resolve(project, "other")]
-    lost, folder = sorted(run.run_all(project, requests, project / "out", jobs=2), key=str)[::-1]
-    assert (
-        str(lost)
-        == "toy: the process was lost 2 times, the last time alone: killed, or out of memory"
-    )
-    assert folder == project / "out/other/default"
-    assert list((project / "out/toy").iterdir()) == []
-
-
-def test_a_time_limit_that_ends_before_the_kernel_runs_counts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    project = toy.make(tmp_path)
-    with pytest.raises(run.NotebookFailed, match=r"toy: longer than 0\.001 s: before its first"):
-        run.run(project, resolve(project, "toy"), project / "outputs", time_limit=0.001, bar=None)
-    assert [p.name for p in (project / "outputs/toy").iterdir()] == ["default.failed"]
-    # The next run of the process is not cut off by it.
-    assert run.run(project, resolve(project, "toy"), project / "outputs", time_limit=300).is_dir()
-
-
-@toy.posix
-def test_a_killed_process_holds_no_lock(tmp_path: Path) -> None:
-    holds = "import sys; from pathlib import Path; from srlib.runner.files import locked\n"
-    holds += "with locked(Path(sys.argv[1])) as is_mine: print(is_mine, flush=True); input()"
-    path = tmp_path / ".lock-x"
+def test_a_run_that_is_told_to_end_leaves_nothing(tmp_path: Path) -> None:
+    toy.make(tmp_path, toy.TEXT.replace(toy.MARK, toy.WAITS))
     process = subprocess.Popen(
-        [sys.executable, "-c", holds, str(path)],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        [SCRIPT, "run", "toy"], cwd=tmp_path, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),  # ignored under nohup
     )  # fmt: skip
-    with process:
-        assert process.stdout
-        assert process.stdout.readline() == "True\n"
-        with files.locked(path) as is_mine:
-            assert not is_mine
-        process.kill()
-    assert path.exists()
-    with files.locked(path) as is_mine:
-        assert is_mine
-    assert not path.exists()
+    kernel, _ = toy.kernel(tmp_path)
+    process.send_signal(signal.SIGHUP)
+    _, told = process.communicate(timeout=60)
+    assert (process.returncode, told.strip()) == (1, "Aborted!")
+    assert list((tmp_path / "outputs/toy").iterdir()) == []
+    toy.wait_until(lambda: not toy.alive(kernel))
 
 
-@pytest.mark.parametrize("moment", ["aside", "into place"])
-def test_folders_that_are_replaced_at_the_same_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
-) -> None:
-    """Another run puts its folder aside, or its own into place, just before this one does."""
-    final, new = tmp_path / "default", tmp_path / ".tmp-default-x"
-    for folder in (final, new):
-        folder.mkdir()
-        (folder / "provenance.json").write_text(folder.name)
-    rename, others = Path.rename, [moment]
-
-    def meanwhile(path: Path, target: Path) -> Path:
-        if path == final and others == ["aside"]:
-            others.clear()
-            rename(path, tmp_path / "away")
-        if path == new and others == ["into place"]:
-            others.clear()
-            target.mkdir()
-            (target / "provenance.json").write_text("another")
-        return rename(path, target)
-
-    monkeypatch.setattr(Path, "rename", meanwhile)
-    files.replace_folder(new, final)
-    assert (final / "provenance.json").read_text() == new.name
-    assert {p.name for p in tmp_path.iterdir()} <= {"default", "away"}
-
-
-@toy.posix
-def test_scratch_folders_are_private_and_those_of_the_dead_are_removed(
+def test_a_built_notebook_is_as_jupyterlab_saves_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    gone = subprocess.Popen([sys.executable, "-c", ""])
-    gone.wait()
-    with files.scratch_folder() as mine:
-        dead = mine.with_name(mine.name.replace(f"-{os.getpid()}-", f"-{gone.pid}-"))
-        dead.mkdir()
-        (tmp_path / "kept").mkdir()
-        assert len(str(mine / "kernel-5")) - len(str(tmp_path)) < 55
-        assert mine.stat().st_mode & 0o077 == 0
-        with files.scratch_folder() as second:
-            assert {mine, second, tmp_path / "kept"} == set(tmp_path.iterdir())
-    assert [path.name for path in tmp_path.iterdir()] == ["kept"]
+    number = "from IPython.display import JSON; display(JSON({'a': float(1), 'b': 0.25}))"
+    monkeypatch.chdir(toy.make(tmp_path, toy.TEXT.replace(toy.MARK, f"{toy.MARK}; {number}")))
+    result = CliRunner().invoke(main, ["build", "toy"])
+    assert (result.exit_code, result.output) == (0, "toy: notebooks/toy.ipynb\n")
+    built = tmp_path / "notebooks/toy.ipynb"
+    first = built.read_text(encoding="utf-8")
+    assert re.search(r'"a": 1,\s+"b": 0.25\n', first)
+    assert "papermill" not in first
+    assert str(tmp_path) not in first
+    again = run.normalized(nbformat.read(built, as_version=4))
+    assert nbformat.writes(again) + "\n" == first
+    monkeypatch.setattr(run, "_execute", stopped)
+    result = CliRunner().invoke(main, ["build", "toy"])
+    assert (result.exit_code, result.stderr) == (1, "toy: code cell 2: stopped\n")
+    assert built.read_text(encoding="utf-8") == first
+    assert {path.name for path in built.parent.iterdir()} == {"toy.py", "toy.ipynb", "started"}
 
 
-def test_a_survey_file_counts_by_its_contents(
+# ------------------------------------------------------------------------------ without a kernel
+
+
+def stopped(*_: Any, **__: Any) -> None:
+    raise run.NotebookFailed("code cell 2: stopped")
+
+
+def execute(project: Path) -> Path:
+    return run.run(project, resolve(project, "toy"), project / "outputs", with_report=False)
+
+
+def test_a_notebook_that_changes_meanwhile_fails_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    declared = 'data: str = ""  # CSV file of records; acs:2012:nc to download\nseed: int = 1'
-    project = toy.make(tmp_path, toy.TEXT.replace("seed: int = 1", declared))
-    monkeypatch.setattr(acs, "user_cache_dir", lambda name: str(tmp_path / name))
-    cached = tmp_path / "srlib/acs/2012/csv_pnc.zip"
-    cached.parent.mkdir(parents=True)
-    cached.write_bytes(b"zip")
-    request = resolve(project, "toy", overrides=[("data", "acs:2012:nc")])
-    assert request.inputs == {"acs:2012:nc": hashlib.sha256(b"zip").hexdigest()}
-    monkeypatch.setattr(run, "_execute_into", lambda *_: None)
-    folder = run.run(project, request, project / "outputs", with_report=False)
-    assert json.loads((folder / "provenance.json").read_text())["inputs"] == request.inputs
-    cached.write_bytes(b"another")
-    with pytest.raises(run.SourceChanged, match="changed after the start: acs:2012:nc"):
-        run.run(project, request, project / "outputs", with_report=False)
-    with pytest.raises(UsageError, match="must be acs:YEAR:STATE"):
-        resolve(project, "toy", overrides=[("data", "acs:2012:zz")])
-
-
-def test_parameters_are_read_as_they_were_written(tmp_path: Path) -> None:
-    names = ["1e-3", "0o7", "010", "1:30", "yes", "", "a: b", "~", "2020-01-01"]
-    parameters = {"names": names, "n": 3, "share": 1e-9}
-    (tmp_path / "parameters.yaml").write_text(yamls.dump(parameters), encoding="utf-8")
-    assert yamls.read(tmp_path / "parameters.yaml") == parameters
-
-
-def test_a_kernel_that_dies_is_a_failed_run(tmp_path: Path) -> None:
-    text = toy.TEXT.replace('Path("started").touch()', "import os; os._exit(9)")
-    project = toy.make(tmp_path, text)
-    where = r"toy: code cell 2 \((In \[3\], )?under 'A toy'\): DeadKernelError"
-    with pytest.raises(run.NotebookFailed, match=where):
-        run.run(project, resolve(project, "toy"), project / "outputs", cwd=project)
-    provenance = json.loads((tmp_path / "outputs/toy/default.failed/provenance.json").read_text())
-    assert provenance["status"] == "failed"
-    assert "DeadKernelError" in provenance["error"]
-    assert re.search(
-        r"its process ended with status 9: [\d.]+ [GT]B were free at the start$",
-        provenance["error"],
-    )
-
-
-def test_a_notebook_or_library_that_changes_meanwhile_fails_the_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The kernel has the text whose hash is noted; what is there at the end is another one."""
-    edits = 'Path("notebooks/toy.py").write_text("other")'
-    project = toy.make(tmp_path, toy.TEXT.replace('Path("started").touch()', edits))
-    monkeypatch.chdir(project)
+    project = toy.make(tmp_path)
     notebook = project / "notebooks/toy.py"
+    monkeypatch.setattr(run, "_execute", lambda *_, **__: notebook.write_text("other"))
     begun = run.source_hash(notebook.read_bytes())
-    request = resolve(project, "toy")
-    with pytest.raises(run.SourceChanged, match="toy: the notebook or the library was changed"):
-        run.run(project, request, project / "outputs")
+    with pytest.raises(run.NotebookFailed, match="toy: the notebook or the library was changed"):
+        execute(project)
+    kept = json.loads((project / "outputs/toy/default.failed/provenance.json").read_text())
+    assert (kept["status"], kept["source_sha256"]) == ("failed", begun)
     assert not (project / "outputs/toy/default").exists()
-    kept = project / "outputs/toy/default.failed"
-    provenance = json.loads((kept / "provenance.json").read_text())
-    assert (provenance["status"], provenance["source_sha256"]) == ("failed", begun)
-    assert notebook.read_text() == "other"
 
 
-def test_a_file_of_data_that_changes_meanwhile_fails_the_run(
+def test_a_report_that_cannot_be_made_loses_no_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    declared = 'data: str = ""  # CSV file of records\nseed: int = 1'
-    text = toy.TEXT.replace("seed: int = 1", declared)
-    edits = 'Path(data).write_text("a\\n2\\n")'
-    project = toy.make(tmp_path, text.replace('Path("started").touch()', edits))
-    monkeypatch.chdir(project)
-    Path("records.csv").write_text("a\n1\n")
-    request = resolve(project, "toy", overrides=[("data", "records.csv")])
-    assert list(request.inputs) == ["records.csv"]
-    with pytest.raises(run.SourceChanged, match=r"changed after the start: records\.csv"):
-        run.run(project, request, project / "outputs")
-    monkeypatch.setattr(run, "_execute_into", lambda *_: None)  # nothing changes it again
-    request = resolve(project, "toy", overrides=[("data", "records.csv")])
-    folder = run.run(project, request, project / "outputs", with_report=False)
-    provenance = json.loads((folder / "provenance.json").read_text())
-    assert provenance["inputs"] == dict(request.inputs)
+    project = toy.make(tmp_path)
+    monkeypatch.setattr(run, "_execute", lambda *_, **__: None)
+    with pytest.raises(run.NotebookFailed, match="kept: "):  # there is no notebook to report
+        run.run(project, resolve(project, "toy"), project / "outputs")
+    assert (project / "outputs/toy/default.failed/parameters.yaml").is_file()
 
 
 @pytest.mark.parametrize("name", ["default", "default.failed"])
-@pytest.mark.parametrize("held", ["thesis.txt", "n=1-0123/provenance.json"])
+@pytest.mark.parametrize("held", [["thesis.txt"], ["provenance.json", "notes.md"]])
 def test_a_folder_that_no_run_has_written_stays(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, held: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, held: list[str]
 ) -> None:
     project = toy.make(tmp_path)
-    monkeypatch.setattr(run, "_execute_into", lambda *_: None)
-    request, outputs = resolve(project, "toy"), project / "outputs"
-    file = outputs / "toy" / name / held
-    file.parent.mkdir(parents=True)
-    file.write_text("precious")
+    monkeypatch.setattr(run, "_execute", lambda *_, **__: None)
+    folder = project / "outputs/toy" / name
+    folder.mkdir(parents=True)
+    for file in held:
+        (folder / file).touch()
     with pytest.raises(run.NotebookFailed, match="is no run's folder and stays as it is"):
-        run.run(project, request, outputs, with_report=False)
-    assert [p for p in outputs.rglob("*") if p.is_file()] == [file]
-    (outputs / "toy" / name).rename(project / "away")
-    assert run.run(project, request, outputs, with_report=False) == outputs / "toy/default"
-    assert run.run(project, request, outputs, with_report=False) == outputs / "toy/default"
+        execute(project)
+    assert [path.name for path in folder.parent.iterdir()] == [name]
+    assert sorted(path.name for path in folder.iterdir()) == sorted(held)
+    folder.rename(project / "away")
+    assert execute(project) == execute(project) == project / "outputs/toy/default"
 
 
-def test_the_cell_in_which_a_kernel_died_at_once_is_named() -> None:
-    """It has no execution count: the kernel was gone before it said so."""
-    cells = [
-        nbformat.v4.new_markdown_cell("# Title"),
-        nbformat.v4.new_code_cell("1", execution_count=1),
-        nbformat.v4.new_code_cell("import os; os._exit(9)"),
-        nbformat.v4.new_code_cell("2"),
-    ]
-    for cell, started in zip(cells, ("9:00", "9:01", "9:02", None), strict=True):
-        cell.metadata["papermill"] = {"start_time": started}
-    failure = _failure(nbformat.v4.new_notebook(cells=cells), RuntimeError("gone"))
-    assert failure == "code cell 2 (under 'Title'): RuntimeError: gone"
-
-
-def test_what_is_broken_off_complains_of_nothing(capfd: pytest.CaptureFixture[str]) -> None:
-    """Python logs of a task that failed and that nobody asked any more, with a traceback."""
-
-    async def fails() -> None:
-        raise RuntimeError("socket gone")
-
-    async def broken_off() -> None:
-        task = asyncio.create_task(fails())
-        await asyncio.sleep(0)
-        del task
-        raise KeyboardInterrupt
-
-    levels = {name: logging.getLogger(name).level for name in ("asyncio", "tornado")}
+@toy.posix
+def test_a_full_disk_leaves_what_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No file may grow beyond 100,000 bytes: a report does."""
+    resource = pytest.importorskip("resource")
+    monkeypatch.chdir(tmp_path)
+    report = ["report", str(toy.finished(tmp_path))]
+    assert CliRunner().invoke(main, report).exit_code == 0
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
     try:
-        with pytest.raises(KeyboardInterrupt), run._quiet_when_broken_off():
-            asyncio.run(broken_off())
-        asyncio.run(asyncio.sleep(0))
-        logging.getLogger("asyncio").critical("Task exception was never retrieved")
-        assert capfd.readouterr().err == ""
+        result = CliRunner().invoke(main, report)
     finally:
-        for name, level in levels.items():
-            logging.getLogger(name).setLevel(level)
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert (result.exit_code, result.stderr) == (1, "File too large\n")
+    assert {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()} == before
 
 
-def test_what_others_put_into_a_run_is_not_replaced(tmp_path: Path) -> None:
-    run_folder = tmp_path / "default"
-    run_folder.mkdir()
-    for name in ("provenance.json", "notebook.ipynb", "report-public.html"):
-        (run_folder / name).touch()
-    assert files.is_replaceable(run_folder)
-    (run_folder / "thesis.txt").touch()
-    assert not files.is_replaceable(run_folder)
-
-
-def test_a_runs_name_may_have_any_character(tmp_path: Path) -> None:
-    folder = tmp_path / '.tmp "a"\\'
-    folder.mkdir()
-    notebook = nbformat.v4.new_notebook(
-        cells=[nbformat.v4.new_markdown_cell(f"in {folder}")], metadata={"papermill": {}}
-    )
-    saved = folder / "notebook.ipynb"
-    nbformat.write(notebook, saved)
-    run._tidy(saved, tmp_path / "toy.py", folder, 'q"r\n\\/toy/default')
-    assert nbformat.read(saved, as_version=4).cells[0].source == 'in q"r\n\\/toy/default'
+def test_streams_of_chance_stay_as_they_are() -> None:
+    assert stream(1, "x").integers(2**63) == 2093427476178716424

@@ -26,6 +26,7 @@ class NotInstalled(MetaPathFinder):
 sys.meta_path.insert(0, NotInstalled())
 import srlib
 """
+DASHES = str.maketrans("_.", "--")
 METHODS = """
 for found in pkgutil.walk_packages(srlib.__path__, "srlib."):
     if found.name.split(".")[1] not in {"__main__", "runner", "charts", "shipped"}:

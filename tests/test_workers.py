@@ -1,62 +1,22 @@
-"""Processes that work in parallel: stopped, and lost."""
+"""Whatever ends the command ends all of it: signals wherever they come, and workers of the dead."""
 
 import os
 import signal
 import subprocess
 import sys
 import threading
+import time
 import weakref
 from collections.abc import Callable
-from concurrent.futures import BrokenExecutor, Executor, Future
-from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 import toy
 
-from srlib.runner.workers import Terminated, Workers, ended_by_signals, persevering, processes
+from srlib.runner import workers
+from srlib.runner.workers import ended_by_signals
 
-
-def begin(folder: Path, name: str) -> None:
-    (folder / name).touch()
-    toy.wait_until(lambda: (folder / "go").exists())
-
-
-def test_nothing_begins_after_a_stop(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The second task is in the queue of the process, where nobody can take it back."""
-    with processes(1) as workers:
-        first, second = (workers.executor.submit(begin, tmp_path, name) for name in "ab")
-        toy.wait_until(lambda: (tmp_path / "a").exists())
-        stopping = threading.Thread(target=workers.stop, args=(False,))
-        stopping.start()
-        toy.wait_until(lambda: "what runs is finished" in capsys.readouterr().err)
-        (tmp_path / "go").touch()
-        stopping.join()
-    assert first.exception() is None
-    assert second.cancelled() or second.exception() is not None
-    assert not (tmp_path / "b").exists()
-
-
-def end(name: str) -> str:
-    if name == "bad":
-        os.kill(os.getpid(), signal.SIGKILL)
-    return name
-
-
-@toy.posix
-@pytest.mark.parametrize("attempts", [1, 3])
-def test_the_blame_for_a_lost_process_is_its_own(attempts: int) -> None:
-    def place(alone: bool) -> AbstractContextManager[Workers]:
-        return processes(1 if alone else 2)
-
-    def submit(executor: Executor, name: str) -> Future[str]:
-        return executor.submit(end, name)
-
-    names = ["a", "bad", "b", "c"]
-    found = dict(persevering(place, submit, names, attempts))
-    assert isinstance(found.pop("bad").exception(), BrokenExecutor)
-    if attempts > 1:
-        assert {name: future.result() for name, future in found.items()} == {n: n for n in "abc"}
+pytestmark = toy.posix
 
 
 class Ends:
@@ -78,15 +38,45 @@ def in_a_callback() -> None:
     toy.wait_until(reference)
 
 
-@toy.posix
-@pytest.mark.parametrize("told", [in_a_destructor, in_a_callback])
+def again_later() -> None:
+    """The first is lost in code that catches everything; the second, a second later, is not."""
+    with pytest.raises(KeyboardInterrupt):
+        os.kill(os.getpid(), signal.SIGTERM)
+    os.kill(os.getpid(), signal.SIGTERM)  # at once: they come in pairs
+    time.sleep(1.2)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+@pytest.mark.parametrize("told", [in_a_destructor, in_a_callback, again_later])
 def test_a_signal_ends_what_runs_wherever_it_comes(told: Callable[[], None]) -> None:
     """Python swallows what is raised in a destructor."""
-    with pytest.raises(Terminated), ended_by_signals():
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(KeyboardInterrupt), ended_by_signals():
         told()
+    assert signal.getsignal(signal.SIGTERM) == before
 
 
-@toy.posix
+def write_and_wait(file: Path) -> None:
+    file.with_suffix(".partial").write_text(str(os.getpid()))
+    file.with_suffix(".partial").replace(file)
+    threading.Event().wait()
+
+
+def interrupted(folder: Path) -> None:
+    with workers.workers(2) as pool:
+        for name in "ab":
+            pool.submit(write_and_wait, folder / name)
+        toy.wait_until(lambda: len(list(folder.glob("?"))) == 2)
+        raise KeyboardInterrupt
+
+
+def test_an_interruption_kills_the_workers_at_once(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        interrupted(tmp_path)
+    for name in "ab":
+        assert not toy.alive(int((tmp_path / name).read_text()))
+
+
 def test_workers_that_start_while_the_parent_is_killed_end(tmp_path: Path) -> None:
     """The worker waits before its first import until its parent is gone."""
     (tmp_path / "sitecustomize.py").write_text(
@@ -97,9 +87,9 @@ def test_workers_that_start_while_the_parent_is_killed_end(tmp_path: Path) -> No
         "    while not os.path.exists('go'): time.sleep(0.05)\n"
     )
     (tmp_path / "parent.py").write_text(
-        "from srlib.runner.workers import processes\n"
+        "from srlib.runner.workers import workers\n"
         "if __name__ == '__main__':\n"
-        "    with processes(1) as workers: workers.executor.submit(print).result()\n"
+        "    with workers(1) as pool: pool.submit(print).result()\n"
     )
     parent = subprocess.Popen(
         [sys.executable, "parent.py"], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(tmp_path)}

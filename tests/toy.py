@@ -9,14 +9,15 @@ from pathlib import Path
 import pytest
 
 posix = pytest.mark.skipif(os.name != "posix", reason="ends and asks for processes as POSIX does")
-HAS_LOCKS = os.name == "posix"
 
-# What takes the place of a line of the notebook: a line in the file runs, and waiting for word.
-MARK = 'Path("runs").open("a").write(f"{n} {share}\\n")'
-SLOW = (
+# What takes the place of a line of the notebook: it says which process runs it, and waits.
+MARK = 'Path("started").touch()'
+WAITS = (
     MARK
-    + "\nimport os, time\nPath(f'pid-{n}').write_text(str(os.getpid()))\n"
-    + "while not Path('go').exists(): time.sleep(0.1)"
+    + """
+import os, time
+Path(f"kernel-{n}").write_text(f"{os.getpid()} {os.getppid()}")
+while not Path("go").exists(): time.sleep(0.1)"""
 )
 
 TEXT = """# ---
@@ -40,7 +41,6 @@ share: float = 0.5  # (0, 1] of something
 method: str = "exact"  # {exact, simulated} how
 names: list[str] = ["a"]  # labels
 data: str = ""  # a file that is not read
-rules: list[dict[str, float]] = [{"rr_at_most": 2}]  # <srlib.mechanism.acceptance.read_rules>
 seed: int = 1  # [0, inf) one seed
 output_dir: str = ""  # folder for what is written
 
@@ -151,12 +151,6 @@ def make(folder: Path, text: str = TEXT) -> Path:
     return folder
 
 
-def executed(project: Path) -> list[str]:
-    """What the notebook left in the file runs, in order."""
-    marks = project / "runs"
-    return sorted(marks.read_text().splitlines()) if marks.exists() else []
-
-
 def wait_until(condition: Callable[[], object], seconds: float = 90) -> None:
     """Wait, but not for ever."""
     end = time.monotonic() + seconds
@@ -174,11 +168,12 @@ def alive(process: int) -> bool:
     return True
 
 
-def running(project: Path, n: int) -> int:
-    """Wait for the kernel of a point to be in its slow cell; return its process."""
-    file = project / f"pid-{n}"
-    wait_until(lambda: file.exists() and file.read_text())
-    return int(file.read_text())
+def kernel(project: Path, n: int = 3) -> tuple[int, int]:
+    """Wait for the notebook that waits; return its kernel's process and the one that started it."""
+    file = project / f"kernel-{n}"
+    wait_until(lambda: file.exists() and " " in file.read_text())
+    one, other = file.read_text().split()
+    return int(one), int(other)
 
 
 LEDGER = """id,source,quantity,relation,printed,computed,tolerance,verdict,note

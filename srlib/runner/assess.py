@@ -1,9 +1,8 @@
-"""Two files assessed without a notebook: the page and the table, in a folder of their own."""
+"""Files assessed without a notebook: the page and the table, in a folder of their own."""
 
+import hashlib
 import importlib.metadata
-import itertools
 import json
-import shutil
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,93 +10,80 @@ from typing import TYPE_CHECKING, Any
 
 from srlib import yamls
 from srlib.runner import confidential
-from srlib.runner.files import (
-    is_replaceable,
-    make_private,
-    remove_leftovers,
-    replace_folder,
-    temporary,
-)
-from srlib.runner.parameters import hash_inputs
+from srlib.runner.files import is_replaceable, private, replace_folder
+from srlib.runner.parameters import UsageError, hash_inputs, read_object
 
 if TYPE_CHECKING:
     from srlib.assessment import Assessment
 
 FILES = ("original", "released", "schema", "holdout")
+SEED = 2026  # the same files and options give the same report
 
 
-def write(
-    found: "Assessment", named: Path, parameters: Mapping[str, Any], inputs: Mapping[str, str],
-    started: float,
-) -> Path:  # fmt: skip
-    """Write an assessment into a folder whole or not at all, and return where.
+def assess(named: Path, parameters: Mapping[str, Any]) -> tuple["Assessment", Path]:
+    """Assess files, and return what was found and the folder with its report.
 
-    What is there is replaced only by the answer to the same question: files of the same contents
-    and the same parameters. Any other report stays, as does a folder with anything else in it, and
-    this one goes to NAME-2, NAME-3 and so on. Nobody but the owner may read it.
+    Parameters
+    ----------
+    named : Path
+        The folder. One with the answer to another question (other contents of files, or other
+        parameters) or with anything else in it stays as it is, and this answer goes to
+        NAME-HASH beside it.
+    parameters : mapping
+        As `srlib.assessment.take_in` takes them, and ``model``.
+
+    Raises
+    ------
+    UsageError
+        For what is wrong with the files, by column and line.
+    ValueError
+        Where a file was changed meanwhile.
     """
-    if hash_inputs(parameters, FILES) != inputs:
-        raise ValueError("a file was changed while it was assessed; run it again")
-    remove_leftovers(named.parent, named.name)
-    folder = temporary(named)
-    folder.mkdir(parents=True, mode=0o700)
+    from srlib.assessment import examine, take_in
+
+    started = time.monotonic()
+    inputs = {name: hash_inputs([parameters[name]]) for name in FILES}
     try:
+        tables = take_in(**{name: value for name, value in parameters.items() if name != "model"})
+    except ValueError as error:
+        typed = confidential.texts(parameters.values())
+        raise UsageError(confidential.without_values(str(error), typed)) from None
+    found = examine(tables, model=parameters["model"], seed=SEED)
+    if {name: hash_inputs([parameters[name]]) for name in FILES} != inputs:
+        raise ValueError("a file was changed while it was assessed; run it again")
+    options = {name: value for name, value in parameters.items() if name not in FILES}
+    contents = {name: [*hashes.values()] for name, hashes in inputs.items()}
+    asked = json.dumps([options, contents]).encode()
+    question = hashlib.sha256(asked).hexdigest()[:8]
+    about = {
+        "status": "complete",
+        "paper": "assess",
+        "question": question,
+        "inputs": {path: each for hashes in inputs.values() for path, each in hashes.items()},
+        "versions": {"srlib": importlib.metadata.version("srlib")},
+        "seconds": round(time.monotonic() - started, 1),
+    }
+    with private(named) as folder:
         (folder / "report.html").write_text(found.to_html(), encoding="utf-8")
         (folder / "report-public.html").write_text(found.to_html(public=True), encoding="utf-8")
         (folder / "tables").mkdir()
         found.table.to_csv(folder / "tables/answers.csv", index=False)
         found.records().to_csv(folder / "tables/records.csv", index=False)
-        texts = {
-            "results.json": found.to_dict(),
-            "provenance.json": {
-                "status": "complete", "paper": "assess", "inputs": dict(inputs),
-                "versions": {"srlib": importlib.metadata.version("srlib")},
-                "seconds": round(time.monotonic() - started, 1),
-            },
-        }  # fmt: skip
-        for name, content in texts.items():
+        for name, content in {"results.json": found.to_dict(), "provenance.json": about}.items():
             text = json.dumps(content, indent=1, ensure_ascii=False)
             (folder / name).write_text(text + "\n", encoding="utf-8")
         (folder / "parameters.yaml").write_text(yamls.dump(dict(parameters)), encoding="utf-8")
         (folder / confidential.PUBLIC_FILES).write_text("report-public.html\n", encoding="utf-8")
-        confidential.list_files(folder, parameters, {"inputs": inputs})
-        make_private(folder)
-
-        def free(at: Path) -> bool:
-            same = is_replaceable(at) and _same_question(at, parameters, inputs)
-            return same or not at.exists()
-
-        beside = (named.with_name(f"{named.name}-{k}") for k in itertools.count(2))
-        for final in itertools.chain([named], beside):
-            try:
-                replace_folder(folder, final, free)
-            except FileExistsError:  # another report lies there, or was put there meanwhile
-                continue
-            return final
-        raise AssertionError
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        confidential.list_files(folder, parameters, about)
+        same = is_replaceable(named) and _answers(named) == question
+        final = named if same or not named.exists() else named.with_name(f"{named.name}-{question}")
+        replace_folder(folder, final)
+    return found, final
 
 
-def _same_question(at: Path, parameters: Mapping[str, Any], inputs: Mapping[str, str]) -> bool:
-    """Say whether a folder has an assessment of the same contents with the same parameters."""
+def _answers(folder: Path) -> str | None:
+    """Return the question that a folder has the answer to; None where nobody knows."""
     try:
-        earlier = json.loads((at / "provenance.json").read_text(encoding="utf-8"))["inputs"]
-        before = yamls.read(at / "parameters.yaml")
-    except (OSError, ValueError, KeyError, TypeError):
-        return False
-
-    if not (isinstance(before, dict) and isinstance(earlier, dict)):
-        return False
-    return _question(before, earlier) == _question(parameters, inputs)
-
-
-def _question(parameters: Mapping[str, Any], inputs: Mapping[str, str]) -> tuple[Any, list[str]]:
-    """Return parameters with the hashes of files in the place of their paths, and all hashes."""
-
-    def content(value: Any) -> Any:
-        if isinstance(value, list):
-            return [content(item) for item in value]
-        return inputs.get(value, value) if isinstance(value, str) else value
-
-    return {name: content(value) for name, value in parameters.items()}, sorted(inputs.values())
+        return read_object(folder / "provenance.json").get("question")
+    except (OSError, ValueError):
+        return None

@@ -1,38 +1,40 @@
 """The command line of the library."""
 
 import json
-import math
 import os
 import re
-import time
-from collections.abc import Mapping, Sequence
+from concurrent.futures import BrokenExecutor, CancelledError
 from pathlib import Path
 from typing import Any
 
 import click
 
-from srlib.runner.confidential import error_without_values, of_users_file, texts, without_values
+from srlib.runner.confidential import error_without_values, texts
 from srlib.runner.parameters import (
-    LARGEST,
     SHIPPED,
     UsageError,
     find_outputs,
     find_papers,
-    find_profiles,
     find_root,
-    hash_inputs,
     plain_name,
-    read_parameters,
     resolve,
     shown,
     unknown,
 )
+from srlib.runner.workers import ended_by_signals
 
 BROKEN = 3  # exit status of a verdict that --fail-on names
-SEED = 2026  # of `srlib assess`: the same files and options give the same report
-
-# Where outputs/ lies for an option --output that is not given.
-_OF_PROJECT = "of the project or, outside one, of the working folder"
+WORST = click.Choice(["undecided", "look", "withhold"])
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+FOLDER = click.Path(file_okay=False, path_type=Path)
+EXISTING = click.Path(exists=True, path_type=Path)
+OUTPUT = click.option(
+    "--output",
+    type=FOLDER,
+    help="Folder to write in; by default, outputs/ of the project or of the working folder.",
+)
+PAPERS = click.argument("papers", metavar="[PAPER]...", nargs=-1)
+JOBS = click.option("--jobs", type=click.IntRange(1), default=1, help="How many run at a time.")
 
 
 class _Commands(click.Group):
@@ -43,8 +45,6 @@ class _Commands(click.Group):
         return list(self.commands)
 
     def invoke(self, context: click.Context) -> object:
-        from srlib.runner.workers import ended_by_signals
-
         try:
             with ended_by_signals():
                 return super().invoke(context)
@@ -54,8 +54,15 @@ class _Commands(click.Group):
             raise
         except OSError as error:
             place = f": {error.filename}" if error.filename else ""
-            click.echo(f"{error.strerror or error}{place}", err=True)
-            raise SystemExit(1) from None
+            raise _failed(f"{error.strerror or error}{place}") from None
+        except (BrokenExecutor, CancelledError):
+            raise _failed("workers were lost; the same command does what is left") from None
+
+
+def _failed(text: str) -> SystemExit:
+    """Say what went wrong; to be raised."""
+    click.secho(text, err=True, fg="red")
+    return SystemExit(1)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -74,296 +81,115 @@ def main(context: click.Context) -> None:
         context.color = False  # else on terminals only
 
 
-def _failed(text: str) -> None:
-    """Say what went wrong."""
-    click.secho(text, err=True, fg="red")
-
-
 def _named(root: Path, papers: tuple[str, ...]) -> list[str]:
     """Return the papers asked for, each once, or all of them."""
     existing = find_papers(root)
-    wrong = [unknown("paper", paper, existing) for paper in papers if paper not in existing]
-    if wrong:
+    if wrong := [unknown("paper", paper, existing) for paper in papers if paper not in existing]:
         raise UsageError("\n".join(wrong))
-    if not existing:
-        click.echo("notebooks/ holds no paper yet", err=True)
     return list(dict.fromkeys(papers)) or existing
 
 
-def _to_choose(root: Path, profile: str) -> str:
-    """Say what could be run with a profile, where nothing is named."""
-    texts = {paper: root / "notebooks" / f"{paper}.py" for paper in _with_profile(root, profile)}
-    titles = {
-        paper: re.search(r"^# # (.+)$", text.read_text(encoding="utf-8"), re.MULTILINE)
-        for paper, text in texts.items()
-    }
-    width = max(map(len, titles), default=0)
-    lines = [f"  {paper:<{width}}  {title[1] if title else ''}" for paper, title in titles.items()]
-    return "\n".join(["name what to run, or --all of these:", *lines])
-
-
-def _with_profile(root: Path, profile: str) -> list[str]:
-    """Return all papers that have a profile; all, to be told what is wrong, where none has."""
-    existing = _named(root, ())
-    return [paper for paper in existing if profile in find_profiles(root, paper)] or existing
-
-
-def _examples(*commands: str) -> str:
-    """Return what a command's help ends with."""
-    return "\n".join(["\b", "Examples:", *(f"  {command}" for command in commands)])
-
-
-_SHOW_VALUES = "Show wrong values of the files, too, not only their columns and lines."
-
-
-def _told(error: Exception, parameters: Mapping[str, Any], show_values: bool) -> str:
-    """Return what is wrong with files, without values of their records unless asked."""
-    text = str(error)
-    if show_values or not of_users_file(parameters, {"inputs": {}}):
-        return text
-    return without_values(text, texts(parameters.values()))
-
-
-@main.command(
-    epilog=_examples(
-        "srlib run charest",
-        "srlib run hu_reiter_wang --profile published",
-        "srlib run charest -p epsilon 0.5 --output tried",
-        "srlib run --all --jobs 2",
-    )
-)
-@click.argument("papers", metavar="[PAPER]...", nargs=-1)
-@click.option("--all", "every", is_flag=True, help="All papers that have the profile.")
+@main.command(epilog="Example: srlib run charest -p epsilon 0.5 --output tried")
+@PAPERS
 @click.option("--profile", default="default", help="File in params/PAPER/, without its ending.")
-@click.option(
-    "--params",
-    "params_file",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="YAML file of parameter values, over the profile's.",
-)
-@click.option(
-    "-p",
-    "overrides",
-    metavar="NAME VALUE",
-    nargs=2,
-    multiple=True,
-    help="One parameter's value, over all others; 'srlib parameters PAPER' lists them.",
-)
-@click.option("--jobs", type=click.IntRange(1), default=1, help="Papers that run at a time.")
-@click.option(
-    "--output",
-    type=click.Path(file_okay=False, path_type=Path),
-    help=f"Folder to write PAPER/PROFILE/ in; by default, outputs/ {_OF_PROJECT}.",
-)
-@click.option("--show-values", is_flag=True, help=_SHOW_VALUES)
+@click.option("--params", type=FILE, help="YAML file of parameter values, over the profile's.")
+@click.option("-p", "given", metavar="NAME VALUE", nargs=2, multiple=True, help="One parameter.")
+@JOBS
+@OUTPUT
 def run(
-    papers: tuple[str, ...],
-    every: bool,
-    profile: str,
-    params_file: Path | None,
-    overrides: tuple[tuple[str, str], ...],
-    jobs: int,
-    output: Path | None,
-    show_values: bool,
-) -> None:
-    """Run papers into outputs/PAPER/PROFILE/.
-
-    A bar shows the cells done; where standard error is no terminal, a line tells each section
-    that ends and its time.
-    """
+    papers: tuple[str, ...], profile: str, params: Path | None,
+    given: tuple[tuple[str, str], ...], jobs: int, output: Path | None,
+) -> None:  # fmt: skip
+    """Run papers into outputs/PAPER/PROFILE/."""
     root = find_root(Path.cwd())
-    if papers and every:
-        raise UsageError(f"--all and {', '.join(papers)}; it must be one of the two")
-    if not papers and not every:
-        raise UsageError(_to_choose(root, profile))
-    named = _named(root, papers) if papers else _with_profile(root, profile)
+    if not papers:
+        raise UsageError(f"name what to run of these: {', '.join(find_papers(root))}")
     requests, wrong = [], []
-    for paper in named:
+    for paper in dict.fromkeys(papers):
         try:
-            requests.append(resolve(root, paper, profile, params_file, overrides))
+            requests.append(resolve(root, paper, profile, params, given))
         except UsageError as error:
             wrong.append(str(error))
     if wrong:
         raise UsageError("\n".join(wrong))
 
-    # Imported here: bad usage is told at once, without the time that these take to import.
-    from srlib.runner.inputs import check
+    # Imported here: bad usage is told at once, without the time that this takes to import.
+    from srlib.runner.run import run_all
 
-    for request in requests:
-        try:
-            check(request.paper, request.parameters)
-            _say_cost(root, request.paper, [request.parameters], min(jobs, len(requests)))
-        except (ValueError, OSError) as error:
-            told = _told(error, request.parameters, show_values)
-            wrong.append(f"{request.paper}: {told}")
-    if wrong:
-        raise UsageError("\n".join(wrong))
-
-    from tqdm import tqdm
-
-    from srlib.runner.run import NotebookFailed, run_all
-
-    failures = 0
+    failures = []
     for outcome in run_all(root, requests, output or find_outputs(root, Path.cwd()), jobs):
-        with tqdm.external_write_mode():  # bars make room
-            if isinstance(outcome, NotebookFailed):
-                _failed(str(outcome))
-                failures += 1
-            else:
-                click.echo(f"{outcome.parent.name}: {shown(outcome / 'report.html')}")
+        if isinstance(outcome, Path):
+            click.echo(f"{outcome.parent.name}: {shown(outcome / 'report.html')}")
+        else:
+            failures.append(_failed(outcome))
     if failures:
-        raise SystemExit(1)
-
-
-def _say_cost(
-    root: Path, paper: str, runs: Sequence[Mapping[str, Any]], at_a_time: int = 1
-) -> None:
-    """Tell what takes long how long it takes; refuse what the machine's memory cannot hold."""
-    from srlib.runner import costs
-
-    declared = read_parameters(root / "notebooks" / f"{paper}.py")
-    defaults = {name: p.default for name, p in declared.items()}
-    if line := costs.check(paper, runs, defaults, at_a_time):
-        click.echo(f"{paper}: {line}", err=True)
-
-
-@main.command(short_help="List a paper's parameters and their ranges.")
-@click.argument("paper")
-def parameters(paper: str) -> None:
-    """List a paper's parameters: type, default, range and meaning."""
-    root = find_root(Path.cwd(), "assess" if paper == "assess" else "")  # as `srlib assess` does
-    _named(root, (paper,))
-    for p in read_parameters(root / "notebooks" / f"{paper}.py").values():
-        click.echo(f"{p.name}: {p.type} = {p.default!r}  {p.range}".rstrip())
-        click.echo(f"    {p.help}")
-
-
-_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+        raise failures[0]
 
 
 @main.command(
     short_help="Say what RELEASED tables give away, and what they are good for.",
-    epilog=_examples(
-        "srlib assess original.csv synthetic.csv --keys age,town --target income",
-        "srlib assess original.csv tool_a/ tool_b/ --fail-on look",
-        "srlib assess original.csv synthetic.csv --schema schema.yaml --holdout others.csv",
-    ),
+    epilog="Example: srlib assess original.csv synthetic.csv --keys age,town --target income",
 )
-@click.argument("original", type=_FILE)
-@click.argument("released", type=click.Path(exists=True, path_type=Path), nargs=-1, required=True)
-@click.option("--schema", help="YAML file with the levels; those that ORIGINAL has if not given.")
-@click.option(
-    "--keys",
-    metavar="A,B",
-    multiple=True,
-    help="What the intruder knows; all but the target. Again for other sets.",
-)
-@click.option(
-    "--target",
-    metavar="C",
-    multiple=True,
-    help="What the intruder wants; the last that is no key. Again for others.",
-)
-@click.option(
-    "--within", metavar="NAME=NUMBER", multiple=True, help="Distance up to which a number is told."
-)
+@click.argument("original", type=FILE)
+@click.argument("released", type=EXISTING, nargs=-1, required=True)
+@click.option("--schema", default="", help="YAML file with the levels; those that occur.")
+@click.option("--keys", metavar="A,B", multiple=True, help="What the intruder knows. Repeatable.")
+@click.option("--target", metavar="C", multiple=True, help="What the intruder wants. Repeatable.")
+@click.option("--within", metavar="NAME=NUMBER", multiple=True, help="Distance told of a number.")
 @click.option("--by", metavar="VARIABLE", default="", help="Tell of each of its levels apart.")
-@click.option("--holdout", help="File of people of the same population, not in ORIGINAL.")
-@click.option(
-    "--model",
-    is_flag=True,
-    help="Ask an intruder who knows all other records, too: half a minute or more.",
-)
-@click.option(
-    "--fail-on",
-    type=click.Choice(["undecided", "look", "withhold"]),
-    help="Exit status 3 where the verdict on a release is this or worse.",
-)
+@click.option("--holdout", default="", help="File of people of the population, not in ORIGINAL.")
+@click.option("--model", is_flag=True, help="Ask an intruder who knows all other records, too.")
+@click.option("--fail-on", type=WORST, help="Exit status 3 where a verdict is this or worse.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON document.")
 @click.option("--name", help="Folder of the report; the first RELEASED's name if not given.")
-@click.option(
-    "--output",
-    type=click.Path(file_okay=False, path_type=Path),
-    help=f"Folder to write assess/NAME/ in; by default, outputs/ {_OF_PROJECT}.",
-)
-@click.option("--show-values", is_flag=True, help=_SHOW_VALUES)
+@OUTPUT
 def assess(
-    original: Path,
-    released: tuple[Path, ...],
-    schema: str | None,
-    keys: tuple[str, ...],
-    target: tuple[str, ...],
-    within: tuple[str, ...],
-    by: str,
-    holdout: str | None,
-    model: bool,
-    fail_on: str | None,
-    as_json: bool,
-    name: str | None,
-    output: Path | None,
-    show_values: bool,
+    fail_on: str | None, as_json: bool, name: str | None, output: Path | None, **options: Any
 ) -> None:
     """Say what RELEASED tables give away of the people in ORIGINAL, and what they are good for.
 
     All are files of records; any tool may have made the released ones. Each RELEASED is judged by
     itself, the worst first; where it is a folder, its files are draws of one tool and judged
-    together under the folder's name. It works in any folder.
+    together under the folder's name. Without --keys and --target, the intruder knows all but the
+    last variable and wants that.
 
-    An earlier report in the folder assess/NAME/ is replaced only by one on the same file contents
-    with the same parameters; any other goes to NAME-2, NAME-3 and so on.
+    It works in any folder, and writes into assess/NAME/. A report on other files, or with other
+    parameters, is never replaced.
     """
-    parameters: dict[str, Any] = {
-        "original": str(original),
+    released = options["released"]
+    parameters = options | {
+        "original": str(options["original"]),
         "released": [str(path) for path in released],
-        "schema": schema or "",
-        "keys": [[key.strip() for key in one.split(",")] for one in keys],
-        "target": list(target),
-        "within": dict(map(_distance, within)),
-        "by": by,
-        "holdout": holdout or "",
-        "model": model,
+        "keys": [[key.strip() for key in one.split(",")] for one in options["keys"]],
+        "target": list(options["target"]),
+        "within": dict(map(_distance, options["within"])),
     }
     folder = plain_name("--name", name) if name else released[0].resolve().name
     folder = re.sub(r"[^\w-]", "_", folder.split(".")[0])[:60] or "released"
-    root = find_root(Path.cwd(), "assess")
-    if folder in find_profiles(root, "assess"):  # folders of `srlib run`, which replaces them
-        folder = f"released_{folder}"
-    outputs = output or find_outputs(root, Path.cwd())
-    place = outputs.resolve() / "assess" / folder
+    folder = "released" if folder == "default" else folder  # of `srlib run assess`
+    outputs = output or find_outputs(find_root(Path.cwd()), Path.cwd())
 
-    # Imported here: bad usage is told at once, without the time that these take to import.
-    from srlib.assessment import examine, take_in
     from srlib.assessment.verdict import ADVICE
     from srlib.runner import assess as files
 
-    started, inputs = time.monotonic(), hash_inputs(parameters, files.FILES)
     try:
-        tables = take_in(**{n: value for n, value in parameters.items() if n != "model"})
-    except ValueError as error:
-        raise UsageError(_told(error, parameters, show_values)) from None
-    try:
-        found = examine(tables, model=model, seed=SEED)
-        report = files.write(found, place, parameters, inputs, started) / "report.html"
-    except OSError:
-        raise  # told in a line with its place
+        found, place = files.assess(outputs.resolve() / "assess" / folder, parameters)
+    except (OSError, UsageError):
+        raise
     except Exception as error:
-        kind, text = type(error).__name__, str(error)
-        own, typed = f"{kind}: {text}", texts(parameters.values())
-        _failed(own if show_values else error_without_values(kind, text, typed))
-        raise SystemExit(1) from None
+        typed = texts(parameters.values())
+        raise _failed(error_without_values(type(error).__name__, str(error), typed)) from None
+    report = place / "report.html"
     if as_json:
         document = {"report": str(report)} | found.to_dict()
         click.echo(json.dumps(document, indent=1, ensure_ascii=False))
     else:
         for line in found.verdict().split("\n"):
-            click.echo(click.style(line, bold=not line.startswith(" ")))
+            click.secho(line, bold=not line.startswith(" "))
         click.echo(f"\nreport: {shown(report)}")
-    if report.parent.name != place.name:
-        click.echo(f"{shown(place)} holds another report and stays as it is", err=True)
-    if model:
-        click.echo(f"all took {time.monotonic() - started:.0f} s, most of it the model", err=True)
-    worst = ADVICE.index(found.judgments[0].advice)
-    if fail_on and worst >= ADVICE.index(fail_on):
+    if place.name != folder:
+        click.echo(f"{shown(place.with_name(folder))} holds another report and stays", err=True)
+    if fail_on and ADVICE.index(found.judgments[0].advice) >= ADVICE.index(fail_on):
         raise SystemExit(BROKEN)
 
 
@@ -376,19 +202,9 @@ def _distance(text: str) -> tuple[str, float]:
         raise UsageError(f"--within {text}: it must be NAME=NUMBER, as income=500") from None
 
 
-@main.command(
-    short_help="Suggest a schema of FILES, to be edited.",
-    epilog=_examples("srlib schema original.csv synthetic.csv --output schema.yaml"),
-)
-@click.argument(
-    "files",
-    nargs=-1,
-    required=True,
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-)
-@click.option(
-    "--output", type=click.Path(dir_okay=False, path_type=Path), help="File to write, a new one."
-)
+@main.command(short_help="Suggest a schema of FILES, to be edited.")
+@click.argument("files", nargs=-1, required=True, type=FILE)
+@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="A new file.")
 def schema(files: tuple[Path, ...], output: Path | None) -> None:
     """Suggest a schema of FILES, the original first, to be edited and given to --schema.
 
@@ -414,124 +230,42 @@ def schema(files: tuple[Path, ...], output: Path | None) -> None:
     click.echo(shown(output))
 
 
-class _Seconds(click.FloatRange):
-    """A time that a clock can wait for; ranges let NaN pass."""
-
-    name = "seconds"
-
-    def __init__(self) -> None:
-        super().__init__(0, LARGEST, min_open=True)
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, context: click.Context | None
-    ) -> Any:
-        """Return the number."""
-        number = super().convert(value, param, context)
-        if math.isnan(number):
-            self.fail("NaN is no number of seconds.", param, context)
-        return number
-
-
 @main.command(
     short_help="Run a notebook at all points of a sweep FILE.",
-    epilog=_examples(
-        "srlib sweep params/charest/sweep_prior.yaml --dry-run",
-        "srlib sweep params/charest/sweep_prior.yaml --jobs 2",
-    ),
+    epilog="Example: srlib sweep params/charest/sweep_prior.yaml --jobs 2",
 )
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--jobs", type=click.IntRange(1), default=1, help="Points that run at a time.")
-@click.option("--scheduler", metavar="ADDRESS", help="A running Dask cluster to run them instead.")
+@click.argument("file", type=FILE)
+@JOBS
+@click.option("--scheduler", default="", metavar="ADDRESS", help="A Dask cluster to run them on.")
 @click.option("--shard", default="1/1", help="i/n: every n-th point from the i-th on.")
-@click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
-@click.option("--retry-failed", is_flag=True, help="Run points again that failed before.")
-@click.option("--time-limit", type=_Seconds(), help="Seconds a point.")
-@click.option("--reports", is_flag=True, help="Write the HTML report of each point.")
-@click.option("--show-values", is_flag=True, help=_SHOW_VALUES)
-@click.option(
-    "--output",
-    type=click.Path(file_okay=False, path_type=Path),
-    help=f"Folder to write PAPER/SWEEP/ in; by default, outputs/ {_OF_PROJECT}.",
-)
+@click.option("--dry-run", is_flag=True, help="Say what is done, and do nothing.")
+@OUTPUT
 def sweep(
-    file: Path,
-    jobs: int,
-    scheduler: str | None,
-    shard: str,
-    dry_run: bool,
-    retry_failed: bool,
-    time_limit: float | None,
-    reports: bool,
-    show_values: bool,
-    output: Path | None,
+    file: Path, jobs: int, scheduler: str, shard: str, dry_run: bool, output: Path | None
 ) -> None:
-    """Run a notebook at all points of a sweep FILE; what is done already is not repeated."""
+    """Run a notebook at all points of a sweep FILE, and gather the tables that it names.
+
+    What is done already is not repeated.
+    """
     from srlib.runner import sweep as sweeps
-    from srlib.runner.workers import ClusterGone
 
     root = find_root(Path.cwd())
     plan = sweeps.read_sweep(root, file, output or find_outputs(root, Path.cwd()))
     points = sweeps.shard(plan.points, shard)
-    wrong = {
-        f"{file}: {_told(error, parameters, show_values)}": None
-        for parameters, error in sweeps.wrong_inputs(plan, points)
-    }
-    if wrong:
-        raise UsageError("\n".join(wrong))
-    missing = [point.parameters for point in points if plan.status(point) != sweeps.DONE]
-    if not scheduler:  # the memory is this machine's
-        try:
-            _say_cost(root, plan.paper, missing, jobs)
-        except ValueError as error:
-            raise UsageError(f"{file}: {error}") from None
+    if not dry_run:
+        sweeps.run_sweep(root, plan, points, jobs, scheduler)
+    left = sum(plan.status(point) != sweeps.DONE for point in points)
+    click.echo(f"{shown(plan.folder)}: {len(points) - left} of {len(points)} points are done")
     if dry_run:
-        click.echo(sweeps.describe(plan, points, jobs))
         return
-    for line in sweeps.other_versions(plan):
-        click.echo(line, err=True)
-    try:
-        left = sweeps.run_sweep(
-            root, plan, points, jobs=jobs, scheduler=scheduler, with_report=reports,
-            time_limit=time_limit, retry_failed=retry_failed,
-        )  # fmt: skip
-    except KeyboardInterrupt:
-        raise SystemExit(1) from None
-    except ClusterGone as error:
-        click.echo(f"{error}; the same command finishes what is left", err=True)
-        raise SystemExit(1) from None
-    if all(plan.status(point) == sweeps.DONE for point in plan.points):
-        try:
-            sweeps.gather_asked(plan)
-        except ValueError as error:
-            click.echo(f"{plan.name}: {error}", err=True)
-            raise SystemExit(1) from None
-    click.echo(f"{plan.name}: {len(points) - left} of {len(points)} points in {plan.folder}")
     if left:
-        click.echo(f"{left} points are not done; index.csv says why", err=True)
-        raise SystemExit(1)
-
-
-@main.command(
-    short_help="Gather one table over the points of a sweep.",
-    epilog=_examples("srlib collect outputs/charest/sweep_prior --table score_functions"),
-)
-@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option("--table", help="Name of a table; the points' results where not given.")
-def collect(folder: Path, table: str | None) -> None:
-    """Gather one table over all finished points of a sweep's FOLDER into FOLDER/TABLE.csv."""
-    from srlib.runner import sweep as sweeps
-
-    try:
-        frame = sweeps.gather(folder, table)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-    click.echo(f"{len(frame)} rows: {shown(folder / f'{table or "results"}.csv')}")
-    if lacking := len(sweeps.finished(folder)) - frame["point"].nunique():
-        click.echo(f"{lacking} finished points have no rows of it", err=True)
+        raise _failed(f"{left} points are not done; index.csv says why")
+    if all(plan.status(point) == sweeps.DONE for point in plan.points):
+        sweeps.gather(plan)
 
 
 @main.command(short_help="Execute text notebooks, and write their .ipynb.")
-@click.argument("papers", metavar="[PAPER]...", nargs=-1)
+@PAPERS
 def build(papers: tuple[str, ...]) -> None:
     """Execute text notebooks at their defaults and write the committed .ipynb beside them."""
     root = find_root(Path.cwd())
@@ -542,28 +276,23 @@ def build(papers: tuple[str, ...]) -> None:
     from srlib.runner.run import NotebookFailed
     from srlib.runner.run import build as build_paper
 
-    failures = 0
+    failures = []
     for paper in papers:
         try:
             click.echo(f"{paper}: {shown(build_paper(root, paper))}")
         except NotebookFailed as error:
-            _failed(str(error))
-            failures += 1
+            failures.append(_failed(str(error)))
     if failures:
-        raise SystemExit(1)
+        raise failures[0]
 
 
 @main.command(
     short_help="Write the course's assignments for nbgrader.",
-    epilog=_examples("srlib course", "srlib course charest"),
+    epilog="Example: srlib course charest",
 )
-@click.argument("papers", metavar="[PAPER]...", nargs=-1)
+@PAPERS
 @click.option("--replace", is_flag=True, help="Write over what somebody has changed.")
-@click.option(
-    "--output",
-    type=click.Path(file_okay=False, path_type=Path),
-    help=f"Folder to write in; by default, outputs/course/ {_OF_PROJECT}.",
-)
+@OUTPUT
 def course(papers: tuple[str, ...], replace: bool, output: Path | None) -> None:
     """Write notebooks with exercises as sources of nbgrader's assignments, with their checks.
 
@@ -582,23 +311,7 @@ def course(papers: tuple[str, ...], replace: bool, output: Path | None) -> None:
         click.echo("grading executes what students wrote: nbgrader autograde, in a container only")
 
 
-@main.command(short_help="Start the notebook of a new PAPER from a template.")
-@click.argument("paper")
-def new(paper: str) -> None:
-    """Start the notebook of a new PAPER from a template, and say what to do next."""
-    from srlib.runner import scaffold
-
-    root = find_root(Path.cwd())
-    for path in scaffold.write(root, paper):
-        click.echo(shown(path))
-    click.echo(scaffold.checklist(paper))
-
-
-@main.command(
-    epilog=_examples(
-        "srlib report outputs/charest/default", "srlib report outputs/assess/default --public"
-    )
-)
+@main.command(short_help="Write the self-contained HTML report of a run's folder.")
 @click.argument("run_dir", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--public", is_flag=True, help="Show of a user's file only what is marked public.")
 @click.option("--open", "opened", is_flag=True, help="Show it in the browser.")

@@ -3,7 +3,6 @@
 import json
 import math
 import re
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -159,8 +158,7 @@ def _valid(name: str) -> str:
 
 def _plain(name: str, value: Any) -> Scalar:
     """`value` as JSON can hold it."""
-    numpy = sys.modules.get("numpy")  # where it is not imported, nothing is of it
-    if numpy and isinstance(value, numpy.generic):
+    if getattr(value, "ndim", None) == 0:  # of numpy
         value = value.item()
     if not isinstance(value, Scalar):
         raise ValueError(

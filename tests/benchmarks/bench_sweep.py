@@ -62,5 +62,7 @@ def test_collecting(benchmark: BenchmarkFixture, tmp_path: Path, points: int) ->
         content = provenance | {"changed_parameters": {"p": [i], "seed": i}}
         (tables.parent / "provenance.json").write_text(json.dumps(content))
         (tables / "t.csv").write_text(rows)
+    names = "".join(f"p={i}-abc\n" for i in range(points))
+    (tmp_path / "index.csv").write_text(f"point\n{names}")
     frame = benchmark.pedantic(sweep.load, args=(tmp_path, "t"), rounds=1)
     assert len(frame) == 20 * points

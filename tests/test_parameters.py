@@ -1,0 +1,183 @@
+"""Parameters: what a notebook declares, and what is refused in one line before a kernel."""
+
+import re
+from pathlib import Path
+
+import pytest
+import toy
+from click.testing import CliRunner
+
+from srlib.runner.cli import main
+from srlib.runner.parameters import (
+    UsageError,
+    find_outputs,
+    find_papers,
+    find_root,
+    hash_inputs,
+    named_files,
+    read_parameters,
+    resolve,
+)
+
+ROOT = Path(__file__).parents[1]
+DECLARED = """n: int = 3  # [1, 100] how many
+share: float = 0.5  # (0, 1] of something
+delta: float = 0.5  # (0, 1) of something else
+method: str = "exact"  # {exact, simulated} how
+names: list[str] = ["a"]  # labels
+bins: list[int] = [5, 10]  # [2, 50] numbers of bins
+keys: list[list[str]] = []  # sets of variables
+within: dict[str, float] = {}  # distances
+model: bool = False  # whether
+size: int | None = None  # [1, 10] of a sample
+data: str = ""  # CSV file of records
+seed: int = 1  # [0, inf) one seed
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    start, rest = toy.TEXT.split('tags=["parameters"]\n')
+    rest = rest[rest.index("output_dir") :]
+    monkeypatch.chdir(tmp_path)
+    return toy.make(tmp_path, f'{start}tags=["parameters"]\n{DECLARED}{rest}')
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "allowed"),
+    [
+        ("n", "many", "int in [1, 100]"),
+        ("n", "2.5", "int in [1, 100]"),
+        ("n", "2.0", "int in [1, 100]"),
+        ("n", "true", "int in [1, 100]"),
+        ("n", "'5'", "int in [1, 100]"),
+        ("n", "null", "int in [1, 100]"),
+        ("n", "[3]", "int in [1, 100]"),
+        ("n", "0", "int in [1, 100]"),
+        ("n", "-3", "int in [1, 100]"),
+        ("n", "101", "int in [1, 100]"),
+        ("n", "1000000000000", "int in [1, 100]"),
+        ("n", ".inf", "int in [1, 100]"),
+        ("n", "1:30", "int in [1, 100]"),
+        ("n", "2020-01-01", "int in [1, 100]"),
+        ("n", "9" * 400, "n = "),
+        ("n", "!!int abc", "n = "),
+        ("n", "[" * 3000, "n = "),
+        ("n", "*a", "n = "),
+        ("share", "0", "float in (0, 1]"),
+        ("share", "1.0001", "float in (0, 1]"),
+        ("share", ".nan", "float in (0, 1]"),
+        ("share", ".inf", "float in (0, 1]"),
+        ("share", "yes", "float in (0, 1]"),
+        ("share", "false", "float in (0, 1]"),
+        ("delta", "1", "float in (0, 1)"),
+        ("method", "guess", "str in {exact, simulated}"),
+        ("method", "", "str in {exact, simulated}"),
+        ("names", "a", "list[str]"),
+        ("names", "[1]", "list[str]"),
+        ("names", "[[a]]", "list[str]"),
+        ("names", '["\\uD800"]', "list[str]"),
+        ("bins", "[]", "list[int], one or more in [2, 50]"),
+        ("bins", "[5, 51]", "list[int], one or more in [2, 50]"),
+        ("bins", "[5, 2.5]", "list[int], one or more in [2, 50]"),
+        ("bins", "5", "list[int], one or more in [2, 50]"),
+        ("keys", "[a, b]", "list[list[str]]"),
+        ("within", "{a: b}", "dict[str, float]"),
+        ("within", "{1: 2.0}", "dict[str, float]"),
+        ("within", "[1]", "dict[str, float]"),
+        ("model", "1", "bool"),
+        ("model", "yes", "bool"),
+        ("size", "11", "int | None in [1, 10]"),
+        ("data", "\udcff.csv", "str"),  # a name of a file in Latin-1
+        ("seed", "-1", "int in [0, inf)"),
+        ("seed", "null", "int in [0, inf)"),
+        ("sead", "1", "did you mean 'seed'?"),
+        ("output_dir", "x", "unknown parameter 'output_dir'"),
+    ],
+)
+def test_a_bad_value_is_one_line_and_starts_nothing(
+    project: Path, name: str, value: str, allowed: str
+) -> None:
+    result = CliRunner().invoke(main, ["run", "toy", "-p", name, value])
+    assert result.exit_code == 2
+    told = [line for line in result.stderr.splitlines() if line.startswith("Error: ")]
+    assert len(told) == 1
+    assert result.stderr.endswith(f"{told[0]}\n")
+    assert allowed in told[0]
+    assert name in told[0]
+    assert len(told[0]) < 700
+    assert not {"started", "outputs"} & {path.name for path in project.iterdir()}
+
+
+def test_values_come_from_defaults_profile_file_and_command_in_this_order(project: Path) -> None:
+    (project / "params/toy/published.yaml").write_text("n: 5\nshare: 1\nbins: [7]\n")
+    (project / "more.yaml").write_text("share: 0.25\nwithin: {a: 2}\n")
+    given = [("bins", "[9]"), ("data", "010"), ("size", "null"), ("seed", str(2**128))]
+    request = resolve(project, "toy", "published", Path("more.yaml"), given)
+    values = request.parameters
+    assert (values["n"], values["share"], values["bins"], values["data"]) == (5, 0.25, [9], "010")
+    assert (values["within"], values["size"], values["seed"]) == ({"a": 2.0}, None, 2**128)
+    assert set(request.changed) == {"share", "within", "bins", "data", "size", "seed"}
+    assert "output_dir" not in values
+
+
+def test_all_that_is_wrong_is_told_at_once(project: Path) -> None:
+    (project / "params/toy/published.yaml").write_text("n: 0\nshare: 2\nnam: 3\n")
+    with pytest.raises(UsageError) as caught:
+        resolve(project, "toy", "published", overrides=[("bins", "[1]")])
+    assert [line.split()[1] for line in str(caught.value).splitlines()] == [
+        "n", "share", "unknown", "bins",
+    ]  # fmt: skip
+    with pytest.raises(UsageError, match="unknown profile 'publish', did you mean 'published'"):
+        resolve(project, "toy", "publish")
+
+
+@pytest.mark.parametrize(
+    ("cell", "told"),
+    [
+        ("n: int = 0  # [1, 9] a", "n = 0; it must be int in [1, 9]"),
+        ("n = 3", "not an annotated literal"),
+        ("n: int = 1 + 1", "malformed node"),
+        ("n: Path = 3", "name 'Path' is not defined"),
+        ("import os", "not an annotated literal"),
+        ("n: int = 3  # [1, 9] a", "declares output_dir"),
+    ],
+)
+def test_a_wrong_parameters_cell_is_refused(tmp_path: Path, cell: str, told: str) -> None:
+    (tmp_path / "toy.py").write_text(f'# %% tags=["parameters"]\n{cell}\n# %%\nn: int = "other"\n')
+    with pytest.raises(UsageError, match=re.escape(told)):
+        read_parameters(tmp_path / "toy.py")
+
+
+@pytest.mark.parametrize("paper", find_papers(ROOT))
+def test_no_count_of_a_notebook_is_without_end(paper: str) -> None:
+    declared = read_parameters(ROOT / f"notebooks/{paper}.py")
+    counts = [
+        p for p in declared.values() if re.fullmatch(r"(list\[)?(int|float)\]?", p.annotation)
+    ]
+    assert [p.name for p in counts if not re.search(r" in .*\d[)\]]$", p.allowed)] in ([], ["seed"])
+    of_files = {"assess": ["original", "released", "schema", "holdout"]}
+    of_files |= {name: ["data", "schema"] for name in ("hu_reiter_wang", "sequential_trees")}
+    assert named_files(declared, {name: name for name in declared}) == of_files.get(paper, [])
+
+
+def test_files_count_by_their_contents(tmp_path: Path) -> None:
+    (tmp_path / "tool").mkdir()
+    for name in ("tool/b.csv", "tool/a.csv", "tool/.hidden", "one.csv"):
+        (tmp_path / name).write_text(name)
+    found = hash_inputs(["", "nowhere.csv", ["tool/", "one.csv"]], tmp_path)
+    assert list(found) == ["tool/a.csv", "tool/b.csv", "one.csv"]
+    (tmp_path / "one.csv").write_text("tool/a.csv")
+    again = hash_inputs(["one.csv"], tmp_path)
+    assert again["one.csv"] == found["tool/a.csv"] != found["one.csv"]
+
+
+def test_where_papers_come_from_and_outputs_go(tmp_path: Path) -> None:
+    """The project at hand comes first, and results never lie with papers from elsewhere."""
+    project, below = tmp_path / "project", tmp_path / "project" / "a" / "b"
+    for folder in (below, project / "notebooks", project / "params"):
+        folder.mkdir(parents=True)
+    assert find_root(below) == project
+    assert find_outputs(project, below) == project / "outputs"
+    assert find_root(tmp_path) == ROOT
+    assert find_outputs(ROOT, tmp_path) == tmp_path / "outputs"
