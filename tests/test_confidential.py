@@ -19,6 +19,7 @@ from srlib.data.schema import Schema, Variable
 from srlib.display import NOT_SHOWN
 from srlib.runner import confidential, report
 from srlib.runner.cli import main
+from srlib.runner.run import _is_ours
 
 # A rare level each, the outcome of the record that has it, and names of folder and files.
 JOB, TOWN, SICK = "CANARYJOB7Q", "CANARYTOWN8X", "CANARYSICK4V"
@@ -199,7 +200,7 @@ def test_a_failing_run_names_the_place_and_no_value(lacking: Path) -> None:
     index = (folder / "index.csv").read_text(encoding="utf-8")
     error = json.loads((failed / "provenance.json").read_text(encoding="utf-8"))["error"]
     for text in (result.output, index, error):
-        assert "ValueError" in text
+        assert "values outside the levels: job has '...' (line 7)" in text
         assert found(text) == []
     assert JOB in (failed / "notebook.ipynb").read_text(encoding="utf-8")
     assert "notebook.ipynb" in confidential.names(failed / "CONFIDENTIAL.txt")
@@ -280,3 +281,20 @@ def test_names_that_are_typed_are_texts_also_as_keys() -> None:
 def test_messages_that_nobody_wrote_for_readers_are_cut_altogether() -> None:
     assert confidential.error_without_values("TypeError", "secret") == "TypeError"
     assert confidential.error_without_values("KeyError", "'secret'") == "KeyError"
+
+
+@pytest.mark.parametrize(
+    ("last_frame", "ours"),
+    [
+        (
+            f"File \x1b[32m{Path(confidential.__file__).parents[1]}/data/a.py:3\x1b[39m",
+            True,
+        ),
+        ("File /any/site-packages/pandas/core.py:3, in astype", False),
+        ("File /any/srlib/.venv/lib/pandas/core.py:3, in astype", False),
+        ("Cell \x1b[32mIn[3]\x1b[39m, line 1", False),
+    ],
+)
+def test_messages_of_other_code_are_not_taken_for_ours(last_frame: str, ours: bool) -> None:
+    frames = ["-----", "Cell In[2], line 1", last_frame, "ValueError: job is x"]
+    assert _is_ours(frames) == ours

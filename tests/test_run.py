@@ -79,7 +79,7 @@ def test_a_run_is_whole_and_its_owners_alone(tmp_path: Path, work: Path) -> None
     assert provenance["changed_parameters"] == {"names": ["x", "y"]}
     assert provenance["seed"] == 1
     assert len(provenance["source_sha256"]) == 64
-    assert {"n: 5", "method: exact"} <= set((final / "parameters.yaml").read_text().splitlines())
+    assert {"'n': 5", "method: exact"} <= set((final / "parameters.yaml").read_text().splitlines())
     for name in ("notebook.ipynb", "report.html"):
         assert str(project) not in (final / name).read_text(encoding="utf-8")
 

@@ -98,16 +98,17 @@ def _execute(
         except OSError:  # of the disk
             raise
         except Exception as error:
-            raise NotebookFailed(_failure(saved, error, of_user)) from None
+            typed = [*confidential.texts(parameters)] if of_user else None
+            raise NotebookFailed(_failure(saved, error, typed)) from None
 
 
-def _failure(saved: Path, error: Exception, of_user: bool) -> str:
-    """Return where a notebook stopped and why; of a run on a user's file the error's type alone.
+def _failure(saved: Path, error: Exception, typed: Sequence[str] | None) -> str:
+    """Return where a notebook stopped and why; on a user's file without values that nobody typed.
 
-    What messages quote of values is anybody's guess; the notebook that is kept has them.
+    What messages of other code than ours quote is anybody's guess: of these the type remains.
     """
     heading, number, where = "", 0, "before its first cell"
-    kind, message = type(error).__name__, str(error)
+    kind, message, ours = type(error).__name__, str(error), False
     for cell in nbformat.read(saved, as_version=4).cells if saved.is_file() else []:
         if cell.cell_type == "markdown":
             heading = next(iter(re.findall(r"^#+ +(.+)$", cell.source, re.MULTILINE)[-1:]), heading)
@@ -117,7 +118,22 @@ def _failure(saved: Path, error: Exception, of_user: bool) -> str:
             for output in cell.outputs:
                 if output.output_type == "error":
                     kind, message = output.ename, output.evalue
-    return f"{where}: {kind}" if of_user else f"{where}: {kind}: {message}"
+                    ours = _is_ours(output.traceback)
+    if typed is not None:
+        return (
+            f"{where}: {confidential.error_without_values(kind, message, typed) if ours else kind}"
+        )
+    return f"{where}: {kind}: {message}"
+
+
+def _is_ours(frames: Sequence[str]) -> bool:
+    """Say whether an error was raised in the library, from the frames that a kernel shows."""
+    plain = re.sub(r"\x1b\[[\d;]*m", "", "\n".join(frames))
+    raised_in = re.findall(r"^(?:File (\S.*?):\d+|Cell In)", plain, re.MULTILINE)
+    if not raised_in or not raised_in[-1]:  # in a cell
+        return False
+    # Not every file below a folder of our name: a checkout holds other packages as well.
+    return Path(raised_in[-1]).expanduser().resolve().is_relative_to(_LIBRARY)
 
 
 def _git(root: Path, *arguments: str) -> str | None:
