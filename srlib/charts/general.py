@@ -1,4 +1,7 @@
-"""Figures of any subject: lines, points, intervals, bars, agreement, traces, reliability."""
+"""Figures of any subject: lines, points, intervals, bars, agreement, traces, reliability.
+
+What arguments of the same name are, `lines` says.
+"""
 
 import math
 from collections.abc import Callable, Mapping
@@ -107,19 +110,6 @@ def points(
     frame : DataFrame
         x and y; x_low, x_high, y_low and y_high, the ends of their intervals (NaN: none is drawn);
         case (text), which colors the point; and label (text, may be empty), which stands above it.
-    x_title, y_title : str
-        What the quantities are, with units.
-    description : str
-        What the figure shows, for readers who cannot see it.
-    log_y : bool
-        Whether the y axis is logarithmic.
-    reference : float, optional
-        A value of y to draw as a dotted rule.
-
-    Returns
-    -------
-    altair chart
-        A click in the legend leaves one case.
     """
     pick, opacity = _picked("case")
     base = alt.Chart(compact(frame)).encode(
@@ -157,8 +147,6 @@ def intervals(frame: pd.DataFrame, title: str, *, description: str, percent: boo
         colors; a column baseline has a tick in ink. All numbers may be NaN.
     title : str
         Title of the axis that all panels share.
-    description : str
-        What the figure shows, for readers who cannot see it.
     percent : bool
         Whether the numbers are shares, and the axis in percent.
     """
@@ -224,8 +212,6 @@ def bars(
         Where classes begin and end, as numpy's histogram takes them.
     x_title, y_title : str
         What is classified and what is counted.
-    description : str
-        What the figure shows, for readers who cannot see it.
     square_root : bool
         Whether the counts stand on a square-root scale, so that single ones show.
     **reference : float
@@ -271,8 +257,6 @@ def agreement(frame: pd.DataFrame, x_title: str, y_title: str, *, description: s
         a column panel (text) there is a panel for each, all on one scale.
     x_title, y_title : str
         What they are.
-    description : str
-        What the figure shows, for readers who cannot see it.
 
     Returns
     -------
@@ -334,8 +318,6 @@ def trace(frame: pd.DataFrame, *, description: str) -> Chart:
     ----------
     frame : DataFrame
         chain, draw, value, quantity. Of long chains every k-th draw is shown.
-    description : str
-        What the figure shows, for readers who cannot see it.
 
     Returns
     -------
@@ -371,8 +353,6 @@ def reliability(frame: pd.DataFrame, *, description: str) -> Chart:
     ----------
     frame : DataFrame
         curve (text), claimed, found, low and high, all in [0, 1]: a row for each curve and bin.
-    description : str
-        What the figure shows, for readers who cannot see it.
 
     Returns
     -------
