@@ -23,20 +23,7 @@ from srlib.mechanism.core import Mechanism, log_difference
 
 @dataclass(frozen=True)
 class Rule:
-    """RR may be at most so much where R lies in a range.
-
-    Parameters
-    ----------
-    rr_at_most : float
-        Positive.
-    r_at_least, r_at_most : float
-        The range of R, 0 <= r_at_least < r_at_most <= 1.
-
-    Raises
-    ------
-    ValueError
-        If the bound is not positive or the range covers nothing.
-    """
+    """RR may be at most so much, a positive number, where R lies in a range within [0, 1]."""
 
     rr_at_most: float
     r_at_least: float = 0.0
@@ -52,13 +39,7 @@ class Rule:
 
 
 def read_rules(entries: Sequence[Mapping[str, Any]]) -> tuple[Rule, ...]:
-    """Rules as parameters give them, such as ``{rr_at_most: 10, r_at_most: 0.1}``.
-
-    Raises
-    ------
-    ValueError
-        If there is no rule, if one has another key or lacks ``rr_at_most``, or as `Rule`.
-    """
+    """Rules as parameters give them, such as ``{rr_at_most: 10, r_at_most: 0.1}``, one or more."""
     if not entries:
         raise ValueError("there is no rule; with none every release would be acceptable")
     allowed = ("rr_at_most", "r_at_least", "r_at_most")
@@ -75,19 +56,9 @@ def read_rules(entries: Sequence[Mapping[str, Any]]) -> tuple[Rule, ...]:
 def curve(
     log_ratio: ArrayLike, prior: ArrayLike
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """R and RR of one release for intruders with the given prior probabilities of the truth.
+    """R and RR of one release (equations 5 and 8) for prior probabilities of the truth in (0, 1).
 
-    Parameters
-    ----------
-    log_ratio : float, or array of float
-        log L, the same for all intruders or one for each.
-    prior : array of float
-        In (0, 1).
-
-    Returns
-    -------
-    risk, relative_risk : arrays of float64
-        Equations 5 and 8.
+    Log L is the same for all intruders, or one for each.
     """
     checks.inner_probability(prior=prior)
     w = np.asarray(prior, dtype=float)
@@ -98,20 +69,9 @@ def curve(
 def line(
     log_ratio: float, between: tuple[float, float] = (0.0, 1.0), size: int = 60
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """R and RR of one release along a range of priors, at even distances of log RR.
+    """R and RR of one release along a range of priors, at even distances of log RR, (size,) each.
 
-    Parameters
-    ----------
-    log_ratio : float
-        log L.
-    between : (float, float)
-        Priors at both ends, within [0, 1]; at 0 RR is L.
-    size : int
-        Number of points, 2 or more.
-
-    Returns
-    -------
-    risk, relative_risk : (size,) float64
+    At a prior of 0 RR is L.
     """
     first, last = (float(expit(logit(w) + log_ratio)) for w in between)
     risk = np.linspace(first, last, size)
@@ -125,18 +85,8 @@ def line(
 def unacceptable_priors(log_ratio: float, rules: Sequence[Rule]) -> list[tuple[float, float]]:
     """The prior probabilities of the truth for which a release breaks a rule, exactly.
 
-    Parameters
-    ----------
-    log_ratio : float
-        log L.
-    rules : sequence of Rule
-        What is acceptable.
-
-    Returns
-    -------
-    list of (float, float)
-        Intervals of w from below to above, overlapping ones joined. Empty if the release is
-        acceptable whatever the prior.
+    Returns intervals of w from below to above, overlapping ones joined; none if the release is
+    acceptable whatever the prior.
     """
     intervals = []
     for rule in rules:
@@ -167,19 +117,10 @@ def _prior_at(risk: float, log_ratio: float) -> float:
 
 
 def offending_lines(log_ratios: Mapping[str, float], rules: Sequence[Rule]) -> pd.DataFrame:
-    """The line of each release, and the stretches of it that break a rule, as points.
+    """The line of each release, by name, and the stretches of it that break a rule, as points.
 
-    Parameters
-    ----------
-    log_ratios : mapping of str to float
-        Name of a release to its log L.
-    rules : sequence of Rule
-        What is acceptable.
-
-    Returns
-    -------
-    DataFrame
-        curve (the name), stretch (0 for the whole line, then numbered), risk, relative_risk.
+    The columns are curve (the name), stretch (0 for the whole line, then numbered), risk and
+    relative_risk.
     """
     frames = []
     for name, log_ratio in log_ratios.items():
@@ -191,15 +132,7 @@ def offending_lines(log_ratios: Mapping[str, float], rules: Sequence[Rule]) -> p
 
 
 def unacceptable(log_ratio: ArrayLike, rules: Sequence[Rule]) -> NDArray[np.bool_]:
-    """Whether releases break a rule for some prior.
-
-    Parameters
-    ----------
-    log_ratio : array of float
-        log L of each release.
-    rules : sequence of Rule
-        What is acceptable.
-    """
+    """Whether releases, by their log L, break a rule for some prior."""
     with np.errstate(over="ignore"):
         ratio = np.exp(np.asarray(log_ratio, dtype=float))
     broken = np.zeros(ratio.shape, dtype=bool)
@@ -216,11 +149,6 @@ def largest_log_ratio(rules: Sequence[Rule]) -> float:
     """The largest log L that is acceptable whatever the prior.
 
     Each rule binds at its corner, the smallest R to which it applies.
-
-    Parameters
-    ----------
-    rules : sequence of Rule
-        What is acceptable.
     """
     most = [(r.rr_at_most - r.r_at_least) / (1 - r.r_at_least) for r in rules]
     return float(np.log(min(most))) if min(most) > 0 else float("-inf")
@@ -229,15 +157,7 @@ def largest_log_ratio(rules: Sequence[Rule]) -> float:
 def breaks_a_rule(
     risk: ArrayLike, relative_risk: ArrayLike, rules: Sequence[Rule]
 ) -> NDArray[np.bool_]:
-    """Whether points lie outside the region of acceptable risk and relative risk.
-
-    Parameters
-    ----------
-    risk, relative_risk : arrays of float
-        R and RR.
-    rules : sequence of Rule
-        What is acceptable.
-    """
+    """Whether points lie outside the region of acceptable risk and relative risk."""
     r, rr = np.asarray(risk, dtype=float), np.asarray(relative_risk, dtype=float)
     broken = [
         (rule.r_at_least <= r) & (r <= rule.r_at_most) & (rr > rule.rr_at_most) for rule in rules
@@ -252,10 +172,8 @@ def share_outside(
 
     Parameters
     ----------
-    log_ratio : (n,) float
-        log L of each record.
-    mcse : (n,) float
-        Monte Carlo standard errors of log L.
+    log_ratio, mcse : (n,) float
+        log L of each record and its Monte Carlo standard error.
     rules : sequence of Rule
         What is acceptable.
     prior : (n,) float, optional
@@ -283,17 +201,7 @@ def share_outside(
 def acceptable_releases(mechanism: Mechanism, rules: Sequence[Rule]) -> NDArray[np.bool_]:
     """Whether each release breaks no rule, for any prior and any record of the data.
 
-    Parameters
-    ----------
-    mechanism : Mechanism
-        The table, which is computed as a whole.
-    rules : sequence of Rule
-        What is acceptable.
-
-    Returns
-    -------
-    (n_inputs, n_outputs) bool
-        Under which data sets each release is acceptable; it is looked up in the confidential data.
+    It depends on the confidential data: (n_inputs, n_outputs). The whole table is computed.
     """
     table = mechanism.block(np.arange(mechanism.n_inputs), np.arange(mechanism.n_outputs))
     broken = np.zeros(table.shape, dtype=bool)
@@ -325,11 +233,6 @@ def redraw(mechanism: Mechanism, acceptable: ArrayLike) -> Mechanism:
         The same rows and columns, and a last column, ``None``: nothing is published, which happens
         where the data lead to no acceptable release.
 
-    Raises
-    ------
-    ValueError
-        If `acceptable` has another shape than the table.
-
     Examples
     --------
     >>> from srlib.mechanism import beta_binomial, exact_epsilon
@@ -357,11 +260,10 @@ def publish_first_acceptable(
 ) -> Mechanism:
     """Draw from each mechanism, and publish the first release that breaks no rule.
 
-    What section 4 of McClure and Reiter (2012) proposes, with mechanisms in the order of their
-    utility: of the releases that qualify the one of greatest utility is published, together with
-    the mechanism that it came from. A release qualifies where it breaks no rule for any prior and
-    any record of the data. That is looked up in the confidential data, so that the choice is a
-    mechanism itself, with an epsilon of its own.
+    What section 4 of McClure and Reiter (2012) proposes: of the releases that qualify the one of
+    greatest utility is published, together with the mechanism that it came from. A release
+    qualifies as of `acceptable_releases`. That is looked up in the confidential data, so that the
+    choice is a mechanism itself, with an epsilon of its own.
 
     Parameters
     ----------
@@ -376,13 +278,7 @@ def publish_first_acceptable(
     -------
     Mechanism
         The same rows. Columns are named (name, release), in the order of the mechanisms; the last
-        one, ``None``, is that nothing qualifies and nothing is published. The whole table is
-        computed.
-
-    Raises
-    ------
-    ValueError
-        If rows or neighbors differ.
+        one, ``None``, is that nothing qualifies and nothing is published.
     """
     first = mechanisms[0]
     if any(

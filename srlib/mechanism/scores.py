@@ -16,16 +16,7 @@ from srlib.mechanism.privacy import exact_epsilon, on_the_safe_side
 def sensitivity(score: ArrayLike, neighbors: ArrayLike) -> float:
     """Largest difference of a score between neighboring data sets, over all outputs.
 
-    Parameters
-    ----------
-    score : (n_inputs, n_outputs) float
-        Finite.
-    neighbors : (n_pairs, 2) int
-        Pairs of rows.
-
-    References
-    ----------
-    Charest (2013), section 3; McSherry and Talwar (2007).
+    The arguments are those of `gibbs`. See Charest (2013), section 3; McSherry and Talwar (2007).
     """
     table = _score(score)
     pairs = np.asarray(neighbors, dtype=np.int64)
@@ -59,12 +50,6 @@ def gibbs(
         As of `Mechanism`.
     base_measure : (n_outputs,) float, optional
         Positive weights of the outputs; equal ones if not given.
-
-    Raises
-    ------
-    ValueError
-        If a score is not finite, there is no output, the rate is negative, or a weight is not
-        positive.
     """
     table = _score(score)
     checks.at_least(0, rate=rate)
@@ -97,22 +82,12 @@ def exponential(
     Parameters
     ----------
     score, neighbors, base_measure, inputs, outputs
-        As of `gibbs`.
+        As of `gibbs`; some neighbors differ in their scores.
     epsilon : float
         The budget, positive. The exact epsilon may be smaller.
     sensitivity : float, optional
-        What the score's sensitivity is taken to be, positive; the exact one if not given.
-
-    Warns
-    -----
-    UserWarning
-        If the sensitivity given is smaller than the true one: with the exact epsilon.
-
-    Raises
-    ------
-    ValueError
-        If epsilon or the sensitivity is not positive, if no neighbors differ in their scores, or
-        as `gibbs`.
+        What the score's sensitivity is taken to be, positive; the exact one if not given. Where it
+        is smaller than that, a warning has the exact epsilon.
 
     References
     ----------
@@ -157,21 +132,9 @@ def exact_rate(
     """The rate for which the exact epsilon of `gibbs` is the one given, and never above it.
 
     At the exponential mechanism's rate, epsilon / (2 sensitivity), the budget is never exceeded;
-    from there on the rate is raised until the exact epsilon reaches it. Log probabilities of
-    neighbors differ by the rate times the difference of scores, less that of the log normalizing
-    constants, so that the smallest and the largest difference of each pair are all that is needed.
-
-    Parameters
-    ----------
-    score, neighbors, base_measure
-        As of `gibbs`.
-    epsilon : float
-        The exact epsilon that is wanted, positive.
-
-    Raises
-    ------
-    ValueError
-        If no rate up to 2^40 times the exponential mechanism's spends the budget.
+    from there on the rate is raised until the exact epsilon reaches it, at most 2^40 times. Log
+    probabilities of neighbors differ by the rate times the difference of scores, less that of the
+    log normalizing constants, so that the smallest and the largest difference of each pair suffice.
     """
     checks.positive(epsilon=epsilon)
     table, pairs = _score(score), np.asarray(neighbors, dtype=np.int64)
