@@ -27,31 +27,9 @@ def log_marginal_likelihood(
 ) -> NDArray[np.float64]:
     """Log probabilities of n records in a given order, for every table that they may make.
 
-    Parameters
-    ----------
-    n : int
-        Records, 0 or more.
-    n_levels : sequence of int
-        Levels of each variable, 2 or more; their product is K, the number of cells.
-    n_classes : int
-        Truncation level F, 1 or more.
-    prior : Prior, optional
-        Prior distribution; the paper's if not given.
-
-    Returns
-    -------
-    (n_tables,) float64
-        In the order of ``synthesizers.compositions(n, K)``, cells in lexicographic order.
-
-    Raises
-    ------
-    ValueError
-        If a variable has fewer than 2 levels, there is no class, or the counts can be split among
-        the classes in more than a million ways.
-
-    References
-    ----------
-    Hu, Reiter and Wang (2014), equations 1 to 6.
+    They are in the order of ``compositions(n, K)``, cells in lexicographic order, where K is the
+    product of the levels. The counts of a table can be split among the classes in a million ways at
+    most (Hu, Reiter and Wang 2014, equations 1 to 6).
     """
     prior, cells = prior or Prior(), prod(n_levels)
     if len(n_levels) == 0 or min(n_levels) < 2:
@@ -107,21 +85,10 @@ def enumerate_mechanism(
 ) -> Mechanism:
     """Draws from the posterior predictive distribution of a DPMPM, as a table of counts.
 
-    With one class and one variable it is `synthesizers.dirichlet_multinomial` with every parameter
-    equal to the prior's concentration.
-
-    Parameters
-    ----------
-    n, n_s : int
-        Records in the data and in the release, 1 or more.
-    n_levels, n_classes, prior
-        As of `log_marginal_likelihood`.
-
-    Returns
-    -------
-    Mechanism
-        Rows are all tables of n records on the K cells, neighbors when one record changes its
-        cell; columns all tables of n_s records.
+    Rows are all tables of n records on the K cells of variables with these levels, neighbors when
+    one record changes its cell; columns all tables of n_s records. With one class and one variable
+    it is `srlib.mechanism.dirichlet_multinomial` with every parameter equal to the prior's
+    concentration.
     """
     for name, value in (("n", n), ("n_s", n_s)):
         if value < 1:

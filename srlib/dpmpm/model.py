@@ -49,10 +49,8 @@ class Chains:
         Truncation level F of the mixture, 1 or more.
     burn_in : int
         Iterations dropped from each chain, 0 or more.
-    n_draws : int
-        Draws kept of each chain, 1 or more.
-    thin : int
-        Iterations for each draw kept, 1 or more.
+    n_draws, thin : int
+        Draws kept of each chain, and iterations for each of them, 1 or more.
     n_chains : int
         Number of chains, each from its own random start, 1 or more.
     prior : Prior
@@ -89,16 +87,10 @@ class Chains:
 class Allocations:
     """Which class the records were in, draw by draw.
 
-    Attributes
-    ----------
-    combinations : (n_combinations, n_variables) int
-        Distinct combinations of the data.
-    class_of : (n_chains, n_draws, n_combinations) uint16
-        Class of one record of each combination, the same one in all draws.
-    level_counts : (n_chains, n_draws, sum(n_levels), n_classes) int32
-        Records of each class with each level.
-    concentration : float
-        Parameter of the Dirichlet prior of the level probabilities.
+    Of the distinct combinations of the data, (n_combinations, n_variables), `class_of` has the
+    class of one record each, the same one in all draws, (n_chains, n_draws, n_combinations);
+    `level_counts` has the records of each class with each level, (n_chains, n_draws, sum(n_levels),
+    n_classes).
     """
 
     combinations: Codes
@@ -171,12 +163,7 @@ class Draws:
     def thin(self, step: int, n_chains: int | None = None) -> "Draws":
         """Keep one draw in `step` of each chain, the last one among them, without allocations.
 
-        Parameters
-        ----------
-        step : int
-            1 or more.
-        n_chains : int, optional
-            Chains that are kept at most, the first ones; all if not given.
+        Of the chains the first `n_chains` are kept, all if not given.
         """
         draws = slice(self.n_draws - 1 - (self.n_draws - 1) // step * step, None, step)
         kept = slice(n_chains), draws
@@ -190,28 +177,10 @@ class Draws:
         )
 
     def spread(self, n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Chain and place of n approximately independent draws, far apart in the chains.
+        """Chain and place, (n,) each, of n draws far apart in the chains, about independent.
 
-        They are taken evenly over all draws of all chains, the last of each stretch.
-
-        Parameters
-        ----------
-        n : int
-            From 1 to the number of draws.
-
-        Returns
-        -------
-        chain, draw : (n,) int64
-            Positions along the first two axes of the arrays.
-
-        Raises
-        ------
-        ValueError
-            If there are fewer than n draws.
-
-        References
-        ----------
-        Hu, Reiter and Wang (2014), section 2.
+        They are taken evenly over all draws of all chains, the last of each stretch (Hu, Reiter and
+        Wang 2014, section 2).
         """
         total = self.n_chains * self.n_draws
         if not 1 <= n <= total:
@@ -236,12 +205,6 @@ class Draws:
         -------
         list of (size, n_variables) uint8
             Levels coded from 0.
-
-        Raises
-        ------
-        ValueError
-            If there are fewer than n draws, `size` is not positive, or `rng` has another number
-            of generators than n.
         """
         each = [rng] * n if isinstance(rng, np.random.Generator) else rng
         if len(each) != n:
@@ -254,15 +217,10 @@ class Draws:
     def to_datatree(self) -> Any:
         """Return the draws as an ArviZ 1 DataTree, whose arrays are those of the draws.
 
-        Labels of classes mean nothing, so that R-hat of pi and phi does not either: diagnose
-        alpha and the group ``sample_stats``. Needs xarray, which ArviZ brings.
-
-        Returns
-        -------
-        xarray.DataTree
-            Group ``posterior`` has alpha, pi and phi, with dimensions chain, draw, class and row;
-            ``variable`` and ``level`` say what each row of phi stands for. Group ``sample_stats``
-            has log_likelihood, n_occupied and class_sizes.
+        Labels of classes mean nothing, so that R-hat of pi and phi does not either: diagnose alpha
+        and the group ``sample_stats``, which has log_likelihood, n_occupied and class_sizes. Group
+        ``posterior`` has alpha, pi and phi, whose coordinates ``variable`` and ``level`` say what
+        each row of phi stands for. Needs xarray, which ArviZ brings.
         """
         import xarray as xr
 

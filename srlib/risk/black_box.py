@@ -79,12 +79,6 @@ def leakage_bound(
     rng : numpy.random.Generator
         Source of the releases.
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of range, an alternative is the truth, or a release has other
-        variables or levels than the data.
-
     Examples
     --------
     >>> from srlib.margins import PlugInMargins

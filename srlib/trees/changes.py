@@ -32,7 +32,7 @@ def log_likelihoods(
     copies: int = 1,
     executor: Executor | None = None,
 ) -> NDArray[np.float64]:
-    """Compute log p(releases | data with one record changed), exactly.
+    """Compute log p(releases | data with one record changed), exactly, (n, support_size).
 
     A changed record alters counts along its own path and the candidate's through the trees that
     use what changed. Where the best split of a node stays, its parts are looked at; where it does
@@ -43,27 +43,10 @@ def log_likelihoods(
     ----------
     trees : Trees
         Grown on the data.
-    released : Microdata or (m, n_variables) int, or a sequence of these
-        The releases, which are independent given the data.
-    rows : (n,) int
-        The record of the data that is changed, by its row.
-    candidates : (n, support_size, n_variables) int
-        What it is changed to; a candidate may be the record itself.
+    released, rows, candidates, executor
+        As of `srlib.risk.synthesizers.log_likelihoods`; a single release, or Microdata, too.
     copies : int
         Equal rows of the data that stand for one record and change together, 1 or more.
-    executor : Executor, optional
-        Where blocks of records are done: processes, or a cluster's workers by its interface of
-        `concurrent.futures`. Threads of this process if not given. Results do not depend on it.
-
-    Returns
-    -------
-    log_likelihoods : (n, support_size) float64
-        Minus infinity where the releases could not have been drawn.
-
-    Raises
-    ------
-    ValueError
-        If rows, candidates, copies or releases do not fit the trees.
     """
     codes, rows, supports = checked_changes(trees, released, rows, candidates)
     shown = distinct(codes)[:2]
@@ -89,13 +72,7 @@ def checked_changes(
     rows: NDArray[np.integer],
     candidates: NDArray[np.integer],
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.uint8]]:
-    """Return the records of all releases, the rows and the candidates as the kernels take them.
-
-    Raises
-    ------
-    ValueError
-        If rows, candidates or releases do not fit the trees.
-    """
+    """Return the records of all releases, the rows and the candidates as the kernels take them."""
     if isinstance(released, pd.DataFrame):
         checked_release(released, trees.schema)  # which refuses it
     several = [released] if isinstance(released, Microdata | np.ndarray) else released

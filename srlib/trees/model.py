@@ -92,12 +92,8 @@ class Trees:
         Variables of the table.
     codes : (n, n_variables) uint8
         The table.
-    cells : (n_cells, n_variables) uint8
-        Its distinct records.
-    weights : (n_cells,) int64
-        How often each occurs.
-    cell_of : (n,) int64
-        The distinct record that each record is.
+    cells, weights, cell_of
+        Its distinct records, how often each occurs, and which of them each record is.
     order : tuple of int
         Positions of the variables in the order in which they are drawn; the first is drawn from
         its margin.
@@ -178,16 +174,9 @@ class Trees:
     def release(
         self, n: int = 1, size: int | None = None, *, rng: np.random.Generator
     ) -> list[Microdata]:
-        """Return fully synthetic tables.
+        """Return n fully synthetic tables.
 
-        Parameters
-        ----------
-        n : int
-            Number of tables, 1 or more.
-        size : int, optional
-            Records in each, 1 or more; as many as the trees were grown on if not given.
-        rng : numpy.random.Generator
-            Source of chance.
+        They have `size` records each, or as many as the trees were grown on.
         """
         size = len(self.codes) if size is None else size
         checks.whole(n=n, size=size)
@@ -205,11 +194,7 @@ class Trees:
     def log_prob(self, released: NDArray[np.integer] | Microdata) -> float:
         """Return log p(released records | the trees); minus infinity if they cannot be drawn.
 
-        Parameters
-        ----------
-        released : Microdata or (n, n_variables) int
-            Records with the variables and levels of the table; the records of several releases
-            together have the sum of their log probabilities.
+        The records of several releases together have the sum of their log probabilities.
         """
         shown = distinct(checked_release(released, self.schema))[:2]
         tasks = (self.task(at, shown) for at in range(len(self.order)))
@@ -224,12 +209,7 @@ class Trees:
     ) -> NDArray[np.float64]:
         """Return log p(values | the values before them in the order) of single records, (n,).
 
-        Parameters
-        ----------
-        codes : (n, n_variables) int
-            The records.
-        variables : sequence of int, optional
-            Positions of the variables whose values are asked for; all if not given.
+        Of all variables, or of those at some positions.
         """
         records = checked_release(codes, self.schema)
         log_prob = np.zeros(len(records))
@@ -248,13 +228,7 @@ def shares_of(task: Task, tree: Tree) -> NDArray[np.float64]:
 
 
 def checked_release(released: NDArray[np.integer] | Microdata, schema: Schema) -> NDArray[np.uint8]:
-    """Return the codes of a release.
-
-    Raises
-    ------
-    ValueError
-        If it is a DataFrame, has other variables than the schema, or no codes in their range.
-    """
+    """Return the codes of a release, or raise a ValueError where they do not fit the schema."""
     if isinstance(released, pd.DataFrame):
         raise ValueError("released is a DataFrame; Microdata.from_frame(frame, schema) codes it")
     if isinstance(released, Microdata) and released.schema != schema:
@@ -271,13 +245,7 @@ def checked_release(released: NDArray[np.integer] | Microdata, schema: Schema) -
 
 
 def checked_order(schema: Schema, order: Sequence[str] | None) -> list[int]:
-    """Return the positions of the variables in the order in which they are drawn.
-
-    Raises
-    ------
-    ValueError
-        If a variable has more than 64 levels, or `order` is no permutation of the variables.
-    """
+    """Return the positions of the variables in the order in which they are drawn."""
     names = [variable.name for variable in schema.variables]
     if (schema.n_levels > MAX_LEVELS).any():
         many = names[int(schema.n_levels.argmax())]
@@ -324,12 +292,6 @@ def fit_trees(
     -------
     Trees
         With `Trees.release` for synthetic tables and `Trees.log_prob` for their probability.
-
-    Raises
-    ------
-    ValueError
-        For a table without records, with a variable of more than 64 levels, or one that the schema
-        refuses; if `order` is no permutation of the variables, or `ordered` names none.
 
     References
     ----------
