@@ -164,7 +164,9 @@ def numbers(values: Iterable[float], digits: int = 3, decimals: int | None = Non
     finite = [value for value in column if math.isfinite(value) and value]
     sizes = [abs(value) for value in finite]
     if all(map(_is_short, sizes)):
-        decimals = _decimals_of_short(sizes)
+        # Those of a few short decimals; of none where some are whole.
+        own = [len(f"{size:.15f}".rstrip("0").partition(".")[2]) for size in sizes]
+        decimals = max(own) if own and min(own) > 0 and max(own) < 5 else None
     elif decimals is None:
         decimals = _decimals(finite, digits)
     return [_number(value, decimals, digits) for value in column]
@@ -187,12 +189,6 @@ def _decimals(finite: Sequence[float], digits: int) -> int | None:
     middle = digits - 1 - math.floor(math.log10(median(sizes)))
     needed = -low if low < 0 else max(1 - low, middle)
     return max(decimals, needed) if needed <= decimals + (high < (3 if low < 0 else 2)) else None
-
-
-def _decimals_of_short(sizes: Sequence[float]) -> int | None:
-    """Decimals in common of a few short decimals; None where some are whole, or none is."""
-    own = [len(f"{size:.15f}".rstrip("0").partition(".")[2]) for size in sizes]
-    return max(own) if own and min(own) > 0 and max(own) < 5 else None
 
 
 def _is_short(size: float) -> bool:

@@ -127,6 +127,8 @@ class Claims:
         found = _word(yes.mean(), no.mean(), nearly)
         borne = word.startswith({HOLDS: (HOLDS, PROVED)}.get(found, found))
         worst = int(np.argmin(margin))
+        where = cases.index[worst]  # of an index with several levels a tuple
+        where = where if isinstance(where, tuple) else (where,)
         self._rows[claim] = {
             "claim": claim,
             "word": word if borne else found + " the case" * (found == DEPENDS),
@@ -139,7 +141,7 @@ class Claims:
             "no": int(no.sum()),
             "worst": cases.iloc[worst],
             "error": errors[worst],
-            "where": _joined_case(cases.index[worst]) if len(cases) > 1 else "",
+            "where": ", ".join(map(str, where)) if len(cases) > 1 else "",
             "nearly": nearly,
             "records": records,
         }
@@ -200,11 +202,6 @@ class Claims:
 
     def _bundle(self) -> dict[str, str]:
         return {"text/markdown": self._repr_markdown_(), "text/plain": repr(self)}
-
-
-def _joined_case(case: Any) -> str:
-    """Name a case, also one of an index with several levels."""
-    return ", ".join(map(str, case)) if isinstance(case, tuple) else str(case)
 
 
 def _plain(value: float) -> str:

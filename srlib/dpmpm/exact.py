@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import betaln, gammaln, logsumexp
 from scipy.stats import gamma
 
+from srlib import checks
 from srlib.dpmpm.model import Prior
 from srlib.mechanism.core import Mechanism, change_one_record
 from srlib.mechanism.families import compositions
@@ -34,8 +35,7 @@ def log_marginal_likelihood(
     prior, cells = prior or Prior(), prod(n_levels)
     if len(n_levels) == 0 or min(n_levels) < 2:
         raise ValueError(f"n_levels is {n_levels!r}; each variable must have 2 levels or more")
-    if n_classes < 1:
-        raise ValueError(f"n_classes is {n_classes}; it must be 1 or more")
+    checks.at_least(1, n_classes=n_classes)
     ways = comb(n + cells * n_classes - 1, n)
     if ways > MOST_SPLITS:
         raise ValueError(
@@ -90,9 +90,7 @@ def enumerate_mechanism(
     it is `srlib.mechanism.dirichlet_multinomial` with every parameter equal to the prior's
     concentration.
     """
-    for name, value in (("n", n), ("n_s", n_s)):
-        if value < 1:
-            raise ValueError(f"{name} is {value}; it must be 1 or more")
+    checks.at_least(1, n=n, n_s=n_s)
     # The larger space first: where it cannot be enumerated, nothing has been computed.
     of_both = log_marginal_likelihood(n + n_s, n_levels, n_classes, prior)
     of_data = log_marginal_likelihood(n, n_levels, n_classes, prior)

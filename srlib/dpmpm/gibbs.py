@@ -125,7 +125,15 @@ def sample_posterior(
     if codes.shape[0] == 0:
         raise ValueError("codes has no records; at least one is needed")
     combinations, counts, _ = distinct(codes)
-    draws = _empty_draws(chains, n_levels)
+    shape, n_classes = (chains.n_chains, chains.n_draws), chains.n_classes
+    draws = Draws(
+        alpha=np.empty(shape),
+        pi=np.empty((*shape, n_classes)),
+        phi=np.empty((*shape, int(n_levels.sum()), n_classes), dtype=np.float32),
+        class_sizes=np.empty((*shape, n_classes), dtype=np.int64),
+        log_likelihood=np.empty(shape),
+        n_levels=n_levels,
+    )
     if keep_allocations:
         allocations = Allocations(
             combinations=combinations,
@@ -175,18 +183,6 @@ def sample_posterior(
             pool.shutdown(cancel_futures=True)
             raise
     return draws
-
-
-def _empty_draws(chains: Chains, n_levels: NDArray[np.int64]) -> Draws:
-    shape, n_classes = (chains.n_chains, chains.n_draws), chains.n_classes
-    return Draws(
-        alpha=np.empty(shape),
-        pi=np.empty((*shape, n_classes)),
-        phi=np.empty((*shape, int(n_levels.sum()), n_classes), dtype=np.float32),
-        class_sizes=np.empty((*shape, n_classes), dtype=np.int64),
-        log_likelihood=np.empty(shape),
-        n_levels=n_levels,
-    )
 
 
 CHAINS = Chains(n_classes=40, burn_in=3000, n_draws=100, thin=10)

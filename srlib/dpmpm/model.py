@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from srlib import checks
 from srlib.data.codes import Codes
 from srlib.dpmpm.release import synthesize
 
@@ -34,9 +35,7 @@ class Prior:
     concentration: float = 1.0
 
     def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            if not (np.isfinite(value) and value > 0):
-                raise ValueError(f"{name} is {value}; it must be a positive number")
+        checks.positive(**vars(self))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,11 +70,9 @@ class Chains:
     prior: Prior = field(default_factory=Prior)
 
     def __post_init__(self) -> None:
-        for name in ("n_classes", "n_draws", "thin", "n_chains"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; it must be 1 or more")
-        if self.burn_in < 0:
-            raise ValueError(f"burn_in is {self.burn_in}; it must be 0 or more")
+        checks.at_least(1, n_classes=self.n_classes, n_draws=self.n_draws)
+        checks.at_least(1, thin=self.thin, n_chains=self.n_chains)
+        checks.at_least(0, burn_in=self.burn_in)
 
     @property
     def n_iterations(self) -> int:

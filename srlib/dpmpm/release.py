@@ -6,6 +6,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from srlib import checks
+
 
 @njit(nogil=True, cache=True)
 def _synthesize(cumulative_pi, cumulative_phi, level_start, uniforms, codes):
@@ -38,8 +40,7 @@ def synthesize(
     would not be its likelihood (Hu, Reiter and Wang 2014, section 2). `pi` and `phi` are as in
     `Draws`, of a single draw; a variable has 256 levels at most.
     """
-    if n_records < 1:
-        raise ValueError(f"n_records is {n_records}; it must be 1 or more")
+    checks.at_least(1, n_records=n_records)
     n_levels = np.asarray(n_levels, dtype=np.int64)
     level_start = np.concatenate([[0], np.cumsum(n_levels)])
     cumulative_pi = np.cumsum(pi)[:-1]

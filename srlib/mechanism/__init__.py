@@ -1,7 +1,6 @@
 """The table of log p(release | data set): what fills it, and its readings."""
 
 from srlib.mechanism.bayes import (
-    expected_increase,
     posterior,
     posterior_bound,
     rank,
@@ -63,7 +62,6 @@ __all__ = [
     "dirichlet_multinomial_alpha",
     "exact_epsilon",
     "exact_rate",
-    "expected_increase",
     "exponential",
     "gibbs",
     "log_binomial",

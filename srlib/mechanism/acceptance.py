@@ -20,6 +20,9 @@ from scipy.special import expit, logit, logsumexp
 from srlib import checks
 from srlib.mechanism.core import Mechanism, log_difference
 
+N_POINTS = 60
+"""Points of a release's line, and of each stretch of it."""
+
 
 @dataclass(frozen=True)
 class Rule:
@@ -51,35 +54,6 @@ def read_rules(entries: Sequence[Mapping[str, Any]]) -> tuple[Rule, ...]:
                 "have r_at_least and r_at_most"
             )
     return tuple(Rule(**entry) for entry in entries)
-
-
-def curve(
-    log_ratio: ArrayLike, prior: ArrayLike
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """R and RR of one release (equations 5 and 8) for prior probabilities of the truth in (0, 1).
-
-    Log L is the same for all intruders, or one for each.
-    """
-    checks.inner_probability(prior=prior)
-    w = np.asarray(prior, dtype=float)
-    risk = expit(logit(w) + np.asarray(log_ratio, dtype=float))
-    return risk, risk / w
-
-
-def line(
-    log_ratio: float, between: tuple[float, float] = (0.0, 1.0), size: int = 60
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """R and RR of one release along a range of priors, at even distances of log RR, (size,) each.
-
-    At a prior of 0 RR is L.
-    """
-    first, last = (float(expit(logit(w) + log_ratio)) for w in between)
-    risk = np.linspace(first, last, size)
-    excess = np.expm1(log_ratio)  # RR = 1 + (L - 1) (1 - R)
-    if abs(excess) > 1e-6:
-        relative = np.geomspace(1 + excess * (1 - first), 1 + excess * (1 - last), size)
-        risk[1:-1] = 1 - (relative[1:-1] - 1) / excess
-    return risk, 1 + excess * (1 - risk)
 
 
 def unacceptable_priors(log_ratio: float, rules: Sequence[Rule]) -> list[tuple[float, float]]:
@@ -124,10 +98,15 @@ def offending_lines(log_ratios: Mapping[str, float], rules: Sequence[Rule]) -> p
     """
     frames = []
     for name, log_ratio in log_ratios.items():
-        for i, piece in enumerate([(0.0, 1.0), *unacceptable_priors(log_ratio, rules)]):
-            risk, relative = line(log_ratio, piece)
-            points = {"curve": name, "stretch": i, "risk": risk, "relative_risk": relative}
-            frames.append(pd.DataFrame(points))
+        excess = np.expm1(log_ratio)  # RR = 1 + (L - 1) (1 - R)
+        for i, ends in enumerate([(0.0, 1.0), *unacceptable_priors(log_ratio, rules)]):
+            first, last = (float(expit(logit(w) + log_ratio)) for w in ends)
+            risk = np.linspace(first, last, N_POINTS)
+            if abs(excess) > 1e-6:  # at even distances of log RR
+                relative = np.geomspace(1 + excess * (1 - first), 1 + excess * (1 - last), N_POINTS)
+                risk[1:-1] = 1 - (relative[1:-1] - 1) / excess
+            points = {"risk": risk, "relative_risk": 1 + excess * (1 - risk)}
+            frames.append(pd.DataFrame({"curve": name, "stretch": i} | points))
     return pd.concat(frames, ignore_index=True)
 
 
@@ -190,8 +169,11 @@ def share_outside(
     def verdict(log_l: NDArray[np.float64]) -> NDArray[np.bool_]:
         if prior is None:
             return unacceptable(log_l, rules)
-        return breaks_a_rule(*curve(log_l, prior), rules)
+        risk = expit(logit(prior) + log_l)
+        return breaks_a_rule(risk, risk / np.asarray(prior), rules)
 
+    if prior is not None:
+        checks.inner_probability(prior=prior)
     log_l, two = np.asarray(log_ratio, dtype=float), 2 * np.asarray(mcse, dtype=float)
     here = verdict(log_l)
     undecided = (verdict(log_l - two) != here) | (verdict(log_l + two) != here)

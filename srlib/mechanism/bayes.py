@@ -5,8 +5,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit, logsumexp
 
 from srlib import checks
-from srlib.mechanism.core import BLOCK_ENTRIES, Mechanism, log_difference
-from srlib.threads import one_blas_thread
+from srlib.mechanism.core import Mechanism, log_difference
 
 
 def posterior(
@@ -93,49 +92,3 @@ def risk(mechanism: Mechanism, truth: int, alternative: int, prior: float) -> ND
     alternative are rows of the table: the data with the record's true value and with another.
     """
     return update(log_difference(mechanism.row(truth), mechanism.row(alternative)), prior)
-
-
-@one_blas_thread
-def expected_increase(
-    mechanism: Mechanism,
-    truth: ArrayLike,
-    alternative: ArrayLike,
-    prior: float,
-    weights: ArrayLike,
-) -> float:
-    """Expected increase of the intruder's probability of the truth.
-
-    The sum over data sets and outputs of max(R - prior, 0) p(output | truth) times the weight.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-        The table.
-    truth, alternative : (n,) int
-        For each data set that may be the confidential one, its row and the row of the data with
-        the record changed.
-    prior : float
-        Prior probability of the truth, in [0, 1].
-    weights : (n,) float
-        Probabilities of the data sets. Those below 1e-20 are left out; what they could add is
-        below their sum.
-
-    References
-    ----------
-    McClure and Reiter (2012), equations 6 and 7.
-    """
-    checks.probability(prior=prior, weights=weights)
-    probability = np.asarray(weights, dtype=float)
-    kept = probability > 1e-20
-    rows, others = np.asarray(truth)[kept], np.asarray(alternative)[kept]
-    probability = probability[kept]
-    width = max(1, BLOCK_ENTRIES // max(1, 2 * len(rows)))
-    needed, where = np.unique(np.concatenate([rows, others]), return_inverse=True)
-    total = 0.0
-    for first in range(0, mechanism.n_outputs, width):
-        columns = np.arange(first, min(first + width, mechanism.n_outputs))
-        table = mechanism.block(needed, columns)
-        log_p, log_q = table[where[: len(rows)]], table[where[len(rows) :]]
-        increase = update(log_difference(log_p, log_q), prior) - prior
-        total += float(probability @ (np.maximum(increase, 0.0) * np.exp(log_p)).sum(axis=1))
-    return total

@@ -128,13 +128,6 @@ def change_one_record(tables: NDArray[np.int64]) -> NDArray[np.int64]:
     """
     cell = np.eye(tables.shape[1], dtype=np.int64)
     steps = [after - before for i, before in enumerate(cell) for after in cell[i + 1 :]]
-    return _pairs_apart(tables, steps)
-
-
-def _pairs_apart(
-    tables: NDArray[np.int64], steps: Sequence[NDArray[np.int64]]
-) -> NDArray[np.int64]:
-    """Pairs of tables of which the second is the first plus one of the steps."""
     position = {tuple(table): i for i, table in enumerate(tables.tolist())}
     pairs = [
         (i, position[moved])

@@ -421,20 +421,21 @@ def from_posterior(
         raise ValueError(f"neighbors is {neighbors!r}; it must be 'delete', 'add' or 'change'")
     if (neighbors != "delete") != (candidate is not None):
         raise ValueError("candidate goes with neighbors 'add' and 'change', and only with them")
-    posterior = _group(tree, "posterior")
+    posterior = _entry(tree, "posterior", "tree")
     total, read = _pointwise(tree, neighbors, log_likelihood, candidate)
     found = {}
     for name in [var] if isinstance(var, str) else var:
-        draws = np.asarray(_variable(posterior, name, "posterior"), dtype=float)
+        draws = np.asarray(_entry(posterior, name, "posterior"), dtype=float)
         for index in np.ndindex(draws.shape[2:]):
             label = f"{name}[{', '.join(map(str, index))}]" if index else name
 
             def fresh(i: int, name: str = name, index: tuple[int, ...] = index) -> ArrayLike:
                 assert refit is not None
-                return _scalar(np.asarray(refit(i)[name]), index)
+                of_neighbor = np.asarray(refit(i)[name], dtype=float)
+                return of_neighbor[..., *index]
 
             found[label] = from_draws(
-                _scalar(draws, index),
+                draws[..., *index],
                 read,
                 bins,
                 n_neighbors=total,
@@ -443,28 +444,12 @@ def from_posterior(
     return found
 
 
-def _scalar(draws: NDArray[np.float64], index: tuple[int, ...]) -> NDArray[np.float64]:
-    """One element of a variable, (n_chains, n_draws)."""
-    for position in index:
-        draws = draws[:, :, position]
-    return draws
-
-
-def _group(tree: Any, name: str) -> Any:
-    try:
-        return tree[name]
-    except KeyError:
-        raise ValueError(
-            f"tree has no group {name!r}; EDP needs posterior and log_likelihood"
-        ) from None
-
-
-def _variable(group: Any, name: str, where: str) -> Any:
+def _entry(group: Any, name: str, where: str) -> Any:
     try:
         return group[name]
     except KeyError:
-        known = ", ".join(map(str, group))
-        raise ValueError(f"{where} has no variable {name!r} (it has: {known})") from None
+        kind, known = "group" if where == "tree" else "variable", ", ".join(map(str, group))
+        raise ValueError(f"{where} has no {kind} {name!r} (it has: {known})") from None
 
 
 def _pointwise(
@@ -474,11 +459,11 @@ def _pointwise(
     added = None if candidate is None else np.asarray(candidate, dtype=float)
     if neighbors == "add" and added is not None:
         return added.shape[-1], lambda chosen: added[..., chosen]
-    group = _group(tree, "log_likelihood")
+    group = _entry(tree, "log_likelihood", "tree")
     names = [str(name) for name in group]
     if log_likelihood is None and len(names) != 1:
         raise ValueError(f"log_likelihood has the variables {', '.join(names)}; name one of them")
-    pointwise = _variable(group, log_likelihood or names[0], "log_likelihood")
+    pointwise = _entry(group, log_likelihood or names[0], "log_likelihood")
     total = int(np.prod(pointwise.shape[2:]))
     if added is not None and added.shape[-1] != total:
         raise ValueError(f"candidate has {added.shape[-1]} records; the data have {total}")

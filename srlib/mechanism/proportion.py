@@ -5,7 +5,7 @@ synthetic records, made from the count X of ones in the data. The posterior of t
 a release is a finite mixture.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -62,24 +62,19 @@ class Pairs:
         """Quantile of the largest value among `size` independent pairs."""
         return self.quantile(name, q ** (1 / size))
 
-    def with_prior(self, prior: ArrayLike) -> "Pairs":
-        """Replace the intruder's prior probability of the record's true value.
+    def expected_increase(self, prior: ArrayLike) -> float:
+        """Expected increase of the probability of the truth over a prior (equation 6).
 
-        One for all data sets, or one for each count X, (n + 1,).
+        A prior for all data sets, or one for each count X, (n + 1,).
         """
         checks.probability(prior=prior)
         at = np.asarray(prior, dtype=float)
-        of_pair = np.full(len(self.x), at) if at.ndim == 0 else at[self.x]
-        certain = (of_pair == 0) | (of_pair == 1)
+        before = np.full(len(self.x), at) if at.ndim == 0 else at[self.x]
         with np.errstate(invalid="ignore"):
-            risk = np.where(certain, of_pair, expit(logit(of_pair) + self.log_ratio))
-        return replace(self, risk=risk)
-
-    def expected_increase(self, prior: ArrayLike) -> float:
-        """Expected increase of the probability of the truth over a prior (equation 6)."""
-        at = np.asarray(prior, dtype=float)
-        before = at if at.ndim == 0 else at[self.x]
-        return float(np.maximum(self.with_prior(prior).risk - before, 0) @ self.probability)
+            risk = expit(logit(before) + self.log_ratio)
+        certain = (before == 0) | (before == 1)
+        increase = np.where(certain, 0.0, np.maximum(risk - before, 0))
+        return float(increase @ self.probability)
 
     def ranges(self) -> dict[str, float]:
         """Median and ends of the central 90 % of risk and utility, and the risk's 99 % quantile."""

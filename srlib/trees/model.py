@@ -115,33 +115,14 @@ class Trees:
     growth: Growth
     trees: tuple[Tree, ...]
 
-    @classmethod
-    def grow(
-        cls,
-        codes: NDArray[np.integer],
-        schema: Schema,
-        order: Sequence[int],
-        ordered: NDArray[np.bool_],
-        growth: Growth,
-    ) -> "Trees":
-        """Grow trees on coded records; `fit_trees` checks what it is given."""
-        own = np.ascontiguousarray(codes, dtype=np.uint8)
-        made = cls(schema, own, *distinct(own), tuple(order), ordered, growth, ())
-        n_cells = len(made.cells)
-        trees = tuple(kernels.grow(made.task(at), n_cells) for at in range(len(order)))
-        return replace(made, trees=trees)
-
     def task(
-        self,
-        at: int,
-        released: tuple[NDArray[np.uint8], NDArray[np.int64]] | None = None,
-        copies: int = 1,
+        self, at: int, released: tuple[NDArray[np.uint8], NDArray[np.int64]] | None = None
     ) -> Task:
         """Return what the compiled parts take for the variable drawn at a place of the order.
 
-        Released records are distinct, with how often each occurs; `copies` rows change together.
+        Released records are distinct, with how often each occurs.
         """
-        spare, change = np.zeros((1, self.codes.shape[1]), np.uint8), np.array([copies])
+        spare, change = np.zeros((1, self.codes.shape[1]), np.uint8), np.array([1])
         prune = -1.0 if self.growth.cp is None else float(self.growth.cp)
         shown, often = (spare[:0], change[:0]) if released is None else released
         return Task(
@@ -164,7 +145,12 @@ class Trees:
     @cached_property
     def shares(self) -> tuple[NDArray[np.float64], ...]:
         """Shares of the levels in each node of each tree, (n_nodes, n_levels), in `order`."""
-        return tuple(shares_of(self.task(at), tree) for at, tree in enumerate(self.trees))
+        found = []
+        for at, tree in enumerate(self.trees):
+            counts = kernels.leaf_counts(self.task(at), tree)
+            raised = counts + float(self.growth.smoothing) / counts.shape[1]
+            found.append(raised / raised.sum(axis=1, keepdims=True))
+        return tuple(found)
 
     @property
     def n_leaves(self) -> list[int]:
@@ -218,13 +204,6 @@ class Trees:
                 with np.errstate(divide="ignore"):
                     log_prob += np.log(shares[kernels.leaf_of(tree, records), records[:, k]])
         return log_prob
-
-
-def shares_of(task: Task, tree: Tree) -> NDArray[np.float64]:
-    """Return shares of the levels of the response in each node of a tree, (n_nodes, n_levels)."""
-    counts = kernels.leaf_counts(task, tree)
-    raised = counts + task.smoothing / counts.shape[1]
-    return raised / raised.sum(axis=1, keepdims=True)
 
 
 def checked_release(released: NDArray[np.integer] | Microdata, schema: Schema) -> NDArray[np.uint8]:
@@ -326,4 +305,9 @@ def fit_trees(
     none = isinstance(ordered, Collection) and not len(ordered)
     of_order = [] if none else data.schema.positions(ordered, "ordered")
     is_ordered = np.isin(np.arange(len(places)), of_order)
-    return Trees.grow(data.codes, data.schema, places, is_ordered, growth or AS_RPART)
+    codes = np.ascontiguousarray(data.codes, dtype=np.uint8)
+    bare = Trees(
+        data.schema, codes, *distinct(codes), tuple(places), is_ordered, growth or AS_RPART, ()
+    )
+    grown = (kernels.grow(bare.task(at), len(bare.cells)) for at in range(len(places)))
+    return replace(bare, trees=tuple(grown))
