@@ -429,10 +429,9 @@ def from_posterior(
         for index in np.ndindex(draws.shape[2:]):
             label = f"{name}[{', '.join(map(str, index))}]" if index else name
 
-            def fresh(i: int, name: str = name, index: tuple[int, ...] = index) -> ArrayLike:
+            def fresh(i: int, name: str = name, index: tuple[Any, ...] = index) -> ArrayLike:
                 assert refit is not None
-                of_neighbor = np.asarray(refit(i)[name], dtype=float)
-                return of_neighbor[..., *index]
+                return np.asarray(refit(i)[name])[..., *index]
 
             found[label] = from_draws(
                 draws[..., *index],
