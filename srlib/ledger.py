@@ -343,13 +343,7 @@ def _joined(*texts: str | None) -> str:
 
 
 def summary(book: pd.DataFrame) -> Several:
-    """Show how many printed numbers have each verdict, by place, and those that differ.
-
-    Parameters
-    ----------
-    book : DataFrame
-        As `ledger` returns.
-    """
+    """Show how many numbers of a `ledger` have each verdict, by place, and those that differ."""
     counts = pd.crosstab(book["source"], book["verdict"]).loc[book["source"].unique()]
     counts = counts[[word for word in VERDICTS if word in counts]]
     counts.loc["all"] = counts.sum()

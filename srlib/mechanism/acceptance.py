@@ -197,23 +197,11 @@ def acceptable_releases(mechanism: Mechanism, rules: Sequence[Rule]) -> NDArray[
 def redraw(mechanism: Mechanism, acceptable: ArrayLike) -> Mechanism:
     """Draw again until a release is acceptable, and publish that one.
 
-    The published release has the mechanism's distribution conditioned on being acceptable. What is
-    acceptable is looked up in the confidential data and differs between neighbors: a release
-    that is acceptable under one and not under the other tells them apart, and an intruder who
-    knows the rule reads it in this table, not in that of the mechanism.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-        The table, which is computed as a whole.
-    acceptable : (n_inputs, n_outputs) bool
-        Under which data sets each release is, such as `acceptable_releases` returns.
-
-    Returns
-    -------
-    Mechanism
-        The same rows and columns, and a last column, ``None``: nothing is published, which happens
-        where the data lead to no acceptable release.
+    The published release has the mechanism's distribution conditioned on being acceptable, as
+    `acceptable_releases` says. That is looked up in the confidential data and differs between
+    neighbors: a release that is acceptable under one and not under the other tells them apart, and
+    an intruder who knows the rule reads it in this table, not in that of the mechanism. Its last
+    column, ``None``, is that nothing is published, where the data lead to no acceptable release.
 
     Examples
     --------
@@ -247,20 +235,9 @@ def publish_first_acceptable(
     qualifies as of `acceptable_releases`. That is looked up in the confidential data, so that the
     choice is a mechanism itself, with an epsilon of its own.
 
-    Parameters
-    ----------
-    mechanisms : sequence of Mechanism
-        With the same rows and neighbors, the most useful first.
-    rules : sequence of Rule
-        What is acceptable.
-    names : sequence, optional
-        Names of the mechanisms, such as their epsilons; their positions if not given.
-
-    Returns
-    -------
-    Mechanism
-        The same rows. Columns are named (name, release), in the order of the mechanisms; the last
-        one, ``None``, is that nothing qualifies and nothing is published.
+    The mechanisms have the same rows and neighbors, the most useful comes first. Columns of the
+    result are called (name, release), by the names given or positions; the last one, ``None``, is
+    that nothing qualifies and nothing is published.
     """
     first = mechanisms[0]
     if any(

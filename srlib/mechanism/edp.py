@@ -151,24 +151,8 @@ def simulate_counts(
 
     The bins' edges are sample quantiles of the draws given the data: order statistics, whose
     uniform spacings are Dirichlet. Given the edges, the counts of a neighbor's draws are
-    multinomial. A replicate costs the number of bins, whatever the number of draws.
-
-    Parameters
-    ----------
-    posterior, neighbors : scipy frozen distributions
-        As of `exact`.
-    bins : int
-        2 or more, a divisor of the draws.
-    draws : int
-        Draws from each posterior, M.
-    size : int
-        Replicates, 1 or more.
-    rng : numpy.random.Generator
-        Source of chance.
-
-    Returns
-    -------
-    (size, n_neighbors, bins) int64
+    multinomial. A replicate costs the number of bins, whatever the number of draws from each
+    posterior, a multiple of the bins. The result is (size, n_neighbors, bins), one replicate a row.
     """
     checks.within(2, draws, bins=bins)
     if draws % bins:
