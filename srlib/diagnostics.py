@@ -27,9 +27,9 @@ UNKNOWN = "R-hat unknown (one chain or values that are not finite)"
 def r_hat(draws: ArrayLike) -> NDArray[np.float64]:
     """Rank-normalized split R-hat of each quantity (Vehtari and others 2021).
 
-    Of draws (chains, draws[, quantities]). About 1 when the chains agree, infinite when each chain
-    sits on a value of its own; NaN for a single chain, for a constant and where a value is not
-    finite.
+    Draws are (chains, draws) or (chains, draws, quantities). R-hat is about 1 when the chains agree
+    and infinite when each chain sits on a value of its own; it is NaN for a single chain, for a
+    constant and where a value is not finite.
     """
     from arviz_stats.base import array_stats
 
@@ -51,8 +51,8 @@ def r_hat(draws: ArrayLike) -> NDArray[np.float64]:
 def summary(quantities: Mapping[str, ArrayLike]) -> pd.DataFrame:
     """Mean, Monte Carlo error and convergence of scalar quantities.
 
-    From names to draws, (chains, draws), that should not depend on the labels of mixture
-    components. One row a quantity: quantity, mean, sd, mcse (of the mean), ess_bulk, ess_tail (the
+    Quantities are draws, (chains, draws), by name, and should not depend on the labels of mixture
+    components. Each has a row: quantity, mean, sd, mcse (of the mean), ess_bulk, ess_tail (the
     smaller of the 5 % and 95 % quantiles'), r_hat and verdict, one of `CONVERGED`, `NOT_MIXED`,
     `TOO_FEW`, `CONSTANT` and `UNKNOWN`.
     """
@@ -119,7 +119,7 @@ def verdict(table: pd.DataFrame) -> Callout:
 def long_format(quantities: Mapping[str, ArrayLike]) -> pd.DataFrame:
     """Draws, (chains, draws) by name, as the charts of chains take them.
 
-    One row a draw: quantity, chain (from 1), draw (from 1) and value.
+    Each draw has a row: quantity, chain (from 1), draw (from 1) and value.
     """
     frames = []
     for name, draws in quantities.items():
@@ -145,8 +145,8 @@ def pareto_k(log_weights: ArrayLike) -> NDArray[np.float64]:
 
     Log weights are (..., draws), known up to a constant along the last axis. Above 0.7 the
     estimator is unreliable with any practicable number of draws; from 1 on its weights have no
-    mean. Infinite where the tail spans more than 350 units of log weight, beyond any finite shape
-    that could be fitted. NaN where no tail can be fitted: fewer than 30 draws, or a tail of equal
+    mean. The shape is infinite where the tail spans more than 350 units of log weight, beyond what
+    could be fitted, and NaN where no tail can be fitted: fewer than 30 draws, or a tail of equal
     weights.
     """
     from arviz_stats.base import array_stats
@@ -191,7 +191,7 @@ def smoothed(log_weights: ArrayLike) -> NDArray[np.float64]:
 def importance_summary(log_weights: ArrayLike) -> pd.DataFrame:
     """How much of each importance sampling estimate rests on how many draws.
 
-    From log weights, (synthetic data sets, draws), one row a data set: synthetic_set (from 1),
+    Log weights are (synthetic data sets, draws). Each data set has a row: synthetic_set (from 1),
     draws, ess, largest_share (of the total weight, carried by the draw with the largest) and
     pareto_k.
     """

@@ -92,9 +92,10 @@ class Callout:
 
 
 def callout(kind: str, text: str) -> Callout:
-    """Set a computed sentence, Markdown, apart under a few words that say what it is about.
+    """Set a computed sentence apart, under a few words that say what it is about.
 
-    Such as ``"C6 fails"``: no full stop, one is put behind it.
+    The words, such as ``"C6 fails"``, have no full stop: one is put behind them. The text is
+    Markdown.
     """
     return Callout(kind, with_minus(text))
 

@@ -25,8 +25,8 @@ Codes = NDArray[np.integer]
 class Terms(NamedTuple):
     """One variable's probability: the sum of exp(log_weights + sum over levels of `of_counts`).
 
-    From counts of the data, (n_levels,), `of_counts` has what each level contributes, (n_levels,
-    n_terms). There is a single term where the probability is a product over levels.
+    `of_counts` goes from counts of the data, (n_levels,), to what each level contributes,
+    (n_levels, n_terms). There is a single term where the probability is a product over levels.
     """
 
     log_weights: NDArray[np.float64]

@@ -84,10 +84,10 @@ class Chains:
 class Allocations:
     """Which class the records were in, draw by draw.
 
-    Of the distinct combinations of the data, (n_combinations, n_variables), `class_of` has the
-    class of one record each, the same one in all draws, (n_chains, n_draws, n_combinations);
-    `level_counts` has the records of each class with each level, (n_chains, n_draws, sum(n_levels),
-    n_classes).
+    `combinations` are the distinct ones of the data, (n_combinations, n_variables); `class_of`,
+    (n_chains, n_draws, n_combinations), is the class of one record of each, the same one in all
+    draws; `level_counts`, (n_chains, n_draws, sum(n_levels), n_classes), are each class's records
+    by level.
     """
 
     combinations: Codes
@@ -160,7 +160,7 @@ class Draws:
     def thin(self, step: int, n_chains: int | None = None) -> "Draws":
         """Keep one draw in `step` of each chain, the last one among them, without allocations.
 
-        Of the chains the first `n_chains` are kept, all if not given.
+        The first `n_chains` chains are kept, all if not given.
         """
         draws = slice(self.n_draws - 1 - (self.n_draws - 1) // step * step, None, step)
         kept = slice(n_chains), draws

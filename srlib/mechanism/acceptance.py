@@ -26,7 +26,7 @@ N_POINTS = 60
 
 @dataclass(frozen=True)
 class Rule:
-    """RR may be at most so much, a positive number, where R lies in a range within [0, 1]."""
+    """RR is at most a positive number where R lies in a range within [0, 1]."""
 
     rr_at_most: float
     r_at_least: float = 0.0
@@ -183,7 +183,8 @@ def share_outside(
 def acceptable_releases(mechanism: Mechanism, rules: Sequence[Rule]) -> NDArray[np.bool_]:
     """Whether each release breaks no rule, for any prior and any record of the data.
 
-    It depends on the confidential data: (n_inputs, n_outputs). The whole table is computed.
+    The answer, (n_inputs, n_outputs), depends on the confidential data. The whole table is
+    computed.
     """
     table = mechanism.block(np.arange(mechanism.n_inputs), np.arange(mechanism.n_outputs))
     broken = np.zeros(table.shape, dtype=bool)
@@ -197,11 +198,12 @@ def acceptable_releases(mechanism: Mechanism, rules: Sequence[Rule]) -> NDArray[
 def redraw(mechanism: Mechanism, acceptable: ArrayLike) -> Mechanism:
     """Draw again until a release is acceptable, and publish that one.
 
-    The published release has the mechanism's distribution conditioned on being acceptable, as
-    `acceptable_releases` says. That is looked up in the confidential data and differs between
-    neighbors: a release that is acceptable under one and not under the other tells them apart, and
-    an intruder who knows the rule reads it in this table, not in that of the mechanism. Its last
-    column, ``None``, is that nothing is published, where the data lead to no acceptable release.
+    The published release has the mechanism's distribution conditioned on being acceptable. What is
+    acceptable, (n_inputs, n_outputs) as `acceptable_releases` returns, is looked up in the
+    confidential data and differs between neighbors: a release that is acceptable under one and not
+    under the other tells them apart, and an intruder who knows the rule reads it in this table, not
+    in that of the mechanism. The last column, ``None``, is that nothing is published, which happens
+    where the data lead to no acceptable release.
 
     Examples
     --------
@@ -236,8 +238,8 @@ def publish_first_acceptable(
     choice is a mechanism itself, with an epsilon of its own.
 
     The mechanisms have the same rows and neighbors, the most useful comes first. Columns of the
-    result are called (name, release), by the names given or positions; the last one, ``None``, is
-    that nothing qualifies and nothing is published.
+    result are named (name, release), where names are positions if not given. In the last one,
+    ``None``, nothing qualifies and nothing is published.
     """
     first = mechanisms[0]
     if any(

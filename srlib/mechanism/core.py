@@ -124,7 +124,8 @@ def change_one(n: int) -> NDArray[np.int64]:
 def change_one_record(tables: NDArray[np.int64]) -> NDArray[np.int64]:
     """Pairs of tables of the same size that differ in the cell of one record.
 
-    From different tables of counts, (n_tables, K), to positions, (n_pairs, 2), each pair once.
+    Tables are counts, (n_tables, K), all different. Pairs are positions, (n_pairs, 2), each pair
+    once.
     """
     cell = np.eye(tables.shape[1], dtype=np.int64)
     steps = [after - before for i, before in enumerate(cell) for after in cell[i + 1 :]]

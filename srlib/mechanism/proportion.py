@@ -65,7 +65,7 @@ class Pairs:
     def expected_increase(self, prior: ArrayLike) -> float:
         """Expected increase of the probability of the truth over a prior (equation 6).
 
-        A prior for all data sets, or one for each count X, (n + 1,).
+        The prior is one number, or one for each count X, (n + 1,).
         """
         checks.probability(prior=prior)
         at = np.asarray(prior, dtype=float)

@@ -50,8 +50,8 @@ def neighborhood_log_ratios(
 ) -> NDArray[np.float64]:
     """Return log weighted averages of p(x | theta) / p(x_i | theta) over the supports R_i.
 
-    The arguments are those of `neighbor_log_ratios`, the candidates in the order of `neighborhood`:
-    (n_weights, n_chains, n_combinations, support_size).
+    The arguments are those of `srlib.dpmpm.neighbor_log_ratios`, the candidates in the order of
+    `neighborhood`: (n_weights, n_chains, n_combinations, support_size).
     """
     by_level = neighbor_log_ratios(draws, codes, log_weights)
     return np.take_along_axis(by_level, _neighborhood_rows(draws, codes)[None, None], axis=3)
@@ -62,8 +62,9 @@ def collapsed_log_ratios(
 ) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
     """Return averages with the same limits and less noise: pi and phi are integrated out.
 
-    As of `left_out_log_ratios`, the candidates in the order of `neighborhood`: log ratios,
-    (n_chains, n_combinations, support_size), and log probabilities of the truth.
+    The arguments are those of `srlib.dpmpm.left_out_log_ratios`. Log ratios are (n_chains,
+    n_combinations, support_size), the candidates in the order of `neighborhood`; log probabilities
+    are the truth's.
     """
     by_level, log_prob = left_out_log_ratios(draws, codes)
     return np.take_along_axis(by_level, _neighborhood_rows(draws, codes)[None], axis=2), log_prob

@@ -117,8 +117,8 @@ def log_likelihoods(
     ----------
     synthesizer : Trees or Density
         Trees grown on the data; or any other density, by its own ``log_likelihoods`` where it has
-        one. Where not, its ``log_prob`` is evaluated once for each candidate and release. Of a
-        density by Monte Carlo there are two independent estimates or more, one array each.
+        one. Where not, its ``log_prob`` is evaluated once for each candidate and release. A density
+        by Monte Carlo gives two independent estimates or more, (n_estimates, n, support_size).
     released : sequence of (m, n_variables) int
         The releases, independent given the data.
     data : (n_records, n_variables) int

@@ -195,7 +195,7 @@ class Trees:
     ) -> NDArray[np.float64]:
         """Return log p(values | the values before them in the order) of single records, (n,).
 
-        Of all variables, or of those at some positions.
+        The values are those of all variables, or of those at the positions given.
         """
         records = checked_release(codes, self.schema)
         log_prob = np.zeros(len(records))
