@@ -27,16 +27,9 @@ UNKNOWN = "R-hat unknown (one chain or values that are not finite)"
 def r_hat(draws: ArrayLike) -> NDArray[np.float64]:
     """Rank-normalized split R-hat of each quantity (Vehtari and others 2021).
 
-    Parameters
-    ----------
-    draws : array_like of float
-        (chains, draws) or (chains, draws, quantities).
-
-    Returns
-    -------
-    ndarray of float
-        () or (quantities,); about 1 when the chains agree, infinite when each chain sits on a
-        value of its own. NaN for a single chain, for a constant and where a value is not finite.
+    Draws are (chains, draws) or (chains, draws, quantities). R-hat is about 1 when the chains agree
+    and infinite when each chain sits on a value of its own; it is NaN for a single chain, for a
+    constant and where a value is not finite.
     """
     from arviz_stats.base import array_stats
 
@@ -58,18 +51,10 @@ def r_hat(draws: ArrayLike) -> NDArray[np.float64]:
 def summary(quantities: Mapping[str, ArrayLike]) -> pd.DataFrame:
     """Mean, Monte Carlo error and convergence of scalar quantities.
 
-    Parameters
-    ----------
-    quantities : mapping of str to array_like of float
-        Name to draws (chains, draws). Quantities should not depend on the labels of mixture
-        components.
-
-    Returns
-    -------
-    DataFrame
-        One row a quantity: quantity, mean, sd, mcse (of the mean), ess_bulk, ess_tail (the
-        smaller of the 5 % and 95 % quantiles'), r_hat and verdict, one of `CONVERGED`,
-        `NOT_MIXED`, `TOO_FEW`, `CONSTANT` and `UNKNOWN`.
+    Quantities are draws, (chains, draws), by name, and should not depend on the labels of mixture
+    components. Each has a row: quantity, mean, sd, mcse (of the mean), ess_bulk, ess_tail (the
+    smaller of the 5 % and 95 % quantiles'), r_hat and verdict, one of `CONVERGED`, `NOT_MIXED`,
+    `TOO_FEW`, `CONSTANT` and `UNKNOWN`.
     """
     from arviz_stats.base import array_stats
 
@@ -94,17 +79,9 @@ def summary(quantities: Mapping[str, ArrayLike]) -> pd.DataFrame:
 
 
 def verdict(table: pd.DataFrame) -> Callout:
-    """Say in words whether the numbers that follow may be relied on.
+    """Say in words whether the numbers of a `summary` may be relied on.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `summary` returns.
-
-    Returns
-    -------
-    Callout
-        One to three sentences: a warning where chains disagree, are too short or cannot be judged.
+    It is a warning where chains disagree, are too short or cannot be judged.
     """
     sentences = []
     if apart := _names(table, NOT_MIXED):
@@ -140,17 +117,9 @@ def verdict(table: pd.DataFrame) -> Callout:
 
 
 def long_format(quantities: Mapping[str, ArrayLike]) -> pd.DataFrame:
-    """Draws as the charts of chains take them.
+    """Draws, (chains, draws) by name, as the charts of chains take them.
 
-    Parameters
-    ----------
-    quantities : mapping of str to array_like of float
-        Name to draws (chains, draws).
-
-    Returns
-    -------
-    DataFrame
-        One row a draw: quantity, chain (from 1), draw (from 1) and value.
+    Each draw has a row: quantity, chain (from 1), draw (from 1) and value.
     """
     frames = []
     for name, draws in quantities.items():
@@ -164,15 +133,8 @@ def long_format(quantities: Mapping[str, ArrayLike]) -> pd.DataFrame:
 def importance_ess(log_weights: ArrayLike) -> NDArray[np.float64]:
     """Effective sample size of importance weights, (sum w)^2 / sum w^2 (Kish 1965).
 
-    Parameters
-    ----------
-    log_weights : array_like of float
-        (..., draws), logarithms of weights, known up to a constant; -inf is a weight of 0.
-
-    Returns
-    -------
-    ndarray of float
-        Shape without draws, from 1 (one draw carries everything) to the number of draws.
+    Log weights are (..., draws), known up to a constant; -inf is a weight of 0. The result lies
+    between 1 (one draw carries everything) and the number of draws.
     """
     weights = _relative_weights(log_weights)
     return weights.sum(axis=-1) ** 2 / (weights**2).sum(axis=-1)
@@ -181,20 +143,11 @@ def importance_ess(log_weights: ArrayLike) -> NDArray[np.float64]:
 def pareto_k(log_weights: ArrayLike) -> NDArray[np.float64]:
     """Shape of the generalized Pareto tail of importance weights (Vehtari and others 2024).
 
-    Above 0.7 the estimator is unreliable with any practicable number of draws; from 1 on its
-    weights have no mean.
-
-    Parameters
-    ----------
-    log_weights : array_like of float
-        (..., draws), known up to a constant along the last axis.
-
-    Returns
-    -------
-    ndarray of float
-        (...,). Infinite where the tail spans more than 350 units of log weight, beyond any
-        finite shape that could be fitted. NaN where no tail can be fitted: fewer than 30 draws,
-        or a tail of equal weights.
+    Log weights are (..., draws), known up to a constant along the last axis. Above 0.7 the
+    estimator is unreliable with any practicable number of draws; from 1 on its weights have no
+    mean. The shape is infinite where the tail spans more than 350 units of log weight, beyond what
+    could be fitted, and NaN where no tail can be fitted: fewer than 30 draws, or a tail of equal
+    weights.
     """
     from arviz_stats.base import array_stats
 
@@ -238,16 +191,9 @@ def smoothed(log_weights: ArrayLike) -> NDArray[np.float64]:
 def importance_summary(log_weights: ArrayLike) -> pd.DataFrame:
     """How much of each importance sampling estimate rests on how many draws.
 
-    Parameters
-    ----------
-    log_weights : array_like of float
-        (synthetic data sets, draws).
-
-    Returns
-    -------
-    DataFrame
-        One row a synthetic data set: synthetic_set (from 1), draws, ess, largest_share (of the
-        total weight, carried by the draw with the largest) and pareto_k.
+    Log weights are (synthetic data sets, draws). Each data set has a row: synthetic_set (from 1),
+    draws, ess, largest_share (of the total weight, carried by the draw with the largest) and
+    pareto_k.
     """
     weights = np.atleast_2d(_relative_weights(log_weights))
     return pd.DataFrame(

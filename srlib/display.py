@@ -94,47 +94,19 @@ class Callout:
 def callout(kind: str, text: str) -> Callout:
     """Set a computed sentence apart, under a few words that say what it is about.
 
-    Parameters
-    ----------
-    kind : str
-        Such as ``"C6 fails"`` or ``"Two runs"``: no full stop, one is put behind it.
-    text : str
-        Markdown; its numbers are computed where it is written.
-
-    Returns
-    -------
-    Callout
-        Displays as a blockquote, or as text where there is no Markdown.
+    The words, such as ``"C6 fails"``, have no full stop: one is put behind them. The text is
+    Markdown.
     """
     return Callout(kind, with_minus(text))
 
 
 def with_minus(text: str) -> str:
-    """Write a minus sign for each hyphen that stands before a number.
-
-    Parameters
-    ----------
-    text : str
-        Markdown; code and formulas in it stay as they are.
-    """
+    """Write a minus sign for each hyphen before a number, except in code and formulas."""
     return _HYPHEN.sub(lambda found: found["kept"] or "−", text)
 
 
 def percent(share: float, digits: int = 0) -> str:
-    """Print a share as sentences do: ``77 %``, with a space that no line breaks at.
-
-    Parameters
-    ----------
-    share : float
-        Between 0 and 1, as a rule.
-    digits : int
-        Digits after the decimal point.
-
-    Returns
-    -------
-    str
-        The share times 100, rounded, a no-break space and the sign.
-    """
+    """Print a share as sentences do: ``77 %``, with a space that no line breaks at."""
     return f"{100 * share:.{digits}f}\u00a0%"
 
 
@@ -160,11 +132,6 @@ def show(
         A sentence above the table that says what it holds: plain text.
     names : mapping of str to str, optional
         Headings by column, where neither the column's own name nor `NAMES` is for readers.
-
-    Returns
-    -------
-    Shown
-        Displays as HTML, or as text where there is none.
     """
     heads = [_heading(name, names or {}) for name in frame.columns]
     values = [frame.iloc[:, i].astype(object) for i in range(len(heads))]
@@ -181,24 +148,11 @@ def show(
 def numbers(values: Iterable[float], digits: int = 3, decimals: int | None = None) -> list[str]:
     """Write the numbers of a column so that it is read as one.
 
-    Integers, also as floats, have separators of thousands. Short decimals, such as chosen values
-    of a parameter, keep all their digits. Others have the decimals that give the largest about
-    three significant digits; where numbers of one column are orders of magnitude apart, each has
-    its own. What is not zero is never written as zero.
-
-    Parameters
-    ----------
-    values : iterable of float
-        One column; NaN is written as nothing.
-    digits : int
-        Significant digits.
-    decimals : int, optional
-        Decimals of all numbers, instead of those that `digits` asks for.
-
-    Returns
-    -------
-    list of str
-        As many texts.
+    Integers, also as floats, have separators of thousands. Short decimals, such as chosen values of
+    a parameter, keep all their digits. Others have the decimals that give the largest about three
+    significant digits (`digits`), unless `decimals` are given; where numbers of one column are
+    orders of magnitude apart, each has its own. What is not zero is never written as zero, and NaN
+    is written as nothing.
 
     Examples
     --------
@@ -211,7 +165,9 @@ def numbers(values: Iterable[float], digits: int = 3, decimals: int | None = Non
     finite = [value for value in column if math.isfinite(value) and value]
     sizes = [abs(value) for value in finite]
     if all(map(_is_short, sizes)):
-        decimals = _decimals_of_short(sizes)
+        # Those of a few short decimals; of none where some are whole.
+        own = [len(f"{size:.15f}".rstrip("0").partition(".")[2]) for size in sizes]
+        decimals = max(own) if own and min(own) > 0 and max(own) < 5 else None
     elif decimals is None:
         decimals = _decimals(finite, digits)
     return [_number(value, decimals, digits) for value in column]
@@ -234,12 +190,6 @@ def _decimals(finite: Sequence[float], digits: int) -> int | None:
     middle = digits - 1 - math.floor(math.log10(median(sizes)))
     needed = -low if low < 0 else max(1 - low, middle)
     return max(decimals, needed) if needed <= decimals + (high < (3 if low < 0 else 2)) else None
-
-
-def _decimals_of_short(sizes: Sequence[float]) -> int | None:
-    """Decimals in common of a few short decimals; None where some are whole, or none is."""
-    own = [len(f"{size:.15f}".rstrip("0").partition(".")[2]) for size in sizes]
-    return max(own) if own and min(own) > 0 and max(own) < 5 else None
 
 
 def _is_short(size: float) -> bool:
@@ -357,12 +307,7 @@ def with_error(value: float, error: float) -> str:
 def with_errors(frame: "pd.DataFrame", columns: Mapping[str, str]) -> "pd.DataFrame":
     """Return some columns of a table under other names, numbers with their errors as text.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        The standard errors of a column ``median`` are those of ``median_se``, if there is one.
-    columns : mapping of str to str
-        Names by column, in the order in which they are shown.
+    The standard errors of a column ``median`` are those of ``median_se``, if there is one.
     """
     import pandas as pd
 

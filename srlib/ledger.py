@@ -50,11 +50,8 @@ _SIGNS = {"<": "<", "<=": "≤", ">": ">", ">=": "≥"}
 class Claims:
     """What a paper claims: one list at the top of its notebook, which the run fills.
 
-    Parameters
-    ----------
-    stated : mapping of str to str
-        Each claim by its name, such as ``"C1"``: the statement with its quantifier, its criterion
-        and its place in the paper; Markdown.
+    Each claim is stated by its name, such as ``"C1"``: the statement with its quantifier, its
+    criterion and its place in the paper; Markdown.
     """
 
     def __init__(self, stated: Mapping[str, str]) -> None:
@@ -107,12 +104,6 @@ class Claims:
         -------
         Callout
             Word, sentence and evidence.
-
-        Raises
-        ------
-        ValueError
-            If the claim is not stated, the word or the relation is none of these, or a number is
-            missing.
         """
         if claim not in self.stated:
             raise ValueError(f"claim is {claim!r}; it must be one of {', '.join(self.stated)}")
@@ -136,6 +127,8 @@ class Claims:
         found = _word(yes.mean(), no.mean(), nearly)
         borne = word.startswith({HOLDS: (HOLDS, PROVED)}.get(found, found))
         worst = int(np.argmin(margin))
+        where = cases.index[worst]  # of an index with several levels a tuple
+        where = where if isinstance(where, tuple) else (where,)
         self._rows[claim] = {
             "claim": claim,
             "word": word if borne else found + " the case" * (found == DEPENDS),
@@ -148,7 +141,7 @@ class Claims:
             "no": int(no.sum()),
             "worst": cases.iloc[worst],
             "error": errors[worst],
-            "where": _joined_case(cases.index[worst]) if len(cases) > 1 else "",
+            "where": ", ".join(map(str, where)) if len(cases) > 1 else "",
             "nearly": nearly,
             "records": records,
         }
@@ -174,13 +167,7 @@ class Claims:
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row a claim, in the order of the list; of a user's file it is confidential.
-
-        Raises
-        ------
-        ValueError
-            If a claim was not checked.
-        """
+        """One row a claim, once all are checked; of a user's file it is confidential."""
         if unsaid := [claim for claim in self.stated if claim not in self._rows]:
             raise ValueError(f"not checked: {', '.join(unsaid)}")
         return pd.DataFrame([self._rows[claim] for claim in self.stated])
@@ -217,11 +204,6 @@ class Claims:
         return {"text/markdown": self._repr_markdown_(), "text/plain": repr(self)}
 
 
-def _joined_case(case: Any) -> str:
-    """Name a case, also one of an index with several levels."""
-    return ", ".join(map(str, case)) if isinstance(case, tuple) else str(case)
-
-
 def _plain(value: float) -> str:
     return numbers([value])[0]
 
@@ -239,23 +221,10 @@ def _word(yes: float, no: float, nearly: float) -> str:
 
 
 def printed(paper: str) -> pd.DataFrame:
-    """Printed numbers of a paper.
+    """Printed numbers of a paper, by its key, such as ``"hu_reiter_wang"``.
 
-    Parameters
-    ----------
-    paper : str
-        Key of the paper, such as ``"hu_reiter_wang"``.
-
-    Returns
-    -------
-    DataFrame
-        One row a number: id, source, quantity, relation, printed (text) and tolerance (float,
-        derived where the file leaves it empty).
-
-    Raises
-    ------
-    ValueError
-        If there is no such paper.
+    One row a number: id, source, quantity, relation, printed (text) and tolerance (float,
+    derived where the file leaves it empty).
     """
     here = Path(__file__).parent
     shipped = here / "shipped" / "notebooks"
@@ -318,7 +287,7 @@ def ledger(
         Reason to skip numbers that are in no mapping; not given, they are an error.
     notes : mapping of str to str
         For ids: what there is to say, above all why a number differs and where the notebook
-        shows it.
+        shows it. A number that differs needs one.
 
     Returns
     -------
@@ -326,12 +295,6 @@ def ledger(
         One row a printed number, in the file's order: id, source, quantity, relation, printed,
         computed (NaN where there is none; for ``"consistent"`` the value of the check), tolerance,
         verdict (one of `VERDICTS`) and note.
-
-    Raises
-    ------
-    ValueError
-        If an id is not printed in the paper; if a printed number is neither computed nor
-        skipped; if one differs without a note.
     """
     errors, settings, consistent = errors or {}, settings or {}, consistent or {}
     skip, notes = skip or {}, notes or {}
@@ -380,13 +343,7 @@ def _joined(*texts: str | None) -> str:
 
 
 def summary(book: pd.DataFrame) -> Several:
-    """Show how many printed numbers have each verdict, by place, and those that differ.
-
-    Parameters
-    ----------
-    book : DataFrame
-        As `ledger` returns.
-    """
+    """Show how many numbers of a `ledger` have each verdict, by place, and those that differ."""
     counts = pd.crosstab(book["source"], book["verdict"]).loc[book["source"].unique()]
     counts = counts[[word for word in VERDICTS if word in counts]]
     counts.loc["all"] = counts.sum()

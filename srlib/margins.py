@@ -25,12 +25,8 @@ Codes = NDArray[np.integer]
 class Terms(NamedTuple):
     """One variable's probability: the sum of exp(log_weights + sum over levels of `of_counts`).
 
-    Attributes
-    ----------
-    log_weights : (n_terms,) float64
-        A single one where the probability is a product over levels.
-    of_counts : callable
-        From counts of the data, (n_levels,), to what each level contributes, (n_levels, n_terms).
+    `of_counts` goes from counts of the data, (n_levels,), to what each level contributes,
+    (n_levels, n_terms). There is a single term where the probability is a product over levels.
     """
 
     log_weights: NDArray[np.float64]
@@ -39,13 +35,7 @@ class Terms(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Margins(ABC):
-    """Synthesizer that draws each variable from level probabilities of its own.
-
-    Parameters
-    ----------
-    n_levels : (n_variables,) int
-        Number of levels of each variable.
-    """
+    """Synthesizer that draws each variable from level probabilities of its own."""
 
     n_levels: NDArray[np.integer]
 
@@ -57,10 +47,7 @@ class Margins(ABC):
     def terms(self, counts: Counts, released: Counts) -> Terms:
         """Return the probability of released records, in their order, with these counts.
 
-        Parameters
-        ----------
-        counts, released : (n_levels,) int
-            Of the data, which are changed in one record, and of the release.
+        The counts of the data, (n_levels,), are changed in one record.
         """
 
     def release(self, data: NDArray[np.integer], *, rng: np.random.Generator) -> NDArray[np.uint8]:
@@ -87,22 +74,9 @@ class Margins(ABC):
         rows: NDArray[np.integer],
         candidates: NDArray[np.integer],
     ) -> NDArray[np.float64]:
-        """Compute log p(releases | data with one record changed), exactly.
+        """Compute log p(releases | data with one record changed), exactly, (n, support_size).
 
-        Parameters
-        ----------
-        released : sequence of (m, n_variables) int
-            The releases, independent given the data.
-        data : (n_records, n_variables) int
-            The confidential records.
-        rows : (n,) int
-            The record that is changed.
-        candidates : (n, support_size, n_variables) int
-            What it is changed to.
-
-        Returns
-        -------
-        (n, support_size) float64
+        The arguments are those of `srlib.risk.synthesizers.log_likelihoods`.
         """
         found = np.zeros(candidates.shape[:2])
         of_releases = zip(*(self._counts(table) for table in released), strict=True)
@@ -171,13 +145,6 @@ class LaplaceMargins(Margins):
     from the noisy margins loses no privacy, so that a release is differentially private at epsilon
     where one record is changed. Two candidates that differ in one variable have likelihoods that
     differ by a factor of exp(epsilon / n_variables) at most.
-
-    Parameters
-    ----------
-    n_levels : (n_variables,) int
-        Number of levels of each variable.
-    epsilon : float
-        Of a release, positive.
 
     References
     ----------
@@ -294,13 +261,7 @@ class DirichletMargins(Margins):
     """Synthesizer that draws the level probabilities of each variable from their posterior.
 
     A Dirichlet-multinomial for each variable, independent of the others: the DPMPM with one class.
-
-    Parameters
-    ----------
-    n_levels : (n_variables,) int
-        Number of levels of each variable.
-    concentration : float
-        Parameter of the symmetric Dirichlet prior, positive.
+    The concentration is the parameter of the symmetric Dirichlet prior.
 
     Examples
     --------

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import kstest
 
-from srlib.data.schema import Schema, Variable
+from srlib.data.schema import Microdata, Schema, Variable
 from srlib.mechanism.bayes import posterior
 from srlib.risk import neighborhood, subset_support
-from srlib.trees import Growth, Trees, log_likelihoods
+from srlib.trees import Growth, fit_trees, log_likelihoods
 
 BINS = np.array([1e-9, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.98, 1 - 1e-9])
 
@@ -71,6 +71,7 @@ def _outcome(case: Case, rng: np.random.Generator, believed: Growth) -> Outcome:
     codes, levels = np.stack(columns, axis=1).astype(np.uint8), np.array(case.n_levels)
     names = enumerate(case.n_levels)
     schema = Schema(tuple(Variable(f"v{k}", tuple(map(str, range(size)))) for k, size in names))
+    named = [variable.name for variable in schema.variables]
     if case.unknown:
         support = subset_support(codes[0], case.unknown, levels)
     else:
@@ -78,12 +79,12 @@ def _outcome(case: Case, rng: np.random.Generator, believed: Growth) -> Outcome:
     prior = rng.dirichlet(np.full(len(support), 2.0))
     truth = int(rng.choice(len(support), p=prior))
     codes[0] = support[truth]
-    order = rng.permutation(len(levels)).tolist()
-    ordered = np.isin(np.arange(len(order)), case.ordered)
-    trees = Trees.grow(codes, schema, order, ordered, case.growth)
+    table, order = Microdata(codes, schema), [named[k] for k in rng.permutation(len(levels))]
+    ordered = [named[k] for k in case.ordered]
+    trees = fit_trees(table, order, case.growth, ordered=ordered)
     released = trees.release(case.n_releases, rng=rng)
     if believed != case.growth:
-        trees = Trees.grow(codes, schema, order, ordered, believed)
+        trees = fit_trees(table, order, believed, ordered=ordered)
     log_prob = log_likelihoods(trees, released, np.zeros(1, np.int64), support[None])
     probability = np.exp(posterior(log_prob, np.log(prior)[None])[0])
     own_probability = probability[truth]

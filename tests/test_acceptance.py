@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import expit, logit
 
 from srlib import mechanism
 from srlib.mechanism import acceptance
@@ -25,7 +26,8 @@ def any_rules(draw: st.DrawFn) -> list[Rule]:
 @given(any_rules(), st.floats(1e-3, 4) | st.floats(-4, -1e-3) | st.just(0.0))
 def test_boundaries_against_a_grid(rules: list[Rule], log_ratio: float) -> None:
     w = np.linspace(0, 1, 4_001)[1:-1]
-    risk, relative = acceptance.curve(log_ratio, w)
+    risk = expit(logit(w) + log_ratio)
+    relative = risk / w
     broken = np.zeros(len(w), dtype=bool)
     for rule in rules:
         inside = (risk >= rule.r_at_least) & (risk <= rule.r_at_most)
@@ -95,20 +97,18 @@ def test_rules_are_read_and_checked() -> None:
     with pytest.raises(ValueError, match="rr_at_most is 0"):
         Rule(0)
     with pytest.raises(ValueError, match="prior is"):
-        acceptance.curve(1.0, [0.0, 0.5])
+        acceptance.share_outside([1.0, 2.0], [0.1, 0.1], PAPER, [0.0, 0.5])
 
 
-def test_lines_are_the_curve_over_all_priors() -> None:
-    risk, relative = acceptance.line(1.3, (0.2, 0.9), 5)
-    ends = acceptance.curve(1.3, [0.2, 0.9])
-    np.testing.assert_allclose([risk[[0, -1]], relative[[0, -1]]], ends)
-    np.testing.assert_allclose(np.diff(np.log(relative)), np.diff(np.log(relative))[0])
-    np.testing.assert_allclose(relative, risk + np.exp(1.3) * (1 - risk))
-    for log_ratio in (0.0, 1e-9, -3.0):
-        risk, relative = acceptance.line(log_ratio, size=4)
+def test_lines_run_over_all_priors_at_even_distances() -> None:
+    for log_ratio in (0.0, 1e-9, 1.3, -3.0):
+        points = acceptance.offending_lines({"a": log_ratio}, [Rule(1e9)])
+        risk, relative = points["risk"].to_numpy(), points["relative_risk"].to_numpy()
         assert (np.diff(risk) > 0).all()
         np.testing.assert_allclose(risk[[0, -1]], [0, 1])
         np.testing.assert_allclose(relative, risk + np.exp(log_ratio) * (1 - risk), atol=1e-12)
+        if abs(log_ratio) > 1:
+            np.testing.assert_allclose(np.diff(np.log(relative)), np.diff(np.log(relative))[0])
 
 
 def test_offending_stretches_begin_and_end_on_the_boundary() -> None:
@@ -132,8 +132,9 @@ def test_points_outside_the_region_are_those_of_unacceptable_priors() -> None:
         inside = np.zeros(prior.shape, dtype=bool)
         for low, high in acceptance.unacceptable_priors(log_ratio, rules):
             inside |= (low < prior) & (prior < high)
-        points = acceptance.curve(log_ratio, prior)
-        np.testing.assert_array_equal(acceptance.breaks_a_rule(*points, rules), inside)
+        risk = expit(logit(prior) + log_ratio)
+        outside = acceptance.breaks_a_rule(risk, risk / prior, rules)
+        np.testing.assert_array_equal(outside, inside)
 
 
 def test_share_of_records_outside_and_how_sure_it_is() -> None:

@@ -359,7 +359,7 @@ def test_bad_chains(name: str, value: int, least: int) -> None:
 
 
 def test_bad_prior() -> None:
-    with pytest.raises(ValueError, match="concentration is 0; it must be a positive number"):
+    with pytest.raises(ValueError, match="concentration is 0; it must be positive"):
         Prior(concentration=0)
 
 

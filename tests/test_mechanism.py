@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from scipy.stats import binom, chi2
+from scipy.stats import chi2
 
 from srlib import mechanism
 from srlib.mechanism import privacy
@@ -91,8 +91,6 @@ def test_two_rows_by_hand() -> None:
     assert mechanism.delta(table, np.log(2)) == pytest.approx(0.25)
     np.testing.assert_allclose(mechanism.risk(table, 1, 0, 0.5), [0.25, 0.75])
     np.testing.assert_allclose(mechanism.risk(table, 1, 0, 1.0), [1.0, 1.0])
-    increase = mechanism.expected_increase(table, [0, 1], [1, 0], 0.5, [0.5, 0.5])
-    assert increase == pytest.approx(0.75 * 0.25)
 
 
 def test_infinite_epsilon_says_why() -> None:
@@ -276,22 +274,6 @@ def test_a_calibrated_family_spends_the_budget_and_no_more(
     found = mechanism.calibrate(family, epsilon, 1e-10, 1e10)
     spent = mechanism.exact_epsilon(family(found)).value
     assert epsilon * (1 - 1e-9) <= spent <= epsilon
-
-
-def test_expected_increase_against_plain_loops() -> None:
-    n, alpha, p0, w = 12, 0.8, 0.1, 0.3
-    table = mechanism.bernoulli_plugin(n, n, alpha)
-    total = 0.0
-    for x in range(n + 1):
-        other = x - 1 if x else 1
-        for y in range(n + 1):
-            p, q = (binom.pmf(y, n, (v + alpha) / (n + 2 * alpha)) for v in (x, other))
-            risk = w * p / (w * p + (1 - w) * q)
-            total += binom.pmf(x, n, p0) * p * (max(risk, w) - w)
-    data = np.arange(n + 1)
-    changed = np.where(data > 0, data - 1, 1)
-    weights = binom.pmf(data, n, p0)
-    assert mechanism.expected_increase(table, data, changed, w, weights) == pytest.approx(total)
 
 
 def test_neighbors_of_tables_by_definition() -> None:

@@ -161,7 +161,7 @@ def test_chains_run_in_rounds_until_they_agree(monkeypatch: pytest.MonkeyPatch) 
         labels.append(label)
         return sample_posterior(codes, n_levels, chains, label=label, **given)
 
-    monkeypatch.setattr(agreement, "sample_posterior", drawn)
+    monkeypatch.setattr("srlib.risk.sets.sample_posterior", drawn)
     found = risk_of(chains=agreement.rounds(64_000, n_draws=1000, **few))
     assert lengths.count(4_000) == 3  # one class agrees in the first round
     assert max(lengths) < 64_000
@@ -199,7 +199,7 @@ def test_bad_input_is_found_before_anything_is_sampled(
     def never(*_: Any, **__: Any) -> None:
         raise AssertionError("something was sampled")
 
-    monkeypatch.setattr(agreement, "sample_posterior", never)
+    monkeypatch.setattr("srlib.risk.sets.sample_posterior", never)
     given = {"draws": sets} if "draws" in settings else {}
     with pytest.raises(ValueError, match=message):
         risk_of(*tables, **settings | given)

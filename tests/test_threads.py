@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from srlib import dpmpm, mechanism
+from srlib import dpmpm
 from srlib import risk as disclosure
 from srlib.assessment import assess
 from srlib.data.codes import distinct
@@ -55,8 +55,6 @@ def computed() -> Iterator[tuple[str, Any]]:
     changed = np.maximum(np.arange(301) - 1, 0)
     study = proportion.Study(table, 0.3)
     yield "all pairs", (study.all_pairs(changed, 0.5), study.expected_utility(90))
-    weights = np.full(301, 1 / 301)
-    yield "increase", mechanism.expected_increase(table, range(301), changed, 0.5, weights)
     tables = compositions(8, 4)
     draws = contingency.log_linear_draws((2, 2), 500, rng=rng)
     yield "log predictive", contingency.log_predictive(draws, tables)
@@ -76,7 +74,7 @@ def test_results_do_not_depend_on_the_number_of_threads() -> None:
 
     running = [start(threads) for threads in (1, 2)]
     one, two = (json.loads(process.communicate()[0]) for process in running)
-    assert len(one) == 10
+    assert len(one) == 9
     assert {name for name in one if one[name] != two[name]} == set()
 
 

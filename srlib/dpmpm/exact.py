@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import betaln, gammaln, logsumexp
 from scipy.stats import gamma
 
+from srlib import checks
 from srlib.dpmpm.model import Prior
 from srlib.mechanism.core import Mechanism, change_one_record
 from srlib.mechanism.families import compositions
@@ -27,37 +28,14 @@ def log_marginal_likelihood(
 ) -> NDArray[np.float64]:
     """Log probabilities of n records in a given order, for every table that they may make.
 
-    Parameters
-    ----------
-    n : int
-        Records, 0 or more.
-    n_levels : sequence of int
-        Levels of each variable, 2 or more; their product is K, the number of cells.
-    n_classes : int
-        Truncation level F, 1 or more.
-    prior : Prior, optional
-        Prior distribution; the paper's if not given.
-
-    Returns
-    -------
-    (n_tables,) float64
-        In the order of ``synthesizers.compositions(n, K)``, cells in lexicographic order.
-
-    Raises
-    ------
-    ValueError
-        If a variable has fewer than 2 levels, there is no class, or the counts can be split among
-        the classes in more than a million ways.
-
-    References
-    ----------
-    Hu, Reiter and Wang (2014), equations 1 to 6.
+    They are in the order of ``compositions(n, K)``, cells in lexicographic order, where K is the
+    product of the levels. The counts of a table can be split among the classes in a million ways at
+    most (Hu, Reiter and Wang 2014, equations 1 to 6).
     """
     prior, cells = prior or Prior(), prod(n_levels)
     if len(n_levels) == 0 or min(n_levels) < 2:
         raise ValueError(f"n_levels is {n_levels!r}; each variable must have 2 levels or more")
-    if n_classes < 1:
-        raise ValueError(f"n_classes is {n_classes}; it must be 1 or more")
+    checks.at_least(1, n_classes=n_classes)
     ways = comb(n + cells * n_classes - 1, n)
     if ways > MOST_SPLITS:
         raise ValueError(
@@ -107,25 +85,12 @@ def enumerate_mechanism(
 ) -> Mechanism:
     """Draws from the posterior predictive distribution of a DPMPM, as a table of counts.
 
-    With one class and one variable it is `synthesizers.dirichlet_multinomial` with every parameter
-    equal to the prior's concentration.
-
-    Parameters
-    ----------
-    n, n_s : int
-        Records in the data and in the release, 1 or more.
-    n_levels, n_classes, prior
-        As of `log_marginal_likelihood`.
-
-    Returns
-    -------
-    Mechanism
-        Rows are all tables of n records on the K cells, neighbors when one record changes its
-        cell; columns all tables of n_s records.
+    Rows are all tables of n records on the K cells of variables with these levels, neighbors when
+    one record changes its cell; columns all tables of n_s records. With one class and one variable
+    it is `srlib.mechanism.dirichlet_multinomial` with every parameter equal to the prior's
+    concentration.
     """
-    for name, value in (("n", n), ("n_s", n_s)):
-        if value < 1:
-            raise ValueError(f"{name} is {value}; it must be 1 or more")
+    checks.at_least(1, n=n, n_s=n_s)
     # The larger space first: where it cannot be enumerated, nothing has been computed.
     of_both = log_marginal_likelihood(n + n_s, n_levels, n_classes, prior)
     of_data = log_marginal_likelihood(n, n_levels, n_classes, prior)

@@ -28,20 +28,8 @@ FIRST_POWER = 0.75
 class Sampler:
     """One chain of the blocked Gibbs sampler, advanced in place.
 
-    Parameters
-    ----------
-    combinations : (n_combinations, n_variables) int
-        Distinct combinations of levels, coded from 0.
-    counts : (n_combinations,) int
-        Number of records with each combination, 0 or more.
-    n_levels : (n_variables,) int
-        Number of levels of each variable, 2 or more.
-    n_classes : int
-        Truncation level F, 1 or more.
-    prior : Prior
-        Prior distribution.
-    rng : numpy.random.Generator
-        The chain's own stream.
+    The distinct combinations, (n_combinations, n_variables), have `counts` records each, 0 or more;
+    `rng` is the chain's own stream.
     """
 
     def __init__(
@@ -116,7 +104,7 @@ def sample_posterior(
     Parameters
     ----------
     codes : (n_records, n_variables) int
-        Levels coded from 0.
+        Levels coded from 0; one record or more.
     n_levels : (n_variables,) int
         Number of levels of each variable, 2 or more.
     chains : Chains
@@ -128,16 +116,6 @@ def sample_posterior(
     label : str
         What the progress bar says.
 
-    Returns
-    -------
-    Draws
-        The draws kept.
-
-    Raises
-    ------
-    ValueError
-        If there are no records, or a code is not below its variable's number of levels.
-
     References
     ----------
     Hu, Reiter and Wang (2014), section 2, equations 1 to 6; Ishwaran and James (2001) for the
@@ -147,7 +125,15 @@ def sample_posterior(
     if codes.shape[0] == 0:
         raise ValueError("codes has no records; at least one is needed")
     combinations, counts, _ = distinct(codes)
-    draws = _empty_draws(chains, n_levels)
+    shape, n_classes = (chains.n_chains, chains.n_draws), chains.n_classes
+    draws = Draws(
+        alpha=np.empty(shape),
+        pi=np.empty((*shape, n_classes)),
+        phi=np.empty((*shape, int(n_levels.sum()), n_classes), dtype=np.float32),
+        class_sizes=np.empty((*shape, n_classes), dtype=np.int64),
+        log_likelihood=np.empty(shape),
+        n_levels=n_levels,
+    )
     if keep_allocations:
         allocations = Allocations(
             combinations=combinations,
@@ -199,35 +185,13 @@ def sample_posterior(
     return draws
 
 
-def _empty_draws(chains: Chains, n_levels: NDArray[np.int64]) -> Draws:
-    shape, n_classes = (chains.n_chains, chains.n_draws), chains.n_classes
-    return Draws(
-        alpha=np.empty(shape),
-        pi=np.empty((*shape, n_classes)),
-        phi=np.empty((*shape, int(n_levels.sum()), n_classes), dtype=np.float32),
-        class_sizes=np.empty((*shape, n_classes), dtype=np.int64),
-        log_likelihood=np.empty(shape),
-        n_levels=n_levels,
-    )
-
-
 CHAINS = Chains(n_classes=40, burn_in=3000, n_draws=100, thin=10)
 """Enough to synthesize a survey of 10,000 records: a minute on two cores."""
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """A synthesizer fitted to a table.
-
-    Attributes
-    ----------
-    schema : Schema
-        Variables of the table.
-    n_records : int
-        Records that it was fitted to.
-    draws : Draws
-        From the posterior of the model's parameters.
-    """
+    """A synthesizer fitted to a table: draws from the posterior of the model's parameters."""
 
     schema: Schema
     n_records: int
@@ -238,19 +202,8 @@ class Fitted:
     ) -> list[Microdata]:
         """Return fully synthetic tables, each from another draw of the parameters.
 
-        Parameters
-        ----------
-        n : int
-            Number of tables, from 1 to the number of draws.
-        size : int, optional
-            Records in each, 1 or more; as many as the model was fitted to if not given.
-        rng : numpy.random.Generator
-            Source of chance.
-
-        Raises
-        ------
-        ValueError
-            If there are fewer draws than tables, or `size` is not positive.
+        There are n tables, up to the number of draws, of `size` records each, or as many as the
+        model was fitted to.
         """
         size = self.n_records if size is None else size
         return [Microdata(codes, self.schema) for codes in self.draws.release(n, size, rng=rng)]
@@ -268,7 +221,8 @@ def fit_dpmpm(
     Parameters
     ----------
     data : DataFrame or Microdata
-        Columns that are categorical, or texts or numbers that stand for categories.
+        Columns that are categorical, or texts or numbers that stand for categories; one record or
+        more.
     chains : Chains
         Settings of the chains and the model's prior; `CHAINS` where not given.
     schema : Schema, optional
@@ -282,11 +236,6 @@ def fit_dpmpm(
     Fitted
         With `Fitted.release` for synthetic tables. Has the sampler converged? See
         `Fitted.draws` and `Draws.to_datatree`.
-
-    Raises
-    ------
-    ValueError
-        For a table without records, one that the schema refuses, or Microdata beside a schema.
 
     References
     ----------
@@ -319,13 +268,6 @@ class Mixture:
 
     Its density has no closed form; `srlib.risk.posterior_risk` estimates it by chains where no
     synthesizer is given.
-
-    Parameters
-    ----------
-    n_levels : (n_variables,) int
-        Number of levels of each variable.
-    chains : Chains
-        Settings of the chains and the model's prior.
     """
 
     n_levels: NDArray[np.integer]

@@ -29,18 +29,9 @@ THREADS: int = config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
 class Grouping(NamedTuple):
     """Variables taken together so that a combination is one table row a group.
 
-    Attributes
-    ----------
-    group_of : (n_variables,) int64
-        Group of each variable; groups are runs of neighboring variables.
-    stride : (n_variables,) int64
-        Step in the group's row when the variable's level goes up by one.
-    row_start : (n_groups + 1,) int64
-        First row of each group's table in the table of all groups.
-    level_start : (n_variables + 1,) int64
-        First row of each variable in ``phi``.
-    first_of : (n_groups + 1,) int64
-        First variable of each group.
+    Groups are runs of neighboring variables. `stride` is the step in the group's row when the
+    variable's level goes up by one; `row_start` the first row of each group's table in that of all
+    groups, `level_start` that of each variable in ``phi``, `first_of` each group's first variable.
     """
 
     group_of: NDArray[np.int64]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from srlib import checks
 from srlib.data.codes import Codes
 from srlib.dpmpm.release import synthesize
 
@@ -34,9 +35,7 @@ class Prior:
     concentration: float = 1.0
 
     def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            if not (np.isfinite(value) and value > 0):
-                raise ValueError(f"{name} is {value}; it must be a positive number")
+        checks.positive(**vars(self))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,10 +48,8 @@ class Chains:
         Truncation level F of the mixture, 1 or more.
     burn_in : int
         Iterations dropped from each chain, 0 or more.
-    n_draws : int
-        Draws kept of each chain, 1 or more.
-    thin : int
-        Iterations for each draw kept, 1 or more.
+    n_draws, thin : int
+        Draws kept of each chain, and iterations for each of them, 1 or more.
     n_chains : int
         Number of chains, each from its own random start, 1 or more.
     prior : Prior
@@ -73,11 +70,9 @@ class Chains:
     prior: Prior = field(default_factory=Prior)
 
     def __post_init__(self) -> None:
-        for name in ("n_classes", "n_draws", "thin", "n_chains"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; it must be 1 or more")
-        if self.burn_in < 0:
-            raise ValueError(f"burn_in is {self.burn_in}; it must be 0 or more")
+        checks.at_least(1, n_classes=self.n_classes, n_draws=self.n_draws)
+        checks.at_least(1, thin=self.thin, n_chains=self.n_chains)
+        checks.at_least(0, burn_in=self.burn_in)
 
     @property
     def n_iterations(self) -> int:
@@ -89,16 +84,10 @@ class Chains:
 class Allocations:
     """Which class the records were in, draw by draw.
 
-    Attributes
-    ----------
-    combinations : (n_combinations, n_variables) int
-        Distinct combinations of the data.
-    class_of : (n_chains, n_draws, n_combinations) uint16
-        Class of one record of each combination, the same one in all draws.
-    level_counts : (n_chains, n_draws, sum(n_levels), n_classes) int32
-        Records of each class with each level.
-    concentration : float
-        Parameter of the Dirichlet prior of the level probabilities.
+    `combinations` are the distinct ones of the data, (n_combinations, n_variables); `class_of`,
+    (n_chains, n_draws, n_combinations), is the class of one record of each, the same one in all
+    draws; `level_counts`, (n_chains, n_draws, sum(n_levels), n_classes), are each class's records
+    by level.
     """
 
     combinations: Codes
@@ -171,12 +160,7 @@ class Draws:
     def thin(self, step: int, n_chains: int | None = None) -> "Draws":
         """Keep one draw in `step` of each chain, the last one among them, without allocations.
 
-        Parameters
-        ----------
-        step : int
-            1 or more.
-        n_chains : int, optional
-            Chains that are kept at most, the first ones; all if not given.
+        The first `n_chains` chains are kept, all if not given.
         """
         draws = slice(self.n_draws - 1 - (self.n_draws - 1) // step * step, None, step)
         kept = slice(n_chains), draws
@@ -190,28 +174,10 @@ class Draws:
         )
 
     def spread(self, n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Chain and place of n approximately independent draws, far apart in the chains.
+        """Chain and place, (n,) each, of n draws far apart in the chains, about independent.
 
-        They are taken evenly over all draws of all chains, the last of each stretch.
-
-        Parameters
-        ----------
-        n : int
-            From 1 to the number of draws.
-
-        Returns
-        -------
-        chain, draw : (n,) int64
-            Positions along the first two axes of the arrays.
-
-        Raises
-        ------
-        ValueError
-            If there are fewer than n draws.
-
-        References
-        ----------
-        Hu, Reiter and Wang (2014), section 2.
+        They are taken evenly over all draws of all chains, the last of each stretch (Hu, Reiter and
+        Wang 2014, section 2).
         """
         total = self.n_chains * self.n_draws
         if not 1 <= n <= total:
@@ -236,12 +202,6 @@ class Draws:
         -------
         list of (size, n_variables) uint8
             Levels coded from 0.
-
-        Raises
-        ------
-        ValueError
-            If there are fewer than n draws, `size` is not positive, or `rng` has another number
-            of generators than n.
         """
         each = [rng] * n if isinstance(rng, np.random.Generator) else rng
         if len(each) != n:
@@ -254,15 +214,10 @@ class Draws:
     def to_datatree(self) -> Any:
         """Return the draws as an ArviZ 1 DataTree, whose arrays are those of the draws.
 
-        Labels of classes mean nothing, so that R-hat of pi and phi does not either: diagnose
-        alpha and the group ``sample_stats``. Needs xarray, which ArviZ brings.
-
-        Returns
-        -------
-        xarray.DataTree
-            Group ``posterior`` has alpha, pi and phi, with dimensions chain, draw, class and row;
-            ``variable`` and ``level`` say what each row of phi stands for. Group ``sample_stats``
-            has log_likelihood, n_occupied and class_sizes.
+        Labels of classes mean nothing, so that R-hat of pi and phi does not either: diagnose alpha
+        and the group ``sample_stats``, which has log_likelihood, n_occupied and class_sizes. Group
+        ``posterior`` has alpha, pi and phi, whose coordinates ``variable`` and ``level`` say what
+        each row of phi stands for. Needs xarray, which ArviZ brings.
         """
         import xarray as xr
 

@@ -23,19 +23,10 @@ COMBINATIONS = 1024
 
 
 def cell_log_prob(draws: Draws, codes: Codes) -> NDArray[np.float64]:
-    """Log probability of combinations under each draw, the classes summed out.
+    """Log probability of combinations under each draw, (n_chains, n_draws, n_combinations).
 
-    Parameters
-    ----------
-    draws : Draws
-        Posterior draws.
-    codes : (n_combinations, n_variables) int
-        Combinations, coded from 0; they need not occur in the data.
-
-    Returns
-    -------
-    (n_chains, n_draws, n_combinations) float64
-        log sum_f pi_f prod_k phi_fk(x_k), the inner sum of equation 13.
+    The classes are summed out: log sum_f pi_f prod_k phi_fk(x_k), the inner sum of equation 13.
+    Combinations, (n_combinations, n_variables) coded from 0, need not occur in the data.
     """
     codes, n_levels = checked_codes(codes, draws.n_levels)
     grouping = group_variables(n_levels)
@@ -68,27 +59,10 @@ def prior_cell_log_prob(
     rng: np.random.Generator,
     prior: Prior | None = None,
 ) -> NDArray[np.float64]:
-    """Log probability of combinations under draws from the prior distribution.
+    """Log probability of combinations under draws from the prior, (n_draws, n_combinations).
 
-    Parameters
-    ----------
-    codes : (n_combinations, n_variables) int
-        Combinations, coded from 0.
-    n_levels : (n_variables,) int
-        Number of levels of each variable.
-    n_classes : int
-        Truncation level F, 1 or more.
-    n_draws : int
-        Draws, 1 or more.
-    rng : numpy.random.Generator
-        Source of chance.
-    prior : Prior, optional
-        Prior distribution; the paper's if not given.
-
-    Returns
-    -------
-    (n_draws, n_combinations) float64
-        They do not depend on any data. Probabilities below the smallest double are `-inf`.
+    Combinations are (n_combinations, n_variables), coded from 0. Probabilities below the smallest
+    double are `-inf`.
     """
     checks.at_least(1, n_classes=n_classes, n_draws=n_draws)
     codes, n_levels = checked_codes(codes, n_levels)
@@ -118,17 +92,8 @@ def neighbor_log_ratios(
     """Log of weighted sums, over each chain's draws, of p(x' | draw) / p(x | draw).
 
     x' runs over the combinations that differ from x in one variable (the space R_i of section
-    3.1); the ratio is the summand of equation 15.
-
-    Parameters
-    ----------
-    draws : Draws
-        Posterior draws.
-    codes : (n_combinations, n_variables) int
-        The combinations x, coded from 0.
-    log_weights : (n_weights, n_chains, n_draws) float, optional
-        Logarithms of weights of the draws; without them one set of equal weights that sum to
-        one within each chain, so that the result is the logarithm of each chain's mean.
+    3.1); the ratio is the summand of equation 15. Log weights are (n_weights, n_chains, n_draws);
+    without them the result is the logarithm of each chain's mean.
 
     Returns
     -------
@@ -178,28 +143,16 @@ def left_out_log_ratios(
     The same limit as `neighbor_log_ratios` with less noise: ``p(x' | D_-i) / p(x_i | D_-i)`` is the
     mean, over allocations of all records given D, of the ratio of predictive probabilities given
     the allocations of the others. Those are sums over classes of posterior means, in which pi and
-    phi are integrated out (Rao-Blackwell).
-
-    Parameters
-    ----------
-    draws : Draws
-        Posterior draws with their allocations.
-    codes : (n_combinations, n_variables) int
-        Combinations that occur in the data of the draws, coded from 0.
+    phi are integrated out (Rao-Blackwell). The draws need their allocations, and the combinations
+    occur in their data.
 
     Returns
     -------
     log_ratios : (n_chains, n_combinations, sum(n_levels)) float64
-        Candidate (variable, level) stands where that level stands in ``phi``; zero where it is the
-        level of x itself.
+        As of `neighbor_log_ratios`; zero where a candidate is x itself.
     log_prob : (n_chains, n_draws, n_combinations) float32
         log p(x | allocations of the others). Minus it is the log of the weight by which a draw
         given D stands for one given ``D_-i``.
-
-    Raises
-    ------
-    ValueError
-        If the draws hold no allocations, or a combination is not among their data.
     """
     kept = draws.allocations
     if kept is None:

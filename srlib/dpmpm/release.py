@@ -6,6 +6,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from srlib import checks
+
 
 @njit(nogil=True, cache=True)
 def _synthesize(cumulative_pi, cumulative_phi, level_start, uniforms, codes):
@@ -31,36 +33,14 @@ def synthesize(
     *,
     rng: np.random.Generator,
 ) -> NDArray[np.uint8]:
-    """One fully synthetic data set from one draw of the parameters.
+    """One fully synthetic data set, (n_records, n_variables), from one draw of the parameters.
 
-    Every record draws its class afresh from pi, never from the class of a confidential record:
-    with the record's own class, row i of the release would resemble row i of the data, and
-    equation 13 would not be its likelihood.
-
-    Parameters
-    ----------
-    pi : (n_classes,) float
-        Class probabilities.
-    phi : (sum(n_levels), n_classes) float
-        Level probabilities within each class.
-    n_levels : (n_variables,) int
-        Number of levels of each variable, at most 256.
-    n_records : int
-        Size n* of the release, 1 or more.
-    rng : numpy.random.Generator
-        Source of chance.
-
-    Returns
-    -------
-    (n_records, n_variables) uint8
-        Levels coded from 0.
-
-    References
-    ----------
-    Hu, Reiter and Wang (2014), section 2, last paragraph but one.
+    Every record draws its class afresh from pi, never from the class of a confidential record: with
+    the record's own class, row i of the release would resemble row i of the data, and equation 13
+    would not be its likelihood (Hu, Reiter and Wang 2014, section 2). `pi` and `phi` are as in
+    `Draws`, of a single draw; a variable has 256 levels at most.
     """
-    if n_records < 1:
-        raise ValueError(f"n_records is {n_records}; it must be 1 or more")
+    checks.at_least(1, n_records=n_records)
     n_levels = np.asarray(n_levels, dtype=np.int64)
     level_start = np.concatenate([[0], np.cumsum(n_levels)])
     cumulative_pi = np.cumsum(pi)[:-1]

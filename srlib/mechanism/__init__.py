@@ -1,79 +1,33 @@
 """The table of log p(release | data set): what fills it, and its readings."""
 
-from srlib.mechanism.bayes import (
-    expected_increase,
-    posterior,
-    posterior_bound,
-    rank,
-    risk,
-    update,
-)
-from srlib.mechanism.core import (
-    Block,
-    Mechanism,
-    Rows,
-    change_one,
-    change_one_record,
-    sample,
-)
-from srlib.mechanism.families import (
-    apportion,
-    bernoulli_plugin,
-    bernoulli_plugin_alpha,
-    beta_binomial,
-    compositions,
-    dirichlet_multinomial,
-    dirichlet_multinomial_alpha,
-    log_binomial,
-    private_plugin,
-)
-from srlib.mechanism.privacy import (
-    Epsilon,
-    calibrate,
-    conditional_epsilon,
-    delta,
-    exact_epsilon,
-    privacy_loss,
-)
-from srlib.mechanism.records import OnRecords
-from srlib.mechanism.scores import (
-    exact_rate,
-    exponential,
-    gibbs,
-    sensitivity,
-)
-
-__all__ = [
-    "Block",
-    "Epsilon",
-    "Mechanism",
-    "OnRecords",
-    "Rows",
-    "apportion",
-    "bernoulli_plugin",
-    "bernoulli_plugin_alpha",
-    "beta_binomial",
-    "calibrate",
-    "change_one",
-    "change_one_record",
-    "compositions",
-    "conditional_epsilon",
-    "delta",
-    "dirichlet_multinomial",
-    "dirichlet_multinomial_alpha",
-    "exact_epsilon",
-    "exact_rate",
-    "expected_increase",
-    "exponential",
-    "gibbs",
-    "log_binomial",
-    "posterior",
-    "posterior_bound",
-    "privacy_loss",
-    "private_plugin",
-    "rank",
-    "risk",
-    "sample",
-    "sensitivity",
-    "update",
-]
+from srlib.mechanism.bayes import posterior as posterior
+from srlib.mechanism.bayes import posterior_bound as posterior_bound
+from srlib.mechanism.bayes import rank as rank
+from srlib.mechanism.bayes import risk as risk
+from srlib.mechanism.bayes import update as update
+from srlib.mechanism.core import Block as Block
+from srlib.mechanism.core import Mechanism as Mechanism
+from srlib.mechanism.core import Rows as Rows
+from srlib.mechanism.core import change_one as change_one
+from srlib.mechanism.core import change_one_record as change_one_record
+from srlib.mechanism.core import sample as sample
+from srlib.mechanism.families import apportion as apportion
+from srlib.mechanism.families import bernoulli_plugin as bernoulli_plugin
+from srlib.mechanism.families import bernoulli_plugin_alpha as bernoulli_plugin_alpha
+from srlib.mechanism.families import beta_binomial as beta_binomial
+from srlib.mechanism.families import compositions as compositions
+from srlib.mechanism.families import dirichlet_multinomial as dirichlet_multinomial
+from srlib.mechanism.families import dirichlet_multinomial_alpha as dirichlet_multinomial_alpha
+from srlib.mechanism.families import log_binomial as log_binomial
+from srlib.mechanism.families import private_plugin as private_plugin
+from srlib.mechanism.privacy import Epsilon as Epsilon
+from srlib.mechanism.privacy import calibrate as calibrate
+from srlib.mechanism.privacy import conditional_epsilon as conditional_epsilon
+from srlib.mechanism.privacy import delta as delta
+from srlib.mechanism.privacy import exact_epsilon as exact_epsilon
+from srlib.mechanism.privacy import privacy_loss as privacy_loss
+from srlib.mechanism.records import OnRecords as OnRecords
+from srlib.mechanism.scores import exact_rate as exact_rate
+from srlib.mechanism.scores import exponential as exponential
+from srlib.mechanism.scores import gibbs as gibbs
+from srlib.mechanism.scores import sensitivity as sensitivity

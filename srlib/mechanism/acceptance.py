@@ -20,23 +20,13 @@ from scipy.special import expit, logit, logsumexp
 from srlib import checks
 from srlib.mechanism.core import Mechanism, log_difference
 
+N_POINTS = 60
+"""Points of a release's line, and of each stretch of it."""
+
 
 @dataclass(frozen=True)
 class Rule:
-    """RR may be at most so much where R lies in a range.
-
-    Parameters
-    ----------
-    rr_at_most : float
-        Positive.
-    r_at_least, r_at_most : float
-        The range of R, 0 <= r_at_least < r_at_most <= 1.
-
-    Raises
-    ------
-    ValueError
-        If the bound is not positive or the range covers nothing.
-    """
+    """RR is at most a positive number where R lies in a range within [0, 1]."""
 
     rr_at_most: float
     r_at_least: float = 0.0
@@ -52,13 +42,7 @@ class Rule:
 
 
 def read_rules(entries: Sequence[Mapping[str, Any]]) -> tuple[Rule, ...]:
-    """Rules as parameters give them, such as ``{rr_at_most: 10, r_at_most: 0.1}``.
-
-    Raises
-    ------
-    ValueError
-        If there is no rule, if one has another key or lacks ``rr_at_most``, or as `Rule`.
-    """
+    """Rules as parameters give them, such as ``{rr_at_most: 10, r_at_most: 0.1}``, one or more."""
     if not entries:
         raise ValueError("there is no rule; with none every release would be acceptable")
     allowed = ("rr_at_most", "r_at_least", "r_at_most")
@@ -72,71 +56,11 @@ def read_rules(entries: Sequence[Mapping[str, Any]]) -> tuple[Rule, ...]:
     return tuple(Rule(**entry) for entry in entries)
 
 
-def curve(
-    log_ratio: ArrayLike, prior: ArrayLike
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """R and RR of one release for intruders with the given prior probabilities of the truth.
-
-    Parameters
-    ----------
-    log_ratio : float, or array of float
-        log L, the same for all intruders or one for each.
-    prior : array of float
-        In (0, 1).
-
-    Returns
-    -------
-    risk, relative_risk : arrays of float64
-        Equations 5 and 8.
-    """
-    checks.inner_probability(prior=prior)
-    w = np.asarray(prior, dtype=float)
-    risk = expit(logit(w) + np.asarray(log_ratio, dtype=float))
-    return risk, risk / w
-
-
-def line(
-    log_ratio: float, between: tuple[float, float] = (0.0, 1.0), size: int = 60
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """R and RR of one release along a range of priors, at even distances of log RR.
-
-    Parameters
-    ----------
-    log_ratio : float
-        log L.
-    between : (float, float)
-        Priors at both ends, within [0, 1]; at 0 RR is L.
-    size : int
-        Number of points, 2 or more.
-
-    Returns
-    -------
-    risk, relative_risk : (size,) float64
-    """
-    first, last = (float(expit(logit(w) + log_ratio)) for w in between)
-    risk = np.linspace(first, last, size)
-    excess = np.expm1(log_ratio)  # RR = 1 + (L - 1) (1 - R)
-    if abs(excess) > 1e-6:
-        relative = np.geomspace(1 + excess * (1 - first), 1 + excess * (1 - last), size)
-        risk[1:-1] = 1 - (relative[1:-1] - 1) / excess
-    return risk, 1 + excess * (1 - risk)
-
-
 def unacceptable_priors(log_ratio: float, rules: Sequence[Rule]) -> list[tuple[float, float]]:
     """The prior probabilities of the truth for which a release breaks a rule, exactly.
 
-    Parameters
-    ----------
-    log_ratio : float
-        log L.
-    rules : sequence of Rule
-        What is acceptable.
-
-    Returns
-    -------
-    list of (float, float)
-        Intervals of w from below to above, overlapping ones joined. Empty if the release is
-        acceptable whatever the prior.
+    Returns intervals of w from below to above, overlapping ones joined; none if the release is
+    acceptable whatever the prior.
     """
     intervals = []
     for rule in rules:
@@ -167,39 +91,27 @@ def _prior_at(risk: float, log_ratio: float) -> float:
 
 
 def offending_lines(log_ratios: Mapping[str, float], rules: Sequence[Rule]) -> pd.DataFrame:
-    """The line of each release, and the stretches of it that break a rule, as points.
+    """The line of each release, by name, and the stretches of it that break a rule, as points.
 
-    Parameters
-    ----------
-    log_ratios : mapping of str to float
-        Name of a release to its log L.
-    rules : sequence of Rule
-        What is acceptable.
-
-    Returns
-    -------
-    DataFrame
-        curve (the name), stretch (0 for the whole line, then numbered), risk, relative_risk.
+    The columns are curve (the name), stretch (0 for the whole line, then numbered), risk and
+    relative_risk.
     """
     frames = []
     for name, log_ratio in log_ratios.items():
-        for i, piece in enumerate([(0.0, 1.0), *unacceptable_priors(log_ratio, rules)]):
-            risk, relative = line(log_ratio, piece)
-            points = {"curve": name, "stretch": i, "risk": risk, "relative_risk": relative}
-            frames.append(pd.DataFrame(points))
+        excess = np.expm1(log_ratio)  # RR = 1 + (L - 1) (1 - R)
+        for i, ends in enumerate([(0.0, 1.0), *unacceptable_priors(log_ratio, rules)]):
+            first, last = (float(expit(logit(w) + log_ratio)) for w in ends)
+            risk = np.linspace(first, last, N_POINTS)
+            if abs(excess) > 1e-6:  # at even distances of log RR
+                relative = np.geomspace(1 + excess * (1 - first), 1 + excess * (1 - last), N_POINTS)
+                risk[1:-1] = 1 - (relative[1:-1] - 1) / excess
+            points = {"risk": risk, "relative_risk": 1 + excess * (1 - risk)}
+            frames.append(pd.DataFrame({"curve": name, "stretch": i} | points))
     return pd.concat(frames, ignore_index=True)
 
 
 def unacceptable(log_ratio: ArrayLike, rules: Sequence[Rule]) -> NDArray[np.bool_]:
-    """Whether releases break a rule for some prior.
-
-    Parameters
-    ----------
-    log_ratio : array of float
-        log L of each release.
-    rules : sequence of Rule
-        What is acceptable.
-    """
+    """Whether releases, by their log L, break a rule for some prior."""
     with np.errstate(over="ignore"):
         ratio = np.exp(np.asarray(log_ratio, dtype=float))
     broken = np.zeros(ratio.shape, dtype=bool)
@@ -216,11 +128,6 @@ def largest_log_ratio(rules: Sequence[Rule]) -> float:
     """The largest log L that is acceptable whatever the prior.
 
     Each rule binds at its corner, the smallest R to which it applies.
-
-    Parameters
-    ----------
-    rules : sequence of Rule
-        What is acceptable.
     """
     most = [(r.rr_at_most - r.r_at_least) / (1 - r.r_at_least) for r in rules]
     return float(np.log(min(most))) if min(most) > 0 else float("-inf")
@@ -229,15 +136,7 @@ def largest_log_ratio(rules: Sequence[Rule]) -> float:
 def breaks_a_rule(
     risk: ArrayLike, relative_risk: ArrayLike, rules: Sequence[Rule]
 ) -> NDArray[np.bool_]:
-    """Whether points lie outside the region of acceptable risk and relative risk.
-
-    Parameters
-    ----------
-    risk, relative_risk : arrays of float
-        R and RR.
-    rules : sequence of Rule
-        What is acceptable.
-    """
+    """Whether points lie outside the region of acceptable risk and relative risk."""
     r, rr = np.asarray(risk, dtype=float), np.asarray(relative_risk, dtype=float)
     broken = [
         (rule.r_at_least <= r) & (r <= rule.r_at_most) & (rr > rule.rr_at_most) for rule in rules
@@ -252,10 +151,8 @@ def share_outside(
 
     Parameters
     ----------
-    log_ratio : (n,) float
-        log L of each record.
-    mcse : (n,) float
-        Monte Carlo standard errors of log L.
+    log_ratio, mcse : (n,) float
+        log L of each record and its Monte Carlo standard error.
     rules : sequence of Rule
         What is acceptable.
     prior : (n,) float, optional
@@ -272,8 +169,11 @@ def share_outside(
     def verdict(log_l: NDArray[np.float64]) -> NDArray[np.bool_]:
         if prior is None:
             return unacceptable(log_l, rules)
-        return breaks_a_rule(*curve(log_l, prior), rules)
+        risk = expit(logit(prior) + log_l)
+        return breaks_a_rule(risk, risk / np.asarray(prior), rules)
 
+    if prior is not None:
+        checks.inner_probability(prior=prior)
     log_l, two = np.asarray(log_ratio, dtype=float), 2 * np.asarray(mcse, dtype=float)
     here = verdict(log_l)
     undecided = (verdict(log_l - two) != here) | (verdict(log_l + two) != here)
@@ -283,17 +183,8 @@ def share_outside(
 def acceptable_releases(mechanism: Mechanism, rules: Sequence[Rule]) -> NDArray[np.bool_]:
     """Whether each release breaks no rule, for any prior and any record of the data.
 
-    Parameters
-    ----------
-    mechanism : Mechanism
-        The table, which is computed as a whole.
-    rules : sequence of Rule
-        What is acceptable.
-
-    Returns
-    -------
-    (n_inputs, n_outputs) bool
-        Under which data sets each release is acceptable; it is looked up in the confidential data.
+    The answer, (n_inputs, n_outputs), depends on the confidential data. The whole table is
+    computed.
     """
     table = mechanism.block(np.arange(mechanism.n_inputs), np.arange(mechanism.n_outputs))
     broken = np.zeros(table.shape, dtype=bool)
@@ -308,27 +199,11 @@ def redraw(mechanism: Mechanism, acceptable: ArrayLike) -> Mechanism:
     """Draw again until a release is acceptable, and publish that one.
 
     The published release has the mechanism's distribution conditioned on being acceptable. What is
-    acceptable is looked up in the confidential data and differs between neighbors: a release
-    that is acceptable under one and not under the other tells them apart, and an intruder who
-    knows the rule reads it in this table, not in that of the mechanism.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-        The table, which is computed as a whole.
-    acceptable : (n_inputs, n_outputs) bool
-        Under which data sets each release is, such as `acceptable_releases` returns.
-
-    Returns
-    -------
-    Mechanism
-        The same rows and columns, and a last column, ``None``: nothing is published, which happens
-        where the data lead to no acceptable release.
-
-    Raises
-    ------
-    ValueError
-        If `acceptable` has another shape than the table.
+    acceptable, (n_inputs, n_outputs) as `acceptable_releases` returns, is looked up in the
+    confidential data and differs between neighbors: a release that is acceptable under one and not
+    under the other tells them apart, and an intruder who knows the rule reads it in this table, not
+    in that of the mechanism. The last column, ``None``, is that nothing is published, which happens
+    where the data lead to no acceptable release.
 
     Examples
     --------
@@ -357,32 +232,14 @@ def publish_first_acceptable(
 ) -> Mechanism:
     """Draw from each mechanism, and publish the first release that breaks no rule.
 
-    What section 4 of McClure and Reiter (2012) proposes, with mechanisms in the order of their
-    utility: of the releases that qualify the one of greatest utility is published, together with
-    the mechanism that it came from. A release qualifies where it breaks no rule for any prior and
-    any record of the data. That is looked up in the confidential data, so that the choice is a
-    mechanism itself, with an epsilon of its own.
+    What section 4 of McClure and Reiter (2012) proposes: of the releases that qualify the one of
+    greatest utility is published, together with the mechanism that it came from. A release
+    qualifies as of `acceptable_releases`. That is looked up in the confidential data, so that the
+    choice is a mechanism itself, with an epsilon of its own.
 
-    Parameters
-    ----------
-    mechanisms : sequence of Mechanism
-        With the same rows and neighbors, the most useful first.
-    rules : sequence of Rule
-        What is acceptable.
-    names : sequence, optional
-        Names of the mechanisms, such as their epsilons; their positions if not given.
-
-    Returns
-    -------
-    Mechanism
-        The same rows. Columns are named (name, release), in the order of the mechanisms; the last
-        one, ``None``, is that nothing qualifies and nothing is published. The whole table is
-        computed.
-
-    Raises
-    ------
-    ValueError
-        If rows or neighbors differ.
+    The mechanisms have the same rows and neighbors, the most useful comes first. Columns of the
+    result are named (name, release), where names are positions if not given. In the last one,
+    ``None``, nothing qualifies and nothing is published.
     """
     first = mechanisms[0]
     if any(

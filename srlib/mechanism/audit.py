@@ -12,18 +12,8 @@ from srlib import checks
 def clopper_pearson(count: ArrayLike, size: float, confidence: float) -> tuple[Any, Any]:
     """One-sided lower and upper confidence limits of a probability, each at the confidence given.
 
-    Parameters
-    ----------
-    count : int, or array of int
-        Times that the event occurred, 0 to `size`; a fraction where `size` is one.
-    size : int or float
-        Trials, 1 or more; a fraction where it is an effective number of them.
-    confidence : float
-        In (0, 1).
-
-    Returns
-    -------
-    low, high : float, or arrays of float64
+    An event occurred `count` times in `size` trials, 1 or more; both may be fractions where the
+    size is an effective number of trials.
     """
     checks.at_least(1, size=size)
     checks.within(0, size, count=count)

@@ -5,8 +5,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit, logsumexp
 
 from srlib import checks
-from srlib.mechanism.core import BLOCK_ENTRIES, Mechanism, log_difference
-from srlib.threads import one_blas_thread
+from srlib.mechanism.core import Mechanism, log_difference
 
 
 def posterior(
@@ -24,12 +23,8 @@ def posterior(
     Returns
     -------
     (..., n_rows) float64
-        Log posterior probabilities; their exponentials sum to one over the last axis.
-
-    Raises
-    ------
-    ValueError
-        If no row of some column has a positive posterior probability.
+        Log posterior probabilities; their exponentials sum to one over the last axis. A ValueError
+        says so where no row of some column has a positive one.
 
     References
     ----------
@@ -52,16 +47,9 @@ def posterior(
 
 
 def rank(log_posterior: NDArray[np.float64], row: int = 0) -> NDArray[np.float64]:
-    """Rank of one row among all by posterior probability, 1 for the most probable.
+    """Rank of one row of (..., n_rows) by posterior probability, 1 for the most probable.
 
     Rows that tie share the mean of their ranks.
-
-    Parameters
-    ----------
-    log_posterior : (..., n_rows) float
-        Log posterior probabilities.
-    row : int
-        The row that is ranked.
     """
     of_row = log_posterior[..., row, None]
     above = (log_posterior > of_row).sum(axis=-1)
@@ -70,19 +58,10 @@ def rank(log_posterior: NDArray[np.float64], row: int = 0) -> NDArray[np.float64
 
 
 def posterior_bound(epsilon: ArrayLike, prior: ArrayLike) -> NDArray[np.float64]:
-    """Largest posterior probability that epsilon alone allows an intruder who doubts one record.
+    """Largest posterior probability that epsilon allows an intruder who doubts one record.
 
-    Parameters
-    ----------
-    epsilon : float or array
-        0 or more, infinity included.
-    prior : float or array
-        Prior probability of the truth, in [0, 1].
-
-    Returns
-    -------
-    array of float64
-        prior exp(epsilon) / (1 - prior + prior exp(epsilon)).
+    With a prior probability p of the truth it is p exp(epsilon) / (1 - p + p exp(epsilon)). Epsilon
+    may be infinite.
     """
     checks.probability(prior=prior)
     checks.at_least(0, epsilon=epsilon)
@@ -96,12 +75,8 @@ def posterior_bound(epsilon: ArrayLike, prior: ArrayLike) -> NDArray[np.float64]
 def update(log_ratio: ArrayLike, prior: float) -> NDArray[np.float64]:
     """Posterior probability of a truth against one alternative.
 
-    Parameters
-    ----------
-    log_ratio : array of float
-        Log of the release's probability under the truth over that under the alternative.
-    prior : float
-        Prior probability of the truth, in [0, 1]; 0 and 1 are not moved by anything.
+    The log ratio is that of the release's probability under the truth to that under the
+    alternative. A prior of 0 or 1 is not moved by anything.
     """
     checks.probability(prior=prior)
     ratio = np.asarray(log_ratio, dtype=float)
@@ -111,69 +86,9 @@ def update(log_ratio: ArrayLike, prior: float) -> NDArray[np.float64]:
 
 
 def risk(mechanism: Mechanism, truth: int, alternative: int, prior: float) -> NDArray[np.float64]:
-    """Posterior probability of the true data set against one alternative, for every output.
+    """Posterior probability of the true data set against one alternative, (n_outputs,).
 
-    Parameters
-    ----------
-    mechanism : Mechanism
-        The table.
-    truth, alternative : int
-        Rows of the data with the record's true value and with another.
-    prior : float
-        The intruder's prior probability of the truth, in [0, 1].
-
-    Returns
-    -------
-    (n_outputs,) float64
-        R of McClure and Reiter (2012), equation 5; over the prior it is RR, equation 8.
+    It is R of McClure and Reiter (2012), equation 5; over the prior it is RR, equation 8. Truth and
+    alternative are rows of the table: the data with the record's true value and with another.
     """
     return update(log_difference(mechanism.row(truth), mechanism.row(alternative)), prior)
-
-
-@one_blas_thread
-def expected_increase(
-    mechanism: Mechanism,
-    truth: ArrayLike,
-    alternative: ArrayLike,
-    prior: float,
-    weights: ArrayLike,
-) -> float:
-    """Expected increase of the intruder's probability of the truth (equation 6).
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-        The table.
-    truth, alternative : (n,) int
-        For each data set that may be the confidential one, its row and the row of the data with
-        the record changed.
-    prior : float
-        Prior probability of the truth, in [0, 1].
-    weights : (n,) float
-        Probabilities of the data sets. Those below 1e-20 are left out; what they could add is
-        below their sum.
-
-    Returns
-    -------
-    float
-        Sum over data sets and outputs of max(R - prior, 0) p(output | truth) times the weight.
-
-    References
-    ----------
-    McClure and Reiter (2012), equations 6 and 7.
-    """
-    checks.probability(prior=prior, weights=weights)
-    probability = np.asarray(weights, dtype=float)
-    kept = probability > 1e-20
-    rows, others = np.asarray(truth)[kept], np.asarray(alternative)[kept]
-    probability = probability[kept]
-    width = max(1, BLOCK_ENTRIES // max(1, 2 * len(rows)))
-    needed, where = np.unique(np.concatenate([rows, others]), return_inverse=True)
-    total = 0.0
-    for first in range(0, mechanism.n_outputs, width):
-        columns = np.arange(first, min(first + width, mechanism.n_outputs))
-        table = mechanism.block(needed, columns)
-        log_p, log_q = table[where[: len(rows)]], table[where[len(rows) :]]
-        increase = update(log_difference(log_p, log_q), prior) - prior
-        total += float(probability @ (np.maximum(increase, 0.0) * np.exp(log_p)).sum(axis=1))
-    return total

@@ -41,10 +41,9 @@ def log_predictive(
 
     Returns
     -------
-    log_prob : (n_tables,) float64
-        Log of the weighted mean of the multinomial probabilities.
-    mcse : (n_tables,) float64
-        Its standard error, for draws that are independent.
+    log_prob, mcse : (n_tables,) float64
+        Log of the weighted mean of the multinomial probabilities, and its standard error for
+        independent draws.
     """
     cells = np.asarray(log_cell_prob, dtype=float)
     weights = np.zeros(len(cells)) if log_weights is None else np.asarray(log_weights, dtype=float)
@@ -70,7 +69,7 @@ def log_linear_draws(
     sd: float = 1.0,
     pairwise: bool = True,
 ) -> NDArray[np.float64]:
-    """Cell probabilities from the prior of a log-linear model with main and pairwise effects.
+    """Log cell probabilities, (n_draws, K), from the prior of a log-linear model.
 
     Parameters
     ----------
@@ -84,11 +83,6 @@ def log_linear_draws(
         Standard deviation of the independent normal priors of all effects, positive.
     pairwise : bool
         Whether the model has pairwise effects; without them the variables are independent.
-
-    Returns
-    -------
-    (n_draws, K) float64
-        Log probabilities of the cells.
     """
     checks.at_least(1, n_draws=n_draws)
     checks.positive(sd=sd)
@@ -110,24 +104,9 @@ def log_linear_draws(
 def common_score(log_cell_prob: ArrayLike, tables: Tables) -> NDArray[np.float64]:
     """Log predictive probabilities of all tables given each, from draws common to all data sets.
 
-    Exact for the discrete prior that gives each draw the same probability.
-
-    Parameters
-    ----------
-    log_cell_prob : (n_draws, K) float
-        Log cell probabilities, finite.
-    tables : (n_tables, K) int
-        Data sets, and releases.
-
-    Returns
-    -------
-    (n_tables, n_tables) float64
-        Rows are data sets.
-
-    Raises
-    ------
-    ValueError
-        If a probability is zero, or a likelihood is too small for a double.
+    Exact for the discrete prior that gives each draw the same probability. Takes finite log cell
+    probabilities, (n_draws, K), and all tables, (n_tables, K), as data sets, the rows of the
+    result, and as releases. A ValueError says so where a likelihood is too small for a double.
     """
     cells = np.asarray(log_cell_prob, dtype=float)
     if not np.isfinite(cells).all():
@@ -154,18 +133,8 @@ def sensitivity_bound(log_cell_prob: ArrayLike) -> float:
     ``c_s = theta_sj / theta_si``. The predictive probability of a table is a ratio of two sums over
     the draws, and each is multiplied by a weighted mean of the c_s. The logarithm of their ratio is
     thus at most the range of log c_s over the draws, whatever the data, the number of their
-    records, and the released table. The largest range over pairs of cells is the bound.
-
-    Parameters
-    ----------
-    log_cell_prob : (n_draws, K) float
-        Log cell probabilities in draws of a model that do not depend on the data.
-
-    Returns
-    -------
-    float
-        0 or more; infinite where a draw gives a cell no probability, because a record can then
-        exclude the draw.
+    records, and the released table. The largest range over pairs of cells is the bound. It is
+    infinite where a draw gives a cell no probability, because a record can then exclude the draw.
 
     Examples
     --------
@@ -184,19 +153,7 @@ def limit_log_ratios(log_cell_prob: ArrayLike, bound: float) -> NDArray[np.float
 
     In each draw a cell gets at least exp(-bound / 2) times the probability of the most probable
     one, and all are divided by their sum. The log of the ratio of two cells then lies within half
-    the bound of 0, whatever the model.
-
-    Parameters
-    ----------
-    log_cell_prob : (n_draws, K) float
-        Log cell probabilities; cells of probability zero are allowed.
-    bound : float
-        The bound that is wanted, positive.
-
-    Returns
-    -------
-    (n_draws, K) float64
-        Log cell probabilities; their exponentials sum to one over the cells.
+    the bound of 0, whatever the model. Cells of probability zero are allowed.
 
     Examples
     --------

@@ -36,15 +36,9 @@ class Mechanism:
     n_inputs, n_outputs : int
         Rows and columns, 1 or more each.
     neighbors : (n_pairs, 2) int
-        Pairs of rows that differ in one record, each pair once in either order.
+        Pairs of different rows that differ in one record, each pair once in either order.
     inputs, outputs : sequence, optional
         Names of rows and columns; their positions if not given.
-
-    Raises
-    ------
-    ValueError
-        If there is no row or no column, if names are too few or too many, or if a pair names no
-        row or one row twice.
 
     Examples
     --------
@@ -93,19 +87,10 @@ class Mechanism:
         inputs: Sequence = (),
         outputs: Sequence = (),
     ) -> "Mechanism":
-        """A mechanism from values.
+        """Make a mechanism from log probabilities, (n_inputs, n_outputs).
 
-        Parameters
-        ----------
-        log_prob : (n_inputs, n_outputs) float
-            Log probabilities; each row's exponentials sum to one, within 1e-9.
-        neighbors, inputs, outputs
-            As of the class.
-
-        Raises
-        ------
-        ValueError
-            If a row does not sum to one, or as the class.
+        Each row's probabilities sum to one, within 1e-9. The other arguments are those of the
+        class.
         """
         table = np.array(log_prob, dtype=np.float64)
         if table.ndim != 2:
@@ -139,25 +124,11 @@ def change_one(n: int) -> NDArray[np.int64]:
 def change_one_record(tables: NDArray[np.int64]) -> NDArray[np.int64]:
     """Pairs of tables of the same size that differ in the cell of one record.
 
-    Parameters
-    ----------
-    tables : (n_tables, K) int
-        Tables of counts, all different.
-
-    Returns
-    -------
-    (n_pairs, 2) int64
-        Positions, each pair once.
+    Tables are counts, (n_tables, K), all different. Pairs are positions, (n_pairs, 2), each pair
+    once.
     """
     cell = np.eye(tables.shape[1], dtype=np.int64)
     steps = [after - before for i, before in enumerate(cell) for after in cell[i + 1 :]]
-    return _pairs_apart(tables, steps)
-
-
-def _pairs_apart(
-    tables: NDArray[np.int64], steps: Sequence[NDArray[np.int64]]
-) -> NDArray[np.int64]:
-    """Pairs of tables of which the second is the first plus one of the steps."""
     position = {tuple(table): i for i, table in enumerate(tables.tolist())}
     pairs = [
         (i, position[moved])
@@ -179,24 +150,7 @@ def log_difference(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np
 def sample(
     mechanism: Mechanism, row: int, size: int, *, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Draw outputs of the mechanism from one data set, by inversion.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-        The table.
-    row : int
-        Row of the data set.
-    size : int
-        Number of draws, 0 or more.
-    rng : numpy.random.Generator
-        Source of chance.
-
-    Returns
-    -------
-    (size,) int64
-        Positions of the outputs.
-    """
+    """Draw outputs of the mechanism from one data set, by inversion: their positions, (size,)."""
     cumulative = np.cumsum(np.exp(mechanism.row(row)))
     drawn = np.searchsorted(cumulative, rng.random(size) * cumulative[-1], side="right")
     return drawn.astype(np.int64)

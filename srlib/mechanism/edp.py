@@ -35,7 +35,7 @@ class EDP:
     value : float
         The level; infinite where a bin has no chance under a neighbor.
     neighbor, bin : int
-        Neighbor (from 0) and bin (from 0) that attain it.
+        Neighbor and bin, both from 0, that attain it.
     by_neighbor : (n_neighbors,) float64
         Largest absolute log ratio of each neighbor.
     """
@@ -52,13 +52,7 @@ def beta_posterior(x: int, n: int, alpha: float) -> Any:
 
 
 def beta_neighbors(x: int, n: int, alpha: float, kind: str) -> list[Any]:
-    """Posteriors after one record is changed, deleted or added: one for each that exists.
-
-    Raises
-    ------
-    ValueError
-        If the kind is another.
-    """
+    """Posteriors after one record is "changed", "deleted" or "added": one for each that exists."""
     if kind == "changed":
         pairs = [(x - 1, n), (x + 1, n)]
     elif kind == "deleted":
@@ -80,15 +74,7 @@ def normal_posterior(y: NDArray[np.float64]) -> Any:
 
 
 def equal_bins(posterior: Any, bins: int) -> NDArray[np.float64]:
-    """The inner edges of bins of equal probability, (bins - 1,).
-
-    Parameters
-    ----------
-    posterior : scipy frozen distribution
-        Continuous.
-    bins : int
-        2 or more.
-    """
+    """The inner edges of bins of equal probability, (bins - 1,), of a continuous distribution."""
     checks.at_least(2, bins=bins)
     share = np.arange(1, bins) / bins
     # From the nearer end: an upper quantile near 1 would lose its digits.
@@ -99,18 +85,8 @@ def log_bin_probabilities(posterior: Any, edges: NDArray[np.float64]) -> NDArray
     """Log probabilities of the bins between edges, tails included.
 
     Differences are taken of the distribution function below its median and of the survival function
-    above it, so that both tails keep their digits.
-
-    Parameters
-    ----------
-    posterior : scipy frozen distribution
-        One, or several with parameters of shape (k, 1).
-    edges : (..., n_edges) float
-        Inner edges in order; for several distributions (..., 1, n_edges).
-
-    Returns
-    -------
-    (..., n_edges + 1) or (..., k, n_edges + 1) float64
+    above it, so that both tails keep their digits. Edges are (..., n_edges) in order; for k
+    distributions at once, with parameters (k, 1), they are (..., 1, n_edges).
     """
     cdf, sf = np.asarray(posterior.cdf(edges)), np.asarray(posterior.sf(edges))
     end = [(0, 0)] * (cdf.ndim - 1) + [(1, 1)]
@@ -130,7 +106,7 @@ def _stacked(neighbors: Sequence[Any], edges: NDArray[np.float64]) -> NDArray[np
 
 
 def exact(posterior: Any, neighbors: Sequence[Any], bins: int) -> EDP:
-    """Exact EDP of a posterior that is known.
+    """Exact EDP of a posterior that is known (Charest and Han, equation 2).
 
     Parameters
     ----------
@@ -140,10 +116,6 @@ def exact(posterior: Any, neighbors: Sequence[Any], bins: int) -> EDP:
         Given neighboring data, at least one; each may hold several with parameters (k, 1).
     bins : int
         2 or more.
-
-    References
-    ----------
-    Charest and Han, equation 2.
     """
     log_ratio = np.abs(_stacked(neighbors, equal_bins(posterior, bins)) + np.log(bins))
     by_neighbor = log_ratio.max(axis=1)
@@ -155,19 +127,10 @@ def exact(posterior: Any, neighbors: Sequence[Any], bins: int) -> EDP:
 
 
 def estimate_from_counts(counts: NDArray[np.int64], added: float = 0.01) -> NDArray[np.float64]:
-    """The paper's estimate from the counts of neighbors' draws in the data's bins.
+    """The paper's estimate, (...,), from draws counted in bins, (..., n_neighbors, n_bins).
 
-    Parameters
-    ----------
-    counts : (..., n_neighbors, n_bins) int
-        Draws of each neighbor in each bin.
-    added : float
-        What is added to each count (additive smoothing), positive.
-
-    Returns
-    -------
-    (...,) float64
-        Largest absolute log of a probability over 1 / n_bins.
+    A positive number is `added` to each count (additive smoothing). The estimate is the largest
+    absolute log of a probability over 1 / n_bins.
     """
     checks.positive(added=added)
     n_bins, draws = counts.shape[-1], counts.sum(axis=-1, keepdims=True)
@@ -188,24 +151,8 @@ def simulate_counts(
 
     The bins' edges are sample quantiles of the draws given the data: order statistics, whose
     uniform spacings are Dirichlet. Given the edges, the counts of a neighbor's draws are
-    multinomial. A replicate costs the number of bins, whatever the number of draws.
-
-    Parameters
-    ----------
-    posterior, neighbors : scipy frozen distributions
-        As of `exact`.
-    bins : int
-        2 or more, at most the draws, which it divides.
-    draws : int
-        Draws from each posterior, M.
-    size : int
-        Replicates, 1 or more.
-    rng : numpy.random.Generator
-        Source of chance.
-
-    Returns
-    -------
-    (size, n_neighbors, bins) int64
+    multinomial. A replicate costs the number of bins, whatever the number of draws from each
+    posterior, a multiple of the bins. The result is (size, n_neighbors, bins), one replicate a row.
     """
     checks.within(2, draws, bins=bins)
     if draws % bins:
@@ -233,10 +180,8 @@ class PosteriorEDP:
     ----------
     value, mcse : float
         The level and its Monte Carlo standard error, at the neighbor and bin that attain it.
-    neighbor, bin : int
-        Neighbor and bin (from 0) that attain it.
-    by_neighbor : (n_neighbors,) float64
-        Largest absolute log ratio of each neighbor.
+    neighbor, bin, by_neighbor
+        As of `EDP`.
     pareto_k : (n_neighbors,) float64
         Shape of the weights' tail.
     method : (n_neighbors,) str
@@ -281,10 +226,10 @@ def from_draws(
     Parameters
     ----------
     theta : (n_chains, n_draws) or (n_draws,) float
-        Draws of the scalar given the data.
+        Draws of the scalar given the data, not all the same.
     log_weights : (n_chains, n_draws, n_neighbors) float, or callable
-        Log weights, up to a constant for each neighbor; or a function from a slice of neighbors
-        to those columns, so that no more than a block is in memory.
+        Finite log weights, up to a constant for each neighbor; or a function from a slice of
+        neighbors to those columns, so that no more than a block is in memory.
     bins : int
         2 or more, at most the draws.
     n_neighbors : int
@@ -292,16 +237,6 @@ def from_draws(
     refit : callable, optional
         From a neighbor's number to draws of the scalar given that neighbor, for those whose
         Pareto k exceeds 0.7. Bins with fewer than 25 of these draws keep the weights' proportions.
-
-    Returns
-    -------
-    PosteriorEDP
-
-    Raises
-    ------
-    ValueError
-        If shapes do not match, values are not finite (naming records), draws are constant, or bins
-        are below 2 or above the draws.
     """
     chains = np.atleast_2d(np.asarray(theta, dtype=float))
     values = chains.ravel()
@@ -387,9 +322,9 @@ def _anchored(
 ) -> NDArray[np.float64]:
     """Log probabilities of the data's bins from a refit's draws, tails from the weights.
 
-    Where a refit has too few draws to count, the weights are well behaved: a record that needs a
-    refit has large weights where its neighbor's posterior lies, not in the tails. They lack only
-    the normalizing constant, which the bins that can be counted give.
+    A record that needs a refit has large weights where its neighbor's posterior lies, not in the
+    tails. There the weights lack only the normalizing constant, which the bins that can be counted
+    give.
     """
     fresh = np.asarray(refit, dtype=float).ravel()
     counts = np.bincount(
@@ -465,30 +400,25 @@ def from_posterior(
     -------
     dict of str to PosteriorEDP
         By name of the scalar, such as ``"beta[1]"``.
-
-    Raises
-    ------
-    ValueError
-        If a group or variable is missing, or as `from_draws`.
     """
     if neighbors not in ("delete", "add", "change"):
         raise ValueError(f"neighbors is {neighbors!r}; it must be 'delete', 'add' or 'change'")
     if (neighbors != "delete") != (candidate is not None):
         raise ValueError("candidate goes with neighbors 'add' and 'change', and only with them")
-    posterior = _group(tree, "posterior")
+    posterior = _entry(tree, "posterior", "tree")
     total, read = _pointwise(tree, neighbors, log_likelihood, candidate)
     found = {}
     for name in [var] if isinstance(var, str) else var:
-        draws = np.asarray(_variable(posterior, name, "posterior"), dtype=float)
+        draws = np.asarray(_entry(posterior, name, "posterior"), dtype=float)
         for index in np.ndindex(draws.shape[2:]):
             label = f"{name}[{', '.join(map(str, index))}]" if index else name
 
-            def fresh(i: int, name: str = name, index: tuple[int, ...] = index) -> ArrayLike:
+            def fresh(i: int, name: str = name, index: tuple[Any, ...] = index) -> ArrayLike:
                 assert refit is not None
-                return _scalar(np.asarray(refit(i)[name]), index)
+                return np.asarray(refit(i)[name])[..., *index]
 
             found[label] = from_draws(
-                _scalar(draws, index),
+                draws[..., *index],
                 read,
                 bins,
                 n_neighbors=total,
@@ -497,28 +427,12 @@ def from_posterior(
     return found
 
 
-def _scalar(draws: NDArray[np.float64], index: tuple[int, ...]) -> NDArray[np.float64]:
-    """One element of a variable, (n_chains, n_draws)."""
-    for position in index:
-        draws = draws[:, :, position]
-    return draws
-
-
-def _group(tree: Any, name: str) -> Any:
-    try:
-        return tree[name]
-    except KeyError:
-        raise ValueError(
-            f"tree has no group {name!r}; EDP needs posterior and log_likelihood"
-        ) from None
-
-
-def _variable(group: Any, name: str, where: str) -> Any:
+def _entry(group: Any, name: str, where: str) -> Any:
     try:
         return group[name]
     except KeyError:
-        known = ", ".join(map(str, group))
-        raise ValueError(f"{where} has no variable {name!r} (it has: {known})") from None
+        kind, known = "group" if where == "tree" else "variable", ", ".join(map(str, group))
+        raise ValueError(f"{where} has no {kind} {name!r} (it has: {known})") from None
 
 
 def _pointwise(
@@ -528,11 +442,11 @@ def _pointwise(
     added = None if candidate is None else np.asarray(candidate, dtype=float)
     if neighbors == "add" and added is not None:
         return added.shape[-1], lambda chosen: added[..., chosen]
-    group = _group(tree, "log_likelihood")
+    group = _entry(tree, "log_likelihood", "tree")
     names = [str(name) for name in group]
     if log_likelihood is None and len(names) != 1:
         raise ValueError(f"log_likelihood has the variables {', '.join(names)}; name one of them")
-    pointwise = _variable(group, log_likelihood or names[0], "log_likelihood")
+    pointwise = _entry(group, log_likelihood or names[0], "log_likelihood")
     total = int(np.prod(pointwise.shape[2:]))
     if added is not None and added.shape[-1] != total:
         raise ValueError(f"candidate has {added.shape[-1]} records; the data have {total}")

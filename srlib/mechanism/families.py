@@ -30,8 +30,7 @@ def log_binomial(n: int) -> NDArray[np.float64]:
 def _log_rising(alpha: float, n: int) -> NDArray[np.float64]:
     """Log of alpha (alpha + 1) ... (alpha + k - 1) for k = 0 to n.
 
-    Sums of logarithms keep their digits where alpha is large and the difference of two
-    log-gamma functions would lose them.
+    A difference of two log-gamma functions would lose digits where alpha is large.
     """
     return np.concatenate([[0.0], np.cumsum(np.log(alpha + np.arange(n)))])
 
@@ -43,21 +42,15 @@ def bernoulli_plugin(n: int, n_s: int, alpha: float, beta: float | None = None) 
     """Independent draws with the posterior mean plugged in (McClure and Reiter 2012, equation 3).
 
     Each of n_s synthetic values is one with probability (X + alpha) / (n + alpha + beta), where X
-    is the number of ones in the data; the release is their sum.
+    is the number of ones in the data; the release is their sum. Rows are X = 0 to n, neighbors when
+    one record changes; columns X* = 0 to n_s.
 
     Parameters
     ----------
-    n : int
-        Records in the data, 1 or more.
-    n_s : int
-        Records in the release, 1 or more.
+    n, n_s : int
+        Records in the data and in the release, 1 or more.
     alpha, beta : float
         Positive; beta is alpha if not given.
-
-    Returns
-    -------
-    Mechanism
-        Rows X = 0 to n, neighbors when one record changes; columns X* = 0 to n_s.
 
     Examples
     --------
@@ -100,20 +93,8 @@ def private_plugin(epsilon: float, n: int, n_s: int) -> Mechanism:
 def beta_binomial(n: int, n_s: int, alpha: float, beta: float | None = None) -> Mechanism:
     """Draws from the posterior predictive distribution of a beta-binomial model.
 
-    As `bernoulli_plugin`, but the probability of a one is itself drawn, once a release, from
-    Beta(X + alpha, n - X + beta).
-
-    Parameters
-    ----------
-    n, n_s : int
-        Records in the data and in the release, 1 or more.
-    alpha, beta : float
-        Positive; beta is alpha if not given.
-
-    Returns
-    -------
-    Mechanism
-        Rows X = 0 to n, neighbors when one record changes; columns X* = 0 to n_s.
+    As `bernoulli_plugin`, with the same arguments, but the probability of a one is itself drawn,
+    once a release, from Beta(X + alpha, n - X + beta).
 
     Examples
     --------
@@ -142,23 +123,9 @@ def beta_binomial(n: int, n_s: int, alpha: float, beta: float | None = None) -> 
 
 
 def compositions(n: int, cells: int) -> NDArray[np.int64]:
-    """All tables of n records on K cells, in lexicographic order.
+    """All tables of n records on K cells, in lexicographic order, (n_tables, K).
 
-    Parameters
-    ----------
-    n : int
-        Records, 0 or more.
-    cells : int
-        K, 1 or more.
-
-    Returns
-    -------
-    (binomial(n + K - 1, K - 1), K) int64
-
-    Raises
-    ------
-    ValueError
-        If there are more than two million of them.
+    There are binomial(n + K - 1, K - 1) of them, two million at most.
     """
     checks.at_least(1, cells=cells)
     checks.at_least(0, n=n)
@@ -180,15 +147,7 @@ def compositions(n: int, cells: int) -> NDArray[np.int64]:
 
 
 def apportion(shares: ArrayLike, n: int) -> NDArray[np.int64]:
-    """Whole counts of n records in proportion to shares, by largest remainders.
-
-    Parameters
-    ----------
-    shares : (K,) float
-        0 or more, not all zero.
-    n : int
-        Records, 0 or more.
-    """
+    """Whole counts of n records in proportion to shares, (K,), by largest remainders."""
     weights = np.asarray(shares, dtype=float)
     if not ((weights >= 0).all() and weights.sum() > 0) or n < 0:
         raise ValueError(f"shares is {shares!r} and n is {n}; shares must not all be 0")
@@ -202,18 +161,15 @@ def apportion(shares: ArrayLike, n: int) -> NDArray[np.int64]:
 def dirichlet_multinomial(n: int, n_s: int, alpha: ArrayLike) -> Mechanism:
     """Draws from the posterior predictive distribution of a Dirichlet-multinomial model.
 
+    Rows are all tables of n records on K cells, neighbors when one record changes its cell; columns
+    all tables of n_s records.
+
     Parameters
     ----------
     n, n_s : int
         Records in the data and in the release, 1 or more.
     alpha : (K,) float
         Positive parameters of the Dirichlet prior, two or more.
-
-    Returns
-    -------
-    Mechanism
-        Rows are all tables of n records on K cells, neighbors when one record changes its cell;
-        columns all tables of n_s records.
 
     Examples
     --------

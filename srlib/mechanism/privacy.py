@@ -47,17 +47,9 @@ class Epsilon:
 
 
 def exact_epsilon(mechanism: Mechanism) -> Epsilon:
-    """The smallest epsilon for which the mechanism is differentially private.
+    """The smallest epsilon for which the mechanism is differentially private, and where.
 
-    Returns
-    -------
-    Epsilon
-        With the pair and output that attain it.
-
-    Raises
-    ------
-    ValueError
-        If the mechanism has no neighboring rows.
+    A ValueError says so where the mechanism has no neighboring rows.
 
     References
     ----------
@@ -87,12 +79,9 @@ def exact_epsilon(mechanism: Mechanism) -> Epsilon:
 
 
 def conditional_epsilon(mechanism: Mechanism) -> NDArray[np.float64]:
-    """Epsilon of each data set: the largest difference from any of its neighbors.
+    """Epsilon of each data set, (n_inputs,): the largest difference from any of its neighbors.
 
-    Returns
-    -------
-    (n_inputs,) float64
-        Zero for a data set without neighbors. The largest is the exact epsilon.
+    It is zero for a data set without neighbors; the largest is the exact epsilon.
 
     References
     ----------
@@ -114,23 +103,12 @@ def conditional_epsilon(mechanism: Mechanism) -> NDArray[np.float64]:
 
 
 def privacy_loss(mechanism: Mechanism, truth: int, alternative: int) -> NDArray[np.float64]:
-    """Log of each output's probability under one data set over that under another.
+    """Log of each output's probability under one data set over that under another, (n_outputs,).
 
-    With outputs drawn from the row of the truth it is a random variable: exact epsilon is its
-    largest absolute value over all neighbors, delta the excess of its tail, the intruder's
-    posterior log odds are the prior ones plus the loss, and its mean is an information.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-        The table.
-    truth, alternative : int
-        Rows of the two data sets.
-
-    Returns
-    -------
-    (n_outputs,) float64
-        Zero where both are impossible, infinite where one of them is.
+    It is zero where both are impossible and infinite where one of them is. With outputs drawn from
+    the row of the truth it is a random variable: exact epsilon is its largest absolute value over
+    all neighbors, delta the excess of its tail, the intruder's posterior log odds are the prior
+    ones plus the loss, and its mean is an information.
 
     References
     ----------
@@ -179,24 +157,9 @@ def delta(mechanism: Mechanism, epsilon: float) -> float:
 
 
 def on_the_safe_side(root: float, safe: float, excess: Callable[[float], float]) -> float:
-    """Step from a root towards a value known to be safe until nothing exceeds its limit.
+    """Move a root found by iteration towards a value without excess, until rounding hides none.
 
-    A root finder stops on either side of the root, by rounding. The steps begin with the spacing
-    of doubles, so that what is given away is of the order of the root finder's error.
-
-    Parameters
-    ----------
-    root : float
-        Where the excess is zero, up to rounding.
-    safe : float
-        A value without excess.
-    excess : callable
-        Positive where the limit is exceeded.
-
-    Returns
-    -------
-    float
-        Between the two; its excess is not positive.
+    The excess is zero at the root up to rounding, and positive where the limit is exceeded.
     """
     value, step = root, np.spacing(root)
     while value != safe and excess(value) > 0:
@@ -217,18 +180,13 @@ def calibrate(
     epsilon : float
         The target, positive.
     low, high : float
-        Positive parameters between which the member lies.
+        Positive parameters between which the member lies, else there is a ValueError.
 
     Returns
     -------
     float
         The parameter at which the exact epsilon is the target, to a relative 1e-12 or so, on the
         side where the exact epsilon does not exceed it.
-
-    Raises
-    ------
-    ValueError
-        If the target is not positive or does not lie between the exact epsilons at the ends.
 
     Examples
     --------

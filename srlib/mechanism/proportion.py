@@ -5,7 +5,7 @@ synthetic records, made from the count X of ones in the data. The posterior of t
 a release is a finite mixture.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,19 +21,19 @@ from srlib.threads import one_blas_thread
 
 @dataclass(frozen=True)
 class Pairs:
-    """Pairs (D, D*) of data set and release.
+    """Pairs (D, D*) of data set and release, each (k,).
 
     Attributes
     ----------
-    x, x_star : (k,) int64
+    x, x_star
         Counts of ones in the data and in the release.
-    probability : (k,) float64
+    probability
         p(X*, X | p0), equation 7; 1 / k each for pairs that were drawn.
-    log_ratio : (k,) float64
+    log_ratio
         Log of the release's probability under the record's true value over that under the other.
-    risk : (k,) float64
+    risk
         The intruder's posterior probability of the true value, equation 5.
-    utility : (k,) float64
+    utility
         Equation 4.
     """
 
@@ -62,38 +62,19 @@ class Pairs:
         """Quantile of the largest value among `size` independent pairs."""
         return self.quantile(name, q ** (1 / size))
 
-    def with_prior(self, prior: ArrayLike) -> "Pairs":
-        """Replace the intruder's prior probability of the record's true value.
-
-        Parameters
-        ----------
-        prior : float or (n + 1,) float
-            For all data sets, or one for each count X; in [0, 1].
-
-        Returns
-        -------
-        Pairs
-            With another risk.
-        """
-        checks.probability(prior=prior)
-        at = np.asarray(prior, dtype=float)
-        of_pair = np.full(len(self.x), at) if at.ndim == 0 else at[self.x]
-        certain = (of_pair == 0) | (of_pair == 1)
-        with np.errstate(invalid="ignore"):
-            risk = np.where(certain, of_pair, expit(logit(of_pair) + self.log_ratio))
-        return replace(self, risk=risk)
-
     def expected_increase(self, prior: ArrayLike) -> float:
         """Expected increase of the probability of the truth over a prior (equation 6).
 
-        Parameters
-        ----------
-        prior : float or (n + 1,) float
-            As of `with_prior`.
+        The prior is one number, or one for each count X, (n + 1,).
         """
+        checks.probability(prior=prior)
         at = np.asarray(prior, dtype=float)
-        before = at if at.ndim == 0 else at[self.x]
-        return float(np.maximum(self.with_prior(prior).risk - before, 0) @ self.probability)
+        before = np.full(len(self.x), at) if at.ndim == 0 else at[self.x]
+        with np.errstate(invalid="ignore"):
+            risk = expit(logit(before) + self.log_ratio)
+        certain = (before == 0) | (before == 1)
+        increase = np.where(certain, 0.0, np.maximum(risk - before, 0))
+        return float(increase @ self.probability)
 
     def ranges(self) -> dict[str, float]:
         """Median and ends of the central 90 % of risk and utility, and the risk's 99 % quantile."""
@@ -118,11 +99,6 @@ class Study:
     prior : (float, float)
         a and b of the analyst's beta prior of p, positive; given the count X the posterior is
         Beta(X + a, n - X + b).
-
-    Raises
-    ------
-    ValueError
-        If p0 is no proportion or a parameter of the prior is not positive.
     """
 
     mechanism: Mechanism
@@ -139,17 +115,7 @@ class Study:
         return self.mechanism.n_inputs - 1
 
     def squared_error_given_count(self) -> NDArray[np.float64]:
-        """Posterior expectation of (p0 - p)^2 given the count of the data.
-
-        Returns
-        -------
-        (n + 1,) float64
-            For X = 0 to n.
-
-        References
-        ----------
-        McClure and Reiter (2012), equation 12.
-        """
+        """Posterior expectation of (p0 - p)^2 given X = 0 to n, (n + 1,) (equation 12)."""
         n, (a, b) = self.n, self.prior
         mean = (np.arange(n + 1) + a) / (n + a + b)
         return mean * (1 - mean) / (n + a + b + 1) + (mean - self.p0) ** 2
@@ -164,26 +130,8 @@ class Study:
     def squared_error_given_release(self, x_star: ArrayLike) -> NDArray[np.float64]:
         """Posterior expectation of (p0 - p)^2 given releases, with the data's count summed out.
 
-        Given X* the posterior of p is a mixture of n + 1 beta distributions, one for each X.
-
-        Parameters
-        ----------
-        x_star : (k,) int
-            Counts of ones in the releases.
-
-        Returns
-        -------
-        (k,) float64
-            Exact up to rounding.
-
-        Raises
-        ------
-        ValueError
-            If a count is not one of the mechanism's.
-
-        References
-        ----------
-        McClure and Reiter (2012), equation 4 and Appendix B.
+        Given X* the posterior of p is a mixture of n + 1 beta distributions, one for each X
+        (equation 4 and Appendix B). Exact up to rounding.
         """
         columns = np.atleast_1d(np.asarray(x_star, dtype=np.int64))
         checks.within(0, self.mechanism.n_outputs - 1, x_star=columns)
@@ -199,16 +147,9 @@ class Study:
     def utility(self, x: ArrayLike, x_star: ArrayLike) -> NDArray[np.float64]:
         """Loss of precision about p0 through the release, exactly (equation 4).
 
-        Parameters
-        ----------
-        x, x_star : array of int
-            Counts of ones in the data and in the release; they broadcast against each other.
-
-        Returns
-        -------
-        array of float64
-            log10 of the expected squared error given the release over that given the data; the
-            larger, the worse the release.
+        It is log10 of the expected squared error given the release over that given the data; the
+        larger, the worse the release. Counts of ones in data and release broadcast against each
+        other.
         """
         columns, where = np.unique(np.asarray(x_star), return_inverse=True)
         released = self.squared_error_given_release(columns)[where]
@@ -218,16 +159,8 @@ class Study:
     def expected_utility(self, x: int) -> float:
         """Loss of precision about p0 that one data set's releases have on average.
 
-        Parameters
-        ----------
-        x : int
-            Count of ones in the data.
-
-        Returns
-        -------
-        float
-            log10 of the expectation over X* of the ratio in equation 4. Releases with a
-            probability below 1e-12 are left out.
+        It is log10 of the expectation over X* of the ratio in equation 4. Releases with a
+        probability below 1e-12 are left out.
         """
         probability = np.exp(self.mechanism.row(x))
         kept = np.flatnonzero(probability > 1e-12)
@@ -239,13 +172,9 @@ class Study:
         """Expected log of the relative risk for an intruder whose prior is the proportion p0.
 
         The intruder knows the other n - 1 records, and that a record is one with probability p0.
-
-        Returns
-        -------
-        of_one, average : float
-            Expectation of log RR over data and releases for a record with a one, and over all
-            records. The average is the mutual information of a record and the release given the
-            other records, in nats: it is not negative.
+        Returns the expectation over data and releases for a record with a one, and that over all
+        records: the mutual information of a record and the release given the other records, in
+        nats.
         """
         if self.p0 in (0.0, 1.0):
             return 0.0, 0.0
@@ -260,19 +189,10 @@ class Study:
         return one, self.p0 * one + (1 - self.p0) * zero
 
     def all_pairs(self, alternative: NDArray[np.int64], intruder_prior: float) -> Pairs:
-        """Every pair of data set and release with its probability.
+        """Every pair of data set and release with its probability, in the order of X, then X*.
 
-        Parameters
-        ----------
-        alternative : (n + 1,) int
-            For each X the count when the record at risk has its other value.
-        intruder_prior : float
-            The intruder's prior probability of the record's true value, in [0, 1].
-
-        Returns
-        -------
-        Pairs
-            In the order of X, then X*. Those left out have a probability below 1e-15 each.
+        Pairs with a probability below 1e-15 are left out. The alternative, (n + 1,), has for each X
+        the count when the record at risk has its other value.
         """
         log_weight = binom.logpmf(np.arange(self.n + 1), self.n, self.p0)
         found, least = [], np.log(1e-15)
@@ -294,17 +214,7 @@ class Study:
         *,
         rng: np.random.Generator,
     ) -> Pairs:
-        """Draw data sets and a release for each.
-
-        Parameters
-        ----------
-        alternative, intruder_prior
-            As of `all_pairs`.
-        size : int
-            Number of pairs, 1 or more.
-        rng : numpy.random.Generator
-            Source of chance.
-        """
+        """Draw data sets and a release for each; the other arguments are those of `all_pairs`."""
         checks.at_least(1, size=size)
         x = rng.binomial(self.n, self.p0, size)
         x_star = np.array([sample(self.mechanism, int(k), 1, rng=rng)[0] for k in x])

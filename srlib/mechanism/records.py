@@ -26,12 +26,6 @@ class OnRecords:
     n_levels : (n_variables,) int
         Number of levels of each variable.
 
-    Raises
-    ------
-    ValueError
-        If the names have counts for another number of cells; of `release` and `log_prob`, if
-        there are records that the table has no row or no column for.
-
     Examples
     --------
     >>> from srlib.mechanism import beta_binomial

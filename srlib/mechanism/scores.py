@@ -16,16 +16,7 @@ from srlib.mechanism.privacy import exact_epsilon, on_the_safe_side
 def sensitivity(score: ArrayLike, neighbors: ArrayLike) -> float:
     """Largest difference of a score between neighboring data sets, over all outputs.
 
-    Parameters
-    ----------
-    score : (n_inputs, n_outputs) float
-        Finite.
-    neighbors : (n_pairs, 2) int
-        Pairs of rows.
-
-    References
-    ----------
-    Charest (2013), section 3; McSherry and Talwar (2007).
+    The arguments are those of `gibbs`. See Charest (2013), section 3; McSherry and Talwar (2007).
     """
     table = _score(score)
     pairs = np.asarray(neighbors, dtype=np.int64)
@@ -43,11 +34,10 @@ def gibbs(
     rate: float,
     neighbors: ArrayLike,
     *,
-    base_measure: ArrayLike | None = None,
     inputs: Sequence = (),
     outputs: Sequence = (),
 ) -> Mechanism:
-    """Outputs with probabilities proportional to exp(rate * score) times a base measure.
+    """Outputs with probabilities proportional to exp(rate * score).
 
     Parameters
     ----------
@@ -57,27 +47,11 @@ def gibbs(
         0 or more; 0 ignores the data.
     neighbors, inputs, outputs
         As of `Mechanism`.
-    base_measure : (n_outputs,) float, optional
-        Positive weights of the outputs; equal ones if not given.
-
-    Raises
-    ------
-    ValueError
-        If a score is not finite, there is no output, the rate is negative, or a weight is not
-        positive.
     """
     table = _score(score)
     checks.at_least(0, rate=rate)
     checks.finite(rate=rate)
-    log_base = np.zeros(table.shape[1])
-    if base_measure is not None:
-        base = np.asarray(base_measure, dtype=float)
-        if base.shape != log_base.shape or not (np.isfinite(base) & (base > 0)).all():
-            raise ValueError(
-                f"base_measure is {base_measure!r}; it must be {table.shape[1]} positive numbers"
-            )
-        log_base = np.log(base)
-    weights = rate * table + log_base
+    weights = rate * table
     log_prob = weights - logsumexp(weights, axis=1, keepdims=True)
     return Mechanism.from_table(log_prob, neighbors, inputs, outputs)
 
@@ -88,7 +62,6 @@ def exponential(
     neighbors: ArrayLike,
     *,
     sensitivity: float | None = None,
-    base_measure: ArrayLike | None = None,
     inputs: Sequence = (),
     outputs: Sequence = (),
 ) -> Mechanism:
@@ -96,23 +69,13 @@ def exponential(
 
     Parameters
     ----------
-    score, neighbors, base_measure, inputs, outputs
-        As of `gibbs`.
+    score, neighbors, inputs, outputs
+        As of `gibbs`; some neighbors differ in their scores.
     epsilon : float
         The budget, positive. The exact epsilon may be smaller.
     sensitivity : float, optional
-        What the score's sensitivity is taken to be, positive; the exact one if not given.
-
-    Warns
-    -----
-    UserWarning
-        If the sensitivity given is smaller than the true one: with the exact epsilon.
-
-    Raises
-    ------
-    ValueError
-        If epsilon or the sensitivity is not positive, if no neighbors differ in their scores, or
-        as `gibbs`.
+        What the score's sensitivity is taken to be, positive; the exact one if not given. Where it
+        is smaller than that, a warning has the exact epsilon.
 
     References
     ----------
@@ -137,7 +100,7 @@ def exponential(
         )
     used = true if sensitivity is None else sensitivity
     rate = epsilon / (2 * used)
-    made = gibbs(score, rate, neighbors, base_measure=base_measure, inputs=inputs, outputs=outputs)
+    made = gibbs(score, rate, neighbors, inputs=inputs, outputs=outputs)
     if used < true * (1 - 1e-9):
         warnings.warn(
             f"sensitivity is {used:.6g}, the score's is {true:.6g}: the exact epsilon is "
@@ -147,45 +110,25 @@ def exponential(
     return made
 
 
-def exact_rate(
-    score: ArrayLike,
-    epsilon: float,
-    neighbors: ArrayLike,
-    *,
-    base_measure: ArrayLike | None = None,
-) -> float:
+def exact_rate(score: ArrayLike, epsilon: float, neighbors: ArrayLike) -> float:
     """The rate for which the exact epsilon of `gibbs` is the one given, and never above it.
 
     At the exponential mechanism's rate, epsilon / (2 sensitivity), the budget is never exceeded;
-    from there on the rate is raised until the exact epsilon reaches it. Log probabilities of
-    neighbors differ by the rate times the difference of scores, less that of the log normalizing
-    constants, so that the smallest and the largest difference of each pair are all that is needed.
-
-    Parameters
-    ----------
-    score, neighbors, base_measure
-        As of `gibbs`.
-    epsilon : float
-        The exact epsilon that is wanted, positive.
-
-    Raises
-    ------
-    ValueError
-        If no rate up to 2^40 times the exponential mechanism's spends the budget.
+    from there on the rate is raised until the exact epsilon reaches it, at most 2^40 times. Log
+    probabilities of neighbors differ by the rate times the difference of scores, less that of the
+    log normalizing constants, so that the smallest and the largest difference of each pair suffice.
     """
     checks.positive(epsilon=epsilon)
     table, pairs = _score(score), np.asarray(neighbors, dtype=np.int64)
-    log_base = 0.0 if base_measure is None else np.log(np.asarray(base_measure, dtype=float))
     ends = np.array([[d.min(), d.max()] for a, b in pairs for d in (table[a] - table[b],)])
 
     def estimated_excess(rate: float) -> float:
-        log_total = logsumexp(rate * table + log_base, axis=1)
+        log_total = logsumexp(rate * table, axis=1)
         of_total = log_total[pairs[:, 0]] - log_total[pairs[:, 1]]
         return float(np.abs(rate * ends - of_total[:, None]).max()) - epsilon
 
     def excess(rate: float) -> float:
-        made = gibbs(score, rate, pairs, base_measure=base_measure)
-        return exact_epsilon(made).value - epsilon
+        return exact_epsilon(gibbs(score, rate, pairs)).value - epsilon
 
     low = float(epsilon / (2 * np.abs(ends).max()))
     if estimated_excess(low) >= 0:  # what the exponential mechanism promises is attained

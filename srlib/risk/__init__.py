@@ -1,44 +1,22 @@
 """Posterior disclosure risk of microdata: one column of the table, and its readings."""
 
-from srlib.risk.agreement import rounds
-from srlib.risk.before import risk_before_release
-from srlib.risk.black_box import leakage, leakage_bound
-from srlib.risk.candidates import neighborhood, subset_support
-from srlib.risk.errors import jackknife
-from srlib.risk.estimators import (
-    collapsed_log_ratios,
-    evidence,
-    importance_sampling,
-    neighborhood_log_ratios,
-    predictive_ratio,
-    release_log_prob,
-    repeatability,
-    subset_log_means,
-)
-from srlib.risk.membership import distance_test, membership_test
-from srlib.risk.posterior import posterior_risk
-from srlib.risk.sets import DrawSets
-from srlib.risk.synthesizers import Density
-
-__all__ = [
-    "Density",
-    "DrawSets",
-    "collapsed_log_ratios",
-    "distance_test",
-    "evidence",
-    "importance_sampling",
-    "jackknife",
-    "leakage",
-    "leakage_bound",
-    "membership_test",
-    "neighborhood",
-    "neighborhood_log_ratios",
-    "posterior_risk",
-    "predictive_ratio",
-    "release_log_prob",
-    "repeatability",
-    "risk_before_release",
-    "rounds",
-    "subset_log_means",
-    "subset_support",
-]
+from srlib.risk.agreement import rounds as rounds
+from srlib.risk.before import risk_before_release as risk_before_release
+from srlib.risk.black_box import leakage as leakage
+from srlib.risk.black_box import leakage_bound as leakage_bound
+from srlib.risk.candidates import neighborhood as neighborhood
+from srlib.risk.candidates import subset_support as subset_support
+from srlib.risk.errors import jackknife as jackknife
+from srlib.risk.estimators import collapsed_log_ratios as collapsed_log_ratios
+from srlib.risk.estimators import evidence as evidence
+from srlib.risk.estimators import importance_sampling as importance_sampling
+from srlib.risk.estimators import neighborhood_log_ratios as neighborhood_log_ratios
+from srlib.risk.estimators import predictive_ratio as predictive_ratio
+from srlib.risk.estimators import release_log_prob as release_log_prob
+from srlib.risk.estimators import repeatability as repeatability
+from srlib.risk.estimators import subset_log_means as subset_log_means
+from srlib.risk.membership import distance_test as distance_test
+from srlib.risk.membership import membership_test as membership_test
+from srlib.risk.posterior import posterior_risk as posterior_risk
+from srlib.risk.sets import DrawSets as DrawSets
+from srlib.risk.synthesizers import Density as Density

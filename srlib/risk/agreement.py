@@ -7,7 +7,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from srlib import diagnostics
-from srlib.dpmpm.gibbs import sample_posterior
 from srlib.dpmpm.model import Chains, Draws
 from srlib.dpmpm.predict import cell_log_prob
 
@@ -17,35 +16,6 @@ APART = 0.05
 LONGER = 4
 
 _JUDGED = 5_000  # combinations over which R-hat is computed
-
-
-def agreeing_draws(
-    codes: NDArray[np.integer],
-    n_levels: NDArray[np.integer],
-    rounds: Chains | Sequence[Chains],
-    *,
-    combinations: NDArray[np.integer],
-    rng: np.random.Generator,
-    label: str = "DPMPM",
-) -> Draws:
-    """Sample in one round of chains after the other until the chains agree, or the last has run.
-
-    They agree where `convergence` finds at most a share `APART` of the combinations apart. A single
-    round is taken as it is.
-    """
-    drawn, each_round = None, [rounds] if isinstance(rounds, Chains) else list(rounds)
-    for chains in each_round:
-        drawn = sample_posterior(
-            codes, n_levels, chains, rng=rng, keep_allocations=True,
-            label=f"{label}, {chains.n_iterations:,} iterations",
-        )  # fmt: skip
-        if chains is each_round[-1]:  # nothing follows, whether they agree or not
-            break
-        if convergence({label: drawn}, combinations)["apart"].iloc[0] <= APART:
-            break
-    if drawn is None:
-        raise ValueError("rounds is empty; it must have one round of chains or more")
-    return drawn
 
 
 def rounds(

@@ -45,12 +45,10 @@ class RiskBeforeRelease:
 
     Attributes
     ----------
-    schema, combinations, repetitions
-        Variables of the table; combinations, (n, n_variables) int; how many records have each.
+    schema, combinations, repetitions, support_size
+        As of `PosteriorRisk`.
     prior : (n,) float64
         Prior probability of the true combination among its candidates.
-    support_size : int
-        Number of candidates, the truth among them.
     n_releases : int
         Releases in a publication.
     probability : (n_publications, n) float64
@@ -147,10 +145,7 @@ class RiskBeforeRelease:
     def _over(
         self, values: NDArray[np.float64], left_out: NDArray[np.float64]
     ) -> dict[str, NDArray[np.float64]]:
-        """Return mean and 95 % quantile over publications, (n_publications, k), and their errors.
-
-        `left_out` are the values with one chain left out, (n_chains, n_publications, k).
-        """
+        """Return mean and 95 % quantile over publications, (n_publications, k), with errors."""
         expected, worst = self.weights @ values, quantile(values, self.weights, WORST)
         errors = np.zeros((2, len(expected)))
         if not self.exact:
@@ -187,8 +182,8 @@ def risk_before_release(
 
     Parameters
     ----------
-    original : DataFrame or Microdata
-        The confidential table.
+    original, unknown, log_prior
+        As of `posterior_risk`.
     synthesizer : Trees, Density or Mixture
         Trees grown on the original, or any other whose density is known; of a mechanism on records
         (`srlib.mechanism.OnRecords`) all publications are gone through, and nothing has an error.
@@ -198,18 +193,11 @@ def risk_before_release(
         Releases in a publication, 1 or more, independent given the data.
     n_draws : int
         Publications that are drawn, 20 or more.
-    unknown, log_prior
-        As of `posterior_risk`.
     rows : sequence of int, optional
         Records that are sought, by their rows; one for each combination if not given. Summaries
         over records are then over these.
     rng : numpy.random.Generator, optional
         Source of the releases; needed where they are drawn.
-
-    Raises
-    ------
-    ValueError
-        If arguments do not fit together, or a number is out of range.
 
     Examples
     --------

@@ -79,12 +79,6 @@ def leakage_bound(
     rng : numpy.random.Generator
         Source of the releases.
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of range, an alternative is the truth, or a release has other
-        variables or levels than the data.
-
     Examples
     --------
     >>> from srlib.margins import PlugInMargins
@@ -221,25 +215,23 @@ def leakage(
     of_held = [x @ learned.mean(axis=0) for x in held]
     values = np.unique(np.concatenate(own).round(5))
     thresholds = np.append(values[0] - 1, (values[1:] + values[:-1]) / 2)
-    best = thresholds[_bounds(*_limits(own, thresholds, confidence), prior).argmax(axis=1)]
-    found = _bounds(*_limits(of_held, best, confidence), prior)
+    best = thresholds[_bounds(own, thresholds, confidence, prior).argmax(axis=1)]
+    found = _bounds(of_held, best, confidence, prior)
     epsilon, probability, advantage = np.diagonal(found).tolist()
     return Leakage(epsilon, probability, advantage, prior, confidence, n)
 
 
-def _limits(
-    scores: Sequence[NDArray[np.floating]], thresholds: NDArray[np.floating], confidence: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return a lower limit for alarms in the first sample and an upper one for the second."""
+def _bounds(
+    scores: Sequence[NDArray[np.floating]],
+    thresholds: NDArray[np.floating],
+    confidence: float,
+    prior: float,
+) -> NDArray[np.float64]:
+    """Return epsilon, probability and advantage, (3, n), by limits of true and false alarms."""
     alarms = [len(x) - np.searchsorted(np.sort(x), thresholds, side="left") for x in scores]
     each = 1 - (1 - confidence) / 2  # two limits, both to hold
-    low, _ = clopper_pearson(alarms[0], len(scores[0]), each)
-    _, high = clopper_pearson(alarms[1], len(scores[1]), each)
-    return low, high
-
-
-def _bounds(a: NDArray[np.float64], b: NDArray[np.float64], prior: float) -> NDArray[np.float64]:
-    """Return epsilon, probability and advantage, (3, n), by limits of true and false alarms."""
+    a, _ = clopper_pearson(alarms[0], len(scores[0]), each)
+    _, b = clopper_pearson(alarms[1], len(scores[1]), each)
     with np.errstate(divide="ignore"):
         epsilon = np.maximum(np.log(a) - np.log(b), np.log1p(-b) - np.log1p(-a))
     tiny = np.finfo(float).tiny

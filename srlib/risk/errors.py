@@ -14,20 +14,11 @@ from scipy.special import logsumexp
 def jackknife(
     statistic: Callable[..., NDArray[np.float64]], sets: Sequence[NDArray[np.float64]]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return a function of the means of several sets of chains, and its standard error.
+    """Return a function of the means of several independent sets of chains, and its standard error.
 
-    Parameters
-    ----------
-    statistic : callable
-        From the logarithms of the sets' means, one array a set, to an array.
-    sets : sequence of (n_chains, ...) float
-        Logarithms of each chain's mean; the sets are independent of each other.
-
-    Returns
-    -------
-    value, mcse : arrays of float64
-        The errors come from leaving out one chain at a time, of one set at a time; they are zero
-        where there are no sets.
+    The statistic is a function of the logarithms of the sets' means, one array a set; each set has
+    the logarithms of its chains' means, (n_chains, ...). The errors come from leaving out one chain
+    at a time, of one set at a time; they are zero where there are no sets.
     """
     if any(len(chains) < 2 for chains in sets):
         raise ValueError(

@@ -34,7 +34,7 @@ BLOCK = 1 << 18
 def release_log_prob(draws: Draws, released: Sequence[NDArray[np.integer]]) -> NDArray[np.float64]:
     """Return log p(Z^(l) | theta) of each release under each draw (equations 13 and 14).
 
-    The releases are coded from 0. The shape is (n_releases, n_chains, n_draws).
+    The shape is (n_releases, n_chains, n_draws).
     """
     log_prob = []
     for release in released:
@@ -50,19 +50,8 @@ def neighborhood_log_ratios(
 ) -> NDArray[np.float64]:
     """Return log weighted averages of p(x | theta) / p(x_i | theta) over the supports R_i.
 
-    Parameters
-    ----------
-    draws : Draws
-        Posterior draws.
-    codes : (n_combinations, n_variables) int
-        The true combinations x_i.
-    log_weights : (n_weights, n_chains, n_draws) float, optional
-        Log weights of the draws; equal weights that sum to one in each chain if not given.
-
-    Returns
-    -------
-    (n_weights, n_chains, n_combinations, support_size) float64
-        Logarithms of each chain's weighted sums, in the order of `neighborhood`.
+    The arguments are those of `srlib.dpmpm.neighbor_log_ratios`, the candidates in the order of
+    `neighborhood`: (n_weights, n_chains, n_combinations, support_size).
     """
     by_level = neighbor_log_ratios(draws, codes, log_weights)
     return np.take_along_axis(by_level, _neighborhood_rows(draws, codes)[None, None], axis=3)
@@ -73,16 +62,9 @@ def collapsed_log_ratios(
 ) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
     """Return averages with the same limits and less noise: pi and phi are integrated out.
 
-    The draws need their allocations, and the combinations occur in their data; see
-    `srlib.dpmpm.left_out_log_ratios`.
-
-    Returns
-    -------
-    log_ratios : (n_chains, n_combinations, support_size) float64
-        Log of each chain's mean of p(x | others) / p(x_i | others), in the order of
-        `neighborhood`.
-    log_prob : (n_chains, n_draws, n_combinations) float32
-        log p(x_i | others).
+    The arguments are those of `srlib.dpmpm.left_out_log_ratios`. Log ratios are (n_chains,
+    n_combinations, support_size), the candidates in the order of `neighborhood`; log probabilities
+    are the truth's.
     """
     by_level, log_prob = left_out_log_ratios(draws, codes)
     return np.take_along_axis(by_level, _neighborhood_rows(draws, codes)[None], axis=2), log_prob
@@ -127,8 +109,7 @@ def subset_log_means(
     Returns
     -------
     (n_chains, n, prod(n_levels[unknown])) float64
-        Log of each chain's mean, the truth first, then in lexicographic order, as
-        `predictive_ratio` takes them.
+        Log of each chain's mean, the truth first, then in lexicographic order.
     """
     codes, hidden = np.asarray(codes, dtype=np.int64), list(unknown)
     n, size = len(codes), subset_size(hidden, draws.n_levels)

@@ -54,8 +54,7 @@ class MembershipTest:
     Attributes
     ----------
     schema, combinations, repetitions
-        Variables of the table; records that are in the data, (n, n_variables) int; how many
-        records of the data have the same values, (n,) int.
+        As of `PosteriorRisk`, for the records that are sought.
     n_releases : int
         Releases in a publication.
     statistic : (n_publications, n) float64
@@ -130,29 +129,17 @@ class MembershipTest:
     def power(
         self, false_positives: Sequence[float] = RATES, *, rng: np.random.Generator
     ) -> pd.DataFrame:
-        """Return the share of the records that are called "in".
+        """Return the share of the records that are called "in", and its standard error.
 
-        Errors are those of other records, other people held out and other publications, where
-        there are several; people as the baseline stay. All three are drawn with replacement,
+        One row for each share of false positives, in (0, 1), among people who are not in the data:
+        false_positives, limit of the statistic, power and power_se. NaN where too few people were
+        held out.
+
+        Errors are those of other records, other people held out and other publications, where there
+        are several; people as the baseline stay. All three are drawn with replacement,
         independently of each other, which overstates the error rather than understates it (Owen
-        2007). An error is at least that of a proportion one record away from none and all.
-
-        Parameters
-        ----------
-        false_positives : sequence of float
-            Shares of the people who are not in the data and called "in", in (0, 1).
-        rng : numpy.random.Generator
-            Source of the bootstrap.
-
-        Returns
-        -------
-        DataFrame
-            false_positives; limit of the statistic; power; and power_se. NaN where too few people
-            were held out.
-
-        References
-        ----------
-        Owen, A. B. (2007). The pigeonhole bootstrap. https://doi.org/10.1214/07-AOAS122
+        2007, The pigeonhole bootstrap, https://doi.org/10.1214/07-AOAS122). An error is at least
+        that of a proportion one record away from none and all.
         """
         rates = np.asarray(false_positives, dtype=float)
         checks.inner_probability(false_positives=rates)
@@ -176,10 +163,9 @@ class MembershipTest:
         return frame
 
     def roc(self) -> pd.DataFrame:
-        """Return the power over shares of false positives: the ROC curve.
+        """Return the power over 61 shares of false positives, even by the logarithm: the ROC curve.
 
-        The shares are 61, even by the logarithm, from the least for which people enough were held
-        out.
+        The least is that for which people enough were held out.
         """
         rates = np.geomspace(min(1 / self.people.shape[1], 0.5), 1, 61)
         powers = [each.mean() for each in self._at(rates)[1]]
@@ -227,19 +213,14 @@ def membership_test(
     n_releases : int
         Releases in a publication: the first ones are the first publication, and so on.
     synthesizer : Trees or Density
-        Trees grown on the original, or any other whose density is known.
+        Trees grown on the original, or any other whose density is known; a ValueError says so where
+        it cannot have drawn the releases.
     n_beside : int
         People held out who are compared at each record, 2 or more. They are dealt out in turn, so
         that as many different ones as possible are used; if there are fewer, all are compared.
     rows : sequence of int, optional
         Records that are sought, by their rows; one for each combination if not given. Shares of
         records are of these.
-
-    Raises
-    ------
-    ValueError
-        If the tables and the synthesizer do not fit together, or a number is out of range; if the
-        synthesizer cannot have drawn the releases from the original.
 
     Examples
     --------
@@ -285,8 +266,7 @@ def distance_test(
 
     The statistic is minus the Hamming distance to the nearest released record of a publication:
     the number of variables in which they differ. It takes no model, and sees no more than one
-    released record at a time. The same people are compared at the same records as by
-    `membership_test`, whose arguments it takes.
+    released record at a time. The arguments and the people compared are those of `membership_test`.
 
     Examples
     --------

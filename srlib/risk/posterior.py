@@ -15,7 +15,7 @@ from srlib.display import percent
 from srlib.dpmpm.model import Chains
 from srlib.progress import progress as progress_bar
 from srlib.progress import silent
-from srlib.risk.agreement import APART, checked_rounds, rounds
+from srlib.risk.agreement import APART, rounds
 from srlib.risk.candidates import Data, LogPrior, Sought, coded, coded_releases, sought
 from srlib.risk.column import Column
 from srlib.risk.sets import DrawSets
@@ -272,9 +272,9 @@ def _sets(
     """Return draws that fit the tables: those that are given, or else of chains that are run."""
     levels = table.schema.n_levels
     if draws is None:
-        settings = checked_rounds(ROUNDS if chains is None else chains)
         if rng is None:
             raise ValueError("rng is not given; it is the source of the chains that are run")
+        settings = ROUNDS if chains is None else chains
         return DrawSets.fit(table.codes, tables, levels, settings, rng=rng)
     if chains is not None:
         raise ValueError("draws and chains are both given; chains are run where there are no draws")

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from srlib import diagnostics
+from srlib.dpmpm.gibbs import sample_posterior
 from srlib.dpmpm.model import Chains, Draws
 from srlib.dpmpm.predict import cell_log_prob
-from srlib.risk.agreement import agreeing_draws
+from srlib.risk.agreement import APART, checked_rounds, convergence
 from srlib.risk.column import Column
 from srlib.risk.estimators import (
     collapsed_log_ratios,
@@ -52,17 +53,26 @@ class DrawSets:
         *,
         rng: np.random.Generator,
     ) -> Self:
-        """Sample all sets, each from a stream of its own and with its allocations."""
-        combinations = np.unique(codes, axis=0)
+        """Sample all sets, each from a stream of its own and with its allocations.
+
+        Of several rounds of chains one runs after the other until the chains agree: where
+        `convergence` finds at most a share `APART` of the combinations apart.
+        """
+        every, sets, combinations = checked_rounds(rounds), [], np.unique(codes, axis=0)
         given = {"data": codes}
         given |= {f"data, release {i}": np.vstack([codes, z]) for i, z in enumerate(released, 1)}
-        data, *joined = (
-            agreeing_draws(
-                records, n_levels, rounds, combinations=combinations, rng=stream, label=label
-            )
-            for (label, records), stream in zip(given.items(), rng.spawn(len(given)), strict=True)
-        )
-        return cls(data, joined)
+        for (label, records), stream in zip(given.items(), rng.spawn(len(given)), strict=True):
+            for chains in every:
+                draws = sample_posterior(
+                    records, n_levels, chains, rng=stream, keep_allocations=True,
+                    label=f"{label}, {chains.n_iterations:,} iterations",
+                )  # fmt: skip
+                if chains is every[-1]:  # nothing follows, whether they agree or not
+                    break
+                if convergence({label: draws}, combinations)["apart"].iloc[0] <= APART:
+                    break
+            sets.append(draws)
+        return cls(sets[0], sets[1:])
 
     def __iter__(self) -> Iterator[Draws]:
         yield self.data

@@ -111,13 +111,14 @@ def log_likelihoods(
     *,
     executor: Executor | None = None,
 ) -> NDArray[np.float64]:
-    """Compute log p(releases | data with one record changed) of each candidate.
+    """Compute log p(releases | data with one record changed) of each candidate, (n, support_size).
 
     Parameters
     ----------
     synthesizer : Trees or Density
         Trees grown on the data; or any other density, by its own ``log_likelihoods`` where it has
-        one. Where not, its ``log_prob`` is evaluated once for each candidate and release.
+        one. Where not, its ``log_prob`` is evaluated once for each candidate and release. A density
+        by Monte Carlo gives two independent estimates or more, (n_estimates, n, support_size).
     released : sequence of (m, n_variables) int
         The releases, independent given the data.
     data : (n_records, n_variables) int
@@ -129,12 +130,6 @@ def log_likelihoods(
     executor : Executor, optional
         Where blocks of records are done: processes, or a cluster's workers, for which the
         synthesizer has to be picklable; in this process if not given. Results do not depend on it.
-
-    Returns
-    -------
-    (n, support_size) float64
-        Exact. Of a density by Monte Carlo independent estimates, (n_estimates, n, support_size)
-        with two estimates or more.
     """
     if isinstance(synthesizer, Trees):
         return of_trees(synthesizer, released, rows, candidates, executor=executor)

@@ -6,16 +6,10 @@ sum over leaves, and a record's candidates are other data: `log_likelihoods` has
 table exactly, for any record and any candidates.
 """
 
-from srlib.trees.changes import log_likelihoods
-from srlib.trees.model import AS_RPART, TO_IMPURITY, Growth, Trees, fit_trees
-from srlib.trees.synthesizer import SequentialTrees
-
-__all__ = [
-    "AS_RPART",
-    "TO_IMPURITY",
-    "Growth",
-    "SequentialTrees",
-    "Trees",
-    "fit_trees",
-    "log_likelihoods",
-]
+from srlib.trees.changes import log_likelihoods as log_likelihoods
+from srlib.trees.model import AS_RPART as AS_RPART
+from srlib.trees.model import TO_IMPURITY as TO_IMPURITY
+from srlib.trees.model import Growth as Growth
+from srlib.trees.model import Trees as Trees
+from srlib.trees.model import fit_trees as fit_trees
+from srlib.trees.synthesizer import SequentialTrees as SequentialTrees

@@ -29,10 +29,9 @@ def log_likelihoods(
     rows: NDArray[np.integer],
     candidates: NDArray[np.integer],
     *,
-    copies: int = 1,
     executor: Executor | None = None,
 ) -> NDArray[np.float64]:
-    """Compute log p(releases | data with one record changed), exactly.
+    """Compute log p(releases | data with one record changed), exactly, (n, support_size).
 
     A changed record alters counts along its own path and the candidate's through the trees that
     use what changed. Where the best split of a node stays, its parts are looked at; where it does
@@ -43,40 +42,19 @@ def log_likelihoods(
     ----------
     trees : Trees
         Grown on the data.
-    released : Microdata or (m, n_variables) int, or a sequence of these
-        The releases, which are independent given the data.
-    rows : (n,) int
-        The record of the data that is changed, by its row.
-    candidates : (n, support_size, n_variables) int
-        What it is changed to; a candidate may be the record itself.
-    copies : int
-        Equal rows of the data that stand for one record and change together, 1 or more.
-    executor : Executor, optional
-        Where blocks of records are done: processes, or a cluster's workers by its interface of
-        `concurrent.futures`. Threads of this process if not given. Results do not depend on it.
-
-    Returns
-    -------
-    log_likelihoods : (n, support_size) float64
-        Minus infinity where the releases could not have been drawn.
-
-    Raises
-    ------
-    ValueError
-        If rows, candidates, copies or releases do not fit the trees.
+    released, rows, candidates, executor
+        As of `srlib.risk.synthesizers.log_likelihoods`; a single release, or Microdata, too.
     """
     codes, rows, supports = checked_changes(trees, released, rows, candidates)
     shown = distinct(codes)[:2]
     cells = trees.cell_of[rows]
-    if not 1 <= copies <= trees.weights[cells].min(initial=copies):
-        raise ValueError(f"copies is {copies}; it must be 1 or more, and each row occur as often")
     step = max(1, (_BLOCK if executor is None else _BLOCK_APART) // max(1, supports.shape[1]))
     slices = [slice(first, first + step) for first in range(0, len(rows), step)]
     blocks = [(cells[some], supports[some]) for some in slices]
     log_prob = np.empty(supports.shape[:2])
     several = executor is None and len(blocks) > 1
     with ThreadPoolExecutor(os.cpu_count()) if several else nullcontext(executor) as place:
-        shared = (trees, copies, shown, _see(trees, shown, copies) if executor is None else None)
+        shared = (trees, shown, _see(trees, shown) if executor is None else None)
         found = in_blocks(place, _of_block, shared, blocks, "changed records")
         for some, of_block in zip(slices, found, strict=True):
             log_prob[some] = of_block
@@ -89,24 +67,17 @@ def checked_changes(
     rows: NDArray[np.integer],
     candidates: NDArray[np.integer],
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.uint8]]:
-    """Return the records of all releases, the rows and the candidates as the kernels take them.
-
-    Raises
-    ------
-    ValueError
-        If rows, candidates or releases do not fit the trees.
-    """
+    """Return the records of all releases, the rows and the candidates as the kernels take them."""
     if isinstance(released, pd.DataFrame):
         checked_release(released, trees.schema)  # which refuses it
     several = [released] if isinstance(released, Microdata | np.ndarray) else released
     if not several:
         raise ValueError("released is empty; it must hold one table or more")
     shown = np.concatenate([checked_release(table, trees.schema) for table in several])
-    for name, values in (("rows", np.asarray(rows)), ("candidates", np.asarray(candidates))):
+    places, supports = np.atleast_1d(rows), np.asarray(candidates)
+    for name, values in (("rows", places), ("candidates", supports)):
         if values.size and values.dtype.kind not in "biu":
             raise ValueError(f"{name} have type {values.dtype}; they must be integers")
-    places = np.atleast_1d(np.asarray(rows, dtype=np.int64))
-    supports = np.ascontiguousarray(candidates, dtype=np.uint8)
     if supports.ndim != 3 or supports.shape[::2] != (len(places), len(trees.order)):
         raise ValueError(
             f"candidates have shape {supports.shape}; it must be ({len(places)}, support_size, "
@@ -114,21 +85,19 @@ def checked_changes(
         )
     if len(places) and (places.min() < 0 or places.max() >= len(trees.codes)):
         raise ValueError(f"rows must lie in 0 to {len(trees.codes) - 1}")
-    values = np.asarray(candidates)
-    if (values >= trees.schema.n_levels).any() or (values < 0).any():
+    if (supports >= trees.schema.n_levels).any() or (supports < 0).any():
         raise ValueError("candidates have codes out of range; they must be from 0 to levels - 1")
-    return shown, places, supports
+    return shown, places.astype(np.int64), np.ascontiguousarray(supports, dtype=np.uint8)
 
 
-def _see(trees: Trees, shown: Shown, copies: int) -> list[kernels.Seen]:
+def _see(trees: Trees, shown: Shown) -> list[kernels.Seen]:
     """Route released records through each tree."""
-    tasks = (trees.task(at, shown, copies) for at in range(len(trees.trees)))
+    tasks = (trees.task(at, shown) for at in range(len(trees.trees)))
     return [kernels.see(task, tree) for task, tree in zip(tasks, trees.trees, strict=True)]
 
 
 def _of_block(
     trees: Trees,
-    copies: int,
     shown: Shown,
     seen: Sequence[kernels.Seen] | None,
     cells: NDArray[np.int64],
@@ -136,8 +105,8 @@ def _of_block(
 ) -> NDArray[np.float64]:
     """Return the log likelihoods of some records' candidates."""
     out = np.zeros(supports.shape[:2])
-    for at, of_tree in enumerate(seen or _see(trees, shown, copies)):
+    for at, of_tree in enumerate(seen or _see(trees, shown)):
         # Each task has codes of its own, whose spare row is written to.
-        task = trees.task(at, shown, copies)
+        task = trees.task(at, shown)
         kernels.changed(task, trees.trees[at], of_tree, cells, supports, out)
     return out

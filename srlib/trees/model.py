@@ -92,12 +92,8 @@ class Trees:
         Variables of the table.
     codes : (n, n_variables) uint8
         The table.
-    cells : (n_cells, n_variables) uint8
-        Its distinct records.
-    weights : (n_cells,) int64
-        How often each occurs.
-    cell_of : (n,) int64
-        The distinct record that each record is.
+    cells, weights, cell_of
+        Its distinct records, how often each occurs, and which of them each record is.
     order : tuple of int
         Positions of the variables in the order in which they are drawn; the first is drawn from
         its margin.
@@ -119,33 +115,14 @@ class Trees:
     growth: Growth
     trees: tuple[Tree, ...]
 
-    @classmethod
-    def grow(
-        cls,
-        codes: NDArray[np.integer],
-        schema: Schema,
-        order: Sequence[int],
-        ordered: NDArray[np.bool_],
-        growth: Growth,
-    ) -> "Trees":
-        """Grow trees on coded records; `fit_trees` checks what it is given."""
-        own = np.ascontiguousarray(codes, dtype=np.uint8)
-        made = cls(schema, own, *distinct(own), tuple(order), ordered, growth, ())
-        n_cells = len(made.cells)
-        trees = tuple(kernels.grow(made.task(at), n_cells) for at in range(len(order)))
-        return replace(made, trees=trees)
-
     def task(
-        self,
-        at: int,
-        released: tuple[NDArray[np.uint8], NDArray[np.int64]] | None = None,
-        copies: int = 1,
+        self, at: int, released: tuple[NDArray[np.uint8], NDArray[np.int64]] | None = None
     ) -> Task:
         """Return what the compiled parts take for the variable drawn at a place of the order.
 
-        Released records are distinct, with how often each occurs; `copies` rows change together.
+        Released records are distinct, with how often each occurs.
         """
-        spare, change = np.zeros((1, self.codes.shape[1]), np.uint8), np.array([copies])
+        spare, change = np.zeros((1, self.codes.shape[1]), np.uint8), np.array([1])
         prune = -1.0 if self.growth.cp is None else float(self.growth.cp)
         shown, often = (spare[:0], change[:0]) if released is None else released
         return Task(
@@ -168,7 +145,12 @@ class Trees:
     @cached_property
     def shares(self) -> tuple[NDArray[np.float64], ...]:
         """Shares of the levels in each node of each tree, (n_nodes, n_levels), in `order`."""
-        return tuple(shares_of(self.task(at), tree) for at, tree in enumerate(self.trees))
+        found = []
+        for at, tree in enumerate(self.trees):
+            counts = kernels.leaf_counts(self.task(at), tree)
+            raised = counts + float(self.growth.smoothing) / counts.shape[1]
+            found.append(raised / raised.sum(axis=1, keepdims=True))
+        return tuple(found)
 
     @property
     def n_leaves(self) -> list[int]:
@@ -178,16 +160,9 @@ class Trees:
     def release(
         self, n: int = 1, size: int | None = None, *, rng: np.random.Generator
     ) -> list[Microdata]:
-        """Return fully synthetic tables.
+        """Return n fully synthetic tables.
 
-        Parameters
-        ----------
-        n : int
-            Number of tables, 1 or more.
-        size : int, optional
-            Records in each, 1 or more; as many as the trees were grown on if not given.
-        rng : numpy.random.Generator
-            Source of chance.
+        They have `size` records each, or as many as the trees were grown on.
         """
         size = len(self.codes) if size is None else size
         checks.whole(n=n, size=size)
@@ -205,11 +180,7 @@ class Trees:
     def log_prob(self, released: NDArray[np.integer] | Microdata) -> float:
         """Return log p(released records | the trees); minus infinity if they cannot be drawn.
 
-        Parameters
-        ----------
-        released : Microdata or (n, n_variables) int
-            Records with the variables and levels of the table; the records of several releases
-            together have the sum of their log probabilities.
+        The records of several releases together have the sum of their log probabilities.
         """
         shown = distinct(checked_release(released, self.schema))[:2]
         tasks = (self.task(at, shown) for at in range(len(self.order)))
@@ -224,12 +195,7 @@ class Trees:
     ) -> NDArray[np.float64]:
         """Return log p(values | the values before them in the order) of single records, (n,).
 
-        Parameters
-        ----------
-        codes : (n, n_variables) int
-            The records.
-        variables : sequence of int, optional
-            Positions of the variables whose values are asked for; all if not given.
+        The values are those of all variables, or of those at the positions given.
         """
         records = checked_release(codes, self.schema)
         log_prob = np.zeros(len(records))
@@ -240,21 +206,8 @@ class Trees:
         return log_prob
 
 
-def shares_of(task: Task, tree: Tree) -> NDArray[np.float64]:
-    """Return shares of the levels of the response in each node of a tree, (n_nodes, n_levels)."""
-    counts = kernels.leaf_counts(task, tree)
-    raised = counts + task.smoothing / counts.shape[1]
-    return raised / raised.sum(axis=1, keepdims=True)
-
-
 def checked_release(released: NDArray[np.integer] | Microdata, schema: Schema) -> NDArray[np.uint8]:
-    """Return the codes of a release.
-
-    Raises
-    ------
-    ValueError
-        If it is a DataFrame, has other variables than the schema, or no codes in their range.
-    """
+    """Return the codes of a release, or raise a ValueError where they do not fit the schema."""
     if isinstance(released, pd.DataFrame):
         raise ValueError("released is a DataFrame; Microdata.from_frame(frame, schema) codes it")
     if isinstance(released, Microdata) and released.schema != schema:
@@ -271,13 +224,7 @@ def checked_release(released: NDArray[np.integer] | Microdata, schema: Schema) -
 
 
 def checked_order(schema: Schema, order: Sequence[str] | None) -> list[int]:
-    """Return the positions of the variables in the order in which they are drawn.
-
-    Raises
-    ------
-    ValueError
-        If a variable has more than 64 levels, or `order` is no permutation of the variables.
-    """
+    """Return the positions of the variables in the order in which they are drawn."""
     names = [variable.name for variable in schema.variables]
     if (schema.n_levels > MAX_LEVELS).any():
         many = names[int(schema.n_levels.argmax())]
@@ -325,12 +272,6 @@ def fit_trees(
     Trees
         With `Trees.release` for synthetic tables and `Trees.log_prob` for their probability.
 
-    Raises
-    ------
-    ValueError
-        For a table without records, with a variable of more than 64 levels, or one that the schema
-        refuses; if `order` is no permutation of the variables, or `ordered` names none.
-
     References
     ----------
     Reiter, J. P. (2005). Using CART to generate partially synthetic, public use microdata. Journal
@@ -364,4 +305,9 @@ def fit_trees(
     none = isinstance(ordered, Collection) and not len(ordered)
     of_order = [] if none else data.schema.positions(ordered, "ordered")
     is_ordered = np.isin(np.arange(len(places)), of_order)
-    return Trees.grow(data.codes, data.schema, places, is_ordered, growth or AS_RPART)
+    codes = np.ascontiguousarray(data.codes, dtype=np.uint8)
+    bare = Trees(
+        data.schema, codes, *distinct(codes), tuple(places), is_ordered, growth or AS_RPART, ()
+    )
+    grown = (kernels.grow(bare.task(at), len(bare.cells)) for at in range(len(places)))
+    return replace(bare, trees=tuple(grown))

@@ -15,16 +15,7 @@ from srlib.trees.model import AS_RPART, Growth, Trees, checked_order, fit_trees
 class SequentialTrees:
     """Synthesizer that grows trees on the data and releases one table of the same size.
 
-    Parameters
-    ----------
-    schema : Schema
-        Variables of the data.
-    order : sequence of str, optional
-        As `fit_trees` takes it.
-    growth : Growth
-        How the trees are grown.
-    ordered : sequence of str
-        As `fit_trees` takes it.
+    Order, growth and ordered variables are those of `fit_trees`.
 
     Examples
     --------

@@ -10,17 +10,17 @@ import tracemalloc
 import numpy as np
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
-from scipy.stats import binom
 
-from srlib.mechanism.bayes import expected_increase
 from srlib.mechanism.core import change_one
 from srlib.mechanism.families import (
     bernoulli_plugin,
     bernoulli_plugin_alpha,
     beta_binomial,
     dirichlet_multinomial,
+    private_plugin,
 )
 from srlib.mechanism.privacy import exact_epsilon
+from srlib.mechanism.proportion import Study
 from srlib.mechanism.scores import exponential
 
 
@@ -28,13 +28,7 @@ def table_1(n: int) -> list[float]:
     ones = np.arange(n + 1)
     changed = np.where(ones > 0, ones - 1, 1)
     return [
-        expected_increase(
-            bernoulli_plugin(n, n, bernoulli_plugin_alpha(epsilon, n)),
-            ones,
-            changed,
-            0.5,
-            binom.pmf(ones, n, p0),
-        )
+        Study(private_plugin(epsilon, n, n), p0).all_pairs(changed, 0.5).expected_increase(0.5)
         for p0 in (0.001, 0.3, 0.5, 0.999)
         for epsilon in (1000, 100, 10, 2, 0.2, 0.01)
     ]
