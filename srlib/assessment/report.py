@@ -165,7 +165,7 @@ def assess(
     rng : numpy.random.Generator
         Source of chance: of trees that guess, and of the model's chains.
     chains : Chains or sequence of Chains, optional
-        Of the model, as of `srlib.risk.agreeing_draws`: two chains or more.
+        Of the model, as of `srlib.risk.DrawSets.fit`: two chains or more.
 
     Returns
     -------
