@@ -29,7 +29,9 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Papers and profiles that the command would run, where no kernel is started."""
     requests: list[str] = []
 
-    def run_all(_: Path, asked: list[Request], outputs: Path, __: int) -> Iterator[Path]:
+    def run_all(
+        _: Path, asked: list[Request], outputs: Path, *__: int, bar: bool
+    ) -> Iterator[Path]:
         for request in asked:
             requests.append(f"{request.paper} {request.profile}")
             yield outputs / request.paper / request.profile
@@ -123,14 +125,3 @@ def test_a_report_is_written_and_opened(project: Path, monkeypatch: pytest.Monke
     assert opened == [str(folder / "report.html")]
     assert "record 12" in (folder / "report.html").read_text(encoding="utf-8")
     assert "record 12" not in (folder / "report-public.html").read_text(encoding="utf-8")
-
-
-def test_failures_are_red_on_terminals_only(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(*_: object) -> None:
-        raise run.NotebookFailed("toy: stopped")
-
-    monkeypatch.setattr(run, "build", fails)
-    assert srlib("build", "toy").stderr == "toy: stopped\n"
-    assert srlib("build", "toy", color=True).stderr == "\x1b[31mtoy: stopped\x1b[0m\n"
-    monkeypatch.setenv("NO_COLOR", "1")
-    assert srlib("build", "toy", color=True).stderr == "toy: stopped\n"

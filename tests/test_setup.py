@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 # Modules of an environment with the core alone: what nothing below the runner and charts may need.
 WITH_THE_CORE = """
@@ -141,8 +140,3 @@ def test_lock_has_plain_lines_and_every_direct_dependency(
     plain = re.compile(r"[a-z0-9][a-z0-9._-]*==[\w.+!-]+( ; .+)?")
     assert [line for line in lines if not plain.fullmatch(line)] == []
     assert direct(project) - {line.split("==")[0] for line in lines} == set()
-
-
-def test_citation_has_the_version_of_the_package(project: dict[str, Any], root: Path) -> None:
-    citation = yaml.safe_load((root / "CITATION.cff").read_text(encoding="utf-8"))
-    assert citation["version"] == project["version"]

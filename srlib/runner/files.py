@@ -14,7 +14,7 @@ import psutil
 _HOST = hashlib.sha256(platform.node().encode()).hexdigest()[:8]  # names of sockets are short
 _OF_RUNS = {"notebook.ipynb", "parameters.yaml", "provenance.json", "results.json", "tables"}
 _OF_RUNS |= {"figures", "public", "report.html", "report-public.html"}
-_OF_RUNS |= {"CONFIDENTIAL.txt", "PUBLIC.txt"}
+_OF_RUNS |= {"CONFIDENTIAL.txt", "PUBLIC.txt"}  # of earlier versions
 
 
 def temporary(final: Path) -> Path:
