@@ -2,7 +2,6 @@
 
 import importlib.metadata
 import re
-import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -55,19 +54,6 @@ def test_help_is_one_page_of_whole_sentences() -> None:
     assert "..." not in told.split("Commands:")[1]
     version = importlib.metadata.version("srlib")
     assert srlib("--version").output == f"srlib, version {version}\n"
-
-
-def test_examples_in_help_are_as_commands_take_them(root: Path) -> None:
-    found = 0
-    for name, command in main.commands.items():
-        for line in re.findall("^Example: srlib (.*)$", command.epilog or ""):
-            called, *arguments = shlex.split(line)
-            assert called == name
-            assert all((root / a).is_file() for a in arguments if a.startswith("params/"))
-            options = {option for parameter in command.params for option in parameter.opts}
-            assert {a for a in arguments if a.startswith("-")} <= options
-            found += 1
-    assert found >= 3
 
 
 def test_what_could_be_run_is_listed_where_nothing_is_named(
