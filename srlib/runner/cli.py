@@ -30,6 +30,7 @@ EXISTING = click.Path(exists=True, path_type=Path)
 OUTPUT = click.option(
     "--output",
     type=FOLDER,
+    default=lambda: find_outputs(Path.cwd()),
     help="Folder to write in; by default, outputs/ of the project or of the working folder.",
 )
 PAPERS = click.argument("papers", metavar="[PAPER]...", nargs=-1)
@@ -94,7 +95,7 @@ def _named(root: Path, papers: tuple[str, ...]) -> list[str]:
 @OUTPUT
 def run(
     papers: tuple[str, ...], profile: str, params: Path | None,
-    given: tuple[tuple[str, str], ...], jobs: int, output: Path | None,
+    given: tuple[tuple[str, str], ...], jobs: int, output: Path,
 ) -> None:  # fmt: skip
     """Run papers into outputs/PAPER/PROFILE/."""
     root = find_root(Path.cwd())
@@ -106,8 +107,7 @@ def run(
     from srlib.runner.run import run_all
 
     failures = []
-    folder = output or find_outputs(root, Path.cwd())
-    for outcome in run_all(root, requests, folder, jobs, bar=jobs == 1):
+    for outcome in run_all(root, requests, output, jobs, bar=jobs == 1):
         if isinstance(outcome, Path):
             click.echo(f"{outcome.parent.name}: {shown(outcome / 'report.html')}")
         else:
@@ -136,7 +136,7 @@ def run(
 @click.option("--name", help="Folder of the report; the first RELEASED's name if not given.")
 @OUTPUT
 def assess(
-    fail_on: str | None, as_json: bool, name: str | None, output: Path | None, **options: Any
+    fail_on: str | None, as_json: bool, name: str | None, output: Path, **options: Any
 ) -> None:
     """Say what RELEASED tables give away, and what they are good for.
 
@@ -159,13 +159,12 @@ def assess(
     folder = plain_name("--name", name) if name else released[0].resolve().name
     folder = re.sub(r"[^\w-]", "_", folder.split(".")[0])[:60] or "released"
     folder = "released" if folder == "default" else folder  # of `srlib run assess`
-    outputs = output or find_outputs(find_root(Path.cwd()), Path.cwd())
 
     from srlib.assessment.verdict import ADVICE
     from srlib.runner import assess as files
 
     try:
-        found, place = files.assess(outputs.resolve() / "assess" / folder, parameters)
+        found, place = files.assess(output.resolve() / "assess" / folder, parameters)
     except (OSError, UsageError):
         raise
     except Exception as error:
@@ -211,9 +210,7 @@ def schema(files: tuple[Path, ...]) -> None:
 @click.option("--shard", default="1/1", help="i/n: every n-th point from the i-th on.")
 @click.option("--dry-run", is_flag=True, help="Say what is done, and do nothing.")
 @OUTPUT
-def sweep(
-    file: Path, jobs: int, scheduler: str, shard: str, dry_run: bool, output: Path | None
-) -> None:
+def sweep(file: Path, jobs: int, scheduler: str, shard: str, dry_run: bool, output: Path) -> None:
     """Run a notebook at all points of a sweep FILE.
 
     Tables that the file names are gathered. What is done already is not repeated.
@@ -221,7 +218,7 @@ def sweep(
     from srlib.runner import sweep as sweeps
 
     root = find_root(Path.cwd())
-    plan = sweeps.read_sweep(root, file, output or find_outputs(root, Path.cwd()))
+    plan = sweeps.read_sweep(root, file, output)
     points = sweeps.shard(plan.points, shard)
     if not dry_run:
         sweeps.run_sweep(root, plan, points, jobs, scheduler)
@@ -263,8 +260,11 @@ def build(papers: tuple[str, ...]) -> None:
 @main.command(epilog="Example: srlib course charest")
 @PAPERS
 @click.option("--replace", is_flag=True, help="Write over what somebody has changed.")
-@OUTPUT
-def course(papers: tuple[str, ...], replace: bool, output: Path | None) -> None:
+@click.option(
+    "--output", type=FOLDER, default=lambda: find_outputs(Path.cwd()) / "course",
+    help="Folder to write in; by default, course/ in the folder of outputs.",
+)  # fmt: skip
+def course(papers: tuple[str, ...], replace: bool, output: Path) -> None:
     """Write the course's assignments for nbgrader.
 
     They are notebooks with exercises, all of them where no PAPER is given, and have checks. The
@@ -273,13 +273,12 @@ def course(papers: tuple[str, ...], replace: bool, output: Path | None) -> None:
     from srlib.runner import course as courses
 
     root = find_root(Path.cwd())
-    folder = output or find_outputs(root, Path.cwd()) / "course"
     written = _named(root, papers) if papers else courses.find(root)
     for paper in written:
-        courses.write(root, paper, folder, replace=replace)
+        courses.write(root, paper, output, replace=replace)
     if written:
-        click.echo(f"{shown(folder / 'source')}: {', '.join(written)}")
-        click.echo(f"copies: cd {shown(folder)} && nbgrader generate_assignment {written[0]}")
+        click.echo(f"{shown(output / 'source')}: {', '.join(written)}")
+        click.echo(f"copies: cd {shown(output)} && nbgrader generate_assignment {written[0]}")
         click.echo("grading executes what students wrote: nbgrader autograde, in a container only")
 
 

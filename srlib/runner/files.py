@@ -5,7 +5,7 @@ import os
 import platform
 import shutil
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -68,11 +68,9 @@ def is_replaceable(folder: Path) -> bool:
     return not found or ("provenance.json" in found and found <= _OF_RUNS)
 
 
-def replace_folder(
-    new: Path, final: Path, replaceable: Callable[[Path], bool] = is_replaceable
-) -> None:
+def replace_folder(new: Path, final: Path) -> None:
     """Put a whole folder in the place of an older one; FileExistsError where that may not go."""
-    if not replaceable(final):
+    if not is_replaceable(final):
         raise FileExistsError(f"{final} holds what was not written by this command")
     older = new.with_name(f"{new.name}-older")
     if final.exists():

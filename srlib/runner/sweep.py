@@ -159,8 +159,8 @@ def shard(points: Sequence[Request], part: str) -> Sequence[Request]:
 
 def run_sweep(
     root: Path, sweep: Sweep, points: Iterable[Request], jobs: int = 1, scheduler: str = ""
-) -> int:
-    """Run the points that are not done, write ``index.csv``, and return how many are left.
+) -> None:
+    """Run the points that are not done, and write ``index.csv``.
 
     They run in processes here, a kernel each, or on a Dask cluster, whose workers see the project
     and the sweep's folder under the same paths.
@@ -178,7 +178,6 @@ def run_sweep(
                     tqdm.write(outcome, file=sys.stderr)
     finally:
         write_index(sweep)
-    return sum(sweep.status(point) != DONE for point in left)
 
 
 def write_index(sweep: Sweep) -> None:
