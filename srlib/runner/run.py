@@ -113,7 +113,7 @@ def _failure(saved: Path, error: Exception, typed: Sequence[str] | None) -> str:
     kind, message, ours = type(error).__name__, str(error), False
     for cell in nbformat.read(saved, as_version=4).cells if saved.is_file() else []:
         if cell.cell_type == "markdown":
-            heading = next(iter(re.findall(r"^#+ +(.+)$", cell.source, re.MULTILINE)[-1:]), heading)
+            heading = [heading, *re.findall(r"^#+ +(.+)$", cell.source, re.MULTILINE)][-1]
         elif cell.cell_type == "code" and cell.metadata.papermill["start_time"]:
             number += "injected-parameters" not in cell.metadata.get("tags", [])
             where = f"code cell {number}" + (f", under {heading!r}" if heading else "")
@@ -121,11 +121,10 @@ def _failure(saved: Path, error: Exception, typed: Sequence[str] | None) -> str:
                 if output.output_type == "error":
                     kind, message = output.ename, output.evalue
                     ours = _is_ours(output.traceback)
-    if typed is not None:
-        return (
-            f"{where}: {confidential.error_without_values(kind, message, typed) if ours else kind}"
-        )
-    return f"{where}: {kind}: {message}"
+    if typed is None:
+        return f"{where}: {kind}: {message}"
+    told = confidential.error_without_values(kind, message, typed) if ours else kind
+    return f"{where}: {told}"
 
 
 def _is_ours(frames: Sequence[str]) -> bool:
