@@ -90,11 +90,7 @@ def found(text: str) -> list[str]:
 @pytest.fixture(scope="module")
 def leaving(runs: Path) -> dict[str, str]:
     """All that is for others: public reports, alone and on the site, and files marked public."""
-    files = [
-        run / name
-        for run in runs.glob("*/*")
-        for name in confidential.names(run / confidential.PUBLIC_FILES)
-    ]
+    files = [*runs.glob("*/*/public/*"), *runs.glob("*/command/report-public.html")]
     pages = {}
     for run in (runs / "hu_reiter_wang/published", runs / "assess/default"):
         result = srlib("report", run, "--public")
@@ -123,7 +119,7 @@ def test_canaries_are_where_they_should_be(runs: Path) -> None:
 def test_no_canary_leaves(leaving: dict[str, str]) -> None:
     pages = ("hu_reiter_wang/published", "assess/default", "assess/command")
     assert {"site assess", *(f"{page}/report-public.html" for page in pages)} <= {*leaving}
-    assert "assess/default/tables/in_public.csv" in leaving
+    assert "assess/default/public/in_public.csv" in leaving
     assert {name: found(text) for name, text in leaving.items() if found(text)} == {}
 
 
@@ -165,17 +161,6 @@ def test_what_is_public_says_by_which_rule(runs: Path) -> None:
     assert "In words, over 10 records or more" in text
 
 
-def test_notebook_and_report_are_listed(runs: Path) -> None:
-    for run in (runs / "hu_reiter_wang/published", runs / "assess/default"):
-        listed = confidential.names(run / "CONFIDENTIAL.txt")
-        assert {"notebook.ipynb", "report.html", "parameters.yaml", "provenance.json"} <= set(
-            listed
-        )
-    of_command = confidential.names(runs / "assess/command/CONFIDENTIAL.txt")
-    assert {"report.html", "results.json", "parameters.yaml", "tables/records.csv"} <= {*of_command}
-    assert not (runs / "assess/command/notebook.ipynb").exists()
-
-
 @pytest.fixture
 def lacking(tmp_path: Path) -> Path:
     """A schema that lacks the level of one record, beside the file."""
@@ -203,7 +188,6 @@ def test_a_failing_run_names_the_place_and_no_value(lacking: Path) -> None:
         assert "values outside the levels: job has '...' (line 7)" in text
         assert found(text) == []
     assert JOB in (failed / "notebook.ipynb").read_text(encoding="utf-8")
-    assert "notebook.ipynb" in confidential.names(failed / "CONFIDENTIAL.txt")
 
     result = srlib("report", failed, "--public")
     assert result.exit_code == 2

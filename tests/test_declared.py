@@ -375,13 +375,11 @@ def test_the_command_suggests_a_schema(tmp_path: Path) -> None:
     assert "id is left out: differs for all records" in given.stderr
     assert "day is left out: has dates" in given.stderr
     path = tmp_path / "schema.yaml"
-    assert CliRunner().invoke(main, ["schema", *files, "--output", str(path)]).exit_code == 0
-    assert path.read_text() == given.stdout
+    path.write_text(given.stdout)
     declared = Schema.from_yaml(path)
     assert declared.leave_out == ("id", "day")
     assert declared.variables[declared.names.index("sex")].levels == ("f", "m", "x")
     assert take_in(*files, schema=path).schema.names == ("age", "income", "code", "sex", "own")
-    assert CliRunner().invoke(main, ["schema", *files, "--output", str(path)]).exit_code == 2
 
 
 def test_suggestions_leave_out_other_case_and_columns_that_a_file_lacks(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from comparison import _number as parsed
+from comparison import number as parsed
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -43,9 +43,11 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 @every_page
 def test_commands_and_targets_exist_and_take_their_options(page: Path) -> None:
-    for line in "\n".join(blocks(page, "", "bash")).replace("\\\n", " ").splitlines():
+    examples = [(c.epilog or "").removeprefix("Example: ") for c in main.commands.values()]
+    for line in "\n".join([*blocks(page, "", "bash"), *examples]).replace("\\\n", " ").splitlines():
         if found := re.match(r"(?:\.venv/bin/)?srlib (.*)", line):
             name, *words = shlex.split(found[1], comments=True)
+            assert all((ROOT / word).is_file() for word in words if word.startswith("params/"))
             params = main.commands[name].params
             options = {o for p in params if isinstance(p, click.Option) for o in p.opts}
             assert {word for word in words if re.match(r"--?[a-z]", word)} <= options, line
@@ -67,6 +69,11 @@ def test_code_and_text_name_what_the_library_has(page: Path) -> None:
         for part in rest:
             path = f"{path}.{part}"
             value = getattr(value, part, None) or importlib.import_module(path)
+
+
+def test_jupyterlab_opens_with_a_page_that_leads_to_every_notebook() -> None:
+    linked = re.findall(r"\]\((.+?)\)", text(ROOT / "notebooks/START_HERE.md"))
+    assert sorted(linked) == sorted(path.name for path in ROOT.glob("notebooks/*.ipynb"))
 
 
 def test_what_is_installed_from_the_clone_is_there() -> None:

@@ -14,9 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from srlib.runner.cli import main
-from srlib.runner.parameters import (
-    find_papers,
-)
+from srlib.runner.parameters import find_papers
 
 ROOT = Path(__file__).parents[1]
 ORIGINAL = "job,town,sick\n" + "a,north,no\nb,south,yes\nb,north,no\nc,south,no\n" * 5
@@ -157,12 +155,3 @@ def test_a_release_called_default_is_no_run_of_the_notebook(own: Path) -> None:
     Path("default.csv").write_text(MADE)
     assess("old/original.csv", "default.csv")
     assert list(reports(own)) == ["released"]
-
-
-@pytest.mark.parametrize("name", ["../made", "/made", "a b", "x" * 300])
-def test_a_report_has_a_plain_name(own: Path, name: str) -> None:
-    arguments = ["assess", "old/original.csv", "made.csv", "--name", name]
-    result = CliRunner().invoke(main, arguments)
-    assert result.exit_code == 2
-    assert "it must be at most 100 letters" in result.output
-    assert not (own / "outputs").exists()

@@ -178,6 +178,6 @@ def test_where_papers_come_from_and_outputs_go(tmp_path: Path) -> None:
     for folder in (below, project / "notebooks", project / "params"):
         folder.mkdir(parents=True)
     assert find_root(below) == project
-    assert find_outputs(project, below) == project / "outputs"
+    assert find_outputs(below) == project / "outputs"
     assert find_root(tmp_path) == ROOT
-    assert find_outputs(ROOT, tmp_path) == tmp_path / "outputs"
+    assert find_outputs(tmp_path) == tmp_path / "outputs"

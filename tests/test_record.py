@@ -8,48 +8,27 @@ import pytest
 
 from srlib import charts
 from srlib.display import callout, percent
-from srlib.runner import confidential
 from srlib.runner.outputs import Outputs
 
 FRAME = pd.DataFrame({"x": [1 / 3, 2.0], "name": ["é", "a,b"]}, index=[5, 6])
 
 
-def test_table_is_plain_csv(tmp_path):
-    assert Outputs(tmp_path).table("shares", FRAME) is FRAME
-    written = (tmp_path / "tables" / "shares.csv").read_bytes()
-    assert written == 'x,name\n0.3333333333,é\n2,"a,b"\n'.encode()
-    assert not (tmp_path / "PUBLIC.txt").exists()
-
-
-@pytest.mark.parametrize("parameters", [{"data": "people.csv"}, {"data": ""}])
-def test_all_files_of_a_users_run_are_confidential_but_those_marked(tmp_path, parameters):
+def test_what_is_marked_public_lies_in_a_folder_of_its_own(tmp_path):
     outputs = Outputs(tmp_path)
-    chart = charts.lines(
-        pd.DataFrame({"case": [1.0, 2.0]}, index=[0.0, 1.0]), "x", "y", description="A line."
-    )
-    outputs.table("risk", FRAME)
-    outputs.table("words", FRAME, public=True)
-    outputs.figure("one_record", chart)
-    outputs.figure("example", chart, public=True)
-    outputs.result("x", 1.0)
-    (tmp_path / "notebook.ipynb").touch()
-    confidential.list_files(tmp_path, parameters, {"inputs": {}})
-    listed = tmp_path / "CONFIDENTIAL.txt"
-    if not parameters["data"]:
-        assert not listed.exists()
-        assert not (tmp_path / "PUBLIC.txt").exists()
-        return
-    assert listed.read_text().splitlines() == [
-        "figures/one_record.svg",
-        "figures/one_record.vl.json",
-        "notebook.ipynb",
-        "provenance.json",
-        "report.html",
-        "results.json",
-        "tables/risk.csv",
-    ]
-    public = ["figures/example.svg", "figures/example.vl.json", "tables/words.csv"]
-    assert (tmp_path / "PUBLIC.txt").read_text().splitlines() == public
+    line = pd.DataFrame({"case": [1.0, 2.0]}, index=[0.0, 1.0])
+    chart = charts.lines(line, "x", "y", description="A line.")
+    for name, public in (("one_record", False), ("example", True)):
+        assert outputs.table(name, FRAME, public=public) is FRAME
+        assert outputs.figure(name, chart, public=public) is chart
+    held = {path.name: path.read_bytes() for path in (tmp_path / "public").iterdir()}
+    assert sorted(held) == ["example.csv", "example.svg", "example.vl.json"]
+    for name, text in held.items():
+        folder = tmp_path / ("tables" if name.endswith("csv") else "figures")
+        assert (folder / name).read_bytes() == text
+        assert (folder / name.replace("example", "one_record")).is_file()
+    assert held["example.csv"] == 'x,name\n0.3333333333,é\n2,"a,b"\n'.encode()
+    assert held["example.svg"].startswith(b"<svg")
+    assert json.loads(held["example.vl.json"])["$schema"].endswith("vega-lite/v5.json")
 
 
 def test_results_are_flat_scalars_as_json_can_hold_them(tmp_path):
@@ -93,21 +72,6 @@ def test_names_are_checked(tmp_path, name):
     assert not any(tmp_path.iterdir())
 
 
-def test_figure_writes_drawing_and_specification(tmp_path):
-    from srlib import charts
-
-    chart = charts.lines(pd.DataFrame({"a": [1, 2, 2]}), "x", "y", description="A line.")
-    outputs = Outputs(tmp_path)
-    assert outputs.figure("ranks", chart) is chart
-    assert sorted(path.name for path in (tmp_path / "figures").iterdir()) == [
-        "ranks.svg",
-        "ranks.vl.json",
-    ]
-    assert (tmp_path / "figures" / "ranks.svg").read_text().startswith("<svg")
-    spec = json.loads((tmp_path / "figures" / "ranks.vl.json").read_text())
-    assert spec["$schema"].endswith("vega-lite/v5.json")
-
-
 def test_without_a_folder_nothing_is_written(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     outputs = Outputs("")
@@ -117,33 +81,17 @@ def test_without_a_folder_nothing_is_written(tmp_path, monkeypatch):
     assert not any(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(
-    ("share", "digits", "text"),
-    [
-        (0.774, 0, "77\u00a0%"),
-        (0.0625, 1, "6.2\u00a0%"),
-        (0, 0, "0\u00a0%"),
-        (1, 1, "100.0\u00a0%"),
-    ],
-)
-def test_a_percentage_has_a_space_that_does_not_break(share, digits, text):
-    assert percent(share, digits) == text
+def test_a_percentage_has_a_space_that_does_not_break():
+    shares = [(0.774, 0), (0.0625, 1), (0, 0), (1, 1)]
+    texts = ["77\u00a0%", "6.2\u00a0%", "0\u00a0%", "100.0\u00a0%"]
+    assert [percent(share, digits) for share, digits in shares] == texts
 
 
-def test_callout_is_a_quotation_and_the_same_text():
-    said = callout("C6 fails", "One draw of 1,200 is effective.")
-    assert said._repr_markdown_() == "> **C6 fails.** One draw of 1,200 is effective."
-    assert repr(said) == "C6 fails. One draw of 1,200 is effective."
-    assert said == callout("C6 fails", "One draw of 1,200 is effective.")
-
-
-def test_callout_of_several_lines_stays_one_quotation():
-    lines = callout("Two runs", "They agree:\n\n- to 0.1")._repr_markdown_().splitlines()
-    assert lines == ["> **Two runs.** They agree:", ">", "> - to 0.1"]
-
-
-def test_notebooks_keep_a_callout_as_markdown_and_as_text():
+def test_notebooks_keep_a_callout_as_a_quotation_and_as_text():
     from IPython.core.formatters import DisplayFormatter
 
-    data, _ = DisplayFormatter().format(callout("C1 holds here", "0.5"))
-    assert data == {"text/markdown": "> **C1 holds here.** 0.5", "text/plain": "C1 holds here. 0.5"}
+    data, _ = DisplayFormatter().format(callout("C1 holds", "They agree:\n\n- to 0.1"))
+    assert data == {
+        "text/markdown": "> **C1 holds.** They agree:\n>\n> - to 0.1",
+        "text/plain": "C1 holds. They agree:\n\n- to 0.1",
+    }

@@ -168,28 +168,24 @@ def execute(project: Path) -> Path:
     return run.run(project, resolve(project, "toy"), project / "outputs", with_report=False)
 
 
-def test_a_notebook_that_changes_meanwhile_fails_the_run(
+def test_a_run_that_cannot_be_trusted_or_reported_is_kept_as_failed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The notebook changes meanwhile; or there is nothing to report."""
     project = toy.make(tmp_path)
     notebook = project / "notebooks/toy.py"
-    monkeypatch.setattr(run, "_execute", lambda *_, **__: notebook.write_text("other"))
     begun = run.source_hash(notebook.read_bytes())
+    kept = project / "outputs/toy/default.failed"
+    monkeypatch.setattr(run, "_execute", lambda *_, **__: None)
+    with pytest.raises(run.NotebookFailed, match="kept: "):
+        run.run(project, resolve(project, "toy"), project / "outputs")
+    assert (kept / "parameters.yaml").is_file()
+    monkeypatch.setattr(run, "_execute", lambda *_, **__: notebook.write_text("other"))
     with pytest.raises(run.NotebookFailed, match="toy: the notebook or the library was changed"):
         execute(project)
-    kept = json.loads((project / "outputs/toy/default.failed/provenance.json").read_text())
-    assert (kept["status"], kept["source_sha256"]) == ("failed", begun)
-    assert not (project / "outputs/toy/default").exists()
-
-
-def test_a_report_that_cannot_be_made_loses_no_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    project = toy.make(tmp_path)
-    monkeypatch.setattr(run, "_execute", lambda *_, **__: None)
-    with pytest.raises(run.NotebookFailed, match="kept: "):  # there is no notebook to report
-        run.run(project, resolve(project, "toy"), project / "outputs")
-    assert (project / "outputs/toy/default.failed/parameters.yaml").is_file()
+    about = json.loads((kept / "provenance.json").read_text())
+    assert (about["status"], about["source_sha256"]) == ("failed", begun)
+    assert not kept.with_name("default").exists()
 
 
 @pytest.mark.parametrize("name", ["default", "default.failed"])

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 # Modules of an environment with the core alone: what nothing below the runner and charts may need.
 WITH_THE_CORE = """
@@ -98,20 +97,16 @@ def with_the_core(project: dict[str, Any], code: str) -> subprocess.CompletedPro
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
 
 
-def test_the_core_alone_has_every_method(project: dict[str, Any], root: Path) -> None:
-    done = with_the_core(project, METHODS)
+def test_the_core_alone_has_every_method_and_runs_the_two_calls(
+    project: dict[str, Any], root: Path
+) -> None:
+    done = with_the_core(project, METHODS + CALLS)
     assert done.returncode == 0, done.stderr
-    imported = set(done.stdout.split())
-    floors = {name for name in imported if name.count(".") == 1}
+    *imported, risk, found = done.stdout.splitlines()
+    assert (risk, found) == ("8 True", "True True")
+    floors = {name.removeprefix("srlib.") for name in imported if name.count(".") == 1}
     here = {path.stem for path in (root / "srlib").iterdir() if path.suffix in ("", ".py")}
-    above = {"__init__", "__main__", "__pycache__", "runner", "charts"}
-    assert {floor.removeprefix("srlib.") for floor in floors} == here - above
-
-
-def test_the_core_alone_runs_the_two_calls(project: dict[str, Any]) -> None:
-    done = with_the_core(project, CALLS)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == ["8 True", "True True"]
+    assert floors == here - {"__init__", "__main__", "__pycache__", "runner", "charts"}
 
 
 def test_the_command_says_which_extra_it_needs(project: dict[str, Any]) -> None:
@@ -141,8 +136,3 @@ def test_lock_has_plain_lines_and_every_direct_dependency(
     plain = re.compile(r"[a-z0-9][a-z0-9._-]*==[\w.+!-]+( ; .+)?")
     assert [line for line in lines if not plain.fullmatch(line)] == []
     assert direct(project) - {line.split("==")[0] for line in lines} == set()
-
-
-def test_citation_has_the_version_of_the_package(project: dict[str, Any], root: Path) -> None:
-    citation = yaml.safe_load((root / "CITATION.cff").read_text(encoding="utf-8"))
-    assert citation["version"] == project["version"]

@@ -176,18 +176,10 @@ def kernel(project: Path, n: int = 3) -> tuple[int, int]:
     return int(one), int(other)
 
 
-LEDGER = """id,source,quantity,relation,printed,computed,tolerance,verdict,note
-a,Table 1,risk,=,0.5,0.5,0.1,match,
-b,Table 1,risk,=,0.2,0.4,0.1,differs,"rounded, section 3"
-c,Table 1,risk,=,0.3,0.3,0.1,match,
-d,Table 2,size,=,9,,1,skipped,other data
-"""
-
-
 def finished(outputs: Path, data: str = "") -> Path:
     """Write the folder of a published run, with all that a page shows, and return it.
 
-    With data it is a run on a user's file, of which the first picture and a table are public.
+    With data it is a run on a user's file, of which the first picture is public.
     """
     import nbformat
     import pandas as pd
@@ -197,7 +189,6 @@ def finished(outputs: Path, data: str = "") -> Path:
     from srlib.runner.outputs import Outputs
 
     run = outputs / "toy" / "published"
-    written = Outputs(run)
     frame = pd.DataFrame({"kept": [1.0, 2.0, 4.0], "made": [3.0, 2.0, 1.0]}, index=[1, 2, 3])
     wide = pd.DataFrame({f"a rather long name {i}": [1000.0 * i] for i in range(9)})
 
@@ -233,7 +224,4 @@ def finished(outputs: Path, data: str = "") -> Path:
     (run / "parameters.yaml").write_text(parameters, encoding="utf-8")
     provenance = {"status": "complete", "paper": "toy", "profile": "published", "seconds": 1.5}
     (run / "provenance.json").write_text(json.dumps({**provenance, "seed": 7}), encoding="utf-8")
-    written.table("values", frame, public=True)
-    written.table("people", frame)
-    (run / "tables" / "ledger.csv").write_text(LEDGER, encoding="utf-8")
     return run

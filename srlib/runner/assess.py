@@ -73,8 +73,6 @@ def assess(named: Path, parameters: Mapping[str, Any]) -> tuple["Assessment", Pa
             text = json.dumps(content, indent=1, ensure_ascii=False)
             (folder / name).write_text(text + "\n", encoding="utf-8")
         (folder / "parameters.yaml").write_text(yamls.dump(dict(parameters)), encoding="utf-8")
-        (folder / confidential.PUBLIC_FILES).write_text("report-public.html\n", encoding="utf-8")
-        confidential.list_files(folder, parameters, about)
         same = is_replaceable(named) and _answers(named) == question
         final = named if same or not named.exists() else named.with_name(f"{named.name}-{question}")
         replace_folder(folder, final)

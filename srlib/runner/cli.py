@@ -1,7 +1,6 @@
 """The command line of the library."""
 
 import json
-import os
 import re
 from concurrent.futures import BrokenExecutor, CancelledError
 from pathlib import Path
@@ -31,6 +30,7 @@ EXISTING = click.Path(exists=True, path_type=Path)
 OUTPUT = click.option(
     "--output",
     type=FOLDER,
+    default=lambda: find_outputs(Path.cwd()),
     help="Folder to write in; by default, outputs/ of the project or of the working folder.",
 )
 PAPERS = click.argument("papers", metavar="[PAPER]...", nargs=-1)
@@ -61,14 +61,13 @@ class _Commands(click.Group):
 
 def _failed(text: str) -> SystemExit:
     """Say what went wrong; to be raised."""
-    click.secho(text, err=True, fg="red")
+    click.echo(text, err=True)
     return SystemExit(1)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="srlib", prog_name="srlib")
-@click.pass_context
-def main(context: click.Context) -> None:
+def main() -> None:
     """Run the papers on disclosure risk of synthetic data.
 
     A PAPER is the name of a text notebook in notebooks/, without its ending.
@@ -77,8 +76,6 @@ def main(context: click.Context) -> None:
     where there is none, the papers are those that the package carries. Outputs go to the
     project's outputs/, or outside one to outputs/ in the working folder.
     """
-    if os.environ.get("NO_COLOR"):
-        context.color = False  # else on terminals only
 
 
 def _named(root: Path, papers: tuple[str, ...]) -> list[str]:
@@ -98,26 +95,19 @@ def _named(root: Path, papers: tuple[str, ...]) -> list[str]:
 @OUTPUT
 def run(
     papers: tuple[str, ...], profile: str, params: Path | None,
-    given: tuple[tuple[str, str], ...], jobs: int, output: Path | None,
+    given: tuple[tuple[str, str], ...], jobs: int, output: Path,
 ) -> None:  # fmt: skip
     """Run papers into outputs/PAPER/PROFILE/."""
     root = find_root(Path.cwd())
     if not papers:
         raise UsageError(f"name what to run of these: {', '.join(find_papers(root))}")
-    requests, wrong = [], []
-    for paper in dict.fromkeys(papers):
-        try:
-            requests.append(resolve(root, paper, profile, params, given))
-        except UsageError as error:
-            wrong.append(str(error))
-    if wrong:
-        raise UsageError("\n".join(wrong))
+    requests = [resolve(root, paper, profile, params, given) for paper in _named(root, papers)]
 
     # Imported here: bad usage is told at once, without the time that this takes to import.
     from srlib.runner.run import run_all
 
     failures = []
-    for outcome in run_all(root, requests, output or find_outputs(root, Path.cwd()), jobs):
+    for outcome in run_all(root, requests, output, jobs, bar=jobs == 1):
         if isinstance(outcome, Path):
             click.echo(f"{outcome.parent.name}: {shown(outcome / 'report.html')}")
         else:
@@ -127,15 +117,17 @@ def run(
 
 
 @main.command(
-    short_help="Say what RELEASED tables give away, and what they are good for.",
-    epilog="Example: srlib assess original.csv synthetic.csv --keys age,town --target income",
+    epilog="Example: srlib assess original.csv synthetic.csv --keys age,town --target income"
 )
 @click.argument("original", type=FILE)
 @click.argument("released", type=EXISTING, nargs=-1, required=True)
 @click.option("--schema", default="", help="YAML file with the levels; those that occur.")
 @click.option("--keys", metavar="A,B", multiple=True, help="What the intruder knows. Repeatable.")
 @click.option("--target", metavar="C", multiple=True, help="What the intruder wants. Repeatable.")
-@click.option("--within", metavar="NAME=NUMBER", multiple=True, help="Distance told of a number.")
+@click.option(
+    "--within", type=(str, float), metavar="NAME NUMBER", multiple=True,
+    help="Distance told of a number.",
+)  # fmt: skip
 @click.option("--by", metavar="VARIABLE", default="", help="Tell of each of its levels apart.")
 @click.option("--holdout", default="", help="File of people of the population, not in ORIGINAL.")
 @click.option("--model", is_flag=True, help="Ask an intruder who knows all other records, too.")
@@ -144,9 +136,9 @@ def run(
 @click.option("--name", help="Folder of the report; the first RELEASED's name if not given.")
 @OUTPUT
 def assess(
-    fail_on: str | None, as_json: bool, name: str | None, output: Path | None, **options: Any
+    fail_on: str | None, as_json: bool, name: str | None, output: Path, **options: Any
 ) -> None:
-    """Say what RELEASED tables give away of the people in ORIGINAL, and what they are good for.
+    """Say what RELEASED tables give away, and what they are good for.
 
     All are files of records; any tool may have made the released ones. Each RELEASED is judged by
     itself, the worst first; where it is a folder, its files are draws of one tool and judged
@@ -162,18 +154,17 @@ def assess(
         "released": [str(path) for path in released],
         "keys": [[key.strip() for key in one.split(",")] for one in options["keys"]],
         "target": list(options["target"]),
-        "within": dict(map(_distance, options["within"])),
+        "within": dict(options["within"]),
     }
     folder = plain_name("--name", name) if name else released[0].resolve().name
     folder = re.sub(r"[^\w-]", "_", folder.split(".")[0])[:60] or "released"
     folder = "released" if folder == "default" else folder  # of `srlib run assess`
-    outputs = output or find_outputs(find_root(Path.cwd()), Path.cwd())
 
     from srlib.assessment.verdict import ADVICE
     from srlib.runner import assess as files
 
     try:
-        found, place = files.assess(outputs.resolve() / "assess" / folder, parameters)
+        found, place = files.assess(output.resolve() / "assess" / folder, parameters)
     except (OSError, UsageError):
         raise
     except Exception as error:
@@ -184,33 +175,21 @@ def assess(
         document = {"report": str(report)} | found.to_dict()
         click.echo(json.dumps(document, indent=1, ensure_ascii=False))
     else:
-        for line in found.verdict().split("\n"):
-            click.secho(line, bold=not line.startswith(" "))
-        click.echo(f"\nreport: {shown(report)}")
+        click.echo(f"{found.verdict()}\n\nreport: {shown(report)}")
     if place.name != folder:
         click.echo(f"{shown(place.with_name(folder))} holds another report and stays", err=True)
     if fail_on and ADVICE.index(found.judgments[0].advice) >= ADVICE.index(fail_on):
         raise SystemExit(BROKEN)
 
 
-def _distance(text: str) -> tuple[str, float]:
-    """Read NAME=NUMBER."""
-    name, _, number = text.rpartition("=")
-    try:
-        return name, float(number)
-    except ValueError:
-        raise UsageError(f"--within {text}: it must be NAME=NUMBER, as income=500") from None
-
-
-@main.command(short_help="Suggest a schema of FILES, to be edited.")
+@main.command(epilog="Example: srlib schema original.csv synthetic.csv > schema.yaml")
 @click.argument("files", nargs=-1, required=True, type=FILE)
-@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="A new file.")
-def schema(files: tuple[Path, ...], output: Path | None) -> None:
-    """Suggest a schema of FILES, the original first, to be edited and given to --schema.
+def schema(files: tuple[Path, ...]) -> None:
+    """Suggest a schema of FILES, to be edited.
 
-    It has the levels of all files together, cuts numbers near quantiles, makes missing values a
-    level, and leaves out columns that look like dates, or names and numbers of people. It is
-    printed where no file is named, and has values of yours.
+    The original is the first of them; the schema is for --schema. It has the levels of all files
+    together, cuts numbers near quantiles, makes missing values a level, and leaves out columns that
+    look like dates, or names and numbers of people. It has values of yours.
     """
     from srlib.data.declared import suggest
     from srlib.data.microdata import read_texts
@@ -221,36 +200,25 @@ def schema(files: tuple[Path, ...], output: Path | None) -> None:
         raise UsageError(str(error)) from None
     for reason in reasons:
         click.echo(reason, err=True)
-    if output is None:
-        click.echo(text, nl=False)
-        return
-    if output.exists():
-        raise UsageError(f"{output} exists; it is not replaced")
-    output.write_text(text, encoding="utf-8")
-    click.echo(shown(output))
+    click.echo(text, nl=False)
 
 
-@main.command(
-    short_help="Run a notebook at all points of a sweep FILE.",
-    epilog="Example: srlib sweep params/charest/sweep_prior.yaml --jobs 2",
-)
+@main.command(epilog="Example: srlib sweep params/charest/sweep_prior.yaml --jobs 2")
 @click.argument("file", type=FILE)
 @JOBS
 @click.option("--scheduler", default="", metavar="ADDRESS", help="A Dask cluster to run them on.")
 @click.option("--shard", default="1/1", help="i/n: every n-th point from the i-th on.")
 @click.option("--dry-run", is_flag=True, help="Say what is done, and do nothing.")
 @OUTPUT
-def sweep(
-    file: Path, jobs: int, scheduler: str, shard: str, dry_run: bool, output: Path | None
-) -> None:
-    """Run a notebook at all points of a sweep FILE, and gather the tables that it names.
+def sweep(file: Path, jobs: int, scheduler: str, shard: str, dry_run: bool, output: Path) -> None:
+    """Run a notebook at all points of a sweep FILE.
 
-    What is done already is not repeated.
+    Tables that the file names are gathered. What is done already is not repeated.
     """
     from srlib.runner import sweep as sweeps
 
     root = find_root(Path.cwd())
-    plan = sweeps.read_sweep(root, file, output or find_outputs(root, Path.cwd()))
+    plan = sweeps.read_sweep(root, file, output)
     points = sweeps.shard(plan.points, shard)
     if not dry_run:
         sweeps.run_sweep(root, plan, points, jobs, scheduler)
@@ -264,10 +232,13 @@ def sweep(
         sweeps.gather(plan)
 
 
-@main.command(short_help="Execute text notebooks, and write their .ipynb.")
+@main.command()
 @PAPERS
 def build(papers: tuple[str, ...]) -> None:
-    """Execute text notebooks at their defaults and write the committed .ipynb beside them."""
+    """Execute text notebooks, and write their .ipynb.
+
+    They run at their defaults, and what is written is committed beside them.
+    """
     root = find_root(Path.cwd())
     if root == SHIPPED:
         raise UsageError("notebooks are built in a checkout, and none is at or above this folder")
@@ -286,32 +257,32 @@ def build(papers: tuple[str, ...]) -> None:
         raise failures[0]
 
 
-@main.command(
-    short_help="Write the course's assignments for nbgrader.",
-    epilog="Example: srlib course charest",
-)
+@main.command(epilog="Example: srlib course charest")
 @PAPERS
 @click.option("--replace", is_flag=True, help="Write over what somebody has changed.")
-@OUTPUT
-def course(papers: tuple[str, ...], replace: bool, output: Path | None) -> None:
-    """Write notebooks with exercises as sources of nbgrader's assignments, with their checks.
+@click.option(
+    "--output", type=FOLDER, default=lambda: find_outputs(Path.cwd()) / "course",
+    help="Folder to write in; by default, course/ in the folder of outputs.",
+)  # fmt: skip
+def course(papers: tuple[str, ...], replace: bool, output: Path) -> None:
+    """Write the course's assignments for nbgrader.
 
-    All that have exercises where no PAPER is given. The notebooks must have been built.
+    They are notebooks with exercises, all of them where no PAPER is given, and have checks. The
+    notebooks must have been built.
     """
     from srlib.runner import course as courses
 
     root = find_root(Path.cwd())
-    folder = output or find_outputs(root, Path.cwd()) / "course"
     written = _named(root, papers) if papers else courses.find(root)
     for paper in written:
-        courses.write(root, paper, folder, replace=replace)
+        courses.write(root, paper, output, replace=replace)
     if written:
-        click.echo(f"{shown(folder / 'source')}: {', '.join(written)}")
-        click.echo(f"copies: cd {shown(folder)} && nbgrader generate_assignment {written[0]}")
+        click.echo(f"{shown(output / 'source')}: {', '.join(written)}")
+        click.echo(f"copies: cd {shown(output)} && nbgrader generate_assignment {written[0]}")
         click.echo("grading executes what students wrote: nbgrader autograde, in a container only")
 
 
-@main.command(short_help="Write the self-contained HTML report of a run's folder.")
+@main.command()
 @click.argument("run_dir", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--public", is_flag=True, help="Show of a user's file only what is marked public.")
 @click.option("--open", "opened", is_flag=True, help="Show it in the browser.")

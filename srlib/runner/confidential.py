@@ -1,7 +1,8 @@
 """What of a run on somebody's records may be passed on: nothing but what is marked.
 
 A run is on a user's file where a parameter names one. Marked are outputs, by the tag ``public`` of
-their cell, and files, by ``Outputs.table(..., public=True)``. Two kinds of things are marked:
+their cell, and files, by ``Outputs.table(..., public=True)``, of which ``public/`` has copies. Two
+kinds of things are marked:
 
 - what depends on neither the file nor the seed, such as an exact worked example. Numbers that are
   drawn from the seed test guesses at it, also rounded ones where they are many;
@@ -15,7 +16,6 @@ Runs on the embedded and on simulated records are about nobody, and all of them 
 import copy
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from srlib.display import MIN_RECORDS, NOT_SHOWN
@@ -27,7 +27,6 @@ RULE = (
     f"Of a run on somebody's file, only words over at least {MIN_RECORDS} records are public, and "
     "what depends on neither the file nor the seed."
 )
-PUBLIC_FILES, CONFIDENTIAL_FILES = "PUBLIC.txt", "CONFIDENTIAL.txt"
 FILES = ("data", "original", "released", "schema", "holdout")
 _NO_FILE: tuple[Any, ...] = ("", [], "acs")
 _PROVENANCE = ("status", "paper", "seconds", "git_commit", "git_dirty", "source_sha256", "versions")
@@ -109,21 +108,3 @@ def without_values(message: str, typed: Iterable[str] = ()) -> str:
 def error_without_values(kind: str, message: str, typed: Iterable[str] = ()) -> str:
     """Return an error's type, and its message `without_values` where messages name places."""
     return f"{kind}: {without_values(message, typed)}" if kind in _TELLING else kind
-
-
-def list_files(folder: Path, parameters: Mapping[str, Any], provenance: Mapping[str, Any]) -> None:
-    """Write ``CONFIDENTIAL.txt`` into a user's run: every file that is not marked public."""
-    public = folder / PUBLIC_FILES
-    if not of_users_file(parameters, provenance):
-        public.unlink(missing_ok=True)
-        return
-    marked = {*names(public), PUBLIC_FILES, CONFIDENTIAL_FILES}
-    found = {file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()}
-    found |= {"provenance.json", "report.html"}  # written last
-    lines = "".join(f"{name}\n" for name in sorted(found - marked))
-    (folder / CONFIDENTIAL_FILES).write_text(lines, encoding="utf-8", newline="\n")
-
-
-def names(file: Path) -> list[str]:
-    """Return the lines of a list of files; none where there is no list."""
-    return file.read_text(encoding="utf-8").splitlines() if file.is_file() else []

@@ -5,7 +5,7 @@ import os
 import platform
 import shutil
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,7 +14,7 @@ import psutil
 _HOST = hashlib.sha256(platform.node().encode()).hexdigest()[:8]  # names of sockets are short
 _OF_RUNS = {"notebook.ipynb", "parameters.yaml", "provenance.json", "results.json", "tables"}
 _OF_RUNS |= {"figures", "public", "report.html", "report-public.html"}
-_OF_RUNS |= {"CONFIDENTIAL.txt", "PUBLIC.txt"}
+_OF_RUNS |= {"CONFIDENTIAL.txt", "PUBLIC.txt"}  # of earlier versions
 
 
 def temporary(final: Path) -> Path:
@@ -68,11 +68,9 @@ def is_replaceable(folder: Path) -> bool:
     return not found or ("provenance.json" in found and found <= _OF_RUNS)
 
 
-def replace_folder(
-    new: Path, final: Path, replaceable: Callable[[Path], bool] = is_replaceable
-) -> None:
+def replace_folder(new: Path, final: Path) -> None:
     """Put a whole folder in the place of an older one; FileExistsError where that may not go."""
-    if not replaceable(final):
+    if not is_replaceable(final):
         raise FileExistsError(f"{final} holds what was not written by this command")
     older = new.with_name(f"{new.name}-older")
     if final.exists():

@@ -3,11 +3,9 @@
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from srlib.runner.confidential import PUBLIC_FILES
 
 if TYPE_CHECKING:
     import altair as alt
@@ -32,7 +30,6 @@ class Outputs:
     def __init__(self, output_dir: str | Path) -> None:
         self.folder = Path(output_dir) if str(output_dir) else None
         self._results: dict[str, Scalar] = {}
-        self._public: set[str] = set()
 
     def table(self, name: str, frame: "pd.DataFrame", *, public: bool = False) -> "pd.DataFrame":
         """Write ``tables/<name>.csv``.
@@ -45,18 +42,16 @@ class Outputs:
             Its columns are written, its index is not; numbers with 10 significant digits.
         public : bool
             Whether the file may be passed on whatever the data are, by the rule of
-            `confidential`; ``PUBLIC.txt`` names those that may.
+            `confidential`; ``public/`` then has a copy.
 
         Returns
         -------
         DataFrame
             `frame`.
         """
-        if path := self._path("tables", f"{_valid(name)}.csv"):
-            frame.to_csv(
-                path, index=False, float_format="%.10g", lineterminator="\n", encoding="utf-8"
-            )
-            self._list([path] if public else [])
+        for path in self._paths("tables", f"{_valid(name)}.csv", public):
+            text = frame.to_csv(index=False, float_format="%.10g", lineterminator="\n")
+            _write(path, text)
         return frame
 
     def figure[Chart: "alt.TopLevelMixin"](
@@ -83,11 +78,11 @@ class Outputs:
         from srlib import charts
 
         charts.use()
-        if path := self._path("figures", f"{_valid(name)}.svg"):
+        for path in self._paths("figures", f"{_valid(name)}.svg", public):
             spec = charts.specification(chart)
-            _write(path, charts.svg(spec))
-            _write(path.with_suffix(".vl.json"), json.dumps(spec, indent=1, ensure_ascii=False))
-            self._list([path, path.with_suffix(".vl.json")] if public else [])
+            _write(path, charts.svg(spec) + "\n")
+            text = json.dumps(spec, indent=1, ensure_ascii=False)
+            _write(path.with_suffix(".vl.json"), text + "\n")
         return chart
 
     def result(self, name: str, value: Any) -> Any:
@@ -112,8 +107,9 @@ class Outputs:
             If the value is not a scalar.
         """
         self._results[_valid(name)] = _plain(name, value)
-        if path := self._path("results.json"):
-            _write(path, json.dumps(self._results, indent=1, ensure_ascii=False, allow_nan=False))
+        for path in self._paths("", "results.json"):
+            text = json.dumps(self._results, indent=1, ensure_ascii=False, allow_nan=False)
+            _write(path, text + "\n")
         return value
 
     def ledger(self, book: "pd.DataFrame") -> "Several":
@@ -136,18 +132,13 @@ class Outputs:
             self.result(f"ledger_{verdict}", (book["verdict"] == verdict).sum())
         return summary(book)
 
-    def _list(self, public: Sequence[Path]) -> None:
-        """Name files in the list of public ones."""
-        if public and self.folder:
-            self._public |= {path.relative_to(self.folder).as_posix() for path in public}
-            _write(self.folder / PUBLIC_FILES, "\n".join(sorted(self._public)))
-
-    def _path(self, *parts: str) -> Path | None:
-        if self.folder is None:
-            return None
-        path = self.folder.joinpath(*parts)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return path
+    def _paths(self, kind: str, name: str, public: bool = False) -> Iterator[Path]:
+        """Go through the places that a file is written to."""
+        for folder in (
+            [self.folder / kind, self.folder / "public"][: 1 + public] if self.folder else []
+        ):
+            folder.mkdir(parents=True, exist_ok=True)
+            yield folder / name
 
 
 def _valid(name: str) -> str:
@@ -170,4 +161,4 @@ def _plain(name: str, value: Any) -> Scalar:
 
 
 def _write(path: Path, text: str) -> None:
-    path.write_text(text + "\n", encoding="utf-8", newline="\n")
+    path.write_text(text, encoding="utf-8", newline="\n")

@@ -135,11 +135,12 @@ def find_root(start: Path) -> Path:
     raise UsageError(f"no folder with notebooks/ and params/ at or above {start}")
 
 
-def find_outputs(root: Path, start: Path) -> Path:
+def find_outputs(start: Path) -> Path:
     """Return where runs are written: beside the notebooks if start lies there, else in start.
 
     Neither an installed package nor a distant checkout is a place for a user's results.
     """
+    root = find_root(start)
     return (root if start.is_relative_to(root) else start) / "outputs"
 
 

@@ -144,21 +144,16 @@ def render(
     about = {"tally": _tell_verdicts(soup), "opening": _opening(soup), "contents": _contents(soup)}
     about |= {"body": Markup(soup), "parameters": parameters, "provenance": provenance}
     about |= {"public": public, "of_users_file": of_users_file, "rule": confidential.RULE}
-    html = page("report.html.j2", script(charts=bool(drawn)), reports=reports, **about)
+    code = script(charts=bool(drawn))
+    digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
+    about |= {"reports": reports, "script": Markup(code), "script_hash": digest}
+    html = _environment().get_template("report.html.j2").render(style=Markup(_style()), **about)
     for mark, spec in drawn.items():
         data = json.dumps(spec, separators=(",", ":"), ensure_ascii=False)
         data = data.replace("<", "\\u003c")  # no label ends the element
         element = f'<script type="application/json" class="vega-lite">{data}</script>'
         html = html.replace(mark, element)
     return html
-
-
-def page(template: str, script: str, **values: Any) -> str:
-    """Fill a template of a page that runs no script but the project's own, and loads nothing."""
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return _environment().get_template(template).render(
-        script=Markup(script), script_hash=digest, style=Markup(_style()), **values
-    )  # fmt: skip
 
 
 @cache

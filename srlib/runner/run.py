@@ -11,8 +11,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from concurrent.futures import as_completed
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -47,6 +48,7 @@ from srlib.runner.workers import workers
 
 KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 _LIBRARY = Path(__file__).resolve().parents[1]
+_ONE_AT_A_TIME = threading.Lock()  # in a worker of a cluster: papermill changes the working folder
 # Kernels are those of this environment, import nothing from beside somebody's records, and have
 # the same last digits whatever the machine.
 _KERNEL = {f"{name}_NUM_THREADS": "1" for name in ("OPENBLAS", "MKL", "OMP")}
@@ -111,7 +113,7 @@ def _failure(saved: Path, error: Exception, typed: Sequence[str] | None) -> str:
     kind, message, ours = type(error).__name__, str(error), False
     for cell in nbformat.read(saved, as_version=4).cells if saved.is_file() else []:
         if cell.cell_type == "markdown":
-            heading = next(iter(re.findall(r"^#+ +(.+)$", cell.source, re.MULTILINE)[-1:]), heading)
+            heading = [heading, *re.findall(r"^#+ +(.+)$", cell.source, re.MULTILINE)][-1]
         elif cell.cell_type == "code" and cell.metadata.papermill["start_time"]:
             number += "injected-parameters" not in cell.metadata.get("tags", [])
             where = f"code cell {number}" + (f", under {heading!r}" if heading else "")
@@ -119,11 +121,10 @@ def _failure(saved: Path, error: Exception, typed: Sequence[str] | None) -> str:
                 if output.output_type == "error":
                     kind, message = output.ename, output.evalue
                     ours = _is_ours(output.traceback)
-    if typed is not None:
-        return (
-            f"{where}: {confidential.error_without_values(kind, message, typed) if ours else kind}"
-        )
-    return f"{where}: {kind}: {message}"
+    if typed is None:
+        return f"{where}: {kind}: {message}"
+    told = confidential.error_without_values(kind, message, typed) if ours else kind
+    return f"{where}: {told}"
 
 
 def _is_ours(frames: Sequence[str]) -> bool:
@@ -226,7 +227,6 @@ def run(
             raise NotebookFailed("a file of data was changed after the start")
 
     def close(folder: Path, status: str, **more: str) -> None:
-        confidential.list_files(folder, request.parameters, about)
         seconds = {"seconds": round(time.monotonic() - started, 1)}
         text = json.dumps({"status": status, **more, **seconds, **about}, indent=2)
         (folder / "provenance.json").write_text(text + "\n", encoding="utf-8")
@@ -269,25 +269,31 @@ def _rename_within(saved: Path, folder: Path, final: Path, paper: str) -> None:
 
 
 def run_all(
-    root: Path, requests: Sequence[Request], outputs: Path, jobs: int = 1
-) -> Iterator[Path | str]:
-    """Execute papers, several at a time; yield the folder of each, or why there is none."""
-    if jobs == 1:
-        yield from (_outcome(root, request, outputs, True) for request in requests)
+    root: Path, requests: Sequence[Request], outputs: Path, jobs: int = 1, scheduler: str = "",
+    *, bar: bool = False, with_report: bool = True,
+) -> Generator[Path | str]:  # fmt: skip
+    """Execute papers; yield the folder of each, or why there is none.
+
+    They run in processes, a kernel each, or on a Dask cluster; with a bar one after the other here.
+    """
+    how = {"bar": bar, "with_report": with_report, "cwd": Path.cwd()}
+    if bar:
+        yield from (_outcome(root, request, outputs, how) for request in requests)
         return
     try:
-        with workers(jobs) as pool:
-            futures = [pool.submit(_outcome, root, request, outputs) for request in requests]
+        with workers(jobs, scheduler) as pool:
+            futures = [pool.submit(_outcome, root, request, outputs, how) for request in requests]
             yield from (future.result() for future in as_completed(futures))
     finally:
-        for request in requests:  # of processes that were killed
-            remove_leftovers(outputs / request.paper)
+        for folder in {(outputs / one.paper / one.profile).parent for one in requests}:
+            remove_leftovers(folder)  # of processes that were killed
 
 
-def _outcome(root: Path, request: Request, outputs: Path, bar: bool = False) -> Path | str:
+def _outcome(root: Path, request: Request, outputs: Path, how: Mapping[str, Any]) -> Path | str:
     try:
-        return run(root, request, outputs, bar=bar)
-    except NotebookFailed as error:
+        with _ONE_AT_A_TIME:
+            return run(root, request, outputs, **how)
+    except (NotebookFailed, OSError) as error:
         return str(error)
 
 

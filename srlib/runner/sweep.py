@@ -12,9 +12,8 @@ import json
 import math
 import re
 import sys
-import threading
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import as_completed
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -23,11 +22,10 @@ from pydantic import BaseModel, Field, ValidationError
 from tqdm import tqdm
 
 from srlib.rng import stream
-from srlib.runner import confidential
 from srlib.runner import parameters as settings
 from srlib.runner.files import remove_leftovers, write_whole
 from srlib.runner.parameters import Request, UsageError, read_object
-from srlib.runner.workers import workers
+from srlib.runner.run import run_all, source_hash
 
 if TYPE_CHECKING:  # a second of CPU, for each process that runs points
     import pandas as pd
@@ -35,7 +33,6 @@ if TYPE_CHECKING:  # a second of CPU, for each process that runs points
 DONE, FAILED, OPEN = "done", "failed", "open"
 MOST_POINTS = 100_000  # each has a folder
 LARGEST_SEED = 2**53  # of replicates; as a float, too, it stays the number that it is
-ONE_AT_A_TIME = threading.Lock()  # in a worker of a cluster: papermill changes the working folder
 
 _Values = Annotated[list[Any], Field(min_length=1)]
 
@@ -124,9 +121,6 @@ def _checked(root: Path, plan: Plan, name: str, outputs: Path) -> Sweep:
     good = [settings.checked(declared, row.items()) for row in rows]
     if problems := [*problems, *(line for _, wrong in good for line in wrong)]:
         raise UsageError("\n".join(dict.fromkeys(problems)))
-    # Imported here: hashing needs what runs notebooks, bad usage does not.
-    from srlib.runner.run import source_hash
-
     source, points, hashed = source_hash(notebook.read_bytes()), {}, {}
     for row, _ in good:
         values = {**base, **common, **row}
@@ -163,22 +157,10 @@ def shard(points: Sequence[Request], part: str) -> Sequence[Request]:
     return points[int(found[1]) - 1 :: int(found[2])]
 
 
-def _run_point(root: Path, point: Request, outputs: Path, cwd: Path) -> str:
-    """Run one point in a worker; return why it failed, or nothing."""
-    from srlib.runner.run import NotebookFailed, run
-
-    try:
-        with ONE_AT_A_TIME:
-            run(root, point, outputs, with_report=False, cwd=cwd)
-    except (NotebookFailed, OSError) as error:
-        return str(error)
-    return ""
-
-
 def run_sweep(
     root: Path, sweep: Sweep, points: Iterable[Request], jobs: int = 1, scheduler: str = ""
-) -> int:
-    """Run the points that are not done, write ``index.csv``, and return how many are left.
+) -> None:
+    """Run the points that are not done, and write ``index.csv``.
 
     They run in processes here, a kernel each, or on a Dask cluster, whose workers see the project
     and the sweep's folder under the same paths.
@@ -187,18 +169,15 @@ def run_sweep(
     sweep.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     remove_leftovers(sweep.folder)
     write_index(sweep)  # of an unfinished sweep, too, there are tables
-    outputs, here = sweep.folder.parents[1], Path.cwd()
+    outputs, bar = sweep.folder.parents[1], {"unit": "point", "disable": None}
+    running = run_all(root, left, outputs, jobs, scheduler, with_report=False)
     try:
-        with workers(jobs, scheduler) as pool:
-            running = [pool.submit(_run_point, root, point, outputs, here) for point in left]
-            shown = {"desc": sweep.folder.name, "unit": "point", "disable": None}
-            for future in tqdm(as_completed(running), total=len(running), **shown):
-                if failure := future.result():
-                    tqdm.write(failure, file=sys.stderr)
+        with closing(running):  # whatever ends it, and the processes with it
+            for outcome in tqdm(running, sweep.folder.name, total=len(left), **bar):
+                if isinstance(outcome, str):
+                    tqdm.write(outcome, file=sys.stderr)
     finally:
-        remove_leftovers(sweep.folder)  # of processes that were killed
         write_index(sweep)
-    return sum(sweep.status(point) != DONE for point in left)
 
 
 def write_index(sweep: Sweep) -> None:
@@ -252,5 +231,3 @@ def gather(sweep: Sweep) -> None:
     for table in sweep.collect:
         frame = load(sweep.folder, table)
         write_whole(sweep.folder / f"{table}.csv", frame.to_csv(index=False))
-    point = next((point for point in sweep.points if point.inputs), sweep.points[0])
-    confidential.list_files(sweep.folder, point.parameters, {"inputs": point.inputs})
