@@ -66,28 +66,11 @@ def in_blocks[Result](
     blocks: Sequence[Sequence[Any]],
     label: str,
 ) -> Iterator[Result]:
-    """Call a function on blocks of work, under a progress bar.
+    """Call ``function(*shared, *block)`` on blocks of work under a bar, and yield their results.
 
-    Blocks that have not begun are taken back when an error or an interruption ends it.
-
-    Parameters
-    ----------
-    executor : Executor or None
-        Threads, processes, or a cluster's, such as Dask's ``client.get_executor()``; here, one
-        block after the other, if None.
-    function : callable
-        Takes what is shared and what makes a block. All of it is pickled for processes.
-    shared : sequence
-        What all blocks take.
-    blocks : sequence of sequence
-        What each takes besides; the length of its first item is its share of the bar.
-    label : str
-        What is being done.
-
-    Yields
-    ------
-    object
-        The result of each block, in their order.
+    Without an executor (threads, processes, or a cluster's) it goes block after block. The length
+    of a block's first item is its share of the bar. Blocks that have not begun are taken back when
+    an error or an interruption ends it.
     """
     futures: list[Future[Result]] = []
     try:

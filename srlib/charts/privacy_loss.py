@@ -26,26 +26,12 @@ def privacy_loss(
 ) -> Chart:
     """Draw the privacy loss of one data set against its neighbors, and its summaries.
 
-    Parameters
-    ----------
-    releases : DataFrame
-        One row for each neighbor and release: neighbor (text), release (a short name), loss and
-        probability, of the release given the data.
-    bins : DataFrame
-        One row for each neighbor and bin of a posterior draw: neighbor and loss.
-    epsilon : float
-        Exact epsilon of the whole table, drawn as dashed rules.
-    prior : float
-        The intruder's prior probability of the truth, in (0, 1).
-    description : str
-        What the figure shows, for readers who cannot see it.
-
-    Returns
-    -------
-    altair chart
-        Panels over the same axis, the loss: for each neighbor the probability of each release, with
-        the mean loss as a triangle; the posterior probability of the truth that it leads to; delta
-        for each epsilon; and the losses of the bins, the largest of which is EDP.
+    `releases` has a row for each neighbor (text) and release (a short name), with loss and
+    probability given the data; `bins` a row for each neighbor and bin of a posterior draw, with the
+    loss. Panels over the loss are, for each neighbor, the probability of each release, with the
+    mean loss as a triangle; the posterior probability of the truth that it leads to from the
+    intruder's prior; delta for each epsilon; and the losses of the bins, the largest of which is
+    EDP. Dashed rules are the exact epsilon of the whole table.
     """
     names = list(dict.fromkeys(releases["neighbor"]))
     drawn = releases[releases["probability"] > 0]

@@ -19,7 +19,9 @@ Scalar = str | bool | int | float | None
 class Outputs:
     """The files of one run; with an empty folder name nothing is written.
 
-    Methods give back what there is to show, so that a cell can record and show it at once.
+    Methods give back what there is to show, so that a cell can record and show it at once. Names
+    are of letters, digits and underscores. What is ``public`` may be passed on whatever the data
+    are, by the rule of `confidential`; ``public/`` then has a copy.
 
     Parameters
     ----------
@@ -32,23 +34,7 @@ class Outputs:
         self._results: dict[str, Scalar] = {}
 
     def table(self, name: str, frame: "pd.DataFrame", *, public: bool = False) -> "pd.DataFrame":
-        """Write ``tables/<name>.csv``.
-
-        Parameters
-        ----------
-        name : str
-            Letters, digits and underscores.
-        frame : DataFrame
-            Its columns are written, its index is not; numbers with 10 significant digits.
-        public : bool
-            Whether the file may be passed on whatever the data are, by the rule of
-            `confidential`; ``public/`` then has a copy.
-
-        Returns
-        -------
-        DataFrame
-            `frame`.
-        """
+        """Write ``tables/<name>.csv``, without the index, numbers with 10 significant digits."""
         for path in self._paths("tables", f"{_valid(name)}.csv", public):
             text = frame.to_csv(index=False, float_format="%.10g", lineterminator="\n")
             _write(path, text)
@@ -60,20 +46,6 @@ class Outputs:
         """Write ``figures/<name>.svg`` and the chart's specification ``figures/<name>.vl.json``.
 
         Charts are shown in the style of `charts.use` from then on.
-
-        Parameters
-        ----------
-        name : str
-            Letters, digits and underscores.
-        chart : altair chart
-            As the functions of `charts` return.
-        public : bool
-            As for tables.
-
-        Returns
-        -------
-        altair chart
-            `chart`.
         """
         from srlib import charts
 
@@ -86,25 +58,10 @@ class Outputs:
         return chart
 
     def result(self, name: str, value: Any) -> Any:
-        """Add a number, text or truth value to ``results.json``.
+        """Add a number, text or truth value to ``results.json``, or replace it.
 
-        Parameters
-        ----------
-        name : str
-            Letters, digits and underscores; a second value replaces the first.
-        value : str, bool, int, float or numpy scalar
-            NaN and infinities, which JSON does not have, become null and the texts
-            ``"Infinity"`` and ``"-Infinity"``.
-
-        Returns
-        -------
-        object
-            `value`.
-
-        Raises
-        ------
-        ValueError
-            If the value is not a scalar.
+        NaN and infinities, which JSON does not have, become null and the texts ``"Infinity"`` and
+        ``"-Infinity"``.
         """
         self._results[_valid(name)] = _plain(name, value)
         for path in self._paths("", "results.json"):
@@ -113,18 +70,7 @@ class Outputs:
         return value
 
     def ledger(self, book: "pd.DataFrame") -> "Several":
-        """Write ``tables/ledger.csv`` and the counts of its verdicts, and show them.
-
-        Parameters
-        ----------
-        book : DataFrame
-            As `ledger.ledger` returns.
-
-        Returns
-        -------
-        Several
-            As `ledger.summary` returns.
-        """
+        """Write a `ledger.ledger` as ``tables/ledger.csv``, and return its `ledger.summary`."""
         from srlib.ledger import VERDICTS, summary
 
         self.table("ledger", book)
