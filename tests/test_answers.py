@@ -88,7 +88,7 @@ def test_people_held_out_by_hand() -> None:
     held_out = np.array([(0, 0), (1, 0), (2, 1), (2, 1), (2, 0)])
     released, levels = np.array([(0, 0), (0, 0), (1, 1)]), np.array([3, 2])
     schema = Schema((Variable("key", ("a", "b", "c")), Variable("target", ("d", "e"))))
-    tables = Tables(schema, File(used), {}, ((0,),), (1,), held_out=File(held_out))
+    tables = Tables(schema, File(used), np.arange(4), {}, ((0,),), (1,), held_out=File(held_out))
     (copied,) = asking.of_copied_people(tables, [File(released)])
     spread = np.sqrt(0.5 * 0.5 / 4 + 0.2 * 0.8 / 5)
     assert (copied["people"], copied["value"], copied["held_out"]) == (4, 1 / 2, 1 / 5)

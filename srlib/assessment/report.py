@@ -80,8 +80,7 @@ class Assessment:
         t = self.tables
         combinations, repetitions, inverse = distinct(t.original.codes)
         order = np.argsort(inverse, kind="stable")
-        lines = (np.arange(1, len(inverse) + 1) if t.lines is None else t.lines)[order]
-        parts = np.split(lines, np.cumsum(repetitions)[:-1])
+        parts = np.split(t.lines[order], np.cumsum(repetitions)[:-1])
         named = [", ".join(map(str, p[:_LINES])) + ", ..." * (len(p) > _LINES) for p in parts]
         first = order[np.cumsum(repetitions) - repetitions]  # a record of each combination
         values = t.schema.decode(combinations).astype(str)
