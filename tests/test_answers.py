@@ -43,11 +43,12 @@ def test_errors_are_not_smaller_than_the_spread_over_releases() -> None:
         assert together["error"] == pytest.approx(max(between, errors[:3].mean()))
     # Everybody is told the same by each release, so that only releases differ.
     none, everybody, shares = np.zeros(9), np.ones(9, bool), (0.2, 0.5, 0.6)
-    each = [told.Told(everybody, none + share, none, none, np.arange(9)) for share in shares]
+    alike = np.arange(9), everybody
+    each = [told.Told(everybody, none + share, none, none, *alike) for share in shares]
     error = answers.of_people(each)["error"]
     assert error == pytest.approx(np.std(shares, ddof=1) / np.sqrt(3))
     for of_others, of_margins in ((0.1, 0.3), (0.3, 0.1)):
-        one = told.Told(everybody, none + 1, none + of_others, none + of_margins, np.arange(9))
+        one = told.Told(everybody, none + 1, none + of_others, none + of_margins, *alike)
         found = answers.of_people([one])
         assert found["baseline_of"] == ("others" if of_others > of_margins else "margins")
         assert found["baseline"] == pytest.approx(0.3)

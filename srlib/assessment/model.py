@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from srlib.assessment.answers import SURE, Row
+from srlib.assessment.answers import SURE, Row, row
 from srlib.assessment.counting import ratio
 from srlib.data.codes import Codes, Levels, distinct
 from srlib.dpmpm.model import Chains
@@ -85,18 +85,17 @@ def rows(
     clear, wrong = abs(inverse - 1) > SURE * spread, "misleads" if inverse > 1 else "falls short"
     uniform, r_hat, nan = 1 / whole.support_size, float(chain["r_hat_95"].max()), np.nan
     truth, limit = "mean probability of the truth", "R-hat, 95th percentile, and its limit"
-    told_of = (
-        ("whole record", truth, value, error, uniform, 0.0, ratio(value - uniform, error), ""),
-        ("target", truth, told, errors[0], prior, errors[1], ratio(gain, errors[2]), ""),
-        ("belief", "mean of prior over posterior", inverse, spread, 1.0, 0.0,
-         ratio(inverse - 1, spread), wrong if clear else "not refuted"),
-        ("chains", limit, r_hat, nan, 1.01, nan, nan, "agree"),
-    )  # fmt: skip
-    names = ["question", "about", "value", "error", "baseline", "baseline_error", "z", "word"]
-    answers: list[Row] = [dict(zip(names, row, strict=True)) for row in told_of]
-    for row in answers:
-        row |= {"question": f"model: {row['question']}", "people": len(original)}
-        row["word"] = row["word"] if agree else "unreliable"
+    n, belief = len(original), wrong if clear else "not refuted"
+    answers = [
+        row("model: whole record", truth, n, value, error, uniform, 0.0,
+            ratio(value - uniform, error)),
+        row("model: target", truth, n, told, errors[0], prior, errors[1], ratio(gain, errors[2])),
+        row("model: belief", "mean of prior over posterior", n, inverse, spread, 1.0, 0.0,
+            ratio(inverse - 1, spread), word=belief),
+        row("model: chains", limit, n, r_hat, nan, 1.01, word="agree"),
+    ]  # fmt: skip
+    if not agree:
+        answers = [one | {"word": "unreliable"} for one in answers]
     risks = pd.DataFrame({
         "probability": whole.probability, "log_mcse": whole.log_mcse[:, 0], "rank": whole.rank,
         "target_prior": np.exp(before), "target_probability": np.exp(after),

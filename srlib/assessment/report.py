@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from srlib.assessment import answers, asking, told, use, verdict
+from srlib.assessment import answers, asking, use, verdict
 from srlib.assessment.answers import COLUMNS
 from srlib.assessment.copies import Copies, copies, uncut_z
 from srlib.assessment.tables import Declared, File, Names, Releases, Table, Tables, take_in
@@ -56,7 +56,7 @@ class Assessment:
     judgments: tuple[Judgment, ...]
     table: pd.DataFrame
     traces: Mapping[str, NDArray[Any]]
-    _copies: Mapping[str, Sequence[Copies]] = field(repr=False)
+    _people: Mapping[str, pd.DataFrame] = field(repr=False)
     _risks: Mapping[str, pd.DataFrame] = field(repr=False)
 
     def verdict(self) -> str:
@@ -77,28 +77,18 @@ class Assessment:
             for; then its values as text. Copied ones with the fewest neighbors come first, then
             those met and told.
         """
-        t = self.tables
+        t, frames = self.tables, []
         combinations, repetitions, inverse = distinct(t.original.codes)
         order = np.argsort(inverse, kind="stable")
         parts = np.split(t.lines[order], np.cumsum(repetitions)[:-1])
         named = [", ".join(map(str, p[:_LINES])) + ", ..." * (len(p) > _LINES) for p in parts]
         first = order[np.cumsum(repetitions) - repetitions]  # a record of each combination
+        head = pd.DataFrame({"release": "", "lines": named, "repetitions": repetitions})
         values = t.schema.decode(combinations).astype(str)
-        frames = []
-        for name, released in t.tools.items():
-            of, asked = self._copies[name], (t.schema.n_levels, t.keys[0])
-            wanted = t.targets[0], t.schema.variables[t.targets[0]].no_values
-            given = [(t.original.codes, z.codes, *asked) for z in released]
-            found = pd.DataFrame({
-                "release": name, "lines": named, "repetitions": repetitions,
-                "copied": np.any([each.found for each in of], axis=0)[first],
-                "neighbors": np.min([each.neighbors for each in of], axis=0)[first],
-                "met": np.sum([told.met(*z).release[first] > 0 for z in given], axis=0),
-                "told": np.sum([told.outright(*z, *wanted)[first] for z in given], axis=0),
-            })  # fmt: skip
-            found = pd.concat(
-                [found, self._risks.get(name, pd.DataFrame(index=found.index))], axis=1
-            )
+        for name, people in self._people.items():
+            of_people = people.iloc[first].reset_index(drop=True)
+            parts = [head.assign(release=name), of_people, self._risks.get(name, pd.DataFrame())]
+            found = pd.concat(parts, axis=1)
             own = values.rename(columns={c: f"{c} (value)" for c in values if c in found})
             # Only of those that are copied it matters how few neighbors they have.
             by = found.assign(neighbors=found["neighbors"].where(found["copied"], 0))
@@ -204,7 +194,7 @@ def examine(
 ) -> Assessment:  # fmt: skip
     """Assess tables that were taken in; each purpose has a stream of chance of its own."""
     frames, judged = [], []
-    of_copies: dict[str, list[Copies]] = {}
+    people: dict[str, pd.DataFrame] = {}
     risks: dict[str, pd.DataFrame] = {}
     traces: dict[str, NDArray[Any]] = {}
     original, levels = tables.original.codes, tables.schema.n_levels
@@ -212,14 +202,19 @@ def examine(
     steps = len(tables.tools) * (2 + len(asking.questions(tables)))
     with progress_bar(steps, "assessing") as bar:
         for name, released in tables.tools.items():
-            of_copies[name] = found = [
-                _with_uncut(copies(original, z.codes, levels, strangers), tables, z)
-                for z in released
-            ]
+            found = [_with_uncut(copies(original, z.codes, levels, strangers), tables, z)
+                     for z in released]  # fmt: skip
             bar.update()
             rows = answers.of_copies(found)
             rows[0]["asked"] = True
-            rows += asking.of_people(tables, released, partial(stream, seed), bar.update)
+            of_people, first = asking.of_people(tables, released, partial(stream, seed), bar.update)
+            rows += of_people
+            people[name] = pd.DataFrame({
+                "copied": np.any([each.found for each in found], axis=0),
+                "neighbors": np.min([each.neighbors for each in found], axis=0),
+                "met": np.sum([one.outright for one in first[0]], axis=0),
+                "told": np.sum([one.outright for one in first[1]], axis=0),
+            })  # fmt: skip
             rows += asking.of_copied_people(tables, released)
             rows += asking.of_matching(tables, released)
             codes = [z.codes for z in released]
@@ -243,7 +238,7 @@ def examine(
     order = {judgment.release: i for i, judgment in enumerate(judgments)}
     table = table.sort_values("release", key=lambda names: names.map(order), kind="stable")
     table = table[COLUMNS].reset_index(drop=True)
-    return Assessment(tables, tuple(judgments), table, traces, of_copies, risks)
+    return Assessment(tables, tuple(judgments), table, traces, people, risks)
 
 
 def _with_uncut(found: Copies, tables: Tables, released: File) -> Copies:

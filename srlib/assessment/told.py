@@ -16,16 +16,7 @@ import numpy as np
 from scipy import special
 
 from srlib.assessment.copies import divided_z, log_density, tree_of_pairs
-from srlib.assessment.counting import (
-    Bools,
-    Floats,
-    Ints,
-    beside,
-    numbered,
-    ratio,
-    tallied,
-    times,
-)
+from srlib.assessment.counting import Bools, Floats, Ints, beside, numbered, ratio, tallied, times
 from srlib.data.codes import Codes, Levels
 from srlib.margins import pair_table
 
@@ -50,6 +41,9 @@ class Told:
         margins tell nothing that could be compared.
     group : (n,) int
         People with one number move together.
+    outright : (n,) bool
+        Of whom all released records with the keys tell it, of however many records; nobody by
+        trees.
     held_out : dict of str to float
         Of people held out, as `counting.beside` returns; empty where there are none.
     divided_z : float
@@ -66,6 +60,7 @@ class Told:
     others: Floats
     margins: Floats
     group: Ints
+    outright: Bools
     held_out: dict[str, float] = field(default_factory=dict)
     divided_z: float = np.nan
     trials: float = 0.0
@@ -111,15 +106,9 @@ def met(
     levels = [int(n_levels[k]) for k in keys]
     others, trials = _met_by_others(alone, o + h, 1 + size / n, everybody, levels)
     return Told(
-        counted=alone,
-        held_out=compared,
-        release=np.where(alone, 1 - missed, 0.0),
-        others=others,
-        margins=np.where(alone, margins, 0.0),
-        group=key,
-        divided_z=divided_z(key, of_release),
-        trials=trials,
-    )
+        alone, np.where(alone, 1 - missed, 0.0), others, np.where(alone, margins, 0.0), key,
+        alone & (s > 0), compared, divided_z=divided_z(key, of_release), trials=trials,
+    )  # fmt: skip
 
 
 def _none_among(size: int, others: Ints, m: int) -> Floats:
@@ -216,18 +205,6 @@ def told(
     return _all_agree(*own, *others, alike / len(released), valued, key[:n], len(released))
 
 
-def outright(
-    original: Codes, released: Codes, n_levels: Levels, keys: Sequence[int], target: int,
-    no_values: Sequence[int] = (),
-) -> Bools:  # fmt: skip
-    """Say of whom all released records with the keys have the target, of however many records."""
-    (key, of_release), (cell, of_both) = (
-        numbered(at, n_levels, original, released) for at in (keys, (*keys, target))
-    )
-    s = times(of_release, key)
-    return ~np.isin(original[:, target], no_values) & (s > 0) & (s == times(of_both, cell))
-
-
 def near(
     original: Codes, released: Codes, n_levels: Levels, keys: Sequence[int],
     numbers: Sequence[Floats], within: float, held_out: Codes | None = None,
@@ -276,8 +253,8 @@ def _all_agree(
     People held out stand behind those in the file in s, s_t and valued.
     """
     n, kept = len(group), min(1.0, len(group) / m)
-    tells = (valued & (s > 0) & (s == s_t)).astype(float)
-    compared = beside(tells, valued.astype(float), n) if len(s) > n else {}
+    tells = valued & (s > 0) & (s == s_t)
+    compared = beside(tells.astype(float), valued.astype(float), n) if len(s) > n else {}
     s, s_t, valued = s[:n], s_t[:n], valued[:n]
 
     def agree(records: Ints, right: Ints, kept: float) -> Floats:
@@ -288,7 +265,7 @@ def _all_agree(
     margins = np.where(valued & (s > 0), q**s - (1 - kept) ** s, 0.0)
     # Without the person's own record, which is one of each where there is a value.
     others = agree(d - valued, d_t - valued, min(1.0, m / n))
-    return Told(valued, agree(s, s_t, kept), others, margins, group, compared)
+    return Told(valued, agree(s, s_t, kept), others, margins, group, tells[:n], compared)
 
 
 def predicted(
@@ -335,15 +312,15 @@ def predicted(
             shares.append(right.sum() / max(len(right), 1))
         apart_others.append(shares[0] - shares[1])
     variance, of_others = (float(np.mean(np.square(each))) / 4 for each in (apart, apart_others))
-    release, others, grown = (
-        release.clip(max=1),
-        others.clip(max=1),
-        variance + max(variance, of_others),
-    )
+    release, others = release.clip(max=1), others.clip(max=1)
     guessed = np.concatenate([release[rows], of_strangers])
     compared = beside(guessed, np.ones(len(guessed)), len(rows)) if len(of_strangers) else {}
-    nothing = np.full(n, np.nan)
-    return Told(counted, release, others, nothing, np.arange(n), compared, grown=grown)
+    nothing, nobody, grown = (
+        np.full(n, np.nan),
+        np.zeros(n, bool),
+        variance + max(variance, of_others),
+    )
+    return Told(counted, release, others, nothing, np.arange(n), nobody, compared, grown=grown)
 
 
 def _tree(
