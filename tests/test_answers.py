@@ -17,8 +17,8 @@ from srlib.display import MIN_RECORDS, NOT_SHOWN, percent
 NAN, KEYS, TARGET = np.nan, [0, 1, 2, 3, 4], 13
 NO_COPIES = Copies(
     repeated=0.3, repeated_error=0.01, others=0.32, others_error=0.01, repeated_z=-1.0, alone=400,
-    met=30, handed_out=0.0, handed_out_error=0.01, handed_out_z=0.0, at_most=0.04, near_z=0.0,
-    itself_z=0.0, same_table=False, in_order=False, same_row=0.5, same_row_others=0.5,
+    handed_out=0.0, handed_out_error=0.01, handed_out_z=0.0, at_most=0.04, near_z=0.0,
+    itself_z=0.0, same_table=False, same_row=0.5, same_row_others=0.5,
     same_row_z=0.0, premise="", found=np.zeros(1_000, bool), neighbors=np.zeros(1_000, int),
     released=500,
 )  # fmt: skip

@@ -59,8 +59,8 @@ class Copies:
     repeated, others : float
         Share of the released records that repeat an original one, and what is expected of other
         people's records: by Good's estimate, or by people held out where that is surer.
-    alone, met : int
-        Original records that are alone with all their values, and how many of these are released.
+    alone : int
+        Original records that are alone with all their values.
     handed_out : float
         Estimated share of those alone that the release was given, beyond coincidence.
     at_most : float
@@ -70,8 +70,8 @@ class Copies:
         Excess of equal records with some variables left out; of people over the release's own
         records, between records that its own shares make as probable; and of records that are equal
         with numbers as the files have them, NaN where there are none.
-    same_table, in_order : bool
-        Whether both tables have the same records, and chance would hardly do that; row by row.
+    same_table : bool
+        Whether both tables have the same records, and chance would hardly do that.
     same_row, same_row_others : float
         Share of values that agree with those of the original's row at the best distance between
         rows, and at the second best.
@@ -91,7 +91,6 @@ class Copies:
     others_error: float
     repeated_z: float
     alone: int
-    met: int
     handed_out: float
     handed_out_error: float
     handed_out_z: float
@@ -99,7 +98,6 @@ class Copies:
     near_z: float
     itself_z: float
     same_table: bool
-    in_order: bool
     same_row: float
     same_row_others: float
     same_row_z: float
@@ -111,10 +109,7 @@ class Copies:
 
 
 def copies(
-    original: Codes,
-    released: Codes,
-    n_levels: Levels,
-    held_out: Codes | None = None,
+    original: Codes, released: Codes, n_levels: Levels, held_out: Codes | None = None
 ) -> Copies:
     r"""Count released records that repeat an original one, and those expected by coincidence.
 
@@ -156,20 +151,18 @@ def copies(
     in_order = len(original) == m and bool((original == released).all())
     weight = np.log1p(COPIED / (neighbors + ITSELF))
     handed_out, handed_out_error, handed_out_z, at_most = _handed_out(o, s, weight)
-    met = (o == 1) & (s > 0)
     known, itself = told or held_out is not None, told and _premise(released, levels, s, neighbors)
     return Copies(
         repeated, float(np.sqrt(repeated * (1 - repeated) / m)), others, others_error,
         beta_binomial_z(round(repeated * m), m, a, b) if known else np.nan,
-        int((o == 1).sum()), int(met.sum()), handed_out, handed_out_error,
-        handed_out_z if told else np.nan, at_most,
-        near_z=_near_z(levels, original, released) if told else np.nan,
+        int((o == 1).sum()), handed_out, handed_out_error, handed_out_z if told else np.nan,
+        at_most, near_z=_near_z(levels, original, released) if told else np.nan,
         itself_z=_itself_z(original, released, cell, of_record, levels)
         if told and itself != "removed" else np.nan,
         same_table=bool((o == s).all()) and _chance_of(o, in_order) < COINCIDENCE,
-        in_order=in_order, same_row=same_row, same_row_others=same_row_others,
-        same_row_z=same_row_z, premise=premise if held_out is None else "",
-        found=met[cell], neighbors=neighbors[cell], released=m,
+        same_row=same_row, same_row_others=same_row_others, same_row_z=same_row_z,
+        premise=premise if held_out is None else "",
+        found=((o == 1) & (s > 0))[cell], neighbors=neighbors[cell], released=m,
     )  # fmt: skip
 
 
@@ -196,23 +189,22 @@ def _itself_z(
     _, every = tallied(of_person, of_record)
     edges = tree_of_pairs(released, levels)
     tables = [pair_table(released, levels, *edge) for edge in edges]
-    person, found, density, keys = [], [], [], []
+    each = []
     for part in range(PARTS):
         rest = every - np.bincount(of_record[parts[1] == part], minlength=len(every))
         own = released[parts[1] == part]
-        without = [
-            table - pair_table(own, levels, *edge)
-            for edge, table in zip(edges, tables, strict=True)
-        ]
+        pairs = zip(edges, tables, strict=True)
+        without = [table - pair_table(own, levels, *edge) for edge, table in pairs]
         for is_person, codes, key in ((1, original, of_person), (0, released, of_record)):
             rows = np.flatnonzero(parts[1 - is_person] == part)
             rows = rows[np.arange(size) * len(rows) // size]
             rows = rows[np.bincount(key[rows])[key[rows]] == 1]
-            person.append(np.full(len(rows), float(is_person)))
-            found.append((rest[key[rows]] > 0).astype(float))
-            density.append(log_density(codes[rows], edges, without))
-            keys.append(key[rows])
-    of, met, log_p, key = map(np.concatenate, (person, found, density, keys))
+            person, found = (
+                np.full(len(rows), float(is_person)),
+                (rest[key[rows]] > 0).astype(float),
+            )
+            each.append((person, found, log_density(codes[rows], edges, without), key[rows]))
+    of, met, log_p, key = map(np.concatenate, zip(*each, strict=True))
     if not len(key):  # nobody is alone, even in a tenth
         return np.nan
     stratum = np.digitize(log_p, np.quantile(log_p, np.arange(1, STRATA) / STRATA))
@@ -372,8 +364,10 @@ def _bernoulli_z(hit: Bools, p: Floats, weight: Floats) -> float:
         return 0.0
     x = float(weight[hit].sum() - weight.min() / 2)
     normal = float((x - weight @ p) / np.sqrt(variance))
-    if hit.sum() < FEWEST or normal <= 0.5:
-        return min(normal, 0.0) if hit.sum() < FEWEST else normal
+    if hit.sum() < FEWEST:
+        return min(normal, 0.0)
+    if normal <= 0.5:
+        return normal
     logit = special.logit(p)
 
     def mean(tilt: float) -> float:
@@ -441,11 +435,8 @@ def _neighbors(levels: Sequence[int], *tables: Codes) -> Ints:
 
 def _upper_limit(across: Floats, alone: Floats) -> float:
     """Upper 95 % limit of a weighted Poisson count, over the weight of all."""
-    if not len(across):
-        mean, count = alone.mean(), 0.0
-    else:
-        mean = (across**2).sum() / across.sum()
-        count = across.sum() / mean
+    mean = (across**2).sum() / across.sum() if len(across) else alone.mean()
+    count = across.sum() / mean
     return float(min(1.0, mean * stats.chi2.ppf(0.95, 2 * (count + 1)) / 2 / alone.sum()))
 
 

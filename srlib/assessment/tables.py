@@ -179,7 +179,6 @@ def take_in(
                 of_original = lines
                 more += [_valued(complete.variables[at], file, at) for at in targets]
             else:
-                more.append(_nothing_common(complete, files[0], file, source.called))
                 check = _check_strangers if source.name == "holdout" else _check_synthetic
                 check(complete, files[0].codes, file.codes)
         files.append(file)
@@ -236,14 +235,13 @@ def _files_in(folder: Path) -> tuple[list[Path], list[str]]:
     return data, hidden
 
 
-def _apart(paths: Sequence[Path]) -> tuple[str, ...]:
-    """Names of files, with as many of their folders as it takes to tell them apart."""
-    paths = [path.resolve() if path.name in ("", "..") else path for path in paths]
-    for parts in range(1, max((len(path.parts) for path in paths), default=0) + 1):
-        names = tuple("/".join(path.parts[-parts:]) for path in paths)
+def _apart(paths: Sequence[Path]) -> list[str]:
+    """Names of files, with their folders where it takes these to tell them apart."""
+    short = [path.name or path.resolve().name for path in paths]
+    for names in (short, list(map(str, paths))):
         if len(set(names)) == len(names):
             return names
-    return tuple(f"{path.name} ({i})" for i, path in enumerate(paths, start=1))
+    return [f"{name} ({i})" for i, name in enumerate(short, start=1)]
 
 
 def _check_file(path: str | Path) -> None:
@@ -305,14 +303,6 @@ def _uncut(files: Sequence[File], schema: Schema) -> list[File]:
         for file, own, id_ in zip(files, codes, np.split(ids, ends), strict=True):
             own[:, at] = np.where(id_ < 0, file.codes[:, at], schema.n_levels[at] + id_)
     return [replace(file, uncut=own) for file, own in zip(files, codes, strict=True)]
-
-
-def _nothing_common(schema: Schema, original: File, other: File, name: str) -> str:
-    """Say which variables have no value in common with the original's, if any."""
-    pairs = zip(schema.names, original.codes.T, other.codes.T, strict=True)
-    apart = [name for name, one, two in pairs if not np.intersect1d(one, two).size]
-    told = f"{name}: no value of {shown(apart)} is one of the original's: all records differ"
-    return f"{told}; are the same values written in two ways?" if apart else ""
 
 
 def _check_synthetic(schema: Schema, original: Codes, released: Codes) -> None:

@@ -284,43 +284,40 @@ def predicted(
     linear in the records. For others' records it is no smaller, and as large as halves of the
     original differ that guess each other. Of many people evenly spaced ones count.
     """
-    counted, n = ~np.isin(original[:, target], no_values), len(original)
-    rows = np.flatnonzero(counted)
-    rows = rows[np.linspace(0, len(rows) - 1, min(len(rows), MOST_GUESSED)).astype(int)]
-    counted = np.isin(np.arange(n), rows)
-    strangers = original[:0] if held_out is None else held_out
-    strangers = strangers[~np.isin(strangers[:, target], no_values)]
-    size = max(min(n, len(released), MOST_GROWN) // 2, 1)
-    release, others, of_strangers = np.zeros(n), np.zeros(n), np.zeros(len(strangers))
-    of_release, of_original = rng.spawn(2)  # so that others' guesses are the same for all releases
-    apart, apart_others = [], []
-    for _ in range(PAIRS):
-        shares = []
-        for half in np.array_split(of_release.permutation(len(released)), 2):
-            guess = _tree(released[half[:size]], keys, target, of_release)
-            right = guess(original[rows])
-            release[rows] += right / (2 * PAIRS)
-            of_strangers += guess(strangers) / (2 * PAIRS)
-            shares.append(right.mean())
-        apart.append(shares[0] - shares[1])
-        shares = []
-        for half in np.array_split(of_original.permutation(n), 2):
-            out = counted.copy()
-            out[half] = False
-            right = _tree(original[half[:size]], keys, target, of_original)(original[out])
-            others[out] += right / PAIRS
-            shares.append(right.sum() / max(len(right), 1))
-        apart_others.append(shares[0] - shares[1])
-    variance, of_others = (float(np.mean(np.square(each))) / 4 for each in (apart, apart_others))
-    release, others = release.clip(max=1), others.clip(max=1)
-    guessed = np.concatenate([release[rows], of_strangers])
-    compared = beside(guessed, np.ones(len(guessed)), len(rows)) if len(of_strangers) else {}
-    nothing, nobody, grown = (
-        np.full(n, np.nan),
-        np.zeros(n, bool),
-        variance + max(variance, of_others),
+    n, people = (
+        len(original),
+        original if held_out is None else np.concatenate([original, held_out]),
     )
-    return Told(counted, release, others, nothing, np.arange(n), nobody, compared, grown=grown)
+    valued = np.flatnonzero(~np.isin(people[:, target], no_values))
+    rows, strangers = np.split(valued, [np.searchsorted(valued, n)])
+    rows = rows[np.linspace(0, len(rows) - 1, min(len(rows), MOST_GUESSED)).astype(int)]
+    size = max(min(n, len(released), MOST_GROWN) // 2, 1)
+
+    def guessed(codes: Codes, rng: np.random.Generator, own: bool) -> tuple[Floats, float]:
+        """Mean probability of the truth, and the variance of its mean over people in the file."""
+        prob, apart = np.zeros(len(people)), []
+        for _ in range(PAIRS):
+            shares = []
+            for half in np.array_split(rng.permutation(len(codes)), 2):
+                asked = np.setdiff1d(rows, half) if own else np.append(rows, strangers)
+                right = _tree(codes[half[:size]], keys, target, rng)(people[asked])
+                prob[asked] += right / (PAIRS if own else 2 * PAIRS)
+                in_file = right[: len(rows)]
+                shares.append(in_file.sum() / max(len(in_file), 1))
+            apart.append(shares[0] - shares[1])
+        return prob, float(np.mean(np.square(apart))) / 4
+
+    of_release, of_original = rng.spawn(2)  # so that others' guesses are the same for all releases
+    release, variance = guessed(released, of_release, own=False)
+    others, of_others = guessed(original, of_original, own=True)
+    release[:n], others = release[:n].clip(max=1), others[:n].clip(max=1)
+    tells = release[np.append(rows, strangers)]
+    compared = beside(tells, np.ones(len(tells)), len(rows)) if len(strangers) else {}
+    counted, nobody = np.isin(np.arange(n), rows), np.zeros(n, bool)
+    return Told(
+        counted, release[:n], others, np.full(n, np.nan), np.arange(n), nobody, compared,
+        grown=variance + max(variance, of_others),
+    )  # fmt: skip
 
 
 def _tree(
