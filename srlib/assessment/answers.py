@@ -40,11 +40,11 @@ def row(
     baseline: float = np.nan, baseline_error: float = np.nan, z: float = np.nan,
     z_divided: float = np.nan, *, word: str = "", by: str = "",
 ) -> Row:  # fmt: skip
-    """Answer one question by its numbers; `by` says what the baseline is."""
+    """Answer a question that nobody asked by its numbers; `by` says what the baseline is."""
     return {
         "question": question, "about": about, "people": people, "value": value, "error": error,
         "baseline": baseline, "baseline_error": baseline_error, "baseline_of": by, "z": z,
-        "z_divided": z_divided, "word": word,
+        "z_divided": z_divided, "word": word, "of": "all", "asked": False, "target": "",
     }  # fmt: skip
 
 
@@ -147,7 +147,7 @@ def of_copies(each: Sequence[Copies]) -> list[Row]:
     return [
         row("copies", "records that repeat an original one", m, found.repeated,
             found.repeated_error, found.others, found.others_error, found.repeated_z,
-            max_of(found.handed_out_z, found.near_z), word=level, by="others"),
+            max_of(found.handed_out_z, found.near_z), word=level, by="others") | {"asked": True},
         row("handed out", f"{alone}, an estimate", found.alone, found.handed_out,
             found.handed_out_error, 0.0, nan, nan, found.handed_out_z),
         row("could hide", f"{alone}, an upper limit", found.alone, found.at_most,

@@ -82,7 +82,7 @@ def of_people(
 
 def _ask(question: Question, tables: Tables, released: File, rng: np.random.Generator) -> Told:
     """Ask of people in the file and, where there are any, of people held out."""
-    files = [tables.original, released] + ([tables.held_out] if tables.held_out else [])
+    files = tables.beside(released)
     (original, made, *held_out), target = [file.codes for file in files], question.wants
     given = original, made, tables.schema.n_levels, question.knows
     if target is None:

@@ -193,61 +193,57 @@ def examine(
     chains: "Chains | Sequence[Chains] | None" = None,
 ) -> Assessment:  # fmt: skip
     """Assess tables that were taken in; each purpose has a stream of chance of its own."""
-    frames, judged = [], []
+    rows: list[answers.Row] = []
+    judged: dict[str, Copies] = {}
     people: dict[str, pd.DataFrame] = {}
     risks: dict[str, pd.DataFrame] = {}
     traces: dict[str, NDArray[Any]] = {}
-    original, levels = tables.original.codes, tables.schema.n_levels
-    strangers = tables.held_out.codes if tables.held_out else None
+    original, levels, target = tables.original.codes, tables.schema.n_levels, tables.targets[0]
     steps = len(tables.tools) * (2 + len(asking.questions(tables)))
     with progress_bar(steps, "assessing") as bar:
         for name, released in tables.tools.items():
-            found = [_with_uncut(copies(original, z.codes, levels, strangers), tables, z)
-                     for z in released]  # fmt: skip
-            bar.update()
-            rows = answers.of_copies(found)
-            rows[0]["asked"] = True
-            of_people, first = asking.of_people(tables, released, partial(stream, seed), bar.update)
-            rows += of_people
-            people[name] = pd.DataFrame({
-                "copied": np.any([each.found for each in found], axis=0),
-                "neighbors": np.min([each.neighbors for each in found], axis=0),
-                "met": np.sum([one.outright for one in first[0]], axis=0),
-                "told": np.sum([one.outright for one in first[1]], axis=0),
-            })  # fmt: skip
-            rows += asking.of_copied_people(tables, released)
-            rows += asking.of_matching(tables, released)
             codes = [z.codes for z in released]
-            rows += use.rows(tables.schema, original, codes, tables.keys[0], tables.targets[0])
+            found = [_copies(tables, z) for z in released]
+            bar.update()
+            chance = partial(stream, seed)
+            of_people, (met, told) = asking.of_people(tables, released, chance, bar.update)
+            of_one = answers.of_copies(found) + of_people
+            of_one += asking.of_copied_people(tables, released)
+            of_one += asking.of_matching(tables, released)
+            of_one += use.rows(tables.schema, original, codes, tables.keys[0], target)
             bar.update()
             if model:
                 from srlib.assessment import model as intruder
 
-                chance = stream(seed, f"model {name}")
                 more, risks[name], traces = intruder.rows(
-                    original, codes, levels, tables.targets[0], chains=chains, rng=chance
+                    original, codes, levels, target, chains=chains, rng=chance(f"model {name}")
                 )
-                rows += more
-            frame = pd.DataFrame(rows).reindex(columns=[*COLUMNS, "target"]).assign(release=name)
-            empty = {"of": "all", "about": "", "word": "", "baseline_of": "", "asked": False}
-            frame = frame.fillna(empty)
-            judged.append(verdict.judge(name, frame, answers.worst(found)))
-            frames.append(frame.astype({"asked": bool, "people": int}))
-    table = pd.concat(frames, ignore_index=True)
-    judgments = verdict.worst_first(judged, table)
+                of_one += more
+            rows += [row | {"release": name} for row in of_one]
+            judged[name] = answers.worst(found)
+            people[name] = pd.DataFrame({
+                "copied": np.any([each.found for each in found], axis=0),
+                "neighbors": np.min([each.neighbors for each in found], axis=0),
+                "met": np.sum([each.outright for each in met], axis=0),
+                "told": np.sum([each.outright for each in told], axis=0),
+            })  # fmt: skip
+    table = pd.DataFrame(rows).reindex(columns=[*COLUMNS, "target"])
+    each_release = table.groupby("release", sort=False)
+    judgments = [verdict.judge(str(name), one, judged[str(name)]) for name, one in each_release]
+    judgments = verdict.worst_first(judgments, table)
     order = {judgment.release: i for i, judgment in enumerate(judgments)}
     table = table.sort_values("release", key=lambda names: names.map(order), kind="stable")
     table = table[COLUMNS].reset_index(drop=True)
     return Assessment(tables, tuple(judgments), table, traces, people, risks)
 
 
-def _with_uncut(found: Copies, tables: Tables, released: File) -> Copies:
-    """Return what is known of copies with that of numbers as the files have them."""
-    original = tables.original.uncut
-    strangers = tables.held_out.uncut if tables.held_out else None
-    if original is None or released.uncut is None or found.premise:
-        return found
-    return replace(found, uncut_z=uncut_z(original, released.uncut, strangers))
+def _copies(tables: Tables, released: File) -> Copies:
+    """Count copies, also by numbers as the files have them, unless the original is no reference."""
+    files = tables.beside(released)
+    original, made, *held_out = (file.codes for file in files)
+    found = copies(original, made, tables.schema.n_levels, *held_out)
+    uncut = [file.uncut for file in files if file.uncut is not None]
+    return replace(found, uncut_z=uncut_z(*uncut)) if uncut and not found.premise else found
 
 
 def _plain(value: Any) -> Any:

@@ -132,6 +132,10 @@ class Tables:
     within: Mapping[int, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
+    def beside(self, released: File) -> list[File]:
+        """The original, a release and, where there are any, people held out."""
+        return [self.original, released] + ([self.held_out] if self.held_out else [])
+
 
 def take_in(
     original: Table, released: Releases, *, keys: Names | Sequence[Names] = (), target: Names = (),
