@@ -8,7 +8,7 @@ import numpy as np
 
 from srlib.assessment import answers, told
 from srlib.assessment.answers import Row
-from srlib.assessment.counting import beside, numbered, times
+from srlib.assessment.counting import beside, between, numbered, times
 from srlib.assessment.tables import File, Tables
 from srlib.assessment.told import Told
 from srlib.display import MIN_RECORDS
@@ -118,8 +118,7 @@ def of_matching(tables: Tables, released: Sequence[File]) -> list[Row]:
     rows: list[Row] = []
     for name in each[0]:
         values, baselines = zip(*(one[name] for one in each), strict=True)
-        error = np.std(values, ddof=1) / np.sqrt(len(each)) if len(each) > 1 else np.nan
-        numbers = float(np.mean(values)), float(error), float(np.mean(baselines))
+        numbers = float(np.mean(values)), between(values), float(np.mean(baselines))
         rows.append(answers.row(name, "", len(original), *numbers, by="margins"))
     return rows
 

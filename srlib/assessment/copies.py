@@ -319,17 +319,17 @@ def _divided(o: Ints, s: Ints, every: bool) -> tuple[Bools, Floats]:
     n, m, total = int(o.sum()), int(s.sum()), o + s
     sizes, which = np.unique(total, return_inverse=True)
     left = n + m - sizes
-    one = np.log(sizes) + _log_choose(left, n - 1)
-    pure = _log_choose(left, m)  # all are the original's
+    one = np.log(sizes) + log_choose(left, n - 1)
+    pure = log_choose(left, m)  # all are the original's
     if every:
-        pure = np.logaddexp(pure, _log_choose(left, n))
+        pure = np.logaddexp(pure, log_choose(left, n))
     with np.errstate(invalid="ignore"):  # no way to do either
         odds = np.where(np.isneginf(pure), np.inf, one - pure)
     p = special.expit(odds).clip(max=1 - 1e-12)
     return (total > 1) & ((s == 0) | ((o == 0) & every)), p[which]
 
 
-def _log_choose(n: Ints, k: int) -> Floats:
+def log_choose(n: Ints, k: int) -> Floats:
     """Logarithm of the number of ways to choose k of n; minus infinity where there is none."""
     possible = n >= k
     n = np.maximum(n, k)

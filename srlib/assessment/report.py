@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from srlib.assessment import answers, asking, use, verdict
 from srlib.assessment.answers import COLUMNS
 from srlib.assessment.copies import Copies, copies, uncut_z
+from srlib.assessment.page import page
 from srlib.assessment.tables import Declared, File, Names, Releases, Table, Tables, take_in
 from srlib.assessment.verdict import Judgment
 from srlib.data.codes import distinct
@@ -112,8 +113,6 @@ class Assessment:
 
     def to_html(self, public: bool = False) -> str:
         """Return a page that stands alone. Confidential, but its public version: words alone."""
-        from srlib.assessment.page import page
-
         return page(self, public)
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy import special
 
-from srlib.assessment.copies import divided_z, log_density, tree_of_pairs
+from srlib.assessment.copies import divided_z, log_choose, log_density, tree_of_pairs
 from srlib.assessment.counting import Bools, Floats, Ints, beside, numbered, ratio, tallied, times
 from srlib.data.codes import Codes, Levels
 from srlib.margins import pair_table
@@ -113,14 +113,7 @@ def met(
 
 def _none_among(size: int, others: Ints, m: int) -> Floats:
     """Probability that a person's random companions, m - 1 of size - 1, are none of the others."""
-    rest = size - 1 - others
-    if m == size:
-        return (others == 0).astype(float)
-    ways = [
-        special.gammaln(k + 1) - special.gammaln(k - m + 2)
-        for k in (np.maximum(rest, m - 1), size - 1)
-    ]
-    return np.where(rest >= m - 1, np.exp(ways[0] - ways[1]), 0.0)
+    return np.exp(log_choose(size - 1 - others, m - 1) - log_choose(np.array(size - 1), m - 1))
 
 
 def _met_by_others(
