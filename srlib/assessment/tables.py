@@ -77,19 +77,17 @@ class _Source:
 
     def texts(self, schema: Schema | None) -> Texts:
         """Return the variables, checked against what is declared, before they are coded."""
-        table = self.table
+        table, notes = self.table, tuple[str, ...]()
         if isinstance(table, str | Path):
             return read_texts(table, schema)
         if isinstance(table, Microdata):
-            if schema in (None, table.schema):
-                return Texts(table.to_frame(labels=False), table.schema, table.notes)
+            schema, notes = schema or table.schema, table.notes
             table = table.to_frame(labels=False)
         frame = table.rename(columns=str)
         if schema:
             with self.named():
                 schema.check_columns(list(frame))
-            frame = frame[[name for name in frame if name in schema.names]]
-        return Texts(frame, schema)
+        return Texts(frame, schema, notes)
 
 
 @dataclass(frozen=True)
@@ -260,9 +258,8 @@ def _read(
     original = sources[0].texts(known)
     with sources[0].named():
         known = original.schema or recognize(original.frame)
-        frame = original.frame[[name for name in original.frame if name in known.names]]
-        schema, notes = cut_numbers(known, frame)
-    texts = [replace(original, frame=frame), *(source.texts(known) for source in sources[1:])]
+        schema, notes = cut_numbers(known, original.frame)
+    texts = [original, *(source.texts(known) for source in sources[1:])]
     if original.schema is None:
         notes += ("No schema was given: levels are the values that the original has.",)
         if left := shown(known.leave_out):
