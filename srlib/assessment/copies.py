@@ -52,37 +52,24 @@ PARTS, STRATA, RARELY = 10, 10, 0.005
 class Copies:
     """Released records that repeat original ones, with all their values.
 
-    Shares are in [0, 1] and stand with their standard errors; deviates (z) are in standard errors.
+    Shares stand with their standard errors; deviates (z) are in standard errors, and NaN where
+    nothing can be said.
 
-    Attributes
-    ----------
-    repeated, others : float
-        Share of the released records that repeat an original one, and what is expected of other
-        people's records: by Good's estimate, or by people held out where that is surer.
-    alone : int
-        Original records that are alone with all their values.
-    handed_out : float
-        Estimated share of those alone that the release was given, beyond coincidence.
-    at_most : float
-        Upper 95 % limit of that share if copies are spread over all who are alone, and the release
-        met nobody by coincidence. NaN where nobody is alone, as of `handed_out`.
-    near_z, itself_z, uncut_z : float
-        Excess of equal records with some variables left out; of people over the release's own
-        records, between records that its own shares make as probable; and of records that are equal
-        with numbers as the files have them, NaN where there are none.
-    same_table : bool
-        Whether both tables have the same records, and chance would hardly do that.
-    same_row, same_row_others : float
-        Share of values that agree with those of the original's row at the best distance between
-        rows, and at the second best.
-    premise : str
-        Why the original does not tell what others would repeat: ``"twins"`` (equal records where
-        nobody is near), ``"removed"`` (none where many are near; deviates are then NaN), or ``""``.
-    found, neighbors : (n,) bool, (n,) int
-        Original records that are alone and released; and records of both files that differ from
-        each original one in exactly one variable.
-    released : int
-        Released records.
+    `repeated` is the share of the released records that repeat an original one, and `others` what
+    is expected of other people's. Of the original records that are `alone` with all their values,
+    `handed_out` is the estimated share that the release was given, beyond coincidence, and
+    `at_most` its upper 95 % limit if copies are spread over all of these and nobody was met by
+    coincidence. The excess of equal records is `near_z` with some variables left out, `itself_z`
+    of people over the release's own records where its own shares make both as probable, and
+    `uncut_z` with numbers as the files have them.
+
+    `same_table` says whether both tables have the same records, and chance would hardly do that;
+    `same_row` is the share of values that agree with those of the original's row at the best
+    distance between rows, `same_row_others` at the second best. `premise` says why the original
+    does not tell what others would repeat: "twins" (equal records where nobody is near),
+    "removed" (none where many are near; deviates are then NaN), or "". Of each original record,
+    `found` says whether it is alone and released, and `neighbors` how many records of both files
+    differ from it in exactly one variable.
     """
 
     repeated: float
@@ -131,13 +118,7 @@ def copies(
     tenths. The score is the covariance of file and finding in each stratum over the share found
     there; its error is between combinations.
 
-    Parameters
-    ----------
-    original, released, held_out : (n, p), (n*, p), (m, p) int
-        Codes from 0, of two records or more; of people of the same population who are not in the
-        original.
-    n_levels : (p,) int
-        Number of levels of each variable.
+    `held_out` are people of the same population who are not in the original.
     """
     m, levels = len(released), [int(k) for k in n_levels]
     cell, of_record = numbered(range(len(levels)), levels, original, released)

@@ -43,14 +43,8 @@ def rows(
     people: an average above says that the model misleads the intruder, one below that the release
     tells more than it can explain. Errors come from between chains.
 
-    Returns
-    -------
-    rows : list of dict
-    risks : DataFrame
-        A row a distinct original combination: probability, log_mcse and rank of the whole record,
-        target_prior and target_probability.
-    traces : dict of str to (n_chains, n_draws) array
-        Quantities of the chains on the original.
+    The other results have a row for each distinct original combination, with the risk of the whole
+    record and of the target; and quantities of the chains on the original, (n_chains, n_draws).
     """
     combinations, repetitions, _ = distinct(original)
     settings = chains or affordable(combinations, n_levels, len(released))

@@ -100,10 +100,8 @@ class Assessment:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what ``srlib assess --json`` prints, ready for JSON: verdicts, table and notes."""
-        rows = [
-            {name: _plain(value) for name, value in row.items()}
-            for row in self.table.astype(object).to_dict("records")
-        ]
+        finite = ~self.table.isin([np.nan, np.inf, -np.inf])  # of which JSON has none
+        rows = self.table.astype(object).where(finite, None).to_dict("records")
         return {
             "first": self.judgments[0].first,
             "releases": [vars(judgment) for judgment in self.judgments],
@@ -243,8 +241,3 @@ def _copies(tables: Tables, released: File) -> Copies:
     found = copies(original, made, tables.schema.n_levels, *held_out)
     uncut = [file.uncut for file in files if file.uncut is not None]
     return replace(found, uncut_z=uncut_z(*uncut)) if uncut and not found.premise else found
-
-
-def _plain(value: Any) -> Any:
-    """Return a value as JSON can hold it: no number where there is none, or no end."""
-    return None if isinstance(value, float) and not np.isfinite(value) else value

@@ -94,28 +94,11 @@ class _Source:
 class Tables:
     """All tables, coded alike, and what is asked of them.
 
-    Attributes
-    ----------
-    schema : Schema
-        Of all tables.
-    original, held_out : File
-        And people of the same population who are not in the original, if given.
-    lines : (n,) int
-        Line of its file that each original record begins at.
-    tools : dict of str to tuple of File
-        Releases that are judged together, by the name under which they are judged.
-    keys : tuple of tuple of int
-        Sets of columns that the intruder knows, one or more; the first decides.
-    targets : tuple of int
-        Columns that the intruder wants to know, one or more; the first decides.
-    all_keys : bool
-        Whether keys are all variables but the target, whichever that is.
-    by : int, optional
-        Column whose levels are told of apart.
-    within : dict of int to float
-        Distances up to which numbers are told, by column.
-    notes : tuple of str
-        One sentence for all that was recognized, inferred, dropped or chosen.
+    Releases are under the name under which they are judged, by column numbers all else: sets of
+    `keys` and `targets`, of which the first decide, `by` of groups, and distances `within` which
+    numbers are told. With `all_keys` the keys are all but the target, whichever that is. `lines`
+    are those of its file that original records begin at; `notes` tell in a sentence each what was
+    recognized, dropped or chosen.
     """
 
     schema: Schema

@@ -29,30 +29,19 @@ _ROUNDING = 1e-12  # 1.1 - 1.0 is above 0.1 in floating point, and is to count a
 
 @dataclass(frozen=True)
 class Told:
-    """What is told of each person.
+    """What is told of each person, (n,) each.
 
-    Attributes
-    ----------
-    counted : (n,) bool
-        People that the share is of.
-    release, others, margins : (n,) float
-        Probability that the release tells it, and parts of the expected numbers of people of whom
-        other people's records, or margins, would: sums over people estimate numbers. NaN where
-        margins tell nothing that could be compared.
-    group : (n,) int
-        People with one number move together.
-    outright : (n,) bool
-        Of whom all released records with the keys tell it, of however many records; nobody by
-        trees.
-    held_out : dict of str to float
-        Of people held out, as `counting.beside` returns; empty where there are none.
-    divided_z : float
-        Excess of those met over a random division of both files, for `met`.
-    trials : float
-        People who are all as likely to be met by others' records and whose number met has the
-        variance of these, who differ, for `met`.
-    grown : float
-        Variance of the share from the records that trees grow from, for `predicted`.
+    Of people who are `counted`, `release` is the probability that the release tells it; `others`
+    and `margins` are parts of the expected numbers of people of whom other people's records, or
+    margins, would: sums over people estimate numbers. Margins are NaN where they tell nothing that
+    could be compared. People with one number in `group` move together. `outright` says of whom all
+    released records with the keys tell it, of however many records; nobody by trees. `held_out` is
+    the answer of people held out (`counting.beside`), if there are any.
+
+    Of `met`, `divided_z` is the excess over a random division of both files, and `trials` the
+    number of people who, were all as likely to be met by others' records, would have the variance
+    of these, who differ. Of `predicted`, `grown` is the variance of the share from the records that
+    trees grow from.
     """
 
     counted: Bools

@@ -33,17 +33,7 @@ _USE = {
 
 @dataclass(frozen=True)
 class Judgment:
-    """The verdict on one release, or on the releases of one tool.
-
-    Attributes
-    ----------
-    release : str
-        Name of the release, or of the tool.
-    advice : str
-        One of `ADVICE`.
-    first : str
-        What to do and why, in about 25 words.
-    """
+    """The verdict on a release or a tool: one of `ADVICE`, and what to do and why in 25 words."""
 
     release: str
     advice: str
