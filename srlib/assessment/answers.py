@@ -13,7 +13,7 @@ import numpy as np
 from scipy import special
 
 from srlib.assessment.copies import Copies, beta, beta_binomial_z
-from srlib.assessment.counting import Bools, between, error_of, ratio
+from srlib.assessment.counting import Bools, between, error_of, means, ratio
 from srlib.assessment.told import Told
 from srlib.display import MIN_RECORDS
 
@@ -55,9 +55,8 @@ def of_people(each: Sequence[Told], some: Bools | None = None) -> Row:
     them is divided by their number.
     """
     rows = [_of_release(one, some) for one in each]
-    found: Row = {name: float(np.mean([one[name] for one in rows])) for name in rows[0]}
+    found: Row = means(rows) | means([told.held_out for told in each])
     found["error"] = float(np.fmax(found["error"], between([one["value"] for one in rows])))
-    found |= {n: float(np.mean([told.held_out[n] for told in each])) for n in each[0].held_out}
     by = "margins" if found["margins"] > found["others"] else "others"
     named = {"people": int(found["people"]), "baseline_error": found[f"{by}_error"]}
     return found | named | {"baseline_of": by}

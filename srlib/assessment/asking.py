@@ -8,7 +8,7 @@ import numpy as np
 
 from srlib.assessment import answers, told
 from srlib.assessment.answers import Row
-from srlib.assessment.counting import beside, between, numbered, times
+from srlib.assessment.counting import beside, between, means, numbered, times
 from srlib.assessment.tables import File, Tables
 from srlib.assessment.told import Told
 from srlib.display import MIN_RECORDS
@@ -100,14 +100,13 @@ def of_copied_people(tables: Tables, released: Sequence[File]) -> list[Row]:
     """Answer of people in the file and held out who is copied with all values."""
     if not tables.held_out:
         return []
-    files, n, each = [tables.original.codes, tables.held_out.codes], len(tables.original), []
+    everybody, each = np.concatenate([tables.original.codes, tables.held_out.codes]), []
+    levels, n = tables.schema.n_levels, len(tables.original)
     for z in released:
-        levels, columns = tables.schema.n_levels, range(len(tables.schema.names))
-        people, of_release = numbered(columns, levels, np.concatenate(files), z.codes)
+        people, of_release = numbered(range(len(levels)), levels, everybody, z.codes)
         copied = (times(of_release, people) > 0).astype(float)
         each.append({"value": copied[:n].mean()} | beside(copied, np.ones(len(people)), n))
-    means = {name: float(np.mean([one[name] for one in each])) for name in each[0]}
-    return [answers.row("people copied", "all values", n) | means]
+    return [answers.row("people copied", "all values", n) | means(each)]
 
 
 def of_matching(tables: Tables, released: Sequence[File]) -> list[Row]:

@@ -215,8 +215,7 @@ def _files_in(folder: Path) -> tuple[list[Path], list[str]]:
     others = ", ".join(path.name + "/" * path.is_dir() for path in seen if path not in data)
     told = f"{folder}: {others} cannot be read as a table; a folder of releases has files whose"
     require(not others, f"{told} names end in {', '.join(FILE_TYPES)}, and hidden ones")
-    but = " but hidden ones" if hidden else ""
-    require(data, f"{folder}: the folder has no files{but}; it must have one release or more")
+    require(data, f"{folder}: the folder has no files to read; it must have one release or more")
     return data, hidden
 
 
