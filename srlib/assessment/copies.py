@@ -437,10 +437,8 @@ def rows_alike(original: Codes, released: Codes) -> tuple[float, float, float]:
     """
     n, m = len(original), len(released)
     most = min(n, m) // 2
-    reach = {*range(min(61, most + 1)), *np.geomspace(1, max(most, 1), 40).astype(int).tolist()}
+    reach = {*range(min(61, most + 1)), *np.geomspace(1, most, 40).astype(int).tolist()}
     distances = sorted({sign * k for k in reach for sign in (1, -1)})
-    if len(distances) < 3:
-        return np.nan, np.nan, np.nan
     rows = min(n, m, ROWS)
     agree = []
     for k in distances:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from srlib.assessment.answers import SURE, Row, row
 from srlib.assessment.counting import ratio
-from srlib.data.codes import Codes, Levels, distinct
+from srlib.data.codes import Codes, distinct
 from srlib.dpmpm.model import Chains
 from srlib.mechanism.bayes import posterior
 from srlib.risk.agreement import APART, convergence, rounds
@@ -20,13 +20,6 @@ from srlib.threads import one_blas_thread
 
 MOST_ITERATIONS, CHAINS, CLASSES, DRAWS = 2_000, 8, 30, 250  # of a chain in the last round
 _MOST_KEPT = 1.5e9  # combinations times levels times draws kept of all chains
-
-
-def affordable(combinations: Codes, n_levels: Levels, n_releases: int) -> tuple[Chains, ...]:
-    """Return rounds of chains, which end when chains agree; of many combinations fewer draws."""
-    numbers = CHAINS * len(combinations) * int(np.sum(n_levels)) * (1 + n_releases)
-    draws = int(np.clip(_MOST_KEPT / numbers, 50, DRAWS))
-    return rounds(MOST_ITERATIONS, n_classes=CLASSES, n_draws=draws, n_chains=CHAINS)
 
 
 @one_blas_thread
@@ -47,8 +40,10 @@ def rows(
     record and of the target; and quantities of the chains on the original, (n_chains, n_draws).
     """
     combinations, repetitions, _ = distinct(original)
-    settings = chains or affordable(combinations, n_levels, len(released))
-    sets = DrawSets.fit(original, released, n_levels, settings, rng=rng)
+    numbers = CHAINS * len(combinations) * int(n_levels.sum()) * (1 + len(released))
+    n_draws = int(np.clip(_MOST_KEPT / numbers, 50, DRAWS))  # of many combinations fewer
+    chains = chains or rounds(MOST_ITERATIONS, n_classes=CLASSES, n_draws=n_draws, n_chains=CHAINS)
+    sets = DrawSets.fit(original, released, n_levels, chains, rng=rng)
     each = [collapsed_log_ratios(draws, combinations)[0] for draws in sets]
     whole = predictive_ratio(each)
     start = 1 + int((n_levels[:target] - 1).sum())
@@ -94,9 +89,8 @@ def rows(
         "probability": whole.probability, "log_mcse": whole.log_mcse[:, 0], "rank": whole.rank,
         "target_prior": np.exp(before), "target_probability": np.exp(after),
     })  # fmt: skip
-    draws = sets.data
     traces = {
-        "alpha": draws.alpha, "log likelihood": draws.log_likelihood,
-        "occupied classes": draws.n_occupied,
+        "alpha": sets.data.alpha, "log likelihood": sets.data.log_likelihood,
+        "occupied classes": sets.data.n_occupied,
     }  # fmt: skip
     return answers, risks, traces

@@ -157,11 +157,10 @@ def text(judgments: Sequence[Judgment], table: pd.DataFrame) -> str:
     for judgment in judgments:
         lines = card(table[table["release"] == judgment.release]).astype(str)
         widths = [lines[name].str.len().max() for name in lines]
-        rows = [
-            "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-            for row in lines.itertuples(index=False)
-        ]
-        parts.append("\n".join([judgment.first, *(row.rstrip() for row in rows)]))
+        parts.append(judgment.first)
+        for row in lines.itertuples(index=False):
+            cells = [f"  {cell:{width}}" for cell, width in zip(row, widths, strict=True)]
+            parts[-1] += "\n" + "".join(cells).rstrip()
     return "\n\n".join(parts)
 
 
@@ -173,16 +172,17 @@ def in_public(judgments: Sequence[Judgment], table: pd.DataFrame) -> pd.DataFram
     """
     found = []
     for number, judgment in enumerate(judgments, start=1):
-        rows = table[(table["release"] == judgment.release) & table["asked"].astype(bool)]
+        of_release = table[table["release"] == judgment.release]
+        rows = of_release[of_release["asked"].astype(bool)]
         enough = rows["people"] >= MIN_RECORDS
         enough &= (rows["question"] != "copies") | enough[rows["question"] == "predicted"].all()
         words = {
             question: max(of["word"], key=_ORDER.index) if enough[of.index].all() else NOT_SHOWN
             for question, of in rows.groupby("question", sort=False)
         }
-        useful = loss(table[table["release"] == judgment.release])["word"]
-        both = (judgment.advice, useful) if enough.all() else (NOT_SHOWN, NOT_SHOWN)
-        found.append({"release": number, "advice": both[0], **words, "use": both[1]})
+        both = judgment.advice, loss(of_release)["word"]
+        advice, useful = both if enough.all() else (NOT_SHOWN, NOT_SHOWN)
+        found.append({"release": number, "advice": advice, **words, "use": useful})
     return pd.DataFrame(found)
 
 
