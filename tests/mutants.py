@@ -38,32 +38,29 @@ MUTANTS = """
 assessment/told
 (1 - min(1.0, n / m)) ** s => (1 - min(1.0, m / n)) ** s # the other file is thinned
 o + h, 1 + size / n => o + h, 1 + size / m # share of the wrong file
-- error / 2 => + error / 2 # an unsure prediction is taken for surer
-known**3 / wanted**2 => known**3 / wanted # third point of the parabola
 (people - 1.0, -t / known) => (people, -t / known) # a person is their own companion
-(1 - unmet) - alone.sum() => (1 - unmet) + alone.sum() # sign of a derivative
+(1 - unmet) - n_alone * unmet => (1 - unmet) + n_alone * unmet # sign of a derivative
 agree(d - valued, d_t - valued, => agree(d, d_t, # a person's own record tells of them
 q = kept * alike + 1 - kept => q = alike # margins forget that the release is thinned
 reach = within + _ROUNDING => reach = within + 0 # 1.1 - 1.0 is above 0.1
 truth + reach, side="right" => truth + reach, side="left" # the largest number within is left out
-(np.mean(np.square(each))) / 4 => (np.mean(np.square(each))) / 2 # variance of a half
-out[half] = False => out[half] &= True # trees guess those they grew from
+np.mean(np.square(apart))) / 4 => np.mean(np.square(apart))) / 2 # variance of a half
+np.setdiff1d(rows, half) if own => rows if own # trees guess those they grew from
 variance + max(variance, of_others) => variance + of_others # others may look too sure
 (1 - prob) ** (m - 1) => (1 - prob) ** m # once among m
 (s > 0) & (apart == 0) & => (s > 0) & # keys need not agree on the target
-.sum() / (total - 1) => .sum() / total # variance of a division
-rest = size - 1 - others => rest = size - others # companions of a person
+size - 1 - others, m - 1 => size - others, m - 1 # companions of a person
 divided_z(key, of_release) => divided_z(of_release, key) # files are swapped
 assessment/counting
+ddof=1) / np.sqrt(len(values)) => ddof=1) # error of one release, not of a mean
 - p * weight[at] => - p # weight is dropped
 (np.bincount(group, moves) ** 2).sum() => (np.bincount(group, moves) ** 2).sum() ** 2 # no root
 moves[0], -moves[1] => moves[0], moves[1] # sign of those held out
 ratio(float(share - other), error) => ratio(float(other - share), error) # sign
 assessment/answers
-ddof=1) / np.sqrt(len(rows)) => ddof=1) # error of one release, not of a mean
-max(found["error"], float(between)) => min(found["error"], float(between)) # the smaller error
+np.fmax(found["error"], between => np.fmin(found["error"], between # the smaller error
 found["margins"] > found["others"] => found["margins"] < found["others"] # the lower baseline
-max(of_others, LEAST / people), told.unsure => max(of_others, LEAST / people), 0 # is sure
+max(others_error, LEAST / people) => others_error # where no pair was seen, all is sure
 min(told.divided_z, z_margins) => max(told.divided_z, z_margins) # one test suffices
 gap[counted].var() / people => gap[counted].var() # variance of one, not of a mean
 "z": min(z, z_margins) => "z": z # margins need not be beaten
@@ -76,7 +73,6 @@ found.released) < FEWEST => found.released) <= FEWEST # one more record is neede
 0 < row["people"] < MIN_RECORDS => 0 < row["people"] <= MIN_RECORDS # ten are too few
 assessment/asking
 copied[:n].mean() => copied.mean() # people held out are among those in the file
-ddof=1) / np.sqrt(len(each)) => ddof=1) # error of one release
 found[:3], family=False => found[:2], family=False # the first guess is one of a family
 *released))) < answers.FEWEST => *released))) <= answers.FEWEST # one more record is needed
 assessment/verdict
@@ -94,7 +90,7 @@ assessment/copies
 + 2 * max(twice, 1) => + max(twice, 1) # Esty's variance
 if trusted and by_strangers > error => if trusted and by_strangers < error # the less sure
 (1 / m + 1 / (a + b + 1)) => (1 / (a + b + 1)) # variance of a count is dropped
-logaddexp(pure, _log_choose(left, n)) => logaddexp(pure, _log_choose(left, m)) # wrong file
+logaddexp(pure, log_choose(left, n)) => logaddexp(pure, log_choose(left, m)) # wrong file
 hit].sum() - weight.min() / 2 => hit].sum() - 0 # correction for continuity
 r + np.log(u / r) / r => r - np.log(u / r) / r # sign of the saddlepoint's correction
 np.where(pure, -p / (1 - p), 0.0) => np.where(pure, -(1 - p) / p, 0.0) # odds upside down

@@ -17,8 +17,8 @@ from srlib.display import MIN_RECORDS, NOT_SHOWN, percent
 NAN, KEYS, TARGET = np.nan, [0, 1, 2, 3, 4], 13
 NO_COPIES = Copies(
     repeated=0.3, repeated_error=0.01, others=0.32, others_error=0.01, repeated_z=-1.0, alone=400,
-    met=30, handed_out=0.0, handed_out_error=0.01, handed_out_z=0.0, at_most=0.04, near_z=0.0,
-    itself_z=0.0, same_table=False, in_order=False, same_row=0.5, same_row_others=0.5,
+    handed_out=0.0, handed_out_error=0.01, handed_out_z=0.0, at_most=0.04, near_z=0.0,
+    itself_z=0.0, same_table=False, same_row=0.5, same_row_others=0.5,
     same_row_z=0.0, premise="", found=np.zeros(1_000, bool), neighbors=np.zeros(1_000, int),
     released=500,
 )  # fmt: skip
@@ -43,11 +43,12 @@ def test_errors_are_not_smaller_than_the_spread_over_releases() -> None:
         assert together["error"] == pytest.approx(max(between, errors[:3].mean()))
     # Everybody is told the same by each release, so that only releases differ.
     none, everybody, shares = np.zeros(9), np.ones(9, bool), (0.2, 0.5, 0.6)
-    each = [told.Told(everybody, none + share, none, none, np.arange(9)) for share in shares]
+    alike = np.arange(9), everybody
+    each = [told.Told(everybody, none + share, none, none, *alike) for share in shares]
     error = answers.of_people(each)["error"]
     assert error == pytest.approx(np.std(shares, ddof=1) / np.sqrt(3))
     for of_others, of_margins in ((0.1, 0.3), (0.3, 0.1)):
-        one = told.Told(everybody, none + 1, none + of_others, none + of_margins, np.arange(9))
+        one = told.Told(everybody, none + 1, none + of_others, none + of_margins, *alike)
         found = answers.of_people([one])
         assert found["baseline_of"] == ("others" if of_others > of_margins else "margins")
         assert found["baseline"] == pytest.approx(0.3)
@@ -88,7 +89,7 @@ def test_people_held_out_by_hand() -> None:
     held_out = np.array([(0, 0), (1, 0), (2, 1), (2, 1), (2, 0)])
     released, levels = np.array([(0, 0), (0, 0), (1, 1)]), np.array([3, 2])
     schema = Schema((Variable("key", ("a", "b", "c")), Variable("target", ("d", "e"))))
-    tables = Tables(schema, File(used), {}, ((0,),), (1,), held_out=File(held_out))
+    tables = Tables(schema, File(used), np.arange(4), {}, ((0,),), (1,), held_out=File(held_out))
     (copied,) = asking.of_copied_people(tables, [File(released)])
     spread = np.sqrt(0.5 * 0.5 / 4 + 0.2 * 0.8 / 5)
     assert (copied["people"], copied["value"], copied["held_out"]) == (4, 1 / 2, 1 / 5)

@@ -310,7 +310,7 @@ HALF = records(200, 5).assign(sick=records(200, 6)["sick"])
         ({"target": "age"}, "target names 'age'"),
         ({"target": ["sick", "sick"]}, "each variable may stand once"),
         (NOBODY, "target is 'sick', of which nobody in the original has a value"),
-        ({"target": 3}, "target is 3; it must be a name, or a list"),
+        ({"target": 3}, "target is 3; it must be a list of names"),
         ({"original": ORIGINAL[["sick"]], "released": MADE[["sick"]]}, "the variables are sick al"),
         ({"within": {"town": 2}}, "within names 'town', which is not numeric; bins"),
         ({"within": {"town": 0}}, "within is 0 for 'town'; it must be above 0"),

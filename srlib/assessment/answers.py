@@ -13,7 +13,7 @@ import numpy as np
 from scipy import special
 
 from srlib.assessment.copies import Copies, beta, beta_binomial_z
-from srlib.assessment.counting import Bools, error_of, ratio
+from srlib.assessment.counting import Bools, between, error_of, means, ratio
 from srlib.assessment.told import Told
 from srlib.display import MIN_RECORDS
 
@@ -35,6 +35,19 @@ COLUMNS = [
 ]  # fmt: skip
 
 
+def row(
+    question: str, about: str, people: int, value: float = np.nan, error: float = np.nan,
+    baseline: float = np.nan, baseline_error: float = np.nan, z: float = np.nan,
+    z_divided: float = np.nan, *, word: str = "", by: str = "",
+) -> Row:  # fmt: skip
+    """Answer a question that nobody asked by its numbers; `by` says what the baseline is."""
+    return {
+        "question": question, "about": about, "people": people, "value": value, "error": error,
+        "baseline": baseline, "baseline_error": baseline_error, "baseline_of": by, "z": z,
+        "z_divided": z_divided, "word": word, "of": "all", "asked": False, "target": "",
+    }  # fmt: skip
+
+
 def of_people(each: Sequence[Told], some: Bools | None = None) -> Row:
     """Answer by all people who count, or some, over the releases of one tool.
 
@@ -42,11 +55,8 @@ def of_people(each: Sequence[Told], some: Bools | None = None) -> Row:
     them is divided by their number.
     """
     rows = [_of_release(one, some) for one in each]
-    found: Row = {name: float(np.mean([row[name] for row in rows])) for name in rows[0]}
-    if len(rows) > 1:
-        between = np.std([row["value"] for row in rows], ddof=1) / np.sqrt(len(rows))
-        found["error"] = max(found["error"], float(between))
-    found |= {n: float(np.mean([told.held_out[n] for told in each])) for n in each[0].held_out}
+    found: Row = means(rows) | means([told.held_out for told in each])
+    found["error"] = float(np.fmax(found["error"], between([one["value"] for one in rows])))
     by = "margins" if found["margins"] > found["others"] else "others"
     named = {"people": int(found["people"]), "baseline_error": found[f"{by}_error"]}
     return found | named | {"baseline_of": by}
@@ -59,42 +69,34 @@ def _of_release(told: Told, some: Bools | None) -> Row:
     if not people:
         names = "value error others others_error margins margins_error baseline z z_divided"
         return {"people": 0} | dict.fromkeys(names.split(), np.nan)
-    release, others, margins = (v * part for v in (told.release, told.others, told.margins))
-    value, by_others, by_margins = (float(v.sum()) / people for v in (release, others, margins))
-    is_met, whole = not np.isnan(told.divided_z), some is None
-    guessed = bool(np.isnan(told.margins).all())
-
-    spread, of_others, of_margins = (
-        error_of(v - share * counted, told.group) / people
-        for v, share in ((release, value), (others, by_others), (margins, by_margins))
-    )
-    z_divided, gap = np.nan, release - others
+    each = [v * part for v in (told.release, told.others, told.margins)]
+    shares = [float(v.sum()) / people for v in each]
+    errors = [
+        error_of(v - p * counted, told.group) / people for v, p in zip(each, shares, strict=True)
+    ]
+    (release, others, margins), (value, by_others, by_margins) = each, shares
+    (error, others_error, margins_error), z_divided = errors, np.nan
     # One pair of people more than were seen: where there is none, others would have no error.
-    z = ratio(float(gap.sum()), np.hypot(error_of(gap, told.group), LEAST))
-    of_gap = (
-        error_of(release - margins, told.group)
-        if whole
-        else np.hypot(error_of(release - margins, told.group), LEAST)
-    )
-    z_margins = ratio(float((release - margins).sum()), of_gap)
-    if is_met and whole:
-        spread = np.sqrt(value * (1 - value) / people)
-        of_others = max(of_others, LEAST / people)
-        by_others = max(by_others, 0.0)
-        z_margins = ratio(
-            float((release - margins).sum()), np.sqrt((margins * (1 - margins)).sum())
-        )
-        law = beta(by_others, of_others, people)
+    gap, of_gap = release - others, np.hypot(error_of(release - others, told.group), LEAST)
+    z = ratio(float(gap.sum()), of_gap)
+    more = float((release - margins).sum())
+    least = 0.0 if some is None else LEAST
+    z_margins = ratio(more, np.hypot(error_of(release - margins, told.group), least))
+    if some is None and not np.isnan(told.divided_z):  # people are met, or are not
+        error = np.sqrt(value * (1 - value) / people)
+        others_error = max(others_error, LEAST / people)
+        law = beta(by_others, others_error, people)
         z = beta_binomial_z(round(value * told.trials), round(told.trials), *law)
+        z_margins = ratio(more, np.sqrt((margins * (1 - margins)).sum()))
         z_divided = min(told.divided_z, z_margins)
-    elif guessed:
+    elif np.isnan(by_margins):  # of trees: margins tell nothing to compare with
+        error, others_error = (np.hypot(e, np.sqrt(told.grown / 2)) for e in (error, others_error))
         of_gap = np.sqrt(told.grown + gap[counted].var() / people + (LEAST / people) ** 2)
-        spread, of_others = (np.hypot(e, np.sqrt(told.grown / 2)) for e in (spread, of_others))
         z, z_margins = ratio(float(gap.sum() / people), float(of_gap)), np.inf
     by_others = float(np.clip(by_others, 0, 1))
     return {
-        "people": people, "value": value, "error": float(spread), "others": by_others,
-        "others_error": of_others, "margins": by_margins, "margins_error": of_margins,
+        "people": people, "value": value, "error": float(error), "others": by_others,
+        "others_error": others_error, "margins": by_margins, "margins_error": margins_error,
         "baseline": float(np.nanmax([by_others, by_margins])), "z": min(z, z_margins),
         "z_divided": z_divided,
     }  # fmt: skip
@@ -136,32 +138,21 @@ def put_words(rows: Sequence[Row], family: bool, few: bool = False) -> None:
 def of_copies(each: Sequence[Copies]) -> list[Row]:
     """Answer by the released records that repeat original ones; the worst of several decides."""
     found = worst(each)
-    level = copied(found)
-
-    def row(question: str, about: str, people: int, *numbers: float, word: str = "") -> Row:
-        names = ("value", "error", "baseline", "baseline_error", "z", "z_divided")
-        given = dict(zip(names, (*numbers, *[np.nan] * (6 - len(numbers))), strict=True))
-        by = "others" if question == "copies" else ""
-        words = {"question": question, "about": about, "baseline_of": by, "word": word}
-        return {**words, "people": people, **given}
-
-    nan, alone = np.nan, "people alone with all their values"
-    hidden = level == "undecided" or (level == "none" and found.alone > 0)
+    level, m, nan = copied(found), found.released, np.nan
+    alone = "people alone with all their values"
+    is_why = level == "undecided" or (level == "none" and found.alone > 0)
     return [
-        row("copies", "records that repeat an original one", found.released, found.repeated,
+        row("copies", "records that repeat an original one", m, found.repeated,
             found.repeated_error, found.others, found.others_error, found.repeated_z,
-            max_of(found.handed_out_z, found.near_z), word=level),
+            max_of(found.handed_out_z, found.near_z), word=level, by="others") | {"asked": True},
         row("handed out", f"{alone}, an estimate", found.alone, found.handed_out,
             found.handed_out_error, 0.0, nan, nan, found.handed_out_z),
         row("could hide", f"{alone}, an upper limit", found.alone, found.at_most,
-            word=level if hidden else ""),
-        row("near copies", "some variables left out", found.released, nan, nan, nan, nan, nan,
-            found.near_z),
-        row("beyond itself", "people against its own records", found.released, nan, nan, nan, nan,
-            found.itself_z),
-        row("uncut copies", "numbers as the files have them", found.released, nan, nan, nan, nan,
-            found.uncut_z),
-        row("same rows", "values equal, row by row", found.released, found.same_row, nan,
+            word=level if is_why else ""),
+        row("near copies", "some variables left out", m, z_divided=found.near_z),
+        row("beyond itself", "people against its own records", m, z=found.itself_z),
+        row("uncut copies", "numbers as the files have them", m, z=found.uncut_z),
+        row("same rows", "values equal, row by row", m, found.same_row, nan,
             found.same_row_others, nan, found.same_row_z),
     ]  # fmt: skip
 
@@ -189,8 +180,7 @@ def copied(found: Copies) -> str:
 
 
 def _largest_z(found: Copies) -> float:
-    z = max_of(found.repeated_z, found.handed_out_z, found.near_z)
-    return -np.inf if np.isnan(z) else z
+    return max_of(-np.inf, found.repeated_z, found.handed_out_z, found.near_z)
 
 
 def same_rows(found: Copies) -> bool:

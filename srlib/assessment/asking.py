@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from srlib.assessment import answers, told
 from srlib.assessment.answers import Row
-from srlib.assessment.counting import beside, numbered, times
+from srlib.assessment.counting import beside, between, means, numbered, times
 from srlib.assessment.tables import File, Tables
 from srlib.assessment.told import Told
 from srlib.display import MIN_RECORDS
@@ -49,10 +50,12 @@ def questions(tables: Tables) -> list[Question]:
 def of_people(
     tables: Tables, released: Sequence[File],
     streams: Callable[[str], np.random.Generator], done: Callable[[], object],
-) -> list[Row]:  # fmt: skip
-    """Answer all questions by the releases of one tool, of everybody and then of groups."""
-    names, found = tables.schema.names, []
-    of_each: list[tuple[list[Told], Row]] = []
+) -> tuple[list[Row], list[list[Told]]]:  # fmt: skip
+    """Answer all questions by the releases of one tool, of everybody and then of groups.
+
+    The other result is what each release tells of each person, by the first two questions.
+    """
+    names, found, first = tables.schema.names, list[Row](), list[list[Told]]()
     for question in questions(tables):
         knows = [names[k] for k in question.knows]
         all_others = len(knows) == len(names) - 1 and len(knows) > _NAMED
@@ -63,25 +66,23 @@ def of_people(
             "about": f"{about} → {target}" if target else about,
         }  # fmt: skip
         purpose = f"{question.name}: {row['about']}"
-        each = [
-            _ask(question, tables, z, streams(f"{purpose} {i}")) for i, z in enumerate(released)
-        ]
+        chance = [streams(f"{purpose} {i}") for i in range(len(released))]
+        each = list(map(partial(_ask, question, tables), released, chance))
         if len(released[0]) > len(tables.original):
             row["about"] += ", of as many released records as the original has"
-        row |= answers.of_people(each)
-        of_each.append((each, row))
-        found.append(row)
+        found.append(row | answers.of_people(each))
+        first += [each] * (len(first) < 2)
         done()
     few = min(map(len, (tables.original, *released))) < answers.FEWEST
     answers.put_words(found[:3], family=False, few=few)
     for asked in (True, False):
         answers.put_words([row for row in found[3:] if row["asked"] == asked], True, few)
-    return found + _of_groups(tables, of_each[:2])
+    return found + _of_groups(tables, first, found), first
 
 
 def _ask(question: Question, tables: Tables, released: File, rng: np.random.Generator) -> Told:
     """Ask of people in the file and, where there are any, of people held out."""
-    files = [tables.original, released] + ([tables.held_out] if tables.held_out else [])
+    files = tables.beside(released)
     (original, made, *held_out), target = [file.codes for file in files], question.wants
     given = original, made, tables.schema.n_levels, question.knows
     if target is None:
@@ -99,14 +100,13 @@ def of_copied_people(tables: Tables, released: Sequence[File]) -> list[Row]:
     """Answer of people in the file and held out who is copied with all values."""
     if not tables.held_out:
         return []
-    files, n, each = [tables.original.codes, tables.held_out.codes], len(tables.original), []
+    everybody, each = np.concatenate([tables.original.codes, tables.held_out.codes]), []
+    levels, n = tables.schema.n_levels, len(tables.original)
     for z in released:
-        levels, columns = tables.schema.n_levels, range(len(tables.schema.names))
-        people, of_release = numbered(columns, levels, np.concatenate(files), z.codes)
+        people, of_release = numbered(range(len(levels)), levels, everybody, z.codes)
         copied = (times(of_release, people) > 0).astype(float)
         each.append({"value": copied[:n].mean()} | beside(copied, np.ones(len(people)), n))
-    means = {name: float(np.mean([one[name] for one in each])) for name in each[0]}
-    return [{"question": "people copied", "about": "all values", "people": n} | means]
+    return [answers.row("people copied", "all values", n) | means(each)]
 
 
 def of_matching(tables: Tables, released: Sequence[File]) -> list[Row]:
@@ -117,29 +117,23 @@ def of_matching(tables: Tables, released: Sequence[File]) -> list[Row]:
     rows: list[Row] = []
     for name in each[0]:
         values, baselines = zip(*(one[name] for one in each), strict=True)
-        error = np.std(values, ddof=1) / np.sqrt(len(each)) if len(each) > 1 else np.nan
-        rows.append({
-            "question": name, "people": len(original), "value": float(np.mean(values)),
-            "error": error, "baseline": float(np.mean(baselines)), "baseline_of": "margins",
-        })  # fmt: skip
+        numbers = float(np.mean(values)), between(values), float(np.mean(baselines))
+        rows.append(answers.row(name, "", len(original), *numbers, by="margins"))
     return rows
 
 
-def _of_groups(tables: Tables, asked: Sequence[tuple[list[Told], Row]]) -> list[Row]:
+def _of_groups(tables: Tables, first: Sequence[Sequence[Told]], asked: Sequence[Row]) -> list[Row]:
     """Answer the first questions of the people of each level of a variable."""
     if tables.by is None:
         return []
     variable, column = tables.schema.variables[tables.by], tables.original.codes[:, tables.by]
     rows = []
-    for each, row in asked:
+    for each, row in zip(first, asked, strict=False):
         for code in np.unique(column):
             of = {"of": f"{variable.name}: {variable.labels[code]}", "asked": False}
-            found = answers.of_people(each, column == code)
-            same = {name: row[name] for name in ("question", "about", "target")}
             nobody = dict.fromkeys(("held_out", "held_out_z"), np.nan)
-            rows.append(same | of | found | nobody)
-    enough = [row["people"] >= MIN_RECORDS for row in rows]
+            rows.append(row | of | answers.of_people(each, column == code) | nobody)
     for large in (True, False):
-        some = [row for row, is_large in zip(rows, enough, strict=True) if is_large == large]
+        some = [row for row in rows if (row["people"] >= MIN_RECORDS) == large]
         answers.put_words(some, family=large)
     return rows

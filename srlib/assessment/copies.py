@@ -52,37 +52,24 @@ PARTS, STRATA, RARELY = 10, 10, 0.005
 class Copies:
     """Released records that repeat original ones, with all their values.
 
-    Shares are in [0, 1] and stand with their standard errors; deviates (z) are in standard errors.
+    Shares stand with their standard errors; deviates (z) are in standard errors, and NaN where
+    nothing can be said.
 
-    Attributes
-    ----------
-    repeated, others : float
-        Share of the released records that repeat an original one, and what is expected of other
-        people's records: by Good's estimate, or by people held out where that is surer.
-    alone, met : int
-        Original records that are alone with all their values, and how many of these are released.
-    handed_out : float
-        Estimated share of those alone that the release was given, beyond coincidence.
-    at_most : float
-        Upper 95 % limit of that share if copies are spread over all who are alone, and the release
-        met nobody by coincidence. NaN where nobody is alone, as of `handed_out`.
-    near_z, itself_z, uncut_z : float
-        Excess of equal records with some variables left out; of people over the release's own
-        records, between records that its own shares make as probable; and of records that are equal
-        with numbers as the files have them, NaN where there are none.
-    same_table, in_order : bool
-        Whether both tables have the same records, and chance would hardly do that; row by row.
-    same_row, same_row_others : float
-        Share of values that agree with those of the original's row at the best distance between
-        rows, and at the second best.
-    premise : str
-        Why the original does not tell what others would repeat: ``"twins"`` (equal records where
-        nobody is near), ``"removed"`` (none where many are near; deviates are then NaN), or ``""``.
-    found, neighbors : (n,) bool, (n,) int
-        Original records that are alone and released; and records of both files that differ from
-        each original one in exactly one variable.
-    released : int
-        Released records.
+    `repeated` is the share of the released records that repeat an original one, and `others` what
+    is expected of other people's. Of the original records that are `alone` with all their values,
+    `handed_out` is the estimated share that the release was given, beyond coincidence, and
+    `at_most` its upper 95 % limit if copies are spread over all of these and nobody was met by
+    coincidence. The excess of equal records is `near_z` with some variables left out, `itself_z`
+    of people over the release's own records where its own shares make both as probable, and
+    `uncut_z` with numbers as the files have them.
+
+    `same_table` says whether both tables have the same records, and chance would hardly do that;
+    `same_row` is the share of values that agree with those of the original's row at the best
+    distance between rows, `same_row_others` at the second best. `premise` says why the original
+    does not tell what others would repeat: "twins" (equal records where nobody is near),
+    "removed" (none where many are near; deviates are then NaN), or "". Of each original record,
+    `found` says whether it is alone and released, and `neighbors` how many records of both files
+    differ from it in exactly one variable.
     """
 
     repeated: float
@@ -91,7 +78,6 @@ class Copies:
     others_error: float
     repeated_z: float
     alone: int
-    met: int
     handed_out: float
     handed_out_error: float
     handed_out_z: float
@@ -99,7 +85,6 @@ class Copies:
     near_z: float
     itself_z: float
     same_table: bool
-    in_order: bool
     same_row: float
     same_row_others: float
     same_row_z: float
@@ -111,10 +96,7 @@ class Copies:
 
 
 def copies(
-    original: Codes,
-    released: Codes,
-    n_levels: Levels,
-    held_out: Codes | None = None,
+    original: Codes, released: Codes, n_levels: Levels, held_out: Codes | None = None
 ) -> Copies:
     r"""Count released records that repeat an original one, and those expected by coincidence.
 
@@ -136,13 +118,7 @@ def copies(
     tenths. The score is the covariance of file and finding in each stratum over the share found
     there; its error is between combinations.
 
-    Parameters
-    ----------
-    original, released, held_out : (n, p), (n*, p), (m, p) int
-        Codes from 0, of two records or more; of people of the same population who are not in the
-        original.
-    n_levels : (p,) int
-        Number of levels of each variable.
+    `held_out` are people of the same population who are not in the original.
     """
     m, levels = len(released), [int(k) for k in n_levels]
     cell, of_record = numbered(range(len(levels)), levels, original, released)
@@ -156,20 +132,18 @@ def copies(
     in_order = len(original) == m and bool((original == released).all())
     weight = np.log1p(COPIED / (neighbors + ITSELF))
     handed_out, handed_out_error, handed_out_z, at_most = _handed_out(o, s, weight)
-    met = (o == 1) & (s > 0)
     known, itself = told or held_out is not None, told and _premise(released, levels, s, neighbors)
     return Copies(
         repeated, float(np.sqrt(repeated * (1 - repeated) / m)), others, others_error,
         beta_binomial_z(round(repeated * m), m, a, b) if known else np.nan,
-        int((o == 1).sum()), int(met.sum()), handed_out, handed_out_error,
-        handed_out_z if told else np.nan, at_most,
-        near_z=_near_z(levels, original, released) if told else np.nan,
+        int((o == 1).sum()), handed_out, handed_out_error, handed_out_z if told else np.nan,
+        at_most, near_z=_near_z(levels, original, released) if told else np.nan,
         itself_z=_itself_z(original, released, cell, of_record, levels)
         if told and itself != "removed" else np.nan,
         same_table=bool((o == s).all()) and _chance_of(o, in_order) < COINCIDENCE,
-        in_order=in_order, same_row=same_row, same_row_others=same_row_others,
-        same_row_z=same_row_z, premise=premise if held_out is None else "",
-        found=met[cell], neighbors=neighbors[cell], released=m,
+        same_row=same_row, same_row_others=same_row_others, same_row_z=same_row_z,
+        premise=premise if held_out is None else "",
+        found=((o == 1) & (s > 0))[cell], neighbors=neighbors[cell], released=m,
     )  # fmt: skip
 
 
@@ -196,23 +170,22 @@ def _itself_z(
     _, every = tallied(of_person, of_record)
     edges = tree_of_pairs(released, levels)
     tables = [pair_table(released, levels, *edge) for edge in edges]
-    person, found, density, keys = [], [], [], []
+    each = []
     for part in range(PARTS):
         rest = every - np.bincount(of_record[parts[1] == part], minlength=len(every))
         own = released[parts[1] == part]
-        without = [
-            table - pair_table(own, levels, *edge)
-            for edge, table in zip(edges, tables, strict=True)
-        ]
+        pairs = zip(edges, tables, strict=True)
+        without = [table - pair_table(own, levels, *edge) for edge, table in pairs]
         for is_person, codes, key in ((1, original, of_person), (0, released, of_record)):
             rows = np.flatnonzero(parts[1 - is_person] == part)
             rows = rows[np.arange(size) * len(rows) // size]
             rows = rows[np.bincount(key[rows])[key[rows]] == 1]
-            person.append(np.full(len(rows), float(is_person)))
-            found.append((rest[key[rows]] > 0).astype(float))
-            density.append(log_density(codes[rows], edges, without))
-            keys.append(key[rows])
-    of, met, log_p, key = map(np.concatenate, (person, found, density, keys))
+            person, found = (
+                np.full(len(rows), float(is_person)),
+                (rest[key[rows]] > 0).astype(float),
+            )
+            each.append((person, found, log_density(codes[rows], edges, without), key[rows]))
+    of, met, log_p, key = map(np.concatenate, zip(*each, strict=True))
     if not len(key):  # nobody is alone, even in a tenth
         return np.nan
     stratum = np.digitize(log_p, np.quantile(log_p, np.arange(1, STRATA) / STRATA))
@@ -327,17 +300,17 @@ def _divided(o: Ints, s: Ints, every: bool) -> tuple[Bools, Floats]:
     n, m, total = int(o.sum()), int(s.sum()), o + s
     sizes, which = np.unique(total, return_inverse=True)
     left = n + m - sizes
-    one = np.log(sizes) + _log_choose(left, n - 1)
-    pure = _log_choose(left, m)  # all are the original's
+    one = np.log(sizes) + log_choose(left, n - 1)
+    pure = log_choose(left, m)  # all are the original's
     if every:
-        pure = np.logaddexp(pure, _log_choose(left, n))
+        pure = np.logaddexp(pure, log_choose(left, n))
     with np.errstate(invalid="ignore"):  # no way to do either
         odds = np.where(np.isneginf(pure), np.inf, one - pure)
     p = special.expit(odds).clip(max=1 - 1e-12)
     return (total > 1) & ((s == 0) | ((o == 0) & every)), p[which]
 
 
-def _log_choose(n: Ints, k: int) -> Floats:
+def log_choose(n: Ints, k: int) -> Floats:
     """Logarithm of the number of ways to choose k of n; minus infinity where there is none."""
     possible = n >= k
     n = np.maximum(n, k)
@@ -372,8 +345,10 @@ def _bernoulli_z(hit: Bools, p: Floats, weight: Floats) -> float:
         return 0.0
     x = float(weight[hit].sum() - weight.min() / 2)
     normal = float((x - weight @ p) / np.sqrt(variance))
-    if hit.sum() < FEWEST or normal <= 0.5:
-        return min(normal, 0.0) if hit.sum() < FEWEST else normal
+    if hit.sum() < FEWEST:
+        return min(normal, 0.0)
+    if normal <= 0.5:
+        return normal
     logit = special.logit(p)
 
     def mean(tilt: float) -> float:
@@ -441,11 +416,8 @@ def _neighbors(levels: Sequence[int], *tables: Codes) -> Ints:
 
 def _upper_limit(across: Floats, alone: Floats) -> float:
     """Upper 95 % limit of a weighted Poisson count, over the weight of all."""
-    if not len(across):
-        mean, count = alone.mean(), 0.0
-    else:
-        mean = (across**2).sum() / across.sum()
-        count = across.sum() / mean
+    mean = (across**2).sum() / across.sum() if len(across) else alone.mean()
+    count = across.sum() / mean
     return float(min(1.0, mean * stats.chi2.ppf(0.95, 2 * (count + 1)) / 2 / alone.sum()))
 
 
@@ -465,10 +437,8 @@ def rows_alike(original: Codes, released: Codes) -> tuple[float, float, float]:
     """
     n, m = len(original), len(released)
     most = min(n, m) // 2
-    reach = {*range(min(61, most + 1)), *np.geomspace(1, max(most, 1), 40).astype(int).tolist()}
+    reach = {*range(min(61, most + 1)), *np.geomspace(1, most, 40).astype(int).tolist()}
     distances = sorted({sign * k for k in reach for sign in (1, -1)})
-    if len(distances) < 3:
-        return np.nan, np.nan, np.nan
     rows = min(n, m, ROWS)
     agree = []
     for k in distances:

@@ -1,6 +1,6 @@
 """What all answers are counted with: equal rows, how often they occur, and errors of sums."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,16 @@ def tallied(of_original: Ints, of_release: Ints) -> tuple[Ints, Ints]:
 def error_of(moves: Floats, group: Ints) -> float:
     """Standard error of a sum over people who move together in groups."""
     return float(np.sqrt((np.bincount(group, moves) ** 2).sum()))
+
+
+def means(each: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Means of the same numbers of several releases, by name."""
+    return {name: float(np.mean([one[name] for one in each])) for name in each[0]}
+
+
+def between(values: Sequence[float]) -> float:
+    """Standard error of a mean over releases, by their spread; NaN of a single one."""
+    return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else np.nan
 
 
 def ratio(difference: float, error: float) -> float:

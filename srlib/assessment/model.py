@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from srlib.assessment.answers import SURE, Row
+from srlib.assessment.answers import SURE, Row, row
 from srlib.assessment.counting import ratio
-from srlib.data.codes import Codes, Levels, distinct
+from srlib.data.codes import Codes, distinct
 from srlib.dpmpm.model import Chains
 from srlib.mechanism.bayes import posterior
 from srlib.risk.agreement import APART, convergence, rounds
@@ -20,13 +20,6 @@ from srlib.threads import one_blas_thread
 
 MOST_ITERATIONS, CHAINS, CLASSES, DRAWS = 2_000, 8, 30, 250  # of a chain in the last round
 _MOST_KEPT = 1.5e9  # combinations times levels times draws kept of all chains
-
-
-def affordable(combinations: Codes, n_levels: Levels, n_releases: int) -> tuple[Chains, ...]:
-    """Return rounds of chains, which end when chains agree; of many combinations fewer draws."""
-    numbers = CHAINS * len(combinations) * int(np.sum(n_levels)) * (1 + n_releases)
-    draws = int(np.clip(_MOST_KEPT / numbers, 50, DRAWS))
-    return rounds(MOST_ITERATIONS, n_classes=CLASSES, n_draws=draws, n_chains=CHAINS)
 
 
 @one_blas_thread
@@ -43,18 +36,14 @@ def rows(
     people: an average above says that the model misleads the intruder, one below that the release
     tells more than it can explain. Errors come from between chains.
 
-    Returns
-    -------
-    rows : list of dict
-    risks : DataFrame
-        A row a distinct original combination: probability, log_mcse and rank of the whole record,
-        target_prior and target_probability.
-    traces : dict of str to (n_chains, n_draws) array
-        Quantities of the chains on the original.
+    The other results have a row for each distinct original combination, with the risk of the whole
+    record and of the target; and quantities of the chains on the original, (n_chains, n_draws).
     """
     combinations, repetitions, _ = distinct(original)
-    settings = chains or affordable(combinations, n_levels, len(released))
-    sets = DrawSets.fit(original, released, n_levels, settings, rng=rng)
+    numbers = CHAINS * len(combinations) * int(n_levels.sum()) * (1 + len(released))
+    n_draws = int(np.clip(_MOST_KEPT / numbers, 50, DRAWS))  # of many combinations fewer
+    chains = chains or rounds(MOST_ITERATIONS, n_classes=CLASSES, n_draws=n_draws, n_chains=CHAINS)
+    sets = DrawSets.fit(original, released, n_levels, chains, rng=rng)
     each = [collapsed_log_ratios(draws, combinations)[0] for draws in sets]
     whole = predictive_ratio(each)
     start = 1 + int((n_levels[:target] - 1).sum())
@@ -85,25 +74,23 @@ def rows(
     clear, wrong = abs(inverse - 1) > SURE * spread, "misleads" if inverse > 1 else "falls short"
     uniform, r_hat, nan = 1 / whole.support_size, float(chain["r_hat_95"].max()), np.nan
     truth, limit = "mean probability of the truth", "R-hat, 95th percentile, and its limit"
-    told_of = (
-        ("whole record", truth, value, error, uniform, 0.0, ratio(value - uniform, error), ""),
-        ("target", truth, told, errors[0], prior, errors[1], ratio(gain, errors[2]), ""),
-        ("belief", "mean of prior over posterior", inverse, spread, 1.0, 0.0,
-         ratio(inverse - 1, spread), wrong if clear else "not refuted"),
-        ("chains", limit, r_hat, nan, 1.01, nan, nan, "agree"),
-    )  # fmt: skip
-    names = ["question", "about", "value", "error", "baseline", "baseline_error", "z", "word"]
-    answers: list[Row] = [dict(zip(names, row, strict=True)) for row in told_of]
-    for row in answers:
-        row |= {"question": f"model: {row['question']}", "people": len(original)}
-        row["word"] = row["word"] if agree else "unreliable"
+    n, belief = len(original), wrong if clear else "not refuted"
+    answers = [
+        row("model: whole record", truth, n, value, error, uniform, 0.0,
+            ratio(value - uniform, error)),
+        row("model: target", truth, n, told, errors[0], prior, errors[1], ratio(gain, errors[2])),
+        row("model: belief", "mean of prior over posterior", n, inverse, spread, 1.0, 0.0,
+            ratio(inverse - 1, spread), word=belief),
+        row("model: chains", limit, n, r_hat, nan, 1.01, word="agree"),
+    ]  # fmt: skip
+    if not agree:
+        answers = [one | {"word": "unreliable"} for one in answers]
     risks = pd.DataFrame({
         "probability": whole.probability, "log_mcse": whole.log_mcse[:, 0], "rank": whole.rank,
         "target_prior": np.exp(before), "target_probability": np.exp(after),
     })  # fmt: skip
-    draws = sets.data
     traces = {
-        "alpha": draws.alpha, "log likelihood": draws.log_likelihood,
-        "occupied classes": draws.n_occupied,
+        "alpha": sets.data.alpha, "log likelihood": sets.data.log_likelihood,
+        "occupied classes": sets.data.n_occupied,
     }  # fmt: skip
     return answers, risks, traces

@@ -24,29 +24,21 @@ def page(found: "Assessment", public: bool = False) -> str:
     Texts of the user's files are escaped; the page has no script and loads nothing.
     The public version has the words of `verdict.in_public` and nothing else of anybody's files.
     """
+    rules = _folded("The rules", [_listed(verdict.stated())])
     if public:
-        body = [
+        return _document([
             "<h1>Assessment of synthetic data</h1>",
             "<p>Words over ten people or more; releases are numbered, the worst first.</p>",
-            _wide(show(verdict.in_public(found.judgments, found.table)).html),
-            *_folded("The rules", [_listed(verdict.stated())]),
-        ]
-        return _document(body)
+            _wide(show(verdict.in_public(found.judgments, found.table)).html), *rules,
+        ])  # fmt: skip
     first, *others = found.judgments
-    body = [
-        f"<h1>{escape(first.first)}</h1>",
-        '<p class="note">Confidential: this page has numbers and records of the original.</p>',
-        *_card(found, first.release),
-        *(
-            part
-            for one in others
-            for part in (f"<h2>{escape(one.first)}</h2>", *_card(found, one.release))
-        ),
-        *_tables(found),
-        *_folded("What was assessed", [_listed([*found.tables.notes, *ASSUMED])]),
-        *_folded("The rules", [_listed(verdict.stated())]),
-    ]
-    return _document(body)
+    note = "Confidential: this page has numbers and records of the original."
+    body = [f"<h1>{escape(first.first)}</h1>", f'<p class="note">{note}</p>']
+    body += _card(found, first.release)
+    for one in others:
+        body += [f"<h2>{escape(one.first)}</h2>", *_card(found, one.release)]
+    notes = _folded("What was assessed", [_listed([*found.tables.notes, *ASSUMED])])
+    return _document([*body, *_tables(found), *notes, *rules])
 
 
 ASSUMED = (

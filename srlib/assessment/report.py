@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from srlib.assessment import answers, asking, told, use, verdict
+from srlib.assessment import answers, asking, use, verdict
 from srlib.assessment.answers import COLUMNS
 from srlib.assessment.copies import Copies, copies, uncut_z
+from srlib.assessment.page import page
 from srlib.assessment.tables import Declared, File, Names, Releases, Table, Tables, take_in
 from srlib.assessment.verdict import Judgment
 from srlib.data.codes import distinct
@@ -56,7 +57,7 @@ class Assessment:
     judgments: tuple[Judgment, ...]
     table: pd.DataFrame
     traces: Mapping[str, NDArray[Any]]
-    _copies: Mapping[str, Sequence[Copies]] = field(repr=False)
+    _people: Mapping[str, pd.DataFrame] = field(repr=False)
     _risks: Mapping[str, pd.DataFrame] = field(repr=False)
 
     def verdict(self) -> str:
@@ -77,29 +78,18 @@ class Assessment:
             for; then its values as text. Copied ones with the fewest neighbors come first, then
             those met and told.
         """
-        t = self.tables
+        t, frames = self.tables, []
         combinations, repetitions, inverse = distinct(t.original.codes)
         order = np.argsort(inverse, kind="stable")
-        lines = (np.arange(1, len(inverse) + 1) if t.lines is None else t.lines)[order]
-        parts = np.split(lines, np.cumsum(repetitions)[:-1])
+        parts = np.split(t.lines[order], np.cumsum(repetitions)[:-1])
         named = [", ".join(map(str, p[:_LINES])) + ", ..." * (len(p) > _LINES) for p in parts]
         first = order[np.cumsum(repetitions) - repetitions]  # a record of each combination
+        head = pd.DataFrame({"release": "", "lines": named, "repetitions": repetitions})
         values = t.schema.decode(combinations).astype(str)
-        frames = []
-        for name, released in t.tools.items():
-            of, asked = self._copies[name], (t.schema.n_levels, t.keys[0])
-            wanted = t.targets[0], t.schema.variables[t.targets[0]].no_values
-            given = [(t.original.codes, z.codes, *asked) for z in released]
-            found = pd.DataFrame({
-                "release": name, "lines": named, "repetitions": repetitions,
-                "copied": np.any([each.found for each in of], axis=0)[first],
-                "neighbors": np.min([each.neighbors for each in of], axis=0)[first],
-                "met": np.sum([told.met(*z).release[first] > 0 for z in given], axis=0),
-                "told": np.sum([told.outright(*z, *wanted)[first] for z in given], axis=0),
-            })  # fmt: skip
-            found = pd.concat(
-                [found, self._risks.get(name, pd.DataFrame(index=found.index))], axis=1
-            )
+        for name, people in self._people.items():
+            of_people = people.iloc[first].reset_index(drop=True)
+            parts = [head.assign(release=name), of_people, self._risks.get(name, pd.DataFrame())]
+            found = pd.concat(parts, axis=1)
             own = values.rename(columns={c: f"{c} (value)" for c in values if c in found})
             # Only of those that are copied it matters how few neighbors they have.
             by = found.assign(neighbors=found["neighbors"].where(found["copied"], 0))
@@ -110,10 +100,8 @@ class Assessment:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what ``srlib assess --json`` prints, ready for JSON: verdicts, table and notes."""
-        rows = [
-            {name: _plain(value) for name, value in row.items()}
-            for row in self.table.astype(object).to_dict("records")
-        ]
+        finite = ~self.table.isin([np.nan, np.inf, -np.inf])  # of which JSON has none
+        rows = self.table.astype(object).where(finite, None).to_dict("records")
         return {
             "first": self.judgments[0].first,
             "releases": [vars(judgment) for judgment in self.judgments],
@@ -123,8 +111,6 @@ class Assessment:
 
     def to_html(self, public: bool = False) -> str:
         """Return a page that stands alone. Confidential, but its public version: words alone."""
-        from srlib.assessment.page import page
-
         return page(self, public)
 
 
@@ -204,58 +190,54 @@ def examine(
     chains: "Chains | Sequence[Chains] | None" = None,
 ) -> Assessment:  # fmt: skip
     """Assess tables that were taken in; each purpose has a stream of chance of its own."""
-    frames, judged = [], []
-    of_copies: dict[str, list[Copies]] = {}
+    rows: list[answers.Row] = []
+    judged: dict[str, Copies] = {}
+    people: dict[str, pd.DataFrame] = {}
     risks: dict[str, pd.DataFrame] = {}
     traces: dict[str, NDArray[Any]] = {}
-    original, levels = tables.original.codes, tables.schema.n_levels
-    strangers = tables.held_out.codes if tables.held_out else None
+    original, levels, target = tables.original.codes, tables.schema.n_levels, tables.targets[0]
     steps = len(tables.tools) * (2 + len(asking.questions(tables)))
     with progress_bar(steps, "assessing") as bar:
         for name, released in tables.tools.items():
-            of_copies[name] = found = [
-                _with_uncut(copies(original, z.codes, levels, strangers), tables, z)
-                for z in released
-            ]
-            bar.update()
-            rows = answers.of_copies(found)
-            rows[0]["asked"] = True
-            rows += asking.of_people(tables, released, partial(stream, seed), bar.update)
-            rows += asking.of_copied_people(tables, released)
-            rows += asking.of_matching(tables, released)
             codes = [z.codes for z in released]
-            rows += use.rows(tables.schema, original, codes, tables.keys[0], tables.targets[0])
+            found = [_copies(tables, z) for z in released]
+            bar.update()
+            chance = partial(stream, seed)
+            of_people, (met, told) = asking.of_people(tables, released, chance, bar.update)
+            of_one = answers.of_copies(found) + of_people
+            of_one += asking.of_copied_people(tables, released)
+            of_one += asking.of_matching(tables, released)
+            of_one += use.rows(tables.schema, original, codes, tables.keys[0], target)
             bar.update()
             if model:
                 from srlib.assessment import model as intruder
 
-                chance = stream(seed, f"model {name}")
                 more, risks[name], traces = intruder.rows(
-                    original, codes, levels, tables.targets[0], chains=chains, rng=chance
+                    original, codes, levels, target, chains=chains, rng=chance(f"model {name}")
                 )
-                rows += more
-            frame = pd.DataFrame(rows).reindex(columns=[*COLUMNS, "target"]).assign(release=name)
-            empty = {"of": "all", "about": "", "word": "", "baseline_of": "", "asked": False}
-            frame = frame.fillna(empty)
-            judged.append(verdict.judge(name, frame, answers.worst(found)))
-            frames.append(frame.astype({"asked": bool, "people": int}))
-    table = pd.concat(frames, ignore_index=True)
-    judgments = verdict.worst_first(judged, table)
+                of_one += more
+            rows += [row | {"release": name} for row in of_one]
+            judged[name] = answers.worst(found)
+            people[name] = pd.DataFrame({
+                "copied": np.any([each.found for each in found], axis=0),
+                "neighbors": np.min([each.neighbors for each in found], axis=0),
+                "met": np.sum([each.outright for each in met], axis=0),
+                "told": np.sum([each.outright for each in told], axis=0),
+            })  # fmt: skip
+    table = pd.DataFrame(rows).reindex(columns=[*COLUMNS, "target"])
+    each_release = table.groupby("release", sort=False)
+    judgments = [verdict.judge(str(name), one, judged[str(name)]) for name, one in each_release]
+    judgments = verdict.worst_first(judgments, table)
     order = {judgment.release: i for i, judgment in enumerate(judgments)}
     table = table.sort_values("release", key=lambda names: names.map(order), kind="stable")
     table = table[COLUMNS].reset_index(drop=True)
-    return Assessment(tables, tuple(judgments), table, traces, of_copies, risks)
+    return Assessment(tables, tuple(judgments), table, traces, people, risks)
 
 
-def _with_uncut(found: Copies, tables: Tables, released: File) -> Copies:
-    """Return what is known of copies with that of numbers as the files have them."""
-    original = tables.original.uncut
-    strangers = tables.held_out.uncut if tables.held_out else None
-    if original is None or released.uncut is None or found.premise:
-        return found
-    return replace(found, uncut_z=uncut_z(original, released.uncut, strangers))
-
-
-def _plain(value: Any) -> Any:
-    """Return a value as JSON can hold it: no number where there is none, or no end."""
-    return None if isinstance(value, float) and not np.isfinite(value) else value
+def _copies(tables: Tables, released: File) -> Copies:
+    """Count copies, also by numbers as the files have them, unless the original is no reference."""
+    files = tables.beside(released)
+    original, made, *held_out = (file.codes for file in files)
+    found = copies(original, made, tables.schema.n_levels, *held_out)
+    uncut = [file.uncut for file in files if file.uncut is not None]
+    return replace(found, uncut_z=uncut_z(*uncut)) if uncut and not found.premise else found

@@ -15,17 +15,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy import special
 
-from srlib.assessment.copies import divided_z, log_density, tree_of_pairs
-from srlib.assessment.counting import (
-    Bools,
-    Floats,
-    Ints,
-    beside,
-    numbered,
-    ratio,
-    tallied,
-    times,
-)
+from srlib.assessment.copies import divided_z, log_choose, log_density, tree_of_pairs
+from srlib.assessment.counting import Bools, Floats, Ints, beside, numbered, ratio, tallied, times
 from srlib.data.codes import Codes, Levels
 from srlib.margins import pair_table
 
@@ -38,27 +29,19 @@ _ROUNDING = 1e-12  # 1.1 - 1.0 is above 0.1 in floating point, and is to count a
 
 @dataclass(frozen=True)
 class Told:
-    """What is told of each person.
+    """What is told of each person, (n,) each.
 
-    Attributes
-    ----------
-    counted : (n,) bool
-        People that the share is of.
-    release, others, margins : (n,) float
-        Probability that the release tells it, and parts of the expected numbers of people of whom
-        other people's records, or margins, would: sums over people estimate numbers. NaN where
-        margins tell nothing that could be compared.
-    group : (n,) int
-        People with one number move together.
-    held_out : dict of str to float
-        Of people held out, as `counting.beside` returns; empty where there are none.
-    divided_z : float
-        Excess of those met over a random division of both files, for `met`.
-    trials : float
-        People who are all as likely to be met by others' records and whose number met has the
-        variance of these, who differ, for `met`.
-    grown : float
-        Variance of the share from the records that trees grow from, for `predicted`.
+    Of people who are `counted`, `release` is the probability that the release tells it; `others`
+    and `margins` are parts of the expected numbers of people of whom other people's records, or
+    margins, would: sums over people estimate numbers. Margins are NaN where they tell nothing that
+    could be compared. People with one number in `group` move together. `outright` says of whom all
+    released records with the keys tell it, of however many records; nobody by trees. `held_out` is
+    the answer of people held out (`counting.beside`), if there are any.
+
+    Of `met`, `divided_z` is the excess over a random division of both files, and `trials` the
+    number of people who, were all as likely to be met by others' records, would have the variance
+    of these, who differ. Of `predicted`, `grown` is the variance of the share from the records that
+    trees grow from.
     """
 
     counted: Bools
@@ -66,6 +49,7 @@ class Told:
     others: Floats
     margins: Floats
     group: Ints
+    outright: Bools
     held_out: dict[str, float] = field(default_factory=dict)
     divided_z: float = np.nan
     trials: float = 0.0
@@ -111,27 +95,14 @@ def met(
     levels = [int(n_levels[k]) for k in keys]
     others, trials = _met_by_others(alone, o + h, 1 + size / n, everybody, levels)
     return Told(
-        counted=alone,
-        held_out=compared,
-        release=np.where(alone, 1 - missed, 0.0),
-        others=others,
-        margins=np.where(alone, margins, 0.0),
-        group=key,
-        divided_z=divided_z(key, of_release),
-        trials=trials,
-    )
+        alone, np.where(alone, 1 - missed, 0.0), others, np.where(alone, margins, 0.0), key,
+        alone & (s > 0), compared, divided_z=divided_z(key, of_release), trials=trials,
+    )  # fmt: skip
 
 
 def _none_among(size: int, others: Ints, m: int) -> Floats:
     """Probability that a person's random companions, m - 1 of size - 1, are none of the others."""
-    rest = size - 1 - others
-    if m == size:
-        return (others == 0).astype(float)
-    ways = [
-        special.gammaln(k + 1) - special.gammaln(k - m + 2)
-        for k in (np.maximum(rest, m - 1), size - 1)
-    ]
-    return np.where(rest >= m - 1, np.exp(ways[0] - ways[1]), 0.0)
+    return np.exp(log_choose(size - 1 - others, m - 1) - log_choose(np.array(size - 1), m - 1))
 
 
 def _met_by_others(
@@ -216,18 +187,6 @@ def told(
     return _all_agree(*own, *others, alike / len(released), valued, key[:n], len(released))
 
 
-def outright(
-    original: Codes, released: Codes, n_levels: Levels, keys: Sequence[int], target: int,
-    no_values: Sequence[int] = (),
-) -> Bools:  # fmt: skip
-    """Say of whom all released records with the keys have the target, of however many records."""
-    (key, of_release), (cell, of_both) = (
-        numbered(at, n_levels, original, released) for at in (keys, (*keys, target))
-    )
-    s = times(of_release, key)
-    return ~np.isin(original[:, target], no_values) & (s > 0) & (s == times(of_both, cell))
-
-
 def near(
     original: Codes, released: Codes, n_levels: Levels, keys: Sequence[int],
     numbers: Sequence[Floats], within: float, held_out: Codes | None = None,
@@ -276,8 +235,8 @@ def _all_agree(
     People held out stand behind those in the file in s, s_t and valued.
     """
     n, kept = len(group), min(1.0, len(group) / m)
-    tells = (valued & (s > 0) & (s == s_t)).astype(float)
-    compared = beside(tells, valued.astype(float), n) if len(s) > n else {}
+    tells = valued & (s > 0) & (s == s_t)
+    compared = beside(tells.astype(float), valued.astype(float), n) if len(s) > n else {}
     s, s_t, valued = s[:n], s_t[:n], valued[:n]
 
     def agree(records: Ints, right: Ints, kept: float) -> Floats:
@@ -288,7 +247,7 @@ def _all_agree(
     margins = np.where(valued & (s > 0), q**s - (1 - kept) ** s, 0.0)
     # Without the person's own record, which is one of each where there is a value.
     others = agree(d - valued, d_t - valued, min(1.0, m / n))
-    return Told(valued, agree(s, s_t, kept), others, margins, group, compared)
+    return Told(valued, agree(s, s_t, kept), others, margins, group, tells[:n], compared)
 
 
 def predicted(
@@ -307,43 +266,40 @@ def predicted(
     linear in the records. For others' records it is no smaller, and as large as halves of the
     original differ that guess each other. Of many people evenly spaced ones count.
     """
-    counted, n = ~np.isin(original[:, target], no_values), len(original)
-    rows = np.flatnonzero(counted)
-    rows = rows[np.linspace(0, len(rows) - 1, min(len(rows), MOST_GUESSED)).astype(int)]
-    counted = np.isin(np.arange(n), rows)
-    strangers = original[:0] if held_out is None else held_out
-    strangers = strangers[~np.isin(strangers[:, target], no_values)]
-    size = max(min(n, len(released), MOST_GROWN) // 2, 1)
-    release, others, of_strangers = np.zeros(n), np.zeros(n), np.zeros(len(strangers))
-    of_release, of_original = rng.spawn(2)  # so that others' guesses are the same for all releases
-    apart, apart_others = [], []
-    for _ in range(PAIRS):
-        shares = []
-        for half in np.array_split(of_release.permutation(len(released)), 2):
-            guess = _tree(released[half[:size]], keys, target, of_release)
-            right = guess(original[rows])
-            release[rows] += right / (2 * PAIRS)
-            of_strangers += guess(strangers) / (2 * PAIRS)
-            shares.append(right.mean())
-        apart.append(shares[0] - shares[1])
-        shares = []
-        for half in np.array_split(of_original.permutation(n), 2):
-            out = counted.copy()
-            out[half] = False
-            right = _tree(original[half[:size]], keys, target, of_original)(original[out])
-            others[out] += right / PAIRS
-            shares.append(right.sum() / max(len(right), 1))
-        apart_others.append(shares[0] - shares[1])
-    variance, of_others = (float(np.mean(np.square(each))) / 4 for each in (apart, apart_others))
-    release, others, grown = (
-        release.clip(max=1),
-        others.clip(max=1),
-        variance + max(variance, of_others),
+    n, people = (
+        len(original),
+        original if held_out is None else np.concatenate([original, held_out]),
     )
-    guessed = np.concatenate([release[rows], of_strangers])
-    compared = beside(guessed, np.ones(len(guessed)), len(rows)) if len(of_strangers) else {}
-    nothing = np.full(n, np.nan)
-    return Told(counted, release, others, nothing, np.arange(n), compared, grown=grown)
+    valued = np.flatnonzero(~np.isin(people[:, target], no_values))
+    rows, strangers = np.split(valued, [np.searchsorted(valued, n)])
+    rows = rows[np.linspace(0, len(rows) - 1, min(len(rows), MOST_GUESSED)).astype(int)]
+    size = max(min(n, len(released), MOST_GROWN) // 2, 1)
+
+    def guessed(codes: Codes, rng: np.random.Generator, own: bool) -> tuple[Floats, float]:
+        """Mean probability of the truth, and the variance of its mean over people in the file."""
+        prob, apart = np.zeros(len(people)), []
+        for _ in range(PAIRS):
+            shares = []
+            for half in np.array_split(rng.permutation(len(codes)), 2):
+                asked = np.setdiff1d(rows, half) if own else np.append(rows, strangers)
+                right = _tree(codes[half[:size]], keys, target, rng)(people[asked])
+                prob[asked] += right / (PAIRS if own else 2 * PAIRS)
+                in_file = right[: len(rows)]
+                shares.append(in_file.sum() / max(len(in_file), 1))
+            apart.append(shares[0] - shares[1])
+        return prob, float(np.mean(np.square(apart))) / 4
+
+    of_release, of_original = rng.spawn(2)  # so that others' guesses are the same for all releases
+    release, variance = guessed(released, of_release, own=False)
+    others, of_others = guessed(original, of_original, own=True)
+    release[:n], others = release[:n].clip(max=1), others[:n].clip(max=1)
+    tells = release[np.append(rows, strangers)]
+    compared = beside(tells, np.ones(len(tells)), len(rows)) if len(strangers) else {}
+    counted, nobody = np.isin(np.arange(n), rows), np.zeros(n, bool)
+    return Told(
+        counted, release[:n], others, np.full(n, np.nan), np.arange(n), nobody, compared,
+        grown=variance + max(variance, of_others),
+    )  # fmt: skip
 
 
 def _tree(

@@ -20,8 +20,8 @@ from itertools import combinations
 import numpy as np
 from scipy import special
 
-from srlib.assessment.answers import Row
-from srlib.assessment.counting import Bools, Floats
+from srlib.assessment.answers import Row, row
+from srlib.assessment.counting import Bools, Floats, between
 from srlib.data.codes import Codes, distinct
 from srlib.data.schema import Schema
 from srlib.margins import total_variation
@@ -61,17 +61,14 @@ def rows(
         each = [of[question] for of in found]
         each = [one for one in each if np.isfinite(one[0])] or each[:1]
         value, fresh, spread, error = np.mean([one[:4] for one in each], axis=0).tolist()
-        if len(each) > 1:
-            error = float(np.std([one[0] for one in each], ddof=1) / np.sqrt(len(each)))
+        error = between([one[0] for one in each]) if len(each) > 1 else error
         clear = bool(np.mean([one[5] for one in each]) >= 0.5)
         known = question in LOSSES and np.isfinite(value)
-        answers.append({
-            "question": question, "about": " / ".join(dict.fromkeys(one[4] for one in each)),
-            "people": len(released[0]), "value": value, "error": error,
-            "baseline": fresh, "baseline_error": spread, "baseline_of": "fresh sample",
-            "z": (value - fresh) / spread if spread else np.nan,
-            "word": word(value - fresh, clear) if known else "",
-        })  # fmt: skip
+        about = " / ".join(dict.fromkeys(one[4] for one in each))
+        z = (value - fresh) / spread if spread else np.nan
+        loss = word(value - fresh, clear) if known else ""
+        numbers = len(released[0]), value, error, fresh, spread, z
+        answers.append(row(question, about, *numbers, word=loss, by="fresh sample"))
     return answers
 
 

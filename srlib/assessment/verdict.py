@@ -6,7 +6,6 @@ thresholds of `answers` and `use`, and nothing else has a part in it.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -34,17 +33,7 @@ _USE = {
 
 @dataclass(frozen=True)
 class Judgment:
-    """The verdict on one release, or on the releases of one tool.
-
-    Attributes
-    ----------
-    release : str
-        Name of the release, or of the tool.
-    advice : str
-        One of `ADVICE`.
-    first : str
-        What to do and why, in about 25 words.
-    """
+    """The verdict on a release or a tool: one of `ADVICE`, and what to do and why in 25 words."""
 
     release: str
     advice: str
@@ -56,7 +45,7 @@ def judge(release: str, rows: pd.DataFrame, copies: Copies) -> Judgment:
 
     `rows` are its rows of the table, and `copies` the worst of its releases.
     """
-    risks = rows[rows["asked"].astype(bool) & rows["question"].isin(["identity", *TELLING])]
+    risks = rows[rows["asked"].astype(bool)]
     copied = answers.copied(copies)
     if copied == "found":
         return Judgment(release, "withhold", f"Do not release {release}: {_copied(copies)}.")
@@ -71,9 +60,6 @@ def judge(release: str, rows: pd.DataFrame, copies: Copies) -> Judgment:
         return Judgment(release, "undecided", f"Undecided on {release}: {hidden(copies)}.")
     first = f"Nothing found against releasing {release}{_USE[loss(rows)['word']]}."
     return Judgment(release, "nothing found", first)
-
-
-TELLING = ("attributes", "predicted", "within")
 
 
 def _told(risks: pd.DataFrame, word: str) -> str:
@@ -130,8 +116,7 @@ def worst_first(judgments: Sequence[Judgment], table: pd.DataFrame) -> list[Judg
     """Order releases by what to do, then by how much of the rest the worst risk takes."""
 
     def badness(judgment: Judgment) -> tuple[int, float]:
-        rows = table[(table["release"] == judgment.release) & table["question"].isin(list(CARD))]
-        rows = rows[rows["asked"].astype(bool)]
+        rows = table[(table["release"] == judgment.release) & table["asked"].astype(bool)]
         rest = map(answers.share_of_rest, rows["value"], rows["baseline"])
         return ADVICE.index(judgment.advice), max(np.nan_to_num(list(rest)), default=0.0)
 
@@ -155,8 +140,8 @@ def card(rows: pd.DataFrame) -> pd.DataFrame:
         by = f" ({row['baseline_of']})" if row["baseline_of"] else ""
         lines.append({
             "question": CARD.get(row["question"], f"use: {row['question']}"),
-            "release": _with_error(row["value"], row["error"]),
-            "baseline": _with_error(row["baseline"], row["baseline_error"]) + by,
+            "release": in_percent(row["value"], row["error"]),
+            "baseline": in_percent(row["baseline"], row["baseline_error"]) + by,
             "word": row["word"],
         })  # fmt: skip
     at_most = float(rows.set_index("question").loc["could hide", "value"])
@@ -172,11 +157,10 @@ def text(judgments: Sequence[Judgment], table: pd.DataFrame) -> str:
     for judgment in judgments:
         lines = card(table[table["release"] == judgment.release]).astype(str)
         widths = [lines[name].str.len().max() for name in lines]
-        rows = [
-            "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-            for row in lines.itertuples(index=False)
-        ]
-        parts.append("\n".join([judgment.first, *(row.rstrip() for row in rows)]))
+        parts.append(judgment.first)
+        for row in lines.itertuples(index=False):
+            cells = [f"  {cell:{width}}" for cell, width in zip(row, widths, strict=True)]
+            parts[-1] += "\n" + "".join(cells).rstrip()
     return "\n\n".join(parts)
 
 
@@ -188,18 +172,17 @@ def in_public(judgments: Sequence[Judgment], table: pd.DataFrame) -> pd.DataFram
     """
     found = []
     for number, judgment in enumerate(judgments, start=1):
-        rows = table[(table["release"] == judgment.release) & table["asked"].astype(bool)]
-        rows = rows[rows["question"].isin(["copies", "identity", *TELLING])]
+        of_release = table[table["release"] == judgment.release]
+        rows = of_release[of_release["asked"].astype(bool)]
         enough = rows["people"] >= MIN_RECORDS
         enough &= (rows["question"] != "copies") | enough[rows["question"] == "predicted"].all()
         words = {
             question: max(of["word"], key=_ORDER.index) if enough[of.index].all() else NOT_SHOWN
             for question, of in rows.groupby("question", sort=False)
         }
-        useful = loss(table[table["release"] == judgment.release])["word"]
-        advice = judgment.advice if enough.all() else NOT_SHOWN
-        use_word = useful if enough.all() else NOT_SHOWN
-        found.append({"release": number, "advice": advice, **words, "use": use_word})
+        both = judgment.advice, loss(of_release)["word"]
+        advice, useful = both if enough.all() else (NOT_SHOWN, NOT_SHOWN)
+        found.append({"release": number, "advice": advice, **words, "use": useful})
     return pd.DataFrame(found)
 
 
@@ -234,9 +217,12 @@ def stated() -> list[str]:
     ]
 
 
-def in_percent(share: float) -> str:
-    """A share in percent, where what is not 0 or 100 is not printed as such."""
-    return "no value" if np.isnan(share) else f"{_digits(share)}\u00a0%"
+def in_percent(share: float, error: float = np.nan) -> str:
+    """A share in percent, with its error if known; what is not 0 or 100 is not printed as such."""
+    if np.isnan(share):
+        return "no value"
+    digits = _digits(share) if np.isnan(error) else f"{_digits(share)} ± {_digits(error)}"
+    return f"{digits} %".replace(" ", "\u00a0")
 
 
 def _digits(share: float) -> str:
@@ -244,10 +230,3 @@ def _digits(share: float) -> str:
         return f"{100 * share:.0f}"
     shown = f"{100 * share:.1f}"
     return {"0.0": "<0.1", "-0.0": "<0.1", "100.0": ">99.9"}.get(shown, shown)
-
-
-def _with_error(value: Any, error: Any) -> str:
-    if pd.isna(value):
-        return "no value"
-    told = in_percent(value) if pd.isna(error) else f"{_digits(value)} ± {_digits(error)} %"
-    return told.replace(" ", "\u00a0")

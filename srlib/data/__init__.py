@@ -2,5 +2,5 @@
 
 from srlib.data.acs import ACS, embedded_population, recode_acs
 from srlib.data.codes import Codes, cell_numbers, distinct, row_numbers
-from srlib.data.microdata import load, read_table, schema_of
+from srlib.data.microdata import load, read_table
 from srlib.data.schema import Microdata, Schema, Variable

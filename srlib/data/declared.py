@@ -75,7 +75,7 @@ def cut_numbers(schema: Schema, frame: pd.DataFrame) -> tuple[Schema, tuple[str,
     if any(variable.bins for variable in schema.variables):
         told = "Such cuts say where the original's numbers lie, and whoever sees the levels "
         notes.append(told + "sees them; edges declared in a schema do not.")
-    return Schema(tuple(variable for variable, _ in done)), tuple(notes)
+    return replace(schema, variables=tuple(variable for variable, _ in done)), tuple(notes)
 
 
 def _cut(variable: Variable, column: pd.Series) -> tuple[Variable, str]:
@@ -112,7 +112,7 @@ def with_missing(schema: Schema, *frames: pd.DataFrame) -> tuple[Schema, tuple[s
             lacking.append(f"{variable.name} {absent[0]:,}")
         variables.append(variable)
     note = f"Missing values are a level of their own: {', '.join(lacking)} of {len(frames[0]):,}."
-    return Schema(tuple(variables)), (note,) if lacking else ()
+    return replace(schema, variables=tuple(variables)), (note,) if lacking else ()
 
 
 def with_unseen(schema: Schema, frame: pd.DataFrame) -> tuple[Schema, tuple[str, ...]]:
@@ -132,7 +132,7 @@ def with_unseen(schema: Schema, frame: pd.DataFrame) -> tuple[Schema, tuple[str,
             unseen.append(f"{variable.name} {shown(new, 3)}")
         variables.append(variable.with_levels(new))
     note = f"Levels that the original does not have: {'; '.join(unseen)}."
-    return Schema(tuple(variables)), (note,) if unseen else ()
+    return replace(schema, variables=tuple(variables)), (note,) if unseen else ()
 
 
 def _unseen(variable: Variable, column: pd.Series) -> tuple[list[str], bool]:

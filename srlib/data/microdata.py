@@ -68,11 +68,18 @@ def load(
         If ``data`` is none of the three.
     """
     require(n_records is None or n_records > 0, f"n_records is {n_records}; it must be 1 or more")
-    known, survey = _checked(data, schema)
-    if not str(data):
+    known, source = declared(schema), str(data)
+    if not source or source.startswith("acs:"):
+        theirs = f"schema is {str(schema)!r}; for data = {source!r} it must be '' or 'acs'"
+        require(known in (None, ACS), theirs)
+    if not source:
         return embedded_population(n_records or POPULATION_SIZE, rng=rng)
-    if survey:
-        data, options["vintage"] = download_acs(*survey), survey[0]
+    if source.startswith("acs:"):
+        options["vintage"], state = parse_acs(source)
+        data = download_acs(options["vintage"], state)
+    elif not Path(data).exists():
+        told = "allowed are '' for the embedded population, acs:YEAR:STATE, or the path of a file"
+        raise FileNotFoundError(f"data is {source!r}: there is no such file; {told}")
     table = read_table(data, known, **options)
     n = len(table)
     if n_records is None or n <= n_records:
@@ -185,15 +192,6 @@ def read_texts(
         return Texts(frame, known, tuple(notes))
 
 
-def schema_of(data: str | Path, schema: Declared = "", **options: Any) -> Schema:
-    """Return the schema of the records that `load` would return; nothing is drawn or downloaded.
-
-    A file is read and checked for it, with `load`'s options and errors.
-    """
-    known, survey = _checked(data, schema)
-    return ACS if survey or not str(data) else read_table(data, known, **options).schema
-
-
 def declared(schema: Declared) -> Schema | None:
     """Return the schema that an argument stands for, None where one is to be recognized."""
     if isinstance(schema, Schema):
@@ -201,16 +199,3 @@ def declared(schema: Declared) -> Schema | None:
     if schema == "acs":
         return ACS
     return Schema.from_yaml(schema) if schema else None
-
-
-def _checked(data: str | Path, schema: Declared) -> tuple[Schema | None, tuple[int, str] | None]:
-    """Return what is declared of data that exist, and year and state of a survey file."""
-    known, source = declared(schema), str(data)
-    survey = parse_acs(source) if source.startswith("acs:") else None
-    if survey or not source:
-        theirs = f"schema is {str(schema)!r}; for data = {source!r} it must be '' or 'acs'"
-        require(known in (None, ACS), theirs)
-    elif not Path(data).exists():
-        told = "allowed are '' for the embedded population, acs:YEAR:STATE, or the path of a file"
-        raise FileNotFoundError(f"data is {source!r}: there is no such file; {told}")
-    return known, survey
