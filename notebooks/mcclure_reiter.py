@@ -69,7 +69,6 @@ from srlib.display import callout, numbers, show
 from srlib.ledger import Claims, ledger, printed
 from srlib.mechanism import acceptance
 from srlib.mechanism.proportion import Study
-from srlib.progress import tracked
 from srlib.rng import stream
 from srlib.runner.outputs import Outputs
 
@@ -477,7 +476,7 @@ callout("Ten records", f"Mean squared error {errors.mean():.5f} by chains, {righ
 
 # %% tags=["monte-carlo"]
 rows = []
-for q in tracked(list(pairs.itertuples(index=False)), "chains"):
+for q in pairs.itertuples(index=False):
     case = f"p0 = {q.p0:g}, epsilon = {q.epsilon:g}, replicate {q.replicate}"
     rng = stream(seed, f"chains, {case}")
     draws = run_chains(tables[q.epsilon], q.x_star, burn_in + n_steps, n_chains, rng)
@@ -634,7 +633,7 @@ for p in (0.3, 0.5):
     study, rng = Study(tables[0.01], p), stream(seed, f"single chains, {p:g}, 0.01")
     found = study.draw_pairs(changed, 0.5, n_single, rng=rng)
     told = []
-    for x, x_star in tracked(np.column_stack([found.x, found.x_star]), f"chains at p₀ = {p:g}"):
+    for x, x_star in np.column_stack([found.x, found.x_star]):
         (draws,) = run_chains(tables[0.01], x_star, burn_in + n_steps, 1, rng)
         known = given_count.var()[x] + (given_count.mean()[x] - p) ** 2
         told.append(np.log10(((draws[0, burn_in:] - p) ** 2).mean() / known))

@@ -339,19 +339,9 @@ def against_sampling(
 
     and binomial ones differ less by a factor of about :math:`\sqrt{1 - p}`. For p stand the
     proportions in all tables together, so that cells that are empty in the original count as well.
-
-    Parameters
-    ----------
-    original, released : (n, p) int, sequence of (n, p) int
-        Codes from 0; two releases or more, as large as the original.
-    n_levels : (p,) int
-        Number of levels of each variable, two or more of them.
-
-    Returns
-    -------
-    ratio, error : float
-        Mean absolute difference of a release's cells over that of another sample, 1 if a release is
-        off as a sample would be; and its standard error, from between the releases.
+    Returned are the mean absolute difference of the cells of releases, two or more that are as
+    large as the original, over that of another sample, 1 if a release is off as a sample would be;
+    and its standard error, from between the releases.
     """
     n, m = len(original), len(released)
     if m < 2 or len(n_levels) < 2 or any(len(z) != n for z in released):

@@ -1,6 +1,6 @@
 """Progress bars for long work, on a terminal and nowhere else."""
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -41,22 +41,6 @@ def silent() -> Iterator[None]:
         yield
     finally:
         _SILENT.reset(token)
-
-
-def tracked[Item](items: Collection[Item], label: str) -> Iterator[Item]:
-    """Go through items under a progress bar.
-
-    Parameters
-    ----------
-    items : collection
-        What is gone through.
-    label : str
-        What is being done.
-    """
-    with progress(len(items), label) as bar:
-        for item in items:
-            yield item
-            bar.update(1)
 
 
 def in_blocks[Result](

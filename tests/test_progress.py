@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from srlib.progress import in_blocks, progress, silent, tracked
+from srlib.progress import in_blocks, progress, silent
 
 
 class Terminal(io.StringIO):
@@ -19,10 +19,9 @@ def test_drawn_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("sys.stderr", stderr)
         with progress(2, "chains") as bar:
             bar.update(2)
-        assert list(tracked("ab", "letters")) == ["a", "b"]
         with silent(), progress(2, "nothing"):
             pass
-        assert [word in stderr.getvalue() for word in ("chains", "letters")] == [drawn] * 2
+        assert ("chains" in stderr.getvalue()) == drawn
         assert "nothing" not in stderr.getvalue()
 
 

@@ -191,12 +191,7 @@ def _renderer(spec: dict[str, Any], **metadata: Any) -> tuple[dict[str, Any], di
 def method_color(field: str, names: Sequence[str]) -> alt.Color:
     """Color by names, each with its own color in `COLORS`, or one of `OTHER_COLORS` in turn.
 
-    Parameters
-    ----------
-    field : str
-        The column that has the names.
-    names : sequence of str
-        In the order of the legend, of which there is none for a single name.
+    The legend has their order; for a single name there is none.
     """
     others = iter(OTHER_COLORS * len(names))
     return _by_name(field, names, [COLORS.get(name) or next(others) for name in names])

@@ -53,24 +53,10 @@ def recode_acs(frame: pd.DataFrame, vintage: int) -> pd.DataFrame:
     become 4 and 9 becomes 5; SCHL 1-15, 16-17, 18-19, 20-24 become 1 to 4; WAOB 8 becomes 2; MIL
     becomes active duty, training only, never; HISP 2 and above become 2.
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        The raw columns as numbers or text, and any other columns. Blank or NaN is missing.
-    vintage : int
-        The year of the file, 2008 or later. MIL has five codes up to 2012 and four from 2013.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The adults under their index: a categorical column for each variable of ``ACS``, with its
-        levels; missing values stay missing.
-
-    Raises
-    ------
-    ValueError
-        For columns that lack, codes that the file of that vintage cannot have (all columns in one
-        message, with the first rows), or MIL codes that belong to another vintage.
+    The raw columns are numbers or text; blank or NaN is missing, and stays so. The vintage is the
+    year of the file, 2008 or later: MIL has five codes up to 2012 and four from 2013. Returned are
+    the adults under their index, in a categorical column for each variable of ``ACS``. A ValueError
+    names the columns that lack, and codes that a file of that vintage cannot have.
     """
     require(vintage >= FIRST_VINTAGE, f"vintage is {vintage}; it must be {FIRST_VINTAGE} or later")
     lacking = [name for name in RAW_NAMES.values() if name not in frame.columns]

@@ -42,30 +42,14 @@ def load(
     ----------
     data : str or Path
         ``""`` for the embedded population, ``"acs:YEAR:STATE"`` for a person file of the Census
-        Bureau, or else the path of a file, see `read_table`.
+        Bureau, or else the path of a file.
     schema : str, Path or Schema
-        See `read_table`.
+        As of `read_table`, which also takes the options; a year is the vintage.
     rng : numpy.random.Generator
         Draws the population or the sample.
     n_records : int, optional
-        Size of the population (10,000 where not given), or of the simple random sample that is
-        taken from a file with more records; all of a file's where not given.
-    **options
-        ``drop_missing``, ``ignore_columns`` and ``vintage`` as of `read_table`; the year of an
-        ``"acs:YEAR:STATE"`` is its vintage.
-
-    Returns
-    -------
-    Microdata
-        Sampled records keep the order of the file.
-
-    Raises
-    ------
-    ValueError
-        For what `read_table` and `download_acs` refuse, ``n_records`` below 1, or another schema
-        than Table 1 for data that have it.
-    FileNotFoundError
-        If ``data`` is none of the three.
+        Size of the population (10,000 where not given), or of a simple random sample in the file's
+        order, where a file has more records.
     """
     require(n_records is None or n_records > 0, f"n_records is {n_records}; it must be 1 or more")
     known, source = declared(schema), str(data)
@@ -130,11 +114,8 @@ def read_table(
     Raises
     ------
     ValueError
-        For what is no regular file, as a folder or a pipe; a file that is empty, too large, not
-        UTF-8, not CSV or without records; repeated, missing or unknown columns; records with too
-        few or too many fields; values outside the levels; missing values; columns that do not look
-        categorical. The message names the file, the columns, the first lines (the header is line
-        1) and the values.
+        The message names the file, the columns, the first lines (the header is line 1) and the
+        values that are wrong.
 
     Examples
     --------

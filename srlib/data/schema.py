@@ -228,11 +228,6 @@ class Schema:
                 title: income
                 bins: 10
                 missing_codes: [N, -9]
-
-        Raises
-        ------
-        ValueError
-            If the file is not UTF-8 or not YAML, or not of this form; the message names the file.
         """
         try:
             document = yamls.read(path, texts=True)
@@ -252,20 +247,8 @@ class Schema:
 
         A level that no record has is unknown to such a schema, so a declared one is better.
         Numbers come in numeric order, other texts in alphabetic order. Where all values of a
-        column are whole numbers, "1.0" is the level "1".
-
-        Parameters
-        ----------
-        frame : pandas.DataFrame
-            One column for each variable.
-        typed : bool
-            Whether categories count, or the values alone.
-
-        Raises
-        ------
-        ValueError
-            For categories that are no levels of a `Variable`, and for columns with one distinct
-            value or more than 100; the message names all of them.
+        column are whole numbers, "1.0" is the level "1". Columns with one distinct value or more
+        than 100 are refused. Unless `typed`, values alone count.
         """
         found, bad = [], []
         for name, column in frame.items():
@@ -407,30 +390,12 @@ class Microdata:
     def from_frame(
         cls, frame: pd.DataFrame, schema: Schema | None = None, *, drop_missing: bool = False
     ) -> Self:
-        """Code the records of a DataFrame.
+        """Code the records of a DataFrame, in their order.
 
-        Parameters
-        ----------
-        frame : pandas.DataFrame
-            One column for each variable: categorical, text or numbers with few values, which are
-            compared with the levels as text without spaces around it.
-        schema : Schema, optional
-            The columns, in any order, and their levels. Where not given, the categories of a
-            categorical column, and the values of any other, see `Schema.from_frame`.
-        drop_missing : bool
-            Whether records with a missing value are dropped; otherwise they are an error.
-
-        Returns
-        -------
-        Microdata
-            The frame's records in their order.
-
-        Raises
-        ------
-        ValueError
-            For a frame without records, columns that lack, are unknown or do not look
-            categorical, values outside the levels, missing values. The message names the columns,
-            and the first rows by the frame's index.
+        Columns may stand in any order. Values are compared with the levels as text without spaces
+        around it; where no schema is given, levels are those of `Schema.from_frame`. A ValueError
+        names columns, and the first rows by the frame's index. Records with a missing value are an
+        error unless they are to be dropped.
         """
         require(isinstance(schema, Schema | None), f"schema is {schema!r:.50}; it must be a Schema")
         schema = schema or Schema.from_frame(frame)

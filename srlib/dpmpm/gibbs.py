@@ -104,13 +104,11 @@ def sample_posterior(
     Parameters
     ----------
     codes : (n_records, n_variables) int
-        Levels coded from 0; one record or more.
+        Levels coded from 0.
     n_levels : (n_variables,) int
         Number of levels of each variable, 2 or more.
     chains : Chains
         Number of classes and prior, number of chains and their lengths.
-    rng : numpy.random.Generator
-        Source of the chains' streams.
     keep_allocations : bool
         Whether the draws hold the records' classes, as `left_out_log_ratios` needs.
     label : str

@@ -60,8 +60,7 @@ class RiskBeforeRelease:
     left_out : (n_chains, n_publications, n) float64
         `probability` with one chain given the data left out, where there are chains.
     convergence : DataFrame, optional
-        R-hat and effective draws of the chains, as of
-        `srlib.risk.agreement.convergence`.
+        R-hat and effective draws of the chains.
 
     Examples
     --------

@@ -60,12 +60,8 @@ def leakage_bound(
 
     Parameters
     ----------
-    synthesizer : Synthesizer
-        Whatever releases tables of tables.
-    data : Microdata
-        The confidential records.
     row : int
-        The record.
+        Which record of the data is meant.
     alternatives : (n_alternatives, n_variables) int
         Codes that the intruder holds possible for the record beside the truth, with equal
         probabilities. A single one is easier to tell from the truth than one of many.
@@ -76,8 +72,6 @@ def leakage_bound(
         given.
     confidence : float
         Of each bound, in (0, 1).
-    rng : numpy.random.Generator
-        Source of the releases.
 
     Examples
     --------

@@ -93,8 +93,6 @@ def subset_log_means(
 
     Parameters
     ----------
-    draws : Draws
-        Posterior draws.
     codes : (n, n_variables) int
         The true combinations x_i, coded from 0.
     unknown : sequence of int

@@ -204,10 +204,8 @@ def membership_test(
 
     Parameters
     ----------
-    original : DataFrame or Microdata
-        The confidential table.
-    released : sequence of DataFrame or Microdata
-        Releases of the original, independent given it.
+    original, released : DataFrame or Microdata, sequence of these
+        The confidential table, and releases that are independent given it.
     held_out : DataFrame or Microdata
         People of the same population who are not in the original, in random order; two or more.
     n_releases : int

@@ -119,10 +119,8 @@ def log_likelihoods(
         Trees grown on the data; or any other density, by its own ``log_likelihoods`` where it has
         one. Where not, its ``log_prob`` is evaluated once for each candidate and release. A density
         by Monte Carlo gives two independent estimates or more, (n_estimates, n, support_size).
-    released : sequence of (m, n_variables) int
-        The releases, independent given the data.
-    data : (n_records, n_variables) int
-        The confidential records.
+    released, data : sequence of (m, n_variables) int, (n_records, n_variables) int
+        Releases, independent given the confidential data.
     rows : (n,) int
         The record that is changed.
     candidates : (n, support_size, n_variables) int

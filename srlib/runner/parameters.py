@@ -93,11 +93,6 @@ def read_parameters(notebook: Path) -> dict[str, Parameter]:
 
     Its parameters cell holds annotated literals only, each with a comment behind it, as in
     ``n_draws: int = 100  # [1, 10000] draws that are kept``.
-
-    Raises
-    ------
-    UsageError
-        Where the cell is missing or holds anything else, or a default is not allowed.
     """
     cell = _CELL.search(notebook.read_text(encoding="utf-8") + "\n")
     source = cell[1] if cell else ""
@@ -268,12 +263,8 @@ def resolve(
     """Return the checked request to run a paper.
 
     Values come from the notebook's defaults, then the profile, then the file, then the overrides
-    as a command line gives them, each over the one before.
-
-    Raises
-    ------
-    UsageError
-        One line for everything that is wrong.
+    as a command line gives them, each over the one before. A UsageError has a line for everything
+    that is wrong.
     """
     if paper not in find_papers(root):
         raise UsageError(unknown("paper", paper, find_papers(root)))

@@ -103,23 +103,11 @@ def render(
     public: bool = False,
     reports: Collection[str] = (),
 ) -> str:
-    """Return the report as HTML.
+    """Return the report of what `read` returns as HTML; if public, of what `public_run` leaves.
 
-    Parameters
-    ----------
-    notebook, parameters, provenance
-        As `read` returns. The report of a run on a user's file leaves out cells tagged
-        ``needs-NAME`` where the parameter NAME is empty, zero or false.
-    public : bool
-        Show what `confidential.public_run` leaves.
-    reports : collection of str
-        Notebooks whose reports lie beside this one, below the guide. Links lead there; of a link to
-        any other file the words stay.
-
-    Raises
-    ------
-    ValueError
-        If the run failed and the report is to be public.
+    The report of a run on a user's file leaves out cells tagged ``needs-NAME`` where the parameter
+    NAME is empty, zero or false. Links lead to reports of the notebooks that lie beside this one,
+    below the guide; of a link to any other file the words stay.
     """
     of_users_file = confidential.of_users_file(parameters, provenance)
     if public:
