@@ -182,11 +182,9 @@ class Claims:
         return callout(f"In words, over {MIN_RECORDS} records or more", " ".join(said))
 
     def _repr_markdown_(self) -> str:
-        lines = ["| | claim | in this run | measured |", "|---|---|---|---|"]
+        lines = ["| | claim | in this run |", "|---|---|---|"]
         for claim, statement in self.stated.items():
-            row = self._rows.get(claim)
-            said = (row["word"], self.evidence(claim)[1:-1]) if row else ("", "")
-            cells = (f"**{claim}**", statement, *said)
+            cells = (f"**{claim}**", statement, self._rows.get(claim, {}).get("word", ""))
             lines.append("| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |")
         return with_minus("\n".join(lines))
 

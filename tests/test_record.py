@@ -77,7 +77,7 @@ def test_without_a_folder_nothing_is_written(tmp_path, monkeypatch):
     outputs = Outputs("")
     outputs.table("shares", FRAME)
     outputs.result("x", 1.0)
-    assert outputs.figure("f", chart := object()) is chart  # type: ignore[type-var]
+    assert outputs.figure("f", chart := object()) is chart
     assert not any(tmp_path.iterdir())
 
 

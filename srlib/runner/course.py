@@ -8,7 +8,6 @@ tagged ``spoiler-3`` gives Exercise 3 away.
 
 import copy
 import re
-import textwrap
 from collections.abc import Iterator
 from itertools import takewhile
 from pathlib import Path
@@ -75,18 +74,15 @@ def _answering(
         yield new_markdown_cell(folded, id=f"{key}-hint-{nth}")
     solution = [cell for cell in behind if "solution" in _tags(cell)]
     code = "\n".join(cell.source for cell in solution if cell.cell_type == "code")
-    words = "\n\n".join(cell.source for cell in solution if cell.cell_type == "markdown")
-    asserted = re.findall(r"^assert .*", code, re.MULTILINE)
     answers = {}
     for name in re.findall(r"`(\w+)`", question.source):
-        if lines := [line for line in asserted if re.search(rf"\b{name}\b", line)]:
+        if lines := re.findall(rf"^assert .*\b{name}\b.*", code, re.MULTILINE):
             answers[name] = "\n".join(lines)
     if not answers:
         raise UsageError(f"{key}: the solution asserts no name that the question asks for")
     if "written" in _tags(question):
+        words = "\n\n".join(cell.source for cell in solution if cell.cell_type == "markdown")
         yield _cell(f"{key}-words", words, points=1, solution=True)
-    else:
-        code += "\n\n" + textwrap.indent(words, "# ", lambda _: True)
     stubs = "\n".join(f"{name} = ..." for name in answers)
     text = f"{stubs}\n### BEGIN SOLUTION\n{code}\n### END SOLUTION"
     yield _cell(f"{key}-answers", text, solution=True)

@@ -3,12 +3,10 @@
 import json
 import math
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import altair as alt
     import pandas as pd
 
     from srlib.display import Several
@@ -35,14 +33,11 @@ class Outputs:
 
     def table(self, name: str, frame: "pd.DataFrame", *, public: bool = False) -> "pd.DataFrame":
         """Write ``tables/<name>.csv``, without the index, numbers with 10 significant digits."""
-        for path in self._paths("tables", f"{_valid(name)}.csv", public):
-            text = frame.to_csv(index=False, float_format="%.10g", lineterminator="\n")
-            _write(path, text)
+        text = frame.to_csv(index=False, float_format="%.10g", lineterminator="\n")
+        self._write("tables", name, ".csv", text, public)
         return frame
 
-    def figure[Chart: "alt.TopLevelMixin"](
-        self, name: str, chart: Chart, *, public: bool = False
-    ) -> Chart:
+    def figure(self, name: str, chart: Any, *, public: bool = False) -> Any:
         """Write ``figures/<name>.svg`` and the chart's specification ``figures/<name>.vl.json``.
 
         Charts are shown in the style of `charts.use` from then on.
@@ -50,11 +45,11 @@ class Outputs:
         from srlib import charts
 
         charts.use()
-        for path in self._paths("figures", f"{_valid(name)}.svg", public):
+        if self.folder:
             spec = charts.specification(chart)
-            _write(path, charts.svg(spec) + "\n")
-            text = json.dumps(spec, indent=1, ensure_ascii=False)
-            _write(path.with_suffix(".vl.json"), text + "\n")
+            text = json.dumps(spec, indent=1, ensure_ascii=False) + "\n"
+            self._write("figures", name, ".svg", charts.svg(spec) + "\n", public)
+            self._write("figures", name, ".vl.json", text, public)
         return chart
 
     def result(self, name: str, value: Any) -> Any:
@@ -63,10 +58,15 @@ class Outputs:
         NaN and infinities, which JSON does not have, become null and the texts ``"Infinity"`` and
         ``"-Infinity"``.
         """
-        self._results[_valid(name)] = _plain(name, value)
-        for path in self._paths("", "results.json"):
-            text = json.dumps(self._results, indent=1, ensure_ascii=False, allow_nan=False)
-            _write(path, text + "\n")
+        plain = value.item() if getattr(value, "ndim", None) == 0 else value  # of numpy
+        if not isinstance(plain, Scalar):
+            kind = type(plain).__name__
+            raise ValueError(f"value of {name} is a {kind}; it must be a number, text or bool")
+        if isinstance(plain, float) and not math.isfinite(plain):
+            plain = None if math.isnan(plain) else "Infinity" if plain > 0 else "-Infinity"
+        self._results[_valid(name)] = plain
+        text = json.dumps(self._results, indent=1, ensure_ascii=False, allow_nan=False)
+        self._write("", "results", ".json", text + "\n")
         return value
 
     def ledger(self, book: "pd.DataFrame") -> "Several":
@@ -78,33 +78,16 @@ class Outputs:
             self.result(f"ledger_{verdict}", (book["verdict"] == verdict).sum())
         return summary(book)
 
-    def _paths(self, kind: str, name: str, public: bool = False) -> Iterator[Path]:
-        """Go through the places that a file is written to."""
-        for folder in (
-            [self.folder / kind, self.folder / "public"][: 1 + public] if self.folder else []
-        ):
-            folder.mkdir(parents=True, exist_ok=True)
-            yield folder / name
+    def _write(self, kind: str, name: str, suffix: str, text: str, public: bool = False) -> None:
+        _valid(name)
+        for folder in (kind, "public")[: 1 + public]:
+            if self.folder:
+                path = self.folder / folder / f"{name}{suffix}"
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, encoding="utf-8", newline="\n")
 
 
 def _valid(name: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9_]+", name):
         raise ValueError(f"name is {name!r}; it must consist of letters, digits and underscores")
     return name
-
-
-def _plain(name: str, value: Any) -> Scalar:
-    """`value` as JSON can hold it."""
-    if getattr(value, "ndim", None) == 0:  # of numpy
-        value = value.item()
-    if not isinstance(value, Scalar):
-        raise ValueError(
-            f"value of {name} is a {type(value).__name__}; it must be a number, text or bool"
-        )
-    if isinstance(value, float) and not math.isfinite(value):
-        return None if math.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
-    return value
-
-
-def _write(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8", newline="\n")

@@ -7,6 +7,7 @@ script run but the one named by its hash.
 """
 
 import base64
+import copy
 import hashlib
 import json
 import re
@@ -17,7 +18,7 @@ from functools import cache
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import jinja2
 import nbformat
@@ -35,26 +36,25 @@ from srlib.runner.files import write_whole
 from srlib.runner.parameters import read_object
 
 TEMPLATES = Path(__file__).parent / "templates"
-# How the words of a callout begin, and what they are to a reader.
-KINDS = {
-    "proved": "holds",
-    "holds": "holds",
-    "depends": "depends",
-    "fails": "fails",
-    "not decided": "undecided",
-    "Warning": "warning",
-    "Note": "note",
+# Tags of cells that stand in the notebook alone, as exercises do.
+_NOTEBOOK_ONLY = {"notebook-only", "hint", "solution", "parameters", "injected-parameters"}
+_CAPTION = re.compile(r"\*\*(.+?[.?!:])\*\*(.*?)(?:\n\n|\Z)(.*)", re.DOTALL)
+# What the converter writes, and how it looks as in print: functions, relations, slashes, primes.
+_SIGNS = {
+    r"<mi>(\w{2,})</mi>": r'<mo lspace="0" rspace="0.17em">\1</mo>',
+    r"<mi>~</mi>": "<mo>∼</mo>",
+    r"<mo>/</mo>": '<mo lspace="0" rspace="0">/</mo>',
+    r"<msup>(<mi>\w</mi>)<mi>′</mi></msup>": r'\1<mo lspace="0" rspace="0">′</mo>',
 }
-_CLAIM = r"C\d+\w*"
+_PICTURES = {f"application/vnd.vegalite.v{n}+json" for n in (5, 6)} | {"image/svg+xml", "image/png"}
+_ROWS, _FIRST_ROWS = 12, 8  # of a table that is shown whole; of others
 _MATHEMATICS = (
     "math menclose mfrac mi mn mo mover mpadded mphantom mroot mrow mspace msqrt mstyle msub "
     "msubsup msup mtable mtd mtext mtr munder munderover"
 )
 _EVERYWHERE = (
-    "aria-label class role style title "
-    "accent columnalign columnlines columnspacing depth display displaystyle fence form height "
-    "linethickness lspace mathvariant maxsize minsize notation rowlines rowspacing rspace "
-    "scriptlevel separator stretchy symmetric voffset width xmlns"
+    "aria-label class role style title accent columnalign depth display displaystyle fence form "
+    "height linethickness lspace mathvariant maxsize minsize rspace stretchy width xmlns"
 )
 _ATTRIBUTES = nh3.ALLOWED_ATTRIBUTES | {f"h{level}": {"id"} for level in range(1, 7)}
 _ALLOWED: Any = {
@@ -105,19 +105,14 @@ def render(
 ) -> str:
     """Return the report of what `read` returns as HTML; if public, of what `public_run` leaves.
 
-    The report of a run on a user's file leaves out cells tagged ``needs-NAME`` where the parameter
-    NAME is empty, zero or false. Links lead to reports of the notebooks that lie beside this one,
-    below the guide; of a link to any other file the words stay.
+    Links lead to reports of the notebooks that lie beside this one, below the guide; of a link to
+    any other file, or to what is left out, the words stay.
     """
     of_users_file = confidential.of_users_file(parameters, provenance)
     if public:
         notebook, parameters, provenance = confidential.public_run(notebook, parameters, provenance)
-    hidden = {f"needs-{name}" for name, value in parameters.items() if of_users_file and not value}
-    cells = [
-        cell
-        for cell in notebook.cells
-        if cell.source.strip() and hidden.isdisjoint(cell.metadata.get("tags", []))
-    ]
+    hidden = _NOTEBOOK_ONLY | (set() if public and of_users_file else {"public-only"})
+    hidden |= {f"needs-{name}" for name, value in parameters.items() if of_users_file and not value}
     drawn: dict[str, Any] = {}  # charts by marks that no text can have known
 
     def draw(spec: dict[str, Any]) -> str:
@@ -125,17 +120,18 @@ def render(
         return mark
 
     body = _environment().get_template("cells.html.j2")
-    shown = body.render(cells=cells, draw=draw, confidential=of_users_file and not public)
+    parts, marked = _parts(notebook.cells, hidden), of_users_file and not public
+    shown = body.render(parts=parts, draw=draw, confidential=marked)
     soup = BeautifulSoup(clean(shown, reports), "html.parser")
-    _join(soup)
-    _number(soup)
-    about = {"tally": _tell_verdicts(soup), "opening": _opening(soup), "contents": _contents(soup)}
+    about: dict[str, Any] = {"opening": _opening(soup), "tally": _tell_verdicts(soup)}
+    _lay_out(soup)
+    about["headings"] = soup.select(":is(section, summary) > :is(h1, h2)")
     about |= {"body": Markup(soup), "parameters": parameters, "provenance": provenance}
     about |= {"public": public, "of_users_file": of_users_file, "rule": confidential.RULE}
     code = script(charts=bool(drawn))
     digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
     about |= {"reports": reports, "script": Markup(code), "script_hash": digest}
-    html = _environment().get_template("report.html.j2").render(style=Markup(_style()), **about)
+    html = _environment().get_template("report.html.j2").render(about, style=Markup(_style()))
     for mark, spec in drawn.items():
         data = json.dumps(spec, separators=(",", ":"), ensure_ascii=False)
         data = data.replace("<", "\\u003c")  # no label ends the element
@@ -144,21 +140,30 @@ def render(
     return html
 
 
+def _parts(cells: list[NotebookNode], hidden: set[str]) -> list[dict[str, Any]]:
+    """Return the cells shown, charts apart, with the bold sentence behind these as their title."""
+    parts: list[dict[str, Any]] = []
+    figure: dict[str, Any] = {}
+    for cell in cells:
+        tags, text = cell.metadata.get("tags", []), cell.source
+        if not hidden.isdisjoint(tags) or text.startswith("### Exercise "):
+            continue
+        charts = [o for o in cell.get("outputs", []) if _PICTURES & {*o.get("data", {})}]
+        part = {"cell": cell, "tags": tags, "source": text, "charts": charts}
+        if figure and cell.cell_type == "markdown" and (found := _CAPTION.match(text)):
+            figure["title"], figure["caption"], part["source"] = found.groups()
+        figure = part if charts or "lost-figure" in tags else {}
+        parts.append(part)
+    return parts
+
+
 @cache
 def _environment() -> jinja2.Environment:
     loader, tidy = jinja2.FileSystemLoader(TEMPLATES), {"trim_blocks": True, "lstrip_blocks": True}
     environment = jinja2.Environment(loader=loader, autoescape=True, **tidy)  # type: ignore[arg-type]
-    environment.tests["chart"] = _is_chart
     environment.filters.update(ansi=ansi2html, balanced=balanced, formula=mathml, markdown=markdown)
     environment.filters.update(code=Highlight2HTML(pygments_lexer="ipython3"), quoted=quote)
     return environment
-
-
-def _is_chart(output: NotebookNode) -> bool:
-    data = output.get("data", {})
-    drawn = any("vega" in mime and isinstance(data[mime], dict) for mime in data)
-    pictures = {"image/svg+xml", "image/png"} & {*data}
-    return drawn or (bool(pictures) and not {"text/html", "text/markdown"} & {*data})
 
 
 @cache
@@ -233,113 +238,96 @@ def markdown(source: str, html: bool = True) -> Markup:
 
 
 def mathml(latex: str, display: str = "inline") -> Markup:
-    """Return a formula, spaced as in print where browsers space the converter's signs otherwise."""
+    """Return a formula; what the converter cannot read is shown as it was written."""
     try:
-        soup = BeautifulSoup(converter.convert(latex.strip(), display=display), "html.parser")
-    except Exception:  # whatever it cannot read is shown as it was written
+        html = balanced(converter.convert(latex.strip(), display=display))
+    except Exception:  # of all kinds
         return Markup("<code>{}</code>").format(latex)
-    for sign in soup.select("mi, mo"):
-        before, text, after = sign.find_previous_sibling(), sign.text, sign.find_next_sibling()
-        if re.fullmatch("[A-Za-z]{2,}|E", text):  # a function
-            applied = after is not None and after.get_text() in "([{"
-            sign.name, sign.attrs = "mo", {"lspace": "0", "rspace": "0" if applied else "0.17em"}
-        elif text in "/.!|":
-            sign.name, sign.attrs = "mo", {"lspace": "0", "rspace": "0", "stretchy": "false"}
-        elif text in "−+" and before and before.name == "mo" and before.text not in ")]}|!":
-            sign["form"] = "prefix"
-        elif text == "′" and sign.parent and sign.parent.name == "msup":  # raised already
-            sign.name, sign.attrs = "mo", {"lspace": "0", "rspace": "0"}
-            sign.parent.name = "mrow"
-        elif text in "*~":
-            sign.name, sign.string = "mo", "∗" if text == "*" else "∼"
-        elif re.fullmatch(r"\.\d+", text):
-            sign.name = "mn"
-    return Markup(soup)
+    for sign, printed in _SIGNS.items():
+        html = Markup(re.sub(sign, printed, html))
+    return html
 
 
-# ------------------------------------------------------------------------------ what goes together
+# -------------------------------------------------------------------------------------- the layout
 
 
 def _element(html: str) -> Any:
     return BeautifulSoup(html, "html.parser").contents[0].extract()
 
 
-def _join(soup: BeautifulSoup) -> None:
-    """Fold code with the code that follows, solutions with solutions; frame what may be wide."""
-    folded: Any
-    for folded in soup.select("details.code + details.code, details.solution + details.solution"):
-        folded.find_previous_sibling().extend(folded.contents[1:])
-        folded.extract()
-    for table in soup.select("table"):
-        for head in table.select("th"):
-            if not head.get_text(strip=True):
-                head.name = "td"  # it heads nothing
-        table.wrap(_element('<div class="scroll"></div>'))
-
-
-def _number(soup: BeautifulSoup) -> None:
-    """Number tables by their captions, and figures with the bold sentence under them as title."""
-    part: Any
-    ours = "figure.picture:has(> p.title)"  # the text may have figures as well
-    for n, part in enumerate(soup.select("figure.table caption"), 1):
-        text = f"<figcaption><b>Table {n}.</b> {part.decode_contents()}</figcaption>"
-        part.find_parent(class_="scroll").insert_before(_element(text))
-        part.decompose()
-    for part in soup.select(f"{ours} + section > p:first-child > strong:first-child"):
-        said, figure = part.parent, part.parent.parent.find_previous_sibling()
-        if said.contents[0] is part and part.get_text().endswith((".", "?", "!", ":")):
-            figure.p.extend(part.extract().contents[:])
-            if said.get_text(strip=True):
-                figure.append(_element(f"<figcaption>{said}</figcaption>"))
-            said.decompose()
-    for part in soup.select("figure.lost"):
-        part.decompose()
-    for n, part in enumerate(soup.select(ours), 1):
-        part["id"], title = f"figure-{n}", f"title-{n}"
-        part["aria-labelledby"] = part.p["id"] = title
-        part.p.insert(0, _element(f"<b>Figure {n}.</b>"), " ")
-
-
-def _kind(words: str) -> str:
-    return next((kind for start, kind in KINDS.items() if words.startswith(start)), "number")
+def _opening(soup: BeautifulSoup) -> dict[str, Markup]:
+    """Take out title, references, lead and best picture; what else stands there is for students."""
+    title: Any = soup.select_one("section:first-child > h1:first-child")
+    if not title:
+        return {}
+    paragraphs = title.find_next_siblings("p")
+    references = [*takewhile(lambda p: p.strong and p.strong in p.contents[:2], paragraphs)]
+    lead = paragraphs[len(references) : len(references) + 1]
+    title.parent.extract()
+    parts = {"title": [title], "references": references, "lead": lead}
+    parts["hero"] = [hero.extract() for hero in soup.select("figure.hero")[:1]]
+    return {key: Markup("".join(map(str, of))) for key, of in parts.items()}
 
 
 def _tell_verdicts(soup: BeautifulSoup) -> Counter[str]:
-    """Color callouts, lead from the table of claims to what decides them, and count the words."""
+    """Color callouts, lead from the list of claims to what decides them, and count the words."""
     said: dict[str, str] = {}
     part: Any
     for part in soup.select("blockquote > p:first-child > strong:first-child"):
-        quote, words = part.parent.parent, part.get_text().removesuffix(".")
-        claim, _, word = words.partition(" ")
-        quote["class"] = f"callout {_kind(word if re.fullmatch(_CLAIM, claim) else words)}"
-        if re.fullmatch(_CLAIM, claim) and claim not in said and _kind(word) != "number":
+        quote, text = part.parent.parent, part.get_text().removesuffix(".")
+        claim, _, word = text.partition(" ")
+        is_claim = re.fullmatch(r"C\d+\w*", claim)
+        quote["class"] = f"callout {_kind(word if is_claim else text)}"
+        if is_claim and claim not in said:
             said[claim], quote["id"] = word, f"verdict-{claim}"
     for part in soup.select("td"):
         claim = part.parent.get_text(" ", strip=True).partition(" ")[0]
         if claim in said and part.get_text() == said[claim]:
-            link = _element(f'<a class="verdict {_kind(said[claim])}" href="#verdict-{claim}"></a>')
+            link = _element(f'<a href="#verdict-{claim}"></a>')
+            link["class"] = f"verdict {_kind(said[claim])}"
             link.extend(part.contents[:])
             part.append(link)
-    return Counter(_kind(word) for word in said.values())
+    return Counter(map(_kind, said.values()))
 
 
-def _opening(soup: BeautifulSoup) -> dict[str, Markup]:
-    """Take title, references and lead out of the text that begins with the title."""
-    title: Any = soup.select_one("section:first-child > h1:first-child")
-    if not title:
-        return {}
-    paragraphs = [*takewhile(lambda part: part.name == "p", title.find_next_siblings())]
-    references = [*takewhile(lambda p: p.contents and p.contents[0].name == "strong", paragraphs)]
-    lead = paragraphs[len(references) : len(references) + 1]
-    parts = {"title": [title], "references": references, "lead": lead}
-    return {key: Markup("".join(str(p.extract()) for p in of)) for key, of in parts.items()}
+def _kind(words: str) -> str:
+    return "said-" + words.partition(" ")[0].lower()
 
 
-def _contents(soup: BeautifulSoup) -> list[tuple[str, Markup, list[Any]]]:
-    """Return the headings: address and text of sections, and those of what is in each."""
-    found: list[tuple[str, Markup, list[Any]]] = []
-    for heading in soup.select("section > :is(h1, h2, h3)"):
-        text = re.sub(r"</?a\b[^>]*>|¶", "", heading.decode_contents())
-        of = found[-1][2] if heading.name == "h3" and found else found
-        of.append((quote(str(heading.get("id", ""))), Markup(text), []))
-    return found
+def _lay_out(soup: BeautifulSoup) -> None:
+    """Fold code, long tables and small print; frame what may be wide; unlink what is not there."""
+    part: Any
+    for part in soup.select("details.code + details.code"):
+        part.find_previous_sibling().extend(part.contents[1:])
+        part.extract()
+    for part in soup.select("figure.table caption"):
+        part.name = "figcaption"
+        part.find_parent("figure").insert(0, part.extract())
+    for part in soup.select("figure.table table"):
+        if len(rows := part.select("tbody > tr")) > _ROWS:
+            summary = f"<summary>All {len(rows)} rows</summary>"
+            whole = _element(f'<details class="rows">{summary}</details>')
+            whole.append(copy.copy(part))
+            part.insert_after(whole)
+            for row in rows[_FIRST_ROWS:]:
+                row.decompose()
+    for part in soup.select("table"):
+        part.wrap(_element('<div class="scroll"></div>'))
+    for part in soup.select("section.prose > :is(h2, h3)"):
+        if part.find_previous_sibling():  # it begins a section
+            section = soup.new_tag("section", attrs={"class": part.parent["class"]})
+            part.parent.insert_after(section)
+            section.extend([part, *part.next_siblings])
+    for part in soup.select("section.appendix > :is(h2, h3):first-child"):
+        levels = ", ".join(f":scope > h{n}:first-child" for n in range(1, int(part.name[1]) + 1))
+        folded = _element('<details class="appendix"><summary></summary></details>')
+        part.parent.insert_before(folded)
+        for other in folded.find_next_siblings():
+            if other is not part.parent and other.select_one(levels):
+                break
+            folded.append(other)
+        folded.summary.append(part)
+    there = {part["id"] for part in soup.select("[id]")}
+    for part in soup.select('a[href^="#"]'):
+        if unquote(part["href"][1:]) not in there:
+            part.unwrap()

@@ -20,7 +20,7 @@ async function look(browser, file, colorScheme, width) {
     if (!/^(file|data):/.test(request.url())) found.console.push(`loads ${request.url()}`);
   });
   await page.goto(pathToFileURL(file).href);
-  await page.waitForFunction(() => !document.querySelector(".chart:not(.drawn)"));
+  await page.waitForFunction(() => !document.querySelector(".chart:not(.drawn, details:not([open]) *)"));
   await page.evaluate(() => {
     for (const details of document.querySelectorAll("main details")) details.open = true;
   });

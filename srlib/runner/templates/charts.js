@@ -12,11 +12,10 @@ async function show(data) {
     chart.classList.add("drawn");
     pickable(target, view);
     sliders(target, view, spec.usermeta?.presets ?? {});
-    const name = chart.closest("figure")?.id || "chart";
-    chart.append(button("Picture", `${name.replace("-", " ")} as a file`, async () => {
+    chart.append(button("Picture", "the chart as a file", async () => {
       const link = document.createElement("a");
       link.href = URL.createObjectURL(new Blob([await view.toSVG()], { type: "image/svg+xml" }));
-      link.download = `${name}.svg`;
+      link.download = "chart.svg";
       link.click();
       setTimeout(() => URL.revokeObjectURL(link.href), 1000);
     }));
@@ -25,8 +24,11 @@ async function show(data) {
     console.error(error);
   }
 }
-const showAll = () => document.querySelectorAll("script.vega-lite").forEach(show);
-theme.addEventListener("change", showAll);
+// What is folded has no width and is drawn when it opens.
+const showAll = (part = document) =>
+  part.querySelectorAll("script.vega-lite:not(details:not([open]) *)").forEach(show);
+theme.addEventListener("change", () => showAll());
+addEventListener("toggle", ({ target }) => showAll(target), true);
 showAll();
 
 function button(text, about, act) {

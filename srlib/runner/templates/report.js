@@ -43,6 +43,15 @@ if (contents) {
   for (const heading of links.keys()) watch.observe(heading);
 }
 
+// What a link leads to is unfolded.
+const reveal = () => {
+  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  for (let part = target; part; part = part.parentElement) if (part.localName === "details") part.open = true;
+  target?.scrollIntoView();
+};
+addEventListener("hashchange", reveal);
+reveal();
+
 // One switch for all code of the page; what is read stays where it is.
 const code = document.querySelectorAll("details.code");
 if (code.length && contents) {
