@@ -14,7 +14,7 @@
 # ---
 
 # %% [markdown]
-# # Before synthetic data go out: what they give away, and what they are good for
+# # Before synthetic data go out
 #
 # This report compares released tables with the original that they were made from, whatever tool made
 # them. It is for the person who decides on a release. The verdict comes first, then the table that it
@@ -26,7 +26,7 @@
 # the same population would give away is knowledge of the population. Whatever goes beyond that comes
 # from somebody's record.
 
-# %% [markdown]
+# %% [markdown] tags=["notebook-only"]
 # ## Parameters
 #
 # `srlib assess ORIGINAL RELEASED [RELEASED ...]` answers the same questions in a few seconds, without a
@@ -110,7 +110,7 @@ for judgment in found.judgments:
 # records (others) and a release that knows the margins alone would tell. The *word* follows from the
 # rules below.
 
-# %% tags=["monte-carlo"]
+# %% tags=["monte-carlo", "hero"]
 risks = found.table.query("asked and of == 'all' and value == value").assign(
     panel=lambda t: t["release"],
     label=lambda t: t["question"].where(
@@ -125,7 +125,7 @@ about += "tick for the baseline. The cards above have the same numbers."
 chart = charts.intervals(risks[columns], "Share", percent=True, description=about)
 outputs.figure("verdict", chart)
 
-# %% [markdown]
+# %% [markdown] tags=["appendix"]
 # **Risks beside what other people's records would give.** Points are the release's shares with two
 # standard errors; ticks are the baselines.
 #
@@ -136,16 +136,16 @@ outputs.figure("verdict", chart)
 # %% tags=["public"]
 Markdown("\n".join(f"- {rule}" for rule in assessment.stated()))
 
-# %% [markdown]
+# %% [markdown] tags=["public-only"]
 # A public version of this report (`srlib report RUN --public`) shows the words below and nothing more of
 # somebody's files. They rest on numbers over at least ten records. Releases are numbered, the worst
 # first.
 
-# %% tags=["monte-carlo", "public"]
+# %% tags=["monte-carlo", "public", "public-only"]
 in_public = assessment.in_public(found.judgments, found.table)
 show(outputs.table("in_public", in_public, public=True), caption="All that a public report shows.")
 
-# %% [markdown]
+# %% [markdown] tags=["appendix"]
 # ## The one table
 #
 # If the release were a fresh sample of the population, the records of both files would be exchangeable.
@@ -237,7 +237,7 @@ columns += ["probability", "rank"] if model else []
 worst = exposed[exposed["release"] == first].head(8)
 show(worst[columns], caption=f"Combinations of {first} to look at first.")
 
-# %% [markdown]
+# %% [markdown] tags=["appendix"]
 # ## What someone learns who knows all the others
 #
 # The intruder of Hu, Reiter and Wang (2014) knows every record but one, and computes by Bayes' rule
@@ -262,7 +262,7 @@ if model:
 # %% [markdown] tags=["needs-model"]
 # **Chains that are well mixed look like one band of noise.**
 
-# %% [markdown]
+# %% [markdown] tags=["appendix"]
 # ## For the file
 #
 # Notes on the tables, and what the report takes for granted.
@@ -270,7 +270,7 @@ if model:
 # %% tags=["monte-carlo"]
 Markdown("\n".join(f"- {note}" for note in (*tables.notes, *assessment.ASSUMED)))
 
-# %% [markdown]
+# %% [markdown] tags=["appendix"]
 # ## References
 #
 # - Giomi, M., Boenisch, F., Wehmeyer, C. and Tasnádi, B. (2022). A unified framework for quantifying

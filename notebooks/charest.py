@@ -14,7 +14,7 @@
 # ---
 
 # %% [markdown]
-# # Advertised at epsilon one half: mechanisms that deliver 0.71, 0.13 and 1.78
+# # Advertised at epsilon 0.5, delivered at 1.78
 #
 # **Charest, A.-S. (2013).** Synthetic contingency tables for confidentiality protection: offering
 # guarantees when sampling from posterior distributions. *Joint UNECE/Eurostat work session on
@@ -270,10 +270,10 @@ assert misprint
 # ## At equal exact epsilon
 #
 # The rows *calibrated* of the table above have the *same* exact epsilon, and at the paper's settings the scores
-# keep their order: distance, then $\log P$, then $P$. That is for one data set. The next figure has them all.
+# keep their order: distance, then $\log P$, then $P$. That is for one data set. The figure has them all.
 
 
-# %%
+# %% tags=["hero"]
 def calibrated(score: np.ndarray, epsilon: float, pairs: np.ndarray) -> mechanism.Mechanism:
     """Weights exp(rate * score), at the rate that spends this exact epsilon."""
     return mechanism.gibbs(score, mechanism.exact_rate(score, epsilon, pairs), pairs)
@@ -408,7 +408,7 @@ assert unsupported == 3
 # is close to 30 of 50 and far from 45 of 50. The other three sentences are the table's own content, or the
 # definition of epsilon.
 
-# %% [markdown]
+# %% [markdown] tags=["appendix"]
 # ## The condition for the Dirichlet-multinomial
 #
 # Let $a_k = \alpha_k + d_k$, and move one record from cell $i$ to cell $j$ to get $d'$. In the predictive
@@ -447,7 +447,7 @@ claims.check(
     limit=1.0,
 )
 
-# %% [markdown]
+# %% [markdown] tags=["appendix"]
 # ## Contingency tables
 #
 # Now the outputs are all tables of $n$ records on $2 \times 2$ or $2 \times 2 \times 2$ cells,
@@ -555,7 +555,7 @@ claims.check(
     limit=loss["records moved"].repeat(len(models)).to_numpy(),
 )
 
-# %% [markdown]
+# %% [markdown] tags=["appendix"]
 # The loss is the measure itself, with a minus sign where more is better. A likely reason is the sensitivity of
 # $\log P$, for the Dirichlet $\log(1 + n/\alpha)$: it is set by the output that puts all records into a cell
 # that the data leave nearly empty. A record changes the number of records moved by one at most, whatever the
@@ -671,7 +671,7 @@ claims.check(
     error=cases["standard error"],
 )
 
-# %% [markdown]
+# %% [markdown] tags=["appendix"]
 # With few fresh draws most of the sensitivity of a score is Monte Carlo error, and to somebody who knows the draws a
 # release can cost more than the budget. Averaged over the draws the mechanism keeps it. What is lost is the
 # proof. Tables too many to enumerate cannot be averaged like this. A DPMPM would need a Markov chain for each draw
@@ -739,7 +739,7 @@ assert round(floor, 3) == 0.378
 # records cannot point to one draw with certainty, and the weighted means stay inside the range. Log
 # odds within one half of 0 guarantee a bound of 1, and then the smaller probability is at least $1/(1 + e^{1/2})$.
 
-# %% [markdown]
+# %% [markdown] tags=["appendix"]
 # With such a bound the paper's mechanism has a guarantee on tables of any size, if it is sampled exactly. A
 # Markov chain over tables is a mechanism of its own: before it has converged, its release need not have the
 # epsilon of its target. A choice *among the draws* needs no chain. Its score is the log likelihood, which one record
@@ -794,7 +794,7 @@ claims.check(
     limit=1 / n,
 )
 
-# %% [markdown]
+# %% [markdown] tags=["appendix"]
 # Two beliefs are centered on 30 of 50, and two are not. Of two with the same center, the surer one brings the closer
 # release and the larger exact epsilon over all data sets. At the paper's rate the exact epsilon over all data sets is the
 # number in its own column: where it is at most the stated one, the 2 of the definition pays for the unlikely data, and
@@ -826,7 +826,7 @@ book = ledger(
 )
 outputs.ledger(book)
 
-# %% [markdown] tags=["spoiler-2"]
+# %% [markdown] tags=["spoiler-2", "appendix"]
 # ## What did not reproduce, and why
 #
 # - **Two numbers of the $\log P$ row** have lost a digit in the middle and gained a zero at the end: 29.53301 is
@@ -835,7 +835,7 @@ outputs.ledger(book)
 #   [Exercise 2](#Exercise-2:-a-misprint-or-another-convention?).
 # - **The display of the sampling probabilities** lacks the 2 and has a stray $b$ for $x$ in its denominator.
 
-# %% [markdown]
+# %% [markdown] tags=["appendix"]
 # ## What came after
 #
 # At rate 1 the score $\log P$ gives a draw from the posterior predictive distribution. Dimitrakakis et al. (2014)

@@ -14,7 +14,7 @@
 # ---
 
 # %% [markdown]
-# # Empirical differential privacy is a local sensitivity, and nearly half of its printed biases belong to a tenth of the draws
+# # Empirical differential privacy is a local sensitivity
 #
 # **Charest, A.-S. and Han, Y.** On the meaning and limits of empirical differential privacy. *Journal of
 # Privacy and Confidentiality* 7(3). <https://doi.org/10.29012/jpc.v7i3.406>
@@ -63,8 +63,8 @@ PLACE = "section How the paper's tables came about"  # where the ledger sends it
 # %% [markdown]
 # ## What is claimed
 #
-# The run fills the last two columns. Each word stands again under the table that decides it. A case with an
-# error is undecided where it lies within two errors of its limit.
+# The run fills the last column. Each word stands again under the table that decides it, with what was measured. A
+# case with an error is undecided where it lies within two errors of its limit.
 
 # %% tags=["nbval-ignore-output"]
 claims = Claims(
@@ -139,7 +139,7 @@ assert not too_much
 # less than $\log 11$. It is upside down: $\alpha = n/(e^\epsilon - 1)$ spends $\epsilon$. Here the slip errs on the safe
 # side and costs accuracy. For small budgets, $e^\epsilon - 1 < n$, the promise is broken.
 
-# %% [markdown]
+# %% [markdown] tags=["appendix"]
 # ## Conditioning on the data
 #
 # The paper's Figure 1 has larger data sets, at two budgets. All data sets $x = 0, \dots, n$ count alike, as in
@@ -260,7 +260,7 @@ claims.check(
     limit=steps["before"],
 )
 
-# %%
+# %% tags=["hero"]
 zero = exact[exact["x"] == 0].pivot(index="bins", columns="neighbors", values="edp")[kinds]
 titles = "Number of bins (log scale)", "EDP of x = 0"
 about = "Three straight lines over a logarithmic axis: the EDP of changed and added records rises "
@@ -308,7 +308,7 @@ assert private
 # \min \log r$. A power $t$ multiplies $\log r$ by $t$. This is a global sensitivity, since it does not
 # ask for the data (Wang, Fienberg and Smola). It is not attained: $E\,r$ is strictly inside.
 
-# %% [markdown]
+# %% [markdown] tags=["appendix"]
 # ## The prior, by trial and error
 #
 # The paper's section 2 says that a more informative prior increases privacy and, "inversely", that a less informative
@@ -355,7 +355,7 @@ leak = outputs.table("trial_and_error", pd.DataFrame(rows, columns=columns))
 caption = "Priors that meet a target for EDP; exact epsilon of choosing, and of the weakest alone."
 show(leak.round(9), digits=2, caption=caption)
 
-# %% [markdown]
+# %% [markdown] tags=["appendix"]
 # With deleted records, the definition of EDP, most of the epsilon is that of the weak prior, which EDP accepts. The
 # choice adds to it. With changed records it spends no more than the weakest prior alone.
 #
@@ -418,7 +418,7 @@ claims.check(
     limit=later["before"],
 )
 
-# %% [markdown]
+# %% [markdown] tags=["appendix"]
 # ## Estimates from draws
 #
 # The usual procedure draws $M$ values given the data, takes their quantiles as bins, draws $M$ values
@@ -540,7 +540,7 @@ claims.check(
     limit=thin["log10_empty"][:-1],
 )
 
-# %% [markdown]
+# %% [markdown] tags=["appendix"]
 # ## How the paper's tables came about
 #
 # *Table 2* is for changed records. At the prior that spends exactly 2.4, to which the text rounds $\epsilon$, all its
@@ -752,7 +752,7 @@ claims.check(
     error=worst["bias_se"],
 )
 
-# %% [markdown]
+# %% [markdown] tags=["appendix"]
 # ## From one posterior sample
 #
 # No neighbor needs draws of its own. The posterior without record $i$ is the full one reweighted:
@@ -871,7 +871,7 @@ assert not outlier_matters
 # With $\sigma_1^2 = 1/(n/\sigma^2 + 1/\sigma_0^2)$, $k = 1/(n + \sigma^2/\sigma_0^2)$. It does not depend
 # on $y$; an outlier makes finite samples worse, since their largest weights lie farther from the limit.
 
-# %% [markdown]
+# %% [markdown] tags=["appendix"]
 # ## The ledger
 #
 # Each printed number is compared with the reading that was found above: Table 2 with the rounded $\epsilon$, Table 3 with
@@ -947,7 +947,7 @@ book = ledger("charest_han", computed, **given, missing="needs the data of Abowd
 outputs.table("claims", claims.table)
 outputs.ledger(book)
 
-# %% [markdown]
+# %% [markdown] tags=["appendix"]
 # ## What did not reproduce, and why
 #
 # - **Table 2** is for changed records and a rounded $\epsilon$, the definition for deleted ones:

@@ -14,7 +14,7 @@
 # ---
 
 # %% [markdown]
-# # On the embedded population, the releases tell little of whole records, and the paper's estimator rests on one or two draws
+# # Disclosure risks that rest on one or two draws
 #
 # **Hu, J., Reiter, J. P. and Wang, Q. (2014).** [Disclosure risk evaluation for fully synthetic
 # categorical data](https://doi.org/10.1007/978-3-319-11257-2_15). In *Privacy in Statistical
@@ -22,13 +22,12 @@
 #
 # A statistical agency wants to release records that describe nobody: every value is drawn from a
 # model fitted to the confidential file. Can someone who knows *all the other records* still read
-# the last one out of the release? The paper answers with Bayes' rule: the intruder asks how probable
-# the release would be under each possible value of that record. For 10,000 adults of the American
-# Community Survey hardly any record stood out.
+# the last one out of the release? Hardly, the paper answers by Bayes' rule, for 10,000 adults of the American
+# Community Survey. On the embedded population, which is not the paper's file, most probabilities stay within
+# a factor of two of the prior, too. But the paper's estimator does not stand: one or two of all the posterior
+# draws carry most of the weight.
 #
-# On the embedded population, which is not the paper's file, few truths rank near the top and most probabilities
-# stay within a factor of two of the prior, as in the paper. Its estimator does not stand: one or two of all the
-# posterior draws carry most of the weight. Some parts of records are more exposed than the whole. **You should
+# Few truths rank near the top, and some parts of records are more exposed than the whole. **You should
 # know** Bayes' rule, Markov chain Monte Carlo and logistic regression.
 #
 # ## Parameters
@@ -90,7 +89,7 @@ outputs = Outputs(output_dir)
 # %% [markdown]
 # ## What is claimed
 #
-# The run fills the last two columns. *Few*, *most* and *a handful* need a number, and each statement has one.
+# The run fills the last column. *Few*, *most* and *a handful* need a number, and each statement has one.
 
 # %% tags=["nbval-ignore-output"]
 claims = Claims(
@@ -117,7 +116,7 @@ claims = Claims(
 )
 claims
 
-# %% [markdown]
+# %% [markdown] tags=["appendix"]
 # ## The smallest example: both estimators by hand
 #
 # The intruder knows $D_{-i}$, all records but one. The candidates $x$ for the missing record are its true
@@ -266,7 +265,7 @@ counts |= {"most frequent": int(repetitions.max())}
 about = "Records and cells of the table, and distinct combinations by how many records have them."
 show(outputs.table("data", pd.DataFrame([counts])), caption=about)
 
-# %% [markdown]
+# %% [markdown] tags=["appendix"]
 # ## The synthesizer
 #
 # The Dirichlet process mixture of products of multinomials (DPMPM) puts each record in one of $F$
@@ -300,7 +299,7 @@ releases = [
     for i, (pi, phi) in enumerate(zip(some.pi[chain, place], some.phi[chain, place], strict=True))
 ]
 
-# %% [markdown]
+# %% [markdown] tags=["appendix"]
 # ## Has the sampler converged?
 #
 # Convergence is judged on quantities that do not depend on class labels. Two of them are repeated for a
@@ -325,7 +324,7 @@ told = "Traces of five quantities, a panel for each, a color for each of up to e
 told += "mix lie on top of each other."
 outputs.figure("trace", charts.trace(traces, description=told))
 
-# %% [markdown]
+# %% [markdown] tags=["appendix"]
 # **With 1,000 records the chains lie on top of each other; with 10,000 some keep to levels of their own.** Five
 # quantities in up to eight chains, a color for each chain. A chain at a level of its own sits in another local
 # mode, which Gibbs steps leave only rarely. Errors from between chains contain that. They do not contain modes that no
@@ -561,7 +560,7 @@ assert round(posterior, 3) == 0.525
 # the chains and with the other. Errors from half of the chains are rough: two of them need not cover 95 % of the
 # differences. The last column, the share of one run's top three that the other keeps, rests on few truths.
 
-# %% tags=["monte-carlo"]
+# %% tags=["monte-carlo", "hero"]
 plain = np.where(np.isfinite(left_out[:1]), 0.0, -np.inf)
 ratios = disclosure.neighborhood_log_ratios(some, combinations, np.concatenate([plain, left_out]))
 importance = disclosure.importance_sampling(ratios[1:], ratios[:1])
@@ -705,7 +704,7 @@ assert exceeding == 22
 # table alone has 22 of them. The text counts 16 probabilities above .08 in all; at most eleven of these
 # are here (.080 is rounded), which makes 27 at least.
 
-# %% [markdown]
+# %% [markdown] tags=["appendix"]
 # ## Which estimator made Table 3?
 #
 # Without the paper's data no row of Table 3 can be recomputed. As a whole the table is a fingerprint: 27 of its 31 truths
@@ -735,7 +734,7 @@ for name, value in (("log₁₀ likelihood", of_once + of_above), ("of it, above
 about = "Table 3 and this run; probabilities scaled to 35 candidates."
 show(outputs.table("table_3", table_3), caption=about)
 
-# %% [markdown]
+# %% [markdown] tags=["appendix"]
 # The more the paper's truths resemble an estimator's, the larger the likelihood. A difference of one is a factor of
 # ten, and the last column is the part of the count above .08. On the embedded population the paper's table is closer to
 # its own estimator. The difference comes from one set of releases, has no error for another, and compares only the case with the generating draws left out. How much
@@ -797,10 +796,10 @@ claims.check(
     error=np.hypot(part.log_mcse[:, 0], whole.log_mcse[:, 0]), nearly=0.95, records=len(chosen),
 )  # fmt: skip
 
-# %% tags=["monte-carlo", "public"]
+# %% tags=["monte-carlo", "public", "public-only"]
 claims.words()
 
-# %% [markdown]
+# %% [markdown] tags=["appendix"]
 # The words are all that a public report (`srlib report RUN --public`) of somebody's file shows. A probability alone does
 # not say how much a release tells: .190 among 35 candidates is 6.7 times the prior, .3695 among 36
 # is 13.3 times, and a variable with two levels starts from one half.
@@ -853,7 +852,7 @@ outputs.ledger(ledger(
     notes={"prior_odds_ratio_11111213121111": "1.470, cut and not rounded"},
 ))  # fmt: skip
 
-# %% [markdown]
+# %% [markdown] tags=["appendix"]
 # ## What did not reproduce, and why
 #
 # **The estimator.** If one draw carried each release's weight on the paper's data too, its Table 3 cannot be
@@ -879,7 +878,7 @@ if coefficients["term"].str.lower().tolist() == terms:
     standard_errors["here, for 10,000"] = coefficients["original_se"] * np.sqrt(len(codes) / 1e4)
 show(standard_errors, caption="Half-widths of Table 2, and standard errors.")
 
-# %% [markdown]
+# %% [markdown] tags=["appendix"]
 # The column for normal quantiles is the $\sqrt T$ of the combined estimate that the half-width implies. The column for
 # $t$ is the largest $\sqrt{\bar u}$ that it allows. The last, if there, is the standard error of this run's original
 # estimate, scaled to 10,000 records. Unless the paper's $\sqrt{\bar u}$ were as small as in the column for $t$, or smaller,

@@ -14,7 +14,7 @@
 # ---
 
 # %% [markdown]
-# # The same epsilon hides a coin flip and can make a rare disease several times as probable
+# # The same epsilon for a coin flip and a rare disease
 #
 # **McClure, D. and Reiter, J. P. (2012).** Differential privacy and statistical disclosure risk
 # measures: an investigation with binary synthetic data. *Transactions on Data Privacy* 5, 535–552.
@@ -135,7 +135,7 @@ within = pd.DataFrame([one, zero, one / (one + zero)], columns=releases)
 within.insert(0, "our record", ["1 (the truth)", "0", "R, posterior probability of 1"])
 show(within, caption="Probability of each release, if our record is 1 or 0, and the risk R.")
 
-# %% [markdown]
+# %% [markdown] tags=["appendix"]
 # The last entry is $e^2/(1 + e^2)$, the most that $\epsilon = 2$ allows, and that release is the least
 # probable of all. The promise is about the worst column, the risk about the one that came up.
 #
@@ -356,7 +356,7 @@ u = np.log10(weight @ squared_error / squared_error[n // 2])
 assert np.isclose(u, Study(tables[2.0], 0.5).utility(n // 2, n_s // 2))
 callout("U of one pair", f"$p_0$ = .5, ε = 2, half of data and release are ones: {u:.4f}.")
 
-# %%
+# %% tags=["hero"]
 drawn = []
 for p, e in itertools.product(p0, epsilon):
     study, rng = Study(tables[e], p), stream(seed, f"pairs, p0 = {p:g}, epsilon = {e:g}")
@@ -373,7 +373,7 @@ shown = charts.compact(shown[["p0", "epsilon", "utility", "risk", "all_zeros"]])
 shown["D"] = np.where(shown.pop("all_zeros"), "D is all zeros", "D has ones")
 for column, symbol in {"p0": "p₀", "epsilon": "ε"}.items():
     shown[column] = [f"{symbol} = {value:g}" for value in shown[column]]
-points = alt.Chart(shown, width=540, height=210).mark_point(size=55, strokeWidth=1.6).encode(
+points = alt.Chart(shown, width=540, height=150).mark_point(size=55, strokeWidth=1.6).encode(
     x=alt.X("utility:Q", title="Loss of precision U (log10, larger is worse)", scale=alt.Scale(zero=False)),
     y=alt.Y("risk:Q", title="Risk R", scale=alt.Scale(zero=False)),
     color=charts.ordered_color("epsilon", [*dict.fromkeys(shown["epsilon"])]),
@@ -386,7 +386,7 @@ about += " losses."
 panels = points.facet(alt.Facet("p0:N", title=None, sort=[*dict.fromkeys(shown["p0"])]), columns=1)
 outputs.figure("figure_1_and_2", panels.properties(description=about))
 
-# %% [markdown]
+# %% [markdown] tags=["appendix"]
 # **Where ones and zeros are common, a smaller budget costs precision and hardly moves the risk; where ones
 # are rare, the largest budgets spread the risk widely.** Each point is a pair of data and release, as in
 # the paper's Figures 1 and 2, for the most common and the rarest $p_0$. Squares are data without ones.
@@ -423,7 +423,7 @@ claims.check(
     measured="probability in ten pairs", value=pd.concat([never, some]), relation=">=", limit=0.05,
 )  # fmt: skip
 
-# %% [markdown]
+# %% [markdown] tags=["appendix"]
 # ## The Markov chain
 #
 # The paper computes $E\big((p - p_0)^2 \mid X^*\big)$ from 99,000 draws of a chain (after Charest
@@ -572,7 +572,7 @@ steps = [paper_chain(target_of_two, 0, dice.beta(1, 3), 1, dice)[1, 0] for _ in 
 assert abs(np.mean(steps) - accepted) < 4 * np.std(steps) / np.sqrt(20_000)
 assert round(accepted, 4) == 0.5076
 
-# %% [markdown]
+# %% [markdown] tags=["appendix"]
 # ## The ranges of U
 #
 # The paper's section 3.2 names no $p_0$ for the ranges of its "simulated values"; its next sentence is
@@ -741,7 +741,7 @@ about += "through it for nearly all priors."
 chart = (refused + thin + thick).properties(width=540, height=320, description=about)
 outputs.figure("region", chart)
 
-# %% [markdown]
+# %% [markdown] tags=["appendix"]
 # **A line leads out of the region where it enters the shaded part.** $RR$ against $R$ of the riskiest pairs, over
 # all priors; shaded is what is not acceptable, and the offending part of a line is thick.
 #
@@ -812,7 +812,7 @@ claims.check(
     value=attack["outside the region"].set_axis(data), relation="<=", limit=0.05,
 )  # fmt: skip
 
-# %% [markdown]
+# %% [markdown] tags=["appendix"]
 # An intruder who knows rule and budgets also asks whether the same release would have been published had
 # the record been different. Where it would not, the value is certain, although the region promised a
 # bounded $L$ for every prior. The randomness of $D^*$ helps only where nearly every $D^*$ passes: the test
@@ -863,7 +863,7 @@ about += " its minimum at middle sizes for middle budgets, and rises or stays at
 chart = charts.lines(curves, *titles, log_x=True, ordered=True, description=about)
 outputs.figure("release_size", chart)
 
-# %% [markdown]
+# %% [markdown] tags=["appendix"]
 # **For common values the best release is the larger, the larger the budget.** Loss of precision by the number
 # of released records, at fixed total $\epsilon$, for the most common $p_0$. With $N$ records and
 # $q = (X + \alpha)/(n + 2\alpha)$ the information about $X$ is $N/[q(1-q)(n + 2\alpha)^2]$, $\alpha \approx N/\epsilon$.
@@ -936,7 +936,7 @@ outputs.ledger(
     )
 )  # fmt: skip
 
-# %% [markdown]
+# %% [markdown] tags=["appendix"]
 # ## What did not reproduce, and why
 #
 # - **The paper's section 1 speaks of decreasing $\epsilon$ "from ten to one"**; below ten the design

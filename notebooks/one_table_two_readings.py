@@ -162,7 +162,7 @@ callout("First reading", f"The largest difference of two neighboring rows is {st
 # only rows 1 and 0 remain possible. (For $X = 0$ the record has a zero, and the rows are 0 and 1.) For the
 # chart, each entry of the table with its log ratio to the row of the changed record, at twelve epsilons:
 
-# %%
+# %% tags=["hero"]
 changed = np.append(1, np.arange(n))  # X with the record at risk changed, for X = 0 to n
 
 
@@ -291,7 +291,7 @@ expected["expected posterior"] = after @ leak[1]
 expected["learned"] = expected["expected posterior"] - expected["prior"]
 show(expected, digits=5, caption="Second reading, truth 1: the posterior of the truth, on average.")
 
-# %% [markdown]
+# %% [markdown] tags=["appendix"]
 # **An infinite epsilon, and an intruder who on average learns next to nothing.** The release 1 is possible
 # from one row and impossible from its neighbor, so no $\epsilon$ bounds their ratio. The usual remedy is a
 # second number, $\delta$, which part two [defines](#One-picture-for-four-papers). This mechanism is
@@ -403,7 +403,7 @@ assert np.isclose(cancel, 3 / 8)
 # For $X = 1$, the loss of each release against both neighbors, and the loss of each bin of a draw from the
 # beta posterior behind the synthesizer. The bins have equal probability given the data:
 
-# %%
+# %% tags=["hero"]
 near = [k for k in (x - 1, x + 1) if 0 <= k <= n]  # the first changes the record at risk
 edges = edp.beta_posterior(x, n, alpha).ppf(np.arange(1, bins) / bins)
 loss, of_bins = [], []
@@ -454,7 +454,7 @@ frame = pd.DataFrame(functionals.items(), columns=["number", "of the loss"])
 told = f"Seven functionals of privacy losses, for X = {x} and prior {prior:g}."
 show(outputs.table("summaries", frame), digits=6, caption=told)
 
-# %% [markdown]
+# %% [markdown] tags=["appendix"]
 # ## Four ways to fill the table
 #
 # Synthesizers of three of the papers can be written down for $n$ binary records:
@@ -546,7 +546,7 @@ about += "the other three rise slowly from the prior."
 chart = charts.lines(lines, *titles, reference=prior, description=about)
 outputs.figure("expected_posterior", chart)
 
-# %% [markdown]
+# %% [markdown] tags=["appendix"]
 # **With large budgets distance lets the intruder's probability rise several times as far as the others.**
 # Expected posterior of the truth, by exact epsilon; dotted: the prior. Distance comes close to what epsilon
 # allows, while the others stay far below. With small budgets the intruder learns little from any of them.
@@ -615,7 +615,7 @@ assert unsupported == ["c", "e"]
 # true, but the table has no probabilities of releases. The larger expected posterior of C could as well come from
 # its other releases.
 
-# %% [markdown]
+# %% [markdown] tags=["appendix"]
 # ## Empirical differential privacy
 #
 # EDP looks at neither the release nor its table. It cuts the model's posterior of the share of ones
@@ -723,7 +723,7 @@ assert not bounded
 # everything that is published together with it. An epsilon can be published that was chosen without the data, or
 # drawn by a mechanism with a budget of its own.
 
-# %% [markdown]
+# %% [markdown] tags=["appendix"]
 # ## References
 #
 # - Charest, A.-S. (2013). Synthetic contingency tables for confidentiality protection: offering

@@ -20,10 +20,12 @@
 # synthetic categorical data](https://doi.org/10.1007/978-3-319-11257-2_15). In *Privacy in Statistical
 # Databases*, 185–199. Springer.
 #
-# That paper studies a mixture model and finds little risk ([hu_reiter_wang](hu_reiter_wang.ipynb)). Many agencies
-# synthesize in another way (Reiter 2005): variables are drawn one after the other, each from a classification
-# tree on those before it, and a value is that of a random donor from the tree's leaf. Programs differ in where
-# a tree stops. Here two rules stand side by side.
+# Many agencies synthesize one variable after the other, each from a classification tree on those before it: a
+# value is that of a random donor from the tree's leaf (Reiter 2005). Programs differ in where a tree stops, and
+# that decides what a release says of single people. With the mixture model of the paper there is little risk
+# ([hu_reiter_wang](hu_reiter_wang.ipynb)).
+#
+# Here two rules stand side by side.
 #
 # - **Grown to impurity**: a node is split as long as its parts are purer than it is, down to leaves of some
 #   records.
@@ -42,7 +44,7 @@
 # **You should know** Bayes' rule, classification trees and the likelihood ratio test; best after `hu_reiter_wang`.
 # Reading takes about 45 minutes. The four exercises need no more than a pencil and a calculator.
 
-# %% [markdown]
+# %% [markdown] tags=["notebook-only"]
 # ## Parameters
 #
 # With `data` and `schema` the notebook runs on any table of categorical columns.
@@ -180,7 +182,7 @@ assert round(sick_cook, 3) == 0.133
 # it classifies nobody better, so that rpart takes it back. All fifteen are then donors for a cook, and three of them
 # are sick: nobody is alone any more, and the association of job and sickness is lost.
 
-# %% [markdown]
+# %% [markdown] tags=["appendix"]
 # ## The density of a release
 #
 # In a table of many variables, released record $i$ comes to leaf $\ell_{ik}$ of the tree that the data
@@ -313,7 +315,7 @@ of_way = {way: columns(synthesizer, released[way]) for way, synthesizer in ways.
 two = pd.DataFrame([risk_and_loss(way, of_way[way], released[way]) for way in ways])
 two.insert(1, "leaves", [sum(trees.n_leaves) for trees in ways.values()])
 
-# %%
+# %% tags=["hero"]
 HEADS = {
     "way": "way to release", "leaves": "leaves of all trees",
     "excluded": "alternatives excluded by one", "one": "one release", "one_sd": "its sd over releases",
@@ -515,7 +517,7 @@ assert round(believed, 2) == 0.31
 # should have shown 2.7 sick ones under the truth and .9 under the alternative. Without smoothing the same
 # release proves that the cook is sick.
 
-# %% [markdown]
+# %% [markdown] tags=["appendix"]
 # ## Who is in the data
 #
 # Was the sick cook among the fifteen? The intruder knows the other fourteen and that a cook is missing. If
@@ -575,7 +577,7 @@ told = "Four curves of power against false positives. Those of the trees begin n
 told += "stay near the diagonal of guessing."
 outputs.figure("roc", charts.lines(roc, *titles, log_x=True, log_y=True, description=told))
 
-# %% [markdown]
+# %% [markdown] tags=["appendix"]
 # **How well an intruder who knows everybody else tells members from others.** Power after one release against the share of
 # false positives. Guessing would have equal power and false positives. Errors in the table are those of other records, other people and other
 # releases, by a bootstrap of all three. An empty power means that too few people were held out.
@@ -603,7 +605,7 @@ names = HEADS | {"one_se": "its error", "over_prior": "over the prior"}
 about = f"Median probability of the true values of {', '.join(unknown)}, from one release."
 show(outputs.table("fewer_variables", fewer), caption=about, names=names)
 
-# %% [markdown]
+# %% [markdown] tags=["appendix"]
 # ## The same people in larger files
 #
 # Does a larger file hide its people better? Records that *occur once* are other people in each file, and the rarer
@@ -647,7 +649,7 @@ logs = {"log_x": True, "log_y": True}
 chart = charts.lines(by_rule, *titles, **logs, errors=errors, reference=prior, description=told)
 outputs.figure("nested", chart)
 
-# %% [markdown]
+# %% [markdown] tags=["appendix"]
 # **The same people, sought in files that contain each other.** Median probability of the truth from one release; lines reach
 # two standard errors to each side, over releases of one file. They leave out the error from drawing other people. Records that occur once are others in each file, and rarer ones in the larger
 # file: what is found of them says nothing of how a larger file hides a person.
@@ -776,7 +778,7 @@ assert enough == 3688
 # No alarm has probability $(1 - b)^n$, and values of $b$ for which that is below .025 are refuted. The limit falls about
 # as $3.7 / n$, and no number of runs shows that there are no false alarms.
 
-# %% [markdown]
+# %% [markdown] tags=["appendix"]
 # A bound above the prior is evidence, at its confidence. Silence is no evidence of safety, although the generators for
 # which the test was silent above give away little. A bound is for a single record and a single alternative, and among many records some
 # bounds are too high.

@@ -14,23 +14,23 @@
 # ---
 
 # %% [markdown]
-# # What a risk means: best guesses at records as they are find more than they claim
+# # Does a risk of one in five come true one time in five?
 #
 # A companion to **Hu, J., Reiter, J. P. and Wang, Q. (2014).** [Disclosure risk evaluation for fully
 # synthetic categorical data](https://doi.org/10.1007/978-3-319-11257-2_15). In *Privacy in Statistical
 # Databases*, 185–199. Springer.
 #
-# **Abstract.** The paper reports the posterior probability that an intruder gives to the true values of a
-# record. Agencies compute it for the records that they have, with the same prior probability for every candidate. We draw
-# records, release them, ask the intruder and count how many records a best guess finds. If each truth is
-# drawn from the intruder's prior and the intruder knows the generator, a probability of $p$ is right for a
-# share $p$: that is Bayes' rule. For records as they are, released by trees, best guesses are right more
-# often than they claim. An intruder with another generator can be sure and wrong. On average, an intruder who
-# knows nobody and believes the model gives the truth a lower log probability than one who knows all others
-# and has the model's own prior, and a higher one than one who knows all others and has a uniform prior. The
-# last section separates what a release tells of its participants from what it tells of everybody.
+# Agencies report the posterior probability that an intruder gives to the true values of a record. Does it come
+# true as often as it says? Records are drawn and released, the intruder is asked, and the records that a best
+# guess finds are counted. If each truth is drawn from the intruder's prior and the intruder knows the generator, a
+# probability of $p$ is right for a share $p$: that is Bayes' rule. For records as they are, released by trees,
+# best guesses are right more often than they claim. An intruder with another generator can be sure and wrong.
+#
+# On average, an intruder who knows nobody and believes the model gives the truth a lower log probability than one
+# who knows all others and has the model's own prior, and a higher one than one who knows all others and has a
+# uniform prior. The last section separates what a release tells of its participants from what it tells of everybody.
 
-# %% [markdown]
+# %% [markdown] tags=["notebook-only"]
 # ## Parameters
 #
 # All records are simulated: the first experiments draw new data sets from a population, and the later ones
@@ -120,7 +120,7 @@ assert round(gain, 3) == 0.131
 # 250 get .25: $.75 \log 1.5 + .25 \log .5 = .131$. The release helps this intruder on average. Calibration is lost all
 # the same: .75 after a yes is right for one in four.
 
-# %% [markdown]
+# %% [markdown] tags=["appendix"]
 # ## Draw the truth, release, ask, count
 #
 # Let $X$ be a record, drawn from a prior $\pi$ over candidates that were fixed before. The release $Z$ has the density
@@ -379,9 +379,9 @@ show(with_errors(wrong, heads), caption="What intruders claim and find who assum
 # hardly any is right. Independent margins claim little, and for the mixture still
 # more than they find.
 #
-# All candidates of all targets can be held against the promise, not only the best guesses:
+# The figure holds all candidates of all targets against the promise, not only the best guesses.
 
-# %% tags=["monte-carlo"]
+# %% tags=["monte-carlo", "hero"]
 pictured = {
     "trees, known": ("trees", "trees"),
     "trees for the mixture": ("mixture", "trees, smoothed"),
@@ -501,7 +501,7 @@ assert not holds_own
 # with .780 against .864. The theorem is about the log probability averaged over
 # truths, for each release and each set of known records. It orders no single truth.
 
-# %% [markdown]
+# %% [markdown] tags=["appendix"]
 # ### The experiment
 #
 # One draw of people, of nine variables, is divided into halves again and again. One half takes part, and the
@@ -593,7 +593,7 @@ callout("Chains", f"R-hat of the mean log probability: median {r_hat.median():.3
 # says for how many. The difference is nearer to zero than its yardstick. The chains are a possible reason: their
 # Monte Carlo error is part of the errors shown, and adds to the divergence that is the first yardstick.
 
-# %% [markdown]
+# %% [markdown] tags=["appendix"]
 # ## Participants and outsiders
 #
 # What a release tells of outsiders is statistics. What it tells of participants beyond that is due to their taking part,
@@ -731,7 +731,7 @@ callout("Bound and prior", f"By epsilon, private margins put participants at mos
 # records can pass where beliefs are too high for one kind of record and too low for another. The bound covers every reader of the
 # release; the table has two.
 
-# %% [markdown]
+# %% [markdown] tags=["appendix"]
 # ## References
 #
 # - Dawid, A. P. (1982). [The well-calibrated Bayesian](https://doi.org/10.1080/01621459.1982.10477856).

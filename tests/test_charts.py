@@ -55,17 +55,17 @@ def tables(n):
 
 def settings():
     """A setting without intervals, and one with."""
-    columns = ["x", "x_low", "x_high", "y", "y_low", "y_high", "case", "label"]
     rows: Any = [
-        (0.7, *[np.nan] * 2, 0.9, *[np.nan] * 2, "a", ""),
+        (0.7, None, None, 0.9, None, None, "a", ""),
         (1, 0.9, 2, 0.3, 0.2, 1, HOSTILE, "5"),
     ]
+    columns = ["x", "x_low", "x_high", "y", "y_low", "y_high", "case", "label"]
     return pd.DataFrame(rows, columns=columns)
 
 
 def measured():
     rows: Any = [("a", label, 0.2, 0.1, 0.3, 0.3) for label in ("UiO", HOSTILE)]
-    rows += [(HOSTILE, "UiO", 0.1, np.nan, np.nan, np.nan), ("a", "none", *[np.nan] * 3, 0.1)]
+    rows += [(HOSTILE, "UiO", 0.1, None, None, None), ("a", "none", None, None, None, 0.1)]
     return pd.DataFrame(rows, columns=["panel", "label", "value", "low", "high", "baseline"])
 
 
@@ -73,10 +73,9 @@ def losses():
     """Losses of six releases from X = 1 against both neighbors, and some of bins."""
     table, frames = mechanism.private_plugin(2.0, 5, 5), []
     for k in (0, 2):
-        loss = {"release": range(6), "loss": mechanism.privacy_loss(table, 1, k)}
-        frames.append(
-            pd.DataFrame({"neighbor": f"X = {k}", **loss, "probability": np.exp(table.row(1))})
-        )
+        frame = {"release": range(6), "loss": mechanism.privacy_loss(table, 1, k)}
+        frame |= {"probability": np.exp(table.row(1))}
+        frames.append(pd.DataFrame(frame).assign(neighbor=f"X = {k}"))
     bins = pd.DataFrame({"neighbor": ["X = 0", "X = 2"] * 5, "loss": np.linspace(-1.2, 1.9, 10)})
     return pd.concat(frames), bins
 
@@ -156,10 +155,8 @@ def test_identifiers_differ_between_drawings():
 def test_every_figure_of_a_notebook_is_described_by_its_author(root):
     for path in root.glob("notebooks/*.ipynb"):
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-        outputs = [output.get("data", {}) for cell in cells for output in cell.get("outputs", [])]
-        said = [
-            data[charts.MIME_TYPE]["description"] for data in outputs if charts.MIME_TYPE in data
-        ]
+        found = [output.get("data", {}) for cell in cells for output in cell.get("outputs", [])]
+        said = [d[charts.MIME_TYPE]["description"] for d in found if charts.MIME_TYPE in d]
         assert len(said) == len(set(said)) > 0
         assert min(map(len, said)) > 80
 
@@ -246,10 +243,13 @@ def contrast(*two):
 
 
 def test_colors_are_seen_on_white_and_on_a_dark_page(drawn):
-    found = set(
-        re.findall(r"#[0-9A-Fa-f]{6}", json.dumps({**drawn[0], "config": {}, "datasets": {}}))
-    )
-    found |= {*charts.COLORS.values(), *style.OTHER_COLORS, *style.ramp(9)}
+    spec = json.dumps({**drawn[0], "config": {}, "datasets": {}})
+    found = {
+        *re.findall(r"#[0-9A-Fa-f]{6}", spec),
+        *charts.COLORS.values(),
+        *style.OTHER_COLORS,
+        *style.ramp(9),
+    }
     cells = {"#FFFFFF", "#56B4E9", style.INK}  # of a table, whose cells have a ground of their own
     for ground in ("#FFFFFF", style.GROUND):
         assert not {color for color in found - cells if contrast(color, ground) < 3}

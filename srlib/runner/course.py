@@ -106,8 +106,8 @@ def _without_spoiler(cell: NotebookNode) -> NotebookNode:
 
 def find(root: Path) -> list[str]:
     """Return the papers whose text notebooks have exercises, sorted."""
-    files = sorted((root / "notebooks").glob("*.py"))
-    return [file.stem for file in files if "\n# ### Exercise 1" in file.read_text(encoding="utf-8")]
+    texts = {path.stem: path.read_text(encoding="utf-8") for path in root.glob("notebooks/*.py")}
+    return sorted(paper for paper, text in texts.items() if "\n# ### Exercise 1" in text)
 
 
 def write(root: Path, paper: str, folder: Path, *, replace: bool = False) -> None:
@@ -119,9 +119,8 @@ def write(root: Path, paper: str, folder: Path, *, replace: bool = False) -> Non
     notebook = nbformat.read(built, as_version=4) if built.exists() else nbformat.v4.new_notebook()
     if [cell.source for cell in notebook.cells] != [c.source for c in jupytext.read(text).cells]:
         raise UsageError(f"{paper}: {built.name} is not of its text; first 'srlib build {paper}'")
-    contents = {f"source/{paper}/{paper}.ipynb": nbformat.writes(source(notebook)) + "\n"}
-    for name in ("nbgrader_config.py", "autotests.yml"):
-        contents[name] = _template(name)
+    contents = {name: _template(name) for name in ("nbgrader_config.py", "autotests.yml")}
+    contents[f"source/{paper}/{paper}.ipynb"] = nbformat.writes(source(notebook)) + "\n"
     for name, content in contents.items():
         path = folder / name
         if path.exists() and path.read_text(encoding="utf-8") != content and not replace:

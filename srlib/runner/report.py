@@ -2,8 +2,8 @@
 
 Texts, labels and HTML in a run's folder are anybody's. One template puts a notebook's cells one
 after the other, `clean` reduces all of it to harmless elements, and only then are figures, tables
-and verdicts put together and the charts' data inserted. The page's content security policy lets no
-script run but the one named by its hash.
+and verdicts put together. The charts' data are texts as well. The page's content security policy
+lets no script run but the one named by its hash.
 """
 
 import base64
@@ -11,7 +11,6 @@ import copy
 import hashlib
 import json
 import re
-import secrets
 from collections import Counter
 from collections.abc import Collection
 from functools import cache
@@ -113,31 +112,22 @@ def render(
         notebook, parameters, provenance = confidential.public_run(notebook, parameters, provenance)
     hidden = _NOTEBOOK_ONLY | (set() if public and of_users_file else {"public-only"})
     hidden |= {f"needs-{name}" for name, value in parameters.items() if of_users_file and not value}
-    drawn: dict[str, Any] = {}  # charts by marks that no text can have known
-
-    def draw(spec: dict[str, Any]) -> str:
-        drawn[mark := secrets.token_hex()] = spec
-        return mark
-
-    body = _environment().get_template("cells.html.j2")
-    parts, marked = _parts(notebook.cells, hidden), of_users_file and not public
-    shown = body.render(parts=parts, draw=draw, confidential=marked)
+    template = _environment().get_template
+    of_cells = {
+        "parts": _parts(notebook.cells, hidden),
+        "confidential": of_users_file and not public,
+    }
+    shown = template("cells.html.j2").render(of_cells)
     soup = BeautifulSoup(clean(shown, reports), "html.parser")
     about: dict[str, Any] = {"opening": _opening(soup), "tally": _tell_verdicts(soup)}
     _lay_out(soup)
     about["headings"] = soup.select(":is(section, summary) > :is(h1, h2)")
     about |= {"body": Markup(soup), "parameters": parameters, "provenance": provenance}
     about |= {"public": public, "of_users_file": of_users_file, "rule": confidential.RULE}
-    code = script(charts=bool(drawn))
+    code = script(charts='class="vega-lite"' in shown)
     digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
     about |= {"reports": reports, "script": Markup(code), "script_hash": digest}
-    html = _environment().get_template("report.html.j2").render(about, style=Markup(_style()))
-    for mark, spec in drawn.items():
-        data = json.dumps(spec, separators=(",", ":"), ensure_ascii=False)
-        data = data.replace("<", "\\u003c")  # no label ends the element
-        element = f'<script type="application/json" class="vega-lite">{data}</script>'
-        html = html.replace(mark, element)
-    return html
+    return template("report.html.j2").render(about, style=Markup(_style()))
 
 
 def _parts(cells: list[NotebookNode], hidden: set[str]) -> list[dict[str, Any]]:

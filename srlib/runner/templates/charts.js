@@ -5,7 +5,7 @@ async function show(data) {
   const chart = data.parentElement;
   const spec = JSON.parse(data.textContent);
   const target = document.createElement("div");
-  for (const old of chart.querySelectorAll(":scope > :not(img, script)")) old.remove();
+  for (const old of chart.querySelectorAll(":scope > :not(img, pre)")) old.remove();
   chart.append(target);
   try {
     const view = await drawn(target, theme.matches ? { ...spec, config: over(spec.config, DARK) } : spec);
@@ -26,7 +26,7 @@ async function show(data) {
 }
 // What is folded has no width and is drawn when it opens.
 const showAll = (part = document) =>
-  part.querySelectorAll("script.vega-lite:not(details:not([open]) *)").forEach(show);
+  part.querySelectorAll("pre.vega-lite:not(details:not([open]) *)").forEach(show);
 theme.addEventListener("change", () => showAll());
 addEventListener("toggle", ({ target }) => showAll(target), true);
 showAll();
