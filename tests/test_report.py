@@ -177,11 +177,6 @@ def test_of_a_users_file_nothing_is_public_that_is_not_marked(
     assert "It rises." in render(whole, parameters, provenance, public=True)
 
 
-def test_a_failed_run_has_no_public_report() -> None:
-    with pytest.raises(ValueError, match="no public report of a failed run"):
-        render(notebook(), {}, COMPLETE | {"status": "failed"}, public=True)
-
-
 @pytest.mark.parametrize(("by", "shown"), [("", False), ([], False), (0.0, False), (["SEX"], True)])
 def test_a_users_report_leaves_out_what_needs_a_parameter_that_is_empty(
     by: object, shown: bool

@@ -39,17 +39,14 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     (cell,) = (cell for cell in notebook.cells if cell.source.startswith("x ="))
     spec = {"description": RUN, "mark": "bar", "data": {"values": [{"x": RUN}]},
             "encoding": {"x": {"field": "x", "type": "nominal", "title": RUN}}}  # fmt: skip
-    data: list[dict[str, Any]] = [
-        {"text/html": RUN},
-        {"text/markdown": f"{RUN}\n\n$${RUN}$$"},
-        {"text/plain": RUN},
-    ]
-    data += [{charts.MIME_TYPE: spec, "image/svg+xml": f"<svg>{RUN}</svg>"}]
+    data: list[dict[str, Any]] = [{charts.MIME_TYPE: spec, "image/svg+xml": f"<svg>{RUN}</svg>"}]
+    data += [{"text/html": RUN}, {"text/markdown": f"{RUN}\n\n$${RUN}$$"}, {"text/plain": RUN}]
     cell.outputs += [nbformat.v4.new_output("display_data", data=one) for one in data]
     cell.outputs += [nbformat.v4.new_output("stream", text=RUN)]
-    notebook.cells.append(
-        nbformat.v4.new_markdown_cell(f"## {RUN}\n\n{RUN}\n\n$$\\text{{{RUN}}}$$")
-    )
+    folded = nbformat.v4.new_markdown_cell(f"## {RUN}\n\n{RUN}\n\n$$\\text{{{RUN}}}$$")
+    folded.metadata["tags"] = ["appendix"]
+    notebook.cells = [*notebook.cells[:-1], folded, notebook.cells[-1]]
+    notebook.cells[2].metadata["tags"].append("hero")
     nbformat.write(notebook, run / "notebook.ipynb")
     command = ["node", str(HERE / "look.js"), browser, str(report.write(run))]
     told = subprocess.run(command, capture_output=True, text=True, timeout=400, check=False)
@@ -75,7 +72,5 @@ def test_charts_are_drawn_and_their_legends_work_by_keyboard(seen: list[dict[str
 
 
 def test_paper_has_charts_on_white_and_no_navigation(seen: list[dict[str, Any]]) -> None:
-    for view in seen:
-        assert view["paper"] == {
-            "ground": "rgb(255, 255, 255)", "navigation": False, "pictures": 4, "cut": 0
-        }  # fmt: skip
+    paper = {"ground": "rgb(255, 255, 255)", "navigation": False, "pictures": 4, "cut": 0}
+    assert [view["paper"] for view in seen] == [paper] * 4
