@@ -22,6 +22,10 @@ TOLD: Any = {"description": f"Says what is seen, and quotes {HOSTILE} as text."}
 RNG = np.random.default_rng(0)
 
 
+def rows(columns: str, *values: Any) -> pd.DataFrame:
+    return pd.DataFrame(values, columns=columns.split())
+
+
 def pairs(n=3500):
     x = np.exp(RNG.normal(-3.5, 0.5, n))
     return pd.DataFrame({"x": x, "y": x * 1.1})
@@ -42,31 +46,15 @@ def tables(n):
     frames = []
     for epsilon in (1.0, 2.0, 3.0):
         table = mechanism.private_plugin(epsilon, n, n)
-        x, release = np.indices((n + 1, n + 1))
-        log_prob = np.array([table.row(k) for k in range(n + 1)])
-        columns = {"x": x, "release": release, "log_prob": log_prob}
-        columns["log_ratio"] = log_prob - log_prob[[1, *range(n)]]
-        columns["attains"] = (x == 0) & (release == n)
-        columns["conditional_epsilon"] = mechanism.conditional_epsilon(table)[x]
-        frame = pd.DataFrame({name: values.ravel() for name, values in columns.items()})
-        frames.append(frame.assign(exact_epsilon=epsilon, epsilon=epsilon))
+        x, release = np.indices((n + 1, n + 1)).reshape(2, -1)
+        log_prob = table.block(np.arange(n + 1), np.arange(n + 1))
+        of_changed = log_prob[[1, *range(n)]]
+        frame = pd.DataFrame({"x": x, "release": release, "log_prob": log_prob.ravel()})
+        frame["log_ratio"] = (log_prob - of_changed).ravel()
+        frame["conditional_epsilon"] = mechanism.conditional_epsilon(table)[x]
+        attains = (x == 0) & (release == n)
+        frames.append(frame.assign(attains=attains, exact_epsilon=epsilon, epsilon=epsilon))
     return pd.concat(frames)
-
-
-def settings():
-    """A setting without intervals, and one with."""
-    rows: Any = [
-        (0.7, None, None, 0.9, None, None, "a", ""),
-        (1, 0.9, 2, 0.3, 0.2, 1, HOSTILE, "5"),
-    ]
-    columns = ["x", "x_low", "x_high", "y", "y_low", "y_high", "case", "label"]
-    return pd.DataFrame(rows, columns=columns)
-
-
-def measured():
-    rows: Any = [("a", label, 0.2, 0.1, 0.3, 0.3) for label in ("UiO", HOSTILE)]
-    rows += [(HOSTILE, "UiO", 0.1, None, None, None), ("a", "none", None, None, None, 0.1)]
-    return pd.DataFrame(rows, columns=["panel", "label", "value", "low", "high", "baseline"])
 
 
 def losses():
@@ -80,19 +68,27 @@ def losses():
     return pd.concat(frames), bins
 
 
-def reliable():
-    numbers = {"claimed": [0.01, 0.9], "found": [0.0, 0.7], "low": [0.0, 0.5], "high": [0.05, 0.9]}
-    return pd.concat([pd.DataFrame(numbers).assign(curve=name) for name in ("trees", HOSTILE)])
-
-
+SETTINGS = rows(  # one without intervals, and one with
+    "x x_low x_high y y_low y_high case label",
+    (0.7, None, None, 0.9, None, None, "a", ""), (1, 0.9, 2, 0.3, 0.2, 1, HOSTILE, "5"),
+)  # fmt: skip
+MEASURED = rows(
+    "panel label value low high baseline",
+    *(("a", label, 0.2, 0.1, 0.3, 0.3) for label in ("UiO", HOSTILE)),
+    (HOSTILE, "UiO", 0.1, None, None, None), ("a", "none", None, None, None, 0.1),
+)  # fmt: skip
+RELIABLE = rows(
+    "claimed found low high curve",
+    (0.01, 0.0, 0.0, 0.05, "trees"), (0.9, 0.7, 0.5, 0.9, "trees"), (0.9, 0.7, 0.5, 0.9, HOSTILE),
+)  # fmt: skip
 LOG: Any = {"log_x": True, "log_y": True, **TOLD}
 TITLES: Any = ("what is given", HOSTILE)
 EXAMPLES: dict[str, charts.Chart] = {
     "lines": charts.lines(curves(), "x", HOSTILE, reference=0.5, errors=curves() / 2, **LOG),
     "ordered": charts.lines(curves(9), *TITLES, ordered=True, zero=True, **TOLD),
-    "points": charts.points(settings(), *TITLES, log_y=True, reference=0.03, **TOLD),
-    "intervals": charts.intervals(measured(), HOSTILE, percent=True, **TOLD),
-    "cases": charts.intervals(measured().rename(columns={"panel": "case"}), "x", **TOLD),
+    "points": charts.points(SETTINGS, *TITLES, log_y=True, reference=0.03, **TOLD),
+    "intervals": charts.intervals(MEASURED, HOSTILE, percent=True, **TOLD),
+    "cases": charts.intervals(MEASURED.rename(columns={"panel": "case"}), "x", **TOLD),
     "bars": charts.bars(
         {"predictive ratio": RNG.gamma(10, 0.1, 500), HOSTILE: RNG.gamma(9, 0.1, 500)},
         np.linspace(0, 4, 41), *TITLES, square_root=True, x=0.5, **TOLD,
@@ -101,7 +97,7 @@ EXAMPLES: dict[str, charts.Chart] = {
         pd.concat([pairs().assign(panel=HOSTILE), pairs(50).assign(panel="few")]), *TITLES, **TOLD
     ),
     "trace": charts.trace(chains(12), **TOLD),
-    "reliability": charts.reliability(reliable(), **TOLD),
+    "reliability": charts.reliability(RELIABLE, **TOLD),
     "two readings": charts.two_readings(tables(8), epsilon=2, prior=0.1, x=1, **TOLD),
     "losses": charts.privacy_loss(*losses(), epsilon=2, prior=0.1, **TOLD),
 }  # fmt: skip
