@@ -81,6 +81,7 @@ output_dir: str = ""  # folder for tables and figures; empty: write none
 from dataclasses import replace
 from functools import partial
 
+import altair as alt
 import numpy as np
 import pandas as pd
 from scipy.special import softmax
@@ -345,6 +346,7 @@ outputs.figure("one_by_one", chart)
 
 # %%
 fitting = [leaf for leaf in leaves if 2 * leaf <= len(table) and leaf != min_leaf]
+column_of = {(way, min_leaf): column for way, column in of_way.items()}
 frontier = [{"case": "grown to impurity", "label": f"{min_leaf}", **two.iloc[0]}]
 pruned = [{"case": "pruned as rpart", "label": f"{min_leaf}", **two.iloc[1]}]
 for leaf in fitting:
@@ -353,7 +355,8 @@ for leaf in fitting:
         way = f"{cases[0]['case']}, leaves of {leaf}"
         trees = grow(table, growth=growth)
         z = draw(trees, way)
-        row = risk_and_loss(way, columns(trees, z), z) | {"leaves": sum(trees.n_leaves)}
+        column = column_of[cases[0]["case"], leaf] = columns(trees, z)
+        row = risk_and_loss(way, column, z) | {"leaves": sum(trees.n_leaves)}
         cases.append({"case": cases[0]["case"], "label": f"{leaf}", **row})
 others = {
     "smoothed leaves": grow(table, growth=Growth(min_leaf, smoothing=smoothing)),
@@ -489,6 +492,79 @@ if len(tied):
         f"{with_error(tied['more_loss'][best], tied['more_loss_se'][best])} more."
     )
 callout("Leaf size", text)
+
+# %% [markdown]
+# ## One person
+#
+# What does that look like for one of the records? This is the person with the median probability, among those who are
+# sought, after one publication by trees that are grown to impurity:
+
+# %% tags=["monte-carlo"]
+in_publication = of_way["grown to impurity"][:n_releases].sum(axis=0)
+person = np.argsort(softmax(in_publication, axis=-1)[:, 0])[(len(rows) - 1) // 2]
+truth = table.schema.decode(table.codes[rows[person]][None]).iloc[0]
+titles = [variable.title for variable in table.schema.variables]
+card = outputs.table("one_person", pd.DataFrame({"variable": titles, "value": list(truth)}))
+display(show(card, caption="The one record with these values."))
+
+own = table.schema.decode(support[person])
+at = (support[person] != support[person][0]).argmax(axis=1)[1:]
+changes = [f"{titles[k]}: {own.iloc[i, k]}" for i, k in enumerate(at, start=1)]
+named = pd.DataFrame({"n": range(1, len(own) + 1), "candidate": ["the truth", *changes]})
+sizes_seen = sorted({leaf for _, leaf in column_of}, reverse=True)
+losses = points.set_index(["case", "label"])["loss"]
+told_by = pd.DataFrame([
+    {"rule": way, "step": 1 + sizes_seen.index(leaf), "leaf": leaf, "loss": losses[way, f"{leaf}"],
+     "files": k + 1, "posterior": list(np.round(posterior, 5))}
+    for (way, leaf), column in column_of.items()
+    for k, posterior in enumerate(softmax(np.cumsum(column[:10, person], axis=0), axis=-1))
+])  # fmt: skip
+farthest, most = len(sizes_seen), int(told_by["files"].max())
+files = alt.binding_range(min=1, max=most, step=1, name="released files ")
+growth = alt.binding_range(min=1, max=farthest, step=1, name="how far the trees grow ")
+rules = alt.binding_select(options=["grown to impurity", "pruned as rpart"], name="the trees are ")
+chosen = [
+    alt.param("shown_files", value=min(n_releases, most), bind=files),
+    alt.param("shown_step", value=farthest, bind=growth),
+    alt.param("shown_rule", value="grown to impurity", bind=rules),
+]
+kept = "datum.rule == shown_rule && datum.step == shown_step && datum.files == shown_files"
+base = alt.Chart(told_by).transform_filter(kept).transform_flatten(["posterior"])
+base = base.transform_window(n="row_number()").transform_lookup(
+    "n", alt.LookupData(named, "n", ["candidate"])
+)
+x = alt.X("posterior:Q", title="Posterior probability", scale=alt.Scale(domain=[0, 1]))
+y = alt.Y("candidate:N", sort=list(named["candidate"]), title=None)
+y = y.axis(labelFontSize=10, labelLimit=210, labelOverlap=False, ticks=False)
+color = alt.condition("datum.n == 1", alt.value(charts.COLORS["synthetic"]), alt.value("#7A8694"))
+drawn = base.mark_bar().encode(x=x, y=y, color=color, tooltip=["candidate:N", "posterior:Q"])
+rule = alt.Chart(pd.DataFrame({"prior": [prior]})).mark_rule(**charts.REFERENCE).encode(x="prior:Q")
+sentences = [
+    f"'Probability of the truth: {prior:.2f} before, ' + format(datum.posterior, '.2f') + ' after '"
+    " + datum.files + (datum.files == 1 ? ' file' : ' files')",
+    "'Leaves of ' + datum.leaf + ' records or more; loss of utility ' + format(datum.loss, '.2f')",
+]
+said = [
+    base.transform_filter("datum.n == 1").transform_calculate(said=sentence)
+    .mark_text(align="left", baseline="top", fontSize=13)
+    .encode(x=alt.value(0), y=alt.value(20 * i), text="said:N").properties(name=f"said_{"ab"[i]}")
+    for i, sentence in enumerate(sentences)
+]  # fmt: skip
+described = (
+    f"A bar for each of {len(own)} candidates, the truth first. With more released files, and "
+)
+described += "with trees that grow farther, the bar of the truth grows and the others vanish."
+chart = alt.vconcat(
+    alt.layer(*said).properties(height=42, width=330),
+    alt.layer(drawn, rule).properties(height=12 * len(own), width=330),
+)
+chart = chart.add_params(*chosen).properties(description=described)
+outputs.figure("one_person", chart)
+
+# %% [markdown]
+# **How sure is somebody who knows everybody else?** Each bar is a candidate for this person: the true values, or these
+# with one of them changed as it says. Dotted is the prior. A loss of one is that of another sample of the population.
+# Released files come one after the other; trees stop at leaves of some records, fewer the farther they grow.
 
 # %% [markdown]
 # ### Exercise 3: what smoothing does
