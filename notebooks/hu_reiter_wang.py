@@ -197,8 +197,8 @@ rows = [
     for name, (found, error) in both.items()
 ]
 heads = ["estimate of 5", "median", "share below 5", "share within two stated errors"]
-about = "Two estimates from 4,000 draws, a thousand times each."
-show(outputs.table("left_out", pd.DataFrame(rows, columns=heads)), caption=about)
+left = outputs.table("left_out", pd.DataFrame(rows, columns=heads))
+show(left, caption="Two estimates from 4,000 draws, a thousand times each.")
 
 # %% [markdown] tags=["written"]
 # ### Exercise 1: a release half as large
@@ -384,8 +384,12 @@ for a, b in itertools.combinations(range(len(levels)), 2):
 heads = ["variable_a", "variable_b", "mean_absolute_difference", "maximum_absolute_difference"]
 differences = pd.DataFrame(differences, columns=heads).sort_values(heads[-1], ascending=False)
 worst = outputs.table("pairwise_differences", differences).head(3).replace(titles)
-about = "The three pairs with the largest difference of a cell, in shares of all records."
-display(show(worst, caption=about))
+display(
+    show(
+        worst,
+        caption="The three pairs with the largest difference of a cell, in shares of all records.",
+    )
+)
 ratio, error = against_sampling(codes, releases, levels)
 claims.check(
     "C1", "holds", "The model adds less to the differences of cells than sampling does.",
@@ -504,7 +508,7 @@ claims.check(
 # of the chains on $D$ enters $m$ times. Given the classes, the averages over $\pi$ and
 # $\phi$ are exact, with record $i$ out of its class.
 
-# %%
+# %% tags=["monte-carlo"]
 lengths = {"n_chains": n_chains_joined, "burn_in": burn_in_joined, "n_draws": n_draws_joined}
 joined_draws = [
     draw_posterior(np.vstack([codes, release]), f"data and release {i}", **lengths)
@@ -614,12 +618,11 @@ said = said.mark_text(align="left", baseline="top", fontSize=13).encode(
     x=alt.value(75), y=alt.value(4), text="said:N"
 )
 weighed = alt.layer(bars, said.properties(name="said_a")).properties(height=110, width=520)
-chosen = [
+chosen = (
     alt.param("shown_release", value=1, bind=which),
     alt.param("shown_away", value=0, bind=away),
-]
-told += " Below, bars of the weights of the heaviest draws: the first has nearly all, and if it is "
-told += "taken away, the next."
+)
+told += " Below, bars of weights: the heaviest draw has nearly all, and without it the next one."
 drawn = alt.vconcat(agreement, weighed).add_params(*chosen).properties(description=told)
 outputs.figure("agreement", drawn)
 
