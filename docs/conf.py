@@ -18,6 +18,8 @@ from sphinx.util.logging import getLogger
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import live
+
 import srlib
 from srlib.runner import report
 
@@ -26,7 +28,7 @@ ROOT = Path(__file__).parents[1]
 project = html_title = "srlib"
 author = copyright = "The srlib contributors"
 version = release = srlib.__version__
-extensions = ["sphinx.ext.autodoc", "numpydoc", "myst_parser", "formulas"]
+extensions = ["sphinx.ext.autodoc", "numpydoc", "myst_parser", "formulas", "live"]
 default_role = "py:obj"  # `name` in a docstring links to what has that name
 add_module_names = False
 toc_object_entries_show_parents = "hide"
@@ -38,7 +40,9 @@ myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 
 html_theme = "furo"
-html_static_path = ["_static"]
+html_static_path = ["_static", "../srlib/runner/templates/fonts"]
+TYPE = {"font-stack": "var(--serif)", "font-stack--headings": "var(--sans)"}
+html_theme_options = {"light_css_variables": TYPE}
 html_css_files = ["guide.css"]
 html_js_files = ["sections.js"]
 html_show_sphinx = html_copy_source = False
@@ -53,11 +57,10 @@ def write_reports(app: Sphinx) -> list[Any]:
     """
     notebooks = {path.stem for path in ROOT.glob("notebooks/*.py")}
     for name in sorted(notebooks):
-        profile = "published" if (ROOT / f"params/{name}/published.yaml").exists() else "default"
-        run = Path(app.confdir, app.config.runs, name, profile)
+        run = live.run_of(app.config, name)
         if not (run / "notebook.ipynb").exists():
             told = "no report of %s: first 'srlib run %s --profile %s'"
-            getLogger(__name__).warning(told, name, name, profile)
+            getLogger(__name__).warning(told, name, name, run.name)
             continue
         page = Path(app.outdir, "reports", f"{name}.html")
         page.parent.mkdir(exist_ok=True)

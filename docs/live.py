@@ -11,6 +11,7 @@ import json
 from html import escape
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from docutils import nodes
 from docutils.parsers.rst import Directive
@@ -23,8 +24,9 @@ SCRIPT = "charts.js"
 
 def run_of(config: Any, notebook: str) -> Path:
     """Folder of a notebook's run at its published profile, or at its defaults where none is."""
-    params = Path(__file__).parents[1] / "params" / notebook / "published.yaml"
-    return Path(config.runs).absolute() / notebook / ("published" if params.exists() else "default")
+    here = Path(__file__).parent
+    published = (here.parent / "params" / notebook / "published.yaml").exists()
+    return here / config.runs / notebook / ("published" if published else "default")
 
 
 class Live(Directive):
@@ -46,7 +48,7 @@ class Live(Directive):
                 spec = next((data[mime] for mime in data if "vega" in mime), None)
                 if kind == "figure" and spec:
                     text = json.dumps(spec, separators=(",", ":")).replace("<", "\\u003c")
-                    picture, about = report.quoted(data["image/svg+xml"]), escape(spec["description"])
+                    picture, about = quote(data["image/svg+xml"]), escape(spec["description"])
                     html += f'<img alt="{about}" src="data:image/svg+xml,{picture}">'
                     html += f'<script type="application/json" class="vega-lite">{text}</script>'
                 elif kind == "table" and "text/html" in data:
@@ -63,7 +65,7 @@ def add_script(app: Sphinx, page: str, template: str, context: Any, tree: Any) -
 def write_script(app: Sphinx, error: Exception | None) -> None:
     """Write the reports' script beside the theme's own."""
     if error is None:
-        text = report.script(charts=True)
+        text = f"(() => {{{report.script(charts=True)}\n}})();"  # its names are its own
         Path(app.outdir, "_static", SCRIPT).write_text(text, encoding="utf-8")
 
 

@@ -1,6 +1,8 @@
 // Each chart is drawn over its picture, and again where the theme changes; where that fails, the
 // picture stays.
 const theme = matchMedia("(prefers-color-scheme: dark)");
+const chosen = () => document.body.dataset.theme; // where a page lets its reader choose
+const dark = () => chosen() === "dark" || (chosen() !== "light" && theme.matches);
 async function show(data) {
   const chart = data.parentElement;
   const spec = JSON.parse(data.textContent);
@@ -8,7 +10,7 @@ async function show(data) {
   for (const old of chart.querySelectorAll(":scope > :not(img, script)")) old.remove();
   chart.append(target);
   try {
-    const view = await drawn(target, theme.matches ? { ...spec, config: over(spec.config, DARK) } : spec);
+    const view = await drawn(target, ground ? { ...spec, config: over(spec.config, DARK) } : spec);
     chart.classList.add("drawn");
     pickable(target, view);
     sliders(target, view, spec.usermeta?.presets ?? {});
@@ -25,8 +27,13 @@ async function show(data) {
     console.error(error);
   }
 }
-const showAll = () => document.querySelectorAll("script.vega-lite").forEach(show);
+let ground;
+function showAll() {
+  if (ground === (ground = dark())) return;
+  document.querySelectorAll("script.vega-lite").forEach(show);
+}
 theme.addEventListener("change", showAll);
+new MutationObserver(showAll).observe(document.body, { attributeFilter: ["data-theme"] });
 showAll();
 
 function button(text, about, act) {
