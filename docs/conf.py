@@ -42,7 +42,8 @@ myst_heading_anchors = 3
 html_theme = "furo"
 html_static_path = ["_static", "../srlib/runner/templates/fonts"]
 TYPE = {"font-stack": "var(--serif)", "font-stack--headings": "var(--sans)"}
-html_theme_options = {"light_css_variables": TYPE}
+GROUND = {"color-background-primary": "#15191e"}  # that of charts in a dark theme
+html_theme_options = {"light_css_variables": TYPE, "dark_css_variables": GROUND}
 html_css_files = ["guide.css"]
 html_js_files = ["sections.js"]
 html_show_sphinx = html_copy_source = False
