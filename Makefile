@@ -1,5 +1,6 @@
 # make papers   set up .venv and run every paper at its published profile into outputs/
 # make site     the guide with all reports, outputs/site/index.html, after making what is missing
+# make pictures copy the pictures of README from the runs that the site shows
 # make test     set up .venv, check the code and run all tests
 # make build    execute the text notebooks at their defaults and write the committed .ipynb
 # make bench    time sampler and tables (nothing is asserted about time in the tests)
@@ -11,7 +12,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: papers site test build bench lock lab clean help
+.PHONY: papers site pictures test build bench lock lab clean help
 .DELETE_ON_ERROR:
 
 help:
@@ -45,6 +46,11 @@ outputs/.companions: $(READY) $(METHODS) $(wildcard notebooks/*.py) $(LARGER:%=p
 
 site: outputs/.papers outputs/.companions
 	$(BIN)/python -m sphinx -q -W -d outputs/.doctrees docs outputs/site
+
+# Still pictures for README, of the runs that the site shows.
+pictures: outputs/.papers outputs/.companions
+	cp $(foreach name,sequential_trees/published/figures/one_person hu_reiter_wang/published/figures/agreement \
+	    one_table_two_readings/default/figures/larger,outputs/$(name).svg) docs/pictures
 
 test: $(READY)
 	$(BIN)/ruff check .

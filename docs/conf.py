@@ -5,14 +5,20 @@
 The pages open from disk without a network: the theme brings its own files, and formulas are MathML.
 """
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
 
+from bs4 import BeautifulSoup
+from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.util.docutils import new_document
 from sphinx.util.logging import getLogger
 
 sys.path.insert(0, str(Path(__file__).parent))
+
+import live
 
 import srlib
 from srlib.runner import report
@@ -22,7 +28,7 @@ ROOT = Path(__file__).parents[1]
 project = html_title = "srlib"
 author = copyright = "The srlib contributors"
 version = release = srlib.__version__
-extensions = ["sphinx.ext.autodoc", "numpydoc", "myst_parser", "formulas"]
+extensions = ["sphinx.ext.autodoc", "numpydoc", "myst_parser", "formulas", "live"]
 default_role = "py:obj"  # `name` in a docstring links to what has that name
 add_module_names = False
 toc_object_entries_show_parents = "hide"
@@ -34,29 +40,60 @@ myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 
 html_theme = "furo"
-html_static_path = ["_static"]
+html_static_path = ["_static", "../srlib/runner/templates/fonts"]
+TYPE = {"font-stack": "var(--serif)", "font-stack--headings": "var(--sans)"}
+GROUND = {"color-background-primary": "#15191e"}  # that of charts in a dark theme
+html_theme_options = {"light_css_variables": TYPE, "dark_css_variables": GROUND}
 html_css_files = ["guide.css"]
+html_js_files = ["sections.js"]
 html_show_sphinx = html_copy_source = False
 html_math_renderer = "mathml"
 
 
-def write_reports(app: Sphinx, error: Exception | None) -> None:
+def write_reports(app: Sphinx) -> list[Any]:
     """Write each notebook's public report beside the guide, with links to the others and back.
 
-    Sphinx never reads what a run has written: directives can open files.
+    Sphinx parses nothing that a run has written, since directives can open files; its search is
+    given the text.
     """
     notebooks = {path.stem for path in ROOT.glob("notebooks/*.py")}
-    for name in sorted(notebooks) if error is None else ():
-        profile = "published" if (ROOT / f"params/{name}/published.yaml").exists() else "default"
-        run = Path(app.confdir, app.config.runs, name, profile)
+    for name in sorted(notebooks):
+        run = live.run_of(app.config, name)
         if not (run / "notebook.ipynb").exists():
             told = "no report of %s: first 'srlib run %s --profile %s'"
-            getLogger(__name__).warning(told, name, name, profile)
+            getLogger(__name__).warning(told, name, name, run.name)
             continue
         page = Path(app.outdir, "reports", f"{name}.html")
         page.parent.mkdir(exist_ok=True)
         html = report.render(*report.read(run), public=True, reports=notebooks)
         page.write_text(html, encoding="utf-8")
+        index_sections(app, name, html)
+    return []
+
+
+def index_sections(app: Sphinx, name: str, html: str) -> None:
+    """Make the sections of a report pages of the search, which `sections.js` leads to."""
+    for part in re.split("(?=<h2 )", str(BeautifulSoup(html, "html.parser").main)):
+        soup = BeautifulSoup(part, "html.parser")
+        heading = soup.find(["h1", "h2"])
+        for left_out in soup.select("script, .vega-lite, math, details.code, .anchor-link"):
+            left_out.decompose()
+        title = heading.get_text(" ", strip=True)
+        if title not in ("References", "How this report was made"):
+            parts = nodes.title("", title), nodes.paragraph("", soup.get_text(" "))
+            document = new_document("")
+            document += nodes.section("", *parts)
+            page = f"reports/{name}#{heading['id']}"
+            # The index forgets what is no page with a title.
+            app.env.all_docs[page], app.env.titles[page] = 0, parts[0]
+            app.builder.index_page(page, document, title)
+
+
+def lead_to_reports(app: Sphinx, page: str, source: list[str]) -> None:
+    """Let links to notebooks, which lead to them on GitHub, lead to their reports here."""
+    there = "../" * page.count("/") + "reports"
+    link = r"\[([^]]+)\]\((?:\.\./)+notebooks/(\w+)\.ipynb(#[^)]*)?\)"
+    source[0] = re.sub(link, rf'<a href="{there}/\2.html\3">\1</a>', source[0])
 
 
 def shown_once(
@@ -71,5 +108,6 @@ def shown_once(
 def setup(app: Sphinx) -> None:
     """Connect what Sphinx has no option for."""
     app.add_config_value("runs", "../outputs", "")
-    app.connect("build-finished", write_reports)
+    app.connect("source-read", lead_to_reports)
+    app.connect("html-collect-pages", write_reports)
     app.connect("autodoc-skip-member", shown_once)

@@ -67,11 +67,12 @@ import itertools
 import warnings
 from dataclasses import replace
 
+import altair as alt
 import numpy as np
 import pandas as pd
 import statsmodels.api as sm
 from scipy import stats
-from scipy.special import logsumexp
+from scipy.special import logsumexp, softmax
 
 from srlib import charts, diagnostics, dpmpm, mechanism
 from srlib import risk as disclosure
@@ -195,8 +196,8 @@ rows = [
     for name, (found, error) in both.items()
 ]
 heads = ["estimate of 5", "median", "share below 5", "share within two stated errors"]
-about = "Two estimates from 4,000 draws, a thousand times each."
-show(outputs.table("left_out", pd.DataFrame(rows, columns=heads)), caption=about)
+left = outputs.table("left_out", pd.DataFrame(rows, columns=heads))
+show(left, caption="Two estimates from 4,000 draws, a thousand times each.")
 
 # %% [markdown] tags=["written"]
 # ### Exercise 1: a release half as large
@@ -382,8 +383,12 @@ for a, b in itertools.combinations(range(len(levels)), 2):
 heads = ["variable_a", "variable_b", "mean_absolute_difference", "maximum_absolute_difference"]
 differences = pd.DataFrame(differences, columns=heads).sort_values(heads[-1], ascending=False)
 worst = outputs.table("pairwise_differences", differences).head(3).replace(titles)
-about = "The three pairs with the largest difference of a cell, in shares of all records."
-display(show(worst, caption=about))
+display(
+    show(
+        worst,
+        caption="The three pairs with the largest difference of a cell, in shares of all records.",
+    )
+)
 ratio, error = against_sampling(codes, releases, levels)
 claims.check(
     "C1", "holds", "The model adds less to the differences of cells than sampling does.",
@@ -502,7 +507,7 @@ claims.check(
 # of the chains on $D$ enters $m$ times. Given the classes, the averages over $\pi$ and
 # $\phi$ are exact, with record $i$ out of its class.
 
-# %%
+# %% tags=["monte-carlo"]
 lengths = {"n_chains": n_chains_joined, "burn_in": burn_in_joined, "n_draws": n_draws_joined}
 joined_draws = [
     draw_posterior(np.vstack([codes, release]), f"data and release {i}", **lengths)
@@ -560,7 +565,7 @@ assert round(posterior, 3) == 0.525
 # the chains and with the other. Errors from half of the chains are rough: two of them need not cover 95 % of the
 # differences. The last column, the share of one run's top three that the other keeps, rests on few truths.
 
-# %% tags=["monte-carlo", "hero"]
+# %% tags=["monte-carlo"]
 plain = np.where(np.isfinite(left_out[:1]), 0.0, -np.inf)
 ratios = disclosure.neighborhood_log_ratios(some, combinations, np.concatenate([plain, left_out]))
 importance = disclosure.importance_sampling(ratios[1:], ratios[:1])
@@ -582,12 +587,49 @@ axes = "Probability of the truth, run 1", "Probability of the truth, run 2"
 told = "Squares of two runs' probabilities around the line of equality, on logarithmic scales: "
 told += "a wide cloud for importance sampling, a thin band along the line for the predictive "
 told += "ratio."
-outputs.figure("agreement", charts.agreement(pictured, *axes, description=told))
+agreement = charts.agreement(pictured, *axes, description=told)
+
+# %% [markdown]
+# Why? Below the two runs stand the weights of importance sampling. A slider takes away the heaviest draws, one after
+# the other, and what is left is shared out anew:
+
+# %% tags=["monte-carlo", "hero"]
+in_order = -np.sort(-left_out.reshape(n_releases, -1))
+shares_left = pd.DataFrame([
+    {"release": 1 + i, "away": k, "draw": 1 + j, "share": share}
+    for i, of_release in enumerate(in_order)
+    for k in range(10)
+    for j, share in enumerate(softmax(of_release[k:])[:8])
+])  # fmt: skip
+outputs.result("heaviest_draw_least", shares_left.query("away == 0")["share"][::8].min())
+which = alt.binding_range(min=1, max=n_releases, step=1, name="released file ")
+away = alt.binding_range(min=0, max=9, step=1, name="heaviest draws taken away ")
+base = alt.Chart(charts.compact(shares_left)).transform_filter(
+    "datum.release == shown_release && datum.away == shown_away"
+)
+x = alt.X("draw:O", title="Draws that are left, by weight", axis=alt.Axis(labelAngle=0))
+y = alt.Y("share:Q", title="Share of the weight", scale=alt.Scale(domain=[0, 1]))
+bars = base.mark_bar(color=charts.COLORS["importance sampling"]).encode(x=x, y=y)
+sentence = "format(datum.share, '.1%') + ' of the weight in one draw of ' + ("
+sentence += f"{np.isfinite(in_order[0]).sum()} - shown_away)"
+said = base.transform_filter("datum.draw == 1").transform_calculate(said=sentence)
+said = said.mark_text(align="left", baseline="top", fontSize=13).encode(
+    x=alt.value(75), y=alt.value(4), text="said:N"
+)
+weighed = alt.layer(bars, said.properties(name="said_a")).properties(height=110, width=520)
+chosen = (
+    alt.param("shown_release", value=1, bind=which),
+    alt.param("shown_away", value=0, bind=away),
+)
+told += " Below, bars of weights: the heaviest draw has nearly all, and without it the next one."
+drawn = alt.vconcat(agreement, weighed).add_params(*chosen).properties(description=told)
+outputs.figure("agreement", drawn)
 
 # %% [markdown]
 # **Two runs of the predictive ratio agree, two runs of the paper's estimator hardly do.** Probability of the truth
 # for each combination, by importance sampling and by the predictive ratio. What lies off the line is Monte
-# Carlo error.
+# Carlo error. Below, the share of the weight in each of the eight heaviest draws. Take the heaviest away, and the
+# sentence says how much the next one carries.
 #
 # ## How high are the risks?
 

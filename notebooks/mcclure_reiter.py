@@ -818,7 +818,7 @@ claims.check(
 # bounded $L$ for every prior. The randomness of $D^*$ helps only where nearly every $D^*$ passes: the test
 # itself is not random. If the budget is fixed without the data, the *choice* tells nothing; the release
 # still spends it. All this assumes a public rule, which the paper advises against. For multivariate records
-# its section 4 proposes the share of records outside the region, which `docs/guide/rules.md` computes for
+# its section 4 proposes the share of records outside the region, which `acceptance.share_outside` computes for
 # microdata.
 #
 # *For discussion:* an agency wants to publish its region, its budgets and the rule by which it chose. Propose a

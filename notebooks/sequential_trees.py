@@ -83,6 +83,7 @@ output_dir: str = ""  # folder for tables and figures; empty: write none
 from dataclasses import replace
 from functools import partial
 
+import altair as alt
 import numpy as np
 import pandas as pd
 from scipy.special import softmax
@@ -220,7 +221,10 @@ callout("Note", " ".join([*everybody.notes, f"{len(table):,} of these are the da
 
 # %% [markdown]
 # One record that occurs once is sought. Change it to each of its candidates, grow all trees anew, and ask them for the
-# probability of the release:
+# probability of the release. An alternative with ratio 0 is impossible: it leaves some released value without a donor,
+# because it was the only donor or because a split of the trees has changed. The library computes the same without growing
+# all trees anew. Counts change along two paths, and only where the best split of a node becomes another is the tree grown
+# again from there. The result is the same:
 
 # %%
 record, candidates = rows[0], neighborhood(table.codes[rows[:1]], levels)[0]
@@ -242,12 +246,6 @@ about = (
     f"{(one['posterior'] == 0).sum()} have probability 0."
 )
 show(outputs.table("one_record", one.nlargest(6, "posterior")), caption=about, names=names)
-
-# %% [markdown]
-# An alternative with ratio 0 is impossible: it leaves some released value without a donor, because it was the only
-# donor or because a split of the trees has changed. The library computes the same without growing
-# all trees anew. Counts change along two paths, and only where the best split of a node becomes another is the tree grown
-# again from there. The result is the same:
 
 # %%
 quick = log_likelihoods(impure, [release.codes], table.codes, rows[:1], candidates[None])[0]
@@ -315,7 +313,7 @@ of_way = {way: columns(synthesizer, released[way]) for way, synthesizer in ways.
 two = pd.DataFrame([risk_and_loss(way, of_way[way], released[way]) for way in ways])
 two.insert(1, "leaves", [sum(trees.n_leaves) for trees in ways.values()])
 
-# %% tags=["hero"]
+# %%
 HEADS = {
     "way": "way to release", "leaves": "leaves of all trees",
     "excluded": "alternatives excluded by one", "one": "one release", "one_sd": "its sd over releases",
@@ -347,6 +345,7 @@ outputs.figure("one_by_one", chart)
 
 # %%
 fitting = [leaf for leaf in leaves if 2 * leaf <= len(table) and leaf != min_leaf]
+column_of = {(way, min_leaf): column for way, column in of_way.items()}
 frontier = [{"case": "grown to impurity", "label": f"{min_leaf}", **two.iloc[0]}]
 pruned = [{"case": "pruned as rpart", "label": f"{min_leaf}", **two.iloc[1]}]
 for leaf in fitting:
@@ -355,7 +354,8 @@ for leaf in fitting:
         way = f"{cases[0]['case']}, leaves of {leaf}"
         trees = grow(table, growth=growth)
         z = draw(trees, way)
-        row = risk_and_loss(way, columns(trees, z), z) | {"leaves": sum(trees.n_leaves)}
+        column = column_of[cases[0]["case"], leaf] = columns(trees, z)
+        row = risk_and_loss(way, column, z) | {"leaves": sum(trees.n_leaves)}
         cases.append({"case": cases[0]["case"], "label": f"{leaf}", **row})
 others = {
     "smoothed leaves": grow(table, growth=Growth(min_leaf, smoothing=smoothing)),
@@ -376,13 +376,10 @@ joined = [
     sample_posterior(np.vstack([table.codes, z]), levels, shorter, rng=own, keep_allocations=True)
     for z, own in zip(mixed, of_joined, strict=False)
 ]
-estimated = srlib.posterior_risk(
-    table,
-    [srlib.Microdata(z, table.schema) for z in mixed[:n_releases]],
-    draws=DrawSets(drawn, joined),
-)
-kind = "Note" if estimated.converged else "Warning"
-callout(kind, f"The mixture, {n_releases} releases: {estimated.summary()}")
+shown_tables = [srlib.Microdata(z, table.schema) for z in mixed[:n_releases]]
+estimated = srlib.posterior_risk(table, shown_tables, draws=DrawSets(drawn, joined))
+about = f"The mixture, {n_releases} releases: {estimated.summary()}"
+callout("Note" if estimated.converged else "Warning", about)
 
 # %% tags=["monte-carlo"]
 once = estimated.repetitions == 1
@@ -493,6 +490,66 @@ if len(tied):
 callout("Leaf size", text)
 
 # %% [markdown]
+# ## One person
+#
+# What does that look like for one of the records? This is the person with the median probability, among those who are
+# sought, after one publication by trees that are grown to impurity:
+
+# %% tags=["monte-carlo"]
+in_publication = of_way["grown to impurity"][:n_releases].sum(axis=0)
+person = np.argsort(softmax(in_publication, axis=-1)[:, 0])[(len(rows) - 1) // 2]
+titles = [variable.title for variable in table.schema.variables]
+values = table.schema.decode(support[person])  # of all candidates, the truth first
+card = pd.DataFrame({"variable": titles, "value": values.iloc[0].array.astype(str)})
+about = "The one record with these values."
+display(show(outputs.table("one_person", card), caption=about))
+at = (support[person] != support[person][0]).argmax(axis=1)
+named = ["the truth"]
+named += [f"{titles[k]}: {values.iloc[i, k]}" for i, k in enumerate(at[1:], start=1)]
+sizes_seen = sorted({leaf for _, leaf in column_of}, reverse=True)
+losses = points.set_index(["case", "label"])["loss"]
+told_by = pd.DataFrame([
+    {"rule": way, "step": 1 + sizes_seen.index(leaf), "leaf": leaf, "loss": losses[way, f"{leaf}"],
+     "files": k + 1, "posterior": list(np.round(posterior, 4))}
+    for (way, leaf), column in column_of.items()
+    for k, posterior in enumerate(softmax(np.cumsum(column[:10, person], axis=0), axis=-1))
+])  # fmt: skip
+
+# %% tags=["monte-carlo", "hero"]
+start = {"files": n_releases, "step": len(sizes_seen), "rule": "grown to impurity"}
+files = alt.binding_range(min=1, max=told_by["files"].max(), step=1, name="released files ")
+growth = alt.binding_range(min=1, max=len(sizes_seen), step=1, name="how far the trees grow ")
+rules = alt.binding_select(options=["grown to impurity", "pruned as rpart"], name="the trees are ")
+binds = {"files": files, "step": growth, "rule": rules}
+chosen = [alt.param(f"shown_{name}", value=start[name], bind=binds[name]) for name in binds]
+shown_now = " && ".join(f"datum.{name} == shown_{name}" for name in binds)
+base = alt.Chart(told_by).transform_filter(shown_now).transform_flatten(["posterior"])
+base = base.transform_window(n="row_number()")
+x = alt.X("posterior:Q", title="Posterior probability", scale=alt.Scale(domain=[0, 1]))
+words = {"labelLimit": 210, "labelOverlap": False, "labelFontSize": 10, "ticks": False}
+y = alt.Y("n:O", title=None, axis=alt.Axis(labelExpr=f"{named}[datum.value - 1]", **words))
+color = alt.condition("datum.n == 1", alt.value(charts.COLORS["synthetic"]), alt.value("#7A8694"))
+drawn = base.mark_bar().encode(x=x, y=y, color=color, tooltip=["posterior:Q"])
+rule = alt.Chart().mark_rule(**charts.REFERENCE).encode(x=alt.datum(prior))
+said = base.transform_filter("datum.n == 1").transform_calculate(
+    said=f"['Probability of the truth: {prior:.2f} before, ' + format(datum.posterior, '.2f') + "
+    "' after ' + datum.files + (datum.files == 1 ? ' file' : ' files'), 'Leaves of ' + "
+    "datum.leaf + ' records or more; loss of utility ' + format(datum.loss, '.2f')]"
+)
+said = said.mark_text(align="left", baseline="top", fontSize=13, lineHeight=20)
+said = said.encode(x=alt.value(0), y=alt.value(0), text="said:N").properties(name="said_a")
+bars = alt.layer(drawn, rule).properties(height=12 * len(named), width=330)
+told = f"A bar for each of {len(named)} candidates, the truth first. With more released files, and with "
+told += "trees that grow farther, the bar of the truth grows and the others vanish."
+chart = alt.vconcat(alt.layer(said).properties(height=42, width=330), bars).add_params(*chosen)
+outputs.figure("one_person", chart.properties(description=told))
+
+# %% [markdown]
+# **How sure is somebody who knows everybody else?** Each bar is a candidate for this person: the true values, or these
+# with one of them changed as it says. Dotted is the prior. A loss of one is that of another sample of the population.
+# Released files come one after the other; trees stop at leaves of some records, fewer the farther they grow.
+
+# %% [markdown]
 # ### Exercise 3: what smoothing does
 #
 # The leaf of ten cooks is smoothed by one record: each of the two levels gets half a record more. A
@@ -592,10 +649,8 @@ places = table.schema.positions(unknown, "unknown")
 combinations = np.stack([subset_support(x, places, levels) for x in table.codes[rows]])
 fewer = []
 for way, synthesizer in ways.items():
-    single = [
-        log_likelihoods(synthesizer, [z], table.codes, rows, combinations)
-        for z in released[way][:6]
-    ]
+    of_one = partial(log_likelihoods, synthesizer)
+    single = [of_one([z], table.codes, rows, combinations) for z in released[way][:6]]
     of_release = medians(np.stack(single))
     fewer.append((way, of_release.mean(), of_release.std(ddof=1) / np.sqrt(len(single))))
 fewer = pd.DataFrame(fewer, columns=["way", "one", "one_se"])

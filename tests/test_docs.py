@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import json
 import re
 import shlex
 import tomllib
@@ -14,11 +15,17 @@ from srlib.runner.cli import main
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("docs/guide/*.md")])
+NOTEBOOKS = sorted([*ROOT.glob("notebooks/*.md"), *ROOT.glob("notebooks/*.ipynb")])
 every_page = pytest.mark.parametrize("page", PAGES, ids=lambda p: p.relative_to(ROOT).as_posix())
 
 
 def text(page: Path) -> str:
-    return page.read_text(encoding="utf-8")
+    """Return a page's text, of a notebook that of its text cells."""
+    whole = page.read_text(encoding="utf-8")
+    if page.suffix != ".ipynb":
+        return whole
+    cells = (cell for cell in json.loads(whole)["cells"] if cell["cell_type"] == "markdown")
+    return "\n\n".join("".join(cell["source"]) for cell in cells)
 
 
 def blocks(page: Path, *languages: str) -> list[str]:
@@ -28,13 +35,15 @@ def blocks(page: Path, *languages: str) -> list[str]:
 
 def anchors(page: Path) -> set[str]:
     headings = re.findall(r"^#+ (.+)$", text(page), re.MULTILINE)
+    if page.suffix == ".ipynb":
+        return {heading.strip().replace(" ", "-") for heading in headings}
     return {re.sub(r"[^\w -]", "", h).strip().lower().replace(" ", "-") for h in headings}
 
 
-@every_page
+@pytest.mark.parametrize("page", [*PAGES, *NOTEBOOKS], ids=lambda p: p.name)
 def test_links_lead_somewhere(page: Path) -> None:
     """On GitHub; those of the site are followed in its own test."""
-    for link in re.findall(r"\]\((?!https?:)([^)\s]+)\)", text(page)):
+    for link in re.findall(r"\]\((?!https?:)((?:[^()\s]|\([^()\s]*\))+)\)", text(page)):
         file, _, anchor = link.partition("#")
         target = (page.parent / file).resolve() if file else page
         assert target.is_file() or target.with_suffix(".rst").is_file(), link
@@ -69,6 +78,13 @@ def test_code_and_text_name_what_the_library_has(page: Path) -> None:
         for part in rest:
             path = f"{path}.{part}"
             value = getattr(value, part, None) or importlib.import_module(path)
+
+
+def test_the_tests_of_the_promises_exist() -> None:
+    promised = re.findall(r"`tests/(\w+)\.py::(\w+)`", text(ROOT / "CONTRIBUTING.md"))
+    assert len(promised) > 20
+    for module, test in promised:
+        assert f"\ndef {test}(" in text(ROOT / f"tests/{module}.py")
 
 
 def test_jupyterlab_opens_with_a_page_that_leads_to_every_notebook() -> None:

@@ -1,5 +1,6 @@
 """The site: Sphinx builds it without a warning, links lead somewhere, reports are public."""
 
+import json
 import re
 import runpy
 import shutil
@@ -73,15 +74,28 @@ def test_links_lead_to_what_is_there(site: Path) -> None:
     assert reports <= {*Links(site / "notebooks.html").addresses}
 
 
+def test_the_search_leads_to_sections_of_reports(site: Path) -> None:
+    index = (site / "searchindex.js").read_text(encoding="utf-8")
+    names = re.findall(r'"docnames":(\[.+?\]),"\w+":', index)
+    sections = [name.split("#", 1) for name in json.loads(names[0]) if "#" in name]
+    assert {page for page, _ in sections} == {
+        f"reports/{p.stem}" for p in ROOT.glob("notebooks/*.py")
+    }
+    targets = {page: Links(site / f"{page}.html").targets for page, _ in sections}
+    assert [part for page, part in sections if part not in targets[page]] == []
+    assert ["reports/charest", "References"] not in sections
+
+
 def test_the_reference_has_each_name_once_and_all_of_the_front_door(site: Path) -> None:
     import srlib
 
-    page = (site / "api.html").read_text(encoding="utf-8")
-    described = re.findall(r'<dt class="sig[^>]* id="([\w.]+)">', page)
+    pages = [(site / f"{name}.html").read_text(encoding="utf-8") for name in ("api", "packages")]
+    at_the_door, further = (re.findall(r'<dt class="sig[^>]* id="([\w.]+)">', p) for p in pages)
+    described = [*at_the_door, *further]
     assert not [name for name in described if "srlib.srlib" in name]
     last = [name.rpartition(".")[2] for name in described if name.count(".") > 1]
     shown = {name for name in srlib.__all__ if callable(getattr(srlib, name))}
-    assert {f"srlib.{name}" for name in shown} <= {*described}
+    assert {f"srlib.{name}" for name in shown} <= {*at_the_door}
     assert len(described) == len({*described})
     assert not shown & {*last}
 
@@ -93,10 +107,13 @@ def test_the_site_shows_of_a_users_file_what_is_public_and_names_what_is_missing
     shutil.copytree(toy.finished(tmp_path / "made", "people.csv"), run)
     assert "record 12" in (run / "notebook.ipynb").read_text(encoding="utf-8")
     app = SimpleNamespace(confdir=ROOT / "docs", outdir=tmp_path, config=SimpleNamespace())
-    app.config.runs = tmp_path
-    runpy.run_path(str(ROOT / "docs/conf.py"))["write_reports"](app, None)
+    app.config.runs, indexed = tmp_path, list[str]()
+    app.env = SimpleNamespace(all_docs={}, titles={})
+    app.builder = SimpleNamespace(index_page=lambda *about: indexed.append(about[1].astext()))
+    runpy.run_path(str(ROOT / "docs/conf.py"))["write_reports"](app)
     (page,) = (tmp_path / "reports").iterdir()
     html = page.read_text(encoding="utf-8")
-    assert not re.search("record 12|people|secret in years", html)
+    assert indexed
+    assert not re.search("record 12|people|secret in years", html + "".join(indexed))
     assert "first in years" in html
     assert "first 'srlib run charest --profile published'" in caplog.text

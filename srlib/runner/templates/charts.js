@@ -1,14 +1,16 @@
 // Each chart is drawn over its picture, and again where the theme changes; where that fails, the
 // picture stays.
 const theme = matchMedia("(prefers-color-scheme: dark)");
+const chosen = () => document.body.dataset.theme; // where a page lets its reader choose
+const dark = () => chosen() === "dark" || (chosen() !== "light" && theme.matches);
 async function show(data) {
   const chart = data.parentElement;
   const spec = JSON.parse(data.textContent);
   const target = document.createElement("div");
-  for (const old of chart.querySelectorAll(":scope > :not(img, pre)")) old.remove();
+  for (const old of chart.querySelectorAll(":scope > :not(img, .vega-lite)")) old.remove();
   chart.append(target);
   try {
-    const view = await drawn(target, theme.matches ? { ...spec, config: over(spec.config, DARK) } : spec);
+    const view = await drawn(target, ground ? { ...spec, config: over(spec.config, DARK) } : spec);
     chart.classList.add("drawn");
     pickable(target, view);
     sliders(target, view, spec.usermeta?.presets ?? {});
@@ -25,10 +27,14 @@ async function show(data) {
   }
 }
 // What is folded has no width and is drawn when it opens.
-const showAll = (part = document) =>
-  part.querySelectorAll("pre.vega-lite:not(details:not([open]) *)").forEach(show);
-theme.addEventListener("change", () => showAll());
-addEventListener("toggle", ({ target }) => showAll(target), true);
+let ground;
+const showIn = (part) => part.querySelectorAll(".vega-lite:not(details:not([open]) *)").forEach(show);
+function showAll() {
+  if (ground !== (ground = dark())) showIn(document);
+}
+theme.addEventListener("change", showAll);
+new MutationObserver(showAll).observe(document.body, { attributeFilter: ["data-theme"] });
+addEventListener("toggle", ({ target }) => showIn(target), true);
 showAll();
 
 function button(text, about, act) {

@@ -1,0 +1,76 @@
+"""What a cell of a run shows, on a page of the guide: a chart that moves, or a table.
+
+    :::{live} sequential_trees figure one_person
+    :::
+
+shows what the cell with ``outputs.figure("one_person", ...)`` has shown. Charts are drawn by the
+script of the reports, over the still picture that the notebook holds.
+"""
+
+import json
+from html import escape
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from docutils import nodes
+from docutils.parsers.rst import Directive
+from sphinx.application import Sphinx
+
+from srlib.runner import report
+
+SCRIPT = "charts.js"
+
+
+def run_of(config: Any, notebook: str) -> Path:
+    """Folder of a notebook's run at its published profile, or at its defaults where none is."""
+    here = Path(__file__).parent
+    published = (here.parent / "params" / notebook / "published.yaml").exists()
+    return here / config.runs / notebook / ("published" if published else "default")
+
+
+class Live(Directive):
+    """Arguments are the notebook, ``figure`` or ``table``, and the name that it has there."""
+
+    required_arguments = 3
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        """Return the table, or the picture with the chart's specification behind it."""
+        notebook, kind, name = self.arguments
+        run = run_of(self.state.document.settings.env.config, notebook)
+        if not (run / "notebook.ipynb").exists():
+            return [self.state.document.reporter.warning(f"no run of {notebook} in {run.parent}")]
+        html = ""
+        for cell in report.read(run)[0].cells:
+            shown = cell.get("outputs", []) if f'outputs.{kind}("{name}"' in cell.source else []
+            for data in (output.get("data", {}) for output in shown):
+                spec = next((data[mime] for mime in data if "vega" in mime), None)
+                if kind == "figure" and spec:
+                    text = json.dumps(spec, separators=(",", ":")).replace("<", "\\u003c")
+                    picture, about = quote(data["image/svg+xml"]), escape(spec["description"])
+                    html += f'<img alt="{about}" src="data:image/svg+xml,{picture}">'
+                    html += f'<script type="application/json" class="vega-lite">{text}</script>'
+                elif kind == "table" and "text/html" in data:
+                    html += report.clean(data["text/html"])
+        return [nodes.raw("", f'<div class="chart">{html}</div>', format="html")]
+
+
+def add_script(app: Sphinx, page: str, template: str, context: Any, tree: Any) -> None:
+    """Let pages with a chart draw it."""
+    if tree and any("vega-lite" in node.astext() for node in tree.findall(nodes.raw)):
+        app.add_js_file(SCRIPT, loading_method="defer")
+
+
+def write_script(app: Sphinx, error: Exception | None) -> None:
+    """Write the reports' script beside the theme's own."""
+    if error is None:
+        text = f"(() => {{{report.script(charts=True)}\n}})();"  # its names are its own
+        Path(app.outdir, "_static", SCRIPT).write_text(text, encoding="utf-8")
+
+
+def setup(app: Sphinx) -> None:
+    """Add the directive ``live``, which reads from the folder of the option ``runs``."""
+    app.add_directive("live", Live)
+    app.connect("html-page-context", add_script)
+    app.connect("build-finished", write_script)
