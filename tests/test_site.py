@@ -83,6 +83,9 @@ def test_the_search_leads_to_sections_of_reports(site: Path) -> None:
 
 
 def test_the_front_page_leads_agencies_teachers_and_researchers(site: Path) -> None:
+    html = (site / "index.html").read_text(encoding="utf-8")
+    assert html.count('<img alt="') == html.count('class="vega-lite"') == 3
+    assert "home a year ago" in html.partition("This is you")[2].partition("</table>")[0]
     front = Links(site / "index.html").addresses
     assert {"guide/assess.html", "guide/teaching.html", "notebooks.html"} <= {*front}
     reports = {f"reports/{path.stem}.html" for path in ROOT.glob("notebooks/*.py")}
