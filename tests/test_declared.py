@@ -46,9 +46,6 @@ def table(n: int = 300) -> pd.DataFrame:
     return frame
 
 
-# ------------------------------------------------------------------------------------ where to cut
-
-
 @given(
     st.lists(st.integers(-1000, 1000), min_size=2, max_size=300),
     st.integers(2, 12),
@@ -108,20 +105,19 @@ def test_numbers_are_cut_by_one_table_alone() -> None:
 
 
 def test_declared_cuts_are_read_from_a_file_with_its_records(tmp_path: Path) -> None:
-    table().drop(columns="own").to_csv(tmp_path / "a.csv", index=False)
+    frame = table().drop(columns="own")
+    frame.to_csv(tmp_path / "a.csv", index=False)
     (tmp_path / "schema.yaml").write_text(
-        "leave_out: [code]\nvariables:\n- {name: age, edges: [20, 50]}\n"
-        "- {name: sex, levels: [f, m]}\n"
+        "leave_out: [code, sex]\nvariables:\n- {name: age, edges: [20, 50]}\n"
         "- {name: income, edges: [0.5], missing_codes: [N], missing: level}\n"
     )
     found = read_table(tmp_path / "a.csv", tmp_path / "schema.yaml")
-    assert found.schema.names == ("age", "sex", "income")
-    assert found.schema.variables[0].levels == ("below 20", "20 to 49", "50 or more")
-    assert found.schema.variables[2].levels == ("below 0.5", "0.5 or more", "missing")
+    age, income = found.schema.variables
+    assert age.levels == ("below 20", "20 to 49", "50 or more")
+    assert income.levels == ("below 0.5", "0.5 or more", "missing")
     assert "age is cut at 20, 50 as declared." in found.notes
-    uncut = Schema.from_yaml(tmp_path / "schema.yaml")
     with pytest.raises(ValueError, match=r"columns 'age', 'income' are not cut; read_table\("):
-        uncut.encode(table().drop(columns="own"))
+        Schema.from_yaml(tmp_path / "schema.yaml").encode(frame)
 
 
 @pytest.mark.parametrize(
@@ -135,9 +131,6 @@ def test_declared_cuts_are_read_from_a_file_with_its_records(tmp_path: Path) -> 
 def test_tables_that_complete_nothing(column: list[str], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         cut_numbers(Schema((Variable("x", bins=2),)), pd.DataFrame({"x": column}))
-
-
-# -------------------------------------------------------------------------------------- variables
 
 
 def test_a_numeric_variable_codes_numbers_however_they_are_written() -> None:
@@ -198,9 +191,6 @@ def test_missing_values_are_a_level_wherever_one_table_has_them() -> None:
     assert codes.tolist() == [[0, 0, 0, 0]]
 
 
-# --------------------------------------------------------------- levels that another table has
-
-
 def test_levels_that_only_another_table_has() -> None:
     schema = Schema((Variable("a", ("1", "2")),))
     schema, notes = with_unseen(schema, pd.DataFrame({"a": ["2", "9", "NA"]}))
@@ -228,24 +218,20 @@ def test_values_in_other_case_and_integers_with_decimals(
     assert schema.variables[0].levels == (*levels, *(set(meant) - set(levels)))
 
 
-def test_values_of_which_none_is_known_are_an_error() -> None:
-    original = table().drop(columns="own")
-    for change, message in (
-        (
-            {"sex": "x"},
-            "sex has 'x', where the original has 'f', 'm'; the values must be written alike",
-        ),
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"sex": "x"}, "sex has 'x', where the original has 'f', 'm'; the values must be written"),
         ({"age": [f"{i} years" for i in range(300)]}, "age has '0 years'.* original has numbers"),
-    ):
-        with pytest.raises(ValueError, match=f"^made: {message}"):
-            take_in(original, {"made": original.assign(**change)})
+    ],
+)
+def test_values_of_which_none_is_known_are_an_error(change: dict[str, Any], message: str) -> None:
+    original = table().drop(columns="own")
+    with pytest.raises(ValueError, match=f"^made: {message}"):
+        take_in(original, {"made": original.assign(**change)})
     some = original.assign(age=original["age"].astype(object).where(original["sex"] == "f", "old"))
     found = take_in(original, some[::-1])
     assert "Levels that the original does not have: age 'old'." in found.notes
-    assert len(found.original) == len(original)
-
-
-# ------------------------------------------------------------------------------------ recognition
 
 
 def test_what_is_recognized() -> None:
@@ -290,15 +276,11 @@ def test_columns_of_one_value_are_left_out_of_an_assessment(tmp_path: Path) -> N
     assert any(left in note for note in found.notes)
 
 
-# -------------------------------------------------------------------------------------------- YAML
-
 DECLARED = """
 leave_out: [id]
 missing: level
 variables:
-- name: age
-  title: age in years
-  bins: 5
+- {name: age, title: age in years, bins: 5}
 - {name: income, edges: [0, 10000], missing_codes: [N, -9], missing: drop}
 - {name: sex, levels: {f: female, m: male}, not_applicable: [N]}
 - {name: own, levels: [yes, no], missing: error}
@@ -308,19 +290,16 @@ variables:
 
 def test_a_declaration_in_a_file(tmp_path: Path) -> None:
     (tmp_path / "schema.yaml").write_text(DECLARED)
-    found = Schema.from_yaml(tmp_path / "schema.yaml")
-    codes, edges = ("N", "-9"), (0.0, 10_000.0)
-    assert found == Schema(
-        (
-            Variable("age", title="age in years", bins=5, missing="missing"),
-            Variable("income", edges=edges, drop_missing=True, missing_codes=codes),
-            Variable("sex", ("f", "m"), ("female", "male"), not_applicable=("N",)).with_missing(),
-            Variable("own", ("yes", "no"), drop_missing=False),
-            Variable("code", ("01", "1", "null", "1.0")).with_missing(),
-        ),
-        ("id",),
+    sex = Variable("sex", ("f", "m"), ("female", "male"), not_applicable=("N",)).with_missing()
+    declared = (
+        Variable("age", title="age in years", bins=5, missing="missing"),
+        Variable("income", edges=(0, 1e4), drop_missing=True, missing_codes=("N", "-9")),
+        sex,
+        Variable("own", ("yes", "no"), drop_missing=False),
+        Variable("code", ("01", "1", "null", "1.0")).with_missing(),
     )
-    assert found.variables[2].no_values == (2, 3)
+    assert Schema.from_yaml(tmp_path / "schema.yaml") == Schema(declared, ("id",))
+    assert sex.no_values == (2, 3)
 
 
 @pytest.mark.parametrize(
@@ -383,16 +362,9 @@ def test_suggestions_leave_out_other_case_and_columns_that_a_file_lacks(tmp_path
     suggested = Schema.from_yaml(tmp_path / "schema.yaml")
     assert [variable.levels for variable in suggested.variables] == [("x", "y"), ("u", "v")]
     assert suggested.leave_out == ("weight", "draw")
-    assert reasons == ("weight is left out: a file lacks it.", "draw is left out: a file lacks it.")
-    for tables, message in (
-        ([original[["a"]], released[["b"]]], "a file lacks it"),
-        ([pd.DataFrame({"id": np.arange(300)})], "differs for all records"),
-    ):
-        with pytest.raises(ValueError, match=f"no column is a variable: {message}"):
-            suggest(tables)
-
-
-# ------------------------------------------------------------------------- files with types
+    assert reasons == tuple(f"{of} is left out: a file lacks it." for of in ("weight", "draw"))
+    with pytest.raises(ValueError, match="no column is a variable: a file lacks it"):
+        suggest([original[["a"]], released[["b"]]])
 
 
 @pytest.mark.parametrize(
@@ -418,14 +390,8 @@ def test_files_with_types_read_as_text_does(tmp_path: Path, suffix: str, package
     np.testing.assert_array_equal(other.original.codes, one.original.codes)
     assert other.lines is not None
     assert other.lines[0] == 1  # records are numbered where there are no lines
-
-
-@pytest.mark.parametrize("suffix", ["dta", "parquet", "sav"])
-def test_a_damaged_file_with_types_is_one_error_without_its_content(
-    tmp_path: Path, suffix: str
-) -> None:
-    (tmp_path / f"a.{suffix}").write_bytes(b"SECRET")
-    message = rf"a\.{suffix}: (it cannot be read as a \.{suffix} file|\.sav files need more)"
+    typed.write_bytes(b"SECRET")
+    message = rf"a\.{suffix}: it cannot be read as a \.{suffix} file"
     with pytest.raises(ValueError, match=message) as refused:
-        read_table(tmp_path / f"a.{suffix}")
+        read_table(typed)
     assert "SECRET" not in str(refused.value)

@@ -41,8 +41,6 @@ def refusal(path: Path, schema: Schema | None = SMALL, **options: bool) -> str:
     return message.removeprefix(f"{path}: ")
 
 
-# Random schemas and tables
-
 texts = st.text(
     st.characters(exclude_categories=["Cs", "Cc", "Cf"]) | st.sampled_from('",\n\r;0123456789.'),
     min_size=1,
@@ -120,9 +118,6 @@ def test_cell_numbers_refuse(codes, n_levels, message):
         cell_numbers(np.array(codes), n_levels)
 
 
-# Schema
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -190,8 +185,6 @@ def test_schema_refuses(call, message):
     with pytest.raises(ValueError, match=message):
         call()
 
-
-# Reading
 
 HINT = "save the file as UTF-8, as by iconv -f WINDOWS-1252 -t UTF-8"
 
@@ -304,9 +297,6 @@ def test_a_zip_must_have_one_csv_file(tmp_path):
     assert "one CSV file; it has 'a.csv', 'b.csv'" in refusal(path)
 
 
-# One entry point
-
-
 def test_read_table_takes_a_schema_or_its_path_or_nothing(tmp_path):
     data = write(tmp_path / "a.csv", "size\n2\n1\n")
     path = write(tmp_path / "s.yaml", "variables: [{name: size, levels: [1, 2, 3]}]")
@@ -327,18 +317,17 @@ def test_read_table_takes_a_schema_or_its_path_or_nothing(tmp_path):
 
 def test_load_samples_without_replacement_in_the_order_of_the_file(tmp_path):
     data = write(tmp_path / "a.csv", "\n".join(["v", *map(str, range(90))]))
-
-    def sample(seed: int, n: int) -> Microdata:
-        return load(str(data), rng=np.random.default_rng(seed), n_records=n)
-
-    first = sample(1, 40)
+    first, again, other, every = (
+        load(str(data), rng=np.random.default_rng(seed), n_records=n)
+        for seed, n in ((1, 40), (1, 40), (2, 40), (1, 90))
+    )
     rows = first.codes[:, 0].astype(int)
     assert len(rows) == 40
     assert (np.diff(rows) > 0).all()
     assert first.notes[-1] == "A simple random sample of 40 of the 90 records."
-    np.testing.assert_array_equal(rows, sample(1, 40).codes[:, 0])
-    assert (rows != sample(2, 40).codes[:, 0]).any()
-    assert len(sample(1, 90).notes) == 1
+    np.testing.assert_array_equal(first.codes, again.codes)
+    assert (first.codes != other.codes).any()
+    assert len(every.notes) == 1
 
 
 def test_load_refuses():
