@@ -1,5 +1,6 @@
 """Numbers that are cut, missing values, levels unseen: what tables complete of a declaration."""
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,6 @@ from hypothesis import strategies as st
 
 from srlib.assessment import take_in
 from srlib.assessment.told import told
-from srlib.data.codes import number
 from srlib.data.declared import (
     cut_numbers,
     piece_names,
@@ -82,13 +82,10 @@ def test_names_of_pieces_say_what_is_in_them(edges: list[int], value: int) -> No
     names = piece_names(list(map(float, edges)), whole=True)
     assert len(set(names)) == len(edges) + 1
     name = names[int(np.searchsorted(edges, value, side="right"))]
-    if name.startswith("below"):
-        assert value < int(name.split()[1])
-    elif name.endswith("or more"):
-        assert value >= int(name.split()[0])
-    else:
-        low, _, high = name.partition(" to ")
-        assert int(low) <= value <= int(high or low)
+    low, _, high = name.removesuffix(" or more").removeprefix("below ").partition(" to ")
+    least = -math.inf if name.startswith("below") else int(low)
+    most = int(low) - 1 if name.startswith("below") else int(high or low)
+    assert least <= value <= (math.inf if name.endswith("or more") else most)
 
 
 def test_numbers_are_cut_by_one_table_alone() -> None:
@@ -133,19 +130,24 @@ def test_tables_that_complete_nothing(column: list[str], message: str) -> None:
         cut_numbers(Schema((Variable("x", bins=2),)), pd.DataFrame({"x": column}))
 
 
-def test_a_numeric_variable_codes_numbers_however_they_are_written() -> None:
-    income = Variable("income", ("below 10", "10 or more", "N"), edges=(10.0,))
-    written = ["9.99", "10", "1e1", "+10.0", "-3", "N", "below 10", "x", ""]
-    assert income.codes_of(written) == [0, 1, 1, 1, 0, 2, 0, -2, -1]
-    none = ("", "N", "nan", "inf", "1e999", "0x10", "1_000", "1,5", "--1", "$5")
-    assert np.isnan([number(text) for text in none]).all()
+INCOME = Variable("income", ("below 10", "10 or more", "N"), edges=(10.0,))
+OWN = Variable("own", ("yes", "no"), missing_codes=("-9", "N"))
 
 
-def test_codes_that_mean_missing() -> None:
-    own = Variable("own", ("yes", "no"), missing_codes=("-9", "N"))
-    assert own.codes_of(["yes", "-9", "-9.0", "N", ""]) == [0, -1, -1, -1, -1]
-    assert own.with_missing().codes_of(["yes", "-9", "N", ""]) == [0, 2, 2, 2]
-    assert own.with_missing().with_missing() == own.with_missing()
+@pytest.mark.parametrize(
+    ("variable", "texts", "codes"),
+    [
+        (INCOME, "9.99 10 1e1 +10.0 -3 N x", [0, 1, 1, 1, 0, 2, -2]),
+        (INCOME, "nan inf 1e999 0x10 1_000 1,5 --1 $5", [-1] + [-2] * 7),
+        (OWN, "yes -9 -9.0 N null", [0, -1, -1, -1, -1]),
+        (OWN.with_missing(), "yes -9 N null missing", [0, 2, 2, 2, 2]),
+    ],
+)
+def test_codes_of_texts_however_they_are_written(
+    variable: Variable, texts: str, codes: list[int]
+) -> None:
+    assert variable.codes_of(texts.split()) == codes
+    assert variable.with_missing().with_missing() == variable.with_missing()
     called = Variable("own", ("missing", "no")).with_missing()
     assert called.levels == ("missing", "no", "missing 2")
 
@@ -191,31 +193,25 @@ def test_missing_values_are_a_level_wherever_one_table_has_them() -> None:
     assert codes.tolist() == [[0, 0, 0, 0]]
 
 
-def test_levels_that_only_another_table_has() -> None:
-    schema = Schema((Variable("a", ("1", "2")),))
-    schema, notes = with_unseen(schema, pd.DataFrame({"a": ["2", "9", "NA"]}))
-    assert schema.variables[0].levels == ("1", "2", "9")
-    assert notes == ("Levels that the original does not have: a '9'.",)
-    assert with_unseen(schema, pd.DataFrame({"a": ["9"]})) == (schema, ())
-
-
 @pytest.mark.parametrize(
     ("levels", "other", "meant"),
     [
         (("Yes", "No"), ["yes", "NO"], ["Yes", "No"]),
         (("True", "False"), ["TRUE", "false"], ["True", "False"]),
-        (("1", "2"), ["1", "2.00"], ["1", "2"]),
+        (("1", "2"), ["1", "2.00", "9"], ["1", "2", "9"]),
         (("1", "01", "b"), ["1.0", "001", "B"], ["1", "001", "b"]),
         (("a", "A", "b"), ["a", "A", "B"], ["a", "A", "b"]),
     ],
 )
-def test_values_in_other_case_and_integers_with_decimals(
-    levels: tuple[str, ...], other: list[str], meant: list[str]
-) -> None:
-    frame = pd.DataFrame({"a": other})
-    schema, _ = with_unseen(Schema((Variable("a", levels),)), frame)
-    assert [schema.variables[0].levels[code] for code in schema.encode(frame)[:, 0]] == meant
-    assert schema.variables[0].levels == (*levels, *(set(meant) - set(levels)))
+def test_levels_of_another_table_in_other_case_with_decimals_or_new(levels, other, meant):
+    schema, notes = with_unseen(Schema((Variable("a", levels),)), pd.DataFrame({"a": other}))
+    found, more = schema.variables[0].levels, [text for text in meant if text not in levels]
+    codes = schema.encode(pd.DataFrame({"a": other}))[:, 0]
+    assert [found[code] for code in codes] == meant
+    assert found == (*levels, *more)
+    said = tuple(f"Levels that the original does not have: a {text!r}." for text in more)
+    assert notes == said
+    assert with_unseen(schema, pd.DataFrame({"a": [*other, "NA"]})) == (schema, ())
 
 
 @pytest.mark.parametrize(
