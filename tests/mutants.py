@@ -22,7 +22,6 @@ TESTS = {
     "assessment/asking": "answers assess",
     "assessment/verdict": "answers",
     "assessment/use": "use answers",
-    "risk/agreement": "posterior_risk",
     "risk/before": "before",
     "risk/black_box": "black_box",
     "risk/candidates": "estimators posterior_risk before",
@@ -100,8 +99,6 @@ neighbors = -p * size => neighbors = -size # equal records are neighbors
 chi2.ppf(0.95, 2 * (count + 1)) => chi2.ppf(0.95, 2 * count + 1) # limit of a count
 if not in_order: => if in_order: # orders
 rest = every - np.bincount( => rest = every - 0 * np.bincount( # a record finds itself
-risk/agreement
-.iloc[0] <= APART => .iloc[0] >= APART # chains stop where they disagree
 risk/before
 share = self.repetitions / => share = np.ones(len(self.prior)) / # repetitions do not count
 values.var(axis=0, ddof=1) / len(values) => values.var(axis=0, ddof=1) # error of one
@@ -135,6 +132,7 @@ risk/posterior
 r_hat=r_hat.max(axis=0) => r_hat=r_hat.min(axis=0) # the best set of chains
 ~(self.pareto_k > MAX_PARETO_K) => (self.pareto_k <= MAX_PARETO_K) # unknown is bad
 risk/sets
+.iloc[0] <= APART => .iloc[0] >= APART # chains stop where they disagree
 pareto_k(-log_prob[0] => pareto_k(log_prob[0] # weights upside down
 risk/synthesizers
 changed[row] = data[row] => changed[row] = candidate # the record is not put back

@@ -15,8 +15,7 @@ from srlib.assessment.counting import Floats
 from srlib.checks import require, shown
 from srlib.data.codes import Codes, factor
 from srlib.data.declared import cut_numbers, recognize, with_missing, with_unseen
-from srlib.data.files import FILE_TYPES
-from srlib.data.microdata import Texts, declared, read_texts
+from srlib.data.microdata import FILE_TYPES, Texts, declared, read_texts
 from srlib.data.schema import Microdata, Schema, Variable
 from srlib.display import percent
 
@@ -259,7 +258,7 @@ def _coded(
     texts: Texts, schema: Schema, distances: Collection[int]
 ) -> tuple[File, list[str], NDArray[np.int64]]:
     """Return a table's records, of two people or more, notes on it, and the records' lines."""
-    codes, kept, more = schema.encode_complete(texts.frame, drop_missing=False)
+    codes, kept = schema.encode_complete(texts.frame, drop_missing=False)
     n, numbers = len(codes), {}
     require(n > 1, f"the table has {n} record{'s' * (n != 1)}; it needs 2 or more")
     for at, variable in enumerate(schema.variables):
@@ -268,10 +267,10 @@ def _coded(
             numbers[at] = np.array([*variable.numbers_of(values), np.nan])[ids]
             none = f"{variable.name!r} has no numbers; they must not be cut already"
             require(at not in distances or not np.isnan(numbers[at]).all(), none)
-    of_all = f"{n:,} of {len(kept):,}" if not kept.all() else f"{n:,}"
+    of_all = f"{n:,} complete of {len(kept):,}" if not kept.all() else f"{n:,}"
     is_file = texts.frame.index.name is not None  # "line" or "record"
     lines = texts.frame.index if is_file else np.arange(1, len(kept) + 1)
-    notes = [f"{of_all} records.", *texts.notes, *more]
+    notes = [f"{of_all} records.", *texts.notes]
     return File(codes, numbers), notes, np.asarray(lines, np.int64)[kept]
 
 
