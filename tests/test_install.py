@@ -11,7 +11,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
 from srlib.runner.cli import main
 from srlib.runner.parameters import find_papers
@@ -61,10 +61,10 @@ def test_an_installed_package_assesses_files_in_a_folder_of_their_own(tmp_path: 
     before = files(package)
     done = srlib("assess", "original.csv", "made.csv", "--json")
     assert done.returncode == 0, done.stderr
-    folder = own / "outputs/assess/made"
-    document = json.loads(done.stdout)
-    assert Path(document["report"]) == folder / "report.html"
-    assert (folder / "report.html").stat().st_size > 10_000
+    report = Path(json.loads(done.stdout)["report"])
+    folder = report.parent
+    assert re.fullmatch("made-[0-9a-f]{8}", folder.relative_to(own / "outputs/assess").as_posix())
+    assert report.stat().st_size > 10_000
     assert files(package) == before
     assert {p.name for p in own.iterdir()} == {"original.csv", "made.csv", "outputs"}
     assert done.stderr == ""
@@ -96,20 +96,15 @@ def test_an_installed_package_carries_all_papers_and_parameters(tmp_path: Path) 
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with files to assess."""
     monkeypatch.chdir(tmp_path)
-    for name, last in (("old", "a,north,no"), ("new", "c,north,yes")):
-        Path(name).mkdir()
-        Path(name, "original.csv").write_text(f"{ORIGINAL}{last}\n")
+    Path("original.csv").write_text(ORIGINAL)
     Path("made.csv").write_text(MADE)
     return tmp_path
 
 
-def assess(*arguments: str) -> Result:
+def assess(*arguments: str) -> Path:
     result = CliRunner().invoke(main, ["assess", *arguments])
-    assert result.exit_code == 0, result.output
-    return result
-
-
-STAYS = "outputs/assess/made holds another report and stays\n"
+    assert (result.exit_code, result.stderr) == (0, "")
+    return Path(result.stdout.splitlines()[-1].removeprefix("report: ")).parent
 
 
 def reports(own: Path) -> dict[str, bytes]:
@@ -118,40 +113,27 @@ def reports(own: Path) -> dict[str, bytes]:
 
 
 def test_a_report_is_replaced_by_the_answer_to_the_same_question_alone(own: Path) -> None:
-    assert assess("old/original.csv", "made.csv").stderr == ""
-    first = reports(own)
-    others = (["new/original.csv", "made.csv"], ["old/original.csv", "made.csv", "--by", "job"])
-    for asked in others:
-        result = assess(*asked)
-        assert result.stderr == STAYS
-        assert re.search(r"report: outputs/assess/made-[0-9a-f]{8}/report.html\n$", result.stdout)
+    first = assess("original.csv", "made.csv")
+    again = assess("original.csv", "made.csv", "--by", "job")
+    Path("original.csv").write_text(f"{ORIGINAL}c,north,yes\n")
+    folders = [first, again, assess("original.csv", "made.csv")]
     found = reports(own)
+    assert [Path("outputs/assess") / name for name in found] == sorted(folders)
     assert len(found) == 3
-    assert found["made"] == first["made"]
-    # The same question again, of files that lie elsewhere, has its own report replaced.
-    Path("copy.csv").write_bytes(Path("new/original.csv").read_bytes())
-    assert assess("copy.csv", "made.csv").stderr == STAYS
-    assert assess("old/original.csv", "made.csv", "--name", "made").stderr == ""
-    again = reports(own)
-    assert list(again) == list(found)
-    assert sum("copy.csv" in json.loads(text)["inputs"] for text in again.values()) == 1
+    (first / "tables/answers.csv").unlink()
+    Path("original.csv").write_text(ORIGINAL)
+    assert assess("original.csv", "made.csv") == first
+    assert (first / "tables/answers.csv").is_file()
+    assert {k: v for k, v in reports(own).items() if k != first.name} == {
+        k: v for k, v in found.items() if k != first.name
+    }
     assert not list(own.glob("outputs/assess/.*"))
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [("provenance.json", "[]"), ("provenance.json", "{"), ("provenance.json", '{"question": 3}'),
-     ("mine.txt", "notes")],
-)  # fmt: skip
-def test_folders_of_unknown_origin_stay(own: Path, name: str, content: str) -> None:
-    folder = own / "outputs/assess/made"
-    folder.mkdir(parents=True)
-    (folder / name).write_text(content)
-    assert assess("old/original.csv", "made.csv").stderr == STAYS
-    assert [path.read_text() for path in folder.iterdir()] == [content]
-
-
-def test_a_release_called_default_is_no_run_of_the_notebook(own: Path) -> None:
-    Path("default.csv").write_text(MADE)
-    assess("old/original.csv", "default.csv")
-    assert list(reports(own)) == ["released"]
+def test_a_report_to_which_somebody_added_notes_stays(own: Path) -> None:
+    folder = assess("original.csv", "made.csv")
+    (folder / "notes.txt").write_text("mine")
+    result = CliRunner().invoke(main, ["assess", "original.csv", "made.csv"])
+    assert result.exit_code == 1
+    assert "it is no run's folder and stays" in result.stderr
+    assert (folder / "notes.txt").read_text() == "mine"
