@@ -11,7 +11,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
 from srlib.runner.cli import main
 from srlib.runner.parameters import find_papers
@@ -92,48 +92,35 @@ def test_an_installed_package_carries_all_papers_and_parameters(tmp_path: Path) 
 # ------------------------------------------------------------------ reports that lie there already
 
 
-@pytest.fixture
-def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with files to assess."""
+def files_of(*folders: Path) -> list[Path]:
+    return [file for folder in folders for file in folder.rglob("*") if file.is_file()]
+
+
+def assess(*options: str) -> Result:
+    return CliRunner().invoke(main, ["assess", "original.csv", "made.csv", *options])
+
+
+def test_no_report_is_replaced_but_by_the_answer_to_the_same_question(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("original.csv").write_text(ORIGINAL)
-    Path("made.csv").write_text(MADE)
-    return tmp_path
 
+    def folder(original: str, *options: str) -> Path:
+        Path("original.csv").write_text(original)
+        Path("made.csv").write_text(MADE)
+        (name,) = re.findall("report: (.*)/report.html\n$", assess(*options).stdout)
+        return Path(name)
 
-def assess(*arguments: str) -> Path:
-    result = CliRunner().invoke(main, ["assess", *arguments])
-    assert (result.exit_code, result.stderr) == (0, "")
-    return Path(result.stdout.splitlines()[-1].removeprefix("report: ")).parent
-
-
-def reports(own: Path) -> dict[str, bytes]:
-    found = own.glob("outputs/assess/*/provenance.json")
-    return {path.parent.name: path.read_bytes() for path in sorted(found)}
-
-
-def test_a_report_is_replaced_by_the_answer_to_the_same_question_alone(own: Path) -> None:
-    first = assess("original.csv", "made.csv")
-    again = assess("original.csv", "made.csv", "--by", "job")
-    Path("original.csv").write_text(f"{ORIGINAL}c,north,yes\n")
-    folders = [first, again, assess("original.csv", "made.csv")]
-    found = reports(own)
-    assert [Path("outputs/assess") / name for name in found] == sorted(folders)
-    assert len(found) == 3
+    first, by_job = folder(ORIGINAL), folder(ORIGINAL, "--by", "job")
+    before = {file: file.read_bytes() for file in files_of(first, by_job)}
+    others = folder(f"{ORIGINAL}c,north,yes\n")
+    assert {file: file.read_bytes() for file in files_of(first, by_job)} == before
     (first / "tables/answers.csv").unlink()
-    Path("original.csv").write_text(ORIGINAL)
-    assert assess("original.csv", "made.csv") == first
+    assert folder(ORIGINAL) == first
     assert (first / "tables/answers.csv").is_file()
-    assert {k: v for k, v in reports(own).items() if k != first.name} == {
-        k: v for k, v in found.items() if k != first.name
-    }
-    assert not list(own.glob("outputs/assess/.*"))
-
-
-def test_a_report_to_which_somebody_added_notes_stays(own: Path) -> None:
-    folder = assess("original.csv", "made.csv")
-    (folder / "notes.txt").write_text("mine")
-    result = CliRunner().invoke(main, ["assess", "original.csv", "made.csv"])
-    assert result.exit_code == 1
-    assert "it is no run's folder and stays" in result.stderr
-    assert (folder / "notes.txt").read_text() == "mine"
+    assert {*Path("outputs/assess").iterdir()} == {first, by_job, others}
+    (first / "notes.txt").write_text("mine")
+    refused = assess()
+    assert refused.exit_code == 1
+    assert "it is no run's folder and stays" in refused.stderr
+    assert (first / "notes.txt").read_text() == "mine"

@@ -18,7 +18,6 @@ BROKEN = 3  # exit status of a verdict that --fail-on names
 WORST = click.Choice(["undecided", "look", "withhold"])
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
-EXISTING = click.Path(exists=True, path_type=Path)
 OUTPUT = click.option(
     "--output", type=FOLDER, default=lambda: settings.find_outputs(Path.cwd()),
     help="Folder to write in; by default, outputs/ of the project or of the working folder.",
@@ -113,7 +112,7 @@ def _assessed(command: Callable[..., None]) -> Callable[..., None]:
     epilog="Example: srlib assess original.csv synthetic.csv --keys age,town --target income"
 )
 @click.argument("original", type=FILE)
-@click.argument("released", type=EXISTING, nargs=-1, required=True)
+@click.argument("released", type=click.Path(exists=True, path_type=Path), nargs=-1, required=True)
 @_assessed
 @click.option("--fail-on", type=WORST, help="Exit status 3 where a verdict is this or worse.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON document.")

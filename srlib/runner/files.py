@@ -1,7 +1,6 @@
 """Files and folders that are written whole or not at all, and over nobody else's work."""
 
 import errno
-import hashlib
 import os
 import platform
 import shutil
@@ -12,7 +11,7 @@ from pathlib import Path
 
 import psutil
 
-_HOST = hashlib.sha256(platform.node().encode()).hexdigest()[:8]
+_HOST = platform.node()
 _OF_RUNS = {"notebook.ipynb", "parameters.yaml", "provenance.json", "results.json", "tables"}
 _OF_RUNS |= {"figures", "public", "report.html", "report-public.html"}
 

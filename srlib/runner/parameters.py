@@ -128,12 +128,6 @@ def find_papers(root: Path) -> list[str]:
     return sorted(path.stem for path in (root / "notebooks").glob("*.py"))
 
 
-def find_profiles(root: Path, paper: str) -> list[str]:
-    """Return the names of a paper's profiles, ``default`` first; each names a run's folder."""
-    names = sorted(file.stem for file in (root / "params" / paper).glob("*.yaml"))
-    return ["default", *(name for name in names if not name.startswith("sweep_"))]
-
-
 def unknown(kind: str, name: str, known: Iterable[str]) -> str:
     """Return the message for a name that is not among the known ones."""
     known = list(known)
@@ -250,12 +244,14 @@ def resolve(
     """
     if paper not in find_papers(root):
         raise UsageError(unknown("paper", paper, find_papers(root)))
-    if profile not in find_profiles(root, paper):
-        raise UsageError(f"{paper}: {unknown('profile', profile, find_profiles(root, paper))}")
-    notebook, file = root / f"notebooks/{paper}.py", root / f"params/{paper}/{profile}.yaml"
+    files = {file.stem: file for file in sorted(root.glob(f"params/{paper}/*.yaml"))}
+    profiles = ["default", *(name for name in files if not name.startswith("sweep_"))]
+    if profile not in profiles:
+        raise UsageError(f"{paper}: {unknown('profile', profile, profiles)}")
+    notebook = root / f"notebooks/{paper}.py"
     declared, wrong = read_parameters(notebook), list[str]()
     values = {name: p.default for name, p in declared.items() if name != OUTPUT_DIR}
-    values |= checked(declared, read_mapping(file) if profile != "default" else {}, wrong)
+    values |= checked(declared, read_mapping(files[profile]) if profile != "default" else {}, wrong)
     changed = checked(declared, read_mapping(params_file) if params_file else {}, wrong)
     changed |= checked(declared, overrides or {}, wrong, typed=True)
     if wrong:

@@ -64,7 +64,8 @@ def _execute(
         kernel |= {"transport": "ipc", "ip": f"{place}/kernel"} if os.name != "nt" else {}
         try:
             papermill.execute_notebook(
-                path, path, dict(parameters), cwd=cwd, config=Config({"KernelManager": kernel}),
+                path, path, dict(parameters), kernel_name="python3", language="python", cwd=cwd,
+                config=Config({"KernelManager": kernel}),
                 progress_bar={"desc": bar} if bar and sys.stderr.isatty() else False,
                 coalesce_streams=True,  # where a kernel cuts a stream depends on the time
                 extra_arguments=["--log-level=CRITICAL"],  # not of how it is shut down
@@ -180,7 +181,7 @@ def run(
         (folder / "provenance.json").write_text(told + "\n", encoding="utf-8")
 
     with whole(final) as folder:
-        saved, name = folder / "notebook.ipynb", final.relative_to(final.parents[2])
+        saved, name = folder / "notebook.ipynb", final.relative_to(final.parents[2]).as_posix()
         given = {**request.parameters, settings.OUTPUT_DIR: str(folder)}
         (folder / "parameters.yaml").write_text(yamls.dump(request.parameters), encoding="utf-8")
         try:
@@ -230,26 +231,21 @@ def normalized(notebook: NotebookNode) -> NotebookNode:
     Cell ids come from the sources; of the metadata stay tags, the lines between cells of the text,
     what pairs the notebook with its text, and what the kernel says of its language.
     """
-    cells, seen = [], set()
+    seen = set[str]()
     for cell in notebook.cells:
-        cell = NotebookNode(cell)
         kept = {name: cell.metadata.get(name) for name in ("lines_to_next_cell", "tags")}
         cell.metadata = NotebookNode({name: value for name, value in kept.items() if value})
-        key = hashlib.sha256(cell.source.encode()).hexdigest()[:8]
-        while key in seen:
-            key = hashlib.sha256(key.encode()).hexdigest()[:8]
+        key = cell.source
+        while (key := hashlib.sha256(key.encode()).hexdigest()[:8]) in seen:
+            pass  # of cells with the same source
         seen.add(key)
         cell.id = key
-        cells.append(cell)
     pairing = dict(notebook.metadata.get("jupytext", {}))
     pairing.pop("text_representation", None)
-    metadata = {
-        "jupytext": pairing,
-        "kernelspec": KERNELSPEC,
-        "language_info": notebook.metadata.get("language_info", {"name": "python"}),
-    }
-    whole = json.dumps(nbformat.v4.new_notebook(cells=cells, metadata=metadata))
-    return nbformat.from_dict(json.loads(whole, parse_float=_of_javascript))
+    language = notebook.metadata.get("language_info", {"name": "python"})
+    metadata = {"jupytext": pairing, "kernelspec": KERNELSPEC, "language_info": language}
+    text = json.dumps(nbformat.v4.new_notebook(cells=notebook.cells, metadata=metadata))
+    return nbformat.from_dict(json.loads(text, parse_float=_of_javascript))
 
 
 def _of_javascript(number: str) -> float:
