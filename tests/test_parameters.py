@@ -107,6 +107,7 @@ def test_all_that_is_wrong_is_told_at_once(project: Path) -> None:
     [
         ("n: int = 0  # [1, 9] a", "n = 0; it must be int in [1, 9]"),
         ("n = 3", "not an annotated literal"),
+        ("n: int", "not an annotated literal"),
         ("n: int = 1 + 1", "malformed node"),
         ("n: Path = 3", "name 'Path' is not defined"),
         ("import os", "not an annotated literal"),

@@ -88,9 +88,9 @@ def read_parameters(notebook: Path) -> dict[str, Parameter]:
     source, parameters = cell[1] if cell else "", {}
     for node in ast.parse(source).body:
         try:
-            if not (isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)):
+            if not (isinstance(node, ast.AnnAssign) and node.value):
                 raise ValueError("not an annotated literal")
-            name, default = node.target.id, ast.literal_eval(node.value or "")
+            name, default = ast.unparse(node.target), ast.literal_eval(node.value)
             line = source.splitlines()[(node.end_lineno or 0) - 1].encode()
             comment = line[node.end_col_offset :].decode().lstrip("# ")
             parameters[name] = _declare(name, ast.unparse(node.annotation), default, comment)
