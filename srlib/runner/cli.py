@@ -17,9 +17,9 @@ from srlib.runner.workers import ended_by_signals
 BROKEN = 3  # exit status of a verdict that --fail-on names
 WORST = click.Choice(["undecided", "look", "withhold"])
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-FOLDER = click.Path(file_okay=False, path_type=Path)
 OUTPUT = click.option(
-    "--output", type=FOLDER, default=lambda: settings.find_outputs(Path.cwd()),
+    "--output", type=click.Path(file_okay=False, path_type=Path),
+    default=lambda: settings.find_outputs(Path.cwd()),
     help="Folder to write in; by default, outputs/ of the project or of the working folder.",
 )  # fmt: skip
 PAPERS = click.argument("papers", metavar="[PAPER]...", nargs=-1)
@@ -65,7 +65,7 @@ def main() -> None:
 def _named(root: Path, papers: tuple[str, ...]) -> list[str]:
     """Return the papers asked for, each once, or all of them."""
     existing = settings.find_papers(root)
-    if wrong := [settings.unknown("paper", one, existing) for one in {*papers} - {*existing}]:
+    if wrong := [settings.unknown("paper", one, existing) for one in papers if one not in existing]:
         raise UsageError("\n".join(wrong))
     return list(dict.fromkeys(papers)) or existing
 
@@ -223,19 +223,16 @@ def build(papers: tuple[str, ...]) -> None:
 @main.command(epilog="Example: srlib course charest")
 @PAPERS
 @click.option("--replace", is_flag=True, help="Write over what somebody has changed.")
-@click.option(
-    "--output", type=FOLDER, default=lambda: settings.find_outputs(Path.cwd()) / "course",
-    help="Folder to write in; by default, course/ in the folder of outputs.",
-)  # fmt: skip
+@OUTPUT
 def course(papers: tuple[str, ...], replace: bool, output: Path) -> None:
     """Write the course's assignments for nbgrader.
 
     They are notebooks with exercises, all of them where no PAPER is given, and have checks. The
-    notebooks must have been built.
+    notebooks must have been built. The assignments go to course/ in the folder of outputs.
     """
     from srlib.runner import course as courses
 
-    root = settings.find_root(Path.cwd())
+    root, output = settings.find_root(Path.cwd()), output / "course"
     written = _named(root, papers) if papers else courses.find(root)
     for paper in written:
         courses.write(root, paper, output, replace=replace)
