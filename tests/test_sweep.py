@@ -44,7 +44,7 @@ def test_points_are_all_combinations(project: Path) -> None:
         "points: [{share: 0.1, names: [a]}, {names: [b, c]}]\n",
     )
     assert len(points) == len(set(names(points))) == 2 * 2 * 2
-    assert re.fullmatch("n=1,method=exact,share=0.1,names=a-[0-9a-f]{8}", names(points)[0])
+    assert re.fullmatch("n=1,method=exact,share=0.1,names=a-[0-9a-f]{12}", names(points)[0])
     pairs = {(p.changed.get("share"), tuple(p.changed["names"])) for p in points}
     assert pairs == {(0.1, ("a",)), (None, ("b", "c"))}
     assert {point.parameters["seed"] for point in points} == {3}

@@ -95,7 +95,7 @@ def read_sweep(root: Path, file: Path, outputs: Path) -> tuple[list[Request], li
         content = json.dumps([values, source, inputs], sort_keys=True).encode()
         slug = ",".join(f"{name}={value}" for name, value in row.items()) or "point"
         name = re.sub(r"[^\w.,=+-]", "", slug)[:100]
-        place = folder / f"{name}-{hashlib.sha256(content).hexdigest()[:8]}"
+        place = folder / f"{name}-{hashlib.sha256(content).hexdigest()[:12]}"
         points[place] = replace(
             base, folder=place, parameters=values, changed=row, inputs=inputs, source=source
         )
