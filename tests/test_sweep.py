@@ -4,6 +4,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pandas as pd
@@ -12,6 +13,7 @@ import toy
 from click.testing import CliRunner
 from test_run import SCRIPT, srlib, work  # noqa: F401  # a fixture
 
+from srlib.__main__ import main as command
 from srlib.runner import sweep
 from srlib.runner.cli import main
 from srlib.runner.parameters import Request, UsageError
@@ -187,11 +189,18 @@ def test_a_dask_cluster_runs_the_points(project: Path) -> None:
     assert points[0].status == "done"
 
 
-def test_no_scheduler_at_the_address_is_said(project: Path) -> None:
+def test_a_cluster_that_is_not_there_is_told_in_one_line(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     read(project, "grid: {n: [1]}")
-    found = CliRunner().invoke(main, ["sweep", "sweep_x.yaml", "--scheduler", "tcp://127.0.0.1:1"])
-    assert found.exit_code == 1
-    assert len(found.stderr.splitlines()) == 1
+    asked = ["sweep", "sweep_x.yaml", "--scheduler", "tcp://127.0.0.1:1"]
+    found = CliRunner().invoke(main, asked)
+    assert (found.exit_code, len(found.stderr.splitlines())) == (1, 1)
+    monkeypatch.setenv("PYTHONSAFEPATH", "1")  # which the command sets
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    monkeypatch.setattr(sys, "argv", ["srlib", *asked])
+    with pytest.raises(SystemExit, match=r'needs distributed, .*: pip install "srlib\[cluster\]"'):
+        command()
 
 
 # --------------------------------------------------------------------------------- collecting

@@ -11,8 +11,6 @@ from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from srlib.runner.parameters import UsageError
-
 _APART = 1.0  # seconds; a terminal that closes and a manager send signals in pairs
 
 
@@ -68,10 +66,8 @@ def workers(jobs: int, scheduler: str = "") -> Iterator[Executor]:
     has not begun.
     """
     if scheduler:
-        try:
-            from distributed import Client
-        except ImportError:
-            raise UsageError("a Dask cluster needs the extra: pip install '.[cluster]'") from None
+        from distributed import Client
+
         with Client(scheduler, timeout=10, set_as_default=False) as client:
             yield client.get_executor(pure=False)  # tasks that look alike are still several
         return
