@@ -355,11 +355,11 @@ def test_the_command_prints_what_the_call_returns_and_writes_it(folder: Path) ->
     ORIGINAL.sample(frac=1, random_state=1).to_csv("tool/copy.csv", index=False)
     result = command("original.csv", "made.csv", "tool", *GIVEN)
     assert result.exit_code == 0, result.output
-    run = folder / "out/assess/made"
     found = ask("original.csv", ["made.csv", "tool"], schema="schema.yaml",
                 keys=["town", "job"], target="sick")  # fmt: skip
     lines = result.stdout.splitlines()
-    assert lines[-1] == "report: out/assess/made/report.html"
+    (run,) = folder.glob("out/assess/made-*")
+    assert lines[-1] == f"report: out/assess/{run.name}/report.html"
     assert lines[0] == found.judgments[0].first == "Do not release tool: it is the original itself."
     assert sum(line.startswith("  ") for line in lines) == 12
     assert result.stderr == ""
@@ -435,7 +435,6 @@ def replaced(name: str, *lines: str) -> Callable[[], object]:
         (lambda: Path("empty").mkdir(), ["original.csv", "empty"], "empty: the folder has no fil"),
         (None, ["original.csv", "made.csv", "--keys", "job,ago"], "keys names 'ago'; the variab"),
         (None, ["original.csv", "made.csv", "--within", "town", "x"], "'x' is not a valid float"),
-        (None, ["original.csv", "made.csv", "--name", "../x"], "--name is '../x'; it must be at"),
     ],
 )  # fmt: skip
 def test_bad_input_is_one_error_without_values(
