@@ -132,30 +132,19 @@ def copies(
     in_order = len(original) == m and bool((original == released).all())
     weight = np.log1p(COPIED / (neighbors + ITSELF))
     handed_out, handed_out_error, handed_out_z, at_most = _handed_out(o, s, weight)
-    known, itself = told or held_out is not None, told and _premise(released, levels, s, neighbors)
+    known = told or held_out is not None
+    settled = told and _premise(released, levels, s, neighbors) != "removed"
     return Copies(
         repeated, float(np.sqrt(repeated * (1 - repeated) / m)), others, others_error,
         beta_binomial_z(round(repeated * m), m, a, b) if known else np.nan,
         int((o == 1).sum()), handed_out, handed_out_error, handed_out_z if told else np.nan,
         at_most, near_z=_near_z(levels, original, released) if told else np.nan,
-        itself_z=_itself_z(original, released, cell, of_record, levels)
-        if told and itself != "removed" else np.nan,
+        itself_z=_itself_z(original, released, cell, of_record, levels) if settled else np.nan,
         same_table=bool((o == s).all()) and _chance_of(o, in_order) < COINCIDENCE,
         same_row=same_row, same_row_others=same_row_others, same_row_z=same_row_z,
         premise=premise if held_out is None else "",
         found=((o == 1) & (s > 0))[cell], neighbors=neighbors[cell], released=m,
     )  # fmt: skip
-
-
-def uncut_z(original: Codes, released: Codes, held_out: Codes | None = None) -> float:
-    """Excess of equal records, by others' or by a random division, of any number of levels."""
-    tables = (original, released) if held_out is None else (original, released, held_out)
-    levels = (1 + np.max([x.max(axis=0) for x in tables], axis=0).astype(np.int64)).tolist()
-    o, s = tallied(*numbered(range(len(levels)), levels, original, released))
-    _, _, a, b = _repeating(original, levels, held_out)
-    weight = np.log1p(COPIED / (_neighbors(levels, original, released) + ITSELF))
-    divided = _handed_out(o, s, weight)[2]
-    return float(np.fmax(beta_binomial_z(int(s[o > 0].sum()), len(released), a, b), divided))
 
 
 def _itself_z(
@@ -180,11 +169,8 @@ def _itself_z(
             rows = np.flatnonzero(parts[1 - is_person] == part)
             rows = rows[np.arange(size) * len(rows) // size]
             rows = rows[np.bincount(key[rows])[key[rows]] == 1]
-            person, found = (
-                np.full(len(rows), float(is_person)),
-                (rest[key[rows]] > 0).astype(float),
-            )
-            each.append((person, found, log_density(codes[rows], edges, without), key[rows]))
+            of, found = np.full(len(rows), float(is_person)), (rest[key[rows]] > 0).astype(float)
+            each.append((of, found, log_density(codes[rows], edges, without), key[rows]))
     of, met, log_p, key = map(np.concatenate, zip(*each, strict=True))
     if not len(key):  # nobody is alone, even in a tenth
         return np.nan

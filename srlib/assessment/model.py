@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from srlib.assessment.answers import SURE, Row, row
+from srlib.assessment.answers import SURE, Row, rows_of
 from srlib.assessment.counting import ratio
 from srlib.data.codes import Codes, distinct
 from srlib.dpmpm.model import Chains
@@ -72,19 +72,18 @@ def rows(
     chain = convergence(named, combinations)
     agree = bool((chain["apart"] <= APART).all())
     clear, wrong = abs(inverse - 1) > SURE * spread, "misleads" if inverse > 1 else "falls short"
-    uniform, r_hat, nan = 1 / whole.support_size, float(chain["r_hat_95"].max()), np.nan
-    truth, limit = "mean probability of the truth", "R-hat, 95th percentile, and its limit"
-    n, belief = len(original), wrong if clear else "not refuted"
-    answers = [
-        row("model: whole record", truth, n, value, error, uniform, 0.0,
-            ratio(value - uniform, error)),
-        row("model: target", truth, n, told, errors[0], prior, errors[1], ratio(gain, errors[2])),
-        row("model: belief", "mean of prior over posterior", n, inverse, spread, 1.0, 0.0,
-            ratio(inverse - 1, spread), word=belief),
-        row("model: chains", limit, n, r_hat, nan, 1.01, word="agree"),
-    ]  # fmt: skip
-    if not agree:
-        answers = [one | {"word": "unreliable"} for one in answers]
+    uniform, n, about = 1 / whole.support_size, len(original), "mean probability of the truth"
+    ratios, limit = "mean of prior over posterior", "R-hat, 95th percentile, and its limit"
+    of_target = told, errors[0], prior, errors[1], ratio(gain, errors[2])
+    answers = rows_of(
+        ("whole record", about, n, value, error, uniform, 0.0, ratio(value - uniform, error)),
+        ("target", about, n, *of_target),
+        ("belief", ratios, n, inverse, spread, 1.0, 0.0, ratio(inverse - 1, spread)),
+        ("chains", limit, n, float(chain["r_hat_95"].max()), np.nan, 1.01),
+    )
+    words = "", "", wrong if clear else "not refuted", "agree"
+    for row, word in zip(answers, words, strict=True):
+        row |= {"question": f"model: {row['question']}", "word": word if agree else "unreliable"}
     risks = pd.DataFrame({
         "probability": whole.probability, "log_mcse": whole.log_mcse[:, 0], "rank": whole.rank,
         "target_prior": np.exp(before), "target_probability": np.exp(after),

@@ -10,12 +10,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from srlib.assessment import answers, asking, use, verdict
-from srlib.assessment.answers import COLUMNS
-from srlib.assessment.copies import Copies, copies, uncut_z
+from srlib.assessment.answers import COLUMNS, TEXTS
+from srlib.assessment.copies import Copies, copies, divided_z
 from srlib.assessment.page import page
 from srlib.assessment.tables import Declared, File, Names, Releases, Table, Tables, take_in
 from srlib.assessment.verdict import Judgment
-from srlib.data.codes import distinct
+from srlib.data.codes import distinct, row_numbers
 from srlib.progress import progress as progress_bar
 from srlib.rng import stream
 
@@ -57,8 +57,7 @@ class Assessment:
     judgments: tuple[Judgment, ...]
     table: pd.DataFrame
     traces: Mapping[str, NDArray[Any]]
-    _people: Mapping[str, pd.DataFrame] = field(repr=False)
-    _risks: Mapping[str, pd.DataFrame] = field(repr=False)
+    _records: pd.DataFrame = field(repr=False)
 
     def verdict(self) -> str:
         """Return the verdict in words: what to do, and a card of some lines, for each release."""
@@ -78,25 +77,7 @@ class Assessment:
             for; then its values as text. Copied ones with the fewest neighbors come first, then
             those met and told.
         """
-        t, frames = self.tables, []
-        combinations, repetitions, inverse = distinct(t.original.codes)
-        order = np.argsort(inverse, kind="stable")
-        parts = np.split(t.lines[order], np.cumsum(repetitions)[:-1])
-        named = [", ".join(map(str, p[:_LINES])) + ", ..." * (len(p) > _LINES) for p in parts]
-        first = order[np.cumsum(repetitions) - repetitions]  # a record of each combination
-        head = pd.DataFrame({"release": "", "lines": named, "repetitions": repetitions})
-        values = t.schema.decode(combinations).astype(str)
-        for name, people in self._people.items():
-            of_people = people.iloc[first].reset_index(drop=True)
-            parts = [head.assign(release=name), of_people, self._risks.get(name, pd.DataFrame())]
-            found = pd.concat(parts, axis=1)
-            own = values.rename(columns={c: f"{c} (value)" for c in values if c in found})
-            # Only of those that are copied it matters how few neighbors they have.
-            by = found.assign(neighbors=found["neighbors"].where(found["copied"], 0))
-            columns, up = ["copied", "neighbors", "met", "told"], [False, True, False, False]
-            at = by.sort_values(columns, ascending=up, kind="stable").index
-            frames.append(pd.concat([found, own], axis=1).loc[at])
-        return pd.concat(frames, ignore_index=True)
+        return self._records.copy()
 
     def to_dict(self) -> dict[str, Any]:
         """Return what ``srlib assess --json`` prints, ready for JSON: verdicts, table and notes."""
@@ -190,54 +171,72 @@ def examine(
     chains: "Chains | Sequence[Chains] | None" = None,
 ) -> Assessment:  # fmt: skip
     """Assess tables that were taken in; each purpose has a stream of chance of its own."""
-    rows: list[answers.Row] = []
-    judged: dict[str, Copies] = {}
-    people: dict[str, pd.DataFrame] = {}
-    risks: dict[str, pd.DataFrame] = {}
-    traces: dict[str, NDArray[Any]] = {}
-    original, levels, target = tables.original.codes, tables.schema.n_levels, tables.targets[0]
-    steps = len(tables.tools) * (2 + len(asking.questions(tables)))
-    with progress_bar(steps, "assessing") as bar:
+    rows, records, traces = list[answers.Row](), list[pd.DataFrame](), dict[str, NDArray[Any]]()
+    original, target = tables.original.codes, tables.targets[0]
+    chance, risks = partial(stream, seed), pd.DataFrame()
+    with progress_bar(len(tables.tools) * len(asking.questions(tables)), "assessing") as bar:
         for name, released in tables.tools.items():
             codes = [z.codes for z in released]
             found = [_copies(tables, z) for z in released]
-            bar.update()
-            chance = partial(stream, seed)
-            of_people, (met, told) = asking.of_people(tables, released, chance, bar.update)
+            of_people, first = asking.of_people(tables, released, chance, bar.update)
             of_one = answers.of_copies(found) + of_people
             of_one += asking.of_copied_people(tables, released)
             of_one += asking.of_matching(tables, released)
             of_one += use.rows(tables.schema, original, codes, tables.keys[0], target)
-            bar.update()
             if model:
                 from srlib.assessment import model as intruder
 
-                more, risks[name], traces = intruder.rows(
-                    original, codes, levels, target, chains=chains, rng=chance(f"model {name}")
-                )
+                more, risks, traces = intruder.rows(
+                    original, codes, tables.schema.n_levels, target, chains=chains,
+                    rng=chance(f"model {name}"),
+                )  # fmt: skip
                 of_one += more
             rows += [row | {"release": name} for row in of_one]
-            judged[name] = answers.worst(found)
-            people[name] = pd.DataFrame({
+            met, told = (np.sum([each.outright for each in question], axis=0) for question in first)
+            people = {
                 "copied": np.any([each.found for each in found], axis=0),
                 "neighbors": np.min([each.neighbors for each in found], axis=0),
-                "met": np.sum([each.outright for each in met], axis=0),
-                "told": np.sum([each.outright for each in told], axis=0),
-            })  # fmt: skip
-    table = pd.DataFrame(rows).reindex(columns=[*COLUMNS, "target"])
-    each_release = table.groupby("release", sort=False)
-    judgments = [verdict.judge(str(name), one, judged[str(name)]) for name, one in each_release]
+                "met": met,
+                "told": told,
+            }
+            records.append(_records(tables, name, pd.DataFrame(people), risks))
+    table = pd.DataFrame(rows).reindex(columns=[*COLUMNS, "why"])
+    table = table.fillna({"of": "all", "asked": False} | dict.fromkeys(TEXTS, ""))
+    each = dict(list(table.astype({"asked": bool}).groupby("release", sort=False)))
+    judgments = [verdict.judge(name, one) for name, one in each.items()]
     judgments = verdict.worst_first(judgments, table)
-    order = {judgment.release: i for i, judgment in enumerate(judgments)}
-    table = table.sort_values("release", key=lambda names: names.map(order), kind="stable")
-    table = table[COLUMNS].reset_index(drop=True)
-    return Assessment(tables, tuple(judgments), table, traces, people, risks)
+    table = pd.concat([each[one.release] for one in judgments], ignore_index=True)[COLUMNS]
+    listed = pd.concat(records, ignore_index=True)
+    return Assessment(tables, tuple(judgments), table, traces, listed)
 
 
 def _copies(tables: Tables, released: File) -> Copies:
     """Count copies, also by numbers as the files have them, unless the original is no reference."""
-    files = tables.beside(released)
-    original, made, *held_out = (file.codes for file in files)
+    original, made, *held_out = (file.codes for file in tables.beside(released))
     found = copies(original, made, tables.schema.n_levels, *held_out)
-    uncut = [file.uncut for file in files if file.uncut is not None]
-    return replace(found, uncut_z=uncut_z(*uncut)) if uncut and not found.premise else found
+    if found.premise or not tables.original.numbers:
+        return found
+    files = tables.original, released
+    each = [np.concatenate([file.numbers[at] for file in files]) for at in tables.original.numbers]
+    ids = (1 + pd.factorize(numbers)[0] for numbers in each)
+    uncut = np.column_stack([np.concatenate([original, made]), *ids])
+    of_rows = row_numbers(uncut, uncut.max(axis=0) + 1)
+    return replace(found, uncut_z=divided_z(*np.split(of_rows, [len(tables.original)])))
+
+
+def _records(tables: Tables, name: str, people: pd.DataFrame, risks: pd.DataFrame) -> pd.DataFrame:
+    """List what was found of a release, a row a combination, as `Assessment.records` says."""
+    combinations, repetitions, inverse = distinct(tables.original.codes)
+    order = np.argsort(inverse, kind="stable")
+    parts = np.split(tables.original.lines[order], np.cumsum(repetitions)[:-1])
+    lines = [", ".join(map(str, p[:_LINES])) + ", ..." * (len(p) > _LINES) for p in parts]
+    first = order[np.cumsum(repetitions) - repetitions]  # a record of each combination
+    head = pd.DataFrame({"release": name, "lines": lines, "repetitions": repetitions})
+    found = pd.concat([head, people.iloc[first].reset_index(drop=True), risks], axis=1)
+    # Only of those that are copied it matters how few neighbors they have.
+    by = found.assign(neighbors=found["neighbors"].where(found["copied"], 0))
+    columns, up = ["copied", "neighbors", "met", "told"], [False, True, False, False]
+    at = by.sort_values(columns, ascending=up, kind="stable").index
+    values = tables.schema.decode(combinations).astype(str)
+    values = values.rename(columns={c: f"{c} (value)" for c in values if c in found})
+    return pd.concat([found, values], axis=1).loc[at]

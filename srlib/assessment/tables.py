@@ -2,17 +2,17 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from srlib.assessment.answers import CERTAIN, FEWEST
 from srlib.assessment.copies import copies, rows_alike
-from srlib.assessment.counting import Floats
-from srlib.checks import require, shown
+from srlib.assessment.counting import Floats, Ints
+from srlib.checks import repeated, require, shown
 from srlib.data.codes import Codes, factor
 from srlib.data.declared import cut_numbers, recognize, with_missing, with_unseen
 from srlib.data.files import FILE_TYPES
@@ -33,38 +33,23 @@ type Names = str | Sequence[str]
 class File:
     """A table: codes from 0, (n, p), and by column the numbers behind them, NaN where none is.
 
-    `uncut` are codes of which numbers are not cut, (n, p), None where there are no numbers.
+    `lines` are those of a file that its records begin at.
     """
 
     codes: Codes
     numbers: Mapping[int, Floats] = field(default_factory=dict)
-    uncut: Codes | None = None
+    lines: Ints = field(default_factory=lambda: np.arange(0))
 
     def __len__(self) -> int:
         return len(self.codes)
 
 
-@dataclass(frozen=True)
-class _Source:
+class _Source(NamedTuple):
     """A table as it was given, under its name, and the tool that made it."""
 
     table: Table
     name: str
     tool: str = ""
-
-    @property
-    def called(self) -> str:
-        """The name that notes have: that of the file, of what is no release."""
-        is_path = isinstance(self.table, str | Path) and self.name in ("original", "holdout")
-        return Path(str(self.table)).name if is_path else self.name
-
-    def check(self) -> None:
-        """Refuse what is no table, or no file."""
-        kind = f"{self.name} is of type {type(self.table).__name__}; it must be a DataFrame"
-        right = isinstance(self.table, pd.DataFrame | Microdata | str | Path)
-        require(right, f"{kind}, Microdata, or the path of a file")
-        if isinstance(self.table, str | Path):
-            _check_file(self.table)
 
     @contextmanager
     def named(self) -> Iterator[None]:
@@ -96,14 +81,12 @@ class Tables:
 
     Releases are under the name under which they are judged, by column numbers all else: sets of
     `keys` and `targets`, of which the first decide, `by` of groups, and distances `within` which
-    numbers are told. With `all_keys` the keys are all but the target, whichever that is. `lines`
-    are those of its file that original records begin at; `notes` tell in a sentence each what was
-    recognized, dropped or chosen.
+    numbers are told. With `all_keys` the keys are all but the target, whichever that is. `notes`
+    tell in a sentence each what was recognized, dropped or chosen.
     """
 
     schema: Schema
     original: File
-    lines: NDArray[np.int64]
     tools: Mapping[str, tuple[File, ...]]
     keys: tuple[tuple[int, ...], ...]
     targets: tuple[int, ...]
@@ -128,8 +111,9 @@ def take_in(
     A ValueError says of the first that does not fit which table it is, what is wrong and what is
     right. Notebooks and the command give empty texts for what is not given.
     """
-    is_empty = original is None or (isinstance(original, str) and not original)
-    require(not is_empty, "original is empty; it must be a table or its file's path")
+    given = [not (table is None or (isinstance(table, str) and not table))
+             for table in (original, holdout)]  # fmt: skip
+    require(given[0], "original is empty; it must be a table or its file's path")
     wrong = f"within is {within!r}; it must give distances by names of variables"
     require(isinstance(within, Mapping | None), wrong)
     kind = f"schema is of type {type(schema).__name__}; it must be a Schema or a file"
@@ -137,12 +121,17 @@ def take_in(
     releases, notes = _listed(released)
     require(releases, "released is empty; it must have one table or more")
     sources = [_Source(original, "original"), *releases]
-    if has_strangers := not (holdout is None or (isinstance(holdout, str) and not holdout)):
-        sources.append(_Source(holdout, "holdout"))
+    sources += [_Source(holdout, "holdout")] * given[1]
     for source in sources:
-        source.check()
-    if schema and schema != "acs" and not isinstance(schema, Schema):
-        _check_file(schema)
+        kind = f"{source.name} is of type {type(source.table).__name__}; it must be a DataFrame"
+        right = isinstance(source.table, pd.DataFrame | Microdata | str | Path)
+        require(right, f"{kind}, Microdata, or the path of a file")
+    named = [schema] * (isinstance(schema, str | Path) and schema not in ("", "acs"))
+    for path in (*(source.table for source in sources), *named):
+        if isinstance(path, str | Path):
+            wrong = f"{str(path)!r}: it is a folder, which only a release may be"
+            require(not Path(path).is_dir(), wrong)
+            require(Path(path).is_file(), f"{str(path)!r}: there is no such file")
     complete, texts, more = _read(sources, declared(schema))
     key_sets, targets, chosen = _roles(complete, keys or (), target)
     distances = {}
@@ -158,22 +147,20 @@ def take_in(
     files: list[File] = []
     for source, text in zip(sources, texts, strict=True):
         with source.named():
-            file, of_file, lines = _coded(text, complete, distances)
-            notes += [f"{source.called}: {note}" for note in of_file]
+            file, of_file = _coded(text, complete, distances)
+            notes += [f"{source.name}: {note}" for note in of_file]
             if not files:
-                of_original = lines
                 more += [_valued(complete.variables[at], file, at) for at in targets]
             else:
                 check = _check_strangers if source.name == "holdout" else _check_synthetic
                 check(complete, files[0].codes, file.codes)
         files.append(file)
-    files = _uncut(files, complete)
     tools: dict[str, tuple[File, ...]] = {}
     for release, file in zip(releases, files[1:], strict=False):
         tools[release.tool] = (*tools.get(release.tool, ()), file)
     return Tables(
-        complete, files[0], of_original, tools, key_sets, targets, all_keys=not keys,
-        held_out=files[-1] if has_strangers else None,
+        complete, files[0], tools, key_sets, targets, all_keys=not keys,
+        held_out=files[-1] if given[1] else None,
         by=complete.positions([by], "by")[0] if by else None,
         within=distances, notes=tuple(filter(None, [*notes, *more, *chosen])),
     )  # fmt: skip
@@ -186,9 +173,11 @@ def _listed(released: Releases) -> tuple[list[_Source], list[str]]:
     if not isinstance(released, Mapping):
         each = enumerate(released, start=1)
         paths = [Path(z if isinstance(z, str | Path) else f"release {i}") for i, z in each]
-        released = dict(zip(_apart(paths), released, strict=True))
-    found: list[_Source] = []
-    notes = []
+        names = [path.name or path.resolve().name for path in paths]
+        if repeated(names):  # with their folders where it takes these to tell them apart
+            names = list(map(str, paths))
+        released = dict(zip(names, released, strict=True))
+    found, notes = list[_Source](), list[str]()
     for tool, given in released.items():
         if isinstance(given, str | Path) and Path(given).is_dir():
             files, hidden = _files_in(Path(given))
@@ -210,27 +199,12 @@ def _files_in(folder: Path) -> tuple[list[Path], list[str]]:
     """
     everything = sorted(folder.iterdir())
     hidden = [path.name for path in everything if path.name.startswith(".")]
-    seen = [path for path in everything if path.name not in hidden]
-    data = [path for path in seen if path.is_file() and path.suffix.lower() in FILE_TYPES]
-    others = ", ".join(path.name + "/" * path.is_dir() for path in seen if path not in data)
-    told = f"{folder}: {others} cannot be read as a table; a folder of releases has files whose"
-    require(not others, f"{told} names end in {', '.join(FILE_TYPES)}, and hidden ones")
+    data = [path for path in everything if path.name not in hidden]
+    others = [path.name for path in data if path.is_dir() or path.suffix.lower() not in FILE_TYPES]
+    told = f"{folder}: {', '.join(others)} cannot be read as a table; a folder of releases has"
+    require(not others, f"{told} files whose names end in {', '.join(FILE_TYPES)}, and hidden ones")
     require(data, f"{folder}: the folder has no files to read; it must have one release or more")
     return data, hidden
-
-
-def _apart(paths: Sequence[Path]) -> list[str]:
-    """Names of files, with their folders where it takes these to tell them apart."""
-    short = [path.name or path.resolve().name for path in paths]
-    for names in (short, list(map(str, paths))):
-        if len(set(names)) == len(names):
-            return names
-    return [f"{name} ({i})" for i, name in enumerate(short, start=1)]
-
-
-def _check_file(path: str | Path) -> None:
-    require(not Path(path).is_dir(), f"{str(path)!r}: it is a folder, which only a release may be")
-    require(Path(path).is_file(), f"{str(path)!r}: there is no such file")
 
 
 def _read(
@@ -255,10 +229,8 @@ def _read(
     return schema, texts, [*notes, *more]
 
 
-def _coded(
-    texts: Texts, schema: Schema, distances: Collection[int]
-) -> tuple[File, list[str], NDArray[np.int64]]:
-    """Return a table's records, of two people or more, notes on it, and the records' lines."""
+def _coded(texts: Texts, schema: Schema, distances: Collection[int]) -> tuple[File, list[str]]:
+    """Return a table's records, of two people or more, and notes on it."""
     codes, kept, more = schema.encode_complete(texts.frame, drop_missing=False)
     n, numbers = len(codes), {}
     require(n > 1, f"the table has {n} record{'s' * (n != 1)}; it needs 2 or more")
@@ -270,22 +242,8 @@ def _coded(
             require(at not in distances or not np.isnan(numbers[at]).all(), none)
     of_all = f"{n:,} of {len(kept):,}" if not kept.all() else f"{n:,}"
     is_file = texts.frame.index.name is not None  # "line" or "record"
-    lines = texts.frame.index if is_file else np.arange(1, len(kept) + 1)
-    notes = [f"{of_all} records.", *texts.notes, *more]
-    return File(codes, numbers), notes, np.asarray(lines, np.int64)[kept]
-
-
-def _uncut(files: Sequence[File], schema: Schema) -> list[File]:
-    """Return the files with codes of which each number is a level behind those of the schema."""
-    if not files[0].numbers:
-        return list(files)
-    codes = [file.codes.astype(np.int32) for file in files]
-    ends = np.cumsum([len(file) for file in files])[:-1]
-    for at in files[0].numbers:
-        ids, _ = pd.factorize(np.concatenate([file.numbers[at] for file in files]))
-        for file, own, id_ in zip(files, codes, np.split(ids, ends), strict=True):
-            own[:, at] = np.where(id_ < 0, file.codes[:, at], schema.n_levels[at] + id_)
-    return [replace(file, uncut=own) for file, own in zip(files, codes, strict=True)]
+    lines = np.asarray(texts.frame.index if is_file else np.arange(1, len(kept) + 1))
+    return File(codes, numbers, lines[kept]), [f"{of_all} records.", *texts.notes, *more]
 
 
 def _check_synthetic(schema: Schema, original: Codes, released: Codes) -> None:
@@ -331,8 +289,13 @@ def _roles(
     names, chosen = schema.names, []
     alone = f"the variables are {names[0]} alone; keys and a target need two or more"
     require(len(names) > 1, alone)
-    sets = _sets(keys) if keys else []
-    found = [tuple(schema.positions(known, "keys")) for known in sets]
+    wrong = f"keys is {keys!r}; it must be a list of names, or a list of such lists"
+    require(isinstance(keys, Collection), wrong)
+    keys = [keys] if isinstance(keys, str) else keys
+    sets: Any = [keys] if keys and all(isinstance(one, str) for one in keys) else keys
+    require(all(isinstance(one, Collection) and not isinstance(one, str) for one in sets), wrong)
+    require(all(sets), "keys has an empty set; each must name variables")
+    found = [tuple(schema.positions(list(known), "keys")) for known in sets]
     if not targets:
         free = [name for k, name in enumerate(names) if not any(k in at for at in found)]
         require(free, "keys are all variables, in one set or another; name the target")
@@ -349,15 +312,3 @@ def _roles(
         found = [tuple(k for k in range(len(names)) if k != wanted[0])]
         chosen.append(f"No keys were given: all {len(names) - 1} variables but the target.")
     return tuple(found), wanted, chosen
-
-
-def _sets(keys: Names | Sequence[Names]) -> list[list[str]]:
-    """Return the sets of keys, where one may be given as a name, or a list of names."""
-    wrong = f"keys is {keys!r}; it must be a list of names, or a list of such lists"
-    require(isinstance(keys, Collection), wrong)
-    keys = [keys] if isinstance(keys, str) else keys
-    several = [isinstance(each, Collection) and not isinstance(each, str) for each in keys]
-    require(all(several) or not any(several), wrong)
-    sets = [list(each) for each in keys] if any(several) else [list(map(str, keys))]
-    require(all(sets), "keys has an empty set; each must name variables")
-    return sets
