@@ -28,10 +28,6 @@ SURE, CERTAIN, MORE, FAR = 2.58, 3.3, 0.05, 0.20
 UNSEEN, UNSEEN_OF_ALL = 0.10, 0.02
 LEVELS = ("none", "undecided", "signs", "found")  # of copies, the best first
 FEWEST = 20  # records of a file, below which nothing is judged but an outright copy
-_PREMISES = {
-    "twins": "the original repeats people, so that copies cannot be told from twins",
-    "removed": "equal records seem to be removed from the original; give people held out",
-}
 LEAST = 2.0  # people, the least error of a sum: one pair more than was seen
 
 COLUMNS = [
@@ -131,8 +127,8 @@ def of_copies(each: Sequence[Copies]) -> list[Row]:
         ("handed out", alone, n, *handed_out),
         ("could hide", alone, n, found.at_most),
         ("near copies", "some variables left out", m, nan, nan, nan, nan, nan, found.near_z),
-        ("beyond itself", "people and its own records", m, nan, nan, nan, nan, found.itself_z),
-        ("uncut copies", "numbers as they stand", m, nan, nan, nan, nan, found.uncut_z),
+        ("beyond itself", "people against its own records", m, nan, nan, nan, nan, found.itself_z),
+        ("uncut copies", "numbers as the files have them", m, nan, nan, nan, nan, found.uncut_z),
         ("same rows", "values equal, row by row", m, *same_row),
     )
     return [first | {"baseline_of": "others", "word": word, "why": why, "asked": True}, *others]
@@ -152,43 +148,42 @@ def largest_z(found: Copies) -> float:
 def copied(found: Copies) -> tuple[str, str]:
     """Say whether records were copied, one of `LEVELS`, and how, or why that is not known."""
     few, z = min(len(found.found), found.released) < FEWEST, largest_z(found)
-    if found.same_table:
-        return "found", "it is the original itself"
-    if found.same_row_z >= 2 * CERTAIN and not few:
-        share = in_percent(found.same_row)
-        return "found", f"its rows follow the original's, with {share} of the values"
-    if found.repeated_z >= CERTAIN:
-        shares = f"{in_percent(found.repeated)} of its records repeat original ones; of other "
-        return "found", f"{shares}people's records {in_percent(found.others)} would"
-    if found.handed_out_z >= CERTAIN:
-        share = in_percent(found.handed_out)
-        return "found", f"an estimated {share} of the people alone with their values are in it"
-    if z >= CERTAIN:
-        nearly = "more of its records nearly repeat original ones than other people's records would"
-        return "found", nearly
-    if z >= SURE or np.fmax(found.itself_z, found.uncut_z) >= CERTAIN:
-        return "signs", "there are signs of copied records"
-    if found.premise:
-        return "undecided", _PREMISES[found.premise]
-    if few:
-        return "undecided", "there are too few records to judge"
     of_all = found.at_most * found.alone / len(found.found)
-    if found.at_most > UNSEEN and of_all > UNSEEN_OF_ALL:
-        share = f"{in_percent(found.at_most)} of the people alone with their values"
-        return "undecided", f"chance meetings could hide copies of up to {share}"
-    return "none", ""
+    repeated, others, handed_out, at_most, rows = map(in_percent, (
+        found.repeated, found.others, found.handed_out, found.at_most, found.same_row,
+    ))  # fmt: skip
+    cases = [
+        (found.same_table, "found", "it is the original itself"),
+        (found.same_row_z >= 2 * CERTAIN and not few, "found",
+         f"its rows follow the original's, with {rows} of the values"),
+        (found.repeated_z >= CERTAIN, "found", f"{repeated} of its records repeat original ones; "
+         f"of other people's records {others} would"),
+        (found.handed_out_z >= CERTAIN, "found",
+         f"an estimated {handed_out} of the people alone with their values are in it"),
+        (z >= CERTAIN, "found",
+         "more of its records nearly repeat original ones than other people's records would"),
+        (z >= SURE or np.fmax(found.itself_z, found.uncut_z) >= CERTAIN, "signs",
+         "there are signs of copied records"),
+        (found.premise == "twins", "undecided",
+         "the original repeats people, so that copies cannot be told from twins"),
+        (found.premise == "removed", "undecided",
+         "equal records seem to be removed from the original; give people held out"),
+        (few, "undecided", "there are too few records to judge"),
+        (found.at_most > UNSEEN and of_all > UNSEEN_OF_ALL, "undecided",
+         f"chance meetings could hide copies of up to {at_most} of the people alone with their "
+         "values"),
+        (True, "none", ""),
+    ]  # fmt: skip
+    return next((level, why) for right, level, why in cases if right)
 
 
 def in_percent(share: float, error: float = np.nan) -> str:
     """A share in percent, with its error if known; what is not 0 or 100 is not printed as such."""
     if np.isnan(share):
         return "no value"
-    digits = _digits(share) if np.isnan(error) else f"{_digits(share)} ± {_digits(error)}"
-    return f"{digits} %".replace(" ", "\u00a0")
-
-
-def _digits(share: float) -> str:
-    if share in (0, 1):
-        return f"{100 * share:.0f}"
-    shown = f"{100 * share:.1f}"
-    return {"0.0": "<0.1", "-0.0": "<0.1", "100.0": ">99.9"}.get(shown, shown)
+    rounded = {"0.0": "<0.1", "-0.0": "<0.1", "100.0": ">99.9"}
+    parts = []
+    for value in (share,) if np.isnan(error) else (share, error):
+        shown = f"{100 * value:.1f}"
+        parts.append(f"{100 * value:.0f}" if value in (0, 1) else rounded.get(shown, shown))
+    return f"{' ± '.join(parts)} %".replace(" ", "\u00a0")

@@ -10,6 +10,7 @@ from srlib.assessment.answers import Row
 from srlib.assessment.counting import beside, between, means, numbered, times
 from srlib.assessment.tables import File, Tables
 from srlib.assessment.told import Told
+from srlib.progress import progress
 
 _NAMED = 5  # variables that are named where all others are known
 
@@ -18,14 +19,12 @@ _NAMED = 5  # variables that are named where all others are known
 class Question:
     """What the intruder knows of a person, columns, and wants to know; of nothing wanted: a record.
 
-    `name` is ``"identity"``, ``"attributes"``, ``"predicted"`` or ``"within"``; `asked` says
-    whether the user asked, so that the row has a part in the verdict.
+    `name` is ``"identity"``, ``"attributes"``, ``"predicted"`` or ``"within"``.
     """
 
     name: str
     knows: tuple[int, ...]
     wants: int | None = None
-    asked: bool = True
 
 
 def questions(tables: Tables) -> list[Question]:
@@ -39,43 +38,41 @@ def questions(tables: Tables) -> list[Question]:
         asked.append(Question("identity", keys))
         for target in tables.targets:
             asked += [Question(n, known(target, keys), target) for n in ("attributes", "predicted")]
-    asked += [Question("within", known(k, tables.keys[0]), k) for k in tables.within]
-    named = {*tables.targets, *(k for keys in tables.keys for k in keys if not tables.all_keys)}
-    further = [k for k in columns if k not in named]
-    return asked + [Question("attributes", known(k, tables.keys[0]), k, False) for k in further]
+    return asked + [Question("within", known(k, tables.keys[0]), k) for k in tables.within]
 
 
 def of_people(
     tables: Tables, released: Sequence[File],
-    streams: Callable[[str], np.random.Generator], done: Callable[[], object],
+    streams: Callable[[str], np.random.Generator],
 ) -> tuple[list[Row], list[list[Told]]]:  # fmt: skip
     """Answer all questions by the releases of one tool, of everybody and then of groups.
 
     The other result is what each release tells of each person, by the first two questions.
     """
     names, rows, groups, first = tables.schema.names, list[Row](), list[Row](), list[list[Told]]()
-    for question in questions(tables):
-        knows = [names[k] for k in question.knows]
-        all_others = len(knows) == len(names) - 1 and len(knows) > _NAMED
-        about = "all other variables" if all_others else ", ".join(knows)
-        target = "" if question.wants is None else names[question.wants]
-        about += f" → {target}" if target else ""
-        why = target + " to a trained guess" * (question.name == "predicted")
-        row: Row = {"question": question.name, "of": "all", "about": about}
-        each = [
-            _ask(question, tables, one, streams(f"{question.name}: {about} {i}"))
-            for i, one in enumerate(released)
-        ]
-        more = {"why": why or "people alone with their keys", "asked": question.asked}
-        rows.append(row | more | answers.of_people(each))
-        if len(first) < 2:
-            first.append(each)
-            groups += [row | of for of in _of_groups(tables, each)]
-        done()
+    asked = questions(tables)
+    with progress(len(asked), "assessing") as bar:
+        for question in asked:
+            knows = [names[k] for k in question.knows]
+            all_others = len(knows) == len(names) - 1 and len(knows) > _NAMED
+            about = "all other variables" if all_others else ", ".join(knows)
+            target = "" if question.wants is None else names[question.wants]
+            about += f" → {target}" if target else ""
+            why = target + " to a trained guess" * (question.name == "predicted")
+            row: Row = {"question": question.name, "of": "all", "about": about}
+            each = [
+                _ask(question, tables, one, streams(f"{question.name}: {about} {i}"))
+                for i, one in enumerate(released)
+            ]
+            more = {"why": why or "people alone with their keys", "asked": True}
+            rows.append(row | more | answers.of_people(each))
+            if len(first) < 2:
+                first.append(each)
+                groups += [row | of for of in _of_groups(tables, each)]
+            bar.update()
     few = min(map(len, (tables.original, *released))) < answers.FEWEST
     answers.put_words(rows[:3], family=False, few=few)
-    for asked in (True, False):
-        answers.put_words([row for row in rows[3:] if row["asked"] == asked], True, few)
+    answers.put_words(rows[3:], True, few)
     answers.put_words(groups, family=True)
     return rows + groups, first
 
@@ -112,13 +109,10 @@ def of_copied_people(tables: Tables, released: Sequence[File]) -> list[Row]:
 def of_matching(tables: Tables, released: Sequence[File]) -> list[Row]:
     """Answer by customary measures of matching."""
     keys, target, levels = tables.keys[0], tables.targets[0], tables.schema.n_levels
-    original, found = tables.original.codes, list[Row]()
+    n, original = len(tables.original), tables.original.codes
     each = [told.matched(original, z.codes, levels, keys, target) for z in released]
-    for name in each[0]:
-        row = {"question": name, "people": len(original), "baseline_of": "margins"}
-        error = between([one[name]["value"] for one in each])
-        found.append(row | means([one[name] for one in each]) | {"error": error})
-    return found
+    values = {name: [one[name] for one in each] for name in each[0]}
+    return answers.rows_of(*((name, "", n, np.mean(v), between(v)) for name, v in values.items()))
 
 
 def _of_groups(tables: Tables, each: Sequence[Told]) -> list[Row]:

@@ -228,8 +228,11 @@ def _handed_out(o: Ints, s: Ints, weight: Floats) -> tuple[float, float, float, 
     # Of a sure thing there is no error: with all handed out, none is left to chance.
     variance = (beyond[met] ** 2).sum() * (1 - np.clip(share, 0, 1)) + (beyond[~met] ** 2).sum()
     excess = max(across_z(o, s, weight, every) for every in (True, False))
-    at_most = _upper_limit(weight[met], weight[alone])
-    return float(share), float(np.sqrt(variance) / everyone), excess, at_most
+    # The upper 95 % limit of a weighted Poisson count.
+    mean = (weight[met] ** 2).sum() / weight[met].sum() if met.any() else weight[alone].mean()
+    limit = mean * stats.chi2.ppf(0.95, 2 * (weight[met].sum() / mean + 1)) / 2
+    error = float(np.sqrt(variance) / everyone)
+    return float(share), error, excess, float(min(1.0, limit / everyone))
 
 
 def _repeating(
@@ -398,13 +401,6 @@ def _neighbors(levels: Sequence[int], *tables: Codes) -> Ints:
         without = np.concatenate(numbered(set(range(p)) - {k}, levels, *tables))
         neighbors += times(without, without[first])
     return neighbors
-
-
-def _upper_limit(across: Floats, alone: Floats) -> float:
-    """Upper 95 % limit of a weighted Poisson count, over the weight of all."""
-    mean = (across**2).sum() / across.sum() if len(across) else alone.mean()
-    count = across.sum() / mean
-    return float(min(1.0, mean * stats.chi2.ppf(0.95, 2 * (count + 1)) / 2 / alone.sum()))
 
 
 def _chance_of(counts: Ints, in_order: bool) -> float:

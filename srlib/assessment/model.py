@@ -26,7 +26,7 @@ _MOST_KEPT = 1.5e9  # combinations times levels times draws kept of all chains
 def rows(
     original: Codes, released: Sequence[Codes], n_levels: NDArray[np.integer], target: int, *,
     chains: Chains | Sequence[Chains] | None = None, rng: np.random.Generator,
-) -> tuple[list[Row], pd.DataFrame, dict[str, NDArray[Any]]]:  # fmt: skip
+) -> tuple[list[Row], pd.DataFrame]:  # fmt: skip
     r"""Answer what such an intruder learns of a whole record, and of the target of a known one.
 
     Of the whole record, candidates are the truth and all that differ from it in one variable, with
@@ -36,8 +36,8 @@ def rows(
     people: an average above says that the model misleads the intruder, one below that the release
     tells more than it can explain. Errors come from between chains.
 
-    The other results have a row for each distinct original combination, with the risk of the whole
-    record and of the target; and quantities of the chains on the original, (n_chains, n_draws).
+    The other result has a row for each distinct original combination, with the risk of the whole
+    record and of the target.
     """
     combinations, repetitions, _ = distinct(original)
     numbers = CHAINS * len(combinations) * int(n_levels.sum()) * (1 + len(released))
@@ -74,10 +74,9 @@ def rows(
     clear, wrong = abs(inverse - 1) > SURE * spread, "misleads" if inverse > 1 else "falls short"
     uniform, n, about = 1 / whole.support_size, len(original), "mean probability of the truth"
     ratios, limit = "mean of prior over posterior", "R-hat, 95th percentile, and its limit"
-    of_target = told, errors[0], prior, errors[1], ratio(gain, errors[2])
     answers = rows_of(
         ("whole record", about, n, value, error, uniform, 0.0, ratio(value - uniform, error)),
-        ("target", about, n, *of_target),
+        ("target", about, n, told, errors[0], prior, errors[1], ratio(gain, errors[2])),
         ("belief", ratios, n, inverse, spread, 1.0, 0.0, ratio(inverse - 1, spread)),
         ("chains", limit, n, float(chain["r_hat_95"].max()), np.nan, 1.01),
     )
@@ -88,8 +87,4 @@ def rows(
         "probability": whole.probability, "log_mcse": whole.log_mcse[:, 0], "rank": whole.rank,
         "target_prior": np.exp(before), "target_probability": np.exp(after),
     })  # fmt: skip
-    traces = {
-        "alpha": sets.data.alpha, "log likelihood": sets.data.log_likelihood,
-        "occupied classes": sets.data.n_occupied,
-    }  # fmt: skip
-    return answers, risks, traces
+    return answers, risks

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from srlib.assessment import answers, asking, use, verdict
 from srlib.assessment.answers import COLUMNS, TEXTS
@@ -16,7 +15,6 @@ from srlib.assessment.page import page
 from srlib.assessment.tables import Declared, File, Names, Releases, Table, Tables, take_in
 from srlib.assessment.verdict import Judgment
 from srlib.data.codes import distinct, row_numbers
-from srlib.progress import progress as progress_bar
 from srlib.rng import stream
 
 if TYPE_CHECKING:  # numba, which the model alone needs
@@ -41,8 +39,6 @@ class Assessment:
         errors lie between them, and z_divided, by a random division of both files; held_out and
         held_out_z, the same of people held out; word; and asked, whether it has a part in the
         verdict.
-    traces : dict of str to (n_chains, n_draws) array
-        Quantities of the model's chains on the original; empty without the model.
 
     Examples
     --------
@@ -56,7 +52,6 @@ class Assessment:
     tables: Tables
     judgments: tuple[Judgment, ...]
     table: pd.DataFrame
-    traces: Mapping[str, NDArray[Any]]
     _records: pd.DataFrame = field(repr=False)
 
     def verdict(self) -> str:
@@ -115,8 +110,7 @@ def assess(
         Variables that the intruder knows; all but the target where not given. Of several sets each
         is asked about.
     target : str or sequence of str
-        Variables that the intruder wants to know; the last that is no key where not given. The
-        table has all other variables that are no keys as well, without a part in the verdict.
+        Variables that the intruder wants to know; the last that is no key where not given.
     schema : Schema, str or Path, optional
         Variables and their levels, what is declared of them, a YAML file of it, or ``"acs"``;
         recognized in the original where not given. Numbers are cut by the original alone.
@@ -171,35 +165,31 @@ def examine(
     chains: "Chains | Sequence[Chains] | None" = None,
 ) -> Assessment:  # fmt: skip
     """Assess tables that were taken in; each purpose has a stream of chance of its own."""
-    rows, records, traces = list[answers.Row](), list[pd.DataFrame](), dict[str, NDArray[Any]]()
+    rows, records = list[answers.Row](), list[pd.DataFrame]()
     original, target = tables.original.codes, tables.targets[0]
     chance, risks = partial(stream, seed), pd.DataFrame()
-    with progress_bar(len(tables.tools) * len(asking.questions(tables)), "assessing") as bar:
-        for name, released in tables.tools.items():
-            codes = [z.codes for z in released]
-            found = [_copies(tables, z) for z in released]
-            of_people, first = asking.of_people(tables, released, chance, bar.update)
-            of_one = answers.of_copies(found) + of_people
-            of_one += asking.of_copied_people(tables, released)
-            of_one += asking.of_matching(tables, released)
-            of_one += use.rows(tables.schema, original, codes, tables.keys[0], target)
-            if model:
-                from srlib.assessment import model as intruder
+    for name, released in tables.tools.items():
+        codes = [z.codes for z in released]
+        found = [_copies(tables, z) for z in released]
+        of_people, first = asking.of_people(tables, released, chance)
+        of_one = answers.of_copies(found) + of_people
+        of_one += asking.of_copied_people(tables, released)
+        of_one += asking.of_matching(tables, released)
+        of_one += use.rows(tables.schema, original, codes)
+        if model:
+            from srlib.assessment import model as intruder
 
-                more, risks, traces = intruder.rows(
-                    original, codes, tables.schema.n_levels, target, chains=chains,
-                    rng=chance(f"model {name}"),
-                )  # fmt: skip
-                of_one += more
-            rows += [row | {"release": name} for row in of_one]
-            met, told = (np.sum([each.outright for each in question], axis=0) for question in first)
-            people = {
-                "copied": np.any([each.found for each in found], axis=0),
-                "neighbors": np.min([each.neighbors for each in found], axis=0),
-                "met": met,
-                "told": told,
-            }
-            records.append(_records(tables, name, pd.DataFrame(people), risks))
+            more, risks = intruder.rows(
+                original, codes, tables.schema.n_levels, target, chains=chains,
+                rng=chance(f"model {name}"),
+            )  # fmt: skip
+            of_one += more
+        rows += [row | {"release": name} for row in of_one]
+        met, told = (np.sum([each.outright for each in question], axis=0) for question in first)
+        copied = np.any([each.found for each in found], axis=0)
+        neighbors = np.min([each.neighbors for each in found], axis=0)
+        people = {"copied": copied, "neighbors": neighbors, "met": met, "told": told}
+        records.append(_records(tables, name, pd.DataFrame(people), risks))
     table = pd.DataFrame(rows).reindex(columns=[*COLUMNS, "why"])
     table = table.fillna({"of": "all", "asked": False} | dict.fromkeys(TEXTS, ""))
     each = dict(list(table.astype({"asked": bool}).groupby("release", sort=False)))
@@ -207,7 +197,7 @@ def examine(
     judgments = verdict.worst_first(judgments, table)
     table = pd.concat([each[one.release] for one in judgments], ignore_index=True)[COLUMNS]
     listed = pd.concat(records, ignore_index=True)
-    return Assessment(tables, tuple(judgments), table, traces, listed)
+    return Assessment(tables, tuple(judgments), table, listed)
 
 
 def _copies(tables: Tables, released: File) -> Copies:

@@ -20,12 +20,11 @@ from srlib.data.microdata import Texts, declared, read_texts
 from srlib.data.schema import Microdata, Schema, Variable
 from srlib.display import percent
 
+# Records: a DataFrame of categorical, text or number columns, microdata, or a file's path.
 type Table = pd.DataFrame | Microdata | str | Path
-"""Records: a DataFrame of categorical, text or number columns, microdata, or a file's path."""
+# Tables, or folders of them: the draws of one tool, as is a sequence under the tool's name.
 type Releases = Table | Sequence[Table] | Mapping[str, Table | Sequence[Table]]
-"""Tables, or folders of them: the draws of one tool, as is a sequence under the tool's name."""
 type Declared = Schema | str | Path
-"""Variables and levels, what is declared of them, its YAML file, or ``"acs"``."""
 type Names = str | Sequence[str]
 
 
@@ -111,9 +110,6 @@ def take_in(
     A ValueError says of the first that does not fit which table it is, what is wrong and what is
     right. Notebooks and the command give empty texts for what is not given.
     """
-    given = [not (table is None or (isinstance(table, str) and not table))
-             for table in (original, holdout)]  # fmt: skip
-    require(given[0], "original is empty; it must be a table or its file's path")
     wrong = f"within is {within!r}; it must give distances by names of variables"
     require(isinstance(within, Mapping | None), wrong)
     kind = f"schema is of type {type(schema).__name__}; it must be a Schema or a file"
@@ -121,46 +117,45 @@ def take_in(
     releases, notes = _listed(released)
     require(releases, "released is empty; it must have one table or more")
     sources = [_Source(original, "original"), *releases]
-    sources += [_Source(holdout, "holdout")] * given[1]
+    if holdout is not None and not (isinstance(holdout, str) and not holdout):
+        sources.append(_Source(holdout, "holdout"))
     for source in sources:
         kind = f"{source.name} is of type {type(source.table).__name__}; it must be a DataFrame"
         right = isinstance(source.table, pd.DataFrame | Microdata | str | Path)
         require(right, f"{kind}, Microdata, or the path of a file")
-    named = [schema] * (isinstance(schema, str | Path) and schema not in ("", "acs"))
-    for path in (*(source.table for source in sources), *named):
-        if isinstance(path, str | Path):
-            wrong = f"{str(path)!r}: it is a folder, which only a release may be"
-            require(not Path(path).is_dir(), wrong)
+    for path in (*(source.table for source in sources), schema):
+        if isinstance(path, str | Path) and not (path is schema and path in ("", "acs")):
+            folder = f"{str(path)!r}: it is a folder, which only a release may be"
+            require(not Path(path).is_dir(), folder)
             require(Path(path).is_file(), f"{str(path)!r}: there is no such file")
     complete, texts, more = _read(sources, declared(schema))
     key_sets, targets, chosen = _roles(complete, keys or (), target)
     distances = {}
     for name, distance in (within or {}).items():
         (at,) = complete.positions([name], "within")
-        is_key = at in key_sets[0] and bool(keys)
-        require(not is_key, f"within names {name!r}, which is among the keys")
+        again = keys and at in key_sets[0]
+        require(not again, f"within names {name!r}, which is among the keys")
         right = isinstance(distance, int | float | np.number) and 0 < distance < np.inf
         require(right, f"within is {distance!r} for {name!r}; it must be above 0")
         cut = f"within names {name!r}, which is not numeric; bins or edges in a schema make it so"
         require(complete.variables[at].edges, cut)
         distances[at] = float(distance)
-    files: list[File] = []
+    files, tools = list[File](), dict[str, tuple[File, ...]]()
     for source, text in zip(sources, texts, strict=True):
         with source.named():
             file, of_file = _coded(text, complete, distances)
-            notes += [f"{source.name}: {note}" for note in of_file]
-            if not files:
-                more += [_valued(complete.variables[at], file, at) for at in targets]
+            if source.tool:
+                _check_synthetic(complete, files[0].codes, file.codes)
+                tools[source.tool] = (*tools.get(source.tool, ()), file)
+            elif files:
+                _check_strangers(complete, files[0].codes, file.codes)
             else:
-                check = _check_strangers if source.name == "holdout" else _check_synthetic
-                check(complete, files[0].codes, file.codes)
+                more += [_valued(complete.variables[at], file, at) for at in targets]
+        notes += [f"{source.name}: {note}" for note in of_file]
         files.append(file)
-    tools: dict[str, tuple[File, ...]] = {}
-    for release, file in zip(releases, files[1:], strict=False):
-        tools[release.tool] = (*tools.get(release.tool, ()), file)
     return Tables(
         complete, files[0], tools, key_sets, targets, all_keys=not keys,
-        held_out=files[-1] if given[1] else None,
+        held_out=None if sources[-1].tool else files[-1],
         by=complete.positions([by], "by")[0] if by else None,
         within=distances, notes=tuple(filter(None, [*notes, *more, *chosen])),
     )  # fmt: skip
@@ -174,16 +169,14 @@ def _listed(released: Releases) -> tuple[list[_Source], list[str]]:
         each = enumerate(released, start=1)
         paths = [Path(z if isinstance(z, str | Path) else f"release {i}") for i, z in each]
         names = [path.name or path.resolve().name for path in paths]
-        if repeated(names):  # with their folders where it takes these to tell them apart
-            names = list(map(str, paths))
-        released = dict(zip(names, released, strict=True))
+        # With their folders where it takes these to tell them apart.
+        released = dict(zip(map(str, paths) if repeated(names) else names, released, strict=True))
     found, notes = list[_Source](), list[str]()
     for tool, given in released.items():
         if isinstance(given, str | Path) and Path(given).is_dir():
-            files, hidden = _files_in(Path(given))
+            files = _files_in(Path(given))
             found += [_Source(file, f"{tool}/{file.name}", tool) for file in files]
-            ignored = f"; hidden files are ignored: {', '.join(hidden)}" if hidden else ""
-            notes.append(f"{tool}: a folder of {len(files)}, judged together{ignored}.")
+            notes.append(f"{tool}: a folder of {len(files)}, judged together.")
         elif isinstance(given, Sequence) and not isinstance(given, str):
             require(given, f"{tool}: there are no releases; a tool must have one or more")
             found += [_Source(table, f"{tool} {i}", tool) for i, table in enumerate(given, start=1)]
@@ -192,39 +185,39 @@ def _listed(released: Releases) -> tuple[list[_Source], list[str]]:
     return found, notes
 
 
-def _files_in(folder: Path) -> tuple[list[Path], list[str]]:
-    """Return the data files of a folder in the order of their names, and names of hidden ones.
+def _files_in(folder: Path) -> list[Path]:
+    """Return the data files of a folder in the order of their names; hidden ones are none.
 
     A ValueError names anything else: what is passed over in silence would be missed by nobody.
     """
-    everything = sorted(folder.iterdir())
-    hidden = [path.name for path in everything if path.name.startswith(".")]
-    data = [path for path in everything if path.name not in hidden]
+    data = [path for path in sorted(folder.iterdir()) if not path.name.startswith(".")]
     others = [path.name for path in data if path.is_dir() or path.suffix.lower() not in FILE_TYPES]
     told = f"{folder}: {', '.join(others)} cannot be read as a table; a folder of releases has"
     require(not others, f"{told} files whose names end in {', '.join(FILE_TYPES)}, and hidden ones")
     require(data, f"{folder}: the folder has no files to read; it must have one release or more")
-    return data, hidden
+    return data
 
 
 def _read(
     sources: Sequence[_Source], known: Schema | None
 ) -> tuple[Schema, list[Texts], list[str]]:
     """Read all tables; return their schema, and a sentence for all that was not declared."""
-    original = sources[0].texts(known)
-    with sources[0].named():
-        known = original.schema or recognize(original.frame)
-        schema, notes = cut_numbers(known, original.frame)
-    texts = [original, *(source.texts(known) for source in sources[1:])]
-    if original.schema is None:
-        notes += ("No schema was given: levels are the values that the original has.",)
+    texts, notes = list[Texts](), list[str]()
+    for source in sources:
+        texts.append(source.texts(known))
+        with source.named():
+            frame, more = texts[-1].frame, tuple[str, ...]()
+            if len(texts) == 1:
+                known = texts[0].schema or recognize(frame)
+                schema, more = cut_numbers(known, frame)
+            elif texts[0].schema is None:
+                schema, more = with_unseen(schema, frame)
+            notes += more
+    if known and texts[0].schema is None:
+        notes.append("No schema was given: levels are the values that the original has.")
         if left := shown(known.leave_out):
             told = "Columns left out, of which the original has one value or none:"
-            notes += (f"{told} {left}.",)
-        for source, text in zip(sources[1:], texts[1:], strict=True):
-            with source.named():
-                schema, more = with_unseen(schema, text.frame)
-            notes += more
+            notes.append(f"{told} {left}.")
     schema, more = with_missing(schema, *(text.frame for text in texts))
     return schema, texts, [*notes, *more]
 

@@ -16,7 +16,7 @@ import numpy as np
 from scipy import special
 
 from srlib.assessment.copies import divided_z, log_choose, log_density, tree_of_pairs
-from srlib.assessment.counting import Bools, Floats, Ints, beside, numbered, ratio, tallied, times
+from srlib.assessment.counting import Bools, Floats, Ints, beside, numbered, tallied, times
 from srlib.data.codes import Codes, Levels
 from srlib.margins import pair_table
 
@@ -86,7 +86,12 @@ def met(
     compared = {}
     if most := min(n, len(strangers)):
         files = (key, of_strangers)
-        weight = np.concatenate([_none_among(len(f), times(f, f) - 1, most) for f in files])
+        # Probability that random companions have not the person's keys, by the hypergeometric law.
+        sizes = [(len(f) - times(f, f), np.array(len(f) - 1)) for f in files]
+        logs = [
+            log_choose(others, most - 1) - log_choose(every, most - 1) for others, every in sizes
+        ]
+        weight = np.exp(np.concatenate(logs))
         everybody = np.concatenate(files)
         compared = beside(weight * (times(of_release, everybody) > 0), weight, n, everybody)
     prob = np.prod([np.bincount(x)[x] / n for x in original[:, list(keys)].T], axis=0)
@@ -98,11 +103,6 @@ def met(
         alone, np.where(alone, 1 - missed, 0.0), others, np.where(alone, margins, 0.0), key,
         alone & (s > 0), compared, divided_z=divided_z(key, of_release), trials=trials,
     )  # fmt: skip
-
-
-def _none_among(size: int, others: Ints, m: int) -> Floats:
-    """Probability that a person's random companions, m - 1 of size - 1, are none of the others."""
-    return np.exp(log_choose(size - 1 - others, m - 1) - log_choose(np.array(size - 1), m - 1))
 
 
 def _met_by_others(
@@ -294,32 +294,20 @@ def _by_tree(
 
 def matched(
     original: Codes, released: Codes, n_levels: Levels, keys: Sequence[int], target: int
-) -> dict[str, dict[str, float]]:
-    """Return repU and TCAP, with what margins alone would give as baseline.
+) -> dict[str, float]:
+    """Return repU and TCAP.
 
     repU is the share of people who are alone with their keys and meet one released record alone
     (Raab, Nowok and Dibben 2024). TCAP is, of released records whose fellows with the same keys
     agree on the target, the mean share of people with these keys who have it (Taub and Elliot
     2019). The third customary measure, DiSCO, is `told`.
     """
-    n, m, wanted = len(original), len(released), original[:, target]
     q, of_release = numbered(keys, n_levels, original, released)
     d, s = tallied(q, of_release)
     level = np.full(len(d), -1, np.int64)
     level[of_release] = released[:, target]  # of one of the group's records, whichever
     apart = np.bincount(of_release, released[:, target] != level[of_release], len(d))
     aim = (s > 0) & (apart == 0) & (d > 0)
-    right = np.bincount(q, wanted == level[q], len(d))
-    tcap = (right * s / np.maximum(d, 1))[aim].sum() / s[aim].sum() if aim.any() else np.nan
-    *of_keys, share = (np.bincount(x)[x] / n for x in original[:, [*keys, target]].T)
-    prob = np.prod(of_keys, axis=0)
-    once = m * prob * (1 - prob) ** (m - 1) * (d[q] == 1)
-    # s draws of the target all are u with probability p_u^s; n p_u records have it.
-    met, shares = s[q] > 0, np.bincount(wanted) / n
-    sizes, which = np.unique(s[q], return_inverse=True)
-    same = (shares[shares > 0] ** sizes[:, None]).sum(axis=1)[which]
-    own, same = ((s[q] / d[q] * each)[met].sum() for each in (share ** s[q], same))
-    return {
-        "repU": {"value": ((d == 1) & (s == 1))[q].mean(), "baseline": once.mean()},
-        "TCAP": {"value": tcap, "baseline": ratio(own, same)},
-    }
+    right = np.bincount(q, original[:, target] == level[q], len(d))[aim]
+    tcap = (right * s[aim] / d[aim]).sum() / s[aim].sum() if aim.any() else np.nan
+    return {"repU": float(((d == 1) & (s == 1))[q].mean()), "TCAP": float(tcap)}

@@ -2,11 +2,10 @@ r"""What a release is good for: its distances from the original, beside those of
 
 A fresh sample of the population differs from the original as a random division of both files would.
 Distances of a release are held against those of such divisions, in closed form. A *loss* is what
-lies beyond, a share in [0, 1] for all four: the largest total variation distance of a single
-variable (margins) and of two (pairs), the mean difference of regression coefficients (intervals),
-and the share of which file a record is from that a regression explains (told apart), which is the
-propensity score mean squared error (pMSE; Woo, Reiter, Oganian and Karr 2009) over c (1 - c), c the
-released share.
+lies beyond, a share in [0, 1] for all three: the largest total variation distance of a single
+variable (margins) and of two (pairs), and the share of which file a record is from that a
+regression explains (told apart), which is the propensity score mean squared error (pMSE; Woo,
+Reiter, Oganian and Karr 2009) over c (1 - c), c the released share.
 
 That regression is linear, by least squares on indicators of levels and, where there is time, of
 pairs of levels. Of N records and k estimable parameters a random division explains (k - 1) / (N -
@@ -22,7 +21,7 @@ import pandas as pd
 from scipy import special
 
 from srlib.assessment.answers import Row, rows_of
-from srlib.assessment.counting import Bools, Floats, between
+from srlib.assessment.counting import between
 from srlib.data.codes import Codes, distinct
 from srlib.data.schema import Schema
 from srlib.margins import total_variation
@@ -33,31 +32,24 @@ TIE = 3.0  # a difference of fewer of its errors is none
 GOOD, LIMITED = 0.05, 0.15
 MOST_PRODUCTS = 4e9  # combinations times squared parameters of a regression: a second
 
-LOSSES = ("margins", "pairs", "intervals", "told apart")
+LOSSES = ("margins", "pairs", "told apart")
 NUMBERS = ["value", "baseline", "spread", "error"]
+# Question, where, value, a fresh sample's, its deviation, the value's error, and whether sure.
 type Distance = tuple[str, str, float, float, float, float, bool]
-"""Question, where, value, a fresh sample's, its deviation, the value's error, and whether sure."""
 
 
-def rows(
-    schema: Schema, original: Codes, released: Sequence[Codes], keys: Sequence[int], target: int
-) -> list[Row]:
+def rows(schema: Schema, original: Codes, released: Sequence[Codes]) -> list[Row]:
     """Answer what releases of one tool are good for: a row a distance, means over the releases.
 
     Errors are of another release by the same tool, those of the baseline of another fresh sample.
     """
-    found: list[Distance] = []
-    for z in released:
-        found += [*_margins(original, z, schema), _apart(original, z, schema)]
-        found.append(_intervals(original, z, schema, keys, target))
-    table, answers = (
-        pd.DataFrame(found, columns=["question", "about", *NUMBERS, "sure"]),
-        list[Row](),
-    )
-    for question, each in table.groupby("question", sort=False):
+    found = [one for z in released for one in (*_margins(original, z, schema),
+                                               _apart(original, z, schema))]  # fmt: skip
+    columns, answers = ["question", "about", *NUMBERS, "sure"], list[Row]()
+    for question, each in pd.DataFrame(found, columns=columns).groupby("question", sort=False):
         known = each.dropna(subset="value")
         value, fresh, spread, error = known[NUMBERS].mean()
-        error = between(known["value"]) if len(known) > 1 else error
+        error = between(known["value"].tolist()) if len(known) > 1 else error
         z = (value - fresh) / spread if spread else np.nan
         about = " / ".join(known["about"].unique())
         answers += rows_of((question, about, len(released[0]), value, error, fresh, spread, z))
@@ -95,93 +87,41 @@ def _margins(original: Codes, released: Codes, schema: Schema) -> list[Distance]
     return found
 
 
+@one_blas_thread
 def _apart(original: Codes, released: Codes, schema: Schema) -> Distance:
     """Share of which file a record is from that a regression explains."""
     n, m, free = len(original), len(released), schema.n_levels - 1
-    chosen = [(k, c) for k, size in enumerate(free) for c in range(1, size + 1)]
     terms, of_pairs = 1.0 + free.sum(), (free.sum() ** 2 - (free**2).sum()) / 2
     n_rows = len(distinct(np.concatenate([original, released]))[1])
     # Pairs where there is time, and where chance explains no more than a tenth.
-    pairs = bool(
-        n_rows * (terms + of_pairs) ** 2 <= MOST_PRODUCTS and terms + of_pairs <= (n + m) / 10
-    )
+    pairs = n_rows * (terms + of_pairs) ** 2 <= MOST_PRODUCTS and terms + of_pairs <= (n + m) / 10
     part = 1.0 if pairs else min(1.0, MOST_PRODUCTS / (n_rows * terms**2))
-    one, other = _some(original, part), _some(released, part)
-    records, c = len(one) + len(other), len(other) / (len(one) + len(other))
+    sizes = [max(int(part * k), 2) for k in (n, m)]
+    records, c = sum(sizes), sizes[1] / sum(sizes)
     unknown = "told apart", "", np.nan, np.nan, np.nan, np.nan, False
-    if terms > records / 10 or not chosen:  # chance explains too much
+    if terms > records / 10 or not free.sum():  # chance explains too much
         return unknown
-    event = np.arange(records) >= len(one)
-    _, size, explained = _least_squares(np.concatenate([one, other]), event, chosen, pairs)
-    if size in (1, records):
+    some = [z[np.linspace(0, len(z) - 1, size).astype(int)]
+            for z, size in zip((original, released), sizes, strict=True)]  # fmt: skip
+    combination, total, inverse = distinct(np.concatenate(some))
+    events = np.bincount(inverse[sizes[0] :], minlength=len(total))
+    variable = np.repeat(np.arange(len(free)), free)
+    level = np.concatenate([np.arange(1, size + 1) for size in free])
+    design = np.column_stack([np.ones(len(total)), combination[:, variable] == level])
+    if pairs:
+        i, j = np.triu_indices(len(variable), 1)
+        i, j = i[variable[i] != variable[j]], j[variable[i] != variable[j]]
+        design = np.hstack([design, design[:, 1 + i] * design[:, 1 + j]])
+    design = design[:, design.any(axis=0)]
+    values, vectors = np.linalg.eigh((design * total[:, None]).T @ design)
+    known = values > 1e-10 * values[-1]
+    squares = (vectors[:, known].T @ (design.T @ events)) ** 2 / values[known]
+    if (size := int(known.sum())) in (1, records):
         return unknown
-    explained = max(explained / records - c**2, 0.0) / (c * (1 - c))
+    explained = max(squares.sum() / records - c**2, 0.0) / (c * (1 - c))
     fresh, a, b = (size - 1) / (records - 1), (size - 1) / 2, (records - size) / 2
     spread = np.sqrt(a * b / (a + b + 1)) / (a + b)  # beta, as of normal errors
     error = spread * (1 - explained) * np.sqrt(1 + 2 * max(explained / fresh - 1, 0.0))
     where = f"{size:,} parameters" + f", {records:,} records" * (records < n + m)
     sure = bool(explained - fresh > TIE * spread)
     return "told apart", where, explained, fresh, spread, error, sure
-
-
-def _intervals(
-    original: Codes, released: Codes, schema: Schema, keys: Sequence[int], target: int
-) -> Distance:
-    """Compare coefficients of the target's most frequent value on the keys, by least squares."""
-    usual = [np.bincount(column).argmax() for column in original.T]
-    chosen = [(k, c) for k in keys for c in range(int(schema.n_levels[k])) if c != usual[k]]
-    fits = []
-    for z in (original, released):
-        some = _some(z, min(1.0, MOST_PRODUCTS / (len(z) * (1 + len(chosen)) ** 2)))
-        fits.append(_least_squares(some, some[:, target] == usual[target], chosen)[0])
-    known = np.isfinite(fits).all(axis=(0, 1))
-    if not known.any():
-        return "intervals", "", np.nan, np.nan, np.nan, np.nan, False
-    (b, se), (b_other, se_other) = (fit[:, known] for fit in fits)
-    gap, fresh = np.abs(b - b_other), np.sqrt(2 / np.pi) * np.hypot(se, se_other)
-    # Coefficients of one variable move together, so that no more than half of them count.
-    count = max(len(gap) / 2, 1.0)
-    spread = np.sqrt((1 - 2 / np.pi) * (se**2 + se_other**2).mean() / count)
-    k, level = np.array(chosen)[known][(gap - fresh).argmax()]
-    where = f"{schema.names[k]}: {schema.variables[k].labels[level]}"
-    value, of_fresh, error = gap.mean(), fresh.mean(), np.sqrt((se_other**2).mean() / count)
-    return "intervals", where, value, of_fresh, spread, error, bool(value - of_fresh > TIE * spread)
-
-
-def _some(codes: Codes, part: float) -> Codes:
-    """Return a part of the records, evenly spaced, two or more."""
-    rows = np.linspace(0, len(codes) - 1, max(int(part * len(codes)), 2))
-    return codes[rows.astype(int)]
-
-
-@one_blas_thread
-def _least_squares(
-    codes: Codes, y: Bools, chosen: Sequence[tuple[int, int]], pairs: bool = False
-) -> tuple[Floats, int, float]:
-    """Regress truth on a constant and indicators of levels and, if asked, of pairs of levels.
-
-    Returns coefficients and standard errors of the levels, (2, terms), NaN where not determined;
-    the number of parameters; and the sum of squares that they explain.
-    """
-    columns = sorted({k for k, _ in chosen})
-    combination, total, inverse = distinct(codes[:, columns])
-    has = [combination[:, columns.index(k)] == level for k, level in chosen]
-    design, variable = np.array([np.ones(len(total)), *has]).T, np.array([k for k, _ in chosen])
-    if pairs:
-        i, j = np.triu_indices(len(chosen), 1)
-        i, j = i[variable[i] != variable[j]], j[variable[i] != variable[j]]
-        design = np.hstack([design, design[:, 1 + i] * design[:, 1 + j]])
-        design = design[:, design.any(axis=0)]
-    moments = design.T @ np.bincount(inverse, y)
-    values, vectors = np.linalg.eigh((design * total[:, None]).T @ design)
-    known = values > 1e-10 * values[-1]
-    values, vectors = values[known], vectors[:, known]
-    inverse = (vectors / values) @ vectors.T
-    estimate = inverse @ moments
-    explained, df = float(estimate @ moments), len(codes) - len(values)
-    # A perfect fit has no standard errors, and coefficients with a part in the null space no value.
-    left = y.sum() - explained
-    variance = left / df if df > 0 and left > 1e-9 * len(codes) else np.nan
-    error = np.sqrt(variance * np.diag(inverse).clip(min=0))
-    fitted = (vectors**2).sum(axis=1) > 1 - 1e-8
-    return np.where(fitted, [estimate, error], np.nan)[:, 1:], len(values), explained

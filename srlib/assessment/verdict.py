@@ -15,8 +15,9 @@ from srlib.assessment import answers, use
 from srlib.assessment.answers import in_percent
 from srlib.display import MIN_RECORDS, NOT_SHOWN, percent, show
 
+# What to do, the best first.
 ADVICE = ("nothing found", "undecided", "look", "withhold")
-"""What to do, the best first."""
+# Risks of the card, in words; the largest loss stands below them.
 CARD = {
     "identity": "people met by their keys",
     "attributes": "target told by all with the keys",
@@ -24,7 +25,6 @@ CARD = {
     "copies": "records that repeat an original",
     "could hide": "copies that could hide, at most",
 }
-"""Risks of the card, in words; the largest loss stands below them."""
 # By the words of rows that were asked for, the worst first.
 _BY_WORD = {
     "found": ("withhold", "Do not release {}"),
@@ -82,18 +82,13 @@ def worst_first(judgments: Sequence[Judgment], table: pd.DataFrame) -> list[Judg
     return sorted(judgments, key=badness, reverse=True)
 
 
-def decisive(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the first row of each question of `CARD` of one release, in its order."""
-    return rows.drop_duplicates("question").set_index("question", drop=False).loc[list(CARD)]
-
-
 def card(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the lines of a release's card as texts, numbers with their standard errors.
 
     The worst loss stands last.
     """
-    lines = []
-    for row in (*decisive(rows).to_dict("records"), loss(rows).to_dict()):
+    lines, risks = [], rows.drop_duplicates("question").set_index("question", drop=False)
+    for row in (*risks.loc[list(CARD)].to_dict("records"), loss(rows).to_dict()):
         by = f" ({row['baseline_of']})" if row["baseline_of"] else ""
         held_against = in_percent(row["baseline"], row["baseline_error"]) + by
         lines.append({
@@ -107,10 +102,11 @@ def card(rows: pd.DataFrame) -> pd.DataFrame:
 
 def text(judgments: Sequence[Judgment], table: pd.DataFrame) -> str:
     """Return the verdict in words: what to do, and the card, for each release."""
-    cards = [show(card(table[table["release"] == one.release])).text for one in judgments]
-    return "\n\n".join(
-        f"{one.first}\n{indent(lines, '  ')}" for one, lines in zip(judgments, cards, strict=True)
-    )
+    parts = []
+    for one in judgments:
+        lines = show(card(table[table["release"] == one.release])).text
+        parts.append(f"{one.first}\n{indent(lines, '  ')}")
+    return "\n\n".join(parts)
 
 
 def in_public(judgments: Sequence[Judgment], table: pd.DataFrame) -> pd.DataFrame:
@@ -140,19 +136,20 @@ _ORDER = ("too few", *answers.LEVELS, "no more", "more", "far more")
 
 def stated() -> list[str]:
     """Return the rules behind the first sentence, with their thresholds, as sentences."""
-    sure, certain = f"{answers.SURE:g} standard errors", f"{answers.CERTAIN:g}"
-    left = f"{percent(answers.FAR)} of what these leave to disclose"
+    sure, certain, rows = (f"{z:g}" for z in (answers.SURE, answers.CERTAIN, 2 * answers.CERTAIN))
+    far, more, hidden, of_all = map(
+        percent, (answers.FAR, answers.MORE, answers.UNSEEN, answers.UNSEEN_OF_ALL)
+    )
     return [
-        f"Do not release: the table is the original itself; or copies are found, by {certain} "
-        f"standard errors, or rows that follow the original's, by {2 * answers.CERTAIN:g}; or what "
-        f"was asked is told far more than others' records or margins would, by {sure} and {left}.",
+        f"Do not release: copies are found, by {certain} standard errors, or rows that follow the "
+        f"original's, by {rows}; or what was asked is told far more than others' records or "
+        f"margins would, by {sure} and by {far} of what these leave to disclose.",
         f"Look before you release: there are signs of copies, by {sure}, or by {certain} against "
         "the release's own records or with numbers that are not cut; or what was asked is told "
-        f"more, by {sure} and {percent(answers.MORE)} of what is left.",
-        f"Undecided: no sign of copies, but more than {percent(answers.UNSEEN)} of the people "
-        f"alone with all their values, and {percent(answers.UNSEEN_OF_ALL)} of all, could be "
-        "copies that pass for chance; or the original repeats people, or was rid of equal "
-        f"records; or a file has fewer than {answers.FEWEST} records.",
+        f"more, by {sure} and by {more}.",
+        f"Undecided: more than {hidden} of the people alone with all their values, and {of_all} "
+        "of all, could be copies that pass for chance; or the original repeats people, or was rid "
+        f"of equal records; or a file has fewer than {answers.FEWEST} records.",
         f"Nothing found: none of these. A loss beyond chance is good up to {percent(use.GOOD)}, "
         f"limited up to {percent(use.LIMITED)}, and poor beyond.",
         "The first set of keys and the first target count by themselves; of all further questions "
