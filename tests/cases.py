@@ -100,7 +100,11 @@ def advice(found: Copies, questions: Mapping[str, answers.Row]) -> str:
     rows = [asked | {"question": q} | row for q, row in questions.items()]
     answers.put_words(rows, family=False)
     fresh = {"question": "margins", "word": "as fresh", "value": 0.0, "baseline": 0.0, "z": 0.0}
-    frame = pd.DataFrame([*rows, *answers.of_copies([found]), fresh]).fillna({"asked": False}).astype({"asked": bool})
+    frame = (
+        pd.DataFrame([*rows, *answers.of_copies([found]), fresh])
+        .fillna({"asked": False})
+        .astype({"asked": bool})
+    )
     return verdict.judge("", frame).advice
 
 

@@ -4,14 +4,3 @@ from srlib.assessment.page import ASSUMED
 from srlib.assessment.report import Assessment, assess, examine
 from srlib.assessment.tables import Tables, take_in
 from srlib.assessment.verdict import in_public, stated
-
-__all__ = [
-    "ASSUMED",
-    "Assessment",
-    "Tables",
-    "assess",
-    "examine",
-    "in_public",
-    "stated",
-    "take_in",
-]

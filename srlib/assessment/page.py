@@ -21,15 +21,10 @@ _HEADS = {
 }  # fmt: skip
 
 ASSUMED = (
-    "Each record is a person, drawn like the others. Households, weights, or equal records that "
-    "were removed change what strangers repeat; where that is seen the word for copies is "
-    "undecided.",
-    "The intruder knows the keys exactly, and that somebody is in the file. Other keys, and finer "
-    "values than the levels here, tell more or less.",
-    "Of a release that is larger than the original, people met and told are those of as many of "
-    "its records, drawn at random.",
-    "Errors are those of another release by the same tool as it was fitted; one release cannot "
-    "tell how far another fit would move a number.",
+    "Each record is a person drawn like the others, without households, weights or clean-up.",
+    "The intruder knows the keys exactly, and that somebody is in the file.",
+    "Of a release larger than the original, as many records as that has tell of people.",
+    "Errors are those of another release by the tool as it was fitted, and not of another fit.",
     "Who is alone in the file need not be alone in the population.",
 )
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,9 +16,6 @@ from srlib.assessment.tables import Declared, File, Names, Releases, Table, Tabl
 from srlib.assessment.verdict import Judgment
 from srlib.data.codes import distinct, row_numbers
 from srlib.rng import stream
-
-if TYPE_CHECKING:  # numba, which the model alone needs
-    from srlib.dpmpm.model import Chains
 
 _LINES = 5  # lines of the file that are named for a combination
 
@@ -94,7 +91,6 @@ def assess(
     original: Table, released: Releases, keys: Names | Sequence[Names] = (), target: Names = (), *,
     schema: Declared | None = None, within: Mapping[str, float] | None = None, by: str = "",
     holdout: Table | None = None, model: bool = False, rng: np.random.Generator,
-    chains: "Chains | Sequence[Chains] | None" = None,
 ) -> Assessment:  # fmt: skip
     """Judge releases of an original table by what they tell and what they are good for.
 
@@ -125,8 +121,6 @@ def assess(
         mixture (DPMPM): half a minute at 1,000 records.
     rng : numpy.random.Generator
         Source of chance: of trees that guess, and of the model's chains.
-    chains : Chains or sequence of Chains, optional
-        Of the model, as of `srlib.risk.DrawSets.fit`: two chains or more.
 
     Returns
     -------
@@ -157,13 +151,10 @@ def assess(
         original, released, keys=keys, target=target, schema=schema, within=within, by=by,
         holdout=holdout,
     )  # fmt: skip
-    return examine(tables, model=model, chains=chains, seed=int(rng.integers(2**63)))
+    return examine(tables, model=model, seed=int(rng.integers(2**63)))
 
 
-def examine(
-    tables: Tables, *, seed: int, model: bool = False,
-    chains: "Chains | Sequence[Chains] | None" = None,
-) -> Assessment:  # fmt: skip
+def examine(tables: Tables, *, seed: int, model: bool = False) -> Assessment:
     """Assess tables that were taken in; each purpose has a stream of chance of its own."""
     rows, records = list[answers.Row](), list[pd.DataFrame]()
     original, target = tables.original.codes, tables.targets[0]
@@ -177,12 +168,10 @@ def examine(
         of_one += asking.of_matching(tables, released)
         of_one += use.rows(tables.schema, original, codes)
         if model:
-            from srlib.assessment import model as intruder
+            from srlib.assessment import model as intruder  # and numba, which nothing else needs
 
-            more, risks = intruder.rows(
-                original, codes, tables.schema.n_levels, target, chains=chains,
-                rng=chance(f"model {name}"),
-            )  # fmt: skip
+            asked = original, codes, tables.schema.n_levels, target
+            more, risks = intruder.rows(*asked, rng=chance(f"model {name}"))
             of_one += more
         rows += [row | {"release": name} for row in of_one]
         met, told = (np.sum([each.outright for each in question], axis=0) for question in first)

@@ -143,10 +143,10 @@ def stated() -> list[str]:
     return [
         f"Do not release: copies are found, by {certain} standard errors, or rows that follow the "
         f"original's, by {rows}; or what was asked is told far more than others' records or "
-        f"margins would, by {sure} and by {far} of what these leave to disclose.",
-        f"Look before you release: there are signs of copies, by {sure}, or by {certain} against "
-        "the release's own records or with numbers that are not cut; or what was asked is told "
-        f"more, by {sure} and by {more}.",
+        f"margins would, by {sure} errors and by {far} of what these leave to disclose.",
+        f"Look before you release: there are signs of copies, by {sure} standard errors, or by "
+        f"{certain} against the release's own records or with numbers not cut; or what was "
+        f"asked is told more, by {sure} and by {more}.",
         f"Undecided: more than {hidden} of the people alone with all their values, and {of_all} "
         "of all, could be copies that pass for chance; or the original repeats people, or was rid "
         f"of equal records; or a file has fewer than {answers.FEWEST} records.",
