@@ -181,7 +181,8 @@ def examine(tables: Tables, *, seed: int, model: bool = False) -> Assessment:
         records.append(_records(tables, name, pd.DataFrame(people), risks))
     table = pd.DataFrame(rows).reindex(columns=[*COLUMNS, "why"])
     table = table.fillna({"of": "all", "asked": False} | dict.fromkeys(TEXTS, ""))
-    each = dict(list(table.astype({"asked": bool}).groupby("release", sort=False)))
+    table = table.astype({"asked": bool})
+    each = dict(list(table.groupby("release", sort=False)))
     judgments = [verdict.judge(name, one) for name, one in each.items()]
     judgments = verdict.worst_first(judgments, table)
     table = pd.concat([each[one.release] for one in judgments], ignore_index=True)[COLUMNS]

@@ -151,7 +151,9 @@ def take_in(
                 _check_strangers(complete, files[0].codes, file.codes)
             else:
                 more += [_valued(complete.variables[at], file, at) for at in targets]
-        notes += [f"{source.name}: {note}" for note in of_file]
+        is_path = not source.tool and isinstance(source.table, str | Path)
+        called = Path(str(source.table)).name if is_path else source.name
+        notes += [f"{called}: {note}" for note in of_file]
         files.append(file)
     return Tables(
         complete, files[0], tools, key_sets, targets, all_keys=not keys,

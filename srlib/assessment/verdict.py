@@ -118,7 +118,7 @@ def in_public(judgments: Sequence[Judgment], table: pd.DataFrame) -> pd.DataFram
     found = []
     for number, judgment in enumerate(judgments, start=1):
         of_release = table[table["release"] == judgment.release]
-        rows = of_release[of_release["asked"].astype(bool)]
+        rows = of_release[of_release["asked"]]
         enough = rows["people"] >= MIN_RECORDS
         enough &= (rows["question"] != "copies") | enough[rows["question"] == "predicted"].all()
         words = {
