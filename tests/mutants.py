@@ -95,7 +95,7 @@ o[twins].sum() > TWINS => twins.sum() > TWINS # pairs for people
 .sum() / 2 => .sum() # a pair counts twice
 neighbors = -p * size => neighbors = -size # equal records are neighbors
 weight[met].sum() / mean + 1) => weight[met].sum() / mean) # limit of a count
-if not in_order: => if in_order: # orders
+if not (original == released).all(): => if (original == released).all(): # orders
 rest = every - np.bincount( => rest = every - 0 * np.bincount( # a record finds itself
 risk/agreement
 .iloc[0] <= APART => .iloc[0] >= APART # chains stop where they disagree

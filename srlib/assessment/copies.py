@@ -129,7 +129,12 @@ def copies(
     repeated = float(s[o > 0].sum() / m)
     others, others_error, a, b = _repeating(original, levels, held_out, not premise)
     same_row, same_row_others, same_row_z = rows_alike(original, released)
-    in_order = len(original) == m and bool((original == released).all())
+    same_table = bool((o == s).all())
+    if same_table:  # is it, by draws from the table's own shares, in its order or in any?
+        log_chance = special.xlogy(o, o / m).sum()
+        if not (original == released).all():
+            log_chance += special.gammaln(m + 1) - special.gammaln(o + 1).sum()
+        same_table = bool(np.exp(log_chance) < COINCIDENCE)
     weight = np.log1p(COPIED / (neighbors + ITSELF))
     handed_out, handed_out_error, handed_out_z, at_most = _handed_out(o, s, weight)
     known = told or held_out is not None
@@ -140,9 +145,8 @@ def copies(
         int((o == 1).sum()), handed_out, handed_out_error, handed_out_z if told else np.nan,
         at_most, near_z=_near_z(levels, original, released) if told else np.nan,
         itself_z=_itself_z(original, released, cell, of_record, levels) if settled else np.nan,
-        same_table=bool((o == s).all()) and _chance_of(o, in_order) < COINCIDENCE,
-        same_row=same_row, same_row_others=same_row_others, same_row_z=same_row_z,
-        premise=premise if held_out is None else "",
+        same_table=same_table, same_row=same_row, same_row_others=same_row_others,
+        same_row_z=same_row_z, premise=premise if held_out is None else "",
         found=((o == 1) & (s > 0))[cell], neighbors=neighbors[cell], released=m,
     )  # fmt: skip
 
@@ -401,15 +405,6 @@ def _neighbors(levels: Sequence[int], *tables: Codes) -> Ints:
         without = np.concatenate(numbered(set(range(p)) - {k}, levels, *tables))
         neighbors += times(without, without[first])
     return neighbors
-
-
-def _chance_of(counts: Ints, in_order: bool) -> float:
-    """Probability that n draws from a table's own shares are that table, in its order or any."""
-    n = counts.sum()
-    log_prob = special.xlogy(counts, counts / n).sum()
-    if not in_order:
-        log_prob += special.gammaln(n + 1) - special.gammaln(counts + 1).sum()
-    return float(np.exp(log_prob))
 
 
 def rows_alike(original: Codes, released: Codes) -> tuple[float, float, float]:

@@ -69,7 +69,7 @@ class Assessment:
             for; then its values as text. Copied ones with the fewest neighbors come first, then
             those met and told.
         """
-        return self._records.copy()
+        return self._records.copy(deep=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what ``srlib assess --json`` prints, ready for JSON: verdicts, table and notes."""

@@ -123,7 +123,16 @@ def _met_by_others(
 
     terms, again = [(1.0, wanted), (-1.0, 1.0)], np.nan
     if wanted > known:
-        companions = _companions(everybody, n_levels, people)
+        # The expected number of companions in a file as large, by a tree of pairs. All who share a
+        # person's keys are left out of its counts, and their expected number is put in. It begins
+        # at Good's (1953) for those alone, where it stays with a single key.
+        edges = tree_of_pairs(everybody, n_levels)
+        tables = [pair_table(everybody, n_levels, *edge) for edge in edges]
+        companions = np.where(people > 1, people - 1.0, (people == 2).sum() / (people == 1).sum())
+        for _ in range(ROUNDS):
+            more: Floats = companions - people
+            log_p = log_density(everybody[: len(people)], edges, tables, more)
+            companions = len(everybody) * np.exp(log_p)
 
         def log_left(at: float, further: float) -> float:
             after = still_alone(at) - companions * further / known
@@ -144,23 +153,6 @@ def _met_by_others(
     alike, unlike = unmet - unmet**2, unmet - unmet**again if again > 1 else 0.0
     trials = n_alone * np.sqrt(max(alike / unlike, 1.0) if unlike > 0 else 1.0)
     return alone * (1 - unmet) - n_alone * unmet * moved, float(trials)
-
-
-def _companions(everybody: Codes, n_levels: Sequence[int], people: Ints) -> Floats:
-    """Expected number of companions in a file as large, by a tree of pairs.
-
-    All who share a person's keys are left out of the tree's counts, and their expected number is
-    put in. It begins at Good's (1953) for those alone, where it stays with a single key, of which
-    the tree knows nothing else.
-    """
-    edges = tree_of_pairs(everybody, n_levels)
-    tables = [pair_table(everybody, n_levels, *edge) for edge in edges]
-    companions = np.where(people > 1, people - 1.0, (people == 2).sum() / (people == 1).sum())
-    for _ in range(ROUNDS):
-        more: Floats = companions - people
-        log_p = log_density(everybody[: len(people)], edges, tables, more)
-        companions = len(everybody) * np.exp(log_p)
-    return companions
 
 
 def told(
