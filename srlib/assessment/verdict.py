@@ -141,9 +141,9 @@ def stated() -> list[str]:
         percent, (answers.FAR, answers.MORE, answers.UNSEEN, answers.UNSEEN_OF_ALL)
     )
     return [
-        f"Do not release: copies are found, by {certain} standard errors, or rows that follow the "
-        f"original's, by {rows}; or what was asked is told far more than others' records or "
-        f"margins would, by {sure} errors and by {far} of what these leave to disclose.",
+        f"Do not release: it is the original itself; or copies are found, by {certain} standard "
+        f"errors, or rows that follow the original's, by {rows}; or what was asked is told far "
+        f"more than others' records or margins would, by {sure} and {far} of what these leave.",
         f"Look before you release: there are signs of copies, by {sure} standard errors, or by "
         f"{certain} against the release's own records or with numbers not cut; or what was "
         f"asked is told more, by {sure} and by {more}.",
