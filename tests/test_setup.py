@@ -43,7 +43,7 @@ people, made = (
 chains = srlib.Chains(n_classes=2, burn_in=20, n_draws=20)
 risk = srlib.posterior_risk(people, made, chains=chains, rng=rng, progress=False)
 print(len(risk.to_frame()), risk.probability.min() > 0)
-found = srlib.assess(people, made, target="sick", model=True, chains=chains, rng=rng)
+found = srlib.assess(people, made, target="sick", model=True, rng=rng)
 print(len(found.verdict()) > 0, "<table" in found.to_html())
 """
 
