@@ -33,15 +33,15 @@ METHODS += $(wildcard notebooks/*.csv)
 METHODS := $(filter-out srlib/runner/% srlib/charts/% srlib/__main__.py,$(METHODS))
 
 outputs/.papers: $(READY) $(METHODS) $(wildcard notebooks/*.py) $(PAPERS:%=params/%/published.yaml)
-	$(BIN)/srlib run $(PAPERS) --profile published --jobs 2
+	echo $(PAPERS) | xargs -n 1 -P 2 $(BIN)/srlib run --profile published
 	@touch $@
 
 # The other notebooks run at their defaults.
 COMPANIONS := $(filter-out $(PUBLISHED),$(patsubst notebooks/%.py,%,$(wildcard notebooks/*.py)))
 
 outputs/.companions: $(READY) $(METHODS) $(wildcard notebooks/*.py) $(LARGER:%=params/%/published.yaml)
-	$(BIN)/srlib run $(LARGER) --profile published --jobs 2
-	$(BIN)/srlib run $(COMPANIONS) --jobs 2
+	echo $(LARGER) | xargs -n 1 -P 2 $(BIN)/srlib run --profile published
+	echo $(COMPANIONS) | xargs -n 1 -P 2 $(BIN)/srlib run
 	@touch $@
 
 site: outputs/.papers outputs/.companions

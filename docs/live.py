@@ -17,7 +17,7 @@ from docutils import nodes
 from docutils.parsers.rst import Directive
 from sphinx.application import Sphinx
 
-from srlib.runner import report
+from srlib.runner import confidential, report
 
 SCRIPT = "charts.js"
 
@@ -42,7 +42,8 @@ class Live(Directive):
         if not (run / "notebook.ipynb").exists():
             return [self.state.document.reporter.warning(f"no run of {notebook} in {run.parent}")]
         html = ""
-        for cell in report.read(run)[0].cells:
+        public, *_ = confidential.public_run(*report.read(run))
+        for cell in public.cells:
             shown = cell.get("outputs", []) if f'outputs.{kind}("{name}"' in cell.source else []
             for data in (output.get("data", {}) for output in shown):
                 spec = next((data[mime] for mime in data if "vega" in mime), None)

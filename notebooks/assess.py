@@ -51,7 +51,7 @@ import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
-from srlib import assessment, charts, diagnostics, dpmpm
+from srlib import assessment, charts, dpmpm
 from srlib.assessment import verdict
 from srlib.data import Microdata, load
 from srlib.display import callout, show
@@ -177,15 +177,13 @@ show(outputs.table("in_public", in_public, public=True), caption="All that a pub
 # the guess for all people at once. So its error counts the records that trees grow from, and not people
 # alone.
 #
-# *repU* and *TCAP* are customary measures of matching (Raab and others 2024; Taub and Elliot 2019), beside
-# a release that knows the margins only; they have no part in the verdict.
+# *repU* and *TCAP* are customary measures of matching (Raab and others 2024; Taub and Elliot 2019); they
+# have no part in the verdict.
 #
 # **Use** is compared with a fresh sample, which differs from the original, too: the largest distance of
-# a single variable's shares (margins) and of two (pairs), the mean difference of coefficients of one
-# regression (intervals), and how well a regression tells which file a record is from (told apart; pMSE over
-# its largest value). What lies beyond chance is the loss. The *pMSE ratio* (Snoke and others 2018) is two for a
-# fresh sample as large as the original, one for draws from a correct model, and near zero for the original
-# itself, which is no success. *overlap* is that of 95 % intervals (Karr and others 2006).
+# a single variable's shares (margins) and of two (pairs), and how well a regression tells which file a
+# record is from (told apart), which is the pMSE (Snoke and others 2018) over its largest value. What lies
+# beyond chance is the loss.
 
 # %% tags=["monte-carlo"]
 outputs.table("answers", found.table)
@@ -200,8 +198,7 @@ for judgment in found.judgments:
 
 # %% [markdown]
 # *More* and *far more* stand where the value lies beyond its baseline by more than chance, and by a share of
-# what the baseline leaves to disclose; *no more* stands everywhere else. Questions that nobody asked, such as
-# the other variables as targets, stand below those that count. With people held out, the same is asked of
+# what the baseline leaves to disclose; *no more* stands everywhere else. With people held out, the same is asked of
 # them: the difference is what the release tells of people because they took part. A further row then says
 # of how many people the whole record is released (*people copied*). People held out must have been kept out
 # before the synthesizer was fitted.
@@ -247,20 +244,8 @@ show(worst[columns], caption=f"Combinations of {first} to look at first.")
 # `--model`, or `-p model true`: rows *model* of the table above. Where the model is right, prior over
 # posterior of the truth averages 1 over the people, because
 # $\sum_x p(x \mid Z)\, p(x) / p(x \mid Z) = 1$: an average above says that it misleads its believer, one below
-# that the release tells more than it can explain.
-
-# %% tags=["monte-carlo", "needs-model"]
-if model:
-    summary = diagnostics.summary(found.traces)
-    display(diagnostics.verdict(summary))
-    about = "Quantities of the chains on the original, as sampled for the last release."
-    display(show(outputs.table("diagnostics", summary), caption=about))
-    told = "Traces of the chains, a panel for each quantity; the table above says whether they mix."
-    chart = charts.trace(diagnostics.long_format(found.traces), description=told)
-    display(outputs.figure("trace", chart))
-
-# %% [markdown] tags=["needs-model"]
-# **Chains that are well mixed look like one band of noise.**
+# that the release tells more than it can explain. The row *model: chains* says how far the chains agree
+# (R-hat), and where they do not, all rows are *unreliable*.
 
 # %% [markdown] tags=["appendix"]
 # ## For the file
@@ -280,9 +265,6 @@ Markdown("\n".join(f"- {note}" for note in (*tables.notes, *assessment.ASSUMED))
 # - Hu, J., Reiter, J. P. and Wang, Q. (2014). Disclosure risk evaluation for fully synthetic
 #   categorical data. *Privacy in Statistical Databases*, 185–199.
 #   <https://doi.org/10.1007/978-3-319-11257-2_15>
-# - Karr, A. F., Kohnen, C. N., Oganian, A., Reiter, J. P. and Sanil, A. P. (2006). A framework for
-#   evaluating the utility of data altered to protect confidentiality. *The American Statistician*
-#   60, 224–232. <https://doi.org/10.1198/000313006X124640>
 # - Raab, G. M., Nowok, B. and Dibben, C. (2024). Practical privacy metrics for synthetic data.
 #   arXiv:2406.16826. <https://doi.org/10.48550/arXiv.2406.16826>
 # - Snoke, J., Raab, G. M., Nowok, B., Dibben, C. and Slavkovic, A. (2018). General and specific

@@ -16,10 +16,9 @@ def main() -> None:
     except ModuleNotFoundError as error:
         if error.name and error.name.split(".")[0] == "srlib":
             raise
-        sys.exit(
-            f"srlib: the command needs {error.name}, which is not installed: "
-            'pip install "srlib[notebooks]"'
-        )
+        extra = "cluster" if error.name == "distributed" else "notebooks"
+        told = f"the command needs {error.name}, which is not installed"
+        sys.exit(f'srlib: {told}: pip install "srlib[{extra}]"')
 
 
 if __name__ == "__main__":

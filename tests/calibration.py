@@ -1,7 +1,5 @@
 """Do probabilities from sequential trees come true?
 
-    python tests/calibration.py [REPLICATIONS]
-
 In each replication a table is made, its first record is drawn from a prior over a support that is
 fixed beforehand, trees are grown on the table and release tables, and the intruder, who knows all
 other records and the trees' settings, weighs the support. Of candidates that are given probability
@@ -9,7 +7,6 @@ p a share p should be true, and the posterior distribution function at the truth
 A wrong size of the leaves shows at once; a wrong smoothing of few records hardly does.
 """
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -112,19 +109,3 @@ def reliability(found: Sequence[Outcome]) -> tuple[float, float]:
     distance = kstest(places, "uniform").statistic * np.sqrt(len(places))
     # Bins at 0 and 1 leave nothing to chance: a single surprise is five errors.
     return float(np.abs(excess / np.maximum(np.sqrt(variance), 0.2)).max()), float(distance)
-
-
-def main(n_each: str = "2000") -> None:
-    """Print the reliability and the uniformity, of each case and of all."""
-    found = {
-        str(case): outcomes(case, int(n_each), np.random.default_rng(seed))
-        for seed, case in enumerate(CASES)
-    }
-    found["all"] = [one for of_case in found.values() for one in of_case]
-    for name, of_case in found.items():
-        largest, distance = reliability(of_case)
-        print(f"{name}: {largest:.1f} standard errors, distance {distance:.2f}")
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

@@ -100,8 +100,12 @@ def advice(found: Copies, questions: Mapping[str, answers.Row]) -> str:
     rows = [asked | {"question": q} | row for q, row in questions.items()]
     answers.put_words(rows, family=False)
     fresh = {"question": "margins", "word": "as fresh", "value": 0.0, "baseline": 0.0, "z": 0.0}
-    frame = pd.DataFrame([*rows, *answers.of_copies([found]), fresh]).fillna({"asked": False})
-    return verdict.judge("", frame, found).advice
+    frame = (
+        pd.DataFrame([*rows, *answers.of_copies([found]), fresh])
+        .fillna({"asked": False})
+        .astype({"asked": bool})
+    )
+    return verdict.judge("", frame).advice
 
 
 def found(original: Codes, released: Codes) -> dict[str, Any]:
@@ -120,7 +124,7 @@ def found(original: Codes, released: Codes) -> dict[str, Any]:
         ]
     }  # fmt: skip
     for name, one in of.items():
-        z = answers.max_of(one["z"], one["z_divided"])
+        z = np.fmax(one["z"], one["z_divided"])
         row[name] = [
             one["value"], one["others"], one["margins"], one["error"], one["others_error"], z,
             one["people"],

@@ -57,12 +57,8 @@ def trees(
                 continue
             variable, cut = split
             for below in (True, False):
-                stack.append(
-                    (
-                        donors[(x[donors, variable] <= cut) == below],
-                        rows[(z[rows, variable] <= cut) == below],
-                    )
-                )
+                of_donors = (x[donors, variable] <= cut) == below
+                stack.append((donors[of_donors], rows[(z[rows, variable] <= cut) == below]))
     return z
 
 

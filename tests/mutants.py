@@ -22,7 +22,6 @@ TESTS = {
     "assessment/asking": "answers assess",
     "assessment/verdict": "answers",
     "assessment/use": "use answers",
-    "risk/agreement": "posterior_risk",
     "risk/before": "before",
     "risk/black_box": "black_box",
     "risk/candidates": "estimators posterior_risk before",
@@ -41,15 +40,14 @@ o + h, 1 + size / n => o + h, 1 + size / m # share of the wrong file
 (people - 1.0, -t / known) => (people, -t / known) # a person is their own companion
 (1 - unmet) - n_alone * unmet => (1 - unmet) + n_alone * unmet # sign of a derivative
 agree(d - valued, d_t - valued, => agree(d, d_t, # a person's own record tells of them
-q = kept * alike + 1 - kept => q = alike # margins forget that the release is thinned
+(kept * alike + 1 - kept) ** s => alike**s # margins forget that the release is thinned
 reach = within + _ROUNDING => reach = within + 0 # 1.1 - 1.0 is above 0.1
 truth + reach, side="right" => truth + reach, side="left" # the largest number within is left out
 np.mean(np.square(apart))) / 4 => np.mean(np.square(apart))) / 2 # variance of a half
 np.setdiff1d(rows, half) if own => rows if own # trees guess those they grew from
 variance + max(variance, of_others) => variance + of_others # others may look too sure
-(1 - prob) ** (m - 1) => (1 - prob) ** m # once among m
 (s > 0) & (apart == 0) & => (s > 0) & # keys need not agree on the target
-size - 1 - others, m - 1 => size - others, m - 1 # companions of a person
+np.array(len(f) - 1)) => np.array(len(f))) # companions of a person
 divided_z(key, of_release) => divided_z(of_release, key) # files are swapped
 assessment/counting
 ddof=1) / np.sqrt(len(values)) => ddof=1) # error of one release, not of a mean
@@ -62,18 +60,18 @@ np.fmax(found["error"], between => np.fmin(found["error"], between # the smaller
 found["margins"] > found["others"] => found["margins"] < found["others"] # the lower baseline
 max(others_error, LEAST / people) => others_error # where no pair was seen, all is sure
 min(told.divided_z, z_margins) => max(told.divided_z, z_margins) # one test suffices
-gap[counted].var() / people => gap[counted].var() # variance of one, not of a mean
+people * gap[counted].var() => gap[counted].var() # variance of one, not of a sum
 "z": min(z, z_margins) => "z": z # margins need not be beaten
-(len(z) - rank if family => (len(z) if family # Bonferroni for Holm
+np.arange(len(z), 0, -1) if family => len(z) if family # Bonferroni for Holm
 found.itself_z, found.uncut_z) >= CERTAIN => found.itself_z, found.uncut_z) >= SURE # threshold
 found.alone / len(found.found) => found.alone / found.released # share of the other file
 at_most > UNSEEN and of_all => at_most > UNSEEN or of_all # either suffices
 same_row_z >= 2 * CERTAIN => same_row_z >= CERTAIN # threshold
 found.released) < FEWEST => found.released) <= FEWEST # one more record is needed
-0 < row["people"] < MIN_RECORDS => 0 < row["people"] <= MIN_RECORDS # ten are too few
+row["people"] >= MIN_RECORDS => row["people"] > MIN_RECORDS # ten are too few
 assessment/asking
 copied[:n].mean() => copied.mean() # people held out are among those in the file
-found[:3], family=False => found[:2], family=False # the first guess is one of a family
+rows[:3], family=False => rows[:2], family=False # the first guess is one of a family
 *released))) < answers.FEWEST => *released))) <= answers.FEWEST # one more record is needed
 assessment/verdict
 enough = rows["people"] >= MIN_RECORDS => enough = rows["people"] > MIN_RECORDS # ten are too few
@@ -82,10 +80,8 @@ max(np.nan_to_num(list(rest)) => min(np.nan_to_num(list(rest)) # the least risk 
 (losses["value"] - losses["baseline"]) => (losses["value"]) # loss with what chance has
 assessment/use
 special.log_ndtr(-TIE) - np.log(len(some)) => special.log_ndtr(-TIE) # largest of many
-df / (records - 1), df / 2 => df / records, df / 2 # explained by chance
-max(len(gap) / 2, 1.0) => max(len(gap) * 2, 1.0) # coefficients move together
+(size - 1) / (records - 1) => (size - 1) / records # explained by chance
 "good" if loss <= GOOD => "good" if loss < GOOD # limit
-(1 / wide + 1 / wide_other) / 2 => (1 / wide + 1 / wide_other) # mean of two overlaps
 assessment/copies
 + 2 * max(twice, 1) => + max(twice, 1) # Esty's variance
 if trusted and by_strangers > error => if trusted and by_strangers < error # the less sure
@@ -97,11 +93,9 @@ np.where(pure, -p / (1 - p), 0.0) => np.where(pure, -(1 - p) / p, 0.0) # odds up
 o[twins].sum() > TWINS => twins.sum() > TWINS # pairs for people
 .sum() / 2 => .sum() # a pair counts twice
 neighbors = -p * size => neighbors = -size # equal records are neighbors
-chi2.ppf(0.95, 2 * (count + 1)) => chi2.ppf(0.95, 2 * count + 1) # limit of a count
-if not in_order: => if in_order: # orders
+weight[met].sum() / mean + 1) => weight[met].sum() / mean) # limit of a count
+if not (original == released).all(): => if (original == released).all(): # orders
 rest = every - np.bincount( => rest = every - 0 * np.bincount( # a record finds itself
-risk/agreement
-.iloc[0] <= APART => .iloc[0] >= APART # chains stop where they disagree
 risk/before
 share = self.repetitions / => share = np.ones(len(self.prior)) / # repetitions do not count
 values.var(axis=0, ddof=1) / len(values) => values.var(axis=0, ddof=1) # error of one
@@ -135,6 +129,7 @@ risk/posterior
 r_hat=r_hat.max(axis=0) => r_hat=r_hat.min(axis=0) # the best set of chains
 ~(self.pareto_k > MAX_PARETO_K) => (self.pareto_k <= MAX_PARETO_K) # unknown is bad
 risk/sets
+.iloc[0] <= APART => .iloc[0] >= APART # chains stop where they disagree
 pareto_k(-log_prob[0] => pareto_k(log_prob[0] # weights upside down
 risk/synthesizers
 changed[row] = data[row] => changed[row] = candidate # the record is not put back

@@ -3,7 +3,6 @@
 import itertools
 from dataclasses import replace
 from functools import cache
-from typing import Any
 
 import numpy as np
 import pytest
@@ -56,10 +55,8 @@ def test_risks_before_release_by_enumeration(size: int) -> None:
     """Errors are those of 300 draws; shares of records are of those that are sought."""
     column, probability = every_column()
     log_prior = np.log([0.4, 0.3, 0.2, 0.1])
-    risk = risk_before_release(
-        TABLE, fit_trees(TABLE, growth=GROWTH), size, 300, log_prior=np.tile(log_prior, (3, 1)),
-        rng=np.random.default_rng(5),
-    )  # fmt: skip
+    trees, priors, rng = fit_trees(TABLE, growth=GROWTH), [log_prior] * 3, np.random.default_rng(5)
+    risk = risk_before_release(TABLE, trees, size, 300, log_prior=priors, rng=rng)
     np.testing.assert_allclose(risk.prior, 0.4)
     if size == 2:
         column = (column[:, None] + column[None]).reshape(-1, 3, 4)
@@ -156,8 +153,6 @@ FINITE = OnRecords(dirichlet_multinomial(3, 3, [1.0] * 6), LEVELS)
         (TABLE, FINITE, {"n_releases": 20}, "at most 200,000"),
     ],
 )
-def test_what_does_not_fit_is_said(
-    table: Any, synthesizer: Any, settings: dict[str, Any], message: str
-) -> None:
+def test_what_does_not_fit_is_said(table, synthesizer, settings, message):
     with pytest.raises(ValueError, match=message):
         risk_before_release(table, synthesizer, **{"rng": np.random.default_rng(9)} | settings)

@@ -107,13 +107,11 @@ def test_a_leaf_with_one_donor_is_found() -> None:
 
 
 def test_counts_are_of_cells() -> None:
-    data = people()
-
     class Copy:
         def release(self, data: NDArray, *, rng: np.random.Generator) -> NDArray:
             return data
 
-    rng = np.random.default_rng(6)
+    data, rng = people(), np.random.default_rng(6)
     # By sickness: cooks, smiths, and the two with themselves; sick and well likewise.
     first, second = counts_of_releases(Copy(), data, 0, np.array([[0, 0]]), n_releases=20, rng=rng)
     assert (first == first[0]).all()
@@ -128,8 +126,6 @@ def test_counts_are_of_cells() -> None:
 
 
 class Wide:
-    """Releases tables of something else."""
-
     def release(self, data: NDArray, *, rng: np.random.Generator) -> NDArray:
         return np.concatenate([data, data], axis=1)
 

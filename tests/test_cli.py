@@ -2,7 +2,6 @@
 
 import importlib.metadata
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,22 +22,6 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Papers and profiles that the command would run, where no kernel is started."""
-    requests: list[str] = []
-
-    def run_all(
-        _: Path, asked: list[Request], outputs: Path, *__: int, bar: bool
-    ) -> Iterator[Path]:
-        for request in asked:
-            requests.append(f"{request.paper} {request.profile}")
-            yield outputs / request.paper / request.profile
-
-    monkeypatch.setattr(run, "run_all", run_all)
-    return requests
-
-
 def srlib(*arguments: str, **settings: Any) -> Result:
     return CliRunner().invoke(main, arguments, **settings)
 
@@ -47,38 +30,45 @@ def test_help_is_one_page_of_whole_sentences() -> None:
     told = srlib("--help").output
     assert len(told.splitlines()) < 40
     commands = told.split("Commands:")[1].strip().splitlines()
-    assert [line.split()[0] for line in commands][:5] == [
-        "run", "assess", "schema", "sweep", "build",
-    ]  # fmt: skip
-    assert all(line.endswith(".") for line in commands)
-    assert "..." not in told.split("Commands:")[1]
+    assert [line.split()[0] for line in commands][:4] == ["run", "assess", "schema", "sweep"]
+    assert all(line.endswith(".") and "..." not in line for line in commands)
     version = importlib.metadata.version("srlib")
     assert srlib("--version").output == f"srlib, version {version}\n"
 
 
-def test_what_could_be_run_is_listed_where_nothing_is_named(
-    project: Path, asked: list[str]
+def test_options_of_the_assessment_are_its_notebooks_parameters() -> None:
+    told = " ".join(srlib("assess", "--help").output.split())
+    for name in ("schema", "keys", "target", "within", "by", "holdout", "model"):
+        assert f" --{name} " in told
+    assert "--seed" not in told
+    assert "Variables that the intruder wants to know; empty: the last that is no key." in told
+
+
+def test_papers_that_are_named_run_once_each(
+    project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    result = srlib("run")
-    assert (result.exit_code, asked) == (2, [])
-    assert "name what to run of these: other, toy\n" in result.output
+    def pretended(request: Request, *, bar: bool) -> Path:
+        return request.folder
+
+    monkeypatch.setattr(run, "run", pretended)
     result = srlib("run", "toy", "other", "toy", "--output", "elsewhere")
-    assert asked == ["toy default", "other default"]
-    assert result.stdout.splitlines()[1] == "other: elsewhere/other/default/report.html"
+    assert result.stdout.splitlines() == [
+        f"{paper}: elsewhere/{paper}/default/report.html" for paper in ("toy", "other")
+    ]
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["run"], "name what to run of these: other, toy\n"),
         (["run", "tou"], "unknown paper 'tou', did you mean 'toy'?"),
         (["run", "toy", "--profile", "publish"], "did you mean 'published'?"),
-        (["run", "tou", "othr"], "unknown paper 'othr', did you mean 'other'?"),
         (["run", "other", "--profile", "published"], "other: unknown profile 'published'"),
         (["run", "toy", "--params", "nowhere.yaml"], "nowhere.yaml"),
-        (["run", "toy", "--jobs", "0"], "--jobs"),
         (["build", "nothing"], "unknown paper 'nothing'"),
-        (["report", "params"], "notebook.ipynb"),
         (["sweep", "nowhere.yaml"], "nowhere.yaml"),
+        (["sweep", "notebooks/toy.py", "--jobs", "0"], "--jobs"),
+        *((["sweep", "notebooks/toy.py", "--shard", part], "i/n") for part in ("0/3", "4/3", "1")),
         (["grade", "."], "No such command"),  # Python cannot confine Python
     ],
 )
@@ -98,8 +88,7 @@ def test_a_folder_that_cannot_be_made_is_told_in_one_line(
     (project / "sweep_x.yaml").write_text("paper: toy\ngrid: {n: [1]}\n")
     result = srlib(*command, "--output", output)
     assert result.exit_code == 1, result.output
-    assert len(result.stderr.splitlines()) == 1
-    assert re.search("Not a directory|File name too long", result.stderr)
+    assert re.fullmatch("Error: (Not a directory|File name too long).*\n", result.stderr)
 
 
 def test_a_report_is_written_and_opened(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,3 +100,7 @@ def test_a_report_is_written_and_opened(project: Path, monkeypatch: pytest.Monke
     assert opened == [str(folder / "report.html")]
     assert "record 12" in (folder / "report.html").read_text(encoding="utf-8")
     assert "record 12" not in (folder / "report-public.html").read_text(encoding="utf-8")
+    result = srlib("report", "params")
+    assert (result.exit_code, result.stderr) == (
+        1, "Error: No such file or directory: params/notebook.ipynb\n",
+    )  # fmt: skip

@@ -45,10 +45,10 @@ def test_both_estimators_against_enumeration(n_classes: int, n_draws: int, preci
     plain = support_log_ratios(data, support)
     weighted = support_log_ratios(data, support, disclosure.release_log_prob(data, RELEASES))
     ratios = [plain[0], *(support_log_ratios(draws, support)[0] for draws in joined)]
-    for risk in (
-        disclosure.importance_sampling(weighted, plain), disclosure.predictive_ratio(ratios),
-    ):  # fmt: skip
-        agree(risk.log_prob[0], exact, risk.log_mcse[0], precise)
+    risk = disclosure.importance_sampling(weighted, plain)
+    agree(risk.log_prob[0], exact, risk.log_mcse[0], precise)
+    risk = disclosure.predictive_ratio(ratios)
+    agree(risk.log_prob[0], exact, risk.log_mcse[0], precise)
 
 
 def test_collapsed_ratios_against_enumeration() -> None:
@@ -59,9 +59,8 @@ def test_collapsed_ratios_against_enumeration() -> None:
         draws = sample_posterior(codes, TWO, chains, rng=rng, keep_allocations=True)
         return disclosure.collapsed_log_ratios(draws, DATA)[0]
 
-    risk = disclosure.predictive_ratio(
-        [ratios(DATA), *(ratios(np.vstack([DATA, z])) for z in RELEASES)]
-    )
+    joined = [ratios(np.vstack([DATA, z])) for z in RELEASES]
+    risk = disclosure.predictive_ratio([ratios(DATA), *joined])
     for i in (0, 2, 3):
         support = disclosure.neighborhood(DATA[i : i + 1], TWO)[0]
         exact = exact_log_risk(DATA, i, support, RELEASES, [2, 2], 2, prior)
@@ -87,9 +86,8 @@ def test_part_of_a_record_and_the_models_own_prior_against_enumeration() -> None
         agree(flat.log_prob[i], exact, flat.log_mcse[i], 0.03)
         others = np.delete(DATA, i, axis=0)
         predicted = [np.vstack([others, candidate[None]]) for candidate in support]
-        prior = posterior(
-            np.array([log_marginal_likelihood(d, [2, 2], 2, PRIOR) for d in predicted])
-        )
+        marginal = [log_marginal_likelihood(d, [2, 2], 2, PRIOR) for d in predicted]
+        prior = posterior(np.array(marginal))
         both = posterior(exact, prior)
         agree(informed.log_prob[i], both, informed.log_mcse[i], 0.03)
         agree(told["log_gain"][i], both[0] - prior[0], told["log_gain_mcse"][i], 0.03)
@@ -142,9 +140,7 @@ def test_both_kinds_of_support_give_the_same_ratios() -> None:
 
 
 @pytest.mark.parametrize("unknown", [[1], [2, 0], [0, 1, 2]])
-def test_all_records_at_once_as_one_by_one(
-    unknown: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_all_records_at_once_as_one_by_one(unknown, monkeypatch):
     draws, codes = some_draws()
     monkeypatch.setattr(estimators, "BLOCK", 48)  # several blocks of records
     found = disclosure.subset_log_means(draws, codes, unknown)
@@ -222,10 +218,9 @@ def test_errors_of_importance_sampling_cover_and_leave_out_one_chain_at_a_time()
 
 def test_prior_enters_once_whatever_the_number_of_releases() -> None:
     data, log_prior = np.zeros((2, 1, 3)), np.log([[0.5, 0.3, 0.2]])
-    for risk in (
-        disclosure.predictive_ratio([data] * 5, log_prior),
-        disclosure.importance_sampling(np.zeros((4, 2, 1, 3)), data[None], log_prior),
-    ):
+    weighted = np.zeros((4, 2, 1, 3))
+    ratio = disclosure.predictive_ratio([data] * 5, log_prior)
+    for risk in (ratio, disclosure.importance_sampling(weighted, data[None], log_prior)):
         np.testing.assert_allclose(np.exp(risk.log_prob), [[0.5, 0.3, 0.2]])
 
 
@@ -250,16 +245,13 @@ def test_summary_and_repeatability() -> None:
     assert agreement["top three kept"] == 2 / 3  # ranks 1, 3 and 5 of 1, 1 and 3
 
 
-def test_neighborhoods() -> None:
+def test_supports() -> None:
     codes = np.array([[2, 0, 1], [0, 4, 0]], dtype=np.uint8)
     supports = disclosure.neighborhood(codes, np.array([3, 5, 2]))
     assert supports.shape == (2, 8, 3)  # section 3.1: a 3 x 5 x 2 table has eight candidates
     np.testing.assert_array_equal(supports[:, 0], codes)
     assert ((supports != codes[:, None]).sum(axis=2)[:, 1:] == 1).all()
     assert all(len(np.unique(support, axis=0)) == 8 for support in supports)
-
-
-def test_subsets() -> None:
     support = disclosure.subset_support([1, 0, 1], [0, 2], np.array([3, 2, 2]))
     assert support.tolist() == [[1, 0, 1], [0, 0, 0], [0, 0, 1], [1, 0, 0], [2, 0, 0], [2, 0, 1]]
 

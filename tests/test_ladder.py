@@ -65,7 +65,7 @@ def test_independent_margins_are_never_as_good_as_a_mixture() -> None:
     some = {n: LADDER[n] for n in ("mixture", "independent margins", "noisy margins")}
     beyond = {}
     for name, original, released in drawn(2_000, 0, some):
-        rows = pd.DataFrame(use.rows(SCHEMA, original, [released], [0, 1, 2, 4], 9))
+        rows = pd.DataFrame(use.rows(SCHEMA, original, [released]))
         row = verdict.loss(rows)
         beyond[name] = row["value"] - row["baseline"] if row["word"] != "as fresh" else 0
         assert name not in some or name == "mixture" or row["word"] in ("limited", "poor")

@@ -46,9 +46,8 @@ def everything() -> dict[str, np.ndarray]:
         inside.append([np.exp(synthesizer.log_prob(z.codes, data.codes)) for z in releases])
     member = np.array(inside) / len(pool)
     outsider = (member.sum(axis=0) - member) / (len(pool) - 1)
-    return {
-        "ratio": np.array(ratio), "near": np.array(near), "member": member, "outsider": outsider,
-    }  # fmt: skip
+    both = {"ratio": np.array(ratio), "near": np.array(near)}
+    return both | {"member": member, "outsider": outsider}
 
 
 def power_of(statistic: np.ndarray, member: np.ndarray, outsider: np.ndarray, size: float) -> float:
@@ -126,16 +125,13 @@ def test_the_statistic_compares_a_person_with_the_others() -> None:
     assert people[2].tolist() == [-np.inf, np.inf, -np.inf]
 
 
-def made_up(
-    statistic: np.ndarray, of_people: np.ndarray, people: np.ndarray | None = None
-) -> MembershipTest:
+def made_up(statistic: np.ndarray, of_people: np.ndarray, people: Any = None) -> MembershipTest:
     """A test whose statistics are given, of one publication where they have two axes."""
     inside, outside = np.atleast_2d(statistic), np.reshape(of_people, (-1, *of_people.shape[-2:]))
     n, n_beside = outside.shape[1:]
     who = np.arange(n * n_beside).reshape(n, n_beside) if people is None else people
-    codes = np.zeros((n, 2), np.uint8)
-    known = np.zeros(inside.shape)
-    return MembershipTest(SCHEMA, codes, np.ones(n, int), 1, inside, known, outside, who)
+    codes, mcse = np.zeros((n, 2), np.uint8), np.zeros(inside.shape)
+    return MembershipTest(SCHEMA, codes, np.ones(n, int), 1, inside, mcse, outside, who)
 
 
 def test_power_is_that_of_the_test_with_exactly_its_false_positives() -> None:
@@ -167,9 +163,7 @@ def test_power_has_a_number_where_people_are_enough_and_an_error_where_all_are_f
 
 
 @pytest.mark.parametrize("people", ["dealt", "all at each"])
-def test_errors_of_the_power_are_those_of_other_samples(
-    people: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_errors_of_the_power_are_those_of_other_samples(people, monkeypatch):
     """Publications, records and people each have an effect of their own, and all vary."""
     monkeypatch.setattr(membership, "N_BOOTSTRAP", 20)
     rng = np.random.default_rng(5)
@@ -185,9 +179,9 @@ def test_errors_of_the_power_are_those_of_other_samples(
         outside = (release + place)[..., None] + person[who]
         outside = outside + 0.5 * rng.normal(size=outside.shape)
         test = made_up(inside, outside, who)
-        (row,) = test.power([0.05], rng=rng).itertuples()
-        powers.append(row.power)
-        errors.append(row.power_se)
+        power, error = test.power([0.05], rng=rng).loc[0, ["power", "power_se"]]
+        powers.append(power)
+        errors.append(error)
     ratio = np.sqrt(np.mean(np.square(errors))) / np.std(powers, ddof=1)
     assert 0.75 < ratio < 2.2  # 40 samples: errors of .11; the bootstrap is wide by design
 

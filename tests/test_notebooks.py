@@ -5,6 +5,7 @@ import csv
 import json
 import re
 import statistics
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -70,13 +71,15 @@ def test_no_error_and_no_warning_is_stored(text: Path) -> None:
 
 
 def test_a_notebook_is_one_sitting(text: Path) -> None:
-    """Exercises included. Cells show the computation: most within 15 lines, none above 30."""
-    cells = executed(text).cells
-    assert len(cells) <= 64
-    assert sum(len(c.source.split()) for c in cells if c.cell_type == "markdown") <= 4_000
+    """Exercises included. Cells show the computation."""
+    limit = tomllib.loads((text.parents[1] / "pyproject.toml").read_text("utf-8"))["tool"]["size"]
+    cells, limit = executed(text).cells, limit["notebook"]
+    assert len(cells) <= limit["cells"]
+    words = sum(len(c.source.split()) for c in cells if c.cell_type == "markdown")
+    assert words <= limit["words"]
     lines = [len(cell.source.splitlines()) for cell in code_cells(text)]
-    assert statistics.median(lines) <= 15
-    assert max(lines) <= 30
+    assert statistics.median(lines) <= limit["median_lines"]
+    assert max(lines) <= limit["lines"]
 
 
 NUMBER = re.compile(r"(?<![\w.,/(−-])(?:\d{1,3}(?:,\d{3})+|\d*\.\d+|\d+(?=\s?%))")

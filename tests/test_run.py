@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -47,18 +48,13 @@ def srlib(work: Path, *arguments: str, **environment: str) -> subprocess.Complet
     return done
 
 
-def dead() -> int:
-    gone = subprocess.Popen([sys.executable, "-c", ""])
-    gone.wait()
-    return gone.pid
-
-
 def test_a_run_is_whole_and_its_owners_alone(tmp_path: Path, work: Path) -> None:
     project = toy.make(tmp_path, toy.TEXT.replace(toy.MARK, LOOK) + toy.TABLE)
     final = work / "out/toy/published"
-    mine = files.temporary(final)
-    killed = mine.with_name(mine.name.replace(f"-{os.getpid()}-", f"-{dead()}-"))
-    for leftover in (mine, killed, killed.with_name(f"{killed.name}-older")):
+    mine, gone = files.temporary(final), subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    killed = mine.with_name(mine.name.replace(f"-{os.getpid()}-", f"-{gone.pid}-"))
+    for leftover in (mine, killed):
         leftover.mkdir(parents=True)
         (leftover / "records.csv").touch()
     given = ("--profile", "published", "-p", "names", "[x, y]", "--output", "out")
@@ -82,35 +78,6 @@ def test_a_run_is_whole_and_its_owners_alone(tmp_path: Path, work: Path) -> None
     assert {"'n': 5", "method: exact"} <= set((final / "parameters.yaml").read_text().splitlines())
     for name in ("notebook.ipynb", "report.html"):
         assert str(project) not in (final / name).read_text(encoding="utf-8")
-
-
-def test_runs_that_fail_are_kept_and_what_was_whole_stays(tmp_path: Path, work: Path) -> None:
-    """Side by side: in one a cell fails, during the other its data change. Both are on a file."""
-    declared = toy.TEXT.replace("a file that is not read", "CSV file of records")
-    toy.make(tmp_path, declared)
-    for name, line in {"edits": 'Path(data).write_text("2")', "wrong": "assert 0, data"}.items():
-        text = declared.replace(toy.MARK, line)
-        (tmp_path / f"notebooks/{name}.py").write_text(text, encoding="utf-8")
-    (work / "records.csv").write_text("1")
-    whole = work / "out/wrong/default/provenance.json"
-    whole.parent.mkdir(parents=True)
-    whole.write_text("{}")
-    given = ("-p", "data", "records.csv", "--jobs", "2", "--output", "out")
-    done = srlib(work, "run", "edits", "wrong", *given)
-    assert (done.returncode, done.stdout) == (1, "")
-    told = {
-        "edits": "a file of data was changed after the start",
-        "wrong": "code cell 2, under 'A toy': AssertionError",  # messages may have values
-    }
-    for name, why in told.items():
-        assert f"{name}: {why}\nkept: out/{name}/default.failed\n" in done.stderr
-        kept = work / f"out/{name}/default.failed"
-        assert json.loads((kept / "provenance.json").read_text())["error"] == why
-        assert (kept / "notebook.ipynb").is_file()
-    executed = nbformat.read(work / "out/wrong/default.failed/notebook.ipynb", as_version=4)
-    assert "'evalue': 'records.csv'" in str(executed)
-    assert {path.name for path in whole.parents[1].iterdir()} == {"default", "default.failed"}
-    assert whole.read_text() == "{}"
 
 
 def test_the_assessment_imports_nothing_from_the_working_folder(work: Path) -> None:
@@ -152,7 +119,7 @@ def test_a_built_notebook_is_as_jupyterlab_saves_it(
     assert nbformat.writes(again) + "\n" == first
     monkeypatch.setattr(run, "_execute", stopped)
     result = CliRunner().invoke(main, ["build", "toy"])
-    assert (result.exit_code, result.stderr) == (1, "toy: code cell 2: stopped\n")
+    assert (result.exit_code, result.stderr) == (1, "Error: toy: code cell 2: stopped\n")
     assert built.read_text(encoding="utf-8") == first
     assert {path.name for path in built.parent.iterdir()} == {"toy.py", "toy.ipynb", "started"}
 
@@ -164,42 +131,50 @@ def stopped(*_: Any, **__: Any) -> None:
     raise run.NotebookFailed("code cell 2: stopped")
 
 
-def execute(project: Path) -> Path:
-    return run.run(project, resolve(project, "toy"), project / "outputs", with_report=False)
+def execute(project: Path, does: Callable[[], object] = int, **given: str) -> Path:
+    """Run a notebook of which nothing is executed but what is given."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run, "_execute", lambda *_, **__: does())
+        request = resolve(project, project / "outputs", "toy", overrides=given)
+        return run.run(request, with_report=False)
 
 
-def test_a_run_that_cannot_be_trusted_or_reported_is_kept_as_failed(
+def test_a_run_that_cannot_be_trusted_is_kept_as_failed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The notebook changes meanwhile; or there is nothing to report."""
-    project = toy.make(tmp_path)
-    notebook = project / "notebooks/toy.py"
+    """The notebook or the data change meanwhile, or the notebook fails; what was whole stays."""
+    project = toy.make(tmp_path, toy.TEXT.replace("a file that is not read", "CSV file of records"))
+    monkeypatch.chdir(project)
+    data, notebook = project / "records.csv", project / "notebooks/toy.py"
+    data.write_text("1")
+    whole = execute(project, data=data.name) / "provenance.json"
+    before, kept = whole.read_text(), whole.parents[1] / "default.failed"
     begun = run.source_hash(notebook.read_bytes())
-    kept = project / "outputs/toy/default.failed"
-    monkeypatch.setattr(run, "_execute", lambda *_, **__: None)
-    with pytest.raises(run.NotebookFailed, match="kept: "):
-        run.run(project, resolve(project, "toy"), project / "outputs")
-    assert (kept / "parameters.yaml").is_file()
-    monkeypatch.setattr(run, "_execute", lambda *_, **__: notebook.write_text("other"))
-    with pytest.raises(run.NotebookFailed, match="toy: the notebook or the library was changed"):
-        execute(project)
-    about = json.loads((kept / "provenance.json").read_text())
-    assert (about["status"], about["source_sha256"]) == ("failed", begun)
-    assert not kept.with_name("default").exists()
+    changes: dict[str, Callable[[], object]] = {
+        "a file of data was changed after the start": lambda: data.write_text("2"),
+        "code cell 2: stopped": stopped,
+        "the notebook or the library was changed after the start": lambda: notebook.write_text(""),
+    }
+    for why, does in changes.items():
+        with pytest.raises(
+            run.NotebookFailed, match=f"^toy: {why}\nkept: outputs/toy/default.fail"
+        ):
+            execute(project, does, data=data.name)
+        about = json.loads((kept / "provenance.json").read_text())
+        assert (about["status"], about["error"], about["source_sha256"]) == ("failed", why, begun)
+        assert (kept / "parameters.yaml").is_file()
+        assert whole.read_text() == before
 
 
 @pytest.mark.parametrize("name", ["default", "default.failed"])
 @pytest.mark.parametrize("held", [["thesis.txt"], ["provenance.json", "notes.md"]])
-def test_a_folder_that_no_run_has_written_stays(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, held: list[str]
-) -> None:
+def test_a_folder_that_no_run_has_written_stays(tmp_path: Path, name: str, held: list[str]) -> None:
     project = toy.make(tmp_path)
-    monkeypatch.setattr(run, "_execute", lambda *_, **__: None)
     folder = project / "outputs/toy" / name
     folder.mkdir(parents=True)
     for file in held:
         (folder / file).touch()
-    with pytest.raises(run.NotebookFailed, match="is no run's folder and stays as it is"):
+    with pytest.raises(FileExistsError, match="it is no run's folder and stays"):
         execute(project)
     assert [path.name for path in folder.parent.iterdir()] == [name]
     assert sorted(path.name for path in folder.iterdir()) == sorted(held)
@@ -221,7 +196,7 @@ def test_a_full_disk_leaves_what_is_there(tmp_path: Path, monkeypatch: pytest.Mo
         result = CliRunner().invoke(main, report)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert (result.exit_code, result.stderr) == (1, "File too large\n")
+    assert (result.exit_code, result.stderr) == (1, "Error: File too large\n")
     assert {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()} == before
 
 

@@ -25,7 +25,6 @@ class NotInstalled(MetaPathFinder):
 sys.meta_path.insert(0, NotInstalled())
 import srlib
 """
-DASHES = str.maketrans("_.", "--")
 METHODS = """
 for found in pkgutil.walk_packages(srlib.__path__, "srlib."):
     if found.name.split(".")[1] not in {"__main__", "runner", "charts", "shipped"}:
@@ -44,7 +43,7 @@ people, made = (
 chains = srlib.Chains(n_classes=2, burn_in=20, n_draws=20)
 risk = srlib.posterior_risk(people, made, chains=chains, rng=rng, progress=False)
 print(len(risk.to_frame()), risk.probability.min() > 0)
-found = srlib.assess(people, made, target="sick", model=True, chains=chains, rng=rng)
+found = srlib.assess(people, made, target="sick", model=True, rng=rng)
 print(len(found.verdict()) > 0, "<table" in found.to_html())
 """
 
@@ -72,26 +71,10 @@ def modules(names: set[str]) -> set[str]:
     return {module for module, given in found.items() if {name(one) for one in given} & names}
 
 
-def core(project: dict[str, Any]) -> set[str]:
-    """Distributions that come with the core: its requirements and theirs."""
-    found: set[str] = set()
-    open_ = {name(requirement) for requirement in project["dependencies"]}
-    while open_:
-        one = open_.pop()
-        found.add(one)
-        try:
-            required = importlib.metadata.requires(one) or []
-        except importlib.metadata.PackageNotFoundError:  # of another system
-            continue
-        open_ |= {name(r) for r in required if "extra ==" not in r} - found
-    return found
-
-
 def with_the_core(project: dict[str, Any], code: str) -> subprocess.CompletedProcess[str]:
-    """Run code where everything that does not come with the core is missing."""
-    installed = {name(d.name) for d in importlib.metadata.distributions()}
-    others = installed - core(project) - {"srlib", "pip", "setuptools"}
-    blocked = modules(others) - modules(core(project)) - {"srlib"}
+    """Run code where what extras require is missing; what the library imports is declared."""
+    needed = {name(requirement) for requirement in project["dependencies"]}
+    blocked = modules(direct(project) - needed) - modules(needed)
     assert {"altair", "click", "papermill", "xarray", "distributed", "pytest"} <= blocked
     code = WITH_THE_CORE.format(blocked=blocked) + code
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

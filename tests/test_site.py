@@ -68,10 +68,6 @@ def test_links_lead_to_what_is_there(site: Path) -> None:
     between = (site / "reports/what_a_risk_means.html").read_text(encoding="utf-8")
     assert 'href="hu_reiter_wang.html' in between
     assert 'href="../index.html"' in between
-    doors = {"guide/assess.html", "guide/teaching.html", "notebooks.html"}
-    assert doors <= {*Links(site / "index.html").addresses}  # of agencies, teachers, researchers
-    reports = {f"reports/{path.stem}.html" for path in ROOT.glob("notebooks/*.py")}
-    assert reports <= {*Links(site / "notebooks.html").addresses}
 
 
 def test_the_search_leads_to_sections_of_reports(site: Path) -> None:
@@ -84,6 +80,16 @@ def test_the_search_leads_to_sections_of_reports(site: Path) -> None:
     targets = {page: Links(site / f"{page}.html").targets for page, _ in sections}
     assert [part for page, part in sections if part not in targets[page]] == []
     assert ["reports/charest", "References"] not in sections
+
+
+def test_the_front_page_leads_agencies_teachers_and_researchers(site: Path) -> None:
+    html = (site / "index.html").read_text(encoding="utf-8")
+    assert html.count('<img alt="') == html.count('class="vega-lite"') == 3
+    assert "home a year ago" in html.partition("This is you")[2].partition("</table>")[0]
+    front = Links(site / "index.html").addresses
+    assert {"guide/assess.html", "guide/teaching.html", "notebooks.html"} <= {*front}
+    reports = {f"reports/{path.stem}.html" for path in ROOT.glob("notebooks/*.py")}
+    assert reports <= {*Links(site / "notebooks.html").addresses}
 
 
 def test_the_reference_has_each_name_once_and_all_of_the_front_door(site: Path) -> None:

@@ -31,11 +31,7 @@ DENSITIES: dict[str, Density] = {
 }
 
 
-@pytest.fixture(params=DENSITIES)
-def density(request: Any) -> Density:
-    return DENSITIES[request.param]
-
-
+@pytest.mark.parametrize("density", DENSITIES.values(), ids=DENSITIES)
 def test_releases_are_drawn_with_their_probabilities(density: Density) -> None:
     releases = np.array(list(itertools.product(CELLS, repeat=3)))
     probability = np.exp([density.log_prob(table, DATA) for table in releases])
@@ -54,6 +50,7 @@ def test_releases_are_drawn_with_their_probabilities(density: Density) -> None:
     assert chi2 < df + 4.5 * np.sqrt(2 * df)
 
 
+@pytest.mark.parametrize("density", DENSITIES.values(), ids=DENSITIES)
 def test_a_column_is_that_of_the_density_at_each_changed_table(density: Density) -> None:
     rng = np.random.default_rng(2)
     rows = np.arange(3)
@@ -131,9 +128,8 @@ def test_laplace_margins_keep_their_epsilon(n: int, epsilon: float) -> None:
 def test_incomplete_gamma_functions_far_from_their_middle() -> None:
     """Where they underflow; digits by mpmath."""
     mpmath = pytest.importorskip("mpmath")
-    for s, rate, limit in itertools.product(
-        (1.0, 50.0, 5000.0), (-0.5, 0.001, 1.5), (3, 300, 3000)
-    ):
+    every = itertools.product((1.0, 50.0, 5000.0), (-0.5, 0.001, 1.5), (3, 300, 3000))
+    for s, rate, limit in every:
         at = np.array([s]), np.array([rate]), np.array([limit])
         with mpmath.workdps(30):
             kummer = mpmath.hyp1f1(1, s + 1, mpmath.mpf(rate) * limit)
@@ -204,7 +200,6 @@ def test_the_mixture_releases_and_has_no_density() -> None:
     released = mixture.release(DATA, rng=np.random.default_rng(6))
     assert released.shape == DATA.shape
     assert (released < LEVELS).all()
+    both = (Microdata(codes, SCHEMA) for codes in (DATA, released))
     with pytest.raises(ValueError, match="must be Trees, or have the functions release and"):
-        posterior_risk(
-            Microdata(DATA, SCHEMA), Microdata(released, SCHEMA), synthesizer=mixture,  # type: ignore[arg-type]
-        )  # fmt: skip
+        posterior_risk(*both, synthesizer=mixture)  # type: ignore[arg-type]

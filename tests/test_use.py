@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 import statsmodels.api as sm
 from numpy.typing import NDArray
-from scipy import stats
 
 from srlib.assessment import use
 from srlib.data.codes import Codes
@@ -26,8 +25,7 @@ def population(n: int, rng: np.random.Generator) -> NDArray[np.int64]:
 
 
 def rows(original: Codes, *released: Codes) -> pd.DataFrame:
-    """Rows of releases, with the keys b and c and the target a."""
-    return pd.DataFrame(use.rows(SMALL, original, released, [1, 2], 0)).set_index("question")
+    return pd.DataFrame(use.rows(SMALL, original, released)).set_index("question")
 
 
 def test_distances_by_hand() -> None:
@@ -40,7 +38,7 @@ def test_distances_by_hand() -> None:
     both = rows(original, one, other)
     assert both.loc["margins", ["value", "error"]].tolist() == pytest.approx([3 / 8, 3 / 8])
     constant = rows(np.zeros((10, 3), int), np.zeros((4, 3), int))
-    assert constant.loc[["told apart", "intervals"], "value"].isna().all()
+    assert np.isnan(constant.loc["told apart", "value"])
     same = rows(original, other).loc[["margins", "pairs"]]
     assert (same["value"].tolist(), set(same["word"])) == ([0, 0], {"as fresh"})
 
@@ -92,11 +90,8 @@ def design(codes: Codes, pairs: bool) -> NDArray[np.float64]:
 
 
 @pytest.mark.parametrize("pairs", [False, True])
-def test_told_apart_and_intervals_against_statsmodels(
-    monkeypatch: pytest.MonkeyPatch, pairs: bool
-) -> None:
+def test_told_apart_against_statsmodels(monkeypatch: pytest.MonkeyPatch, pairs: bool) -> None:
     rng = np.random.default_rng(1)
-    # The most frequent levels are the references: a = 0, b = 0, c = 0.
     zeros = np.zeros((60, 3), int)
     original = np.concatenate([rng.integers(0, SIZES, (200, 3)), zeros])
     released = np.concatenate([rng.integers(0, SIZES, (150, 3)), zeros])
@@ -107,20 +102,9 @@ def test_told_apart_and_intervals_against_statsmodels(
     fit = sm.OLS(event.astype(float), x).fit()
     apart = found.loc["told apart", ["value", "baseline"]].tolist()
     assert apart == pytest.approx([fit.rsquared, fit.df_model / 469])
-    # pMSE over what a correct model has: that of logistic regression is much the same.
+    # The pMSE of logistic regression is much the same.
     pmse = np.mean((sm.GLM(event, x, family=sm.families.Binomial()).fit().fittedvalues - c) ** 2)
-    expected = pmse / (fit.df_model * (1 - c) ** 2 * c / 470)
-    assert found.loc["pMSE ratio", "value"] == pytest.approx(expected, rel=0.05)
-    fits = [sm.OLS((z[:, 0] == 0) * 1.0, design(z, False)[:, [0, 2, 3, 4, 5, 6]]).fit()
-            for z in (original, released)]  # fmt: skip
-    (b, se), (b_other, se_other) = ((fit.params[1:], fit.bse[1:]) for fit in fits)
-    fresh = np.sqrt(2 / np.pi) * np.hypot(se, se_other).mean()
-    gaps = found.loc["intervals", ["value", "baseline"]].tolist()
-    assert gaps == pytest.approx([np.abs(b - b_other).mean(), fresh])
-    w, w_other = stats.norm.ppf(0.975) * np.array([se, se_other])
-    common = np.minimum(b + w, b_other + w_other) - np.maximum(b - w, b_other - w_other)
-    overlap = (common / w + common / w_other) / 4
-    assert found.loc["overlap", "value"] == pytest.approx(overlap.mean())
+    assert apart[0] == pytest.approx(pmse / (c * (1 - c)), rel=0.05)
 
 
 @pytest.mark.parametrize(("n", "m", "products"), [(300, 600, 4e9), (900, 700, 600)])
@@ -133,16 +117,7 @@ def test_fresh_samples_lie_where_they_are_expected(
     found = [rows(population(n, rng), population(m, rng)) for _ in range(repetitions)]
     z = pd.DataFrame([each["z"] for each in found])
     error = 5 / np.sqrt(repetitions)
-    apart = z[["told apart", "pMSE ratio"]]
-    assert (apart.mean().abs() < error).all()
-    assert apart.std().tolist() == pytest.approx([1, 1], abs=error)
-    # Those of coefficients are bounds, which are taken to move together; others are the largest.
-    assert (z[["intervals", "overlap"]].mean().abs() < error).all()
-    assert (z[["intervals", "overlap"]].std() < 1 + error).all()
+    assert abs(z["told apart"].mean()) < error
+    assert z["told apart"].std() == pytest.approx(1, abs=error)
     words = pd.DataFrame([each["word"] for each in found])[[*use.LOSSES]]
     assert (words != "as fresh").any(axis=1).mean() <= 0.1
-    # Of draws from the original's own distribution the ratio is one.
-    x = population(n, rng)
-    correct = [rows(x, x[rng.integers(0, n, m)]) for _ in range(repetitions)]
-    ratios = [each.loc["pMSE ratio", "value"] for each in correct]
-    assert np.mean(ratios) == pytest.approx(1, abs=5 * stats.sem(ratios))

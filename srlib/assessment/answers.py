@@ -3,7 +3,8 @@
 A row says of a release, or of all releases of one tool, what the answer to a question is (value)
 and what it is held against (baseline), both with standard errors; by how many errors the value lies
 beyond (z, and z_divided by a random division of both files, which needs no prediction); the same of
-people held out; and a word that follows by the thresholds below.
+people held out; and a word that follows by the thresholds below. Rows that were asked for say why,
+in words of the verdict.
 """
 
 from collections.abc import Sequence
@@ -33,19 +34,7 @@ COLUMNS = [
     "release", "question", "about", "of", "people", "value", "error", "baseline", "baseline_error",
     "baseline_of", "z", "z_divided", "held_out", "held_out_z", "word", "asked",
 ]  # fmt: skip
-
-
-def row(
-    question: str, about: str, people: int, value: float = np.nan, error: float = np.nan,
-    baseline: float = np.nan, baseline_error: float = np.nan, z: float = np.nan,
-    z_divided: float = np.nan, *, word: str = "", by: str = "",
-) -> Row:  # fmt: skip
-    """Answer a question that nobody asked by its numbers; `by` says what the baseline is."""
-    return {
-        "question": question, "about": about, "people": people, "value": value, "error": error,
-        "baseline": baseline, "baseline_error": baseline_error, "baseline_of": by, "z": z,
-        "z_divided": z_divided, "word": word, "of": "all", "asked": False, "target": "",
-    }  # fmt: skip
+TEXTS = ("about", "baseline_of", "word", "why")
 
 
 def of_people(each: Sequence[Told], some: Bools | None = None) -> Row:
@@ -55,7 +44,7 @@ def of_people(each: Sequence[Told], some: Bools | None = None) -> Row:
     them is divided by their number.
     """
     rows = [_of_release(one, some) for one in each]
-    found: Row = means(rows) | means([told.held_out for told in each])
+    found: Row = means(rows) | (means([told.held_out for told in each]) if some is None else {})
     found["error"] = float(np.fmax(found["error"], between([one["value"] for one in rows])))
     by = "margins" if found["margins"] > found["others"] else "others"
     named = {"people": int(found["people"]), "baseline_error": found[f"{by}_error"]}
@@ -69,36 +58,30 @@ def _of_release(told: Told, some: Bools | None) -> Row:
     if not people:
         names = "value error others others_error margins margins_error baseline z z_divided"
         return {"people": 0} | dict.fromkeys(names.split(), np.nan)
-    each = [v * part for v in (told.release, told.others, told.margins)]
-    shares = [float(v.sum()) / people for v in each]
-    errors = [
-        error_of(v - p * counted, told.group) / people for v, p in zip(each, shares, strict=True)
-    ]
-    (release, others, margins), (value, by_others, by_margins) = each, shares
-    (error, others_error, margins_error), z_divided = errors, np.nan
+    release, others, margins = each = [v * part for v in (told.release, told.others, told.margins)]
+    value, by_others, by_margins = shares = [float(v.sum()) / people for v in each]
+    error, others_error, margins_error = (
+        np.hypot(error_of(v - p * counted, told.group) / people, np.sqrt(told.grown / 2))
+        for v, p in zip(each, shares, strict=True)
+    )
+    gap, more = release - others, release - margins
+    of_trees, met = np.isnan(by_margins), some is None and not np.isnan(told.divided_z)
+    spread = np.sqrt(people * gap[counted].var()) if of_trees else error_of(gap, told.group)
     # One pair of people more than were seen: where there is none, others would have no error.
-    gap, of_gap = release - others, np.hypot(error_of(release - others, told.group), LEAST)
-    z = ratio(float(gap.sum()), of_gap)
-    more = float((release - margins).sum())
-    least = 0.0 if some is None else LEAST
-    z_margins = ratio(more, np.hypot(error_of(release - margins, told.group), least))
-    if some is None and not np.isnan(told.divided_z):  # people are met, or are not
-        error = np.sqrt(value * (1 - value) / people)
+    z = ratio(gap.sum(), np.sqrt(spread**2 + LEAST**2 + told.grown * people**2))
+    of_more = np.hypot(error_of(more, told.group), 0.0 if some is None else LEAST)
+    if met:  # or not, so that errors are binomial
+        error, of_more = np.sqrt([value * (1 - value) / people, (margins * (1 - margins)).sum()])
         others_error = max(others_error, LEAST / people)
         law = beta(by_others, others_error, people)
         z = beta_binomial_z(round(value * told.trials), round(told.trials), *law)
-        z_margins = ratio(more, np.sqrt((margins * (1 - margins)).sum()))
-        z_divided = min(told.divided_z, z_margins)
-    elif np.isnan(by_margins):  # of trees: margins tell nothing to compare with
-        error, others_error = (np.hypot(e, np.sqrt(told.grown / 2)) for e in (error, others_error))
-        of_gap = np.sqrt(told.grown + gap[counted].var() / people + (LEAST / people) ** 2)
-        z, z_margins = ratio(float(gap.sum() / people), float(of_gap)), np.inf
+    z_margins = np.inf if of_trees else ratio(more.sum(), of_more)  # these tell no better guess
     by_others = float(np.clip(by_others, 0, 1))
     return {
-        "people": people, "value": value, "error": float(error), "others": by_others,
+        "people": people, "value": value, "error": error, "others": by_others,
         "others_error": others_error, "margins": by_margins, "margins_error": margins_error,
-        "baseline": float(np.nanmax([by_others, by_margins])), "z": min(z, z_margins),
-        "z_divided": z_divided,
+        "baseline": np.nanmax([by_others, by_margins]), "z": min(z, z_margins),
+        "z_divided": min(told.divided_z, z_margins) if met else np.nan,
     }  # fmt: skip
 
 
@@ -107,87 +90,100 @@ def share_of_rest(value: float, baseline: float) -> float:
     return (value - baseline) / (1 - baseline) if baseline < 1 else 0.0
 
 
-def word(row: Row, clear: bool) -> str:
-    """Say how much more a release tells than its baseline, where that is clear of chance."""
-    rest = share_of_rest(row["value"], row["baseline"])
-    if not (clear and rest >= MORE):
-        return "no more"
-    return "far more" if rest >= FAR else "more"
-
-
 def put_words(rows: Sequence[Row], family: bool, few: bool = False) -> None:
-    """Give each row its word; of a family, a difference is as sure as if it alone were looked at.
+    """Say how much more is told than the baseline, where that is clear of chance, in each row.
 
-    That is Holm's (1979) rule: of n rows the least probable is held against n comparisons, the next
-    against n - 1, and so on to the first that is not clear. Of files of a `few` records nothing is
-    said.
+    Of a family, a difference is as sure as if it alone were looked at. That is Holm's (1979) rule:
+    of n rows the least probable is held against n comparisons, the next against n - 1, and so on to
+    the first that is not clear. Rows of few people, or of files of a `few` records, do not count.
     """
-    z = np.array([max(row["z"], np.nan_to_num(row["z_divided"], nan=-np.inf)) for row in rows])
+    for row in rows:
+        nobody = row["of"] == "all" and not row["people"]  # as where nobody is alone
+        row["word"] = "no more" if nobody and not few else "too few"
+    judged = [row for row in rows if row["people"] >= MIN_RECORDS and not few]
+    z = [np.fmax(row["z"], row["z_divided"]) for row in judged]
     tail, clear = special.ndtr(-np.nan_to_num(z, nan=-np.inf)), np.zeros(len(z), bool)
-    for rank, at in enumerate(np.argsort(tail, kind="stable")):
-        if tail[at] * (len(z) - rank if family else 1) <= special.ndtr(-SURE):
-            clear[at] = True
-        elif family:
-            break
-    for row, sure in zip(rows, clear, strict=True):
-        row["word"] = word(row, bool(sure)) if row["people"] else "no more"
-        if few or 0 < row["people"] < MIN_RECORDS or (row["of"] != "all" and not row["people"]):
-            row["word"] = "too few"
+    order = np.argsort(tail, kind="stable")
+    times = np.arange(len(z), 0, -1) if family else 1
+    clear[order] = np.maximum.accumulate(tail[order] * times) <= special.ndtr(-SURE)
+    for row, sure in zip(judged, clear, strict=True):
+        rest = share_of_rest(row["value"], row["baseline"])
+        row["word"] = (
+            ("far more" if rest >= FAR else "more") if sure and rest >= MORE else "no more"
+        )
 
 
 def of_copies(each: Sequence[Copies]) -> list[Row]:
     """Answer by the released records that repeat original ones; the worst of several decides."""
-    found = worst(each)
-    level, m, nan = copied(found), found.released, np.nan
-    alone = "people alone with all their values"
-    is_why = level == "undecided" or (level == "none" and found.alone > 0)
-    return [
-        row("copies", "records that repeat an original one", m, found.repeated,
-            found.repeated_error, found.others, found.others_error, found.repeated_z,
-            max_of(found.handed_out_z, found.near_z), word=level, by="others") | {"asked": True},
-        row("handed out", f"{alone}, an estimate", found.alone, found.handed_out,
-            found.handed_out_error, 0.0, nan, nan, found.handed_out_z),
-        row("could hide", f"{alone}, an upper limit", found.alone, found.at_most,
-            word=level if is_why else ""),
-        row("near copies", "some variables left out", m, z_divided=found.near_z),
-        row("beyond itself", "people against its own records", m, z=found.itself_z),
-        row("uncut copies", "numbers as the files have them", m, z=found.uncut_z),
-        row("same rows", "values equal, row by row", m, found.same_row, nan,
-            found.same_row_others, nan, found.same_row_z),
-    ]  # fmt: skip
+    found = max(each, key=lambda one: (LEVELS.index(copied(one)[0]), largest_z(one)))
+    m, n, alone, nan = found.released, found.alone, "people alone with all their values", np.nan
+    word, why = copied(found)
+    shares = found.repeated, found.repeated_error, found.others, found.others_error
+    excess = found.repeated_z, np.fmax(found.handed_out_z, found.near_z)
+    handed_out = found.handed_out, found.handed_out_error, 0.0, nan, nan, found.handed_out_z
+    same_row = found.same_row, nan, found.same_row_others, nan, found.same_row_z
+    first, *others = rows_of(
+        ("copies", "records that repeat an original one", m, *shares, *excess),
+        ("handed out", alone, n, *handed_out),
+        ("could hide", alone, n, found.at_most),
+        ("near copies", "some variables left out", m, nan, nan, nan, nan, nan, found.near_z),
+        ("beyond itself", "people against its own records", m, nan, nan, nan, nan, found.itself_z),
+        ("uncut copies", "numbers as the files have them", m, nan, nan, nan, nan, found.uncut_z),
+        ("same rows", "values equal, row by row", m, *same_row),
+    )
+    return [first | {"baseline_of": "others", "word": word, "why": why, "asked": True}, *others]
 
 
-def max_of(*z: float) -> float:
-    """Return the largest that is a number; NaN where none is."""
-    known = [each for each in z if not np.isnan(each)]
-    return max(known, default=np.nan)
+def rows_of(*each: Sequence[Any]) -> list[Row]:
+    """Return rows by their question, about and people, and then numbers in the order of columns."""
+    named = [name for name in COLUMNS if name not in ("release", "of", "baseline_of")]
+    return [dict(zip(named, one, strict=False)) for one in each]
 
 
-def worst(each: Sequence[Copies]) -> Copies:
-    """Return the one of several releases that decides on copies."""
-    return max(each, key=lambda found: (LEVELS.index(copied(found)), _largest_z(found)))
+def largest_z(found: Copies) -> float:
+    """Return the largest deviate that shows copies; minus infinity where none is known."""
+    return float(np.fmax.reduce([-np.inf, found.repeated_z, found.handed_out_z, found.near_z]))
 
 
-def copied(found: Copies) -> str:
-    """Say whether records were copied: one of `LEVELS`."""
-    if found.same_table or same_rows(found) or _largest_z(found) >= CERTAIN:
-        return "found"
-    if _largest_z(found) >= SURE or max_of(found.itself_z, found.uncut_z) >= CERTAIN:
-        return "signs"
+def copied(found: Copies) -> tuple[str, str]:
+    """Say whether records were copied, one of `LEVELS`, and how, or why that is not known."""
+    few, z = min(len(found.found), found.released) < FEWEST, largest_z(found)
     of_all = found.at_most * found.alone / len(found.found)
-    unseen = found.at_most > UNSEEN and of_all > UNSEEN_OF_ALL
-    return "undecided" if found.premise or few(found) or unseen else "none"
+    repeated, others, handed_out, at_most, rows = map(in_percent, (
+        found.repeated, found.others, found.handed_out, found.at_most, found.same_row,
+    ))  # fmt: skip
+    cases = [
+        (found.same_table, "found", "it is the original itself"),
+        (found.same_row_z >= 2 * CERTAIN and not few, "found",
+         f"its rows follow the original's, with {rows} of the values"),
+        (found.repeated_z >= CERTAIN, "found", f"{repeated} of its records repeat original ones; "
+         f"of other people's records {others} would"),
+        (found.handed_out_z >= CERTAIN, "found",
+         f"an estimated {handed_out} of the people alone with their values are in it"),
+        (z >= CERTAIN, "found",
+         "more of its records nearly repeat original ones than other people's records would"),
+        (z >= SURE or np.fmax(found.itself_z, found.uncut_z) >= CERTAIN, "signs",
+         "there are signs of copied records"),
+        (found.premise == "twins", "undecided",
+         "the original repeats people, so that copies cannot be told from twins"),
+        (found.premise == "removed", "undecided",
+         "equal records seem to be removed from the original; give people held out"),
+        (few, "undecided", "there are too few records to judge"),
+        (found.at_most > UNSEEN and of_all > UNSEEN_OF_ALL, "undecided",
+         f"chance meetings could hide copies of up to {at_most} of the people alone with their "
+         "values"),
+        (True, "none", ""),
+    ]  # fmt: skip
+    return next((level, why) for right, level, why in cases if right)
 
 
-def _largest_z(found: Copies) -> float:
-    return max_of(-np.inf, found.repeated_z, found.handed_out_z, found.near_z)
-
-
-def same_rows(found: Copies) -> bool:
-    """Say whether the rows follow the original's."""
-    return found.same_row_z >= 2 * CERTAIN and not few(found)
-
-
-def few(found: Copies) -> bool:
-    """Say whether a file has too few records to be judged."""
-    return min(len(found.found), found.released) < FEWEST
+def in_percent(share: float, error: float = np.nan) -> str:
+    """A share in percent, with its error if known; what is not 0 or 100 is not printed as such."""
+    if np.isnan(share):
+        return "no value"
+    rounded = {"0.0": "<0.1", "-0.0": "<0.1", "100.0": ">99.9"}
+    parts = []
+    for value in (share,) if np.isnan(error) else (share, error):
+        shown = f"{100 * value:.1f}"
+        parts.append(f"{100 * value:.0f}" if value in (0, 1) else rounded.get(shown, shown))
+    return f"{' ± '.join(parts)} %".replace(" ", "\u00a0")

@@ -129,33 +129,26 @@ def copies(
     repeated = float(s[o > 0].sum() / m)
     others, others_error, a, b = _repeating(original, levels, held_out, not premise)
     same_row, same_row_others, same_row_z = rows_alike(original, released)
-    in_order = len(original) == m and bool((original == released).all())
+    same_table = bool((o == s).all())
+    if same_table:  # is it, by draws from the table's own shares, in its order or in any?
+        log_chance = special.xlogy(o, o / m).sum()
+        if not (original == released).all():
+            log_chance += special.gammaln(m + 1) - special.gammaln(o + 1).sum()
+        same_table = bool(np.exp(log_chance) < COINCIDENCE)
     weight = np.log1p(COPIED / (neighbors + ITSELF))
     handed_out, handed_out_error, handed_out_z, at_most = _handed_out(o, s, weight)
-    known, itself = told or held_out is not None, told and _premise(released, levels, s, neighbors)
+    known = told or held_out is not None
+    settled = told and _premise(released, levels, s, neighbors) != "removed"
     return Copies(
         repeated, float(np.sqrt(repeated * (1 - repeated) / m)), others, others_error,
         beta_binomial_z(round(repeated * m), m, a, b) if known else np.nan,
         int((o == 1).sum()), handed_out, handed_out_error, handed_out_z if told else np.nan,
         at_most, near_z=_near_z(levels, original, released) if told else np.nan,
-        itself_z=_itself_z(original, released, cell, of_record, levels)
-        if told and itself != "removed" else np.nan,
-        same_table=bool((o == s).all()) and _chance_of(o, in_order) < COINCIDENCE,
-        same_row=same_row, same_row_others=same_row_others, same_row_z=same_row_z,
-        premise=premise if held_out is None else "",
+        itself_z=_itself_z(original, released, cell, of_record, levels) if settled else np.nan,
+        same_table=same_table, same_row=same_row, same_row_others=same_row_others,
+        same_row_z=same_row_z, premise=premise if held_out is None else "",
         found=((o == 1) & (s > 0))[cell], neighbors=neighbors[cell], released=m,
     )  # fmt: skip
-
-
-def uncut_z(original: Codes, released: Codes, held_out: Codes | None = None) -> float:
-    """Excess of equal records, by others' or by a random division, of any number of levels."""
-    tables = (original, released) if held_out is None else (original, released, held_out)
-    levels = (1 + np.max([x.max(axis=0) for x in tables], axis=0).astype(np.int64)).tolist()
-    o, s = tallied(*numbered(range(len(levels)), levels, original, released))
-    _, _, a, b = _repeating(original, levels, held_out)
-    weight = np.log1p(COPIED / (_neighbors(levels, original, released) + ITSELF))
-    divided = _handed_out(o, s, weight)[2]
-    return float(np.fmax(beta_binomial_z(int(s[o > 0].sum()), len(released), a, b), divided))
 
 
 def _itself_z(
@@ -180,11 +173,8 @@ def _itself_z(
             rows = np.flatnonzero(parts[1 - is_person] == part)
             rows = rows[np.arange(size) * len(rows) // size]
             rows = rows[np.bincount(key[rows])[key[rows]] == 1]
-            person, found = (
-                np.full(len(rows), float(is_person)),
-                (rest[key[rows]] > 0).astype(float),
-            )
-            each.append((person, found, log_density(codes[rows], edges, without), key[rows]))
+            of, found = np.full(len(rows), float(is_person)), (rest[key[rows]] > 0).astype(float)
+            each.append((of, found, log_density(codes[rows], edges, without), key[rows]))
     of, met, log_p, key = map(np.concatenate, zip(*each, strict=True))
     if not len(key):  # nobody is alone, even in a tenth
         return np.nan
@@ -242,8 +232,11 @@ def _handed_out(o: Ints, s: Ints, weight: Floats) -> tuple[float, float, float, 
     # Of a sure thing there is no error: with all handed out, none is left to chance.
     variance = (beyond[met] ** 2).sum() * (1 - np.clip(share, 0, 1)) + (beyond[~met] ** 2).sum()
     excess = max(across_z(o, s, weight, every) for every in (True, False))
-    at_most = _upper_limit(weight[met], weight[alone])
-    return float(share), float(np.sqrt(variance) / everyone), excess, at_most
+    # The upper 95 % limit of a weighted Poisson count.
+    mean = (weight[met] ** 2).sum() / weight[met].sum() if met.any() else weight[alone].mean()
+    limit = mean * stats.chi2.ppf(0.95, 2 * (weight[met].sum() / mean + 1)) / 2
+    error = float(np.sqrt(variance) / everyone)
+    return float(share), error, excess, float(min(1.0, limit / everyone))
 
 
 def _repeating(
@@ -412,22 +405,6 @@ def _neighbors(levels: Sequence[int], *tables: Codes) -> Ints:
         without = np.concatenate(numbered(set(range(p)) - {k}, levels, *tables))
         neighbors += times(without, without[first])
     return neighbors
-
-
-def _upper_limit(across: Floats, alone: Floats) -> float:
-    """Upper 95 % limit of a weighted Poisson count, over the weight of all."""
-    mean = (across**2).sum() / across.sum() if len(across) else alone.mean()
-    count = across.sum() / mean
-    return float(min(1.0, mean * stats.chi2.ppf(0.95, 2 * (count + 1)) / 2 / alone.sum()))
-
-
-def _chance_of(counts: Ints, in_order: bool) -> float:
-    """Probability that n draws from a table's own shares are that table, in its order or any."""
-    n = counts.sum()
-    log_prob = special.xlogy(counts, counts / n).sum()
-    if not in_order:
-        log_prob += special.gammaln(n + 1) - special.gammaln(counts + 1).sum()
-    return float(np.exp(log_prob))
 
 
 def rows_alike(original: Codes, released: Codes) -> tuple[float, float, float]:

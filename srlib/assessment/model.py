@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from srlib.assessment.answers import SURE, Row, row
+from srlib.assessment.answers import SURE, Row, rows_of
 from srlib.assessment.counting import ratio
 from srlib.data.codes import Codes, distinct
 from srlib.dpmpm.model import Chains
@@ -26,7 +26,7 @@ _MOST_KEPT = 1.5e9  # combinations times levels times draws kept of all chains
 def rows(
     original: Codes, released: Sequence[Codes], n_levels: NDArray[np.integer], target: int, *,
     chains: Chains | Sequence[Chains] | None = None, rng: np.random.Generator,
-) -> tuple[list[Row], pd.DataFrame, dict[str, NDArray[Any]]]:  # fmt: skip
+) -> tuple[list[Row], pd.DataFrame]:  # fmt: skip
     r"""Answer what such an intruder learns of a whole record, and of the target of a known one.
 
     Of the whole record, candidates are the truth and all that differ from it in one variable, with
@@ -36,8 +36,8 @@ def rows(
     people: an average above says that the model misleads the intruder, one below that the release
     tells more than it can explain. Errors come from between chains.
 
-    The other results have a row for each distinct original combination, with the risk of the whole
-    record and of the target; and quantities of the chains on the original, (n_chains, n_draws).
+    The other result has a row for each distinct original combination, with the risk of the whole
+    record and of the target.
     """
     combinations, repetitions, _ = distinct(original)
     numbers = CHAINS * len(combinations) * int(n_levels.sum()) * (1 + len(released))
@@ -72,25 +72,19 @@ def rows(
     chain = convergence(named, combinations)
     agree = bool((chain["apart"] <= APART).all())
     clear, wrong = abs(inverse - 1) > SURE * spread, "misleads" if inverse > 1 else "falls short"
-    uniform, r_hat, nan = 1 / whole.support_size, float(chain["r_hat_95"].max()), np.nan
-    truth, limit = "mean probability of the truth", "R-hat, 95th percentile, and its limit"
-    n, belief = len(original), wrong if clear else "not refuted"
-    answers = [
-        row("model: whole record", truth, n, value, error, uniform, 0.0,
-            ratio(value - uniform, error)),
-        row("model: target", truth, n, told, errors[0], prior, errors[1], ratio(gain, errors[2])),
-        row("model: belief", "mean of prior over posterior", n, inverse, spread, 1.0, 0.0,
-            ratio(inverse - 1, spread), word=belief),
-        row("model: chains", limit, n, r_hat, nan, 1.01, word="agree"),
-    ]  # fmt: skip
-    if not agree:
-        answers = [one | {"word": "unreliable"} for one in answers]
+    uniform, n, about = 1 / whole.support_size, len(original), "mean probability of the truth"
+    ratios, limit = "mean of prior over posterior", "R-hat, 95th percentile, and its limit"
+    answers = rows_of(
+        ("whole record", about, n, value, error, uniform, 0.0, ratio(value - uniform, error)),
+        ("target", about, n, told, errors[0], prior, errors[1], ratio(gain, errors[2])),
+        ("belief", ratios, n, inverse, spread, 1.0, 0.0, ratio(inverse - 1, spread)),
+        ("chains", limit, n, float(chain["r_hat_95"].max()), np.nan, 1.01),
+    )
+    words = "", "", wrong if clear else "not refuted", "agree"
+    for row, word in zip(answers, words, strict=True):
+        row |= {"question": f"model: {row['question']}", "word": word if agree else "unreliable"}
     risks = pd.DataFrame({
         "probability": whole.probability, "log_mcse": whole.log_mcse[:, 0], "rank": whole.rank,
         "target_prior": np.exp(before), "target_probability": np.exp(after),
     })  # fmt: skip
-    traces = {
-        "alpha": sets.data.alpha, "log likelihood": sets.data.log_likelihood,
-        "occupied classes": sets.data.n_occupied,
-    }  # fmt: skip
-    return answers, risks, traces
+    return answers, risks

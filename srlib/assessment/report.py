@@ -3,24 +3,19 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from srlib.assessment import answers, asking, use, verdict
-from srlib.assessment.answers import COLUMNS
-from srlib.assessment.copies import Copies, copies, uncut_z
+from srlib.assessment.answers import COLUMNS, TEXTS
+from srlib.assessment.copies import Copies, copies, divided_z
 from srlib.assessment.page import page
 from srlib.assessment.tables import Declared, File, Names, Releases, Table, Tables, take_in
 from srlib.assessment.verdict import Judgment
-from srlib.data.codes import distinct
-from srlib.progress import progress as progress_bar
+from srlib.data.codes import distinct, row_numbers
 from srlib.rng import stream
-
-if TYPE_CHECKING:  # numba, which the model alone needs
-    from srlib.dpmpm.model import Chains
 
 _LINES = 5  # lines of the file that are named for a combination
 
@@ -41,8 +36,6 @@ class Assessment:
         errors lie between them, and z_divided, by a random division of both files; held_out and
         held_out_z, the same of people held out; word; and asked, whether it has a part in the
         verdict.
-    traces : dict of str to (n_chains, n_draws) array
-        Quantities of the model's chains on the original; empty without the model.
 
     Examples
     --------
@@ -56,9 +49,7 @@ class Assessment:
     tables: Tables
     judgments: tuple[Judgment, ...]
     table: pd.DataFrame
-    traces: Mapping[str, NDArray[Any]]
-    _people: Mapping[str, pd.DataFrame] = field(repr=False)
-    _risks: Mapping[str, pd.DataFrame] = field(repr=False)
+    _records: pd.DataFrame = field(repr=False)
 
     def verdict(self) -> str:
         """Return the verdict in words: what to do, and a card of some lines, for each release."""
@@ -78,25 +69,7 @@ class Assessment:
             for; then its values as text. Copied ones with the fewest neighbors come first, then
             those met and told.
         """
-        t, frames = self.tables, []
-        combinations, repetitions, inverse = distinct(t.original.codes)
-        order = np.argsort(inverse, kind="stable")
-        parts = np.split(t.lines[order], np.cumsum(repetitions)[:-1])
-        named = [", ".join(map(str, p[:_LINES])) + ", ..." * (len(p) > _LINES) for p in parts]
-        first = order[np.cumsum(repetitions) - repetitions]  # a record of each combination
-        head = pd.DataFrame({"release": "", "lines": named, "repetitions": repetitions})
-        values = t.schema.decode(combinations).astype(str)
-        for name, people in self._people.items():
-            of_people = people.iloc[first].reset_index(drop=True)
-            parts = [head.assign(release=name), of_people, self._risks.get(name, pd.DataFrame())]
-            found = pd.concat(parts, axis=1)
-            own = values.rename(columns={c: f"{c} (value)" for c in values if c in found})
-            # Only of those that are copied it matters how few neighbors they have.
-            by = found.assign(neighbors=found["neighbors"].where(found["copied"], 0))
-            columns, up = ["copied", "neighbors", "met", "told"], [False, True, False, False]
-            at = by.sort_values(columns, ascending=up, kind="stable").index
-            frames.append(pd.concat([found, own], axis=1).loc[at])
-        return pd.concat(frames, ignore_index=True)
+        return self._records.copy(deep=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what ``srlib assess --json`` prints, ready for JSON: verdicts, table and notes."""
@@ -118,7 +91,6 @@ def assess(
     original: Table, released: Releases, keys: Names | Sequence[Names] = (), target: Names = (), *,
     schema: Declared | None = None, within: Mapping[str, float] | None = None, by: str = "",
     holdout: Table | None = None, model: bool = False, rng: np.random.Generator,
-    chains: "Chains | Sequence[Chains] | None" = None,
 ) -> Assessment:  # fmt: skip
     """Judge releases of an original table by what they tell and what they are good for.
 
@@ -134,8 +106,7 @@ def assess(
         Variables that the intruder knows; all but the target where not given. Of several sets each
         is asked about.
     target : str or sequence of str
-        Variables that the intruder wants to know; the last that is no key where not given. The
-        table has all other variables that are no keys as well, without a part in the verdict.
+        Variables that the intruder wants to know; the last that is no key where not given.
     schema : Schema, str or Path, optional
         Variables and their levels, what is declared of them, a YAML file of it, or ``"acs"``;
         recognized in the original where not given. Numbers are cut by the original alone.
@@ -150,8 +121,6 @@ def assess(
         mixture (DPMPM): half a minute at 1,000 records.
     rng : numpy.random.Generator
         Source of chance: of trees that guess, and of the model's chains.
-    chains : Chains or sequence of Chains, optional
-        Of the model, as of `srlib.risk.DrawSets.fit`: two chains or more.
 
     Returns
     -------
@@ -182,62 +151,72 @@ def assess(
         original, released, keys=keys, target=target, schema=schema, within=within, by=by,
         holdout=holdout,
     )  # fmt: skip
-    return examine(tables, model=model, chains=chains, seed=int(rng.integers(2**63)))
+    return examine(tables, model=model, seed=int(rng.integers(2**63)))
 
 
-def examine(
-    tables: Tables, *, seed: int, model: bool = False,
-    chains: "Chains | Sequence[Chains] | None" = None,
-) -> Assessment:  # fmt: skip
+def examine(tables: Tables, *, seed: int, model: bool = False) -> Assessment:
     """Assess tables that were taken in; each purpose has a stream of chance of its own."""
-    rows: list[answers.Row] = []
-    judged: dict[str, Copies] = {}
-    people: dict[str, pd.DataFrame] = {}
-    risks: dict[str, pd.DataFrame] = {}
-    traces: dict[str, NDArray[Any]] = {}
-    original, levels, target = tables.original.codes, tables.schema.n_levels, tables.targets[0]
-    steps = len(tables.tools) * (2 + len(asking.questions(tables)))
-    with progress_bar(steps, "assessing") as bar:
-        for name, released in tables.tools.items():
-            codes = [z.codes for z in released]
-            found = [_copies(tables, z) for z in released]
-            bar.update()
-            chance = partial(stream, seed)
-            of_people, (met, told) = asking.of_people(tables, released, chance, bar.update)
-            of_one = answers.of_copies(found) + of_people
-            of_one += asking.of_copied_people(tables, released)
-            of_one += asking.of_matching(tables, released)
-            of_one += use.rows(tables.schema, original, codes, tables.keys[0], target)
-            bar.update()
-            if model:
-                from srlib.assessment import model as intruder
+    rows, records = list[answers.Row](), list[pd.DataFrame]()
+    original, target = tables.original.codes, tables.targets[0]
+    chance, risks = partial(stream, seed), pd.DataFrame()
+    for name, released in tables.tools.items():
+        codes = [z.codes for z in released]
+        found = [_copies(tables, z) for z in released]
+        of_people, first = asking.of_people(tables, released, chance)
+        of_one = answers.of_copies(found) + of_people
+        of_one += asking.of_copied_people(tables, released)
+        of_one += asking.of_matching(tables, released)
+        of_one += use.rows(tables.schema, original, codes)
+        if model:
+            from srlib.assessment import model as intruder  # and numba, which nothing else needs
 
-                more, risks[name], traces = intruder.rows(
-                    original, codes, levels, target, chains=chains, rng=chance(f"model {name}")
-                )
-                of_one += more
-            rows += [row | {"release": name} for row in of_one]
-            judged[name] = answers.worst(found)
-            people[name] = pd.DataFrame({
-                "copied": np.any([each.found for each in found], axis=0),
-                "neighbors": np.min([each.neighbors for each in found], axis=0),
-                "met": np.sum([each.outright for each in met], axis=0),
-                "told": np.sum([each.outright for each in told], axis=0),
-            })  # fmt: skip
-    table = pd.DataFrame(rows).reindex(columns=[*COLUMNS, "target"])
-    each_release = table.groupby("release", sort=False)
-    judgments = [verdict.judge(str(name), one, judged[str(name)]) for name, one in each_release]
+            asked = original, codes, tables.schema.n_levels, target
+            more, risks = intruder.rows(*asked, rng=chance(f"model {name}"))
+            of_one += more
+        rows += [row | {"release": name} for row in of_one]
+        met, told = (np.sum([each.outright for each in question], axis=0) for question in first)
+        copied = np.any([each.found for each in found], axis=0)
+        neighbors = np.min([each.neighbors for each in found], axis=0)
+        people = {"copied": copied, "neighbors": neighbors, "met": met, "told": told}
+        records.append(_records(tables, name, pd.DataFrame(people), risks))
+    table = pd.DataFrame(rows).reindex(columns=[*COLUMNS, "why"])
+    table = table.fillna({"of": "all", "asked": False} | dict.fromkeys(TEXTS, ""))
+    table = table.astype({"asked": bool})
+    each = dict(list(table.groupby("release", sort=False)))
+    judgments = [verdict.judge(name, one) for name, one in each.items()]
     judgments = verdict.worst_first(judgments, table)
-    order = {judgment.release: i for i, judgment in enumerate(judgments)}
-    table = table.sort_values("release", key=lambda names: names.map(order), kind="stable")
-    table = table[COLUMNS].reset_index(drop=True)
-    return Assessment(tables, tuple(judgments), table, traces, people, risks)
+    table = pd.concat([each[one.release] for one in judgments], ignore_index=True)[COLUMNS]
+    listed = pd.concat(records, ignore_index=True)
+    return Assessment(tables, tuple(judgments), table, listed)
 
 
 def _copies(tables: Tables, released: File) -> Copies:
     """Count copies, also by numbers as the files have them, unless the original is no reference."""
-    files = tables.beside(released)
-    original, made, *held_out = (file.codes for file in files)
+    original, made, *held_out = (file.codes for file in tables.beside(released))
     found = copies(original, made, tables.schema.n_levels, *held_out)
-    uncut = [file.uncut for file in files if file.uncut is not None]
-    return replace(found, uncut_z=uncut_z(*uncut)) if uncut and not found.premise else found
+    if found.premise or not tables.original.numbers:
+        return found
+    files = tables.original, released
+    each = [np.concatenate([file.numbers[at] for file in files]) for at in tables.original.numbers]
+    ids = (1 + pd.factorize(numbers)[0] for numbers in each)
+    uncut = np.column_stack([np.concatenate([original, made]), *ids])
+    of_rows = row_numbers(uncut, uncut.max(axis=0) + 1)
+    return replace(found, uncut_z=divided_z(*np.split(of_rows, [len(tables.original)])))
+
+
+def _records(tables: Tables, name: str, people: pd.DataFrame, risks: pd.DataFrame) -> pd.DataFrame:
+    """List what was found of a release, a row a combination, as `Assessment.records` says."""
+    combinations, repetitions, inverse = distinct(tables.original.codes)
+    order = np.argsort(inverse, kind="stable")
+    parts = np.split(tables.original.lines[order], np.cumsum(repetitions)[:-1])
+    lines = [", ".join(map(str, p[:_LINES])) + ", ..." * (len(p) > _LINES) for p in parts]
+    first = order[np.cumsum(repetitions) - repetitions]  # a record of each combination
+    head = pd.DataFrame({"release": name, "lines": lines, "repetitions": repetitions})
+    found = pd.concat([head, people.iloc[first].reset_index(drop=True), risks], axis=1)
+    # Only of those that are copied it matters how few neighbors they have.
+    by = found.assign(neighbors=found["neighbors"].where(found["copied"], 0))
+    columns, up = ["copied", "neighbors", "met", "told"], [False, True, False, False]
+    at = by.sort_values(columns, ascending=up, kind="stable").index
+    values = tables.schema.decode(combinations).astype(str)
+    values = values.rename(columns={c: f"{c} (value)" for c in values if c in found})
+    return pd.concat([found, values], axis=1).loc[at]

@@ -2,30 +2,28 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from srlib.assessment.answers import CERTAIN, FEWEST
 from srlib.assessment.copies import copies, rows_alike
-from srlib.assessment.counting import Floats
-from srlib.checks import require, shown
+from srlib.assessment.counting import Floats, Ints
+from srlib.checks import repeated, require, shown
 from srlib.data.codes import Codes, factor
 from srlib.data.declared import cut_numbers, recognize, with_missing, with_unseen
-from srlib.data.files import FILE_TYPES
-from srlib.data.microdata import Texts, declared, read_texts
+from srlib.data.microdata import FILE_TYPES, Texts, declared, read_texts
 from srlib.data.schema import Microdata, Schema, Variable
 from srlib.display import percent
 
+# Records: a DataFrame of categorical, text or number columns, microdata, or a file's path.
 type Table = pd.DataFrame | Microdata | str | Path
-"""Records: a DataFrame of categorical, text or number columns, microdata, or a file's path."""
+# Tables, or folders of them: the draws of one tool, as is a sequence under the tool's name.
 type Releases = Table | Sequence[Table] | Mapping[str, Table | Sequence[Table]]
-"""Tables, or folders of them: the draws of one tool, as is a sequence under the tool's name."""
 type Declared = Schema | str | Path
-"""Variables and levels, what is declared of them, its YAML file, or ``"acs"``."""
 type Names = str | Sequence[str]
 
 
@@ -33,38 +31,23 @@ type Names = str | Sequence[str]
 class File:
     """A table: codes from 0, (n, p), and by column the numbers behind them, NaN where none is.
 
-    `uncut` are codes of which numbers are not cut, (n, p), None where there are no numbers.
+    `lines` are those of a file that its records begin at.
     """
 
     codes: Codes
     numbers: Mapping[int, Floats] = field(default_factory=dict)
-    uncut: Codes | None = None
+    lines: Ints = field(default_factory=lambda: np.arange(0))
 
     def __len__(self) -> int:
         return len(self.codes)
 
 
-@dataclass(frozen=True)
-class _Source:
+class _Source(NamedTuple):
     """A table as it was given, under its name, and the tool that made it."""
 
     table: Table
     name: str
     tool: str = ""
-
-    @property
-    def called(self) -> str:
-        """The name that notes have: that of the file, of what is no release."""
-        is_path = isinstance(self.table, str | Path) and self.name in ("original", "holdout")
-        return Path(str(self.table)).name if is_path else self.name
-
-    def check(self) -> None:
-        """Refuse what is no table, or no file."""
-        kind = f"{self.name} is of type {type(self.table).__name__}; it must be a DataFrame"
-        right = isinstance(self.table, pd.DataFrame | Microdata | str | Path)
-        require(right, f"{kind}, Microdata, or the path of a file")
-        if isinstance(self.table, str | Path):
-            _check_file(self.table)
 
     @contextmanager
     def named(self) -> Iterator[None]:
@@ -96,14 +79,12 @@ class Tables:
 
     Releases are under the name under which they are judged, by column numbers all else: sets of
     `keys` and `targets`, of which the first decide, `by` of groups, and distances `within` which
-    numbers are told. With `all_keys` the keys are all but the target, whichever that is. `lines`
-    are those of its file that original records begin at; `notes` tell in a sentence each what was
-    recognized, dropped or chosen.
+    numbers are told. With `all_keys` the keys are all but the target, whichever that is. `notes`
+    tell in a sentence each what was recognized, dropped or chosen.
     """
 
     schema: Schema
     original: File
-    lines: NDArray[np.int64]
     tools: Mapping[str, tuple[File, ...]]
     keys: tuple[tuple[int, ...], ...]
     targets: tuple[int, ...]
@@ -128,8 +109,6 @@ def take_in(
     A ValueError says of the first that does not fit which table it is, what is wrong and what is
     right. Notebooks and the command give empty texts for what is not given.
     """
-    is_empty = original is None or (isinstance(original, str) and not original)
-    require(not is_empty, "original is empty; it must be a table or its file's path")
     wrong = f"within is {within!r}; it must give distances by names of variables"
     require(isinstance(within, Mapping | None), wrong)
     kind = f"schema is of type {type(schema).__name__}; it must be a Schema or a file"
@@ -137,43 +116,47 @@ def take_in(
     releases, notes = _listed(released)
     require(releases, "released is empty; it must have one table or more")
     sources = [_Source(original, "original"), *releases]
-    if has_strangers := not (holdout is None or (isinstance(holdout, str) and not holdout)):
+    if holdout is not None and not (isinstance(holdout, str) and not holdout):
         sources.append(_Source(holdout, "holdout"))
     for source in sources:
-        source.check()
-    if schema and schema != "acs" and not isinstance(schema, Schema):
-        _check_file(schema)
+        kind = f"{source.name} is of type {type(source.table).__name__}; it must be a DataFrame"
+        right = isinstance(source.table, pd.DataFrame | Microdata | str | Path)
+        require(right, f"{kind}, Microdata, or the path of a file")
+    for path in (*(source.table for source in sources), schema):
+        if isinstance(path, str | Path) and not (path is schema and path in ("", "acs")):
+            folder = f"{str(path)!r}: it is a folder, which only a release may be"
+            require(not Path(path).is_dir(), folder)
+            require(Path(path).is_file(), f"{str(path)!r}: there is no such file")
     complete, texts, more = _read(sources, declared(schema))
     key_sets, targets, chosen = _roles(complete, keys or (), target)
     distances = {}
     for name, distance in (within or {}).items():
         (at,) = complete.positions([name], "within")
-        is_key = at in key_sets[0] and bool(keys)
-        require(not is_key, f"within names {name!r}, which is among the keys")
+        again = keys and at in key_sets[0]
+        require(not again, f"within names {name!r}, which is among the keys")
         right = isinstance(distance, int | float | np.number) and 0 < distance < np.inf
         require(right, f"within is {distance!r} for {name!r}; it must be above 0")
         cut = f"within names {name!r}, which is not numeric; bins or edges in a schema make it so"
         require(complete.variables[at].edges, cut)
         distances[at] = float(distance)
-    files: list[File] = []
+    files, tools = list[File](), dict[str, tuple[File, ...]]()
     for source, text in zip(sources, texts, strict=True):
         with source.named():
-            file, of_file, lines = _coded(text, complete, distances)
-            notes += [f"{source.called}: {note}" for note in of_file]
-            if not files:
-                of_original = lines
-                more += [_valued(complete.variables[at], file, at) for at in targets]
+            file, of_file = _coded(text, complete, distances)
+            if source.tool:
+                _check_synthetic(complete, files[0].codes, file.codes)
+                tools[source.tool] = (*tools.get(source.tool, ()), file)
+            elif files:
+                _check_strangers(complete, files[0].codes, file.codes)
             else:
-                check = _check_strangers if source.name == "holdout" else _check_synthetic
-                check(complete, files[0].codes, file.codes)
+                more += [_valued(complete.variables[at], file, at) for at in targets]
+        is_path = not source.tool and isinstance(source.table, str | Path)
+        called = Path(str(source.table)).name if is_path else source.name
+        notes += [f"{called}: {note}" for note in of_file]
         files.append(file)
-    files = _uncut(files, complete)
-    tools: dict[str, tuple[File, ...]] = {}
-    for release, file in zip(releases, files[1:], strict=False):
-        tools[release.tool] = (*tools.get(release.tool, ()), file)
     return Tables(
-        complete, files[0], of_original, tools, key_sets, targets, all_keys=not keys,
-        held_out=files[-1] if has_strangers else None,
+        complete, files[0], tools, key_sets, targets, all_keys=not keys,
+        held_out=None if sources[-1].tool else files[-1],
         by=complete.positions([by], "by")[0] if by else None,
         within=distances, notes=tuple(filter(None, [*notes, *more, *chosen])),
     )  # fmt: skip
@@ -186,15 +169,15 @@ def _listed(released: Releases) -> tuple[list[_Source], list[str]]:
     if not isinstance(released, Mapping):
         each = enumerate(released, start=1)
         paths = [Path(z if isinstance(z, str | Path) else f"release {i}") for i, z in each]
-        released = dict(zip(_apart(paths), released, strict=True))
-    found: list[_Source] = []
-    notes = []
+        names = [path.name or path.resolve().name for path in paths]
+        # With their folders where it takes these to tell them apart.
+        released = dict(zip(map(str, paths) if repeated(names) else names, released, strict=True))
+    found, notes = list[_Source](), list[str]()
     for tool, given in released.items():
         if isinstance(given, str | Path) and Path(given).is_dir():
-            files, hidden = _files_in(Path(given))
+            files = _files_in(Path(given))
             found += [_Source(file, f"{tool}/{file.name}", tool) for file in files]
-            ignored = f"; hidden files are ignored: {', '.join(hidden)}" if hidden else ""
-            notes.append(f"{tool}: a folder of {len(files)}, judged together{ignored}.")
+            notes.append(f"{tool}: a folder of {len(files)}, judged together.")
         elif isinstance(given, Sequence) and not isinstance(given, str):
             require(given, f"{tool}: there are no releases; a tool must have one or more")
             found += [_Source(table, f"{tool} {i}", tool) for i, table in enumerate(given, start=1)]
@@ -203,63 +186,46 @@ def _listed(released: Releases) -> tuple[list[_Source], list[str]]:
     return found, notes
 
 
-def _files_in(folder: Path) -> tuple[list[Path], list[str]]:
-    """Return the data files of a folder in the order of their names, and names of hidden ones.
+def _files_in(folder: Path) -> list[Path]:
+    """Return the data files of a folder in the order of their names; hidden ones are none.
 
     A ValueError names anything else: what is passed over in silence would be missed by nobody.
     """
-    everything = sorted(folder.iterdir())
-    hidden = [path.name for path in everything if path.name.startswith(".")]
-    seen = [path for path in everything if path.name not in hidden]
-    data = [path for path in seen if path.is_file() and path.suffix.lower() in FILE_TYPES]
-    others = ", ".join(path.name + "/" * path.is_dir() for path in seen if path not in data)
-    told = f"{folder}: {others} cannot be read as a table; a folder of releases has files whose"
-    require(not others, f"{told} names end in {', '.join(FILE_TYPES)}, and hidden ones")
+    data = [path for path in sorted(folder.iterdir()) if not path.name.startswith(".")]
+    others = [path.name for path in data if path.is_dir() or path.suffix.lower() not in FILE_TYPES]
+    told = f"{folder}: {', '.join(others)} cannot be read as a table; a folder of releases has"
+    require(not others, f"{told} files whose names end in {', '.join(FILE_TYPES)}, and hidden ones")
     require(data, f"{folder}: the folder has no files to read; it must have one release or more")
-    return data, hidden
-
-
-def _apart(paths: Sequence[Path]) -> list[str]:
-    """Names of files, with their folders where it takes these to tell them apart."""
-    short = [path.name or path.resolve().name for path in paths]
-    for names in (short, list(map(str, paths))):
-        if len(set(names)) == len(names):
-            return names
-    return [f"{name} ({i})" for i, name in enumerate(short, start=1)]
-
-
-def _check_file(path: str | Path) -> None:
-    require(not Path(path).is_dir(), f"{str(path)!r}: it is a folder, which only a release may be")
-    require(Path(path).is_file(), f"{str(path)!r}: there is no such file")
+    return data
 
 
 def _read(
     sources: Sequence[_Source], known: Schema | None
 ) -> tuple[Schema, list[Texts], list[str]]:
     """Read all tables; return their schema, and a sentence for all that was not declared."""
-    original = sources[0].texts(known)
-    with sources[0].named():
-        known = original.schema or recognize(original.frame)
-        schema, notes = cut_numbers(known, original.frame)
-    texts = [original, *(source.texts(known) for source in sources[1:])]
-    if original.schema is None:
-        notes += ("No schema was given: levels are the values that the original has.",)
+    texts, notes = list[Texts](), list[str]()
+    for source in sources:
+        texts.append(source.texts(known))
+        with source.named():
+            frame, more = texts[-1].frame, tuple[str, ...]()
+            if len(texts) == 1:
+                known = texts[0].schema or recognize(frame)
+                schema, more = cut_numbers(known, frame)
+            elif texts[0].schema is None:
+                schema, more = with_unseen(schema, frame)
+            notes += more
+    if known and texts[0].schema is None:
+        notes.append("No schema was given: levels are the values that the original has.")
         if left := shown(known.leave_out):
             told = "Columns left out, of which the original has one value or none:"
-            notes += (f"{told} {left}.",)
-        for source, text in zip(sources[1:], texts[1:], strict=True):
-            with source.named():
-                schema, more = with_unseen(schema, text.frame)
-            notes += more
+            notes.append(f"{told} {left}.")
     schema, more = with_missing(schema, *(text.frame for text in texts))
     return schema, texts, [*notes, *more]
 
 
-def _coded(
-    texts: Texts, schema: Schema, distances: Collection[int]
-) -> tuple[File, list[str], NDArray[np.int64]]:
-    """Return a table's records, of two people or more, notes on it, and the records' lines."""
-    codes, kept, more = schema.encode_complete(texts.frame, drop_missing=False)
+def _coded(texts: Texts, schema: Schema, distances: Collection[int]) -> tuple[File, list[str]]:
+    """Return a table's records, of two people or more, and notes on it."""
+    codes, kept = schema.encode_complete(texts.frame, drop_missing=False)
     n, numbers = len(codes), {}
     require(n > 1, f"the table has {n} record{'s' * (n != 1)}; it needs 2 or more")
     for at, variable in enumerate(schema.variables):
@@ -268,24 +234,10 @@ def _coded(
             numbers[at] = np.array([*variable.numbers_of(values), np.nan])[ids]
             none = f"{variable.name!r} has no numbers; they must not be cut already"
             require(at not in distances or not np.isnan(numbers[at]).all(), none)
-    of_all = f"{n:,} of {len(kept):,}" if not kept.all() else f"{n:,}"
+    of_all = f"{n:,} complete of {len(kept):,}" if not kept.all() else f"{n:,}"
     is_file = texts.frame.index.name is not None  # "line" or "record"
-    lines = texts.frame.index if is_file else np.arange(1, len(kept) + 1)
-    notes = [f"{of_all} records.", *texts.notes, *more]
-    return File(codes, numbers), notes, np.asarray(lines, np.int64)[kept]
-
-
-def _uncut(files: Sequence[File], schema: Schema) -> list[File]:
-    """Return the files with codes of which each number is a level behind those of the schema."""
-    if not files[0].numbers:
-        return list(files)
-    codes = [file.codes.astype(np.int32) for file in files]
-    ends = np.cumsum([len(file) for file in files])[:-1]
-    for at in files[0].numbers:
-        ids, _ = pd.factorize(np.concatenate([file.numbers[at] for file in files]))
-        for file, own, id_ in zip(files, codes, np.split(ids, ends), strict=True):
-            own[:, at] = np.where(id_ < 0, file.codes[:, at], schema.n_levels[at] + id_)
-    return [replace(file, uncut=own) for file, own in zip(files, codes, strict=True)]
+    lines = np.asarray(texts.frame.index if is_file else np.arange(1, len(kept) + 1))
+    return File(codes, numbers, lines[kept]), [f"{of_all} records.", *texts.notes]
 
 
 def _check_synthetic(schema: Schema, original: Codes, released: Codes) -> None:
@@ -331,8 +283,13 @@ def _roles(
     names, chosen = schema.names, []
     alone = f"the variables are {names[0]} alone; keys and a target need two or more"
     require(len(names) > 1, alone)
-    sets = _sets(keys) if keys else []
-    found = [tuple(schema.positions(known, "keys")) for known in sets]
+    wrong = f"keys is {keys!r}; it must be a list of names, or a list of such lists"
+    require(isinstance(keys, Collection), wrong)
+    keys = [keys] if isinstance(keys, str) else keys
+    sets: Any = [keys] if keys and all(isinstance(one, str) for one in keys) else keys
+    require(all(isinstance(one, Collection) and not isinstance(one, str) for one in sets), wrong)
+    require(all(sets), "keys has an empty set; each must name variables")
+    found = [tuple(schema.positions(list(known), "keys")) for known in sets]
     if not targets:
         free = [name for k, name in enumerate(names) if not any(k in at for at in found)]
         require(free, "keys are all variables, in one set or another; name the target")
@@ -349,15 +306,3 @@ def _roles(
         found = [tuple(k for k in range(len(names)) if k != wanted[0])]
         chosen.append(f"No keys were given: all {len(names) - 1} variables but the target.")
     return tuple(found), wanted, chosen
-
-
-def _sets(keys: Names | Sequence[Names]) -> list[list[str]]:
-    """Return the sets of keys, where one may be given as a name, or a list of names."""
-    wrong = f"keys is {keys!r}; it must be a list of names, or a list of such lists"
-    require(isinstance(keys, Collection), wrong)
-    keys = [keys] if isinstance(keys, str) else keys
-    several = [isinstance(each, Collection) and not isinstance(each, str) for each in keys]
-    require(all(several) or not any(several), wrong)
-    sets = [list(each) for each in keys] if any(several) else [list(map(str, keys))]
-    require(all(sets), "keys has an empty set; each must name variables")
-    return sets

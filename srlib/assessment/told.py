@@ -1,22 +1,22 @@
 r"""What a file tells of each person, beside what other people's records and margins would tell.
 
 A question says what the intruder knows of a person and what is wanted: to meet a record with the
-same values (`met`), the value of a variable from all records with the same keys (`told`), a number
-within a distance (`near`), or a variable by the best guess of trees (`predicted`). Each is
-answered person by person by the release, by other people's records, and by a release that knows the
+same values (`met`), the value of a variable, or a number within a distance, from all records with
+the same keys (`told`), or a variable by the best guess of trees (`predicted`). Each is answered
+person by person by the release, by other people's records, and by a release that knows the
 margins only. What others' records would tell follows from the original alone, and from people held
 out; the release has no part in it but its size. Where one of the two files is the larger, it is
 thinned to the size of the other.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from scipy import special
 
 from srlib.assessment.copies import divided_z, log_choose, log_density, tree_of_pairs
-from srlib.assessment.counting import Bools, Floats, Ints, beside, numbered, ratio, tallied, times
+from srlib.assessment.counting import Bools, Floats, Ints, beside, numbered, tallied, times
 from srlib.data.codes import Codes, Levels
 from srlib.margins import pair_table
 
@@ -86,7 +86,12 @@ def met(
     compared = {}
     if most := min(n, len(strangers)):
         files = (key, of_strangers)
-        weight = np.concatenate([_none_among(len(f), times(f, f) - 1, most) for f in files])
+        # Probability that random companions have not the person's keys, by the hypergeometric law.
+        sizes = [(len(f) - times(f, f), np.array(len(f) - 1)) for f in files]
+        logs = [
+            log_choose(others, most - 1) - log_choose(every, most - 1) for others, every in sizes
+        ]
+        weight = np.exp(np.concatenate(logs))
         everybody = np.concatenate(files)
         compared = beside(weight * (times(of_release, everybody) > 0), weight, n, everybody)
     prob = np.prod([np.bincount(x)[x] / n for x in original[:, list(keys)].T], axis=0)
@@ -98,11 +103,6 @@ def met(
         alone, np.where(alone, 1 - missed, 0.0), others, np.where(alone, margins, 0.0), key,
         alone & (s > 0), compared, divided_z=divided_z(key, of_release), trials=trials,
     )  # fmt: skip
-
-
-def _none_among(size: int, others: Ints, m: int) -> Floats:
-    """Probability that a person's random companions, m - 1 of size - 1, are none of the others."""
-    return np.exp(log_choose(size - 1 - others, m - 1) - log_choose(np.array(size - 1), m - 1))
 
 
 def _met_by_others(
@@ -123,7 +123,16 @@ def _met_by_others(
 
     terms, again = [(1.0, wanted), (-1.0, 1.0)], np.nan
     if wanted > known:
-        companions = _companions(everybody, n_levels, people)
+        # The expected number of companions in a file as large, by a tree of pairs. All who share a
+        # person's keys are left out of its counts, and their expected number is put in. It begins
+        # at Good's (1953) for those alone, where it stays with a single key.
+        edges = tree_of_pairs(everybody, n_levels)
+        tables = [pair_table(everybody, n_levels, *edge) for edge in edges]
+        companions = np.where(people > 1, people - 1.0, (people == 2).sum() / (people == 1).sum())
+        for _ in range(ROUNDS):
+            more: Floats = companions - people
+            log_p = log_density(everybody[: len(people)], edges, tables, more)
+            companions = len(everybody) * np.exp(log_p)
 
         def log_left(at: float, further: float) -> float:
             after = still_alone(at) - companions * further / known
@@ -146,26 +155,10 @@ def _met_by_others(
     return alone * (1 - unmet) - n_alone * unmet * moved, float(trials)
 
 
-def _companions(everybody: Codes, n_levels: Sequence[int], people: Ints) -> Floats:
-    """Expected number of companions in a file as large, by a tree of pairs.
-
-    All who share a person's keys are left out of the tree's counts, and their expected number is
-    put in. It begins at Good's (1953) for those alone, where it stays with a single key, of which
-    the tree knows nothing else.
-    """
-    edges = tree_of_pairs(everybody, n_levels)
-    tables = [pair_table(everybody, n_levels, *edge) for edge in edges]
-    companions = np.where(people > 1, people - 1.0, (people == 2).sum() / (people == 1).sum())
-    for _ in range(ROUNDS):
-        more: Floats = companions - people
-        log_p = log_density(everybody[: len(people)], edges, tables, more)
-        companions = len(everybody) * np.exp(log_p)
-    return companions
-
-
 def told(
     original: Codes, released: Codes, n_levels: Levels, keys: Sequence[int], target: int,
-    no_values: Sequence[int] = (), held_out: Codes | None = None,
+    no_values: Sequence[int] = (), held_out: Codes | None = None, *,
+    numbers: Sequence[Floats] = (), within: float = 0.0,
 ) -> Told:  # fmt: skip
     r"""Find the people whose target all records with their keys tell, rightly.
 
@@ -175,38 +168,39 @@ def told(
     b)^{d - d_t} (1 - (1 - b)^{d_t}). Margins draw the targets of the released records with the
     person's keys from the release's own margin, so that a release that says the same of everybody
     discloses nobody. People whose target is one of `no_values` are not counted.
-    """
-    people = original if held_out is None else np.concatenate([original, held_out])
-    (key, of_release), (cell, of_both) = (
-        numbered(at, n_levels, people, released) for at in (keys, (*keys, target))
-    )
-    n, wanted = len(original), np.bincount(released[:, target], minlength=int(n_levels[target]))
-    own = times(key[:n], key[:n]), times(cell[:n], cell[:n])
-    others, alike = (times(of_release, key), times(of_both, cell)), wanted[original[:, target]]
-    valued = ~np.isin(people[:, target], no_values)
-    return _all_agree(*own, *others, alike / len(released), valued, key[:n], len(released))
 
-
-def near(
-    original: Codes, released: Codes, n_levels: Levels, keys: Sequence[int],
-    numbers: Sequence[Floats], within: float, held_out: Codes | None = None,
-) -> Told:  # fmt: skip
-    r"""Find the people whose number all records with their keys tell within a distance.
-
-    With the numbers z_j of all records with the person's keys, :math:`\max_j |z_j - x| \le \tau`:
-    any guess between the least and the largest of them is then right within the distance. A record
-    without a number speaks against all others; people without one are not counted. Tables of
+    Of `numbers`, of each table and NaN where there is none, a record tells those within a distance:
+    :math:`\max_j |z_j - x| \le \tau`. Any guess between the least and the largest of the z_j is
+    then right within the distance. A record without a number speaks against all others. Tables of
     magnitudes have such rules (Hundepool et al. 2010, Handbook on Statistical Disclosure Control),
-    and Giomi et al. (2022, arXiv:2211.10459) count guesses so. All else is as in `told`.
+    and Giomi et al. (2022, arXiv:2211.10459) count guesses so.
     """
-    people = original if held_out is None else np.concatenate([original, held_out])
+    tables = [original, released] if held_out is None else [original, released, held_out]
+    people = np.concatenate([original, *tables[2:]])
     key, of_release = numbered(keys, n_levels, people, released)
-    n, m, truth = len(original), len(released), np.concatenate([numbers[0], *numbers[2:]])
-    valued, who, zero = ~np.isnan(truth), np.nan_to_num(truth), np.zeros(n + m, np.intp)
-    own = count_near(key[:n], who[:n], key[:n], truth[:n], within)
-    others = count_near(key, who, of_release, numbers[1], within)
-    alike = count_near(zero[:n], who[:n], zero[:m], numbers[1], within)[1] / m
-    return _all_agree(*own, *others, alike, valued, key[:n], m)
+    targets = (table[:, target] for table in tables)
+    values = numbers or [np.where(np.isin(x, no_values), np.nan, x) for x in targets]
+    n, m, truth = len(original), len(released), np.concatenate([values[0], *values[2:]])
+    valued, who, nobody = ~np.isnan(truth), np.nan_to_num(truth), np.zeros(n + m, np.intp)
+    d, d_t = count_near(key[:n], who[:n], key[:n], truth[:n], within)
+    s, s_t = count_near(key, who, of_release, values[1], within)
+    alike = count_near(nobody[:n], who[:n], nobody[:m], values[1], within)[1] / m
+    tells = valued & (s > 0) & (s == s_t)
+    compared = {} if held_out is None else beside(tells.astype(float), valued.astype(float), n)
+    valued, s, s_t, kept = valued[:n], s[:n], s_t[:n], min(1.0, n / m)
+
+    def agree(records: Ints, right: Ints, kept: float) -> Floats:
+        missed = 1 - kept
+        return np.where(valued, missed ** (records - right) * (1 - missed**right), 0.0)
+
+    # Each of s records was not kept, or has the target.
+    margins = (kept * alike + 1 - kept) ** s - (1 - kept) ** s
+    # Without the person's own record, which is one of each where there is a value.
+    others = agree(d - valued, d_t - valued, min(1.0, m / n))
+    return Told(
+        valued, agree(s, s_t, kept), others, np.where(valued & (s > 0), margins, 0.0), key[:n],
+        tells[:n], compared,
+    )  # fmt: skip
 
 
 def count_near(
@@ -227,29 +221,6 @@ def count_near(
     return times(of_records, group), right
 
 
-def _all_agree(
-    d: Ints, d_t: Ints, s: Ints, s_t: Ints, alike: Floats, valued: Bools, group: Ints, m: int
-) -> Told:
-    """Answer by records with a person's keys, of the original and the release, and those right.
-
-    People held out stand behind those in the file in s, s_t and valued.
-    """
-    n, kept = len(group), min(1.0, len(group) / m)
-    tells = valued & (s > 0) & (s == s_t)
-    compared = beside(tells.astype(float), valued.astype(float), n) if len(s) > n else {}
-    s, s_t, valued = s[:n], s_t[:n], valued[:n]
-
-    def agree(records: Ints, right: Ints, kept: float) -> Floats:
-        missed = 1 - kept
-        return np.where(valued, missed ** (records - right) * (1 - missed**right), 0.0)
-
-    q = kept * alike + 1 - kept  # each of s records was not kept, or has the target
-    margins = np.where(valued & (s > 0), q**s - (1 - kept) ** s, 0.0)
-    # Without the person's own record, which is one of each where there is a value.
-    others = agree(d - valued, d_t - valued, min(1.0, m / n))
-    return Told(valued, agree(s, s_t, kept), others, margins, group, tells[:n], compared)
-
-
 def predicted(
     original: Codes, released: Codes, n_levels: Levels, keys: Sequence[int], target: int,
     no_values: Sequence[int] = (), held_out: Codes | None = None, *, rng: np.random.Generator,
@@ -266,11 +237,8 @@ def predicted(
     linear in the records. For others' records it is no smaller, and as large as halves of the
     original differ that guess each other. Of many people evenly spaced ones count.
     """
-    n, people = (
-        len(original),
-        original if held_out is None else np.concatenate([original, held_out]),
-    )
-    valued = np.flatnonzero(~np.isin(people[:, target], no_values))
+    people = original if held_out is None else np.concatenate([original, held_out])
+    n, valued = len(original), np.flatnonzero(~np.isin(people[:, target], no_values))
     rows, strangers = np.split(valued, [np.searchsorted(valued, n)])
     rows = rows[np.linspace(0, len(rows) - 1, min(len(rows), MOST_GUESSED)).astype(int)]
     size = max(min(n, len(released), MOST_GROWN) // 2, 1)
@@ -282,7 +250,7 @@ def predicted(
             shares = []
             for half in np.array_split(rng.permutation(len(codes)), 2):
                 asked = np.setdiff1d(rows, half) if own else np.append(rows, strangers)
-                right = _tree(codes[half[:size]], keys, target, rng)(people[asked])
+                right = _by_tree(codes[half[:size]], people[asked], keys, target, n_levels, rng)
                 prob[asked] += right / (PAIRS if own else 2 * PAIRS)
                 in_file = right[: len(rows)]
                 shares.append(in_file.sum() / max(len(in_file), 1))
@@ -295,62 +263,43 @@ def predicted(
     release[:n], others = release[:n].clip(max=1), others[:n].clip(max=1)
     tells = release[np.append(rows, strangers)]
     compared = beside(tells, np.ones(len(tells)), len(rows)) if len(strangers) else {}
-    counted, nobody = np.isin(np.arange(n), rows), np.zeros(n, bool)
     return Told(
-        counted, release[:n], others, np.full(n, np.nan), np.arange(n), nobody, compared,
-        grown=variance + max(variance, of_others),
+        np.isin(np.arange(n), rows), release[:n], others, np.full(n, np.nan), np.arange(n),
+        np.zeros(n, bool), compared, grown=variance + max(variance, of_others),
     )  # fmt: skip
 
 
-def _tree(
-    records: Codes, keys: Sequence[int], target: int, rng: np.random.Generator
-) -> Callable[[Codes], Floats]:
-    """Grow a tree; it returns the probability of the truth for people."""
+def _by_tree(
+    records: Codes, people: Codes, keys: Sequence[int], target: int, n_levels: Levels,
+    rng: np.random.Generator,
+) -> Floats:  # fmt: skip
+    """Probability of people's true target by a tree that is grown from records."""
     from sklearn.tree import DecisionTreeClassifier
 
-    seed = int(rng.integers(2**31))
+    seed, prob = int(rng.integers(2**31)), np.zeros((len(people), int(n_levels[target])))
     tree = DecisionTreeClassifier(max_features="sqrt", random_state=seed)
     tree.fit(records[:, keys].astype(np.float32), records[:, target])
-
-    def guess(people: Codes) -> Floats:
-        if not len(people):
-            return np.zeros(0)
-        truth = people[:, target]
-        at = np.searchsorted(tree.classes_, truth).clip(max=len(tree.classes_) - 1)
-        prob = tree.predict_proba(people[:, keys].astype(np.float32))
-        return np.where(tree.classes_[at] == truth, prob[np.arange(len(at)), at], 0.0)
-
-    return guess
+    if len(people):
+        prob[:, tree.classes_] = tree.predict_proba(people[:, keys].astype(np.float32))
+    return prob[np.arange(len(people)), people[:, target]]
 
 
 def matched(
     original: Codes, released: Codes, n_levels: Levels, keys: Sequence[int], target: int
-) -> dict[str, tuple[float, float]]:
-    """Return repU and TCAP with what margins alone would give.
+) -> dict[str, float]:
+    """Return repU and TCAP.
 
     repU is the share of people who are alone with their keys and meet one released record alone
     (Raab, Nowok and Dibben 2024). TCAP is, of released records whose fellows with the same keys
     agree on the target, the mean share of people with these keys who have it (Taub and Elliot
     2019). The third customary measure, DiSCO, is `told`.
     """
-    n, m, wanted = len(original), len(released), original[:, target]
     q, of_release = numbered(keys, n_levels, original, released)
     d, s = tallied(q, of_release)
     level = np.full(len(d), -1, np.int64)
     level[of_release] = released[:, target]  # of one of the group's records, whichever
     apart = np.bincount(of_release, released[:, target] != level[of_release], len(d))
     aim = (s > 0) & (apart == 0) & (d > 0)
-    right = np.bincount(q, wanted == level[q], len(d))
-    *of_keys, share = (np.bincount(x)[x] / n for x in original[:, [*keys, target]].T)
-    prob = np.prod(of_keys, axis=0)
-    once = m * prob * (1 - prob) ** (m - 1) * (d[q] == 1)
-    # s draws of the target all are u with probability p_u^s; n p_u records have it.
-    some, (sizes, which) = s[q] > 0, np.unique(s[q], return_inverse=True)
-    shares = np.bincount(wanted) / n
-    same = np.where(some, (shares[shares > 0] ** sizes[:, None]).sum(axis=1)[which], 0.0)
-    own, weight = np.where(some, share ** s[q], 0.0), s[q] / d[q]
-    tcap = (right * s / np.maximum(d, 1))[aim].sum() / s[aim].sum() if aim.any() else np.nan
-    return {
-        "repU": (float(((d == 1) & (s == 1))[q].mean()), float(once.mean())),
-        "TCAP": (float(tcap), ratio(float((weight * own).sum()), float((weight * same).sum()))),
-    }
+    right = np.bincount(q, original[:, target] == level[q], len(d))[aim]
+    tcap = (right * s[aim] / d[aim]).sum() / s[aim].sum() if aim.any() else np.nan
+    return {"repU": float(((d == 1) & (s == 1))[q].mean()), "TCAP": float(tcap)}

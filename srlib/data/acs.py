@@ -56,11 +56,9 @@ def recode_acs(frame: pd.DataFrame, vintage: int) -> pd.DataFrame:
     The raw columns are numbers or text; blank or NaN is missing, and stays so. The vintage is the
     year of the file, 2008 or later: MIL has five codes up to 2012 and four from 2013. Returned are
     the adults under their index, in a categorical column for each variable of ``ACS``. A ValueError
-    names the columns that lack, and codes that a file of that vintage cannot have.
+    names codes that a file of that vintage cannot have.
     """
     require(vintage >= FIRST_VINTAGE, f"vintage is {vintage}; it must be {FIRST_VINTAGE} or later")
-    lacking = [name for name in RAW_NAMES.values() if name not in frame.columns]
-    require(not lacking, f"missing columns {', '.join(lacking)} of a PUMS person file")
     ids, texts = factor(frame["AGEP"])
     # A missing or unreadable age is not below 18: it stays and is reported.
     frame = frame[~np.array([*(number(text) < 18 for text in texts), False])[ids]]
@@ -70,17 +68,15 @@ def recode_acs(frame: pd.DataFrame, vintage: int) -> pd.DataFrame:
         levels = (_RECODED | {"MIL": mil}).get(variable.name, "".join(variable.levels))
         recode = {float(i): int(level) - 1 for i, level in enumerate(levels, 1) if level > "."}
         column = RAW_NAMES[variable.name]
-        codes, _, strange = coded(frame[column], partial(_recoded, recode))
+        codes, strange = coded(frame[column], partial(_recoded, recode))
         problems += [f"{column} has {strange}"] if strange else []
         recoded[variable.name] = pd.Categorical.from_codes(codes.clip(MISSING), variable.levels)
-    told = f"values that a PUMS person file of vintage {vintage} cannot have: {'; '.join(problems)}"
-    require(not problems, f"{told}. MIL has codes 1 to 5 up to 2012 and 1 to 4 from 2013")
+    require(not problems, f"a person file of vintage {vintage} cannot have: {'; '.join(problems)}")
     never, training = ((recoded["MIL"] == level).sum() for level in ("3", "2"))
     # "Never" is the answer of nine adults in ten. In a file from 2013 on it has the code that
     # up to 2012 means training only, and nothing else would show that the vintage is wrong.
-    told = f"MIL has code 4 for {training:,} adults and code 5 for {never:,}: the file looks like"
-    right = vintage > 2012 or training <= never
-    require(right, f"{told} one of 2013 or later, vintage is {vintage}")
+    told = f"vintage is {vintage}; the file looks like one of 2013 or later, MIL having code 4 for"
+    require(vintage > 2012 or training <= never, f"{told} {training:,} adults, 5 for {never:,}")
     return pd.DataFrame(recoded, index=frame.index)
 
 
@@ -90,30 +86,17 @@ def _recoded(recode: Mapping[float, int], texts: Iterable[str]) -> list[int]:
     return [known.get(text, recode.get(number(text), OUTSIDE)) for text in texts]
 
 
-STATES = (  # of the survey, and what stands beside them
-    "al ak az ar ca co ct de dc fl ga hi id il in ia ks ky la me md ma mi mn ms mo mt ne "
-    "nv nh nj nm ny nc nd oh ok or pa ri sc sd tn tx ut vt va wa wv wi wy pr "
-)
+def download_acs(data: str, cache: Path | None = None, base: str = CENSUS) -> tuple[Path, int]:
+    """Return the Census Bureau's 1-year person file of ``"acs:YEAR:STATE"``, and its year.
 
-
-def parse_acs(data: str) -> tuple[int, str]:
-    """Return year and state of ``"acs:YEAR:STATE"``; ValueError where it is none."""
-    parts = re.fullmatch(r"acs:(\d{4}):([a-z]{2})", data.lower(), re.ASCII)
-    year, state = (int(parts[1]), parts[2]) if parts and parts[2] in STATES.split() else (0, "")
-    told = f"data is {data!r}; it must be acs:YEAR:STATE, with a year from {FIRST_VINTAGE} and the"
-    require(year >= FIRST_VINTAGE, f"{told} two letters of a state, dc or pr, as in acs:2012:nc")
-    return year, state
-
-
-def download_acs(
-    year: int, state: str, *, cache: Path | None = None, base_url: str = CENSUS
-) -> Path:
-    """Return the Census Bureau's 1-year person file of a state, downloaded unless in the cache.
-
-    The file has its name only once it is a whole zip, whose checksums agree; the Census Bureau
-    publishes no other. A ValueError says that the server has no such file, a ConnectionError that
-    it cannot be reached or that the transfer broke.
+    It is downloaded unless in the cache, and has its name only once it is a whole zip, whose
+    checksums agree; the Census Bureau publishes no other. A ValueError says that there is no such
+    file, a ConnectionError that the server cannot be reached or that the transfer broke.
     """
+    told = f"data is {data!r}; it must be acs:YEAR:STATE, as acs:2012:nc, from {FIRST_VINTAGE} on"
+    parts = re.fullmatch(r"acs:(\d{4}):([a-z]{2})", data.lower(), re.ASCII)
+    year, state = (int(parts[1]), parts[2]) if parts else (0, "")
+    require(year >= FIRST_VINTAGE, told)
     target = (cache or Path(user_cache_dir("srlib"))) / f"acs/{year}/csv_p{state}.zip"
     import pooch
 
@@ -124,16 +107,16 @@ def download_acs(
             if damaged := archive.testzip():
                 raise zipfile.BadZipFile(damaged)
 
-    url = f"{base_url}/{year}/1-Year/{target.name}"
+    url = f"{base}/{year}/1-Year/{target.name}"
     pooch.get_logger().setLevel("WARNING")
     try:
-        return Path(pooch.retrieve(url, None, target.name, target.parent, downloader=whole_zip))
+        path = pooch.retrieve(url, None, target.name, target.parent, downloader=whole_zip)
+        return Path(path), year
     except (OSError, zipfile.BadZipFile, zlib.error, EOFError) as error:
         status = getattr(getattr(error, "response", None), "status_code", type(error).__name__)
-        told = f"no 1-year person file of {year} for {state.upper()} at {url} (status {status})"
-        require(status != 404, f"the Census Bureau has {told}; it published none for 2020")
-        hint = "is there a network? Data may also be the path of a file"
-        raise ConnectionError(f"no whole zip file comes from {url} ({status}); {hint}") from None
+        told = f"no whole 1-year person file of {year} for {state.upper()} at {url} ({status})"
+        require(status != 404, f"{told}: the Census Bureau has published none")
+        raise ConnectionError(f"{told}; is there a network? Data may also be a file") from None
 
 
 def embedded_population(n: int, *, rng: np.random.Generator) -> Microdata:

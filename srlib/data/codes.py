@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from srlib.checks import require, rows_where, shown
+from srlib.checks import require, rows_where, shown, within
 
 # Categorical records, (n, n_variables): the levels of variable k are 0 to n_levels[k] - 1.
 Codes = NDArray[np.integer]
@@ -19,7 +19,6 @@ Levels = Sequence[int] | NDArray[np.integer]
 MISSING, OUTSIDE = -1, -2
 # Text that stands for a missing value, unless a variable declares it as a level.
 MISSING_TEXTS = frozenset({"", "NA", "NaN", "nan", "null"})
-
 _WHOLE = re.compile(r"([+-]?\d+)(?:\.0+)?")
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 
@@ -29,14 +28,10 @@ def cell_numbers(codes: Codes, n_levels: Levels) -> NDArray[np.int64]:
 
     ``numpy.unravel_index`` gives the codes back. A table without variables has a single cell.
     """
-    sizes = [int(d) for d in n_levels]
-    n_cells = math.prod(sizes)
-    require(n_cells < 2**63, f"the table has {n_cells:,} cells; fewer than 2**63 have numbers")
-    position = np.zeros(len(codes), np.int64)
+    sizes, position = [int(d) for d in n_levels], np.zeros(len(codes), np.int64)
+    require(math.prod(sizes) < 2**63, "the table has 2**63 cells or more, too many for numbers")
     for k, (column, d) in enumerate(zip(np.asarray(codes).T, sizes, strict=True)):
-        low, high = (column.min(), column.max()) if len(column) else (0, 0)
-        runs = f"column {k} of codes runs from {low} to {high}"
-        require(low >= 0 and high < d, f"{runs}; it must lie in 0 to {d - 1}")
+        within(0, d - 1, **{f"column {k} of codes": column})
         position = position * d + column.astype(np.int64)
     return position
 
@@ -63,16 +58,10 @@ def distinct(codes: ArrayLike) -> tuple[NDArray[Any], NDArray[np.int64], NDArray
     ``codes``, and the counts sum to the number of rows.
     """
     codes = np.asarray(codes)
-    n_levels = (codes.max(axis=0, initial=0).astype(np.int64) + 1).tolist()
-    if math.prod(n_levels) >= 2**63:
-        rows, inverse, counts = np.unique(codes, axis=0, return_inverse=True, return_counts=True)
-        return rows, counts, inverse
-    # One integer a record sorts many times faster than a row of a table.
-    numbers = cell_numbers(codes, n_levels)
-    keys, inverse, counts = np.unique(numbers, return_inverse=True, return_counts=True)
-    combinations = np.empty((len(keys), codes.shape[1]), codes.dtype)
-    combinations[inverse] = codes
-    return combinations, counts, inverse
+    numbers = row_numbers(codes, codes.max(axis=0, initial=0).astype(np.int64) + 1)
+    _, first, counts = np.unique(numbers, return_index=True, return_counts=True)
+    order = np.lexsort((first, *codes[first].T[::-1]))
+    return codes[first[order]], counts[order], np.argsort(order)[numbers]
 
 
 def factor(column: pd.Series) -> tuple[NDArray[np.intp], list[str]]:
@@ -81,15 +70,13 @@ def factor(column: pd.Series) -> tuple[NDArray[np.intp], list[str]]:
     return ids, [str(value).strip() for value in values]
 
 
-def coded(
-    column: pd.Series, codes_of: Callable[[list[str]], list[int]]
-) -> tuple[NDArray[np.int64], list[str], str]:
-    """Return a column's codes, its texts, and which of these are outside the levels, and where."""
+def coded(column: pd.Series, codes_of: Callable[[list[str]], list[int]]) -> tuple[Codes, str]:
+    """Return a column's codes, and which of its texts are outside the levels, and where."""
     ids, texts = factor(column)
     codes = np.array(codes_of([*texts, ""]))[ids]  # NaN, of which the id is -1, is as no text
     outside = codes == OUTSIDE
     values = dict.fromkeys(texts[i] for i in pd.unique(ids[outside]))
-    return codes, texts, f"{shown(values)} ({rows_where(outside, column.index)})" if values else ""
+    return codes, f"{shown(values)} ({rows_where(outside, column.index)})" if values else ""
 
 
 def number(text: str) -> float:
@@ -104,17 +91,13 @@ def whole_number(text: str) -> str:
     return match[1] if match else text
 
 
-def numbers_in(column: pd.Series, *absent: str) -> tuple[dict[float, int], list[str]]:
-    """Count the records that have each number, and list the texts that are neither nor absent."""
+def numbers_in(column: pd.Series, *absent: str) -> tuple[pd.Series, list[str]]:
+    """Count the records that have each number, rising, and list the texts that are none."""
     ids, texts = factor(column)
-    found, others = dict[float, int](), []
-    for text, n in zip(texts, np.bincount(ids[ids >= 0]).tolist(), strict=True):
-        if MISSING_TEXTS.union(absent).isdisjoint({text, whole_number(text)}):
-            if np.isnan(value := number(text)):
-                others.append(text)
-            else:
-                found[value] = found.get(value, 0) + n
-    return found, others
+    counts = pd.Series(np.bincount(ids[ids >= 0], minlength=len(texts)), texts)
+    counts = counts[[MISSING_TEXTS.union(absent).isdisjoint({t, whole_number(t)}) for t in texts]]
+    numbers = np.array([number(text) for text in counts.index], np.float64)
+    return counts.groupby(numbers).sum(), list(counts.index[np.isnan(numbers)])
 
 
 def levels_in(column: pd.Series) -> tuple[str, ...]:
@@ -122,7 +105,5 @@ def levels_in(column: pd.Series) -> tuple[str, ...]:
     texts = set(factor(column)[1]) - MISSING_TEXTS
     if all(map(_WHOLE.fullmatch, texts)):
         texts = set(map(whole_number, texts))
-    try:
-        return tuple(sorted(texts, key=lambda text: (float(text), text)))
-    except ValueError:
-        return tuple(sorted(texts))
+    numeric = not any(np.isnan(number(text)) for text in texts)
+    return tuple(sorted(texts, key=lambda text: (numeric and number(text), text)))

@@ -24,6 +24,7 @@ from srlib.data.schema import MISSING_LEVEL, MOST_LEVELS, Schema, Variable
 # that it is cut at.
 FEW_NUMBERS, FEW_TEXTS, BINS = 30, 5, 10
 
+_SINGLE = "all records have one value, or none"
 _DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([T ].*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
 
 
@@ -35,37 +36,52 @@ def recognize(frame: pd.DataFrame) -> Schema:
     none, are left out. A ValueError names all dates, columns that look like names or numbers of
     people, and those with more than 100 values that are no numbers.
     """
-    n = f"{len(frame)} record{'s' * (len(frame) != 1)}"
-    require(len(frame) > 1, f"the table has {n}; levels are inferred from 2 or more")
-    found = {str(name): _recognized(str(name), column, True) for name, column in frame.items()}
-    problems = [f"{name} {why}" for name, why in found.items() if isinstance(why, str) and why]
+    require(len(frame) > 1, f"the table has {len(frame)} records; levels take two or more")
+    schema, left = _recognized(frame)
+    problems = "; ".join(f"{name} {why}" for name, why in left.items() if why != _SINGLE)
     told = "A schema may leave columns out (leave_out) or declare them; srlib schema ORIGINAL"
-    require(not problems, f"{'; '.join(problems)}. {told} RELEASED suggests one")
-    variables = tuple(each for each in found.values() if isinstance(each, Variable))
-    require(variables, "no column has two values or more")
-    return Schema(variables, tuple(name for name, each in found.items() if not each))
+    require(not problems, f"{problems}. {told} RELEASED suggests one")
+    return schema
 
 
-def _recognized(name: str, column: pd.Series, typed: bool) -> Variable | str:
-    """Return the variable that a column is, or why it is none; "" where it has a single value."""
+def _recognized(original: pd.DataFrame, *others: pd.DataFrame) -> tuple[Schema, dict[str, str]]:
+    """Return the variables that tables have, and for any other column why it is left out.
+
+    Variables are what the original's columns are; further levels of other tables come last.
+    """
+    variables, left = [], {}
+    for name in dict.fromkeys(chain(original, *others)):
+        lacking = any(name not in table for table in (original, *others))
+        found = "a file lacks it" if lacking else _variable(str(name), original[name])
+        if isinstance(found, str):
+            left[str(name)] = found
+            continue
+        for table in others if found.levels else ():
+            found = found.with_levels(_unseen(found, table[name])[0])
+        variables.append(found)
+    require(variables, f"no column is a variable: {'; '.join(dict.fromkeys(left.values()))}")
+    return Schema(tuple(variables), tuple(left)), left
+
+
+def _variable(name: str, column: pd.Series) -> Variable | str:
+    """Return the variable that a column is, or why it is none."""
     texts = [text for text in factor(column)[1] if text not in MISSING_TEXTS]
     if len(texts) > FEW_NUMBERS and all(map(_DATE.fullmatch, texts)):
         return f"has dates, as {texts[0]!r}; make a year or an age of them"
     values, others = numbers_in(column)
-    if len(texts) == len(column) > MOST_LEVELS and not np.mod(list(values), 1).any():
+    if len(texts) == len(column) > MOST_LEVELS and not np.mod(values.index, 1).any():
         return "differs for all records, as a name or a number of people does"
-    if typed and isinstance(column.dtype, pd.CategoricalDtype):
+    if isinstance(column.dtype, pd.CategoricalDtype):
         return Variable(name, tuple(map(str, column.cat.categories)))
     names = any(re.match("0[0-9]", text) for text in texts)  # as "0310"
     if len(values) > FEW_NUMBERS and len(others) <= FEW_TEXTS and not names:
         return Variable(name, bins=BINS)
     levels = levels_in(column)
     if len(levels) > MOST_LEVELS:
-        those = f"{len(levels):,} values that are no numbers, as {shown(levels, 3)}"
-        return f"has {those}; a variable may have {MOST_LEVELS}"
+        return f"has {len(levels):,} values that are no numbers, as {shown(levels, 3)}"
     if len(levels) == 1 and (column.isna().any() or MISSING_TEXTS & set(factor(column)[1])):
         return Variable(name, (*levels, MISSING_LEVEL), missing=MISSING_LEVEL)
-    return Variable(name, levels) if len(levels) > 1 else ""
+    return Variable(name, levels) if len(levels) > 1 else _SINGLE
 
 
 def cut_numbers(schema: Schema, frame: pd.DataFrame) -> tuple[Schema, tuple[str, ...]]:
@@ -73,8 +89,7 @@ def cut_numbers(schema: Schema, frame: pd.DataFrame) -> tuple[Schema, tuple[str,
     done = [_cut(v, frame[v.name]) if v.uncut else (v, "") for v in schema.variables]
     notes = [note for _, note in done if note]
     if any(variable.bins for variable in schema.variables):
-        told = "Such cuts say where the original's numbers lie, and whoever sees the levels "
-        notes.append(told + "sees them; edges declared in a schema do not.")
+        notes.append("Such cuts tell where the original's numbers lie; edges in a schema do not.")
     return replace(schema, variables=tuple(variable for variable, _ in done)), tuple(notes)
 
 
@@ -82,17 +97,14 @@ def _cut(variable: Variable, column: pd.Series) -> tuple[Variable, str]:
     """Return a variable whose numbers are cut by a column, and a sentence that says where."""
     counts, texts = numbers_in(column, *variable.missing_codes, *variable.not_applicable)
     texts += variable.not_applicable
-    has = f"{variable.name} is declared to be numeric and has"
-    others = f"{len(texts):,} texts that are no numbers, as {shown(texts, 3)}"
-    require(len(texts) <= MOST_LEVELS, f"{has} {others}")
-    right = len(counts) > 1 or variable.edges
-    require(right, f"{has} {len(counts)} numbers; there must be two or more")
-    edges = variable.edges or quantile_edges([*counts], [*counts.values()], variable.bins)
-    names = piece_names(edges, not np.mod([*counts, *edges], 1).any())
+    has = f"{variable.name} is declared to be numeric and has {len(counts)} numbers"
+    require(len(texts) <= MOST_LEVELS, f"{has}, and {len(texts)} texts, as {shown(texts, 3)}")
+    require(len(counts) > 1 or variable.edges, f"{has}; there must be two or more")
+    edges = variable.edges or quantile_edges(counts.index, counts, variable.bins)
+    names = piece_names(edges, not np.mod([*counts.index, *edges], 1).any())
     done = replace(variable, levels=(*names, *texts), labels=(), edges=edges, bins=0, missing="")
     how = "near the original's quantiles, at {}" if variable.bins else "at {} as declared"
-    note = f"{variable.name} is cut {how.format(', '.join(map(plain, edges)))}"
-    note += f", beside {shown(texts)}." if texts else "."
+    note = f"{variable.name} is cut {how.format(', '.join(map(plain, edges)))}."
     return done.with_missing() if variable.missing else done, note
 
 
@@ -149,22 +161,11 @@ def suggest(tables: Sequence[pd.DataFrame]) -> tuple[str, tuple[str, ...]]:
     Variables are what the columns of the original, the first table, are; further levels of the
     others come last, and missing values of any table are one more.
     """
-    original, *others = tables = [table.rename(columns=str) for table in tables]
-    variables, left = [], {}
-    for name in dict.fromkeys(chain.from_iterable(tables)):
-        lacking = any(name not in table for table in tables)
-        found = "a file lacks it" if lacking else _recognized(name, original[name], False)
-        if isinstance(found, Variable):
-            for table in others if found.levels else ():
-                found = found.with_levels(_unseen(found, table[name])[0])
-            variables.append(found)
-        else:
-            left[name] = found or "all records have one value, or none"
-    require(variables, f"no column is a variable: {'; '.join(left.values())}")
+    schema, left = _recognized(*tables)
     entries = []
-    for variable in with_missing(Schema(tuple(variables)), *tables)[0].variables:
-        levels = [level for level in variable.levels if level != variable.missing]
-        entry = {"name": variable.name, "levels": levels, "bins": variable.bins}
+    for variable in with_missing(schema, *tables)[0].variables:
+        entry: dict[str, object] = {"name": variable.name, "bins": variable.bins}
+        entry["levels"] = [level for level in variable.levels if level != variable.missing]
         entry["missing"] = "level" if variable.missing else ""
         entries.append({key: value for key, value in entry.items() if value})
     text = yamls.dump(({"leave_out": list(left)} if left else {}) | {"variables": entries})
@@ -172,30 +173,28 @@ def suggest(tables: Sequence[pd.DataFrame]) -> tuple[str, tuple[str, ...]]:
 
 
 def quantile_edges(values: ArrayLike, counts: ArrayLike, bins: int) -> tuple[float, ...]:
-    """Cut numbers near quantiles, at round numbers, so that pieces have about as many records.
+    """Cut rising numbers near quantiles, at round ones, into pieces of about as many records.
 
     Each cut is the roundest number within a quarter of a piece around the quantile, so that cuts
     read well and tell little of single records. A number that has a piece's share of the records
     by itself, as zero among incomes, has a piece of its own. Edges rise: the smallest number that
     each piece but the first may have.
     """
-    order = np.argsort(values)
-    value = np.asarray(values, dtype=np.float64)[order]
-    count = np.asarray(counts)[order]
+    value, count = np.asarray(values, dtype=np.float64), np.asarray(counts)
     up_to = np.cumsum(count)
     share = up_to[-1] / bins
     heavy = count >= share
     starts = {i + shift for i in np.flatnonzero(heavy).tolist() for shift in (0, 1)}
-    edges = {_roundest(value[i - 1], value[i], value[i]) for i in starts if 0 < i < len(value)}
+    cuts = {(value[i - 1], value[i], value[i]) for i in starts if 0 < i < len(value)}
     for j in range(1, bins):
         ranks = (np.array([j - 0.25, j, j + 0.25])) * share
         low, middle, high = np.searchsorted(up_to, ranks, side="right").clip(max=len(value) - 1)
         if not heavy[low : high + 1].any() and middle > 0:
-            edges.add(_roundest(value[max(low - 1, 0)], value[middle], value[high]))
+            cuts.add((value[max(low - 1, 0)], value[middle], value[high]))
+    edges = np.array(sorted(_roundest(*cut) for cut in cuts))
     # Two cuts between the same neighbors would leave a piece without records.
-    rising = np.array(sorted(edges))
-    _, first = np.unique(np.searchsorted(value, rising), return_index=True)
-    return tuple(rising[first].tolist())
+    _, first = np.unique(np.searchsorted(value, edges), return_index=True)
+    return tuple(edges[first].tolist())
 
 
 def _roundest(above: float, near: float, most: float) -> float:

@@ -1,26 +1,48 @@
-"""Microdata for the synthesizers: tables of categorical records from files and elsewhere."""
+"""Microdata for the synthesizers: tables of categorical records from files and elsewhere.
 
-from dataclasses import dataclass, replace
+Text is read by the csv module: pyarrow.csv takes ``"a"b`` for ``ab`` in silence, keeps the marks of
+a quotation after a space, and does not know at which line a record begins.
+"""
+
+import csv
+import gzip
+import re
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from io import TextIOWrapper
+from itertools import batched, chain
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, NamedTuple, cast
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
-from srlib.checks import require, shown
-from srlib.data.acs import ACS, RAW_NAMES, download_acs, embedded_population, parse_acs, recode_acs
+from srlib.checks import repeated, require, shown
+from srlib.data.acs import ACS, RAW_NAMES, download_acs, embedded_population, recode_acs
 from srlib.data.declared import cut_numbers
-from srlib.data.files import named_errors, open_table
 from srlib.data.schema import Microdata, Schema
 
 PAPER_VINTAGE = 2012
-POPULATION_SIZE = 10_000
+# What is read of a text file at most: a small compressed one may stand for more than fits.
+MAX_CHARACTERS = 2_000_000_000
+_TYPED = {".parquet": pd.read_parquet, ".sav": pd.read_spss, ".dta": pd.read_stata}
+FILE_TYPES = (".csv", ".tsv", ".txt", ".gz", ".zip", *_TYPED)
+
+_CHUNK = 1 << 14  # records
+_TO_UTF_8 = "save the file as UTF-8, as by iconv -f WINDOWS-1252 -t UTF-8"
+_NO_TEXT = re.compile("[\0\udc80-\udcff]")  # what stands for bytes that are not UTF-8, and NUL
+
 # A schema, its YAML file, or "acs"; None or "": recognized.
 type Declared = str | Path | Schema | None
+# The line that a record begins at, and its fields.
+type Record = tuple[int, list[str]]
 
 
-@dataclass(frozen=True)
-class Texts:
+class Texts(NamedTuple):
     """The columns of a table by its lines or records, what is declared of them, and notes."""
 
     frame: pd.DataFrame
@@ -54,22 +76,16 @@ def load(
     require(n_records is None or n_records > 0, f"n_records is {n_records}; it must be 1 or more")
     known, source = declared(schema), str(data)
     if not source or source.startswith("acs:"):
-        theirs = f"schema is {str(schema)!r}; for data = {source!r} it must be '' or 'acs'"
-        require(known in (None, ACS), theirs)
+        require(known in (None, ACS), f"schema must be '' or 'acs' where data is {source!r}")
     if not source:
-        return embedded_population(n_records or POPULATION_SIZE, rng=rng)
+        return embedded_population(n_records or 10_000, rng=rng)
     if source.startswith("acs:"):
-        options["vintage"], state = parse_acs(source)
-        data = download_acs(options["vintage"], state)
-    elif not Path(data).exists():
-        told = "allowed are '' for the embedded population, acs:YEAR:STATE, or the path of a file"
-        raise FileNotFoundError(f"data is {source!r}: there is no such file; {told}")
+        data, options["vintage"] = download_acs(source)
     table = read_table(data, known, **options)
-    n = len(table)
-    if n_records is None or n <= n_records:
+    if n_records is None or len(table) <= n_records:
         return table
-    rows = np.sort(rng.choice(n, n_records, replace=False))
-    note = f"A simple random sample of {n_records:,} of the {n:,} records."
+    rows = np.sort(rng.choice(len(table), n_records, replace=False))
+    note = f"A simple random sample of {n_records:,} of the {len(table):,} records."
     return replace(table, codes=table.codes[rows], notes=(*table.notes, note))
 
 
@@ -130,7 +146,6 @@ def read_table(
     """
     texts = read_texts(path, schema, ignore_columns=ignore_columns, vintage=vintage)
     with named_errors(Path(path)):
-        require(len(texts.frame), f"no record is left. {' '.join(texts.notes)}")
         if texts.schema:
             known, notes = cut_numbers(texts.schema, texts.frame)
         else:
@@ -145,31 +160,31 @@ def read_texts(
 ) -> Texts:
     """Read a file's columns as `read_table`, without coding them.
 
-    A raw person file is recoded where the schema is ``ACS``, with a vintage also where none is.
+    Columns of text are Arrow dictionaries, with the lines that records begin at as the index; a
+    file with types keeps its own, with labels where it has them, and records count from 1. A raw
+    person file is recoded where the schema is ``ACS``, with a vintage also where none is.
     """
     known, notes = declared(schema), []
     with named_errors(path := Path(path)):
-        header, read = open_table(path)
+        if is_typed := path.suffix.lower() in _TYPED:
+            frame = _typed(path)
+            header = list(frame)
+        else:
+            records = _records(path)
+            header = _names(next(records, (1, []))[1])
         raw = set(RAW_NAMES.values()) <= set(header) and "RACE1P" not in header
         raw = raw and (known == ACS or (known is None and vintage > 0))
         if known and not raw:
             known.check_columns(header, ignore_unknown=ignore_columns)
-        wanted = list(RAW_NAMES.values()) if raw else known.names if known else header
+        wanted = list(RAW_NAMES.values() if raw else known.names if known else header)
         if ignored := shown(name for name in header if name not in wanted):
             notes.append(f"Columns left out: {ignored}.")
-        frame, n_blank = read(wanted)
-        if n_blank:
-            notes.append(f"Blank lines left out: {n_blank:,}.")
+        frame = frame[wanted] if is_typed else _columns(records, header, wanted)
         if raw:
-            vintage = vintage or PAPER_VINTAGE
-            adults = recode_acs(frame, vintage)
-            n_children = len(frame) - len(adults)
-            notes.append(
-                "Recognized as an American Community Survey person file and recoded to Table 1 of "
-                f"Hu, Reiter and Wang (2014) by the codes of vintage {vintage}; records of persons "
-                f"below 18 left out: {n_children:,} of {len(frame):,}."
-            )
-            return Texts(adults, ACS, tuple(notes))
+            n, known, vintage = len(frame), ACS, vintage or PAPER_VINTAGE
+            frame = recode_acs(frame, vintage)
+            told = f"A person file, recoded to Table 1 by the codes of vintage {vintage}; records"
+            notes.append(f"{told} of persons below 18 left out: {n - len(frame):,} of {n:,}.")
         return Texts(frame, known, tuple(notes))
 
 
@@ -180,3 +195,98 @@ def declared(schema: Declared) -> Schema | None:
     if schema == "acs":
         return ACS
     return Schema.from_yaml(schema) if schema else None
+
+
+def _typed(path: Path) -> pd.DataFrame:
+    """Read a file with types; errors of its reader may quote values, and are not passed on."""
+    suffix = path.suffix.lower()
+    try:
+        frame = _TYPED[suffix](path)
+    except Exception as error:  # each reader has its own kinds
+        told = f"it cannot be read as a {suffix} file ({type(error).__name__})"
+        raise ValueError(f"{told}; .sav needs pip install 'srlib[files]'") from None
+    frame.columns = pd.Index(_names(map(str, frame.columns)))
+    require(len(frame), "the file has no records")
+    return frame.set_index(pd.RangeIndex(1, len(frame) + 1, name="record"))
+
+
+def _columns(records: Iterator[Record], header: list[str], wanted: list[str]) -> pd.DataFrame:
+    """Read columns of the records behind a header."""
+    parts, lines, n = [], list[int](), len(header)
+    for chunk in batched(records, _CHUNK):
+        bad = [f"line {line} has {len(row)}" for line, row in chunk if len(row) != n]
+        told = "; ".join(bad[:5]) + "; and more" * (len(bad) > 5)
+        require(not bad, f"records must have {n} fields like the header: {told}")
+        lines += [line for line, _ in chunk]
+        texts = dict(zip(header, zip(*(row for _, row in chunk), strict=True), strict=True))
+        arrays = {name: pa.array(texts[name], pa.string()).dictionary_encode() for name in wanted}
+        parts.append(pa.table(arrays))
+    require(lines, "the file has a header and no records")
+    table = pa.concat_tables(parts).unify_dictionaries().combine_chunks()
+    frame = table.to_pandas(types_mapper=pd.ArrowDtype)
+    return frame.set_index(pd.Index(lines, name="line"))
+
+
+def _records(path: Path) -> Iterator[Record]:
+    """Yield the header and all records of a text file, but no blank lines."""
+    lines = _lines(path)
+    first = next(lines, "")
+    mark = max(",\t;|", key=first.count)  # the first of these where there is none
+    lines, line = chain([first], lines), 1
+    reader = csv.reader(lines, delimiter=mark, skipinitialspace=mark != "\t", strict=True)
+    try:
+        for fields in reader:
+            if fields:
+                yield line, fields
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise ValueError(f"the record at line {line} is not CSV: {error}") from None
+
+
+def _lines(path: Path) -> Iterator[str]:
+    """Yield the lines of a file; ValueError where they are no text, or more than can be meant."""
+    # newline="" leaves line ends within quotes to the csv module; -sig skips a byte order mark.
+    escape, left, number = "surrogateescape", MAX_CHARACTERS, 0
+    with _opened(path) as binary, TextIOWrapper(binary, "utf-8-sig", escape, newline="") as file:
+        while line := file.readline(left + 1):
+            left, number = left - len(line), number + 1
+            if left < 0:
+                raise ValueError(f"the file has more than {MAX_CHARACTERS:,} characters; split it")
+            if "\0" in line or (not line.isascii() and _NO_TEXT.search(line)):
+                raise ValueError(f"line {number} is not UTF-8 text; {_TO_UTF_8}")
+            yield line
+
+
+def _opened(path: Path) -> IO[bytes]:
+    """Open a file, what a compressed one holds, or the one table of an archive."""
+    if path.suffix.lower() == ".gz":
+        return cast(IO[bytes], gzip.open(path))
+    if path.suffix.lower() != ".zip":
+        return path.open("rb")
+    archive = zipfile.ZipFile(path)
+    tables = [name for name in archive.namelist() if name.lower().endswith(".csv")]
+    # The person files of the Census Bureau are ss12pnc.csv, and psam_p37.csv from 2017.
+    tables = [name for name in tables if name.lower().startswith(("ss", "psam"))] or tables
+    require(len(tables) == 1, f"the zip must have one CSV file; it has {shown(tables) or 'none'}")
+    return archive.open(tables[0])
+
+
+def _names(fields: Iterable[str]) -> list[str]:
+    """Return the names of a file's columns; one without a name is called by its place."""
+    header = [name.strip() for name in fields]
+    require(any(header), "the file is empty, or its header has no column names")
+    header = [name or f"column {i}" for i, name in enumerate(header, start=1)]
+    require(not (again := repeated(header)), f"duplicate column names {shown(again)}")
+    return header
+
+
+@contextmanager
+def named_errors(path: Path) -> Iterator[None]:
+    """Let errors of reading a file name it, and say nothing of what it holds."""
+    require(path.is_file() or not path.exists(), f"{path}: it is not a regular file")
+    try:
+        yield
+    except (gzip.BadGzipFile, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError):
+        raise ValueError(f"{path}: the compressed file is damaged or has a password") from None
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error

@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike, NDArray
 from srlib import yamls
 from srlib.checks import repeated, require, rows_where, shown
 from srlib.data.codes import MISSING, MISSING_TEXTS, OUTSIDE, coded, levels_in, number, whole_number
-from srlib.yamls import brief
 
 MISSING_LEVEL = "missing"
 MOST_LEVELS = 100  # of a column without a schema
@@ -257,8 +256,7 @@ class Schema:
             found.append((str(name), levels))
             if not declared and not 2 <= len(levels) <= MOST_LEVELS:
                 bad.append(f"{name} {len(levels):,}")
-        told = f"columns do not look categorical, by distinct values: {', '.join(bad)}; each must"
-        require(not bad, f"{told} have 2 to {MOST_LEVELS}, or a schema declare or leave it out")
+        require(not bad, f"not categorical, by distinct values: {', '.join(bad)}; declare a schema")
         return cls(tuple(Variable(name, levels) for name, levels in found))
 
     def encode(self, frame: pd.DataFrame) -> NDArray[Any]:
@@ -281,48 +279,36 @@ class Schema:
             For columns that lack or are unknown, values outside the levels, missing values. The
             message names all columns concerned, the first rows and the values.
         """
-        codes, kept, _ = self.encode_complete(frame, drop_missing=False)
-        where = rows_where(~kept, frame.index)
-        require(kept.all(), f"missing values ({where}); Microdata.from_frame drops such records")
+        codes, kept = self.encode_complete(frame, drop_missing=False)
+        told = f"missing values ({rows_where(~kept, frame.index)})"
+        require(kept.all(), f"{told}; Microdata.from_frame drops such records")
         return codes
 
-    def encode_complete(
-        self, frame: pd.DataFrame, *, drop_missing: bool
-    ) -> tuple[NDArray[Any], NDArray[np.bool_], list[str]]:
-        """Return the codes of a table's complete records, which they are, and what was done.
+    def encode_complete(self, frame: pd.DataFrame, drop_missing: bool) -> tuple[NDArray, NDArray]:
+        """Return the codes of a table's complete records, and which they are.
 
         Raises ValueError as `encode`; missing values are an error where they are not dropped.
         """
-        frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
+        frame = frame.rename(columns=str)
         self.check_columns(list(frame))
         uncut = shown(variable.name for variable in self.variables if variable.uncut)
         require(not uncut, f"columns {uncut} are not cut; read_table(data, schema) cuts numbers")
-        codes = np.empty((len(frame), len(self.variables)), np.int32)
-        problems, spelled, notes = [], [], []
+        codes, problems = np.empty((len(frame), len(self.variables)), np.int32), []
         for j, variable in enumerate(self.variables):
-            codes[:, j], texts, strange = coded(frame[variable.name], variable.codes_of)
-            if strange:
-                allowed = f"allowed are {', '.join(variable.levels)}"
-                problems.append(f"{variable.name} has {strange}, {allowed}")
-            known = {*variable.levels, *variable.missing_codes, *MISSING_TEXTS}
-            other = [text for text in texts if text not in known and not variable.edges]
-            spelled += [f"{variable.name} {text}" for text in other[:1]]
+            codes[:, j], strange = coded(frame[variable.name], variable.codes_of)
+            told = f"{variable.name} has {strange}, allowed are {', '.join(variable.levels)}"
+            problems += [told] if strange else []
         require(not problems, f"values outside the levels: {'; '.join(problems)}")
-        missing = codes == MISSING
+        lacks = codes == MISSING
         drop = [drop_missing if v.drop_missing is None else v.drop_missing for v in self.variables]
-        dropped = missing[:, drop].any(axis=1)
-        lacking = (missing & ~dropped[:, None]).sum(axis=0)
-        where = ", ".join(f"{v} {n:,}" for v, n in zip(self.names, lacking, strict=True) if n)
-        where += f" ({rows_where(missing.any(axis=1) & ~dropped, frame.index)})"
-        told = f"missing values: {where}. drop_missing drops the records that have any"
-        require(not lacking.any(), told)
-        if n := int(dropped.sum()):
-            notes.append(f"Records with missing values dropped: {n:,} of {len(frame):,}.")
-        if spelled:
-            told = "Values in other case, or integers with decimals, read as levels"
-            notes.append(f"{told}: {shown(spelled)}.")
+        kept = ~lacks[:, drop].any(axis=1)
+        lacks &= kept[:, None]
+        counts = pd.Series(lacks.sum(axis=0), self.names)
+        told = ", ".join(f"{name} {n:,}" for name, n in counts[counts > 0].items())
+        told += f" ({rows_where(lacks.any(axis=1), frame.index)})"
+        require(not lacks.any(), f"missing values: {told}. drop_missing drops such records")
         smallest = np.min_scalar_type(int(self.n_levels.max()) - 1)
-        return codes[~dropped].astype(smallest), ~dropped, notes
+        return codes[kept].astype(smallest), kept
 
     def decode(self, codes: ArrayLike, *, labels: bool = True) -> pd.DataFrame:
         """Return the table that codes stand for, in categorical columns of labels, or of levels.
@@ -352,8 +338,7 @@ class Schema:
     def check_apart(self, columns: Collection[str]) -> None:
         """Raise ValueError if a variable is called like a column that will stand beside them."""
         taken = shown(name for name in self.names if name in columns)
-        told = f"variables are called {taken}; rename them, as taken are {', '.join(columns)}"
-        require(not taken, told)
+        require(not taken, f"variables are called {taken}; rename, taken are {', '.join(columns)}")
 
 
 @dataclass(frozen=True)
@@ -399,10 +384,10 @@ class Microdata:
         """
         require(isinstance(schema, Schema | None), f"schema is {schema!r:.50}; it must be a Schema")
         schema = schema or Schema.from_frame(frame)
-        codes, kept, notes = schema.encode_complete(frame, drop_missing=drop_missing)
-        none = f"the table has {len(frame)} records, and none is left."
-        require(kept.any(), " ".join([none, *notes]))
-        return cls(codes, schema, tuple(notes))
+        codes, kept = schema.encode_complete(frame, drop_missing)
+        told = f"Records with missing values dropped: {np.count_nonzero(~kept):,} of {len(kept):,}."
+        require(kept.any(), f"the table has {len(kept)} records, and none is left. {told}")
+        return cls(codes, schema, () if kept.all() else (told,))
 
     def to_frame(self, *, labels: bool = True) -> pd.DataFrame:
         """Return the records as categorical columns of labels, or else of levels."""
@@ -412,31 +397,28 @@ class Microdata:
 def _variable(defaults: dict[str, Any], entry: Any) -> Variable:
     """Return the variable that an entry of a YAML file declares."""
     named = isinstance(entry, dict) and isinstance(entry.get("name"), str)
-    require(named, f"each variable needs a name; one is {brief(entry)}")
-    what = f"variable {brief(entry['name'])}"
+    require(named, f"each variable needs a name; one is {yamls.brief(entry)}")
+    what = f"variable {yamls.brief(entry['name'])}"
     unknown = shown(key for key in entry if key not in _KEYS)
     require(not unknown, f"{what} has unknown keys {unknown}; allowed are {', '.join(_KEYS)}")
     right = len({"levels", "bins", "edges"} & set(entry)) == 1
     require(right, f"{what} needs levels, or bins, or edges, and one of these alone")
-    given = defaults | {"bins": "0"} | entry
-    rule, bins, levels = given["missing"], given["bins"], given.get("levels")
+    rule, bins, levels = (defaults | entry).get("missing"), entry.get("bins"), entry.get("levels")
     if isinstance(levels, dict):
-        given |= {"levels": list(levels), "labels": list(levels.values())}
+        entry |= {"levels": list(levels), "labels": list(levels.values())}
     lists = ("levels", "labels", "edges", "missing_codes", "not_applicable")
-    texts: dict[str, Any] = {key: _texts(given, key, what) for key in lists}
-    right = rule in (None, *MISSING_RULES)
-    require(right, f"{what}: missing must be one of {', '.join(MISSING_RULES)}")
-    right = "bins" not in entry or bins in map(str, range(2, MOST_LEVELS + 1))
-    require(right, f"{what}: bins is {brief(bins)}; it must be a whole number, 2 to {MOST_LEVELS}")
-    texts |= {"edges": tuple(map(number, texts["edges"])), "title": str(entry.get("title", ""))}
-    variable = Variable(
-        entry["name"], bins=int(bins), drop_missing=MISSING_RULES.get(rule), **texts
-    )
+    given: dict[str, Any] = {key: _texts(entry, key, what) for key in lists}
+    require(rule in (None, *MISSING_RULES), f"{what}: missing must be one of level, drop, error")
+    right = bins is None or bins in map(str, range(2, MOST_LEVELS + 1))
+    require(right, f"{what}: bins must be a whole number, 2 to {MOST_LEVELS}")
+    given |= {"edges": tuple(map(number, given["edges"])), "bins": int(bins or 0)}
+    given |= {"title": str(entry.get("title", "")), "drop_missing": MISSING_RULES.get(rule)}
+    variable = Variable(entry["name"], **given)
     return variable.with_missing() if rule == "level" else variable
 
 
 def _texts(entry: dict[str, Any], key: str, what: str) -> tuple[str, ...]:
     values = entry.get(key, [])
     listed = isinstance(values, list) and all(isinstance(text, str) for text in values)
-    require(listed, f"{what}: {key} must be a list, as [a, b]; it is {brief(values)}")
+    require(listed, f"{what}: {key} must be a list, as [a, b]; it is {yamls.brief(values)}")
     return tuple(values)

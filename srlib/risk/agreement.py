@@ -7,6 +7,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from srlib import diagnostics
+from srlib.checks import require
 from srlib.dpmpm.model import Chains, Draws
 from srlib.dpmpm.predict import cell_log_prob
 
@@ -41,14 +42,10 @@ def rounds(
 def checked_rounds(chains: Chains | Sequence[Chains]) -> Sequence[Chains]:
     """Return the rounds of chains, if errors and R-hat can be computed from each."""
     settings = [chains] if isinstance(chains, Chains) else list(chains)
-    if not settings:
-        raise ValueError("chains is empty; it must have one round of chains or more")
+    require(settings, "chains is empty; it must have one round of chains or more")
     for each in settings:
-        if each.n_chains < 2 or each.n_draws < 4:
-            raise ValueError(
-                f"chains are {each.n_chains} of {each.n_draws} draws; errors and R-hat take two "
-                "chains or more, of four draws or more"
-            )
+        told = f"chains are {each.n_chains} of {each.n_draws} draws; errors and R-hat take two"
+        require(each.n_chains > 1 and each.n_draws > 3, f"{told} or more, of four draws or more")
     return settings
 
 

@@ -13,6 +13,7 @@ from scipy.special import gammaln
 from scipy.stats import beta
 
 from srlib import checks
+from srlib.checks import require
 from srlib.data.schema import Schema
 from srlib.display import percent
 from srlib.dpmpm.gibbs import Mixture, sample_posterior
@@ -124,11 +125,8 @@ class RiskBeforeRelease:
         of = "all" if self.exact else f"{len(self.weights):,} drawn"
         each = "one release" if self.n_releases == 1 else f"{self.n_releases} releases"
         at = int(frame["expected"].argmax())
-        error = (
-            ""
-            if self.exact
-            else f" (error {frame['expected_mcse'].iloc[at]:.1g}, and it is the largest of several)"
-        )
+        error = f" (error {frame['expected_mcse'].iloc[at]:.1g}, and it is the largest of several)"
+        error = "" if self.exact else error
         largest = over.loc["largest"]
         return " ".join(
             [
@@ -250,11 +248,9 @@ def publications(
     """
     if isinstance(synthesizer, Mixture):
         checked_rounds(synthesizer.chains)
-        if not np.array_equal(synthesizer.n_levels, records.table.schema.n_levels):
-            raise ValueError(
-                f"synthesizer has levels {list(synthesizer.n_levels)}; those of the table are "
-                f"{records.table.schema.n_levels.tolist()}"
-            )
+        own = np.asarray(synthesizer.n_levels).tolist()
+        levels = records.table.schema.n_levels.tolist()
+        require(own == levels, f"synthesizer has levels {own}; those of the table are {levels}")
     else:
         check_density(synthesizer, records.table)
     if isinstance(synthesizer, OnRecords):
@@ -300,11 +296,8 @@ def _of_mixture(
     agreed: list[pd.DataFrame],
 ) -> Iterator[NDArray[np.float64]]:
     """Yield the ratios of chains given the data, then of those joined with each of n releases."""
-    codes, chains, n_judged = (
-        records.table.codes,
-        synthesizer.chains,
-        min(len(records.rows), _JUDGED),
-    )
+    codes, chains = records.table.codes, synthesizer.chains
+    n_judged = min(len(records.rows), _JUDGED)
     judged = records.combinations[np.linspace(0, len(records.rows) - 1, n_judged).astype(int)]
     sample = partial(sample_posterior, n_levels=synthesizer.n_levels, keep_allocations=True)
     stream, *streams = rng.spawn(n + 1)
@@ -327,11 +320,8 @@ def _every_one(
     weights = np.exp(mechanism.row(synthesizer.row_of(records.table.codes)))
     n = int((weights > 0).sum())
     n_sets = comb(n + size - 1, size)
-    if n_sets > MOST_SETS:
-        raise ValueError(
-            f"n_releases is {size}: {n_sets:,} sets of {n:,} releases; at most {MOST_SETS:,} are "
-            "enumerated"
-        )
+    told = f"n_releases is {size}: {n_sets:,} sets of {n:,} releases"
+    require(n_sets <= MOST_SETS, f"{told}; at most {MOST_SETS:,} are enumerated")
     at = np.empty(candidates.shape[:2], dtype=np.int64)
     changed = records.table.codes.copy()
     for row, support, positions in zip(records.rows, candidates, at, strict=True):

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from srlib import checks
+from srlib.checks import require
 from srlib.data.schema import Microdata
 from srlib.mechanism.audit import clopper_pearson
 from srlib.progress import progress as progress_bar
@@ -111,15 +112,14 @@ def counts_of_releases(
     checks.at_least(20, n_releases=n_releases)
     checks.within(0, len(data) - 1, row=row)
     truth, values = data.codes[row], np.asarray(alternatives)
-    if values.ndim != 2 or values.shape[1] != len(truth) or not len(values):
-        raise ValueError(
-            f"alternatives has shape {values.shape}; it must be (n_alternatives, {len(truth)})"
-        )
-    if ((values < 0) | (values >= data.schema.n_levels)).any():
-        raise ValueError("alternatives has codes out of range; they must be from 0 to levels - 1")
-    if (values == truth).all(axis=1).any():
-        raise ValueError("alternatives has the record itself; each must differ from it")
     levels, changed = data.schema.n_levels, np.array(data.codes)
+    right = values.ndim == 2 and values.shape[1] == len(truth) and len(values)
+    told = f"alternatives has shape {values.shape}"
+    require(right, f"{told}; it must be (n_alternatives, {len(truth)})")
+    outside = ((values < 0) | (values >= levels)).any()
+    require(not outside, "alternatives has codes out of range; they must be from 0 to levels - 1")
+    itself = (values == truth).all(axis=1).any()
+    require(not itself, "alternatives has the record itself; each must differ from it")
     differs = np.flatnonzero((values != truth).any(axis=0))
     count = _cells(levels, int(differs[0]) if len(differs) == 1 else None)
     # In order: a synthesizer that keeps what it fitted to the last table fits to each table once.
@@ -130,12 +130,9 @@ def counts_of_releases(
             changed[row] = value
             released = np.asarray(synthesizer.release(changed, rng=rng))
             fits = released.ndim == 2 and released.shape[1] == len(levels)
-            if not fits or ((released < 0) | (released >= levels)).any():
-                raise ValueError(
-                    f"{type(synthesizer).__name__}.release returns shape {released.shape}, or "
-                    f"codes out of range; it must return {len(levels)} columns with codes from 0 "
-                    "to levels - 1"
-                )
+            told = f"{type(synthesizer).__name__}.release returns shape {released.shape}, or codes"
+            fits = fits and not ((released < 0) | (released >= levels)).any()
+            require(fits, f"{told} out of range; there must be {len(levels)} columns, from 0")
             counts.append(count(released))
             bar.update(1)
     first, second = np.split(np.sqrt(np.array(counts, dtype=np.float32)), 2)

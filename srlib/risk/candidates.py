@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from srlib.checks import require
 from srlib.data.codes import distinct
 from srlib.data.schema import Microdata, Schema
 
@@ -69,18 +71,14 @@ def subset_support(
 
 def subset_size(unknown: Sequence[int], n_levels: NDArray[np.integer]) -> int:
     """Return how many combinations unknown variables have; raise a ValueError if too many."""
-    if not len(unknown) or len(set(unknown)) != len(unknown):
-        raise ValueError(
-            f"unknown is {list(unknown)}; it must name distinct variables, one or more"
-        )
-    if not set(unknown) <= set(range(len(n_levels))):
-        raise ValueError(f"unknown is {list(unknown)}; the variables are 0 to {len(n_levels) - 1}")
-    size = int(np.prod([int(n_levels[k]) for k in unknown], dtype=object))
-    if size > MOST_CANDIDATES:
-        raise ValueError(
-            f"unknown has {size:,} combinations of levels; up to {MOST_CANDIDATES:,} are listed "
-            "for each record"
-        )
+    told = f"unknown is {list(unknown)}"
+    distinct_ones = 0 < len(set(unknown)) == len(unknown)
+    require(distinct_ones, f"{told}; it must name distinct variables, one or more")
+    within = set(unknown) <= set(range(len(n_levels)))
+    require(within, f"{told}; the variables are 0 to {len(n_levels) - 1}")
+    size = prod(int(n_levels[k]) for k in unknown)
+    told = f"unknown has {size:,} combinations of levels"
+    require(size <= MOST_CANDIDATES, f"{told}; up to {MOST_CANDIDATES:,} are listed for a record")
     return size
 
 
@@ -121,11 +119,9 @@ class Sought:
         candidates = self.candidates(some)
         frame = self.table.schema.decode(candidates.reshape(-1, candidates.shape[2]))
         values = np.asarray(self.log_prior(frame), dtype=float)
-        if values.shape != (len(frame),) or np.isnan(values).any():
-            raise ValueError(
-                f"log_prior returns shape {values.shape} for {len(frame)} candidates; it must be a "
-                "number for each, and none missing"
-            )
+        told = f"log_prior returns shape {values.shape} for {len(frame)} candidates"
+        right = values.shape == (len(frame),) and not np.isnan(values).any()
+        require(right, f"{told}; it must be a number for each, and none missing")
         return values.reshape(-1, self.size)
 
 
@@ -137,28 +133,25 @@ def sought(
 ) -> Sought:
     """Return the records that are sought, all distinct combinations if no rows are given."""
     schema = table.schema
-    if schema.n_levels.max() > 256:
-        raise ValueError(f"a variable has {schema.n_levels.max()} levels; they must be 256 at most")
+    most = schema.n_levels.max()
+    require(most <= 256, f"a variable has {most} levels; they must be 256 at most")
     _, counts, inverse = distinct(table.codes)
     if rows is None:
         at = np.empty(len(counts), dtype=np.intp)
         at[inverse[::-1]] = np.arange(len(inverse))[::-1]
     else:
         at = np.asarray(rows, dtype=np.intp)
-        if at.ndim != 1 or not len(at) or at.min() < 0 or at.max() >= len(table):
-            raise ValueError(f"rows must be positions in 0 to {len(table) - 1}, one or more")
+        inside = at.ndim == 1 and len(at) and at.min() >= 0 and at.max() < len(table)
+        require(inside, f"rows must be positions in 0 to {len(table) - 1}, one or more")
     hidden = None if unknown is None else schema.positions(unknown, "unknown")
     size = 1 + int((schema.n_levels - 1).sum())
     if hidden is not None:
         size = subset_size(hidden, schema.n_levels)
     if log_prior is not None and not callable(log_prior):
-        shape, wanted = np.shape(log_prior), (len(at), size)
-        if shape != wanted:
-            raise ValueError(
-                f"log_prior has shape {shape}; it must be {wanted}, combinations by candidates"
-            )
-        if np.isnan(log_prior).any():
-            raise ValueError("log_prior has missing values; it must be a number for each")
+        told, wanted = f"log_prior has shape {np.shape(log_prior)}", (len(at), size)
+        right = np.shape(log_prior) == wanted
+        require(right, f"{told}; it must be {wanted}, combinations by candidates")
+        require(not np.isnan(log_prior).any(), "log_prior has missing values")
     records = Sought(table, at, counts[inverse[at]], hidden, size, log_prior)
     records.log_prior_of(slice(1))
     return records
@@ -171,15 +164,13 @@ def coded(table: Data, name: str, schema: Schema | None) -> Microdata:
             return Microdata.from_frame(table, schema)
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from error
-    if not isinstance(table, Microdata):
-        raise ValueError(f"{name} is {table!r:.50}; it must be a DataFrame or Microdata")
-    if schema not in (None, table.schema):
-        raise ValueError(f"{name} has another schema than the one before")
+    right = isinstance(table, Microdata)
+    require(right, f"{name} is {table!r:.50}; it must be a DataFrame or Microdata")
+    require(schema in (None, table.schema), f"{name} has another schema than the one before")
     return table
 
 
 def coded_releases(released: Sequence[Data], schema: Schema) -> list[NDArray[np.uint8]]:
     """Return the codes of releases, one or more."""
-    if not len(released):
-        raise ValueError("released is empty; it must hold one table or more")
+    require(len(released), "released is empty; it must hold one table or more")
     return [coded(z, f"released, table {i}", schema).codes for i, z in enumerate(released, 1)]

@@ -28,6 +28,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from srlib import checks
+from srlib.checks import require
 from srlib.data.codes import distinct
 from srlib.data.schema import Schema
 from srlib.risk.candidates import Data, Rows, Sought, coded, coded_releases, sought
@@ -344,16 +345,12 @@ def _coded(
     table = coded(original, "original", None)
     tables = coded_releases(released, table.schema)
     others = coded(held_out, "held_out", table.schema).codes
-    if len(others) < 2:
-        raise ValueError(f"held_out has {len(others)} people; it must have two or more")
+    require(len(others) > 1, f"held_out has {len(others)} people; it must have two or more")
     checks.whole(n_releases=n_releases, n_beside=n_beside)
     checks.within(1, len(tables), n_releases=n_releases)
     checks.at_least(2, n_beside=n_beside)
-    if len(tables) % n_releases:
-        raise ValueError(
-            f"n_releases is {n_releases}; the {len(tables)} releases do not make publications of "
-            "so many"
-        )
+    told = f"n_releases is {n_releases}; {len(tables)} releases do not make publications of as many"
+    require(len(tables) % n_releases == 0, told)
     publications = [tables[at : at + n_releases] for at in range(0, len(tables), n_releases)]
     records = sought(table, rows=rows)
     # Dealt out in turn; all to each record where there are fewer.

@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from srlib import diagnostics
+from srlib.checks import require
 from srlib.data.schema import Microdata, Schema
 from srlib.display import percent
 from srlib.dpmpm.model import Chains
@@ -229,12 +230,10 @@ def posterior_risk(
     >>> risk.summary().split(", ")[0]
     '4 combinations of 40 records'
     """
-    if executor is not None and synthesizer is None:
-        raise ValueError("executor spreads the risks of a synthesizer; chains run in this process")
-    if not (executor is None or hasattr(executor, "submit")):
-        raise ValueError(
-            f"executor is {executor!r:.50}; it must have the interface of concurrent.futures"
-        )
+    spread = "executor spreads the risks of a synthesizer; chains run in this process"
+    require(executor is None or synthesizer is not None, spread)
+    wrong = f"executor is {executor!r:.50}; it must have the interface of concurrent.futures"
+    require(executor is None or hasattr(executor, "submit"), wrong)
     table = coded(original, "original", schema)
     one_table = isinstance(released, pd.DataFrame | Microdata | str)
     several = [released] if one_table or not isinstance(released, Iterable) else list(released)
@@ -244,22 +243,20 @@ def posterior_risk(
     with nullcontext() if progress else silent():
         if synthesizer is None:
             sets = _sets(table, tables, draws, chains, rng)
-            n_chains = sum(each.n_chains for each in sets)
-            return _read(
-                records,
-                lambda some: sets.column(records.combinations[some], records.unknown),
-                n_chains,
-            )
-        if draws is not None or chains is not None:
-            raise ValueError("draws and chains belong to the DPMPM; synthesizer is another one")
+
+            def of_chains(some: slice) -> Column:
+                return sets.column(records.combinations[some], records.unknown)
+
+            return _read(records, of_chains, sum(each.n_chains for each in sets))
+        wrong = "draws and chains belong to the DPMPM; synthesizer is another one"
+        require(draws is None and chains is None, wrong)
         check_density(synthesizer, table)
-        return _read(
-            records,
-            lambda some: density_column(
-                synthesizer, tables, table.codes, records.rows[some], records.candidates(some),
-                executor,
-            ),
-        )  # fmt: skip
+
+        def of_density(some: slice) -> Column:
+            rows, candidates = records.rows[some], records.candidates(some)
+            return density_column(synthesizer, tables, table.codes, rows, candidates, executor)
+
+        return _read(records, of_density)
 
 
 def _sets(
@@ -276,13 +273,10 @@ def _sets(
             raise ValueError("rng is not given; it is the source of the chains that are run")
         settings = ROUNDS if chains is None else chains
         return DrawSets.fit(table.codes, tables, levels, settings, rng=rng)
-    if chains is not None:
-        raise ValueError("draws and chains are both given; chains are run where there are no draws")
-    if not np.array_equal(draws.n_levels, levels) or len(draws.joined) != len(tables):
-        raise ValueError(
-            f"draws are of variables with levels {draws.n_levels.tolist()} and {len(draws.joined)} "
-            f"releases; the tables have {levels.tolist()} and {len(tables)}"
-        )
+    require(chains is None, "draws and chains are both given; chains run where there are no draws")
+    told = f"draws are of levels {draws.n_levels.tolist()} and {len(draws.joined)} releases"
+    right = np.array_equal(draws.n_levels, levels) and len(draws.joined) == len(tables)
+    require(right, f"{told}; the tables have {levels.tolist()} and {len(tables)}")
     return draws
 
 

@@ -2,43 +2,34 @@
 
 import json
 import re
+from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, CancelledError
 from pathlib import Path
 from typing import Any
 
 import click
+from click import ClickException, UsageError
 
-from srlib.runner.confidential import error_without_values, texts
-from srlib.runner.parameters import (
-    SHIPPED,
-    UsageError,
-    find_outputs,
-    find_papers,
-    find_root,
-    plain_name,
-    resolve,
-    shown,
-    unknown,
-)
+from srlib.runner import parameters as settings
+from srlib.runner.parameters import shown
 from srlib.runner.workers import ended_by_signals
 
 BROKEN = 3  # exit status of a verdict that --fail-on names
 WORST = click.Choice(["undecided", "look", "withhold"])
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-FOLDER = click.Path(file_okay=False, path_type=Path)
-EXISTING = click.Path(exists=True, path_type=Path)
 OUTPUT = click.option(
-    "--output",
-    type=FOLDER,
-    default=lambda: find_outputs(Path.cwd()),
+    "--output", type=click.Path(file_okay=False, path_type=Path),
+    default=lambda: settings.find_outputs(Path.cwd()),
     help="Folder to write in; by default, outputs/ of the project or of the working folder.",
-)
+)  # fmt: skip
 PAPERS = click.argument("papers", metavar="[PAPER]...", nargs=-1)
-JOBS = click.option("--jobs", type=click.IntRange(1), default=1, help="How many run at a time.")
+# Options of the assessment are the parameters of its notebook, but these.
+ASSESSMENT = settings.find_root(settings.SHIPPED) / "notebooks/assess.py"
+NO_OPTIONS = {"original", "released", "seed", settings.OUTPUT_DIR}
 
 
 class _Commands(click.Group):
-    """Shows what cannot be run as bad usage, and what cannot be written in one line."""
+    """Says in one line what cannot be written, and that workers were lost."""
 
     def list_commands(self, context: click.Context) -> list[str]:
         """Return the commands in the order in which people meet them."""
@@ -48,21 +39,14 @@ class _Commands(click.Group):
         try:
             with ended_by_signals():
                 return super().invoke(context)
-        except UsageError as error:
-            raise click.UsageError(str(error)) from None
         except BrokenPipeError:
             raise
         except OSError as error:
             place = f": {error.filename}" if error.filename else ""
-            raise _failed(f"{error.strerror or error}{place}") from None
+            raise ClickException(f"{error.strerror or error}{place}") from None
         except (BrokenExecutor, CancelledError):
-            raise _failed("workers were lost; the same command does what is left") from None
-
-
-def _failed(text: str) -> SystemExit:
-    """Say what went wrong; to be raised."""
-    click.echo(text, err=True)
-    return SystemExit(1)
+            told = "workers were lost; the same command does what is left"
+            raise ClickException(told) from None
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -80,8 +64,8 @@ def main() -> None:
 
 def _named(root: Path, papers: tuple[str, ...]) -> list[str]:
     """Return the papers asked for, each once, or all of them."""
-    existing = find_papers(root)
-    if wrong := [unknown("paper", paper, existing) for paper in papers if paper not in existing]:
+    existing = settings.find_papers(root)
+    if wrong := [settings.unknown("paper", one, existing) for one in papers if one not in existing]:
         raise UsageError("\n".join(wrong))
     return list(dict.fromkeys(papers)) or existing
 
@@ -91,93 +75,76 @@ def _named(root: Path, papers: tuple[str, ...]) -> list[str]:
 @click.option("--profile", default="default", help="File in params/PAPER/, without its ending.")
 @click.option("--params", type=FILE, help="YAML file of parameter values, over the profile's.")
 @click.option("-p", "given", metavar="NAME VALUE", nargs=2, multiple=True, help="One parameter.")
-@JOBS
 @OUTPUT
 def run(
     papers: tuple[str, ...], profile: str, params: Path | None,
-    given: tuple[tuple[str, str], ...], jobs: int, output: Path,
+    given: tuple[tuple[str, str], ...], output: Path,
 ) -> None:  # fmt: skip
-    """Run papers into outputs/PAPER/PROFILE/."""
-    root = find_root(Path.cwd())
+    """Run papers into outputs/PAPER/PROFILE/, one after the other."""
+    root = settings.find_root(Path.cwd())
+    named = _named(root, papers)
     if not papers:
-        raise UsageError(f"name what to run of these: {', '.join(find_papers(root))}")
-    requests = [resolve(root, paper, profile, params, given) for paper in _named(root, papers)]
+        raise UsageError(f"name what to run of these: {', '.join(named)}")
+    asked = [settings.resolve(root, output, one, profile, params, dict(given)) for one in named]
 
     # Imported here: bad usage is told at once, without the time that this takes to import.
-    from srlib.runner.run import run_all
+    from srlib.runner import run as runs
 
-    failures = []
-    for outcome in run_all(root, requests, output, jobs, bar=jobs == 1):
-        if isinstance(outcome, Path):
-            click.echo(f"{outcome.parent.name}: {shown(outcome / 'report.html')}")
-        else:
-            failures.append(_failed(outcome))
-    if failures:
-        raise failures[0]
+    for request in asked:
+        report = runs.run(request, bar=True) / "report.html"
+        click.echo(f"{request.notebook.stem}: {shown(report)}")
+
+
+def _assessed(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of the assessment, with the defaults and the words of its notebook."""
+    kinds: dict[str, Any] = {"bool": bool, "dict[str, float]": (str, float)}
+    for name, one in reversed(settings.read_parameters(ASSESSMENT).items()):
+        if name not in NO_OPTIONS:
+            kind, several = kinds.get(one.annotation, str), one.annotation not in ("str", "bool")
+            command = click.option(
+                f"--{name}", type=kind, is_flag=kind is bool, multiple=several,
+                default=one.default, help=f"{one.help[0].upper()}{one.help[1:]}.",
+            )(command)  # fmt: skip
+    return command
 
 
 @main.command(
     epilog="Example: srlib assess original.csv synthetic.csv --keys age,town --target income"
 )
 @click.argument("original", type=FILE)
-@click.argument("released", type=EXISTING, nargs=-1, required=True)
-@click.option("--schema", default="", help="YAML file with the levels; those that occur.")
-@click.option("--keys", metavar="A,B", multiple=True, help="What the intruder knows. Repeatable.")
-@click.option("--target", metavar="C", multiple=True, help="What the intruder wants. Repeatable.")
-@click.option(
-    "--within", type=(str, float), metavar="NAME NUMBER", multiple=True,
-    help="Distance told of a number.",
-)  # fmt: skip
-@click.option("--by", metavar="VARIABLE", default="", help="Tell of each of its levels apart.")
-@click.option("--holdout", default="", help="File of people of the population, not in ORIGINAL.")
-@click.option("--model", is_flag=True, help="Ask an intruder who knows all other records, too.")
+@click.argument("released", type=click.Path(exists=True, path_type=Path), nargs=-1, required=True)
+@_assessed
 @click.option("--fail-on", type=WORST, help="Exit status 3 where a verdict is this or worse.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON document.")
-@click.option("--name", help="Folder of the report; the first RELEASED's name if not given.")
 @OUTPUT
-def assess(
-    fail_on: str | None, as_json: bool, name: str | None, output: Path, **options: Any
-) -> None:
+def assess(fail_on: str | None, as_json: bool, output: Path, **options: Any) -> None:
     """Say what RELEASED tables give away, and what they are good for.
 
     All are files of records; any tool may have made the released ones. Each RELEASED is judged by
     itself, the worst first; where it is a folder, its files are draws of one tool and judged
-    together under the folder's name. Without --keys and --target, the intruder knows all but the
-    last variable and wants that.
+    together under the folder's name. Options with several values are repeated, and --keys takes
+    names with commas.
 
-    It works in any folder, and writes into assess/NAME/. A report on other files, or with other
-    parameters, is never replaced.
+    It works in any folder. The answer goes to assess/NAME-HASH/, with the first RELEASED's name
+    and a hash of what the files hold and of the options.
     """
-    released = options["released"]
     parameters = options | {
         "original": str(options["original"]),
-        "released": [str(path) for path in released],
+        "released": [str(path) for path in options["released"]],
         "keys": [[key.strip() for key in one.split(",")] for one in options["keys"]],
         "target": list(options["target"]),
         "within": dict(options["within"]),
     }
-    folder = plain_name("--name", name) if name else released[0].resolve().name
-    folder = re.sub(r"[^\w-]", "_", folder.split(".")[0])[:60] or "released"
-    folder = "released" if folder == "default" else folder  # of `srlib run assess`
 
     from srlib.assessment.verdict import ADVICE
-    from srlib.runner import assess as files
+    from srlib.runner.assess import assess as assess_files
 
-    try:
-        found, place = files.assess(output.resolve() / "assess" / folder, parameters)
-    except (OSError, UsageError):
-        raise
-    except Exception as error:
-        typed = texts(parameters.values())
-        raise _failed(error_without_values(type(error).__name__, str(error), typed)) from None
-    report = place / "report.html"
+    found, report = assess_files(output.resolve() / "assess", parameters)
     if as_json:
         document = {"report": str(report)} | found.to_dict()
         click.echo(json.dumps(document, indent=1, ensure_ascii=False))
     else:
         click.echo(f"{found.verdict()}\n\nreport: {shown(report)}")
-    if place.name != folder:
-        click.echo(f"{shown(place.with_name(folder))} holds another report and stays", err=True)
     if fail_on and ADVICE.index(found.judgments[0].advice) >= ADVICE.index(fail_on):
         raise SystemExit(BROKEN)
 
@@ -205,7 +172,7 @@ def schema(files: tuple[Path, ...]) -> None:
 
 @main.command(epilog="Example: srlib sweep params/charest/sweep_prior.yaml --jobs 2")
 @click.argument("file", type=FILE)
-@JOBS
+@click.option("--jobs", type=click.IntRange(1), default=1, help="How many run at a time.")
 @click.option("--scheduler", default="", metavar="ADDRESS", help="A Dask cluster to run them on.")
 @click.option("--shard", default="1/1", help="i/n: every n-th point from the i-th on.")
 @click.option("--dry-run", is_flag=True, help="Say what is done, and do nothing.")
@@ -215,21 +182,24 @@ def sweep(file: Path, jobs: int, scheduler: str, shard: str, dry_run: bool, outp
 
     Tables that the file names are gathered. What is done already is not repeated.
     """
+    part = re.fullmatch(r"(\d+)/(\d+)", shard)
+    if not part or not 1 <= int(part[1]) <= int(part[2]):
+        raise UsageError(f"shard is {shard!r}; it must be i/n with i from 1 to n")
+
     from srlib.runner import sweep as sweeps
 
-    root = find_root(Path.cwd())
-    plan = sweeps.read_sweep(root, file, output)
-    points = sweeps.shard(plan.points, shard)
+    points, tables = sweeps.read_sweep(settings.find_root(Path.cwd()), file, output)
+    chosen, folder = points[int(part[1]) - 1 :: int(part[2])], points[0].folder.parent
     if not dry_run:
-        sweeps.run_sweep(root, plan, points, jobs, scheduler)
-    left = sum(plan.status(point) != sweeps.DONE for point in points)
-    click.echo(f"{shown(plan.folder)}: {len(points) - left} of {len(points)} points are done")
+        sweeps.run_sweep(points, chosen, jobs, scheduler)
+    left = sum(point.status != "done" for point in chosen)
+    click.echo(f"{shown(folder)}: {len(chosen) - left} of {len(chosen)} points are done")
     if dry_run:
         return
     if left:
-        raise _failed(f"{left} points are not done; index.csv says why")
-    if all(plan.status(point) == sweeps.DONE for point in plan.points):
-        sweeps.gather(plan)
+        raise ClickException(f"{left} points are not done; index.csv says why")
+    if all(point.status == "done" for point in points):
+        sweeps.gather(folder, tables)
 
 
 @main.command()
@@ -239,40 +209,30 @@ def build(papers: tuple[str, ...]) -> None:
 
     They run at their defaults, and what is written is committed beside them.
     """
-    root = find_root(Path.cwd())
-    if root == SHIPPED:
+    root = settings.find_root(Path.cwd())
+    if root == settings.SHIPPED:
         raise UsageError("notebooks are built in a checkout, and none is at or above this folder")
-    papers = tuple(_named(root, papers))
+    named = _named(root, papers)
 
-    from srlib.runner.run import NotebookFailed
-    from srlib.runner.run import build as build_paper
+    from srlib.runner import run as runs
 
-    failures = []
-    for paper in papers:
-        try:
-            click.echo(f"{paper}: {shown(build_paper(root, paper))}")
-        except NotebookFailed as error:
-            failures.append(_failed(str(error)))
-    if failures:
-        raise failures[0]
+    for paper in named:
+        click.echo(f"{paper}: {shown(runs.build(root, paper))}")
 
 
 @main.command(epilog="Example: srlib course charest")
 @PAPERS
 @click.option("--replace", is_flag=True, help="Write over what somebody has changed.")
-@click.option(
-    "--output", type=FOLDER, default=lambda: find_outputs(Path.cwd()) / "course",
-    help="Folder to write in; by default, course/ in the folder of outputs.",
-)  # fmt: skip
+@OUTPUT
 def course(papers: tuple[str, ...], replace: bool, output: Path) -> None:
     """Write the course's assignments for nbgrader.
 
     They are notebooks with exercises, all of them where no PAPER is given, and have checks. The
-    notebooks must have been built.
+    notebooks must have been built. The assignments go to course/ in the folder of outputs.
     """
     from srlib.runner import course as courses
 
-    root = find_root(Path.cwd())
+    root, output = settings.find_root(Path.cwd()), output / "course"
     written = _named(root, papers) if papers else courses.find(root)
     for paper in written:
         courses.write(root, paper, output, replace=replace)
@@ -291,17 +251,12 @@ def report(run_dir: Path, public: bool, opened: bool) -> None:
 
     It is report.html, and with --public report-public.html.
     """
-    # The page of `srlib assess` is not made from a notebook, and stays.
-    file = run_dir / ("report-public.html" if public else "report.html")
-    if (run_dir / "notebook.ipynb").is_file():
-        from srlib.runner.report import write
+    from srlib.runner.report import write
 
-        try:
-            write(run_dir, public)
-        except ValueError as error:
-            raise UsageError(f"{run_dir}: {error}") from None
-    elif not file.is_file():
-        raise UsageError(f"{run_dir} is no run's folder: it holds no notebook.ipynb")
+    try:
+        file = write(run_dir, public)
+    except ValueError as error:
+        raise UsageError(f"{run_dir}: {error}") from None
     click.echo(file)
     if opened:
         click.launch(str(file))

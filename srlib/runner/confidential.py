@@ -15,7 +15,7 @@ Runs on the embedded and on simulated records are about nobody, and all of them 
 
 import copy
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from srlib.display import MIN_RECORDS, NOT_SHOWN
@@ -30,6 +30,7 @@ RULE = (
 FILES = ("data", "original", "released", "schema", "holdout")
 _NO_FILE: tuple[Any, ...] = ("", [], "acs")
 _PROVENANCE = ("status", "paper", "seconds", "git_commit", "git_dirty", "source_sha256", "versions")
+_ERRORS = ("error", "stderr")  # kinds of outputs
 # Errors whose messages name places; what others say is anybody's guess.
 _TELLING = ("ValueError", "FileNotFoundError", "ConnectionError", "AssertionError")
 # Words that messages of ours quote: keys of a schema's file, and values of parameters.
@@ -62,40 +63,32 @@ def public_run(
         raise ValueError(f"{name} failed, and there is no public report of a failed run")
     if not of_users_file(parameters, provenance):
         return notebook, dict(parameters), dict(provenance)
-    public = copy.deepcopy(notebook)
+    public, rule = copy.deepcopy(notebook), {"text/markdown": f"*Not shown. {RULE}*"}
     public.metadata.clear()
     for cell in public.cells:
-        tags = cell.metadata.get("tags", [])
+        tags, shown = cell.metadata.get("tags", []), cell.get("outputs", [])
         if {"parameters", "injected-parameters"} & {*tags}:
             cell.source = f"# Parameters: {NOT_SHOWN}"
-        if cell.cell_type != "code":
-            continue
-        marked = [o for o in cell.outputs if o.output_type != "error" and o.get("name") != "stderr"]
-        if "public" not in tags:
-            if any("vega" in mime for output in cell.outputs for mime in output.get("data", {})):
+        if shown and "public" in tags:
+            cell.outputs = [o for o in shown if {o.output_type, o.get("name")}.isdisjoint(_ERRORS)]
+        elif shown:
+            if any("vega" in mime for output in shown for mime in output.get("data", {})):
                 cell.metadata["tags"] = [*tags, "lost-figure"]  # its caption goes as well
-            marked = [new_output("display_data", {"text/markdown": f"*Not shown. {RULE}*"})] * bool(
-                cell.outputs
-            )
-        cell.outputs = marked
+            cell.outputs = [new_output("display_data", rule)]
     about = {name: provenance[name] for name in _PROVENANCE if name in provenance}
     about["changed_parameters"] = dict.fromkeys(provenance.get("changed_parameters", {}))
-    shown = {
-        name: NOT_SHOWN if name == "seed" or any(texts(value)) else value
-        for name, value in parameters.items()
-    }
-    return public, shown, about
+    told = {k: NOT_SHOWN if k == "seed" or texts(v) else v for k, v in parameters.items()}
+    return public, told, about
 
 
-def texts(value: Any) -> Iterator[str]:
-    """Go through the texts in a parameter's value, names in mappings too, but the empty one."""
+def texts(value: Any) -> list[str]:
+    """Return the texts in a parameter's value, names in mappings too, but the empty one."""
     if isinstance(value, str):
-        yield from [value] if value else []
-    elif isinstance(value, Mapping):
-        yield from texts([*value, *value.values()])
-    elif isinstance(value, Iterable):
-        for item in value:
-            yield from texts(item)
+        return [value] if value else []
+    if isinstance(value, Mapping):
+        value = [*value, *value.values()]
+    parts = value if isinstance(value, Iterable) else []
+    return [text for part in parts for text in texts(part)]
 
 
 def without_values(message: str, typed: Iterable[str] = ()) -> str:

@@ -1,6 +1,6 @@
 """Files and folders that are written whole or not at all, and over nobody else's work."""
 
-import hashlib
+import errno
 import os
 import platform
 import shutil
@@ -11,10 +11,9 @@ from pathlib import Path
 
 import psutil
 
-_HOST = hashlib.sha256(platform.node().encode()).hexdigest()[:8]  # names of sockets are short
+_HOST = platform.node()
 _OF_RUNS = {"notebook.ipynb", "parameters.yaml", "provenance.json", "results.json", "tables"}
 _OF_RUNS |= {"figures", "public", "report.html", "report-public.html"}
-_OF_RUNS |= {"CONFIDENTIAL.txt", "PUBLIC.txt"}  # of earlier versions
 
 
 def temporary(final: Path) -> Path:
@@ -23,17 +22,20 @@ def temporary(final: Path) -> Path:
 
 
 @contextmanager
-def private(final: Path) -> Iterator[Path]:
-    """Yield a folder to write another one in, which only its owner may read, files included.
+def whole(final: Path) -> Iterator[Path]:
+    """Yield a folder that takes the place of another when it is complete.
 
-    Whatever ends it, nothing is left under the temporary name, also of what was killed before.
+    Only its owner may read it, files included. If an error or a signal ends it, nothing is left
+    under its temporary name, nor of what was killed before.
     """
+    check_replaceable(final)
     final.parent.mkdir(parents=True, exist_ok=True)
     remove_leftovers(final.parent, final.name)
     folder, mask = temporary(final), os.umask(0o077)
     try:
         folder.mkdir()
         yield folder
+        replace_folder(folder, final)
     finally:
         os.umask(mask)
         shutil.rmtree(folder, ignore_errors=True)
@@ -41,38 +43,37 @@ def private(final: Path) -> Iterator[Path]:
 
 def remove_leftovers(folder: Path, name: str = "*") -> None:
     """Remove what processes of this machine that were killed have left in a folder."""
-    for path in folder.glob(f".{name}-{_HOST}-*-*"):
-        process = path.name.removesuffix("-older").split("-")[-2]
-        if process.isdecimal() and not psutil.pid_exists(int(process)):
+    for path in folder.glob(f".{name}-{_HOST}-*"):
+        process = path.name.rpartition(f"-{_HOST}-")[2].split("-")[0]
+        if not psutil.pid_exists(int(process)):
             if path.is_dir():
                 shutil.rmtree(path, ignore_errors=True)
             else:
                 path.unlink(missing_ok=True)
 
 
-def write_whole(path: Path, content: str | bytes) -> None:
+def write_whole(path: Path, content: str) -> None:
     """Write a file, in the place of an older one only when all of it is on disk."""
     partial = temporary(path)
     try:
-        partial.write_bytes(content.encode() if isinstance(content, str) else content)
+        partial.write_bytes(content.encode())
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
 
 
-def is_replaceable(folder: Path) -> bool:
-    """Return whether nothing is lost with a folder but an earlier run: or there is none."""
-    if not folder.is_dir():
-        return not folder.exists()
-    found = {path.name for path in folder.iterdir()}
-    return not found or ("provenance.json" in found and found <= _OF_RUNS)
+def check_replaceable(folder: Path) -> None:
+    """Raise a FileExistsError where a folder holds anything but an earlier run."""
+    held = {path.name for path in folder.iterdir()} if folder.exists() else set()
+    if held and not ("provenance.json" in held and held <= _OF_RUNS):
+        told = "it is no run's folder and stays; move it away, or choose another with --output"
+        raise FileExistsError(errno.EEXIST, told, str(folder))
 
 
 def replace_folder(new: Path, final: Path) -> None:
-    """Put a whole folder in the place of an older one; FileExistsError where that may not go."""
-    if not is_replaceable(final):
-        raise FileExistsError(f"{final} holds what was not written by this command")
-    older = new.with_name(f"{new.name}-older")
+    """Put a whole folder in the place of an older one, where that may go."""
+    check_replaceable(final)
+    older = temporary(final)
     if final.exists():
         final.rename(older)
     new.rename(final)

@@ -11,19 +11,13 @@ from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from srlib.runner.parameters import UsageError
-
 _APART = 1.0  # seconds; a terminal that closes and a manager send signals in pairs
 
 
 @contextmanager
 def ended_by_signals() -> Iterator[None]:
     """Let SIGTERM and SIGHUP end what runs as Ctrl-C does, with nothing left behind."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    hook, main, before = sys.unraisablehook, threading.get_ident(), {}
-    raised = [-_APART]
+    hook, main, before, raised = sys.unraisablehook, threading.get_ident(), {}, [-_APART]
 
     def end(number: int, _: object) -> None:
         if time.monotonic() - raised[0] >= _APART:
@@ -42,8 +36,7 @@ def ended_by_signals() -> Iterator[None]:
         # One that is ignored stays so, as under nohup.
         if number and signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
             before[number] = signal.signal(number, end)
-    if hasattr(signal, "pthread_kill"):
-        sys.unraisablehook = swallowed
+    sys.unraisablehook = swallowed
     try:
         yield
     finally:
@@ -56,11 +49,10 @@ def _prepare(threads: int) -> None:
     """Give a worker its share of threads, and let it end with its parent alone."""
     os.environ["NUMBA_NUM_THREADS"] = str(threads)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal's Ctrl-C is the parent's to handle
-    parent = multiprocessing.parent_process()
-    assert parent
 
     def watch() -> None:
-        parent.join()  # also of one that was gone when this process started
+        # Also of one that was gone when this process started.
+        multiprocessing.parent_process().join()  # type: ignore[union-attr]
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
@@ -74,10 +66,8 @@ def workers(jobs: int, scheduler: str = "") -> Iterator[Executor]:
     has not begun.
     """
     if scheduler:
-        try:
-            from distributed import Client
-        except ImportError:
-            raise UsageError("a Dask cluster needs the extra: pip install '.[cluster]'") from None
+        from distributed import Client
+
         with Client(scheduler, timeout=10, set_as_default=False) as client:
             yield client.get_executor(pure=False)  # tasks that look alike are still several
         return
