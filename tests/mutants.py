@@ -47,7 +47,7 @@ np.mean(np.square(apart))) / 4 => np.mean(np.square(apart))) / 2 # variance of a
 np.setdiff1d(rows, half) if own => rows if own # trees guess those they grew from
 variance + max(variance, of_others) => variance + of_others # others may look too sure
 (s > 0) & (apart == 0) & => (s > 0) & # keys need not agree on the target
-np.array(len(f) - 1)) => np.array(len(f))) # companions of a person
+len(f) - times(f, f) => len(f) - 2 * times(f, f) # companions of a person
 divided_z(key, of_release) => divided_z(of_release, key) # files are swapped
 assessment/counting
 ddof=1) / np.sqrt(len(values)) => ddof=1) # error of one release, not of a mean
@@ -60,7 +60,7 @@ np.fmax(found["error"], between => np.fmin(found["error"], between # the smaller
 found["margins"] > found["others"] => found["margins"] < found["others"] # the lower baseline
 max(others_error, LEAST / people) => others_error # where no pair was seen, all is sure
 min(told.divided_z, z_margins) => max(told.divided_z, z_margins) # one test suffices
-people * gap[counted].var() => gap[counted].var() # variance of one, not of a sum
+people * gap[counted].var() => people**2 * gap[counted].var() # variance of one, not of a mean
 "z": min(z, z_margins) => "z": z # margins need not be beaten
 np.arange(len(z), 0, -1) if family => len(z) if family # Bonferroni for Holm
 found.itself_z, found.uncut_z) >= CERTAIN => found.itself_z, found.uncut_z) >= SURE # threshold

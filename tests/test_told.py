@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cases import LEVELS, margins, samples, table, two_tables
+from cases import LEVELS, SCHEMA, margins, samples, table, two_tables
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from ladder import trees
 
 from srlib.assessment import told
 from srlib.assessment.answers import CERTAIN, SURE, of_people
@@ -208,6 +209,14 @@ def test_keys_that_are_equally_frequent_raise_no_alarm(n: int, size: int) -> Non
         x, z = np.dstack([first, second, third])
         found = of_people([told.met(x, z, [size, size, 4], [0, 1, 2])])
         assert max(found["z"], found["z_divided"]) < CERTAIN
+
+
+def test_trees_with_small_leaves_tell_a_trained_guess_more() -> None:
+    rng = np.random.default_rng(0)
+    (x,) = samples(rng, 2_000)
+    released = trees(x, SCHEMA.n_levels, rng, min_leaf=5)
+    found = told.predicted(x, released, LEVELS, range(1, len(LEVELS)), 0, rng=rng)
+    assert of_people([found])["z"] >= SURE
 
 
 def by_dictionaries(x: Codes, z: Codes) -> tuple[float, list[bool], list[float]]:
