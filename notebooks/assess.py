@@ -60,7 +60,7 @@ from srlib.runner.outputs import Outputs
 
 outputs = Outputs(output_dir)
 
-# %% [markdown]
+# %% [markdown] tags=["example"]
 # **The example** releases one simulated table of 500 records in three ways. *Independent margins* draws
 # each column by itself. *DPMPM* draws records from a Dirichlet process mixture of products of multinomials
 # that was fitted to the table. *Half copied* hands out half of the rows as they are, among such draws.

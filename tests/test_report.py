@@ -181,11 +181,13 @@ def test_of_a_users_file_nothing_is_public_that_is_not_marked(
 def test_a_users_report_leaves_out_what_needs_a_parameter_that_is_empty(
     by: object, shown: bool
 ) -> None:
-    cells = notebook(text("### By group", "needs-by"))
+    cells = notebook(text("### By group", "needs-by"), text("An example", "example"))
     for public in (False, True):
         html = render(cells, {"original": "mine.csv", "by": by}, COMPLETE, public=public)
-        assert ("By group" in html) == shown
-    assert "By group" in render(cells, {"original": "", "by": by}, COMPLETE)
+        assert ("By group" in html, "An example" in html) == (shown, False)
+    html = render(cells, {"original": "", "by": by}, COMPLETE)
+    assert "By group" in html
+    assert "An example" in html
 
 
 # -------------------------------------------------------------------------------------- the layout

@@ -110,7 +110,8 @@ def render(
     of_users_file = confidential.of_users_file(parameters, provenance)
     if public:
         notebook, parameters, provenance = confidential.public_run(notebook, parameters, provenance)
-    hidden = _NOTEBOOK_ONLY | (set() if public and of_users_file else {"public-only"})
+    hidden = _NOTEBOOK_ONLY | {"example" if of_users_file else "public-only"}
+    hidden |= set() if public else {"public-only"}
     hidden |= {f"needs-{name}" for name, value in parameters.items() if of_users_file and not value}
     template = _environment().get_template
     of_cells = {
