@@ -329,6 +329,8 @@ def normalized(notebook: NotebookNode) -> NotebookNode:
         cell = NotebookNode(cell)
         kept = {name: cell.metadata.get(name) for name in ("lines_to_next_cell", "tags")}
         cell.metadata = NotebookNode({name: value for name, value in kept.items() if value})
+        if cell.cell_type == "code" and "solution" in cell.metadata.get("tags", []):
+            cell.metadata.jupyter = {"source_hidden": True}
         key = hashlib.sha256(cell.source.encode()).hexdigest()[:8]
         while key in seen:
             key = hashlib.sha256(key.encode()).hexdigest()[:8]
