@@ -189,8 +189,8 @@ outputs.figure("larger", chart)
 # that epsilon allows (dashed). The lowest panel shows how probable each release is.
 #
 # Drag the prior: the table does not change. Drag epsilon: everything does. Click the name of a column to be the intruder
-# who holds that release: epsilon does not change. Click the name of a row to be the agency with those data. The
-# log ratio of its row to the other one stands below each column.
+# who holds that release: epsilon does not change. Click the name of a row to be the agency with those data. The loss
+# below each column is the log ratio of its row to the other one.
 #
 # The chart starts at the worst release for these data: all five synthetic values are ones. There epsilon
 # is attained and the intruder's bar touches the dashed rule. It happens four times in a thousand.

@@ -59,10 +59,8 @@ def two_readings(
     start = float(budgets[np.abs(budgets - epsilon).argmin()])
     of_data = frame[(frame["epsilon"] == start) & (frame["x"] == x)]
     release = int(of_data.loc[of_data["log_ratio"].idxmax(), "release"])
-    sliders = [
-        _slider("epsilon", "epsilon", start, budgets[0], budgets[-1], step),
-        _slider("prior", "prior of the truth", prior, 0.01, 0.99, 0.01),
-    ]
+    of_epsilon = _range("epsilon", float(budgets[0]), float(budgets[-1]), step)
+    of_prior = _range("prior of the truth", 0.01, 0.99, 0.01)
     kept = f"abs(datum.epsilon - epsilon) < {significant(step / 2)}"
     base = alt.Chart(_packed(frame)).transform_filter(kept).transform_flatten(list(_PACKED))
     # Posterior odds are prior odds times the ratio of the two entries.
@@ -79,19 +77,21 @@ def two_readings(
         _release_probabilities(base, last).properties(height=30, width=width),
     ]
     presets = {"a coin flip": {"prior": 0.5}, "a rare disease": {"prior": 0.01}}
-    drawn = alt.vconcat(*panels, spacing=6).add_params(*sliders)  # all of it on one screen
+    drawn = alt.vconcat(*panels, spacing=6).add_params(  # all of it on one screen
+        alt.param(name="epsilon", value=significant(start), bind=of_epsilon),
+        alt.param(name="prior", value=significant(prior), bind=of_prior),
+    )
     return drawn.properties(usermeta={"presets": presets}, description=description)
 
 
-def _slider(name: str, label: str, value: float, low: float, high: float, step: float) -> Any:
-    start, low, high, step = (significant(float(number)) for number in (value, low, high, step))
-    bind = alt.binding_range(min=low, max=high, step=step, name=f"{label} ")
-    return alt.param(name=name, value=start, bind=bind)
+def _range(label: str, low: float, high: float, step: float) -> Any:
+    low, high, step = (significant(number) for number in (low, high, step))
+    return alt.binding_range(min=low, max=high, step=step, name=f"{label} ")
 
 
 def _picked(name: str, field: str, value: int, label: str, last: int) -> Any:
     """A slider that clicks move, too: each mark has the row and the column that it stands for."""
-    bind: Any = {field: alt.binding_range(min=0, max=last, step=1, name=f"{label} ")}
+    bind: Any = {field: _range(label, 0, last, 1)}
     click = "click[event.item && event.item.datum && event.item.datum.release >= 0]"
     return alt.selection_point(
         name=name, fields=[field], value=[{field: value}], bind=bind, on=click, clear=False
@@ -128,7 +128,6 @@ def _sentences(base: alt.Chart) -> Chart:
             chosen.transform_calculate(said=line)
             .mark_text(align="left", baseline="top", fontSize=13)
             .encode(x=alt.value(0), y=alt.value(17 * i), text="said:N")
-            .properties(name=f"said_{'abcd'[i]}")
             for i, line in enumerate(lines)
         )
     )
