@@ -167,10 +167,15 @@ def _entries(base: alt.Chart, n: int, last: int, x: int, release: int) -> Chart:
     )
     frame = {"filled": False, "strokeWidth": 3}
     middle = base.transform_calculate(left="datum.release", top="datum.x")
-    loss = middle.transform_filter("datum.truth").transform_calculate(top=f"{n + 1}")
+    of_row = middle.transform_filter("datum.release == chosen_release")
+    of_column = middle.transform_filter("datum.truth")
+    loss = of_column.transform_calculate(top=f"{n + 1}")
     edge = loss.transform_filter(f"datum.release == {last}")
-    name: Any = {"baseline": "middle", "cursor": "pointer"}  # of a row or a column
-    beside: Any = {"align": "left", "dx": 5}
+    beside: Any = {"at": alt.value("width"), "align": "left", "dx": 5}
+
+    def words(rows: alt.Chart, of: Any, at: Any = columns, y: Any = y, **mark: Any) -> alt.Chart:
+        return rows.mark_text(**mark).encode(x=at, y=y, text=of)
+
     picked = (  # Vega shows the last one's slider first
         _picked("chosen", "release", release, "release, X*", last),
         _picked("data", "x", x, "ones in the data, X", n),
@@ -188,24 +193,16 @@ def _entries(base: alt.Chart, n: int, last: int, x: int, release: int) -> Chart:
         .add_params(*picked),
         boxes(pairs, 0.03, 2, stroke=INK, **frame),
         boxes(compared, 0.1, stroke=TRUTH, **frame),
-        middle.mark_text(fontSize=13, color=INK).encode(
-            x=columns, y=y, text=alt.Text("log_prob:Q", format=".2f")
+        words(middle, alt.Text("log_prob:Q", format=".2f"), fontSize=13, color=INK),
+        words(loss, alt.Text("log_ratio:Q", format="+.2f"), fontSize=13),
+        words(of_row, "x:Q", alt.value(-8), align="right", cursor="pointer").encode(
+            tooltip=alt.value("Click: these data")
         ),
-        loss.mark_text(fontSize=13).encode(
-            x=columns, y=y, text=alt.Text("log_ratio:Q", format="+.2f")
+        words(of_column, "release:Q", y=alt.value(-10), cursor="pointer").encode(
+            tooltip=alt.value("Click: this release")
         ),
-        middle.transform_filter("datum.release == chosen_release")
-        .mark_text(align="right", **name)
-        .encode(x=alt.value(-8), y=y, text="x:Q", tooltip=alt.value("Click: these data")),
-        middle.transform_filter("datum.truth")
-        .mark_text(**name)
-        .encode(
-            x=columns, y=alt.value(-10), text="release:Q", tooltip=alt.value("Click: this release")
-        ),
-        edge.mark_text(color=TRUTH, fontWeight="bold", **beside).encode(
-            x=alt.value("width"), y="x:Q", text=alt.value("◀ truth")
-        ),
-        edge.mark_text(**beside).encode(x=alt.value("width"), y=y, text=alt.value("loss")),
+        words(edge, alt.value("◀ truth"), y="x:Q", color=TRUTH, fontWeight="bold", **beside),
+        words(edge, alt.value("loss"), **beside),
     )
 
 
