@@ -225,7 +225,7 @@ def test_figures_and_tables_are_numbered_and_what_is_folded_goes_together() -> N
         text("**It rises.** By *two*.\n\nThe text goes on."),
         code("c", chart("three"), displayed(text_html=table)),
         text("## Part\n\n### Exercise 1"),
-        text("Think.", "hint"),
+        text("<details><summary>Hint 1</summary>\n\nThink.\n\n</details>", "hint"),
         text("Think more.", "hint"),
         code("n = 4", tags=("solution",)),
         text("There are four.", "solution"),
@@ -244,6 +244,7 @@ def test_figures_and_tables_are_numbered_and_what_is_folded_goes_together() -> N
     assert caption.get_text() == "Table 1. Left & right"
     assert not page.select("th:empty")
     assert [s.get_text() for s in page.select(".hint > summary")] == ["Hint 1", "Hint 2"]
+    assert not page.select(".hint .prose summary")
     (solution,) = page.select("details.solution")
     assert "There are four." in solution.get_text()
     contents = [link.get_text() for link in page.select(".contents > details > ol > li > a")]

@@ -13,7 +13,7 @@ import re
 import secrets
 from collections import Counter
 from collections.abc import Collection
-from functools import cache
+from functools import cache, partial
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -151,6 +151,7 @@ def _environment() -> jinja2.Environment:
     environment.tests["chart"] = _is_chart
     environment.filters.update(ansi=ansi2html, balanced=balanced, formula=mathml, markdown=markdown)
     environment.filters.update(code=Highlight2HTML(pygments_lexer="ipython3"), quoted=quote)
+    environment.filters["unfolded"] = partial(re.sub, r"\A<details>.*|</details>\Z", "")
     return environment
 
 
@@ -180,8 +181,7 @@ def script(charts: bool) -> str:
 
         from srlib.charts import DARK
 
-        # The last version of the major one that the charts' specifications name.
-        parts.append(vl_convert.javascript_bundle(vl_version="5.21"))  # type: ignore[call-arg]
+        parts.append(vl_convert.javascript_bundle())  # type: ignore[call-arg]
         parts.append(f"const DARK = {json.dumps(DARK)};")
         parts.append((TEMPLATES / "charts.js").read_text(encoding="utf-8"))
     return "\n".join(parts).replace("</script", "<\\/script")
