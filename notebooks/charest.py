@@ -31,7 +31,7 @@
 # question: how to bound the sensitivity of a score without a closed form.
 #
 # *Before you start:* Bayes' rule, the multinomial and the Dirichlet distribution, and what epsilon
-# bounds (the first hour of `one_table_two_readings`).
+# bounds (`one_table_two_readings`).
 
 # %% tags=["parameters"]
 n: int = 50  # [1, 1000] records in the binary example
@@ -123,10 +123,15 @@ callout("Budget 1", f"The largest log ratio of two neighboring rows is {spent_of
 # *You will need:* a pencil, or numpy and nothing else.
 
 # %% [markdown] tags=["hint"]
+# <details><summary>Hint 1</summary>
+#
 # Compare the data sets 0 and 1. At which release do the change of its weight and that of the normalizing
 # constant add up?
+#
+# </details>
 
 # %% tags=["solution"]
+# Solution
 weights_of_three = np.exp(-np.abs(np.subtract.outer(range(4), range(4))))
 constants = weights_of_three.sum(axis=1)
 of_constants = np.log(constants[1] / constants[0])
@@ -136,10 +141,14 @@ assert round(spent, 3) == 1.186
 assert round(of_constants, 3) == 0.186
 
 # %% [markdown] tags=["solution"]
+# <details><summary>Solution</summary>
+#
 # From $d = 0$ to $d = 1$ the weight of each release changes by a factor $e^{\pm 1}$, which is half of the
 # budget. The normalizing constant grows from $1 + e^{-1} + e^{-2} + e^{-3}$ to $1 + 2e^{-1} + e^{-2}$, by a factor
 # $e^{0.186}$, and lowers all probabilities. At $r = 0$ both changes have the same sign. The constant is a sum of
 # weights, each of which changes by a factor $e$ at most, so the constant cannot change by more.
+#
+# </details>
 
 # %% [markdown]
 # ## Reproducing Table 1
@@ -239,10 +248,15 @@ claims.check(
 # *You will need:* `binary_scores` above, numpy, and `scipy.optimize.brentq` or a search by hand.
 
 # %% [markdown] tags=["hint"]
+# <details><summary>Hint 1</summary>
+#
 # One rate has to give both printed numbers. At the rate $\rho$ the weights of the releases are $P(r \mid 30)^\rho$.
 # Which of the two numbers can you match, and what becomes of the other?
+#
+# </details>
 
 # %% tags=["solution"]
+# Solution
 from scipy.optimize import brentq
 
 predictive = binary_scores(50, 1.0)["P"][30]
@@ -263,8 +277,12 @@ assert round(distance_there, 3) == 5.321
 assert misprint
 
 # %% [markdown] tags=["solution"]
+# <details><summary>Solution</summary>
+#
 # No rate gives both printed numbers. At 0.5 the distance agrees to all digits, and the outcome would be
 # 29.53301: a 3 was lost. Another convention would have moved the whole row.
+#
+# </details>
 
 # %% [markdown]
 # ## At equal exact epsilon
@@ -396,6 +414,7 @@ show(shown, digits=5, caption=told, names={"worst release": "probability of the 
 # `mechanism.beta_binomial` with `mechanism.dirichlet_multinomial_alpha`.
 
 # %% tags=["solution"]
+# Solution
 by_log_p = calibrated(binary_scores(50, 1.0)["log P"], 0.5, mechanism.change_one(50))
 by_model = mechanism.beta_binomial(50, 50, mechanism.dirichlet_multinomial_alpha(0.5, 50))
 at_45 = [round(float(expected_distance(made_so)[45]), 1) for made_so in (by_log_p, by_model)]
@@ -404,9 +423,13 @@ assert at_45 == [6.9, 15.1]
 assert unsupported == 3
 
 # %% [markdown] tags=["solution"]
+# <details><summary>Solution</summary>
+#
 # One row of data says nothing about others. The prior with $\alpha = 77$ pulls every release towards one half. That
 # is close to 30 of 50 and far from 45 of 50. The other three sentences are the table's own content, or the
 # definition of epsilon.
+#
+# </details>
 
 # %% [markdown] tags=["appendix"]
 # ## The condition for the Dirichlet-multinomial
@@ -723,6 +746,7 @@ show(outputs.table("sensitivity_bound", pd.DataFrame(rows)), caption=told)
 # `mechanism.change_one_record` and `mechanism.sensitivity` for the enumeration.
 
 # %% tags=["solution"]
+# Solution
 three_draws = np.log([[0.5, 0.5], [0.8, 0.2], [0.4, 0.6]])
 by_hand = contingency.sensitivity_bound(three_draws)
 five_tables = mechanism.compositions(5, 2)
@@ -735,9 +759,13 @@ assert round(of_five, 3) == 1.212
 assert round(floor, 3) == 0.378
 
 # %% [markdown] tags=["solution"]
+# <details><summary>Solution</summary>
+#
 # The odds of the second cell are 1, 1/4 and 3/2, so that the log of their largest ratio, 6, is the bound. Five
 # records cannot point to one draw with certainty, and the weighted means stay inside the range. Log
 # odds within one half of 0 guarantee a bound of 1, and then the smaller probability is at least $1/(1 + e^{1/2})$.
+#
+# </details>
 
 # %% [markdown] tags=["appendix"]
 # With such a bound the paper's mechanism has a guarantee on tables of any size, if it is sampled exactly. A

@@ -126,6 +126,7 @@ callout(f"Exact epsilon is {at.value:.5g}", where)
 # *You will need:* `scipy.special.betaln`, the logarithm of the beta function, and `np.diff` along the rows of a six by six table.
 
 # %% tags=["solution"]
+# Solution
 a_printed, x_in, x_out = (11 - 1) / 5, np.arange(6)[:, None], np.arange(6)
 log_row = special.betaln(a_printed + x_in + x_out, a_printed + 10 - x_in - x_out)
 log_row = log_row - special.betaln(a_printed + x_in, a_printed + 5 - x_in)
@@ -135,9 +136,13 @@ assert round(spent_by_agency, 4) == 1.2528
 assert not too_much
 
 # %% [markdown] tags=["solution"]
+# <details><summary>Solution</summary>
+#
 # The binomial coefficient cancels between rows. The formula gives $\alpha = 2$, hence $\log(1 + 5/2)$,
 # less than $\log 11$. It is upside down: $\alpha = n/(e^\epsilon - 1)$ spends $\epsilon$. Here the slip errs on the safe
 # side and costs accuracy. For small budgets, $e^\epsilon - 1 < n$, the promise is broken.
+#
+# </details>
 
 # %% [markdown] tags=["appendix"]
 # ## Conditioning on the data
@@ -291,6 +296,7 @@ outputs.figure("bins", charts.lines(zero, *titles, log_x=True, zero=True, descri
 # probability of the interval.
 
 # %% tags=["solution"]
+# Solution
 ends = np.array([0.2, 0.7])
 moved_by = np.ptp(np.log(ends / (1 - ends)))
 power = 1 / moved_by
@@ -303,10 +309,14 @@ assert round(power, 4) == 0.4477
 assert private
 
 # %% [markdown] tags=["solution"]
+# <details><summary>Solution</summary>
+#
 # With $r(p)$ the ratio of the likelihoods, the densities' ratio is $r(p) / E\,r$, where $E$ is the mean
 # under the other posterior. Since $\min r \le E\,r \le \max r$, its logarithm is at most $\max \log r -
 # \min \log r$. A power $t$ multiplies $\log r$ by $t$. This is a global sensitivity, since it does not
 # ask for the data (Wang, Fienberg and Smola). It is not attained: $E\,r$ is strictly inside.
+#
+# </details>
 
 # %% [markdown] tags=["appendix"]
 # ## The prior, by trial and error
@@ -517,6 +527,7 @@ claims.check(
 # *You will need:* `edp.beta_posterior(0, 5, 0.5).ppf` for the bin's end and `edp.beta_posterior(1, 5, 0.5).cdf`.
 
 # %% tags=["solution"]
+# Solution
 # Half a draw in ten thousand: EDP of 6.8 cannot be counted until the bin holds several draws.
 in_first = edp.beta_posterior(1, 5, 0.5).cdf(edp.beta_posterior(0, 5, 0.5).ppf(1 / 20))
 empty = (1 - in_first) ** 10_000
@@ -852,6 +863,7 @@ claims.check(
 # with draws `diagnostics.pareto_k`.
 
 # %% tags=["solution"]
+# Solution
 k_one, k_hundred = (1 / (records + 5 / 3) for records in (1, 100))
 flat = 1 / np.arange(1, 10)
 enough = int(np.flatnonzero(flat < 0.5)[0]) + 1
@@ -865,11 +877,15 @@ assert enough == 3
 assert not outlier_matters
 
 # %% [markdown] tags=["solution"]
+# <details><summary>Solution</summary>
+#
 # The weight is $w = \exp\{(y-\mu)^2/(2\sigma^2)\}$ up to a constant, and far out the posterior density is
 # $\exp\{-\mu^2/(2\sigma_1^2)\}$ to leading order. $P(w > t)$ is the probability of $|\mu| > \sigma
 # \sqrt{2 \log t}$, which is $t^{-\sigma^2/\sigma_1^2}$ up to slower factors, a Pareto tail $t^{-1/k}$.
 # With $\sigma_1^2 = 1/(n/\sigma^2 + 1/\sigma_0^2)$, $k = 1/(n + \sigma^2/\sigma_0^2)$. It does not depend
 # on $y$; an outlier makes finite samples worse, since their largest weights lie farther from the limit.
+#
+# </details>
 
 # %% [markdown] tags=["appendix"]
 # ## The ledger

@@ -211,6 +211,7 @@ show(left, caption="Two estimates from 4,000 draws, a thousand times each.")
 # *You will need:* pencil and paper; or `np.polynomial.hermite_e.hermegauss` for expectations.
 
 # %% tags=["solution"]
+# Solution
 nodes, node_weights = np.polynomial.hermite_e.hermegauss(80)
 node_weights /= node_weights.sum()  # expectations under the standard normal
 weight = np.exp(-((nodes[:, None] - np.sqrt(3) * nodes) ** 2) / 4)  # theta by center
@@ -222,9 +223,13 @@ assert round(log_share, 3) == -0.309
 assert thousands == 8
 
 # %% [markdown] tags=["solution"]
+# <details><summary>Solution</summary>
+#
 # By completing squares $E(w) = \sqrt{2/3}\, e^{-c^2/6}$ and $E(w^2) = \sqrt{1/2}\, e^{-c^2/4}$, so that the share is
 # $(\sqrt 8/3)\, e^{-c^2/12}$. The mean of its logarithm is $\log(\sqrt 8/3) - 3/12$. For the larger release the share is
 # $(\sqrt 3/2)\, e^{-c^2/6}$, and the mean $\log(\sqrt 3/2) - 2/6$.
+#
+# </details>
 
 # %% [markdown]
 # ## The data
@@ -241,9 +246,12 @@ table = microdata.load(
 )  # fmt: skip
 columns = ["repetitions", "estimator", "probability", "rank", "support_size"]
 table.schema.check_apart([*columns, "log_mcse", "pareto_k"])
+table.schema.positions(unknown, "unknown")
 of_paper = ["SEX", "MIL", "MIG", "SCH", "RACE1P", "LANX"]
 if not (outcome or predictors) and {"DIS", *of_paper} <= set(table.schema.names):
     outcome, predictors = "DIS", of_paper
+if outcome:
+    table.schema.positions([outcome, *predictors], "outcome with predictors")
 if table.schema == microdata.ACS:
     pairs = pairs or [["WKL", "SCHL"], ["HISP", "RACE1P"]]
 first, *rest = [*([outcome] if outcome else []), *(predictors or table.schema.names)]
@@ -456,6 +464,7 @@ claims.check(
 # *You will need:* `stats.t.ppf`; $b$ has $m - 1$ in the denominator, and $\bar u$ is the square of the standard error.
 
 # %% tags=["solution"]
+# Solution
 five = np.array([0.20, 0.32, 0.25, 0.41, 0.27])
 inflated = (1 + 1 / 5) * five.var(ddof=1)
 variance = inflated - 0.06**2
@@ -543,14 +552,19 @@ show(outputs.table("r_hat_log_prob", convergence), caption=about, names=names)
 # *You will need:* $P(Z, x \mid D_{-i})$, taken apart in two ways, and `stats.betabinom.pmf` for the check.
 
 # %% [markdown] tags=["solution"]
+# <details><summary>Solution</summary>
+#
 # $P(Z, x \mid D_{-i})$ can be taken apart in two ways: first the record and then the release,
 # $p(x \mid D_{-i})\, P(Z \mid x, D_{-i})$, or first the release and then the record,
 # $P(Z \mid D_{-i})\, p(x \mid D_{-i}, Z)$. Given $\theta$ the record and the release are independent, so that
 # each factor is an integral of a likelihood over a posterior and $P(Z \mid x, D_{-i}) = P(Z \mid D_i^x)$.
 # Dividing gives the ratio. Here $p(x \mid D_{-i}) = 121/201$ and $p(x \mid D_{-i}, Z) = 251/401$ for the
 # true value; the denominators are the same for the other value and cancel.
+#
+# </details>
 
 # %% tags=["solution"]
+# Solution
 of_truth, of_other = (1 + 120 + 130) / (1 + 120), (1 + 79 + 70) / (1 + 79)
 posterior = of_truth / (of_truth + of_other)
 if_true, if_other = stats.betabinom.pmf(130, 200, [122, 121], [80, 81])
@@ -733,6 +747,7 @@ for k, (claim, word, sentence, relation) in enumerate(said):
 # *You will need:* a calculator; the prior is 1/35.
 
 # %% tags=["solution"]
+# Solution
 thousandths = [51, 88, 86, 70, 190, 76, 87, 60, 65, 125, 75, 69, 47, 66, 81, 46, 101, 85, 55, 50]
 thousandths += [59, 66, 52, 79, 51, 53, 54, 121, 104, 65, 80]
 exceeding = sum(p / 1000 * 35 > 2 for p in thousandths)
@@ -741,10 +756,14 @@ assert unsupported == "c"
 assert exceeding == 22
 
 # %% [markdown] tags=["solution"]
+# <details><summary>Solution</summary>
+#
 # (a) is the .190 of the fifth row. (b) is shown by that row too: its rank is 2, while a truth of .051 has
 # rank 1. (c) is contradicted: with a prior of 1/35 a ratio above two is a probability above .057, and the
 # table alone has 22 of them. The text counts 16 probabilities above .08 in all; at most eleven of these
 # are here (.080 is rounded), which makes 27 at least.
+#
+# </details>
 
 # %% [markdown] tags=["appendix"]
 # ## Which estimator made Table 3?

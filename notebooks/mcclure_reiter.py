@@ -32,7 +32,7 @@
 # intruder's prior, on $p_0$, on $\epsilon$ or on the data set.
 #
 # *Before you start:* Bayes' rule, the binomial and the beta distribution, and, for one section, what
-# a Markov chain is. Reading takes about an hour, and the four exercises another one.
+# a Markov chain is.
 
 # %% tags=["parameters"]
 n: int = 1000  # [1, 100000] records in the data, D
@@ -197,6 +197,7 @@ outputs.figure("conditional_epsilon", chart)
 # and the attributes `.value` and `.output` of what `mechanism.exact_epsilon` returns.
 
 # %% tags=["solution"]
+# Solution
 uneven = mechanism.bernoulli_plugin(4, 3, alpha=3.0, beta=1.0)
 worst_case = mechanism.exact_epsilon(uneven)
 promise, spent_there, corner = 3 * np.log(1 + 1 / 3), worst_case.value, worst_case.output
@@ -205,9 +206,13 @@ assert round(spent_there, 3) == 2.079
 assert corner == 0
 
 # %% [markdown] tags=["solution"]
+# <details><summary>Solution</summary>
+#
 # With few zeros in the data and $\beta$ small, a release without ones is the surprising one. The paper's
 # equation 9 has $\min(\alpha, \beta) = 1$ and gives $3 \log 2$, which is what is spent. Equation 10 has a
 # reciprocal, $1/\min \log(e_1/e_0)$, in the place of a minus sign and loses the second corner.
+#
+# </details>
 
 # %% [markdown]
 # ## The expected increase in risk
@@ -325,6 +330,7 @@ claims.check(
 # *You will need:* nothing but the table.
 
 # %% tags=["solution"]
+# Solution
 (rare_half, rare_own), (half_half, half_own) = (0.125, 0.0019), (0.0066, 0.0066)
 stands = [18 < rare_half / half_half < 20, half_own > rare_own]
 stands += [rare_half > half_half and rare_own > half_own]
@@ -333,10 +339,14 @@ unsupported = 1 + stands.index(False)
 assert unsupported == 3
 
 # %% [markdown] tags=["solution"]
+# <details><summary>Solution</summary>
+#
 # The second column contradicts sentence 3. A table in which each column has one prior for both rows
 # supports it only for the priors that it has. A table of *relative* increases supports a weaker one: for a
 # record that has the rare value, and an intruder who knows the proportion, $\log RR$ is larger at $p_0 =
 # .001$. Neither says "whatever the intruder believes", since a few priors are not all of them.
+#
+# </details>
 
 # %% [markdown]
 # ## Risk against utility
@@ -563,6 +573,7 @@ outputs.figure("trace", chart)
 # *You will need:* `mechanism.private_plugin(2.0, n=2, n_s=2)` and its `.row(X)[1]`, a log probability.
 
 # %% tags=["solution"]
+# Solution
 two_records = mechanism.private_plugin(2.0, n=2, n_s=2)
 gain = 2 * np.exp(two_records.row(1)[1] - two_records.row(0)[1]) / 2  # back: one half; orders: 2
 middles = (np.arange(100_000) + 0.5) / 100_000
@@ -667,6 +678,7 @@ show(outputs.table("range_likelihoods", likelihoods), digits=4, caption=caption)
 # whose `.utility` and `.probability` are arrays over all pairs.
 
 # %% tags=["solution"]
+# Solution
 strict, prints = mechanism.private_plugin(0.01, 1000, 1000), []
 for proportion in (0.35, 0.4):
     pairs_there = Study(strict, proportion).all_pairs(np.abs(np.arange(1001) - 1), 0.5)
@@ -679,12 +691,16 @@ assert round(at_40, 3) == 0.008
 assert not prove_it
 
 # %% [markdown] tags=["solution"]
+# <details><summary>Solution</summary>
+#
 # A release at $\epsilon = .01$ says next to nothing, so that the squared error is that of the prior:
 # $1/12 + (1/2 - p_0)^2$. The denominator is about $p_0(1 - p_0)/1002$. At $p_0 = .5$ the ratio is some 334,
 # $U = 2.52$; at $p_0 = .35$ it is some 466, and 2.7 is ordinary. The design has $p_0 = .3$, where it is possible as well, and
 # the paper does not say which pairs it means. So the number alone proves nothing about chains: one has to compare how
 # well each explanation gives *both* ends. (The chains have convergence problems of their own, which one finds by
 # running more than one.)
+#
+# </details>
 
 # %% [markdown]
 # ## Acceptable regions

@@ -42,7 +42,7 @@
 # only be run.
 #
 # **You should know** Bayes' rule, classification trees and the likelihood ratio test; best after `hu_reiter_wang`.
-# Reading takes about 45 minutes. The four exercises need no more than a pencil and a calculator.
+# The four exercises need no more than a pencil and a calculator.
 
 # %% [markdown] tags=["notebook-only"]
 # ## Parameters
@@ -142,19 +142,28 @@ show(outputs.table("smallest_example", by_cell, public=True), caption=about)
 # *You will need:* a calculator.
 
 # %% [markdown] tags=["hint"]
+# <details><summary>Hint 1</summary>
+#
 # Under the truth each released cook is well with probability 9/10, under the alternative with probability 1.
 # The likelihood ratio of twenty well cooks is $.9^{20}$.
+#
+# </details>
 
 # %% tags=["solution"]
+# Solution
 misled = 0.9**20 / (1 + 0.9**20)
 certain = 1 - 0.9**20
 assert round(misled, 3) == 0.108
 assert round(certain, 3) == 0.878
 
 # %% [markdown] tags=["solution"]
+# <details><summary>Solution</summary>
+#
 # Under the truth each cook is well with probability 9/10, under the alternative all are. So twenty well
 # cooks have likelihood ratio $.9^{20} = .12$. In all other cases a sick cook is among them, which the
 # alternative cannot produce.
+#
+# </details>
 
 # %% [markdown]
 # ### Exercise 2: what pruning takes back
@@ -166,10 +175,15 @@ assert round(certain, 3) == 0.878
 # *You will need:* to count.
 
 # %% [markdown] tags=["hint"]
+# <details><summary>Hint 1</summary>
+#
 # In a leaf everybody is classified as the majority is.
 # Three are sick in all. In either leaf the sick are the minority.
+#
+# </details>
 
 # %% tags=["solution"]
+# Solution
 before, after = 3, 1 + 2
 kept = after < before
 sick_cook = 10 / 15 * 3 / 15
@@ -179,9 +193,13 @@ assert not kept
 assert round(sick_cook, 3) == 0.133
 
 # %% [markdown] tags=["solution"]
+# <details><summary>Solution</summary>
+#
 # The majority is well with and without the split. It purifies, since 1 in 10 and 2 in 5 are different shares, and
 # it classifies nobody better, so that rpart takes it back. All fifteen are then donors for a cook, and three of them
 # are sick: nobody is alone any more, and the association of job and sickness is lost.
+#
+# </details>
 
 # %% [markdown] tags=["appendix"]
 # ## The density of a release
@@ -559,10 +577,15 @@ outputs.figure("one_person", chart.properties(description=told))
 # *You will need:* a calculator.
 
 # %% [markdown] tags=["hint"]
+# <details><summary>Hint 1</summary>
+#
 # After smoothing the leaf has 11 records: 1.5 sick ones under the truth, and under the alternative?
 # One of twenty is sick. The ratio of its probabilities is 3; those of the nineteen well ones are $9.5/11$ and $10.5/11$ each.
+#
+# </details>
 
 # %% tags=["solution"]
+# Solution
 sick_if_true, sick_if_well = 1.5 / 11, 0.5 / 11
 ratio = sick_if_true * (1 - sick_if_true) ** 19 / (sick_if_well * (1 - sick_if_well) ** 19)
 believed = ratio / (1 + ratio)
@@ -570,9 +593,13 @@ assert round(ratio, 2) == 0.45
 assert round(believed, 2) == 0.31
 
 # %% [markdown] tags=["solution"]
+# <details><summary>Solution</summary>
+#
 # A sick cook is three times as probable under the truth, but 19 well ones speak against it: twenty cooks
 # should have shown 2.7 sick ones under the truth and .9 under the alternative. Without smoothing the same
 # release proves that the cook is sick.
+#
+# </details>
 
 # %% [markdown] tags=["appendix"]
 # ## Who is in the data
@@ -824,14 +851,19 @@ callout(
 # *You will need:* a calculator.
 
 # %% tags=["solution"]
+# Solution
 high = 1 - 0.025 ** (1 / 200)
 enough = next(n for n in range(1, 10_000) if 0.999**n < 0.025)
 assert round(high, 3) == 0.018
 assert enough == 3688
 
 # %% [markdown] tags=["solution"]
+# <details><summary>Solution</summary>
+#
 # No alarm has probability $(1 - b)^n$, and values of $b$ for which that is below .025 are refuted. The limit falls about
 # as $3.7 / n$, and no number of runs shows that there are no false alarms.
+#
+# </details>
 
 # %% [markdown] tags=["appendix"]
 # A bound above the prior is evidence, at its confidence. Silence is no evidence of safety, although the generators for

@@ -102,10 +102,15 @@ outputs = Outputs(output_dir)
 # of the posterior over the intruder's own prior probability of the truth (`gain`, natural logarithms, three decimal places)?
 
 # %% [markdown] tags=["hint"]
+# <details><summary>Hint 1</summary>
+#
 # Only the prior changes: use Bayes' rule with one half for both. Then weight the four groups of the table by their
 # numbers of people.
+#
+# </details>
 
 # %% tags=["solution"]
+# Solution
 claimed_yes, claimed_no = 0.75, 0.25
 gain = sum(
     people * np.log(belief / 0.5) / 1000
@@ -116,9 +121,13 @@ assert claimed_no == 0.25
 assert round(gain, 3) == 0.131
 
 # %% [markdown] tags=["solution"]
+# <details><summary>Solution</summary>
+#
 # The 75 sick people with a yes and the 675 well ones with a no get .75 for the truth, the other
 # 250 get .25: $.75 \log 1.5 + .25 \log .5 = .131$. The release helps this intruder on average. Calibration is lost all
 # the same: .75 after a yes is right for one in four.
+#
+# </details>
 
 # %% [markdown] tags=["appendix"]
 # ## Draw the truth, release, ask, count
@@ -212,6 +221,7 @@ show(families, caption="Mean probability of the truth and share found, exact.", 
 # numbers is its mean risk (`lowest`, `highest`)?
 
 # %% tags=["solution"]
+# Solution
 least, most = 0.09, np.sqrt(0.09)
 lowest, highest = 0.3**2, 0.3
 assert round(least, 2) == 0.09
@@ -220,9 +230,13 @@ assert round(lowest, 2) == 0.09
 assert round(highest, 2) == 0.3
 
 # %% [markdown] tags=["solution"]
+# <details><summary>Solution</summary>
+#
 # From $f \le \sqrt r$ follows $r \ge f^2$. The upper bound of $f$ is approached if one candidate has the same
 # probability for all records and the rest is spread over ever more candidates. The lower one is attained if
 # each belief is either certain or uniform over its candidates.
+#
+# </details>
 
 # %% [markdown]
 # ## Records as they are
@@ -329,12 +343,17 @@ callout(
 # their candidates. Which is not supported (`unsupported`)?
 
 # %% tags=["solution"]
+# Solution
 unsupported = "b"
 assert unsupported == "b"
 
 # %% [markdown] tags=["solution"]
+# <details><summary>Solution</summary>
+#
 # The people in the file were not drawn from the intruder's prior. The share of them that is found depends on how
 # probable their values and those of the other candidates were to begin with.
+#
+# </details>
 
 # %% [markdown]
 # ## A wrong model for the generator
@@ -474,11 +493,16 @@ outputs.figure("knowing_more", chart, public=True)
 # *You will need:* `betabinom.pmf` of scipy.stats; predictive probabilities $(1 + \text{how many})/(2 + \text{of how many})$.
 
 # %% [markdown] tags=["hint"]
+# <details><summary>Hint 1</summary>
+#
 # `betabinom.pmf(6, 20, 1 + 6, 1 + 14)` is the probability of the release if the record is a *no*; if it is a *yes*, 7 of
 # the 20 records are. An intruder who knows nobody sees the 20 released records alone.
+#
+# </details>
 
 
 # %% tags=["solution"]
+# Solution
 def beliefs(of_released: int) -> tuple[float, float, float]:
     """Probability of a no: even prior, own prior, nobody known."""
     if_no, if_yes = betabinom.pmf(of_released, 20, [1 + 6, 1 + 7], [1 + 14, 1 + 13])
@@ -496,10 +520,14 @@ assert not holds_even
 assert not holds_own
 
 # %% [markdown] tags=["solution"]
+# <details><summary>Solution</summary>
+#
 # With 6 released *yes* the sentence holds for the model's own prior, .683 against .682, and fails for the even one, which
 # throws away what the 19 say of the proportion. With 2 it fails for both, for the own prior
 # with .780 against .864. The theorem is about the log probability averaged over
 # truths, for each release and each set of known records. It orders no single truth.
+#
+# </details>
 
 # %% [markdown] tags=["appendix"]
 # ### The experiment

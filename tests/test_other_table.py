@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
 from srlib.ledger import WORDS as ANY_WORD
 from srlib.runner.cli import main
@@ -25,23 +25,42 @@ variables:
 """
 
 
-def run_on(tmp_path: Path, paper: str, frame: pd.DataFrame, **chosen: object) -> Path:
-    """Run a notebook on a compressed table, and return the folder of the run."""
+def run_on(tmp_path: Path, paper: str, frame: pd.DataFrame, **chosen: object) -> Result:
+    """Run a notebook on a compressed table."""
     data = tmp_path / "table.csv.gz"
     frame.to_csv(data, index=False)
     given = [x for k, v in ({"data": data} | chosen).items() for x in ("-p", k, str(v))]
-    result = CliRunner().invoke(main, ["run", paper, *given, "--output", str(tmp_path)])
-    assert result.exit_code == 0, result.output
-    return tmp_path / paper / "default"
+    return CliRunner().invoke(main, ["run", paper, *given, "--output", str(tmp_path)])
 
 
-def test_runs_on_any_categorical_table(tmp_path: Path) -> None:
+def people() -> pd.DataFrame:
     frame = pd.DataFrame(np.random.default_rng(3).integers(0, [3, 4, 2], (200, 3)))
     frame = frame.set_axis(["job", "town", "sick"], axis=1)
     for name, labels in (("job", "abc"), ("town", TOWNS), ("sick", ["no", "yes"])):
         frame[name] = np.array(list(labels))[frame[name]]
+    return frame
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"unknown": "[sick, twon]"}, "unknown names twon; the variables are job, town, sick"),
+        ({"predictors": "[job, sick]"}, "outcome with predictors is [sick, job, sick]; each"),
+    ],
+)
+def test_wrong_names_are_refused_before_any_chain(
+    tmp_path: Path, wrong: dict[str, object], told: str
+) -> None:
+    result = run_on(tmp_path, "hu_reiter_wang", people(), **SMALL | wrong)
+    assert "under 'The data'" in result.output
+    assert told in result.output.replace("'", "")
+
+
+def test_runs_on_any_categorical_table(tmp_path: Path) -> None:
     (tmp_path / "schema.yaml").write_text(SCHEMA)
-    folder = run_on(tmp_path, "hu_reiter_wang", frame, schema=tmp_path / "schema.yaml", **SMALL)
+    result = run_on(tmp_path, "hu_reiter_wang", people(), schema=tmp_path / "schema.yaml", **SMALL)
+    assert result.exit_code == 0, result.output
+    folder = tmp_path / "hu_reiter_wang/default"
     combinations = pd.read_csv(folder / "tables/combinations.csv")
     distinct = combinations.groupby("estimator").size()
     assert (distinct == len(combinations) / 2).all()
@@ -84,7 +103,9 @@ def test_trees_run_on_any_categorical_table(tmp_path: Path) -> None:
     sizes |= {"n_targets": 20, "n_places": 10, "sizes": "[30, 60]", "n_nested": 2}
     sizes |= {"n_records": 90, "n_audited": 3, "n_in_audit": 60, "n_runs": 20}
     mixture = {"n_classes": 2, "burn_in": 20, "n_draws": 60}
-    folder = run_on(tmp_path, "sequential_trees", frame, **chosen, **sizes, **mixture)
+    result = run_on(tmp_path, "sequential_trees", frame, **chosen, **sizes, **mixture)
+    assert result.exit_code == 0, result.output
+    folder = tmp_path / "sequential_trees/default"
     frontier = pd.read_csv(folder / "tables/frontier.csv")
     assert frontier["case"].tolist() == [
         "grown to impurity", "grown to impurity", "pruned as rpart", "pruned as rpart",

@@ -100,10 +100,18 @@ print("secret" + " spoiler", needed_below)
 # To three digits (`sixth`).
 
 # %% [markdown] tags=["hint"]
+# <details><summary>Hint 1</summary>
+#
 # Half is a factor.
+#
+# </details>
 
 # %% [markdown] tags=["hint"]
+# <details><summary>Hint 2</summary>
+#
 # The other factor is a third.
+#
+# </details>
 
 # %% tags=["solution"]
 secret_step = share / 3

@@ -6,6 +6,7 @@ from importlib.resources import files
 from string import Template
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from srlib.assessment import verdict
@@ -45,7 +46,7 @@ def page(found: "Assessment", public: bool = False) -> str:
     worst, body, folded = found.judgments[0].release, list[str](), list[str]()
     for tag, one in zip(["h1", *["h2"] * len(found.table)], found.judgments, strict=False):
         rows = found.table[found.table["release"] == one.release]
-        body += [f"<{tag}>{escape(one.first)}</{tag}>", _table(verdict.card(rows))]
+        body += [f"<{tag}>{escape(one.first)}</{tag}>", _table(verdict.card(rows)), _plot(rows)]
         rows = rows.drop(columns=["asked", "release"]).replace("", None).dropna(axis=1, how="all")
         folded.append(_folded(f"All answers: {one.release}", _table(rows, names=_HEADS)))
     note = "Confidential: this page has numbers and records of the original."
@@ -55,6 +56,27 @@ def page(found: "Assessment", public: bool = False) -> str:
     folded.append(_folded("Records to look at", _table(some, caption=caption)))
     folded.append(_folded("What was assessed", _listed([*found.tables.notes, *ASSUMED])))
     return around.substitute(body="\n".join([*body, *folded, rules]))
+
+
+def _plot(rows: pd.DataFrame) -> str:
+    """Draw the card: a dot for the release over a bar for the baseline, with two errors each."""
+    marks = []
+    for y, row in zip((20, 46, 72, 98), verdict.of_card(rows).to_dict("records"), strict=True):
+        marks.append(f'<text x="225" y="{y + 5}" text-anchor="end">{escape(row["line"])}</text>')
+        for of, error in (("baseline", "baseline_error"), ("value", "error")):
+            middle, two = row[of], np.nan_to_num(2 * float(row[error]))
+            ends = np.clip([middle - two, middle + two, middle], 0, 1) * 400 + 240
+            if np.isfinite(middle):
+                x1, x2, at = ends.round(1)
+                marks.append(f'<line class="{of}" x1="{x1}" x2="{x2}" y1="{y}" y2="{y}"/>')
+                marks.append(f'<circle class="{of}" cx="{at}" cy="{y}" r="5"/>')
+    for share in (0, 50, 100):
+        marks.append(f'<text x="{240 + 4 * share}" y="128" text-anchor="middle">{share} %</text>')
+    about = "Dots: the release; rings: what it is held against; lines: two errors to each side."
+    return (
+        f'<svg viewBox="0 0 670 134" role="img" aria-label="{about}">{"".join(marks)}</svg>'
+        f"<p><small>{about}</small></p>"
+    )
 
 
 def _folded(title: str, content: str) -> str:

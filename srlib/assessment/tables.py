@@ -237,7 +237,8 @@ def _coded(texts: Texts, schema: Schema, distances: Collection[int]) -> tuple[Fi
     of_all = f"{n:,} complete of {len(kept):,}" if not kept.all() else f"{n:,}"
     is_file = texts.frame.index.name is not None  # "line" or "record"
     lines = np.asarray(texts.frame.index if is_file else np.arange(1, len(kept) + 1))
-    return File(codes, numbers, lines[kept]), [f"{of_all} records.", *texts.notes]
+    notes = [f"{of_all} records.", *texts.notes, *schema.respelled(texts.frame)]
+    return File(codes, numbers, lines[kept]), notes
 
 
 def _check_synthetic(schema: Schema, original: Codes, released: Codes) -> None:

@@ -23,7 +23,6 @@ CARD = {
     "attributes": "target told by all with the keys",
     "predicted": "target told by a trained guess",
     "copies": "records that repeat an original",
-    "could hide": "copies that could hide, at most",
 }
 # By the words of rows that were asked for, the worst first.
 _BY_WORD = {
@@ -82,20 +81,32 @@ def worst_first(judgments: Sequence[Judgment], table: pd.DataFrame) -> list[Judg
     return sorted(judgments, key=badness, reverse=True)
 
 
-def card(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the lines of a release's card as texts, numbers with their standard errors.
+def of_card(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return four rows of a release: people met, their target told, copies, and the worst loss.
 
-    The worst loss stands last.
+    Of the two ways to tell the target it is the one further above its baseline.
     """
-    lines, risks = [], rows.drop_duplicates("question").set_index("question", drop=False)
-    for row in (*risks.loc[list(CARD)].to_dict("records"), loss(rows).to_dict()):
+    risks = rows.drop_duplicates("question").set_index("question", drop=False)
+    target = risks.loc[["attributes", "predicted"]].sort_values("z", ascending=False, kind="stable")
+    some = pd.concat([risks.loc[["identity"]], target[:1], risks.loc[["copies"]]])
+    some = pd.concat([some, loss(rows).to_frame().T])
+    worst = some["question"].iloc[-1]
+    return some.assign(line=some["question"].replace(CARD | {worst: f"use: {worst}"}))
+
+
+def card(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the lines of a release's card as texts, numbers with their standard errors."""
+    hidden = rows.loc[rows["question"] == "could hide", "value"].iloc[0]
+    lines = []
+    for row in of_card(rows).to_dict("records"):
         by = f" ({row['baseline_of']})" if row["baseline_of"] else ""
         held_against = in_percent(row["baseline"], row["baseline_error"]) + by
+        could = row["word"] in ("none", "undecided") and row["question"] == "copies"
         lines.append({
-            "question": CARD.get(row["question"], f"use: {row['question']}"),
+            "question": row["line"],
             "release": in_percent(row["value"], row["error"]),
             "baseline": held_against if row["baseline"] == row["baseline"] else "",
-            "word": row["word"],
+            "word": row["word"] + f"; {percent(hidden)} could hide" * could,
         })  # fmt: skip
     return pd.DataFrame(lines)
 

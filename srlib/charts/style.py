@@ -11,7 +11,6 @@ What a page may do with a specification:
 - Where there is less room than a chart takes, set `columns` of a `concat` to 1 and lower every
   `width` by what is too much (and `height` with it, where a plot is as high as it is wide). Where
   `usermeta` has `scales`, labels stand beside points: scale the whole drawing instead.
-- Marks of views named "said..." are words that follow the sliders, for a live region.
 - `usermeta` may have `presets`, from a few words to values of parameters.
 """
 

@@ -38,7 +38,8 @@ def two_readings(
         intruder's prior probability of the truth, in [0.01, 0.99].
     x : int
         Row of the data where the third slider starts. The fourth, the release, starts where the
-        posterior is largest.
+        posterior is largest. A click on the name of a row or a column moves them too, and one on
+        an entry moves both.
     description : str
         What the figure shows, for readers who cannot see it.
 
@@ -47,9 +48,9 @@ def two_readings(
     altair chart
         Above, the table: black frames around the neighbors and columns that attain the exact
         epsilon, orange frames around the two entries that the intruder compares in the column of
-        the release. In the middle the posterior probability of the truth for each release, with
-        the prior as a dotted rule and what epsilon allows as dashed ones. Below, the probability
-        of each release given the data.
+        the release; below it the privacy losses of the data's row. In the middle the posterior
+        probability of the truth for each release, with the prior as a dotted rule and what epsilon
+        allows as dashed ones. Below, the probability of each release given the data.
     """
     frame = frame.reset_index(drop=True)
     n, last = (int(frame[name].max()) for name in ("x", "release"))
@@ -58,38 +59,47 @@ def two_readings(
     start = float(budgets[np.abs(budgets - epsilon).argmin()])
     of_data = frame[(frame["epsilon"] == start) & (frame["x"] == x)]
     release = int(of_data.loc[of_data["log_ratio"].idxmax(), "release"])
-    sliders = [
-        _slider("epsilon", "epsilon", start, budgets[0], budgets[-1], step),
-        _slider("prior", "prior probability of the truth", prior, 0.01, 0.99, 0.01),
-        _slider("data", "ones in the data, X", x, 0, n, 1),
-        _slider("release", "release, X*", release, 0, last, 1),
-    ]
+    of_epsilon = _range("epsilon", float(budgets[0]), float(budgets[-1]), step)
+    of_prior = _range("prior of the truth", 0.01, 0.99, 0.01)
     kept = f"abs(datum.epsilon - epsilon) < {significant(step / 2)}"
     base = alt.Chart(_packed(frame)).transform_filter(kept).transform_flatten(list(_PACKED))
     # Posterior odds are prior odds times the ratio of the two entries.
     base = base.transform_calculate(
-        truth="datum.x == data",
-        other="datum.x == (data == 0 ? 1 : data - 1)",
+        truth="datum.x == data_x",
+        other="datum.x == (data_x == 0 ? 1 : data_x - 1)",
         posterior="1 / (1 + exp(-datum.log_ratio) * (1 - prior) / prior)",
     )
     width = min(WIDTH - 90, 110 * (last + 1))
     panels = [
-        _sentences(base).properties(height=78, width=width),
-        _entries(base, n, last).properties(height=34 * (n + 1), width=width),
-        _posteriors(base, last).properties(height=130, width=width),
-        _release_probabilities(base, last).properties(height=60, width=width),
+        _sentences(base).properties(height=64, width=width),
+        _entries(base, n, last, x, release).properties(height=23 * (n + 2), width=width),
+        _posteriors(base, last).properties(height=74, width=width),
+        _release_probabilities(base, last).properties(height=30, width=width),
     ]
     presets = {"a coin flip": {"prior": 0.5}, "a rare disease": {"prior": 0.01}}
-    drawn = alt.vconcat(*panels).add_params(*sliders)
+    drawn = alt.vconcat(*panels, spacing=6).add_params(  # all of it on one screen
+        alt.param(name="epsilon", value=significant(start), bind=of_epsilon),
+        alt.param(name="prior", value=significant(prior), bind=of_prior),
+    )
     return drawn.properties(usermeta={"presets": presets}, description=description)
 
 
-def _slider(name: str, label: str, value: float, low: float, high: float, step: float) -> Any:
-    start, low, high, step = (significant(float(number)) for number in (value, low, high, step))
-    bind = alt.binding_range(min=low, max=high, step=step, name=f"{label} ")
-    return alt.param(name=name, value=start, bind=bind)
+def _range(label: str, low: float, high: float, step: float) -> Any:
+    low, high, step = (significant(number) for number in (low, high, step))
+    return alt.binding_range(min=low, max=high, step=step, name=f"{label} ")
 
 
+def _picked(name: str, field: str, value: int, label: str, last: int) -> Any:
+    """A slider that clicks move, too: each mark has the row and the column that it stands for."""
+    bind: Any = {field: _range(label, 0, last, 1)}
+    click = "click[event.item && event.item.datum && event.item.datum.release >= 0]"
+    return alt.selection_point(
+        name=name, fields=[field], value=[{field: value}], bind=bind, on=click, clear=False
+    )
+
+
+# Axes whose labels are marks.
+_NAMED: dict[str, Any] = {"labels": False, "ticks": False, "domain": False}
 # What changes within a row of the table, and so is packed into a list of it.
 _PACKED = ("release", "log_prob", "log_ratio", "attains")
 
@@ -106,35 +116,36 @@ def _sentences(base: alt.Chart) -> Chart:
     """What each reading says, in words that follow the sliders; short lines, for a telephone."""
     lines = (
         "'Pairs of rows (black): exact epsilon ' + format(datum.exact_epsilon, '.2f')",
-        "'… and from X = ' + data + ' alone ' + format(datum.conditional_epsilon, '.2f')",
-        "'One column (orange): X* = ' + release + ' turns ' + format(prior, '.2f') + "
+        "'… and from X = ' + data_x + ' alone ' + format(datum.conditional_epsilon, '.2f')",
+        "'One column (orange): X* = ' + chosen_release + ' turns ' + format(prior, '.2f') + "
         "' into ' + format(datum.posterior, '.2f')",
         "'… odds × ' + format(exp(datum.log_ratio), '.2f') + ', at most × ' + "
         "format(exp(datum.exact_epsilon), '.2f')",
     )
-    chosen = base.transform_filter("datum.truth && datum.release == release")
+    chosen = base.transform_filter("datum.truth && datum.release == chosen_release")
     return alt.layer(
         *(
             chosen.transform_calculate(said=line)
             .mark_text(align="left", baseline="top", fontSize=13)
-            .encode(x=alt.value(0), y=alt.value(20 * i), text="said:N")
-            .properties(name=f"said_{'abcd'[i]}")
+            .encode(x=alt.value(0), y=alt.value(17 * i), text="said:N")
             for i, line in enumerate(lines)
         )
     )
 
 
-def _entries(base: alt.Chart, n: int, last: int) -> Chart:
-    """The table, with frames around what each reading compares."""
-    x = _release_axis(last, "Release X* (entries: log probabilities)", orient="top")
+def _entries(base: alt.Chart, n: int, last: int, x: int, release: int) -> Chart:
+    """The table with names that can be clicked, and frames around what each reading compares."""
+    columns = _release_axis(
+        last, "Release X* (entries: log probabilities)", orient="top", titlePadding=20, **_NAMED
+    )
     y = alt.Y(
         "top:Q",
         title="Data set X",
-        scale=alt.Scale(domain=[n + 0.5, -0.5], nice=False),
-        # The title stands above the labels and the title of the other axis.
-        axis=alt.Axis(values=list(range(n + 1)), format="d", grid=False, titleY=-42),
+        scale=alt.Scale(domain=[n + 1.5, -0.5], nice=False),
+        # The title stands above the names of the rows.
+        axis=alt.Axis(grid=False, titleX=-22, titleY=-24, **_NAMED),
     )
-    ends = {"x": x, "x2": "right:Q", "y": y, "y2": "bottom:Q"}
+    ends = {"x": columns, "x2": "right:Q", "y": y, "y2": "bottom:Q"}
 
     def boxes(rows: alt.Chart, inset: float, height: int = 1, **mark: Any) -> alt.Chart:
         half = 0.5 - inset
@@ -151,46 +162,70 @@ def _entries(base: alt.Chart, n: int, last: int) -> Chart:
 
     shade = alt.Scale(domain=[-7, 0], range=["#FFFFFF", "#56B4E9"], clamp=True, interpolate="rgb")
     pairs = base.transform_filter("datum.attains")
-    compared = base.transform_filter("datum.release == release && (datum.truth || datum.other)")
+    compared = base.transform_filter(
+        "datum.release == chosen_release && (datum.truth || datum.other)"
+    )
     frame = {"filled": False, "strokeWidth": 3}
     middle = base.transform_calculate(left="datum.release", top="datum.x")
-    edge = base.transform_filter(f"datum.truth && datum.release == {last}").transform_calculate(
-        left=f"{last} + 0.5", top="datum.x"
+    of_row = middle.transform_filter("datum.release == chosen_release")
+    of_column = middle.transform_filter("datum.truth")
+    loss = of_column.transform_calculate(top=f"{n + 1}")
+    edge = loss.transform_filter(f"datum.release == {last}")
+    beside: Any = {"at": alt.value("width"), "align": "left", "dx": 5}
+
+    def words(rows: alt.Chart, of: Any, at: Any = columns, y: Any = y, **mark: Any) -> alt.Chart:
+        return rows.mark_text(**mark).encode(x=at, y=y, text=of)
+
+    picked = (  # Vega shows the last one's slider first
+        _picked("chosen", "release", release, "release, X*", last),
+        _picked("data", "x", x, "ones in the data, X", n),
     )
-    text = alt.Text("log_prob:Q", format=".2f")
     return alt.layer(
-        boxes(base, 0, stroke="white").encode(
+        boxes(base, 0, stroke="white", cursor="pointer")
+        .encode(
             color=alt.Color("log_prob:Q", legend=None, scale=shade),
             tooltip=[
                 alt.Tooltip("x:Q", title="data set X"),
                 alt.Tooltip("release:Q", title="release X*"),
                 alt.Tooltip("log_prob:Q", title="log probability", format=".2f"),
             ],
-        ),
+        )
+        .add_params(*picked),
         boxes(pairs, 0.03, 2, stroke=INK, **frame),
         boxes(compared, 0.1, stroke=TRUTH, **frame),
-        middle.mark_text(fontSize=13, color=INK).encode(x=x, y=y, text=text),
-        edge.mark_text(align="left", dx=5, color=TRUTH, fontWeight="bold").encode(
-            x=x, y=y, text=alt.value("◀ truth")
+        words(middle, alt.Text("log_prob:Q", format=".2f"), fontSize=13, color=INK),
+        words(loss, alt.Text("log_ratio:Q", format="+.2f"), fontSize=13),
+        words(of_row, "x:Q", alt.value(-8), align="right", cursor="pointer").encode(
+            tooltip=alt.value("Click: these data")
         ),
+        words(of_column, "release:Q", y=alt.value(-10), cursor="pointer").encode(
+            tooltip=alt.value("Click: this release")
+        ),
+        words(edge, alt.value("◀ truth"), y="x:Q", color=TRUTH, fontWeight="bold", **beside),
+        words(edge, alt.value("loss"), **beside),
     )
 
 
 def _posteriors(base: alt.Chart, last: int) -> Chart:
     """Posterior probability of the truth for each release, and what epsilon allows."""
     rows = base.transform_filter("datum.truth")
-    once = rows.transform_filter("datum.release == release").transform_calculate(
+    once = rows.transform_filter("datum.release == chosen_release").transform_calculate(
         prior="prior",
         least="1 / (1 + exp(datum.exact_epsilon) * (1 - prior) / prior)",
         most="1 / (1 + exp(-datum.exact_epsilon) * (1 - prior) / prior)",
     )
     # Titles stand above the numbers of the bars.
     y = alt.Y("posterior:Q", title="Posterior of truth", scale=_UNIT, axis=alt.Axis(titleY=-22))
-    bars, numbers = _bars(rows, last, y, None)
+    bars, numbers = _bars(rows, last, y, None, **_NAMED)  # below the names of the columns
     rules = [
         once.mark_rule(**PRINTED, style="ink").encode(y=f"{name}:Q") for name in ("least", "most")
     ]
-    return alt.layer(bars, *rules, once.mark_rule(**REFERENCE).encode(y="prior:Q"), numbers)
+    return alt.layer(
+        bars,
+        *rules,
+        once.mark_rule(**REFERENCE).encode(y="prior:Q"),
+        numbers,
+    )
 
 
 def _release_probabilities(base: alt.Chart, last: int) -> Chart:
@@ -200,11 +235,15 @@ def _release_probabilities(base: alt.Chart, last: int) -> Chart:
     return alt.layer(*_bars(rows, last, y, "Release X*"))
 
 
-def _bars(rows: alt.Chart, last: int, y: alt.Y, title: str | None) -> tuple[alt.Chart, alt.Chart]:
+def _bars(
+    rows: alt.Chart, last: int, y: alt.Y, title: str | None, **axis: Any
+) -> tuple[alt.Chart, alt.Chart]:
     """A bar for each release, the chosen one's in another color, and their numbers above."""
-    x = _release_axis(last, title)
+    x = _release_axis(last, title, **axis)
     color = (
-        alt.when("datum.release == release").then(alt.value(TRUTH)).otherwise(alt.value(NEUTRAL))
+        alt.when("datum.release == chosen_release")
+        .then(alt.value(TRUTH))
+        .otherwise(alt.value(NEUTRAL))
     )
     placed = rows.transform_calculate(left="datum.release - 0.3", right="datum.release + 0.3")
     middle = rows.transform_calculate(left="datum.release")

@@ -125,7 +125,7 @@ def read_table(
     Returns
     -------
     Microdata
-        Codes, the schema that they have, and notes on all that was not taken as it stands.
+        Codes, the schema that they have, and notes on what was recognized, recoded or left out.
 
     Raises
     ------

@@ -310,6 +310,16 @@ class Schema:
         smallest = np.min_scalar_type(int(self.n_levels.max()) - 1)
         return codes[kept].astype(smallest), kept
 
+    def respelled(self, frame: pd.DataFrame) -> list[str]:
+        """Return a note on columns with values that are levels in another spelling."""
+        found = []
+        for variable in () if frame.empty else self.variables:
+            texts = pd.Series(frame[variable.name].dropna().unique()).astype(str).str.strip()
+            known = {*variable.levels, *variable.missing_codes, *MISSING_TEXTS}
+            found += [variable.name] if not variable.edges and {*texts} - known else []
+        told = "Values in other case, or integers with decimals, read as levels"
+        return [f"{told}: {shown(found)}."] if found else []
+
     def decode(self, codes: ArrayLike, *, labels: bool = True) -> pd.DataFrame:
         """Return the table that codes stand for, in categorical columns of labels, or of levels.
 
@@ -387,7 +397,8 @@ class Microdata:
         codes, kept = schema.encode_complete(frame, drop_missing)
         told = f"Records with missing values dropped: {np.count_nonzero(~kept):,} of {len(kept):,}."
         require(kept.any(), f"the table has {len(kept)} records, and none is left. {told}")
-        return cls(codes, schema, () if kept.all() else (told,))
+        notes = [*([] if kept.all() else [told]), *schema.respelled(frame.rename(columns=str))]
+        return cls(codes, schema, tuple(notes))
 
     def to_frame(self, *, labels: bool = True) -> pd.DataFrame:
         """Return the records as categorical columns of labels, or else of levels."""

@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 SEED = 2026  # the same files and options give the same report
 
 
-def assess(outputs: Path, parameters: Mapping[str, Any]) -> tuple["Assessment", Path]:
-    """Assess files; return what was found, and the report in a folder that is named for them.
+def assess(
+    outputs: Path, parameters: Mapping[str, Any], name: str = ""
+) -> tuple["Assessment", Path]:
+    """Assess files; return what was found, and the report in a folder named for them, or so.
 
     Parameters are as `srlib.assessment.take_in` takes them, and ``model``. The folder's name ends
     in a hash of parameters and files, so that an answer to another question is not replaced.
@@ -46,7 +48,7 @@ def assess(outputs: Path, parameters: Mapping[str, Any]) -> tuple["Assessment", 
     if hash_inputs(files) != inputs:
         raise ClickException("a file was changed while it was assessed; run it again")
     question = json.dumps([parameters, inputs], sort_keys=True).encode()
-    name = re.sub(r"[^\w-]", "_", Path(files[1]).resolve().name.split(".")[0])[:60]
+    name = re.sub(r"[^\w-]", "_", name or Path(files[1]).resolve().name.split(".")[0])[:60]
     final = outputs / f"{name}-{hashlib.sha256(question).hexdigest()[:8]}"
     about: dict[str, Any] = {"status": "complete", "paper": "assess", "inputs": inputs}
     about["versions"] = {"srlib": importlib.metadata.version("srlib")}

@@ -116,8 +116,9 @@ def _assessed(command: Callable[..., None]) -> Callable[..., None]:
 @_assessed
 @click.option("--fail-on", type=WORST, help="Exit status 3 where a verdict is this or worse.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON document.")
+@click.option("--name", default="", help="Of the folder, in place of the first RELEASED's.")
 @OUTPUT
-def assess(fail_on: str | None, as_json: bool, output: Path, **options: Any) -> None:
+def assess(fail_on: str | None, as_json: bool, name: str, output: Path, **options: Any) -> None:
     """Say what RELEASED tables give away, and what they are good for.
 
     All are files of records; any tool may have made the released ones. Each RELEASED is judged by
@@ -139,7 +140,7 @@ def assess(fail_on: str | None, as_json: bool, output: Path, **options: Any) -> 
     from srlib.assessment.verdict import ADVICE
     from srlib.runner.assess import assess as assess_files
 
-    found, report = assess_files(output.resolve() / "assess", parameters)
+    found, report = assess_files(output.resolve() / "assess", parameters, name)
     if as_json:
         document = {"report": str(report)} | found.to_dict()
         click.echo(json.dumps(document, indent=1, ensure_ascii=False))

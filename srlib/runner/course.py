@@ -1,9 +1,9 @@
 """The course: of each notebook with exercises, the source of an assignment of nbgrader.
 
 An exercise is a Markdown cell headed ``### Exercise 1: ...`` that names its answers in backticks.
-Behind it stand Markdown cells tagged ``hint``, then the cells tagged ``solution``, which assign
-the answers and assert them. A question tagged ``written`` asks for words as well. A cell elsewhere
-tagged ``spoiler-3`` gives Exercise 3 away.
+Behind it stand Markdown cells tagged ``hint``, folded as HTML's details, then the cells tagged
+``solution``, which assign the answers and assert them. A question tagged ``written`` asks for words
+as well. A cell elsewhere tagged ``spoiler-3`` gives Exercise 3 away.
 """
 
 import copy
@@ -70,8 +70,7 @@ def _answering(
     """Yield the cells of an exercise: hints, words, names to give values to, a check for each."""
     hints = [cell.source for cell in behind if "hint" in _tags(cell)]
     for nth, hint in enumerate(hints, 1):
-        folded = f"<details><summary>Hint {nth}</summary>\n\n{hint}\n\n</details>"
-        yield new_markdown_cell(folded, id=f"{key}-hint-{nth}")
+        yield new_markdown_cell(hint, id=f"{key}-hint-{nth}")
     solution = [cell for cell in behind if "solution" in _tags(cell)]
     code = "\n".join(cell.source for cell in solution if cell.cell_type == "code")
     answers = {}

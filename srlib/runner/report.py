@@ -176,8 +176,7 @@ def script(charts: bool) -> str:
 
         from srlib.charts import DARK
 
-        # The last version of the major one that the charts' specifications name.
-        parts.append(vl_convert.javascript_bundle(vl_version="5.21"))  # type: ignore[call-arg]
+        parts.append(vl_convert.javascript_bundle())  # type: ignore[call-arg]
         parts.append(f"const DARK = {json.dumps(DARK)};")
         parts.append((TEMPLATES / "charts.js").read_text(encoding="utf-8"))
     return "\n".join(parts).replace("</script", "<\\/script")

@@ -235,6 +235,8 @@ def normalized(notebook: NotebookNode) -> NotebookNode:
     for cell in notebook.cells:
         kept = {name: cell.metadata.get(name) for name in ("lines_to_next_cell", "tags")}
         cell.metadata = NotebookNode({name: value for name, value in kept.items() if value})
+        if cell.cell_type == "code" and "solution" in cell.metadata.get("tags", []):
+            cell.metadata.jupyter = {"source_hidden": True}
         key = cell.source
         while (key := hashlib.sha256(key.encode()).hexdigest()[:8]) in seen:
             pass  # of cells with the same source

@@ -49,8 +49,9 @@ function button(text, about, act) {
 // Where a chart is wider than the page, its parts are set one below the other and drawn narrower,
 // so that its letters keep their size. What is still too wide is scaled by the style sheet.
 async function drawn(target, spec) {
-  const settings = { ast: true, renderer: "svg", actions: false }; // the page's policy forbids eval
-  const draw = async (one) => (await vegaEmbed(target, one, settings)).view;
+  const settings = { ast: true, renderer: "svg", actions: false, mode: "vega-lite" }; // the page's policy forbids eval
+  // Without the name of Vega-Lite 5, which JupyterLab draws: the page has the next, and says so of each chart.
+  const draw = async (one) => (await vegaEmbed(target, { ...one, $schema: undefined }, settings)).view;
   const excess = () => target.querySelector("svg.marks").getAttribute("width") - target.clientWidth;
   let view = await draw(spec);
   // Labels that stand beside points would cover each other in a narrower plot.
