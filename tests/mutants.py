@@ -263,11 +263,12 @@ def dies(mutant: Mutant, folder: Path) -> bool | None:
         return None
     path.write_text(source.replace(mutant.old, mutant.new), encoding="utf-8")
     tests = [f"tests/test_{name}.py" for name in TESTS[mutant.module].split()]
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
-    # In CI the random examples of tests are the same for every mutant.
-    settings = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1", "CI": "1"}
+    # All mutants meet the same random examples, and none is shrunk.
+    options = ["-x", "-q", "-p", "no:cacheprovider", "--hypothesis-profile", "mutants"]
+    command = [sys.executable, "-m", "pytest", *options, *tests]
+    threads = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     try:
-        done = subprocess.run(command, cwd=folder, env=settings, capture_output=True, check=False)
+        done = subprocess.run(command, cwd=folder, env=threads, capture_output=True, check=False)
     finally:
         path.write_text(source, encoding="utf-8")
     if done.returncode not in (0, 1):
