@@ -3,6 +3,7 @@
 # make pictures copy the pictures of README from the runs that the site shows
 # make test     set up .venv, check the code and run all tests
 # make build    execute the text notebooks at their defaults and write the committed .ipynb
+# make mutants  change lines of the library one at a time: do the tests find each? (an hour)
 # make bench    time sampler and tables (nothing is asserted about time in the tests)
 # make lock     resolve requirements.lock anew (needs uv)
 # make lab      open JupyterLab at notebooks/START_HERE.md, its texts as notebooks
@@ -12,7 +13,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: papers site pictures test build bench lock lab clean help
+.PHONY: papers site pictures test mutants build bench lock lab clean help
 .DELETE_ON_ERROR:
 
 help:
@@ -58,6 +59,9 @@ test: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo --no-cache
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --nbval --nbval-current-env notebooks tests
+
+mutants: $(READY)
+	$(BIN)/python tests/mutants.py
 
 build: $(READY)
 	$(BIN)/srlib build

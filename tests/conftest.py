@@ -5,11 +5,14 @@ import signal
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 # No time limit on an example: the first call of a function may compile it. In CI the examples are
 # the same every time, so that a failure is one of the change that it fails on.
 settings.register_profile("srlib", deadline=None, derandomize=bool(os.environ.get("CI")))
+settings.register_profile(
+    "mutants", deadline=None, derandomize=True, phases=[Phase.explicit, Phase.generate]
+)
 settings.load_profile("srlib")
 
 # What a script starts in the background ignores Ctrl-C and so does what that starts in its turn,

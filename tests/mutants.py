@@ -1,7 +1,8 @@
 """Do the tests find a wrong line? `python tests/mutants.py [WORD ...]` changes one at a time.
 
-Each row of `MUTANTS` has a text that stands once in a module of srlib, what it becomes, and what is
-then wrong; the module's tests run in a copy. With words only rows with one of them are tried.
+Each row of `MUTANTS` has a text that stands once in a module of srlib, what it becomes, what is
+then wrong, and perhaps why no test finds it; the module's tests run in a copy. With words only rows
+with one of them are tried.
 """
 
 import os
@@ -22,6 +23,20 @@ TESTS = {
     "assessment/asking": "answers assess",
     "assessment/verdict": "answers",
     "assessment/use": "use answers",
+    "dpmpm/exact": "enumerated",
+    "dpmpm/gibbs": "dpmpm",
+    "dpmpm/kernels": "dpmpm",
+    "dpmpm/model": "dpmpm",
+    "dpmpm/predict": "dpmpm enumerated",
+    "mechanism/acceptance": "acceptance",
+    "mechanism/bayes": "mechanism estimators",
+    "mechanism/contingency": "contingency",
+    "mechanism/core": "mechanism",
+    "mechanism/edp": "edp",
+    "mechanism/families": "mechanism exponential",
+    "mechanism/privacy": "mechanism",
+    "mechanism/proportion": "proportion",
+    "mechanism/scores": "exponential",
     "risk/before": "before",
     "risk/black_box": "black_box",
     "risk/candidates": "estimators posterior_risk before",
@@ -32,6 +47,9 @@ TESTS = {
     "risk/posterior": "posterior_risk",
     "risk/sets": "posterior_risk",
     "risk/synthesizers": "synthesizers",
+    "trees/changes": "trees",
+    "trees/kernels": "trees",
+    "trees/model": "trees",
 }
 MUTANTS = """
 assessment/told
@@ -96,6 +114,70 @@ neighbors = -p * size => neighbors = -size # equal records are neighbors
 weight[met].sum() / mean + 1) => weight[met].sum() / mean) # limit of a count
 if not (original == released).all(): => if (original == released).all(): # orders
 rest = every - np.bincount( => rest = every - 0 * np.bincount( # a record finds itself
+dpmpm/exact
+betaln(1 + size[:, None], alpha + left => betaln(size[:, None] + 1e-9, alpha + left # a stick
+levels * gammaln(a) => gammaln(a) # levels
+of_alpha.logpdf(alpha) + log_alpha => of_alpha.logpdf(alpha) # derivative of the logarithm
+dpmpm/gibbs
+sampler.advance(chains.thin) => sampler.advance(1) # all draws are kept
+(self.counts * log_prob).sum() => log_prob.sum() # repetitions do not count
+dpmpm/kernels
+pi[f] **= power => pi[f] **= 1.0 # exponent on a class's weight in an annealed start
+alpha_shape + n_classes - 1.0 => alpha_shape + n_classes # a class has no stick
+_log_gamma_draw(alpha + behind, rng) => _log_gamma_draw(alpha, rng) # records behind a stick
+standard_exponential() / shape => standard_exponential() * shape # exponent of a small shape
+np.log(alpha + b + c) - np.log(alpha + a + c) => np.log(alpha + b) - np.log(alpha + a) # swap
+remaining -= weight => remaining -= 0.0 # chances of the classes that are left
+scale[candidate] / scale[row] => scale[row] / scale[candidate] # upside down
+(weight[start + codes[i, variable]] - 1.0) / => (weight[start + codes[i, variable]]) / # own record
+of_own = np.exp(log_of_own - log_largest) => of_own = np.exp(log_of_own) # scale
+dpmpm/model
+(np.arange(1, n + 1) * total) // n - 1 => (np.arange(n) * total) // n # first of each stretch
+(self.class_sizes > 0) => (self.class_sizes > 1) # off by one
+dpmpm/predict
+np.cumsum(log_left, axis=1) => log_left # what all sticks before have left
+np.log(sums / draws.n_draws) => np.log(sums) # sum for mean
+mechanism/acceptance
+np.maximum(at_low, at_high) > rule => np.maximum(at_low, at_high) >= rule # a limit met exactly
+& (rr > rule.rr_at_most) => & (rr >= rule.rr_at_most) # a limit met exactly
+elif rule.rr_at_most >= 1: => elif rule.rr_at_most > 1: # a limit met exactly
+(ratio * gap if gap > 0 else 0.0) => 0.0 # the upper end of a rule's range
+broken[other] |= unacceptable(-difference => broken[other] |= unacceptable(difference # sign
+2 * np.asarray(mcse => 1 * np.asarray(mcse # two errors to one
+(np.exp(table) * broken).sum => (np.exp(table) * ~broken).sum # what was accepted is drawn again
+mechanism/bayes
+.sum(axis=-1) - 1 => .sum(axis=-1) # a row ties with itself
+expit(ratio + logit(prior)) => expit(ratio - logit(prior)) # sign of the prior's odds
+mechanism/contingency
+cells.max(axis=1, keepdims=True) - bound / 2 => cells.max(axis=1, keepdims=True) - bound # half
+- total[:, None]) - np.exp(weights) => - total[:, None]) - 1 / len(weights) # weights of an error
+np.ptp(cells - cells[:, [i]], axis=0) => np.ptp(cells - cells[:, [i]], axis=1) # axis
+mechanism/core
+difference[np.isnan(difference)] = 0.0 => difference[np.isnan(difference)] = np.inf # impossible
+mechanism/edp
+log_share = np.log(sizes / len(values)) => log_share = np.log(np.full(bins, 1 / bins)) # bins' sizes
+spacing[-1] += 1 => spacing[-1] += 0 # the last spacing of a sample
+np.diff(below), -np.diff(above) => np.diff(below), np.diff(below) # digits of a far tail
+pairs = [(x, n + 1), (x + 1, n + 1)] => pairs = [(x, n + 1), (x - 1, n + 1)] # a record added
+len(y) / 5.0 + 1 / 3.0 => len(y) / 5.0 + 1 / 9.0 # variance of the paper's prior
+logsumexp(counted[seen]) - logsumexp(log_prob[seen]) => -logsumexp(log_prob[seen]) # constant
+max(1, round(np.sqrt(n_draws))) => 1 # an error forgets that draws follow each other
+mechanism/families
+np.argsort(counts - exact, => np.argsort(exact - counts, # the smallest remainders are raised
+- zeros[n - x] => - zeros[n - y] # data for release
+n_s / np.expm1(epsilon) => n_s / np.exp(epsilon) # a sufficient alpha for the least
+mechanism/privacy
+for side in (0, 1): => for side in (0,): # one side of the neighbors only
+total[side, chosen] += ( => total[side, chosen] = ( # the last block of columns only
+0 if ends[0] <= 0 else 1 => 1 if ends[0] <= 0 else 0 # the side that exceeds the budget
+mechanism/proportion
+mean * (1 - mean) / (n + a + b + 1) => mean * (1 - mean) / (n + a + b) # variance of a beta
+np.maximum(risk - before, 0) => risk - before # a decrease counts as well
+-np.expm1(size * np.log1p(-one)) => -np.expm1(np.log1p(-one)) # one pair for many
+q ** (1 / size) => q**size # exponent
+mechanism/scores
+epsilon / (2 * used) => epsilon / used # the normalizing constant changes as well
+np.abs(rate * ends - of_total => (rate * ends - of_total # a side of a pair
 risk/before
 share = self.repetitions / => share = np.ones(len(self.prior)) / # repetitions do not count
 values.var(axis=0, ddof=1) / len(values) => values.var(axis=0, ddof=1) # error of one
@@ -134,6 +216,22 @@ pareto_k(-log_prob[0] => pareto_k(log_prob[0] # weights upside down
 risk/synthesizers
 changed[row] = data[row] => changed[row] = candidate # the record is not put back
 for table in released) => for table in released[:1]) # all releases tell
+trees/changes
+for table in several]) => for table in several[:1]]) # all releases tell
+cells = trees.cell_of[rows] => cells = trees.cell_of[: len(rows)] # other records
+trees/kernels
+or depth >= task.max_depth => or depth > task.max_depth # off by one
+to_left = 2 * n_left >= n => to_left = 2 * n_left > n # ties of parts go right
+gain > best + tie or => gain > best or # rounding decides a tie
+(variable == j and gain >= best - tie => (gain >= best - tie # a later predictor wins a tie
+counts[first + level, major] / counts[first + level].sum() => counts[first + level, major] # share
+several - 1): => several): # a leaf has no price
+1 + np.sign(errors - before) => 1 - np.sign(errors - before) # errors of the root, sign
+if errors - below <= threshold => if errors - below < threshold # the smallest of the cheapest
+log_prob += released[c] * np.log => log_prob += np.log # repetitions do not count
+trees/model
+/ counts.shape[1] => / 1 # smoothing for all levels together
+else 2, => else 12, # sets of levels that rpart does not try
 """
 
 
@@ -142,6 +240,7 @@ class Mutant(NamedTuple):  # one wrong line
     old: str
     new: str
     reason: str
+    survives: str = ""
 
 
 def mutants() -> Iterator[Mutant]:
@@ -151,9 +250,9 @@ def mutants() -> Iterator[Mutant]:
         if " => " not in line:
             module = line
             continue
-        change, reason = line.split(" # ")
+        change, *reasons = line.split(" # ")
         old, new = change.split(" => ")
-        yield Mutant(module, old, new, reason)
+        yield Mutant(module, old, new, *reasons)
 
 
 def dies(mutant: Mutant, folder: Path) -> bool | None:
@@ -164,7 +263,9 @@ def dies(mutant: Mutant, folder: Path) -> bool | None:
         return None
     path.write_text(source.replace(mutant.old, mutant.new), encoding="utf-8")
     tests = [f"tests/test_{name}.py" for name in TESTS[mutant.module].split()]
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
+    # All mutants meet the same random examples, and none is shrunk.
+    options = ["-x", "-q", "-p", "no:cacheprovider", "--hypothesis-profile", "mutants"]
+    command = [sys.executable, "-m", "pytest", *options, *tests]
     threads = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     try:
         done = subprocess.run(command, cwd=folder, env=threads, capture_output=True, check=False)
@@ -176,15 +277,20 @@ def dies(mutant: Mutant, folder: Path) -> bool | None:
 
 
 def main(*words: str) -> None:
-    results = {True: "dies", False: "SURVIVES", None: "text not found"}
+    """Print what became of each; the exit status is 1 where one survives without a reason."""
+    surprises = 0
     with tempfile.TemporaryDirectory() as name:
         for part in ("srlib", "tests", "docs", "notebooks", "params", "pyproject.toml"):
             copy = shutil.copytree if (ROOT / part).is_dir() else shutil.copy2
             copy(ROOT / part, Path(name) / part)
         for mutant in mutants():
-            text = " | ".join(mutant)
+            text = " | ".join(filter(None, mutant))
             if not words or any(word in text for word in words):
-                print(results[dies(mutant, Path(name))], text, sep=": ", flush=True)
+                found = dies(mutant, Path(name))
+                result = {True: "dies", False: "SURVIVES", None: "text not found"}[found]
+                print(result, text, sep=": ", flush=True)
+                surprises += not found and not mutant.survives
+    sys.exit(f"{surprises} survive without a reason" if surprises else 0)
 
 
 if __name__ == "__main__":

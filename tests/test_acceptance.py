@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.special import expit, logit
 
@@ -23,6 +23,7 @@ def any_rules(draw: st.DrawFn) -> list[Rule]:
     return rules
 
 
+@example([Rule(0.6, r_at_most=0.5)], -0.7)  # the line rises
 @given(any_rules(), st.floats(1e-3, 4) | st.floats(-4, -1e-3) | st.just(0.0))
 def test_boundaries_against_a_grid(rules: list[Rule], log_ratio: float) -> None:
     w = np.linspace(0, 1, 4_001)[1:-1]
@@ -51,7 +52,10 @@ def test_the_papers_rules_by_hand() -> None:
     prior_of = [risk / (risk + 12 * (1 - risk)) for risk in (0.0, 0.1, 0.9, 10.95 / 11)]
     np.testing.assert_allclose(np.ravel(intervals), prior_of, atol=1e-12)
     assert acceptance.unacceptable_priors(np.log(1.2), PAPER) == []
-    assert acceptance.unacceptable_priors(0.0, PAPER) == []
+    # A limit that is met exactly is kept.
+    assert acceptance.unacceptable_priors(0.0, [Rule(1)]) == []
+    assert not acceptance.unacceptable(0.0, [Rule(1)])
+    assert not acceptance.breaks_a_rule(0.5, 1.0, [Rule(1)])
     # L = 1.5 is the most that RR <= 1.05 from R = .9 on allows: .9 + .1 L = 1.05.
     assert acceptance.unacceptable([np.log(1.499), np.log(1.501)], PAPER).tolist() == [False, True]
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from scipy import stats
+from scipy.signal import lfilter
 
 from srlib.mechanism import edp
 from srlib.mechanism.core import Mechanism
@@ -58,6 +59,8 @@ def test_far_tails_keep_their_digits() -> None:
 
 
 def test_the_extreme_records_attain_it_in_the_normal_model() -> None:
+    prior = edp.normal_posterior(Y[:0])
+    assert (prior.mean(), prior.var()) == pytest.approx((10, 3))
     for bins in (5, 20, 100):
         everyone = edp.exact(edp.normal_posterior(Y), WITHOUT, bins)
         assert everyone.neighbor in (Y.argmin(), Y.argmax())
@@ -72,11 +75,11 @@ def test_where_the_density_ratio_is_bounded_it_is_the_limit() -> None:
     assert found[-1] < limit < found[-1] + 0.01
 
 
-@pytest.mark.parametrize("kind", ["changed", "deleted"])
-def test_neighbors_of_a_proportion(kind: str) -> None:
-    """Five zeros, in Table 2 of Charest and Han for a changed record; by hand for a deleted one."""
-    level = edp.exact(edp.beta_posterior(0, 5, 0.5), edp.beta_neighbors(0, 5, 0.5, kind), 20).value
-    assert round(level, 2) == {"changed": 6.79, "deleted": 0.44}[kind]
+@pytest.mark.parametrize(("kind", "level"), [("changed", 6.79), ("deleted", 0.44), ("added", 6.51)])
+def test_neighbors_of_a_proportion(kind: str, level: float) -> None:
+    """Five zeros, in Table 2 of Charest and Han for a changed record; by hand for the others."""
+    found = edp.exact(edp.beta_posterior(0, 5, 0.5), edp.beta_neighbors(0, 5, 0.5, kind), 20).value
+    assert round(found, 2) == level
 
 
 def test_simulated_counts_have_the_distribution_of_counted_draws() -> None:
@@ -125,8 +128,12 @@ def test_error_is_that_of_repeated_samples() -> None:
 
 
 def _deleted(seed: int) -> tuple[np.ndarray, np.ndarray]:
-    theta, log_likelihood = normal_sample(seed, 1_000)
-    return theta, -log_likelihood
+    """Draws that follow each other as those of a chain do, and the weights of deletion."""
+    posterior = edp.normal_posterior(Y)
+    steps = np.random.default_rng(seed).normal(size=(4, 1_100))
+    chains = lfilter([0.6], [1, -0.8], steps)[:, 100:]
+    theta = posterior.mean() + posterior.std() * chains
+    return theta, -stats.norm.logpdf(Y, theta[..., None], np.sqrt(5))
 
 
 def test_records_added_and_changed() -> None:
@@ -167,6 +174,8 @@ def test_trees_vectors_and_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
         direct.bin,
         direct.mcse,
     )
+    # A hundred draws do not fill seven bins equally.
+    assert edp.from_draws(GOOD, WEIGHTS, 7).value == pytest.approx(0, abs=1e-12)
 
 
 def test_records_that_need_a_refit_are_named_and_refitted() -> None:

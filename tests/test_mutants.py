@@ -1,0 +1,12 @@
+"""The wrong lines of `mutants.py` keep up with the library."""
+
+from mutants import ROOT, mutants
+
+
+def test_each_text_stands_once_in_its_module() -> None:
+    rows = list(mutants())
+    assert rows
+    for row in rows:
+        source = (ROOT / f"srlib/{row.module}.py").read_text(encoding="utf-8")
+        assert source.count(row.old) == 1, f"{row.module}: {row.old}"
+        assert row.new != row.old
