@@ -104,7 +104,7 @@ def test_releases_are_judged_one_by_one_the_worst_first() -> None:
     assert json.loads(json.dumps(told, allow_nan=False)) == told
     assert told["first"] == told["releases"][0]["first"] == found.verdict().splitlines()[0]
     blocks = found.verdict().split("\n\n")
-    assert [len(block.splitlines()) for block in blocks] == [8, 8]
+    assert [len(block.splitlines()) for block in blocks] == [6, 6]
     assert told["notes"] == list(found.tables.notes)
 
 
@@ -352,7 +352,7 @@ def test_the_command_prints_what_the_call_returns_and_writes_it(folder: Path) ->
     (run,) = folder.glob("out/assess/made-*")
     assert lines[-1] == f"report: out/assess/{run.name}/report.html"
     assert lines[0] == found.judgments[0].first == "Do not release tool: it is the original itself."
-    assert sum(line.startswith("  ") for line in lines) == 14
+    assert sum(line.startswith("  ") for line in lines) == 10
     assert result.stderr == ""
     result = command("original.csv", "made.csv", "tool", *GIVEN, "--json")
     document = json.loads(result.stdout)

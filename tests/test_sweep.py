@@ -180,7 +180,7 @@ def test_a_dask_cluster_runs_the_points(project: Path) -> None:
     distributed = pytest.importorskip("distributed")
     (project / "notebooks/toy.py").write_text(toy.TEXT.replace(toy.MARK, toy.WAITS))
     (project / "go").touch()
-    settings: dict = {"dashboard_address": None, "protocol": "tcp", "silence_logs": "CRITICAL"}
+    settings: dict = {"dashboard_address": ":0", "protocol": "tcp", "silence_logs": "CRITICAL"}
     with distributed.LocalCluster(n_workers=1, threads_per_worker=2, **settings) as cluster:
         points = read(project, "grid: {n: [1]}")
         sweep.run_sweep(points, points, 1, cluster.scheduler_address)

@@ -394,7 +394,7 @@ def test_all_neighbors_of_all_tables_for_all_releases(
 @contextmanager
 def dask() -> Iterator[Executor]:
     distributed = pytest.importorskip("distributed")
-    settings: dict = {"dashboard_address": None, "silence_logs": "CRITICAL"}
+    settings: dict = {"dashboard_address": ":0", "silence_logs": "CRITICAL"}
     with (
         distributed.LocalCluster(n_workers=2, processes=False, **settings) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
