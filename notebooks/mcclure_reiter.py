@@ -50,7 +50,7 @@ acceptable: list[dict[str, float]] = [
 burn_in: int = 1000  # [0, 10000000] steps dropped from each chain
 n_steps: int = 99000  # [1000, 10000000] steps kept from each chain
 n_chains: int = 4  # [2, 1000] chains for each pair; the paper ran one
-n_single: int = 1000  # [10, 1000000] single chains behind the likelihood of a printed range
+n_single: int = 300  # [10, 1000000] single chains behind the likelihood of a printed range
 seed: int = 2012  # [0, inf) one seed for all streams of chance
 output_dir: str = ""  # folder for tables and figures; empty: write none
 

@@ -63,9 +63,8 @@ class Margins(ABC):
         """Return the log probability of released records, in their order, given the data."""
         total = 0.0
         for counts, shown in zip(self._counts(data), self._counts(released), strict=True):
-            log_weights, of_counts = self.terms(counts, shown)
-            total += logsumexp(log_weights + of_counts(counts).sum(axis=0))
-        return float(total)
+            total += _unchanged(self.terms(counts, shown), counts)
+        return total
 
     def log_likelihoods(
         self,
@@ -81,8 +80,13 @@ class Margins(ABC):
         found = np.zeros(candidates.shape[:2])
         of_releases = zip(*(self._counts(table) for table in released), strict=True)
         for k, (counts, shown) in enumerate(zip(self._counts(data), of_releases, strict=True)):
-            table = np.sum([_changed(self.terms(counts, each), counts) for each in shown], axis=0)
-            found += table[data[rows, k][:, None], candidates[:, :, k]]
+            truth, level = data[rows, k][:, None], candidates[:, :, k]
+            of_terms = [self.terms(counts, each) for each in shown]
+            if (level == truth).all():
+                found += sum(_unchanged(terms, counts) for terms in of_terms)
+            else:
+                table = np.sum([_changed(terms, counts) for terms in of_terms], axis=0)
+                found += table[truth, level]
         return found
 
     def _counts(self, codes: NDArray[np.integer]) -> list[NDArray[np.int64]]:
@@ -91,6 +95,11 @@ class Margins(ABC):
             np.bincount(column, minlength=n)
             for column, n in zip(codes.T, self.n_levels, strict=True)
         ]
+
+
+def _unchanged(terms: Terms, counts: Counts) -> float:
+    """Return a variable's log probability given the data as they are."""
+    return float(logsumexp(terms.log_weights + terms.of_counts(counts).sum(axis=0)))
 
 
 def _changed(terms: Terms, counts: Counts) -> NDArray[np.float64]:
@@ -244,10 +253,11 @@ def _log_above(
     """Return the log of the integral of u^(s - 1) exp(-rate u) from `lower` to infinity."""
     s, rate, lower = np.broadcast_arrays(s, rate, lower)
     x = rate * lower
+    share = gammaincc(s, x)
     with np.errstate(divide="ignore"):
-        found = np.log(gammaincc(s, x))
+        found = np.log(share)
     found += gammaln(s) - s * np.log(rate)
-    far = gammaincc(s, x) < 1e-280
+    far = share < 1e-280
     a, y = s[far], x[far]
     fraction = np.zeros(len(a))
     for k in range(60, 0, -1):  # Legendre's continued fraction
