@@ -1,7 +1,8 @@
 # make papers   set up .venv and run every paper at its published profile into outputs/
 # make site     the guide with all reports, outputs/site/index.html, after making what is missing
 # make pictures copy the pictures of README from the runs that the site shows
-# make test     set up .venv, check the code and run all tests
+# make test     set up .venv, check the code and run the tests
+# make test-all the same with the slow ones: a fresh install, the browser, larger simulations
 # make build    execute the text notebooks at their defaults and write the committed .ipynb
 # make mutants  change lines of the library one at a time: do the tests find each? (an hour)
 # make bench    time sampler and tables (nothing is asserted about time in the tests)
@@ -13,7 +14,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: papers site pictures test mutants build bench lock lab clean help
+.PHONY: papers site pictures test test-all mutants build bench lock lab clean help
 .DELETE_ON_ERROR:
 
 help:
@@ -53,12 +54,14 @@ pictures: outputs/.papers outputs/.companions
 	cp $(foreach name,sequential_trees/published/figures/one_person hu_reiter_wang/published/figures/agreement \
 	    one_table_two_readings/default/figures/larger,outputs/$(name).svg) docs/pictures
 
-test: $(READY)
+test: LEFT_OUT := -m 'not slow'
+test test-all: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo --no-cache
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --nbval --nbval-current-env notebooks tests
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(LEFT_OUT) \
+	    --nbval --nbval-current-env notebooks tests
 
 mutants: $(READY)
 	$(BIN)/python tests/mutants.py

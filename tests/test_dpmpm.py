@@ -55,7 +55,7 @@ def small_draws(seed: int = 0, n_classes: int = 3, **settings: Any) -> Draws:
 # ------------------------------------------------------------------------ the sampler is right
 
 
-@pytest.mark.parametrize("n_records", [7, 60])
+@pytest.mark.parametrize("n_records", [7, pytest.param(60, marks=pytest.mark.slow)])
 def test_prior_and_posterior_simulators_agree(n_records: int) -> None:
     """Geweke (2004): alternating x | theta and theta | x leaves the prior of theta unchanged.
 

@@ -19,6 +19,7 @@ from srlib import charts
 from srlib.runner import report
 
 HERE = Path(__file__).parent
+pytestmark = pytest.mark.slow
 IMAGE = "<img src=x alt=a onerror='document.title = 1'>"
 RUN = f"<script>document.title = 2</script>{IMAGE}<svg onload='document.title = 3'></svg>"
 RUN += "<a href='javascript:document.title = 4' onclick='document.title = 5'>a</a>"

@@ -1,0 +1,22 @@
+"""Call once what numba compiles, `mixture` or `trees`, so that no run and no test waits for it."""
+
+import sys
+
+import numpy as np
+import pandas as pd
+
+import srlib
+from srlib.trees import TO_IMPURITY
+
+rng = np.random.default_rng(1)
+people, made = (
+    pd.DataFrame({name: rng.choice(["a", "b", "c"], 60) for name in ("job", "town", "sick")})
+    for _ in range(2)
+)
+if sys.argv[1] == "mixture":
+    chains = srlib.Chains(n_classes=3, burn_in=20, n_draws=20)
+    srlib.posterior_risk(people, made, chains=chains, rng=rng, progress=False)
+else:
+    for settings in ({}, {"growth": TO_IMPURITY}):
+        trees = srlib.fit_trees(people, **settings)
+        srlib.posterior_risk(people, trees.release(1, rng=rng), synthesizer=trees, progress=False)
