@@ -121,7 +121,7 @@ MEDIANS = [TREES.format(rule, 3) for rule in (IMPURE, PRUNED, LARGE)]
 PAIRS = {rule: TREES.format(rule, 5) for rule in (IMPURE, PRUNED, LARGE)}
 SCORES = [rf"(?m)^{score} +as printed .*?(\S+)$" for score in ("distance", "P", "log P")]
 QUOTED = [  # page, words of a paragraph, notebook, what it shows of the paragraph's decimals
-    ("docs/notebooks.md", "500 simulated adults", "sequential_trees",
+    ("docs/notebooks.md", "400 simulated adults", "sequential_trees",
      [*MEDIANS, PAIRS[LARGE], PAIRS[PRUNED]]),
     ("docs/notebooks.md", "advertised at an epsilon", "charest", SCORES),
 ]  # fmt: skip
