@@ -162,12 +162,12 @@ def test_power_has_a_number_where_people_are_enough_and_an_error_where_all_are_f
     assert 0.02 < power["power_se"][0] < 0.06
 
 
-@pytest.mark.parametrize("people", ["dealt", "all at each"])
+@pytest.mark.parametrize("people", ["dealt", "all at each", "few"])
 def test_errors_of_the_power_are_those_of_other_samples(people, monkeypatch):
-    """Publications, records and people each have an effect of their own, and all vary."""
+    """Publications, records and people have effects of their own and vary; of few people, these."""
     monkeypatch.setattr(membership, "N_BOOTSTRAP", 20)
     rng = np.random.default_rng(5)
-    n_publications, n, n_people = 4, 30, 240
+    n_publications, n, n_people = (1, 200, 40) if people == "few" else (4, 30, 240)
     each = 20 if people == "dealt" else n_people
     who = np.arange(n * each).reshape(n, each) % n_people
     powers, errors = [], []
