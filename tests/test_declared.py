@@ -23,7 +23,7 @@ from srlib.data.declared import (
     with_unseen,
 )
 from srlib.data.microdata import read_table
-from srlib.data.schema import Schema, Variable
+from srlib.data.schema import Microdata, Schema, Variable
 from srlib.runner.cli import main
 
 
@@ -94,7 +94,7 @@ def test_numbers_are_cut_by_one_table_alone() -> None:
     assert "x is cut near the original's quantiles, at 20, 50, 80." in notes
     assert schema.variables[0].levels == ("below 20", "20 to 49", "50 to 79", "80 or more")
     other = pd.DataFrame({"x": [-1e9, 19.5, 20, 1e9]})
-    assert schema.encode(other)[:, 0].tolist() == [0, 0, 1, 3]
+    assert Microdata.from_frame(other, schema).codes[:, 0].tolist() == [0, 0, 1, 3]
     far = table()[::-1].assign(age=table()["age"] + 1000)
     found = take_in(table(), [table(), far])
     assert found.schema.variables[0] == take_in(table(), table()).schema.variables[0]
@@ -114,7 +114,7 @@ def test_declared_cuts_are_read_from_a_file_with_its_records(tmp_path: Path) -> 
     assert income.levels == ("below 0.5", "0.5 or more", "missing")
     assert "age is cut at 20, 50 as declared." in found.notes
     with pytest.raises(ValueError, match=r"columns 'age', 'income' are not cut; read_table\("):
-        Schema.from_yaml(tmp_path / "schema.yaml").encode(frame)
+        Microdata.from_frame(frame, Schema.from_yaml(tmp_path / "schema.yaml"))
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_codes_that_say_that_a_variable_does_not_apply() -> None:
     schema, _ = with_missing(cut_numbers(declared, frame)[0], frame)
     x = schema.variables[0]
     assert x.levels == ("below 2", "2 or more", "-9", "N", "missing")
-    assert schema.encode(frame)[:, 0].tolist() == [0, 1, 1, 2, 2, 3, 4]
+    assert Microdata.from_frame(frame, schema).codes[:, 0].tolist() == [0, 1, 1, 2, 2, 3, 4]
     assert x.no_values == (2, 3, 4)
     np.testing.assert_array_equal(x.numbers_of(["1", "-9.0", "N", "x"]), [1, *[np.nan] * 3])
 
@@ -188,8 +188,6 @@ def test_missing_values_are_a_level_wherever_one_table_has_them() -> None:
     assert notes == ("Missing values are a level of their own: a 1 of 2.",)
     codes, kept = schema.encode_complete(first, drop_missing=False)
     assert kept.tolist() == [True, False]
-    with pytest.raises(ValueError, match=r"missing values \(row 1\); Microdata.from_frame drops"):
-        schema.encode(first)
     assert codes.tolist() == [[0, 0, 0, 0]]
 
 
@@ -206,7 +204,7 @@ def test_missing_values_are_a_level_wherever_one_table_has_them() -> None:
 def test_levels_of_another_table_in_other_case_with_decimals_or_new(levels, other, meant):
     schema, notes = with_unseen(Schema((Variable("a", levels),)), pd.DataFrame({"a": other}))
     found, more = schema.variables[0].levels, [text for text in meant if text not in levels]
-    codes = schema.encode(pd.DataFrame({"a": other}))[:, 0]
+    codes = Microdata.from_frame(pd.DataFrame({"a": other}), schema).codes[:, 0]
     assert [found[code] for code in codes] == meant
     assert found == (*levels, *more)
     said = tuple(f"Levels that the original does not have: a {text!r}." for text in more)

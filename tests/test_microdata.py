@@ -110,7 +110,7 @@ def test_codes_of_many_variables_and_levels():
     many = pd.DataFrame({f"v{j}": [(i + j) % 2 for i in range(8)] for j in range(70)})
     assert Microdata.from_frame(many).schema.n_cells == 2**70
     wide = Schema((Variable("v", tuple(str(i) for i in range(300))),))
-    codes = wide.encode(pd.DataFrame({"v": [299, 0]}))
+    codes = Microdata.from_frame(pd.DataFrame({"v": [299, 0]}), wide).codes
     assert (codes.dtype, codes[:, 0].tolist()) == (np.uint16, [299, 0])
 
 
@@ -138,9 +138,9 @@ AB, RNG = ("a", "b"), np.random.default_rng(0)
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (partial(cell_numbers, np.array([[0, 1], [0, 3]]), [1, 3]), "codes is 3; .* lie in 0 to 2"),
-        (partial(cell_numbers, np.array([[0, -1]]), [1, 3]), "column 1 of codes is -1; it must"),
-        (partial(cell_numbers, np.array([[0, 0]]), [2**40] * 2), "2\\*\\*63 cells or more"),
+        (partial(cell_numbers, np.array([[0, 1], [0, 3]]), [1, 3]), "invalid entry in coordinates"),
+        (partial(cell_numbers, np.array([[0, -1]]), [1, 3]), "invalid entry in coordinates"),
+        (partial(cell_numbers, np.array([[0, 0]]), [2**40] * 2), "larger than the maximum"),
         (partial(Variable, "v", ("a", "a")), "levels of v: 'a' must stand once"),
         (partial(Variable, "v", AB, ("x",)), "v has 2 levels and 1 labels"),
         (partial(Variable, "v", ("a", " b")), "levels of v: ' b' must stand once, without spaces"),
@@ -154,8 +154,10 @@ AB, RNG = ("a", "b"), np.random.default_rng(0)
         (partial(Schema, (SMALL.variables[1],) * 2), "repeat the names 'size'"),
         *((partial(SMALL.decode, codes), r"must be \(n, 2\), from 0 to n_levels")
           for codes in ([0], [[0]], [[0, 2]], [[-1, 0]])),
-        (partial(SMALL.encode, WRONG), r"'pink' \(row second\).*size has '3' \(row first"),
-        (partial(SMALL.encode, WRONG.iloc[:, [0, 1, 1]]), "duplicate column names 'size'"),
+        (partial(Microdata.from_frame, WRONG, SMALL),
+         r"'pink' \(row second\).*size has '3' \(row first"),
+        (partial(Microdata.from_frame, WRONG.iloc[:, [0, 1, 1]], SMALL),
+         "duplicate column names 'size'"),
         (partial(SMALL.check_apart, ["size", "odds"]), "called 'size'; rename, taken are size"),
         (partial(Schema.from_frame, pd.DataFrame({"id": range(101), "one": "same"})),
          "not categorical, by distinct values: id 101, one 1"),
