@@ -145,7 +145,7 @@ def test_population_is_reproducible_and_as_sparse_as_the_paper_data(seed):
 def test_population_follows_its_tables():
     """Each variable given its parents, where records are many: chi-square, 1 in 10,000."""
     codes = embedded_population(200_000, rng=np.random.default_rng(4)).codes
-    drawn, statistic, degrees = [], 0.0, 0
+    drawn, statistic, degrees = [], 0.0, 0.0
     for child, parents, table in read_population(POPULATION.read_text("utf-8")):
         observed = np.zeros((np.prod(ACS.n_levels[parents], dtype=int), ACS.n_levels[child]))
         row = cell_numbers(codes[:, parents], ACS.n_levels[parents])
