@@ -254,17 +254,11 @@ def test_supports() -> None:
     assert all(len(np.unique(support, axis=0)) == 8 for support in supports)
     support = disclosure.subset_support([1, 0, 1], [0, 2], np.array([3, 2, 2]))
     assert support.tolist() == [[1, 0, 1], [0, 0, 0], [0, 0, 1], [1, 0, 0], [2, 0, 0], [2, 0, 1]]
-
-
-@pytest.mark.parametrize(
-    ("levels", "unknown", "message"),
-    [
-        ([2, 2], [], r"unknown is \[\]; it must name distinct variables"),
-        ([2, 2], [1, 1], "it must name distinct variables"),
-        ([2, 2], [2], r"unknown is \[2\]; the variables are 0 to 1"),
-        ([1 << 10, 1 << 10], [0, 1], "unknown has 1,048,576 combinations of levels; up to 262,144"),
-    ],
-)
-def test_variables_that_are_no_subset(levels: list[int], unknown: list[int], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        disclosure.subset_support([0, 0], unknown, np.array(levels))
+    for unknown, message in (
+        ([], r"unknown is \[\]; it must name distinct variables"),
+        ([1, 1], "it must name distinct variables"),
+        ([2], r"unknown is \[2\]; the variables are 0 to 1"),
+        ([0, 1], "unknown has 1,048,576 combinations of levels; up to 262,144"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            disclosure.subset_support([0, 0], unknown, np.array([1 << 10, 1 << 10]))

@@ -9,13 +9,8 @@ import yaml
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted(ROOT.glob("notebooks/*.py"))
-TEXTS = [
-    *ROOT.glob("*.md"),
-    *ROOT.glob("docs/*.*"),
-    *ROOT.glob("docs/guide/*.md"),
-    *ROOT.glob("srlib/**/*.py"),
-    *NOTEBOOKS,
-]
+PLACES = ("*.md", "docs/*.*", "docs/guide/*.md", "srlib/**/*.py", "notebooks/*.py")
+TEXTS = [path for place in PLACES for path in ROOT.glob(place)]
 CITATION = ROOT / "CITATION.cff"
 DOI = r"10\.\d{4,9}/[\w.()/:;-]*\w"
 ADDRESS = f"https://doi\\.org/{DOI}"
