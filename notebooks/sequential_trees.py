@@ -116,7 +116,7 @@ people = pd.DataFrame({"job": ["cook"] * 10 + ["smith"] * 5})
 people["sick"] = ["no"] * 9 + ["yes"] * 4 + ["no"] * 2
 few = srlib.fit_trees(people, growth=TO_IMPURITY)
 by_cell = people.drop_duplicates().reset_index(drop=True)
-codes = few.schema.encode(by_cell)
+codes = srlib.Microdata.from_frame(by_cell, few.schema).codes
 by_cell["probability"] = [np.exp(few.log_prob(cell[None])) for cell in codes]
 about = "Probability of a released record, by job and whether it is sick."
 show(outputs.table("smallest_example", by_cell, public=True), caption=about)

@@ -42,13 +42,6 @@ def positive(**values: Any) -> None:
             raise ValueError(f"{name} is {value}; it must be positive and finite")
 
 
-def probability(**values: Any) -> None:
-    """Raise a ValueError unless all values, by name of the argument, lie in [0, 1]."""
-    for name, value in values.items():
-        if not np.all((np.asarray(value) >= 0) & (np.asarray(value) <= 1)):
-            raise ValueError(f"{name} is {value}; it must lie in [0, 1]")
-
-
 def inner_probability(**values: Any) -> None:
     """Raise a ValueError unless all values, by name of the argument, lie in (0, 1)."""
     for name, value in values.items():

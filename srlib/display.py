@@ -290,11 +290,15 @@ def _text(
 def with_error(value: float, error: float) -> str:
     """Print a number with its standard error, to the first digit of the latter, two after a one.
 
+    NaN is written as nothing.
+
     Examples
     --------
     >>> print(with_error(0.5163, 0.0274), with_error(-1.2, 0.0131), with_error(1 / 35, 0.0))
     0.52 ± 0.03 -1.200 ± 0.013 0.0286
     """
+    if math.isnan(value):
+        return ""
     size = math.floor(math.log10(abs(value))) if value else 0
     if not error > 1e-4 * abs(value):  # as good as exact
         return f"{value:.{max(2 - size, 0)}f}"
@@ -314,12 +318,7 @@ def with_errors(frame: "pd.DataFrame", columns: Mapping[str, str]) -> "pd.DataFr
     shown = {}
     for name, heading in columns.items():
         errors = frame.get(f"{name}_se")
-        shown[heading] = (
-            frame[name].to_list()
-            if errors is None
-            else [
-                "" if math.isnan(value) else with_error(value, error)
-                for value, error in zip(frame[name], errors, strict=True)
-            ]
+        shown[heading] = list(
+            frame[name] if errors is None else map(with_error, frame[name], errors)
         )
     return pd.DataFrame(shown)

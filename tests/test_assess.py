@@ -84,7 +84,7 @@ def test_frames_files_and_codes_tell_the_same(tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(of_files.table, of_frames.table)
     assert of_files.tables.keys == ((1, 0),)
     schema = Schema.from_frame(ORIGINAL.astype("category"))
-    coded = [Microdata(schema.encode(frame), schema) for frame in tables.values()]
+    coded = [Microdata.from_frame(frame, schema) for frame in tables.values()]
     of_codes = ask(coded[0], dict(zip(("a.csv", "b.csv"), coded[1:], strict=True)), **asked)
     numbers = ["question", "value", "error", "baseline", "z"]
     pd.testing.assert_frame_equal(of_codes.table[numbers], of_files.table[numbers])

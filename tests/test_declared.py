@@ -23,7 +23,7 @@ from srlib.data.declared import (
     with_unseen,
 )
 from srlib.data.microdata import read_table
-from srlib.data.schema import Schema, Variable
+from srlib.data.schema import Microdata, Schema, Variable
 from srlib.runner.cli import main
 
 
@@ -94,7 +94,7 @@ def test_numbers_are_cut_by_one_table_alone() -> None:
     assert "x is cut near the original's quantiles, at 20, 50, 80." in notes
     assert schema.variables[0].levels == ("below 20", "20 to 49", "50 to 79", "80 or more")
     other = pd.DataFrame({"x": [-1e9, 19.5, 20, 1e9]})
-    assert schema.encode(other)[:, 0].tolist() == [0, 0, 1, 3]
+    assert Microdata.from_frame(other, schema).codes[:, 0].tolist() == [0, 0, 1, 3]
     far = table()[::-1].assign(age=table()["age"] + 1000)
     found = take_in(table(), [table(), far])
     assert found.schema.variables[0] == take_in(table(), table()).schema.variables[0]
@@ -114,7 +114,7 @@ def test_declared_cuts_are_read_from_a_file_with_its_records(tmp_path: Path) -> 
     assert income.levels == ("below 0.5", "0.5 or more", "missing")
     assert "age is cut at 20, 50 as declared." in found.notes
     with pytest.raises(ValueError, match=r"columns 'age', 'income' are not cut; read_table\("):
-        Schema.from_yaml(tmp_path / "schema.yaml").encode(frame)
+        Microdata.from_frame(frame, Schema.from_yaml(tmp_path / "schema.yaml"))
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_codes_that_say_that_a_variable_does_not_apply() -> None:
     schema, _ = with_missing(cut_numbers(declared, frame)[0], frame)
     x = schema.variables[0]
     assert x.levels == ("below 2", "2 or more", "-9", "N", "missing")
-    assert schema.encode(frame)[:, 0].tolist() == [0, 1, 1, 2, 2, 3, 4]
+    assert Microdata.from_frame(frame, schema).codes[:, 0].tolist() == [0, 1, 1, 2, 2, 3, 4]
     assert x.no_values == (2, 3, 4)
     np.testing.assert_array_equal(x.numbers_of(["1", "-9.0", "N", "x"]), [1, *[np.nan] * 3])
 
@@ -188,8 +188,6 @@ def test_missing_values_are_a_level_wherever_one_table_has_them() -> None:
     assert notes == ("Missing values are a level of their own: a 1 of 2.",)
     codes, kept = schema.encode_complete(first, drop_missing=False)
     assert kept.tolist() == [True, False]
-    with pytest.raises(ValueError, match=r"missing values \(row 1\); Microdata.from_frame drops"):
-        schema.encode(first)
     assert codes.tolist() == [[0, 0, 0, 0]]
 
 
@@ -206,7 +204,7 @@ def test_missing_values_are_a_level_wherever_one_table_has_them() -> None:
 def test_levels_of_another_table_in_other_case_with_decimals_or_new(levels, other, meant):
     schema, notes = with_unseen(Schema((Variable("a", levels),)), pd.DataFrame({"a": other}))
     found, more = schema.variables[0].levels, [text for text in meant if text not in levels]
-    codes = schema.encode(pd.DataFrame({"a": other}))[:, 0]
+    codes = Microdata.from_frame(pd.DataFrame({"a": other}), schema).codes[:, 0]
     assert [found[code] for code in codes] == meant
     assert found == (*levels, *more)
     said = tuple(f"Levels that the original does not have: a {text!r}." for text in more)
@@ -302,17 +300,13 @@ def test_a_declaration_in_a_file(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("{name: a, bins: 5, edges: [2]}", "'a' needs levels, or bins, or edges"),
-        ("{name: a}", "'a' needs levels, or bins, or edges"),
         ("{name: a, width: 5}", "'a' has unknown keys 'width'; allowed are name, "),
         ("{name: a, bins: 1}", "bins must be a whole number, 2 to 100"),
-        ("{name: a, bins: 2.5}", "bins must be a whole number"),
         ("{name: a, edges: [2, 1]}", r"edges of a are \[2.0, 1.0\]; they must be"),
         ("{name: a, edges: [x]}", r"edges of a are \[nan\]; .* numbers that rise"),
         ("{name: a, edges: 3}", "'a': edges must be a list"),
-        ("{name: a, levels: x}", "'a': levels must be a list"),
         ("{name: a, levels: [x, [y]]}", "'a': levels must be a list"),
         ("{name: a, levels: [x]}", "a has 1 levels; it needs at least 2"),
-        ("{name: a, levels: {1: x, 1: y}}", "line 1 repeats '1'"),
         ("{name: a, levels: [b, c], missing: no}", "missing must be one of level, drop, error"),
         ("{levels: [a, b]}", "each variable needs a name"),
         ("{name: a, bins: 3}]\nleave_out: [a", "repeat the names 'a'"),
@@ -334,33 +328,27 @@ def test_bad_declarations(tmp_path: Path, text: str, message: str) -> None:
 
 def test_the_command_suggests_a_schema(tmp_path: Path) -> None:
     original = table().assign(id=np.arange(300), day=pd.date_range("2020-01-01", periods=300))
-    released = original[::-1].assign(sex=original["sex"].replace("m", "x"))
+    released = original[::-1].assign(sex=original["sex"].replace("m", "x"), draw=1)
+    released.loc[0, "own"] = "NO"
+    original["weight"] = 1
     for name, frame in (("a.csv", original), ("b.tsv", released)):
         frame.to_csv(tmp_path / name, index=False, sep="\t" if name.endswith("tsv") else ",")
     files = [str(tmp_path / name) for name in ("a.csv", "b.tsv")]
     given = CliRunner().invoke(main, ["schema", *files])
     assert given.exit_code == 0
-    assert "id is left out: differs for all records" in given.stderr
-    assert "day is left out: has dates" in given.stderr
+    left = {"id": "differs for all records", "day": "has dates"}
+    left |= dict.fromkeys(("weight", "draw"), "a file lacks it")
+    assert all(f"{of} is left out: {why}" in given.stderr for of, why in left.items())
     path = tmp_path / "schema.yaml"
     path.write_text(given.stdout)
     declared = Schema.from_yaml(path)
-    assert declared.leave_out == ("id", "day")
-    assert declared.variables[declared.names.index("sex")].levels == ("f", "m", "x")
+    assert declared.leave_out == tuple(left)
+    assert [variable.levels for variable in declared.variables[3:]] == [
+        ("f", "m", "x"), ("no", "yes", "missing")
+    ]  # fmt: skip
     assert take_in(*files, schema=path).schema.names == ("age", "income", "code", "sex", "own")
-
-
-def test_suggestions_leave_out_other_case_and_columns_that_a_file_lacks(tmp_path: Path) -> None:
-    original = pd.DataFrame({"a": ["x", "y"], "weight": ["2", "3"], "b": ["u", "v"]})
-    released = pd.DataFrame({"b": ["u", "v"], "a": ["y", "X"], "draw": ["1", "2"]})
-    text, reasons = suggest([original, released])
-    (tmp_path / "schema.yaml").write_text(text)
-    suggested = Schema.from_yaml(tmp_path / "schema.yaml")
-    assert [variable.levels for variable in suggested.variables] == [("x", "y"), ("u", "v")]
-    assert suggested.leave_out == ("weight", "draw")
-    assert reasons == tuple(f"{of} is left out: a file lacks it." for of in ("weight", "draw"))
     with pytest.raises(ValueError, match="no column is a variable: a file lacks it"):
-        suggest([original[["a"]], released[["b"]]])
+        suggest([original[["age"]], released[["own"]]])
 
 
 @pytest.mark.parametrize(

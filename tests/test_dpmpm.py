@@ -325,13 +325,13 @@ def test_groups_cover_every_cell_once() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"codes": np.array([[0, 3, 0]])}, "codes, column 1, runs from 3 to 3; .* in 0 to 2"),
+        ({"codes": np.array([[0, 3, 0]])}, "column 1 of codes is 3; .* in 0 to 2"),
         ({"codes": np.array([[0.0, 1.0, 0.0]])}, "codes has type float64"),
         (
             {"codes": np.zeros((2, 2), int)},
             r"codes has shape \(2, 2\); .* \(n_records, 3\)",
         ),
-        ({"codes": np.zeros((0, 3), int)}, "codes has no records"),
+        ({"codes": np.zeros((0, 3), int)}, "the table has no records"),
         ({"n_levels": np.array([2, 1, 4])}, "each variable needs two levels"),
     ],
 )

@@ -20,7 +20,7 @@ RELEASES = [
     np.array([[0, 1], [0, 0], [1, 1], [0, 1]], dtype=np.uint8),
     np.array([[0, 1], [1, 1], [1, 1], [0, 0]], dtype=np.uint8),
 ]
-PRIOR = Prior(alpha_shape=1.0, alpha_rate=1.0)
+PRIOR = Prior(alpha_shape=0.5, alpha_rate=1.0)
 
 
 def agree(log_prob: NDArray, exact: NDArray, log_mcse: NDArray, precise: float) -> None:
@@ -31,7 +31,10 @@ def agree(log_prob: NDArray, exact: NDArray, log_mcse: NDArray, precise: float) 
 
 @pytest.mark.parametrize(("n_classes", "n_draws", "precise"), [(1, 2_000, 0.08), (2, 3_000, 0.16)])
 def test_both_estimators_against_enumeration(n_classes: int, n_draws: int, precise: float) -> None:
-    """Four records on a 2 x 2 table, two releases: all allocations, alpha by quadrature."""
+    """Four records on a 2 x 2 table, two releases: all allocations, alpha by quadrature.
+
+    From the same draws, collapsed ratios are more precise; with one class they have no error.
+    """
     support = disclosure.subset_support(DATA[3], [0, 1], TWO)
     exact = exact_log_risk(DATA, 3, support, RELEASES, [2, 2], n_classes, PRIOR)
     assert np.abs(exact - np.log(0.25)).max() > 0.15  # the prior's quarter would not pass
@@ -39,7 +42,7 @@ def test_both_estimators_against_enumeration(n_classes: int, n_draws: int, preci
     given = {"burn_in": 200, "n_chains": 8, "thin": 2 * n_classes - 1}
     chains = Chains(n_classes=n_classes, n_draws=n_draws, prior=PRIOR, **given)
     data, *joined = (
-        sample_posterior(codes, TWO, chains, rng=rng)
+        sample_posterior(codes, TWO, chains, rng=rng, keep_allocations=True)
         for codes in (DATA, *(np.vstack([DATA, z]) for z in RELEASES))
     )
     plain = support_log_ratios(data, support)
@@ -49,29 +52,18 @@ def test_both_estimators_against_enumeration(n_classes: int, n_draws: int, preci
     agree(risk.log_prob[0], exact, risk.log_mcse[0], precise)
     risk = disclosure.predictive_ratio(ratios)
     agree(risk.log_prob[0], exact, risk.log_mcse[0], precise)
-
-
-def test_collapsed_ratios_against_enumeration() -> None:
-    prior, rng = Prior(0.5, 1.0, 1.0), np.random.default_rng(18)
-    chains = Chains(n_classes=2, burn_in=200, n_draws=2_000, thin=3, n_chains=8, prior=prior)
-
-    def ratios(codes: NDArray) -> NDArray:
-        draws = sample_posterior(codes, TWO, chains, rng=rng, keep_allocations=True)
-        return disclosure.collapsed_log_ratios(draws, DATA)[0]
-
-    joined = [ratios(np.vstack([DATA, z])) for z in RELEASES]
-    risk = disclosure.predictive_ratio([ratios(DATA), *joined])
-    for i in (0, 2, 3):
-        support = disclosure.neighborhood(DATA[i : i + 1], TWO)[0]
-        exact = exact_log_risk(DATA, i, support, RELEASES, [2, 2], 2, prior)
-        agree(risk.log_prob[i], exact, risk.log_mcse[i], 0.02)
+    collapsed = [disclosure.collapsed_log_ratios(draws, DATA)[0] for draws in (data, *joined)]
+    risk = disclosure.predictive_ratio(collapsed)
+    for i, support in enumerate(disclosure.neighborhood(DATA, TWO)):
+        exact = exact_log_risk(DATA, i, support, RELEASES, [2, 2], n_classes, PRIOR)
+        agree(risk.log_prob[i], exact, risk.log_mcse[i] + 1e-9, 0.02)
 
 
 def test_part_of_a_record_and_the_models_own_prior_against_enumeration() -> None:
     """Equation 16 and section 5 on a 2 x 2 table, two classes, for all four records."""
     releases = [np.array([[0, 1], [1, 1], [1, 1]]), np.array([[0, 1], [0, 1], [0, 1]])]
     rng = np.random.default_rng(1)
-    chains = Chains(n_classes=2, burn_in=100, n_draws=2_000, thin=2, n_chains=6, prior=PRIOR)
+    chains = Chains(n_classes=2, burn_in=100, n_draws=2_000, thin=3, n_chains=6, prior=PRIOR)
 
     def means(codes: NDArray) -> NDArray:
         return disclosure.subset_log_means(sample_posterior(codes, TWO, chains, rng=rng), DATA, [1])
@@ -254,17 +246,11 @@ def test_supports() -> None:
     assert all(len(np.unique(support, axis=0)) == 8 for support in supports)
     support = disclosure.subset_support([1, 0, 1], [0, 2], np.array([3, 2, 2]))
     assert support.tolist() == [[1, 0, 1], [0, 0, 0], [0, 0, 1], [1, 0, 0], [2, 0, 0], [2, 0, 1]]
-
-
-@pytest.mark.parametrize(
-    ("levels", "unknown", "message"),
-    [
-        ([2, 2], [], r"unknown is \[\]; it must name distinct variables"),
-        ([2, 2], [1, 1], "it must name distinct variables"),
-        ([2, 2], [2], r"unknown is \[2\]; the variables are 0 to 1"),
-        ([1 << 10, 1 << 10], [0, 1], "unknown has 1,048,576 combinations of levels; up to 262,144"),
-    ],
-)
-def test_variables_that_are_no_subset(levels: list[int], unknown: list[int], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        disclosure.subset_support([0, 0], unknown, np.array(levels))
+    for unknown, message in (
+        ([], r"unknown is \[\]; it must name distinct variables"),
+        ([1, 1], "it must name distinct variables"),
+        ([2], r"unknown is \[2\]; the variables are 0 to 1"),
+        ([0, 1], "unknown has 1,048,576 combinations of levels; up to 262,144"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            disclosure.subset_support([0, 0], unknown, np.array([1 << 10, 1 << 10]))

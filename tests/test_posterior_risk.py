@@ -41,7 +41,9 @@ def table(n: int, seed: int) -> pd.DataFrame:
 ORIGINAL, RELEASED = table(60, 1), [table(60, 2), table(40, 3)]
 FEW = Chains(n_classes=3, burn_in=50, n_draws=40, n_chains=3)
 SCHEMA = Schema.from_frame(pd.concat([ORIGINAL, *RELEASED]))
-CODES, *CODES_RELEASED = (SCHEMA.encode(each) for each in (ORIGINAL, *RELEASED))
+CODES, *CODES_RELEASED = (
+    Microdata.from_frame(each, SCHEMA).codes for each in (ORIGINAL, *RELEASED)
+)
 COMBINATIONS = distinct(CODES)[0]
 
 

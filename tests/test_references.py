@@ -1,29 +1,17 @@
-"""References: links are well formed, and a work has the same title and DOI wherever it is cited."""
+"""References: links are well formed, and each of the papers has one title wherever it is cited."""
 
 import re
-from collections import defaultdict
-from collections.abc import Iterator
 from pathlib import Path
 
 import yaml
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted(ROOT.glob("notebooks/*.py"))
-TEXTS = [
-    *ROOT.glob("*.md"),
-    *ROOT.glob("docs/*.*"),
-    *ROOT.glob("docs/guide/*.md"),
-    *ROOT.glob("srlib/**/*.py"),
-    *NOTEBOOKS,
-]
+PLACES = ("*.md", "docs/*.*", "docs/guide/*.md", "srlib/**/*.py", "notebooks/*.py")
+TEXTS = [path for place in PLACES for path in ROOT.glob(place)]
 CITATION = ROOT / "CITATION.cff"
 DOI = r"10\.\d{4,9}/[\w.()/:;-]*\w"
 ADDRESS = f"https://doi\\.org/{DOI}"
-
-# Who, when, and then what: "Good, I. J. (1953). The population ...", in bold above a notebook.
-REFERENCE = re.compile(
-    r"(?:- |A companion to )?\**[A-Z][\w-]+, [A-Z]\..{0,140}?(?:\(\d{4}\)\.|Han, Y\.)\** (.+)"
-)
 
 
 def faults(text: str) -> list[str]:
@@ -35,22 +23,6 @@ def faults(text: str) -> list[str]:
         if re.match(r"10\.|http", said) and link.removeprefix("https://doi.org/") != said:
             bad.append(said)
     return bad + re.findall(r"\b10\.\d{4,9}/\S+", re.sub(rf"{ADDRESS}|\[{DOI}\]", "", text))
-
-
-def plain(title: str) -> str:
-    """Letters and figures of a title, small, without the marks around them."""
-    return " ".join(re.findall(r"\w+", title.lower()))
-
-
-def works(text: str) -> Iterator[tuple[str, str | None]]:
-    """Title and DOI of each work that a text refers to by authors, year and title."""
-    lines = re.sub(r"^#+ ?", "", text, flags=re.MULTILINE)
-    for passage in re.split(r"\n\s*\n|\n(?=- )", lines):
-        if match := REFERENCE.match(" ".join(passage.split())):
-            linked = re.match(r"\[(.+?)\]\(", match[1])
-            title = linked[1] if linked else re.split(r"(?<=[.?!])\*? ", match[1])[0]
-            doi = re.search(ADDRESS, match[1])
-            yield plain(title), doi and doi[0].removeprefix("https://doi.org/")
 
 
 def test_links_are_well_formed() -> None:
@@ -69,20 +41,19 @@ def test_links_are_well_formed() -> None:
         assert faults(malformed), malformed
 
 
-def test_a_work_has_one_title_and_one_doi() -> None:
-    cited = [(p, *work) for p in TEXTS for work in works(p.read_text(encoding="utf-8"))]
-    for work in yaml.safe_load(CITATION.read_text(encoding="utf-8"))["references"]:
-        cited.append((CITATION, plain(work["title"]), work.get("doi")))
-    assert {path for path, *_ in cited} >= {CITATION, *NOTEBOOKS}
-    dois, titles, quoted = defaultdict(set), defaultdict(set), defaultdict(set)
-    for path, title, doi in cited:
-        quoted[tuple(title.split()[:8])].add(title)  # the same beginning is the same work
-        if doi:
-            titles[doi].add(title)
-        if doi or ROOT / "srlib" not in path.parents:  # docstrings may leave the DOI out
-            dois[title].add(doi)
-    for found in (dois, titles, quoted):
-        assert {of: what for of, what in found.items() if len(what) > 1} == {}
+def test_the_papers_have_one_title_wherever_they_are_cited() -> None:
+    def plain(text: str) -> str:
+        """Letters and figures, small, without the marks between them."""
+        return " ".join(re.findall(r"[^\W_]+", re.sub(r"<\S+>", " ", text.lower())))
+
+    texts = {path: plain(path.read_text(encoding="utf-8")) for path in TEXTS}
+    works = yaml.safe_load(CITATION.read_text(encoding="utf-8"))["references"]
+    for title in (plain(work["title"]) for work in works):
+        beginning = " ".join(title.split()[:4])
+        assert sum(text.count(title) for text in texts.values()) > 1
+        assert {
+            n for n, text in texts.items() if text.count(title) != text.count(beginning)
+        } == set()
 
 
 def test_files_that_a_notebook_names_exist() -> None:

@@ -7,11 +7,8 @@ imported: 2 s for a check that no chart asks for, and that jsonschema does witho
 
 import sys
 
-_hide = "rfc3987_syntax" not in sys.modules
-if _hide:
-    sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
-try:
-    import altair  # noqa: F401
-finally:
-    if _hide:
-        del sys.modules["rfc3987_syntax"]
+sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
+import altair  # noqa: E402, F401
+
+if sys.modules["rfc3987_syntax"] is None:
+    del sys.modules["rfc3987_syntax"]

@@ -19,7 +19,6 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
-from functools import cache
 from html import escape
 from typing import Any
 
@@ -71,16 +70,8 @@ def use() -> None:
     Altair's theme and renderer are switched for the whole process: JupyterLab draws the charts
     interactively, and every other reader shows the SVG that lies beside them.
     """
-    _register()
     alt.theme.enable("srlib")
     alt.renderers.enable("srlib")
-
-
-@cache
-def _register() -> None:
-    """Make theme and renderer known to Altair by name."""
-    alt.theme.register("srlib", enable=False)(_theme)
-    alt.renderers.register("srlib", _renderer)
 
 
 def _colors(ground: str, ink: str, axis: str, grid: str) -> dict[str, Any]:
@@ -106,6 +97,7 @@ LIGHT = _colors("white", INK, "#767676", "#E4E7EB")
 DARK = _colors(GROUND, "#E6E8EB", "#8A929C", "#2C333B")
 
 
+@alt.theme.register("srlib", enable=False)
 def _theme() -> alt.theme.ThemeConfig:
     sizes = {"labelFontSize": 12, "titleFontSize": 13, "titleFontWeight": "normal"}
     config = {
@@ -138,7 +130,6 @@ def _theme() -> alt.theme.ThemeConfig:
 
 def specification(chart: alt.TopLevelMixin) -> dict[str, Any]:
     """Vega-Lite specification of a chart in this style, data included, as JupyterLab 4 takes it."""
-    _register()
     with alt.theme.enable("srlib"):
         return {**chart.to_dict(), "$schema": SCHEMA}
 
@@ -185,6 +176,9 @@ def _renderer(spec: dict[str, Any], **metadata: Any) -> tuple[dict[str, Any], di
         "text/plain": f"Chart: {spec.get('description', 'no description')}",
     }
     return bundle, {MIME_TYPE: {"embed_options": {"renderer": "svg"}}}
+
+
+alt.renderers.register("srlib", _renderer)
 
 
 def method_color(field: str, names: Sequence[str]) -> alt.Color:

@@ -1,6 +1,5 @@
 """Integer codes: numbers for cells and rows, distinct combinations, and what texts stand for."""
 
-import math
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -9,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from srlib.checks import require, rows_where, shown, within
+from srlib.checks import rows_where, shown
 
 # Categorical records, (n, n_variables): the levels of variable k are 0 to n_levels[k] - 1.
 Codes = NDArray[np.integer]
@@ -28,12 +27,8 @@ def cell_numbers(codes: Codes, n_levels: Levels) -> NDArray[np.int64]:
 
     ``numpy.unravel_index`` gives the codes back. A table without variables has a single cell.
     """
-    sizes, position = [int(d) for d in n_levels], np.zeros(len(codes), np.int64)
-    require(math.prod(sizes) < 2**63, "the table has 2**63 cells or more, too many for numbers")
-    for k, (column, d) in enumerate(zip(np.asarray(codes).T, sizes, strict=True)):
-        within(0, d - 1, **{f"column {k} of codes": column})
-        position = position * d + column.astype(np.int64)
-    return position
+    single = np.zeros(len(codes), np.int64)
+    return np.ravel_multi_index((single, *np.asarray(codes).T), (1, *n_levels))
 
 
 def row_numbers(codes: Codes, n_levels: Levels) -> NDArray[np.intp]:

@@ -259,35 +259,13 @@ class Schema:
         require(not bad, f"not categorical, by distinct values: {', '.join(bad)}; declare a schema")
         return cls(tuple(Variable(name, levels) for name, levels in found))
 
-    def encode(self, frame: pd.DataFrame) -> NDArray[Any]:
-        """Return the codes of a table's values.
-
-        Parameters
-        ----------
-        frame : pandas.DataFrame
-            One column for each variable, in any order, and no other. Values are compared with
-            the levels as text without spaces around it. Errors name rows by its index.
-
-        Returns
-        -------
-        (n, n_variables) unsigned int
-            Codes from 0, uint8 where no variable has more than 256 levels.
-
-        Raises
-        ------
-        ValueError
-            For columns that lack or are unknown, values outside the levels, missing values. The
-            message names all columns concerned, the first rows and the values.
-        """
-        codes, kept = self.encode_complete(frame, drop_missing=False)
-        told = f"missing values ({rows_where(~kept, frame.index)})"
-        require(kept.all(), f"{told}; Microdata.from_frame drops such records")
-        return codes
-
     def encode_complete(self, frame: pd.DataFrame, drop_missing: bool) -> tuple[NDArray, NDArray]:
         """Return the codes of a table's complete records, and which they are.
 
-        Raises ValueError as `encode`; missing values are an error where they are not dropped.
+        The table has one column for each variable, in any order, and no other. A ValueError names
+        columns that lack or are unknown and those with values outside the levels or, where they are
+        not dropped, missing ones, with the values and the first rows by the table's index. Codes
+        are uint8 where no variable has more than 256 levels.
         """
         frame = frame.rename(columns=str)
         self.check_columns(list(frame))

@@ -121,7 +121,7 @@ def sample_posterior(
     """
     codes, n_levels = checked_codes(codes, n_levels)
     if codes.shape[0] == 0:
-        raise ValueError("codes has no records; at least one is needed")
+        raise ValueError("the table has no records; it must have one or more")
     combinations, counts, _ = distinct(codes)
     shape, n_classes = (chains.n_chains, chains.n_draws), chains.n_classes
     draws = Draws(
@@ -254,8 +254,6 @@ def fit_dpmpm(
             raise ValueError("schema is given beside Microdata, which have their own")
     else:
         data = Microdata.from_frame(data, schema)
-    if not len(data):
-        raise ValueError("the table has no records; it must have one or more")
     draws = sample_posterior(data.codes, data.schema.n_levels, chains, rng=rng)
     return Fitted(data.schema, len(data), draws)
 

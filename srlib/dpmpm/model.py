@@ -261,10 +261,6 @@ def checked_codes(
         )
     if not np.issubdtype(codes.dtype, np.integer):
         raise ValueError(f"codes has type {codes.dtype}; it must be of integers from 0")
-    if codes.size and ((codes < 0).any() or (codes.max(axis=0) >= levels_of).any()):
-        column = int(np.argmax((codes < 0).any(axis=0) | (codes.max(axis=0) >= levels_of)))
-        raise ValueError(
-            f"codes, column {column}, runs from {codes[:, column].min()} to "
-            f"{codes[:, column].max()}; it must lie in 0 to {levels_of[column] - 1}"
-        )
+    for k, (column, levels) in enumerate(zip(codes.T, levels_of, strict=True)):
+        checks.within(0, levels - 1, **{f"column {k} of codes": column})
     return codes, levels_of

@@ -63,7 +63,7 @@ def posterior_bound(epsilon: ArrayLike, prior: ArrayLike) -> NDArray[np.float64]
     With a prior probability p of the truth it is p exp(epsilon) / (1 - p + p exp(epsilon)). Epsilon
     may be infinite.
     """
-    checks.probability(prior=prior)
+    checks.within(0, 1, prior=prior)
     checks.at_least(0, epsilon=epsilon)
     budget, probability = np.asarray(epsilon, dtype=float), np.asarray(prior, dtype=float)
     with np.errstate(invalid="ignore"):
@@ -78,7 +78,7 @@ def update(log_ratio: ArrayLike, prior: float) -> NDArray[np.float64]:
     The log ratio is that of the release's probability under the truth to that under the
     alternative. A prior of 0 or 1 is not moved by anything.
     """
-    checks.probability(prior=prior)
+    checks.within(0, 1, prior=prior)
     ratio = np.asarray(log_ratio, dtype=float)
     if prior in (0.0, 1.0):
         return np.full_like(ratio, prior)

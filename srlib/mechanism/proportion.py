@@ -67,7 +67,7 @@ class Pairs:
 
         The prior is one number, or one for each count X, (n + 1,).
         """
-        checks.probability(prior=prior)
+        checks.within(0, 1, prior=prior)
         at = np.asarray(prior, dtype=float)
         before = np.full(len(self.x), at) if at.ndim == 0 else at[self.x]
         with np.errstate(invalid="ignore"):
@@ -106,7 +106,7 @@ class Study:
     prior: tuple[float, float] = (1.0, 1.0)
 
     def __post_init__(self) -> None:
-        checks.probability(p0=self.p0)
+        checks.within(0, 1, p0=self.p0)
         checks.positive(prior=self.prior)
 
     @property

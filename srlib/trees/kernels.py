@@ -318,17 +318,6 @@ def grow(task, n):
 
 
 @njit(nogil=True, cache=True)
-def leaf_counts(task, tree):
-    """Count the levels of the response in each node, (n_nodes, n_classes)."""
-    n_classes = task.start[task.response + 1] - task.start[task.response]
-    counts = np.zeros((len(tree.variable), n_classes), np.int64)
-    for node in range(len(tree.variable)):
-        for i in tree.records[tree.first[node] : tree.last[node]]:
-            counts[node, task.codes[i, task.response]] += task.weights[i]
-    return counts
-
-
-@njit(nogil=True, cache=True)
 def leaf_of(tree, codes):
     """Return the leaf that each record falls into."""
     leaves = np.zeros(len(codes), np.int64)

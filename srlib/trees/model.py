@@ -146,8 +146,12 @@ class Trees:
     def shares(self) -> tuple[NDArray[np.float64], ...]:
         """Shares of the levels in each node of each tree, (n_nodes, n_levels), in `order`."""
         found = []
-        for at, tree in enumerate(self.trees):
-            counts = kernels.leaf_counts(self.task(at), tree)
+        for k, tree in zip(self.order, self.trees, strict=True):
+            # A node's records are a range of the permutation.
+            one = np.identity(self.schema.n_levels[k], np.int64)[self.cells[tree.records, k]]
+            up_to = np.cumsum(one * self.weights[tree.records, None], axis=0)
+            before = np.concatenate([np.zeros_like(one[:1]), up_to])
+            counts = before[tree.last] - before[tree.first]
             raised = counts + float(self.growth.smoothing) / counts.shape[1]
             found.append(raised / raised.sum(axis=1, keepdims=True))
         return tuple(found)
