@@ -105,9 +105,30 @@ def shown_once(
     return True if kind == "module" and of_package and at_the_door else None
 
 
+READ_ALOUD = {  # what the theme's pages lack for readers by ear and by keyboard
+    '<p class="caption" role="heading">': '<p class="caption" role="heading" aria-level="2">',
+    '<aside class="sidebar-drawer">': '<aside class="sidebar-drawer" aria-label="Pages">',
+    '<div class="table-wrapper': '<div tabindex="0" class="table-wrapper',
+    '<div class="formula">': '<div tabindex="0" class="formula">',
+}
+
+
+def read_aloud(app: Sphinx, error: Exception | None) -> None:
+    """Mend the pages that are written."""
+    pages = set(Path(app.outdir).rglob("*.html")) - set(Path(app.outdir, "reports").glob("*"))
+    for page in pages if error is None else ():
+        html = page.read_text(encoding="utf-8")
+        for old, new in READ_ALOUD.items():
+            html = html.replace(old, new)
+        # Parameters of a long signature are terms of no list.
+        html = re.sub(r"<dl>\n((?:<dd>.*\n)+)</dl>", r'<ul class="parameters">\n\1</ul>', html)
+        page.write_text(re.sub("<dd>(<em.*)</dd>", r"<li>\1</li>", html), encoding="utf-8")
+
+
 def setup(app: Sphinx) -> None:
     """Connect what Sphinx has no option for."""
     app.add_config_value("runs", "../outputs", "")
     app.connect("source-read", lead_to_reports)
     app.connect("html-collect-pages", write_reports)
     app.connect("autodoc-skip-member", shown_once)
+    app.connect("build-finished", read_aloud)

@@ -205,6 +205,14 @@ def test_records_that_need_a_refit_are_named_and_refitted() -> None:
         edp.from_draws(theta, -log_likelihood, 10, refit=lambda i: refit(i)[0, :3])
 
 
+def test_bins_that_a_refit_hardly_meets_are_in_proportion_to_those_that_it_meets() -> None:
+    ordered, starts, weighted = np.arange(4.0), np.arange(4), np.array([0.1, 0.2, 0.3, 0.4])
+    met_twice = np.repeat([0.5, 1.5, 2.5], [40, 60, 20])  # too few for the third bin
+    by_hand = np.array([40, 60, 100 * 0.3 / 0.3, 100 * 0.4 / 0.3])
+    found = edp._anchored(np.log(weighted), met_twice, ordered, starts)
+    np.testing.assert_allclose(np.exp(found), by_hand / by_hand.sum())
+
+
 RNG = np.random.default_rng(0)
 GOOD = np.random.default_rng(8).normal(size=(2, 50))
 WEIGHTS = np.zeros((2, 50, 3))
