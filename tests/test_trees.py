@@ -211,6 +211,11 @@ def test_a_leaf_of_five_by_hand() -> None:
         assert trees.log_prob(np.array([x])) == pytest.approx(expected[x])
     # With six records a leaf the smiths are too few.
     assert grown(data, Growth(min_leaf=6)).n_leaves == [1, 1]
+    deeper = Microdata(
+        np.array([[a, b, 2 * a + b] for a in (0, 1) for b in (0, 1)]), schema(2, 2, 4)
+    )
+    of_last = [grown(deeper, Growth(1, max_depth=d)).n_leaves[2] for d in (0, 1, 2, 3)]
+    assert of_last == [1, 2, 4, 4]
     # Had the sick cook been well, no release could show one.
     sick_cook = np.array([[0, 1]], dtype=np.uint8)
     (log_prob,) = log_likelihoods(trees, sick_cook, np.array([9]), np.array([[[0, 1], [0, 0]]]))
