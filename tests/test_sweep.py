@@ -55,8 +55,8 @@ def test_points_are_all_combinations(project: Path) -> None:
 def test_seeds_of_replicates_are_those_that_they_always_were(project: Path) -> None:
     points = read(project, "replicates: 2\nseed: 5\n")
     assert [p.parameters["seed"] for p in points] == [1098639371749156, 6300548710043576]
-    seeds = [row["seed"] for row in sweep.Plan(paper="toy", replicates=sweep.MOST_POINTS).rows()]
-    assert len(set(seeds)) == sweep.MOST_POINTS
+    seeds = [row["seed"] for row in sweep.Plan(paper="toy", replicates=10_000).rows()]
+    assert len(set(seeds)) == 10_000
     assert all(seed == int(float(seed)) for seed in seeds)
 
 
@@ -83,8 +83,7 @@ def test_names_change_with_notebook_parameters_and_data(project: Path) -> None:
         ("grid: {n: 3}", "grid.n: Input should be a valid list"),
         ("grid: {n: [1]}\npoints: [{n: 2}]", "n varies in two places"),
         ("replicates: 2\nseed: -1", "seed: Input should be greater than or equal to 0"),
-        ("replicates: 100001", "replicates: Input should be less than or equal to 100000"),
-        ("replicates: 90000\ngrid: {n: [1, 2]}", "180,000 points; a sweep has at most"),
+        ("replicates: 0", "replicates: Input should be greater than or equal to 1"),
         ("points: []", "points: List should have at least 1 item"),
         ("profile: nothing", "unknown profile"),
         ("base: {output_dir: x}", "unknown parameter 'output_dir'"),
@@ -183,7 +182,7 @@ def test_a_dask_cluster_runs_the_points(project: Path) -> None:
     settings: dict = {"dashboard_address": None, "protocol": "tcp", "silence_logs": "CRITICAL"}
     with distributed.LocalCluster(n_workers=1, threads_per_worker=2, **settings) as cluster:
         points = read(project, "grid: {n: [1]}")
-        sweep.run_sweep(points, points, 1, cluster.scheduler_address)
+        sweep.run_sweep(points, points, scheduler=cluster.scheduler_address)
     _, worker = toy.kernel(project, 1)
     assert worker != os.getpid()  # not in the caller
     assert points[0].status == "done"
@@ -245,5 +244,5 @@ def test_a_damaged_point_is_named(project: Path, name: str) -> None:
     sweep.write_index(points)
     for content in (b"{", b"[]", b"\xff", b"[" * 100_000):
         (folder / name).write_bytes(content)
-        with pytest.raises(ValueError, match=f"{name} is damaged"):
+        with pytest.raises(UsageError, match=f"{name} cannot be read"):
             sweep.load(folder.parent)

@@ -1,59 +1,18 @@
-"""Whatever ends the command ends all of it: signals wherever they come, and workers of the dead."""
+"""Whatever ends the command ends its workers, also those of the dead."""
 
 import os
 import signal
 import subprocess
 import sys
 import threading
-import time
-import weakref
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import toy
 
-from srlib.runner import workers
-from srlib.runner.workers import ended_by_signals
+from srlib.runner.sweep import workers
 
 pytestmark = toy.posix
-
-
-class Ends:
-    """An object in whose destructor the process is told to end."""
-
-    def __del__(self) -> None:
-        os.kill(os.getpid(), signal.SIGTERM)
-
-
-def in_a_destructor() -> None:
-    Ends()
-    toy.wait_until(lambda: False)
-
-
-def in_a_callback() -> None:
-    thing = type("Thing", (), {})()
-    reference = weakref.ref(thing, lambda _: os.kill(os.getpid(), signal.SIGTERM))
-    del thing
-    toy.wait_until(reference)
-
-
-def again_later() -> None:
-    """The first is lost in code that catches everything; the second, a second later, is not."""
-    with pytest.raises(KeyboardInterrupt):
-        os.kill(os.getpid(), signal.SIGTERM)
-    os.kill(os.getpid(), signal.SIGTERM)  # at once: they come in pairs
-    time.sleep(1.2)
-    os.kill(os.getpid(), signal.SIGTERM)
-
-
-@pytest.mark.parametrize("told", [in_a_destructor, in_a_callback, again_later])
-def test_a_signal_ends_what_runs_wherever_it_comes(told: Callable[[], None]) -> None:
-    """Python swallows what is raised in a destructor."""
-    before = signal.getsignal(signal.SIGTERM)
-    with pytest.raises(KeyboardInterrupt), ended_by_signals():
-        told()
-    assert signal.getsignal(signal.SIGTERM) == before
 
 
 def write_and_wait(file: Path) -> None:
@@ -63,7 +22,7 @@ def write_and_wait(file: Path) -> None:
 
 
 def interrupted(folder: Path) -> None:
-    with workers.workers(2) as pool:
+    with workers(2) as pool:
         for name in "ab":
             pool.submit(write_and_wait, folder / name)
         toy.wait_until(lambda: len(list(folder.glob("?"))) == 2)
@@ -87,7 +46,7 @@ def test_workers_that_start_while_the_parent_is_killed_end(tmp_path: Path) -> No
         "    while not os.path.exists('go'): time.sleep(0.05)\n"
     )
     (tmp_path / "parent.py").write_text(
-        "from srlib.runner.workers import workers\n"
+        "from srlib.runner.sweep import workers\n"
         "if __name__ == '__main__':\n"
         "    with workers(1) as pool: pool.submit(print).result()\n"
     )

@@ -23,22 +23,28 @@ def temporary(final: Path) -> Path:
 
 @contextmanager
 def whole(final: Path) -> Iterator[Path]:
-    """Yield a folder that takes the place of another when it is complete.
+    """Yield the path of a file or folder that takes the place of another when it is complete.
 
-    Only its owner may read it, files included. If an error or a signal ends it, nothing is left
-    under its temporary name, nor of what was killed before.
+    Only its owner may read it, files in it included. If an error or a signal ends it, nothing is
+    left under its temporary name, nor of what was killed before.
     """
     check_replaceable(final)
     final.parent.mkdir(parents=True, exist_ok=True)
     remove_leftovers(final.parent, final.name)
-    folder, mask = temporary(final), os.umask(0o077)
+    partial, mask = temporary(final), os.umask(0o077)
     try:
-        folder.mkdir()
-        yield folder
-        replace_folder(folder, final)
+        yield partial
+        replace(partial, final)
     finally:
         os.umask(mask)
-        shutil.rmtree(folder, ignore_errors=True)
+        _remove(partial)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def remove_leftovers(folder: Path, name: str = "*") -> None:
@@ -46,35 +52,29 @@ def remove_leftovers(folder: Path, name: str = "*") -> None:
     for path in folder.glob(f".{name}-{_HOST}-*"):
         process = path.name.rpartition(f"-{_HOST}-")[2].split("-")[0]
         if not psutil.pid_exists(int(process)):
-            if path.is_dir():
-                shutil.rmtree(path, ignore_errors=True)
-            else:
-                path.unlink(missing_ok=True)
+            _remove(path)
 
 
 def write_whole(path: Path, content: str) -> None:
     """Write a file, in the place of an older one only when all of it is on disk."""
-    partial = temporary(path)
-    try:
+    with whole(path) as partial:
         partial.write_bytes(content.encode())
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def check_replaceable(folder: Path) -> None:
     """Raise a FileExistsError where a folder holds anything but an earlier run."""
-    held = {path.name for path in folder.iterdir()} if folder.exists() else set()
+    remove_leftovers(folder)
+    held = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
     if held and not ("provenance.json" in held and held <= _OF_RUNS):
         told = "it is no run's folder and stays; move it away, or choose another with --output"
         raise FileExistsError(errno.EEXIST, told, str(folder))
 
 
-def replace_folder(new: Path, final: Path) -> None:
-    """Put a whole folder in the place of an older one, where that may go."""
+def replace(new: Path, final: Path) -> None:
+    """Put what is whole in the place of an older one, where that may go."""
     check_replaceable(final)
     older = temporary(final)
-    if final.exists():
+    if final.is_dir():
         final.rename(older)
-    new.rename(final)
-    shutil.rmtree(older, ignore_errors=True)
+    new.replace(final)
+    _remove(older)
