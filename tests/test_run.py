@@ -124,7 +124,7 @@ def test_a_built_notebook_is_as_jupyterlab_saves_it(
     assert nbformat.writes(again) + "\n" == first
     monkeypatch.setattr(run, "_execute", lambda *_, **__: STOPPED)
     result = CliRunner().invoke(main, ["build", "toy"])
-    assert (result.exit_code, result.stderr) == (1, "Error: toy: code cell 2: stopped\n")
+    assert (result.exit_code, result.stderr) == (1, "Error: toy: cell 4: stopped\n")
     assert built.read_text(encoding="utf-8") == first
     assert {path.name for path in built.parent.iterdir()} == {"toy.py", "toy.ipynb", "started"}
 
@@ -132,7 +132,7 @@ def test_a_built_notebook_is_as_jupyterlab_saves_it(
 # ------------------------------------------------------------------------------ without a kernel
 
 
-STOPPED = "code cell 2: stopped"
+STOPPED = "cell 4: stopped"
 
 
 def execute(project: Path, does: Callable[[], object] = int, **given: str) -> Path:

@@ -138,11 +138,11 @@ assert n < 3, data"""
     first = srlib(work, *command, "--jobs", "2")
     folder = work / "out/toy/sweep_x"
     assert (first.returncode, first.stdout) == (1, "out/toy/sweep_x: 1 of 3 points are done\n")
-    raised = "toy: code cell 2, under 'A toy': AssertionError"  # messages may have values
+    raised = "toy: cell 4, under 'A toy': AssertionError"  # messages may have values
     assert f"{raised}\nkept: out/toy/sweep_x/n=3-" in first.stderr
     index = pd.read_csv(folder / "index.csv")
     assert index["status"].tolist() == ["done", "failed", "failed"]
-    assert "code cell 2, under 'A toy': DeadKernelError" in index["error"][1]
+    assert "cell 4, under 'A toy': DeadKernelError" in index["error"][1]
     assert f"toy: {index['error'][2]}" == raised
     (kept,) = folder.glob("n=3-*.failed/notebook.ipynb")
     assert '"evalue": "people.csv"' in kept.read_text(encoding="utf-8")

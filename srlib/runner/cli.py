@@ -17,9 +17,7 @@ from srlib.runner import parameters as settings
 from srlib.runner.files import whole
 from srlib.runner.parameters import shown
 
-BROKEN = 3  # exit status of a verdict that --fail-on names
 SEED = 2026  # of assessments: the same files and options give the same report
-WORST = click.Choice(["undecided", "look", "withhold"])
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 OUTPUT = click.option(
     "--output", type=click.Path(file_okay=False, path_type=Path),
@@ -85,7 +83,10 @@ def run(
 )
 @click.argument("original", type=click.Path(exists=True, dir_okay=False))
 @click.argument("released", type=click.Path(exists=True), nargs=-1, required=True)
-@click.option("--fail-on", type=WORST, help="Exit status 3 where a verdict is this or worse.")
+@click.option(
+    "--fail-on", type=click.Choice(["undecided", "look", "withhold"]),
+    help="Exit status 3 where a verdict is this or worse.",
+)  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON document.")
 @click.option("--name", default="", help="Of the folder, in place of the first RELEASED's.")
 @OUTPUT
@@ -151,7 +152,7 @@ def assess(fail_on: str | None, as_json: bool, name: str, output: Path, **option
     else:
         click.echo(f"{found.verdict()}\n\nreport: {shown(report)}")
     if fail_on and ADVICE.index(found.judgments[0].advice) >= ADVICE.index(fail_on):
-        raise SystemExit(BROKEN)
+        raise SystemExit(3)
 
 
 # Its further options are the parameters of the notebook, with their defaults and words.

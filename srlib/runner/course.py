@@ -65,9 +65,7 @@ def _answering(
     key: str, question: NotebookNode, behind: list[NotebookNode]
 ) -> Iterator[NotebookNode]:
     """Yield the cells of an exercise: hints, words, names to give values to, a check for each."""
-    hints = [cell.source for cell in behind if "hint" in _tags(cell)]
-    for nth, hint in enumerate(hints, 1):
-        yield new_markdown_cell(hint, id=f"{key}-hint-{nth}")
+    yield from (cell for cell in behind if "hint" in _tags(cell))
     solution = [cell for cell in behind if "solution" in _tags(cell)]
     code = "\n".join(cell.source for cell in solution if cell.cell_type == "code")
     answers = {}

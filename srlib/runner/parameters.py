@@ -5,9 +5,8 @@ import hashlib
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_origin
+from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
 
 from click import UsageError as UsageError
 from pydantic import Field, TypeAdapter
@@ -30,8 +29,7 @@ _INTERVAL = re.compile(r"([\[(])([-+.\w]+), ?([-+.\w]+)([\])])")
 _CHOICES = re.compile(r"\{(.*?)\}")
 
 
-@dataclass(frozen=True)
-class Parameter:
+class Parameter(NamedTuple):
     """One annotated literal of a notebook's parameters cell.
 
     ``allowed`` is its type, and the range that the comment behind it begins with: an interval as
@@ -39,28 +37,15 @@ class Parameter:
     must have one.
     """
 
-    name: str
     annotation: str
     default: Any
     allowed: str
     help: str
     type: TypeAdapter[Any]
 
-    def check(self, value: Any, *, typed: bool = False) -> Any:
-        """Return a value in the parameter's type; ValueError where it is not allowed.
 
-        What is typed on a command line is YAML, or literally the value where that is a text.
-        """
-        try:
-            found = yamls.load(value) if typed and self.annotation != "str" else value
-            return self.type.validate_python(found, strict=True)
-        except ValueError:
-            told = f"{self.name} = {yamls.brief(value)}"
-            raise ValueError(f"{told}; it must be {self.allowed}") from None
-
-
-def _declare(name: str, annotation: str, default: Any, comment: str) -> Parameter:
-    """Make a parameter of a literal and the comment behind it; ValueError for what is none."""
+def _declare(annotation: str, default: Any, comment: str) -> Parameter:
+    """Make a parameter of a literal and the comment behind it."""
     kind = eval(annotation, {"__builtins__": _TYPES})
     many = get_origin(kind) is list
     item: Any = get_args(kind)[0] if many else kind
@@ -74,9 +59,7 @@ def _declare(name: str, annotation: str, default: Any, comment: str) -> Paramete
         kind = Annotated[list[item], Field(min_length=1)] if many else item
     within = f"{', one or more' if many else ''} in {found[0]}" if found else ""
     help_ = comment[found.end() if found else 0 :].strip()
-    declared = Parameter(name, annotation, default, annotation + within, help_, TypeAdapter(kind))
-    declared.check(default)
-    return declared
+    return Parameter(annotation, default, annotation + within, help_, TypeAdapter(kind))
 
 
 def read_parameters(notebook: Path) -> dict[str, Parameter]:
@@ -86,7 +69,7 @@ def read_parameters(notebook: Path) -> dict[str, Parameter]:
     ``n_draws: int = 100  # [1, 10000] draws that are kept``.
     """
     cell = _CELL.search(notebook.read_text(encoding="utf-8") + "\n")
-    source, parameters = cell[1] if cell else "", {}
+    source, declared, wrong = cell[1] if cell else "", dict[str, Parameter](), list[str]()
     for node in ast.parse(source).body:
         try:
             if not (isinstance(node, ast.AnnAssign) and node.value):
@@ -94,13 +77,15 @@ def read_parameters(notebook: Path) -> dict[str, Parameter]:
             name, default = ast.unparse(node.target), ast.literal_eval(node.value)
             line = source.splitlines()[(node.end_lineno or 0) - 1].encode()
             comment = line[node.end_col_offset :].decode().lstrip("# ")
-            parameters[name] = _declare(name, ast.unparse(node.annotation), default, comment)
+            declared[name] = _declare(ast.unparse(node.annotation), default, comment)
+            checked(declared, {name: default}, wrong)
         except (ValueError, NameError) as error:
-            told = ast.unparse(node).splitlines()[0]
-            raise UsageError(f"{notebook.name}: parameters cell, '{told}': {error}") from None
-    if not parameters.pop(OUTPUT_DIR, None):
-        raise UsageError(f"{notebook.name}: no cell tagged parameters declares {OUTPUT_DIR}: str")
-    return parameters
+            wrong.append(f"'{ast.unparse(node).splitlines()[0]}': {error}")
+    if not declared.pop(OUTPUT_DIR, None):
+        wrong.append(f"no cell tagged parameters declares {OUTPUT_DIR}: str")
+    if wrong:
+        raise UsageError("\n".join(f"{notebook.name}: {line}" for line in wrong))
+    return declared
 
 
 def find_root(start: Path) -> Path:
@@ -154,8 +139,7 @@ def shown(path: Path) -> str:
     return short.as_posix()
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(NamedTuple):
     """A notebook to run into a folder.
 
     ``parameters`` holds the value of every parameter but ``output_dir``; ``changed`` those that
@@ -218,15 +202,19 @@ def checked(
     declared: Mapping[str, Parameter], values: Mapping[str, Any], wrong: list[str],
     *, typed: bool = False,
 ) -> dict[str, Any]:  # fmt: skip
-    """Return given values in their parameters' types, and add what is wrong to a list."""
+    """Return given values in their parameters' types, and add what is wrong to a list.
+
+    What is typed on a command line is YAML, or literally the value where that is a text.
+    """
     good = {}
-    for name, value in values.items():
+    wrong += [unknown("parameter", name, declared) for name in values if name not in declared]
+    for name in filter(declared.__contains__, values):
+        one, value = declared[name], values[name]
         try:
-            good[name] = declared[name].check(value, typed=typed)
-        except KeyError:
-            wrong.append(unknown("parameter", name, declared))
-        except ValueError as error:
-            wrong.append(str(error))
+            read = yamls.load(value) if typed and one.annotation != "str" else value
+            good[name] = one.type.validate_python(read, strict=True)
+        except ValueError:
+            wrong.append(f"{name} = {yamls.brief(value)}; it must be {one.allowed}")
     return good
 
 

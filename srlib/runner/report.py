@@ -107,7 +107,7 @@ def render(
     hidden = _NOTEBOOK_ONLY | (set() if public and of_users_file else {"public-only"})
     if of_users_file:
         hidden |= {"example", *(f"needs-{name}" for name, value in parameters.items() if not value)}
-    template = _environment().get_template
+    template = _environment.get_template
     marked, parts = of_users_file and not public, _parts(notebook.cells, hidden)
     html = template("cells.html.j2").render(parts=parts, confidential=marked)
     soup = BeautifulSoup(clean(html, reports), "html.parser")
@@ -138,15 +138,6 @@ def _parts(cells: list[NotebookNode], hidden: set[str]) -> list[dict[str, Any]]:
         figure = part if charts or "lost-figure" in tags else {}
         parts.append(part)
     return parts
-
-
-@cache
-def _environment() -> jinja2.Environment:
-    loader, tidy = jinja2.FileSystemLoader(TEMPLATES), {"trim_blocks": True, "lstrip_blocks": True}
-    environment = jinja2.Environment(loader=loader, autoescape=True, **tidy)  # type: ignore[arg-type]
-    environment.filters.update(ansi=ansi2html, balanced=balanced, formula=mathml, markdown=markdown)
-    environment.filters.update(code=Highlight2HTML(pygments_lexer="ipython3"), quoted=quote)
-    return environment
 
 
 @cache
@@ -312,3 +303,11 @@ def _lay_out(soup: BeautifulSoup) -> None:
     for part in soup.select('a[href^="#"]'):
         if unquote(part["href"][1:]) not in there:
             part.unwrap()
+
+
+_loader = jinja2.FileSystemLoader(TEMPLATES)
+_environment = jinja2.Environment(
+    loader=_loader, autoescape=True, trim_blocks=True, lstrip_blocks=True
+)
+_environment.filters.update(ansi=ansi2html, balanced=balanced, formula=mathml, markdown=markdown)
+_environment.filters.update(code=Highlight2HTML(pygments_lexer="ipython3"), quoted=quote)

@@ -31,7 +31,6 @@ from srlib.runner import parameters as settings
 from srlib.runner.files import check_replaceable, replace, whole
 from srlib.runner.parameters import LIBRARY, SHIPPED, Request, hash_inputs, shown, source_hash
 
-_INJECTED = ["injected-parameters"]  # tags of papermill's own cell
 _HEADING = re.compile(r"^#+ +(.+)$", re.MULTILINE)
 # Kernels are those of this environment, import nothing from beside somebody's records, and have
 # the same last digits whatever the machine.
@@ -81,8 +80,7 @@ def _failure(saved: Path, error: Exception, typed: Sequence[str] | None) -> str:
     cells = nbformat.read(saved, as_version=4).cells
     begun = [c for c in cells if c.metadata.get("papermill", {}).get("start_time")]
     text = "\n".join(cell.source for cell in begun if cell.cell_type == "markdown")
-    code = [c for c in begun if c.cell_type == "code" and c.metadata.get("tags") != _INJECTED]
-    where = ", under ".join([f"code cell {len(code)}", *map(repr, _HEADING.findall(text)[-1:])])
+    where = ", under ".join([f"cell {len(begun)}", *map(repr, _HEADING.findall(text)[-1:])])
     kind = getattr(error, "ename", type(error).__name__)
     message = getattr(error, "evalue", str(error))
     if typed is None:

@@ -18,7 +18,6 @@ import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -95,7 +94,7 @@ def read_sweep(root: Path, file: Path, outputs: Path) -> tuple[list[Request], li
         slug = ",".join(f"{name}={value}" for name, value in row.items()) or "point"
         name = re.sub(r"[^\w.,=+-]", "", slug)[:100]
         place = folder / f"{name}-{hashlib.sha256(content).hexdigest()[:12]}"
-        points[place] = replace(base, folder=place, parameters=values, changed=row, inputs=inputs)
+        points[place] = base._replace(folder=place, parameters=values, changed=row, inputs=inputs)
     return list(points.values()), plan.collect
 
 
