@@ -10,9 +10,7 @@ import pytest
 import toy
 from click.testing import CliRunner, Result
 
-from srlib.runner import run
 from srlib.runner.cli import main
-from srlib.runner.parameters import Request
 
 
 @pytest.fixture
@@ -42,19 +40,6 @@ def test_options_of_the_assessment_are_its_notebooks_parameters() -> None:
         assert f" --{name} " in told
     assert "--seed" not in told
     assert "Variables that the intruder wants to know; empty: the last that is no key." in told
-
-
-def test_papers_that_are_named_run_once_each(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def pretended(request: Request) -> Path:
-        return request.folder
-
-    monkeypatch.setattr(run, "run", pretended)
-    result = srlib("run", "toy", "other", "toy", "--output", "elsewhere")
-    assert result.stdout.splitlines() == [
-        f"{paper}: elsewhere/{paper}/default/report.html" for paper in ("toy", "other")
-    ]
 
 
 @pytest.mark.parametrize(

@@ -118,7 +118,7 @@ def assess(fail_on: str | None, as_json: bool, name: str, output: Path, **option
         found = examine(take_in(**given), model=model, seed=SEED)
     except Exception as error:
         typed = confidential.texts(options.values())
-        told = confidential.error_without_values(type(error).__name__, str(error), typed)
+        told = confidential.without_values(type(error).__name__, str(error), typed)
         kind = UsageError if isinstance(error, ValueError) else ClickException
         raise kind(told.removeprefix("ValueError: ")) from None
     if settings.hash_inputs(options) != inputs:

@@ -87,13 +87,14 @@ def texts(value: Any) -> list[str]:
     return [text for part in parts for text in texts(part)]
 
 
-def without_values(message: str, typed: Iterable[str] = ()) -> str:
-    """Return an error's first line, with dots for what it quotes but columns and `typed` texts."""
+def without_values(kind: str, message: str, typed: Iterable[str] = ()) -> str:
+    """Return an error's type, and the first line of its message where messages name places.
+
+    Dots stand for what it quotes but columns and texts that were typed.
+    """
+    if kind not in _TELLING:
+        return kind
     known = {repr(text) for text in (*typed, *_OURS)}
-    first = _ALLOWED.sub("", next(iter(message.splitlines()), ""))
-    return _QUOTED.sub(lambda found: found[0] if found[1] or found[0] in known else "'...'", first)
-
-
-def error_without_values(kind: str, message: str, typed: Iterable[str] = ()) -> str:
-    """Return an error's type, and its message `without_values` where messages name places."""
-    return f"{kind}: {without_values(message, typed)}" if kind in _TELLING else kind
+    first = _ALLOWED.sub("", message.partition("\n")[0])
+    told = _QUOTED.sub(lambda found: found[0] if found[1] or found[0] in known else "'...'", first)
+    return f"{kind}: {told}"

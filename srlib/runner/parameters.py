@@ -2,6 +2,7 @@
 
 import ast
 import hashlib
+import json
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,7 +11,6 @@ from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
 
 from click import UsageError as UsageError
 from pydantic import Field, TypeAdapter
-from pydantic_core import from_json
 
 from srlib import yamls
 
@@ -125,10 +125,10 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> str:
 def read_mapping(path: Path) -> dict[str, Any]:
     """Return the mapping in a file of YAML or JSON; the UsageError names the file, and no value."""
     try:
-        values = from_json(path.read_bytes()) if path.suffix == ".json" else yamls.read(path) or {}
+        values = json.loads(path.read_bytes()) if path.suffix == ".json" else yamls.read(path) or {}
         if not isinstance(values, dict):
             raise ValueError("it must map names to values")
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise UsageError(f"{path} cannot be read: {error}") from None
     return {str(name): value for name, value in values.items()}
 

@@ -86,7 +86,7 @@ def _failure(saved: Path, error: Exception, typed: Sequence[str] | None) -> str:
     if typed is None:
         return f"{where}: {kind}: {message}"
     ours = _is_ours(getattr(error, "traceback", []))
-    return f"{where}: {confidential.error_without_values(kind, message, typed) if ours else kind}"
+    return f"{where}: {confidential.without_values(kind, message, typed) if ours else kind}"
 
 
 def _is_ours(frames: Sequence[str]) -> bool:
