@@ -146,7 +146,7 @@ def execute(project: Path, does: Callable[[], object] = int, **given: str) -> Pa
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(run, "_execute", pretended)
         request = resolve(project, project / "outputs", "toy", overrides=given)
-        return run.run(request, of_sweep=True)
+        return run.run(request)
 
 
 def test_a_run_that_cannot_be_trusted_is_kept_as_failed(

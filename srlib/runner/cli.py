@@ -72,10 +72,12 @@ def run(
     asked = [settings.resolve(root, output, one, profile, params, dict(given)) for one in named]
 
     # Imported here: bad usage is told at once, without the time that this takes to import.
+    from srlib.runner import report as reports
     from srlib.runner import run as runs
 
-    for request in asked:
-        click.echo(f"{request.notebook.stem}: {shown(runs.run(request) / 'report.html')}")
+    for request in asked:  # a report that cannot be made loses no run
+        written = reports.write(runs.run(request, bar=True))
+        click.echo(f"{request.notebook.stem}: {shown(written)}")
 
 
 @main.command(

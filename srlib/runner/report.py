@@ -224,7 +224,8 @@ def mathml(latex: str, display: str = "inline") -> Markup:
 # -------------------------------------------------------------------------------------- the layout
 
 
-def _element(html: str) -> Any:
+def _folded(kind: str, summary: str = "") -> Any:
+    html = f'<details class="{kind}"><summary>{summary}</summary></details>'
     return BeautifulSoup(html, "html.parser").contents[0].extract()
 
 
@@ -277,14 +278,13 @@ def _lay_out(soup: BeautifulSoup) -> None:
         part.find_parent("figure").insert(0, part.extract())
     for part in soup.select("figure.table table"):
         if len(rows := part.select("tbody > tr")) > _ROWS:
-            summary = f"<summary>All {len(rows)} rows</summary>"
-            whole = _element(f'<details class="rows">{summary}</details>')
+            whole = _folded("rows", f"All {len(rows)} rows")
             whole.append(copy.copy(part))
             part.insert_after(whole)
             for row in rows[_FIRST_ROWS:]:
                 row.decompose()
     for part in soup.select("table"):
-        part.wrap(_element('<div class="scroll"></div>'))
+        part.wrap(soup.new_tag("div", attrs={"class": "scroll"}))
     for part in soup.select("section.prose > :is(h2, h3)"):
         if part.find_previous_sibling():  # it begins a section
             section = soup.new_tag("section", attrs={"class": part.parent["class"]})
@@ -292,7 +292,7 @@ def _lay_out(soup: BeautifulSoup) -> None:
             section.extend([part, *part.next_siblings])
     for part in soup.select("section.appendix > :is(h2, h3):first-child"):
         levels = ", ".join(f":scope > h{n}:first-child" for n in range(1, int(part.name[1]) + 1))
-        folded = _element('<details class="appendix"><summary></summary></details>')
+        folded = _folded("appendix")
         part.parent.insert_before(folded)
         for other in folded.find_next_siblings():
             if other is not part.parent and other.select_one(levels):

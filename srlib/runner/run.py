@@ -121,12 +121,11 @@ def _provenance(request: Request) -> dict[str, Any]:
     }
 
 
-def run(request: Request, *, of_sweep: bool = False) -> Path:
+def run(request: Request, *, bar: bool = False) -> Path:
     """Execute one paper's notebook into a request's folder, and return this folder.
 
     Everything is written in a folder beside, which only its owner may read, and renamed when
     complete. What was in the folder is replaced; a folder that no run has written is left alone.
-    A run of a sweep shows no bar and gets no report.
 
     Raises
     ------
@@ -144,7 +143,7 @@ def run(request: Request, *, of_sweep: bool = False) -> Path:
         (folder / "parameters.yaml").write_text(yamls.dump(request.parameters), encoding="utf-8")
         saved, given = folder / "notebook.ipynb", {settings.OUTPUT_DIR: folder.as_posix()}
         given |= request.parameters
-        error = _execute(text, saved, given, bar="" if of_sweep else paper, of_user=of_user)
+        error = _execute(text, saved, given, bar=paper if bar else "", of_user=of_user)
         if not error and source_hash(request.notebook) != request.source:
             error = "the notebook or the library was changed after the start"
         if not error and hash_inputs(request.parameters) != request.inputs:
@@ -158,10 +157,6 @@ def run(request: Request, *, of_sweep: bool = False) -> Path:
         if error:
             replace(folder, request.failed)
             raise NotebookFailed(f"{paper}: {error}\nkept: {shown(request.failed)}")
-        if not of_sweep:
-            from srlib.runner import report
-
-            report.write(folder)
     shutil.rmtree(request.failed, ignore_errors=True)
     return final
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:  # a second of CPU, for each process that runs points
 LARGEST_SEED = 2**53  # of replicates; as a float, too, it stays the number that it is
 
 _Values = Annotated[list[Any], Field(min_length=1)]
-_ONE_AT_A_TIME = threading.Lock()  # in a worker of a cluster: papermill changes the working folder
+_ONE_AT_A_TIME = threading.Lock()  # in a worker of a cluster: a run has its folder and umask
 
 
 class Plan(BaseModel, extra="forbid", strict=True):
@@ -119,8 +119,7 @@ def run_sweep(
             for future in bar:
                 if error := future.exception():  # also of a worker that was lost
                     known = isinstance(error, NotebookFailed | OSError)
-                    told = str(error) if known else f"a point was lost: {type(error).__name__}"
-                    tqdm.write(told, file=sys.stderr)
+                    tqdm.write(str(error) if known else type(error).__name__, file=sys.stderr)
     finally:
         remove_leftovers(folder)  # of processes that were killed
         write_index(points)
@@ -170,7 +169,7 @@ def workers(jobs: int, scheduler: str = "") -> Iterator[Executor]:
 def _run_point(point: Request, cwd: Path) -> None:
     with _ONE_AT_A_TIME:
         os.chdir(cwd)
-        run(point, of_sweep=True)
+        run(point)
 
 
 def write_index(points: Sequence[Request]) -> None:
