@@ -16,7 +16,7 @@ import toy
 from click.testing import CliRunner
 
 from srlib.rng import stream
-from srlib.runner import files, run
+from srlib.runner import run
 from srlib.runner.cli import main
 from srlib.runner.parameters import resolve
 
@@ -48,25 +48,18 @@ def srlib(work: Path, *arguments: str, **environment: str) -> subprocess.Complet
     return done
 
 
-def of_the_dead(final: Path) -> Path:
-    """Return the temporary name that a process which is no more has given a file or folder."""
-    gone, mine = subprocess.Popen([sys.executable, "-c", ""]), files.temporary(final)
-    gone.wait()
-    return mine.with_name(mine.name.replace(f"-{os.getpid()}-", f"-{gone.pid}-"))
-
-
 def test_a_run_is_whole_and_its_owners_alone(tmp_path: Path, work: Path) -> None:
     project = toy.make(tmp_path, toy.TEXT.replace(toy.MARK, LOOK) + toy.TABLE)
     final = work / "out/toy/published"
-    mine = files.temporary(final)
-    for leftover in (mine, of_the_dead(final)):
+    other = final.with_name(".published-more-a1b2c3d4")  # that another run is writing
+    for leftover in (other, final.with_name(".published-a1b2c3d4")):
         leftover.mkdir(parents=True)
         (leftover / "records.csv").touch()
     given = ("--profile", "published", "-p", "names", "[x, y]", "--output", "out")
     done = srlib(work, "run", "toy", *given, OPENBLAS_NUM_THREADS="2", OMP_NUM_THREADS="2")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == "toy: out/toy/published/report.html\n"
-    assert {path.name for path in final.parent.iterdir()} == {mine.name, "published"}
+    assert {path.name for path in final.parent.iterdir()} == {other.name, "published"}
     held = sorted(path.relative_to(final).as_posix() for path in final.rglob("*"))
     assert held == [
         "notebook.ipynb", "parameters.yaml", "provenance.json", "report.html", "results.json",
@@ -190,8 +183,8 @@ def test_a_folder_that_no_run_has_written_stays(tmp_path: Path, name: str, held:
     assert sorted(path.name for path in folder.iterdir()) == sorted(held)
     folder.rename(project / "away")
     final = execute(project)
-    left = of_the_dead(final / "report.html")  # by a killed `srlib report`
-    left.touch()
+    left = final / ".report.html-a1b2c3d4"  # by a killed `srlib report`
+    left.mkdir()
     assert execute(project) == final
     assert not left.exists()
 

@@ -144,7 +144,7 @@ def assess(fail_on: str | None, as_json: bool, name: str, output: Path, **option
         "provenance.json": json.dumps(about, indent=1, ensure_ascii=False) + "\n",
     }
     with whole(final) as folder:
-        (folder / "tables").mkdir(parents=True)
+        (folder / "tables").mkdir()
         for file, text in written.items():
             (folder / file).write_text(text, encoding="utf-8")
     report = final / "report.html"

@@ -2,79 +2,69 @@
 
 import errno
 import os
-import platform
 import shutil
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-import psutil
-
-_HOST = platform.node()
 _OF_RUNS = {"notebook.ipynb", "parameters.yaml", "provenance.json", "results.json", "tables"}
 _OF_RUNS |= {"figures", "public", "report.html", "report-public.html"}
 
 
-def temporary(final: Path) -> Path:
-    """Return a name beside a file or folder to write it under; it says which process does."""
-    return final.with_name(f".{final.name}-{_HOST}-{os.getpid()}-{uuid.uuid4().hex[:8]}")
+def _beside(final: Path) -> TemporaryDirectory[str]:
+    """Return a folder beside a file or folder that only its owner may read."""
+    return TemporaryDirectory(prefix=f".{final.name}-", dir=final.parent)
+
+
+def remove_leftovers(final: Path) -> None:
+    """Remove what processes that were killed have left beside a file or folder."""
+    for left in final.parent.glob(f".{final.name}-????????"):
+        shutil.rmtree(left, ignore_errors=True)
 
 
 @contextmanager
 def whole(final: Path) -> Iterator[Path]:
-    """Yield the path of a file or folder that takes the place of another when it is complete.
+    """Yield a folder that takes the place of another when it is complete.
 
-    Only its owner may read it, files in it included. If an error or a signal ends it, nothing is
-    left under its temporary name, nor of what was killed before.
+    Only its owner may read it, files included. If an error or a signal ends it, nothing is left of
+    it, nor of what was killed before.
     """
     check_replaceable(final)
     final.parent.mkdir(parents=True, exist_ok=True)
-    remove_leftovers(final.parent, final.name)
-    partial, mask = temporary(final), os.umask(0o077)
+    remove_leftovers(final)
+    mask = os.umask(0o077)
     try:
-        yield partial
-        replace(partial, final)
+        with _beside(final) as place:
+            folder = Path(place, final.name)
+            folder.mkdir()
+            yield folder
+            replace(folder, final)
     finally:
         os.umask(mask)
-        _remove(partial)
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)
-
-
-def remove_leftovers(folder: Path, name: str = "*") -> None:
-    """Remove what processes of this machine that were killed have left in a folder."""
-    for path in folder.glob(f".{name}-{_HOST}-*"):
-        process = path.name.rpartition(f"-{_HOST}-")[2].split("-")[0]
-        if not psutil.pid_exists(int(process)):
-            _remove(path)
 
 
 def write_whole(path: Path, content: str) -> None:
-    """Write a file, in the place of an older one only when all of it is on disk."""
-    with whole(path) as partial:
+    """Write a file for its owner, in the place of an older one only when all of it is on disk."""
+    with _beside(path) as place:
+        partial = Path(place, path.name)
+        partial.touch(0o600)
         partial.write_bytes(content.encode())
+        partial.replace(path)
 
 
 def check_replaceable(folder: Path) -> None:
-    """Raise a FileExistsError where a folder holds anything but an earlier run."""
-    remove_leftovers(folder)
-    held = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+    """Raise a FileExistsError where a folder holds anything to be seen but an earlier run."""
+    held = {path.name for path in folder.glob("[!.]*")}
     if held and not ("provenance.json" in held and held <= _OF_RUNS):
         told = "it is no run's folder and stays; move it away, or choose another with --output"
         raise FileExistsError(errno.EEXIST, told, str(folder))
 
 
 def replace(new: Path, final: Path) -> None:
-    """Put what is whole in the place of an older one, where that may go."""
+    """Put a whole folder in the place of an older one, where that may go."""
     check_replaceable(final)
-    older = temporary(final)
-    if final.is_dir():
-        final.rename(older)
-    new.replace(final)
-    _remove(older)
+    with _beside(final) as older:
+        if final.exists():
+            final.rename(Path(older, final.name))
+        new.rename(final)

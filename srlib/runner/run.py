@@ -139,7 +139,6 @@ def run(request: Request, *, bar: bool = False) -> Path:
     of_user = confidential.of_users_file(request.parameters, about)
     check_replaceable(request.failed)
     with whole(final) as folder:
-        folder.mkdir()
         (folder / "parameters.yaml").write_text(yamls.dump(request.parameters), encoding="utf-8")
         saved, given = folder / "notebook.ipynb", {settings.OUTPUT_DIR: folder.as_posix()}
         given |= request.parameters

@@ -110,7 +110,6 @@ def run_sweep(
     """
     left, folder = [one for one in chosen if one.status != "done"], points[0].folder.parent
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    remove_leftovers(folder)
     write_index(points)  # of an unfinished sweep, too, there are tables
     try:
         with workers(jobs, scheduler) as pool:
@@ -121,7 +120,8 @@ def run_sweep(
                     known = isinstance(error, NotebookFailed | OSError)
                     tqdm.write(str(error) if known else type(error).__name__, file=sys.stderr)
     finally:
-        remove_leftovers(folder)  # of processes that were killed
+        for point in left:  # whose processes were killed
+            remove_leftovers(point.folder)
         write_index(points)
     for table in tables if all(point.status == "done" for point in points) else ():
         write_whole(folder / f"{table}.csv", load(folder, table).to_csv(index=False))
