@@ -18,6 +18,7 @@ from srlib.runner.files import whole
 from srlib.runner.parameters import shown
 
 SEED = 2026  # of assessments: the same files and options give the same report
+WORST = click.Choice(["undecided", "look", "withhold"])
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 OUTPUT = click.option(
     "--output", type=click.Path(file_okay=False, path_type=Path),
@@ -85,10 +86,7 @@ def run(
 )
 @click.argument("original", type=click.Path(exists=True, dir_okay=False))
 @click.argument("released", type=click.Path(exists=True), nargs=-1, required=True)
-@click.option(
-    "--fail-on", type=click.Choice(["undecided", "look", "withhold"]),
-    help="Exit status 3 where a verdict is this or worse.",
-)  # fmt: skip
+@click.option("--fail-on", type=WORST, help="Exit status 3 where a verdict is this or worse.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON document.")
 @click.option("--name", default="", help="Of the folder, in place of the first RELEASED's.")
 @OUTPUT
@@ -114,10 +112,10 @@ def assess(fail_on: str | None, as_json: bool, name: str, output: Path, **option
         "target": list(options["target"]),
         "within": dict(options["within"]),
     }
-    inputs, given = settings.hash_inputs(options), dict(options)
-    model = given.pop("model")
+    inputs = settings.hash_inputs(options)
+    tables = {name: value for name, value in options.items() if name != "model"}
     try:
-        found = examine(take_in(**given), model=model, seed=SEED)
+        found = examine(take_in(**tables), model=options["model"], seed=SEED)
     except Exception as error:
         typed = confidential.texts(options.values())
         told = confidential.without_values(type(error).__name__, str(error), typed)

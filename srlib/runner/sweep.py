@@ -33,9 +33,6 @@ from srlib.runner.run import NotebookFailed, run
 if TYPE_CHECKING:  # a second of CPU, for each process that runs points
     import pandas as pd
 
-LARGEST_SEED = 2**53  # of replicates; as a float, too, it stays the number that it is
-
-_Values = Annotated[list[Any], Field(min_length=1)]
 _ONE_AT_A_TIME = threading.Lock()  # in a worker of a cluster: a run has its folder and umask
 
 
@@ -49,7 +46,7 @@ class Plan(BaseModel, extra="forbid", strict=True):
     paper: str
     profile: str = "default"
     base: dict[str, Any] = {}
-    grid: dict[str, _Values] = {}
+    grid: dict[str, Annotated[list[Any], Field(min_length=1)]] = {}
     points: Annotated[list[dict[str, Any]], Field(min_length=1)] = [{}]
     replicates: Annotated[int, Field(ge=1)] | None = None
     seed: Annotated[int, Field(ge=0)] = 0
@@ -59,7 +56,8 @@ class Plan(BaseModel, extra="forbid", strict=True):
         """Return what varies, a mapping for each point."""
         axes = [[{name: value} for value in values] for name, values in self.grid.items()]
         seeds = (stream(self.seed, f"replicate {i}") for i in range(self.replicates or 0))
-        axes += [self.points, [{"seed": int(one.integers(LARGEST_SEED))} for one in seeds] or [{}]]
+        # As floats, too, they stay the numbers that they are.
+        axes += [self.points, [{"seed": int(one.integers(2**53))} for one in seeds] or [{}]]
         names = [name for axis in axes for name in set().union(*axis)]
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise UsageError(f"{', '.join(twice)} varies in two places")
