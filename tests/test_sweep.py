@@ -101,22 +101,17 @@ def test_what_is_wrong_is_said_before_anything_starts(
     assert message in result.stderr
 
 
-def test_no_sweep_has_the_folder_of_a_profile(project: Path) -> None:
-    for name, folder in {"published": "sweep_published", "sweep_x": "sweep_x"}.items():
-        (point,) = read(project, "grid: {n: [1]}", name)
-        assert point.folder.parent == project / "outputs/toy" / folder
-
-
-def test_sweeps_that_ship_are_valid(root: Path, tmp_path: Path) -> None:
+def test_sweeps_that_ship_are_valid_and_have_no_profiles_folder(root: Path, project: Path) -> None:
     files = sorted(root.glob("params/*/sweep_*.yaml"))
     assert len(files) == 3
     for file in files:
-        points, tables = sweep.read_sweep(root, file, tmp_path)
-        assert {point.folder.parent for point in points} == {
-            tmp_path / file.parent.name / file.stem
-        }
+        points, tables = sweep.read_sweep(root, file, project)
+        (folder,) = {point.folder.parent for point in points}
+        assert folder == project / file.parent.name / file.stem
         assert len(points) > 1
         assert tables
+    (point,) = read(project, "grid: {n: [1]}", "published")
+    assert point.folder.parent == project / "outputs/toy/sweep_published"
 
 
 # ------------------------------------------------------------------------------------ running
