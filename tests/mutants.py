@@ -122,7 +122,7 @@ dpmpm/gibbs
 sampler.advance(chains.thin) => sampler.advance(1) # all draws are kept
 (self.counts * log_prob).sum() => log_prob.sum() # repetitions do not count
 dpmpm/kernels
-pi[f] **= power => pi[f] **= 1.0 # exponent on a class's weight in an annealed start # a start may be anything: it changes how soon chains converge, and no limit
+pi[f] **= power => pi[f] **= 1.0 # annealing # where chains start is free
 alpha_shape + n_classes - 1.0 => alpha_shape + n_classes # a class has no stick
 _log_gamma_draw(alpha + behind, rng) => _log_gamma_draw(alpha, rng) # records behind a stick
 standard_exponential() / shape => standard_exponential() * shape # exponent of a small shape

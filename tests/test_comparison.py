@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from comparison import COMPUTING, NUMBER, comparable, other_than_locked
+from comparison import COMPUTING, comparable, other_than_locked
 
 ROOT = Path(__file__).parents[1]
 TABLE = "term   estimate\nSEX     -0.2500\nn     10,000"
@@ -46,20 +46,6 @@ def same(one: Any, other: Any) -> bool:
 )
 def test_words_agree_and_numbers_but_for_rounding(one: Any, other: Any, expected: bool) -> None:
     assert same(one, other) is expected
-
-
-@pytest.mark.parametrize(
-    ("text", "numbers"),
-    [
-        ("R-hat is 1.01, at most.", ["1.01"]),
-        ("-0.5 −3 +2 1e-07 2.5E+3 10,000.5", ["-0.5", "−3", "+2", "1e-07", "2.5E+3", "10,000.5"]),
-        ("5.6 × 10⁵, −2\u00a0×\u00a010⁻⁷ <0.001", ["5.6 × 10⁵", "−2\u00a0×\u00a010⁻⁷", "0.001"]),
-        ("33% of (45-59), ε=2; [1, 2]", ["33", "45", "59", "2", "1", "2"]),
-        ("p0 x_1 3.14.2 2,3,4,1 1,23 3rd", []),
-    ],
-)
-def test_what_a_number_is(text: str, numbers: list[str]) -> None:
-    assert NUMBER.findall(text) == numbers
 
 
 def test_the_platform_of_the_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -212,7 +212,7 @@ def test_wrong_files_are_told_by_column_and_line(lacking: Path) -> None:
     ],
 )  # fmt: skip
 def test_values_are_cut_from_messages(message: str, told: str) -> None:
-    assert confidential.without_values(message, ["jobb"]) == told
+    assert confidential.without_values("ValueError", message, ["jobb"]) == f"ValueError: {told}"
 
 
 @pytest.mark.parametrize(
@@ -239,7 +239,7 @@ def test_no_reader_tells_a_value(tmp_path: Path, rows: str) -> None:
             read_table(tmp_path / name, known)
             recognize(read_texts(tmp_path / name, known).frame)
         except ValueError as error:
-            messages.append(confidential.without_values(str(error)))
+            messages.append(confidential.without_values("ValueError", str(error)))
     assert len(messages) > 2 * len(names)
     assert found("\n".join(messages)) == []
 
@@ -265,4 +265,4 @@ def test_names_that_are_typed_are_texts_also_as_keys() -> None:
 def test_messages_of_other_code_are_cut_altogether(last_frame: str, ours: bool) -> None:
     frames = ["-----", "Cell In[2], line 1", last_frame, "ValueError: job is x"]
     assert _is_ours(frames) == ours
-    assert confidential.error_without_values("KeyError", "'secret'") == "KeyError"
+    assert confidential.without_values("KeyError", "'secret'") == "KeyError"

@@ -5,7 +5,6 @@ import importlib
 import json
 import re
 import shlex
-import tomllib
 from pathlib import Path
 
 import click
@@ -92,17 +91,6 @@ def test_the_tests_of_the_promises_exist() -> None:
 def test_jupyterlab_opens_with_a_page_that_leads_to_every_notebook() -> None:
     linked = re.findall(r"\]\((.+?)\)", text(ROOT / "notebooks/START_HERE.md"))
     assert sorted(linked) == sorted(path.name for path in ROOT.glob("notebooks/*.ipynb"))
-
-
-def test_what_is_installed_from_the_clone_is_there() -> None:
-    extras = tomllib.loads(text(ROOT / "pyproject.toml"))["project"]["optional-dependencies"]
-    command = re.compile(r"pip (?:install|wheel)\b[^`\n]*?[\s\"'](\.[\w./]*)(?:\[(\w+)\])?")
-    for page in (ROOT / "README.md", ROOT / "docs/start.md", ROOT / "docs/guide/teaching.md"):
-        found = command.findall(text(page))
-        assert found
-        for folder, extra in found:
-            assert (ROOT / folder / "pyproject.toml").is_file(), folder
-            assert not extra or extra in extras
 
 
 def shown(notebook: str) -> str:

@@ -1,6 +1,5 @@
 """What `import srlib` shows, and what it costs."""
 
-import ast
 import doctest
 import inspect
 import subprocess
@@ -30,22 +29,6 @@ def test_every_name_is_there_and_listed() -> None:
         assert getattr(srlib, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'assay'"):
         srlib.assay  # noqa: B018
-
-
-def test_what_type_checkers_see_is_what_is_there() -> None:
-    tree = ast.parse(Path(inspect.getfile(srlib)).read_text(encoding="utf-8"))
-    (block,) = [node for node in tree.body if isinstance(node, ast.If)]
-    told = {
-        alias.asname: f"{node.module}.{alias.name}"
-        for node in block.body
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-        if alias.asname
-    }
-    assert set(told) == set(srlib._HOME)
-    for name, dotted in told.items():
-        module = f"srlib.{srlib._HOME[name]}".rstrip(".")
-        assert dotted == f"{module}.{name}"
 
 
 def test_the_version_is_the_packages() -> None:

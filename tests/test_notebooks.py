@@ -151,16 +151,15 @@ def test_what_is_public_rests_on_neither_the_file_nor_the_seed(text: Path) -> No
     """Cells marked public run without both, but for those with the words on a user's file."""
     import jupytext
 
-    from srlib.runner.confidential import FILES
     from srlib.runner.outputs import Outputs
-    from srlib.runner.parameters import read_parameters
+    from srlib.runner.parameters import FILES, read_parameters
 
     declared = {name: parameter.default for name, parameter in read_parameters(text).items()}
     if declared.keys().isdisjoint(FILES):
         return
     secret = (*FILES, "seed")
     given = {name: value for name, value in declared.items() if name not in secret}
-    given |= {"outputs": Outputs(""), "display": str}
+    given |= {"outputs": Outputs(""), "output_dir": "", "display": str}
     for cell in jupytext.read(text).cells:
         tags = cell.metadata.get("tags", [])
         imports = not tags and cell.source.startswith(("import ", "from "))

@@ -4,7 +4,6 @@ import json
 
 import numpy as np
 import pandas as pd
-import pytest
 
 from srlib import charts
 from srlib.display import callout, percent
@@ -44,22 +43,12 @@ def test_results_are_flat_scalars_as_json_can_hold_them(tmp_path):
     assert json.loads((tmp_path / "new" / "results.json").read_text()) == stored | {"absent": None}
 
 
-def test_names_and_values_are_checked_and_without_a_folder_nothing_is_written(
-    tmp_path, monkeypatch
-):
+def test_without_a_folder_nothing_is_written(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     outputs = Outputs("")
     outputs.table("shares", FRAME)
     outputs.result("x", 1.0)
     assert outputs.figure("f", chart := object()) is chart
-    for value in ([1, 2], np.zeros(2), {"a": 1}, 1j):
-        with pytest.raises(ValueError, match="value of several is a"):
-            Outputs(tmp_path).result("several", value)
-    for name in ("", "a/b", "../a", "a b", "a.csv"):
-        with pytest.raises(ValueError, match="name is"):
-            Outputs(tmp_path).table(name, FRAME)
-        with pytest.raises(ValueError, match="name is"):
-            outputs.result(name, 1)
     assert not any(tmp_path.iterdir())
 
 

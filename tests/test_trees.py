@@ -216,6 +216,12 @@ def test_a_leaf_of_five_by_hand() -> None:
     )
     of_last = [grown(deeper, Growth(1, max_depth=d)).n_leaves[2] for d in (0, 1, 2, 3)]
     assert of_last == [1, 2, 4, 4]
+    # A level that a node does not have goes left where both parts are equal.
+    equal = grown(
+        Microdata(np.array([[0, 0]] * 3 + [[1, 1]] * 3), schema(3, 2)),
+        Growth(smoothing=1, min_leaf=1),
+    )
+    assert equal.log_prob(np.array([[2, 0]])) == pytest.approx(np.log(1 / 3 / 7 * 3.5 / 4))
     # Had the sick cook been well, no release could show one.
     sick_cook = np.array([[0, 1]], dtype=np.uint8)
     (log_prob,) = log_likelihoods(trees, sick_cook, np.array([9]), np.array([[[0, 1], [0, 0]]]))

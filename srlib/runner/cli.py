@@ -1,20 +1,28 @@
 """The command line of the library."""
 
+import hashlib
 import json
 import re
-from collections.abc import Callable
-from concurrent.futures import BrokenExecutor, CancelledError
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import click
 from click import ClickException, UsageError
 
+from srlib import yamls
 from srlib.runner import parameters as settings
+from srlib.runner.files import whole
 from srlib.runner.parameters import shown
-from srlib.runner.workers import ended_by_signals
 
-BROKEN = 3  # exit status of a verdict that --fail-on names
+_APART = 1.0  # seconds; a terminal that closes and a manager send signals in pairs
+SEED = 2026  # of assessments: the same files and options give the same report
 WORST = click.Choice(["undecided", "look", "withhold"])
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 OUTPUT = click.option(
@@ -23,30 +31,50 @@ OUTPUT = click.option(
     help="Folder to write in; by default, outputs/ of the project or of the working folder.",
 )  # fmt: skip
 PAPERS = click.argument("papers", metavar="[PAPER]...", nargs=-1)
-# Options of the assessment are the parameters of its notebook, but these.
 ASSESSMENT = settings.find_root(settings.SHIPPED) / "notebooks/assess.py"
-NO_OPTIONS = {"original", "released", "seed", settings.OUTPUT_DIR}
+NO_OPTIONS = {"original", "released", "seed"}
+
+
+@contextmanager
+def ended_by_signals() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP end what runs as Ctrl-C does, with nothing left behind."""
+    hook, main, before, raised = sys.unraisablehook, threading.get_ident(), {}, [-_APART]
+
+    def end(number: int, _: object) -> None:
+        if time.monotonic() - raised[0] >= _APART:
+            raised[0] = time.monotonic()
+            raise KeyboardInterrupt(number)
+
+    def swallowed(what: Any) -> None:
+        """Send a signal again that came in a destructor or in a weak reference's callback."""
+        if not isinstance(what.exc_value, KeyboardInterrupt) or not what.exc_value.args:
+            return hook(what)
+        raised[0] = -_APART
+        threading.Timer(0.1, signal.pthread_kill, (main, what.exc_value.args[0])).start()
+
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        # One that is ignored stays so, as under nohup.
+        if number and signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+            before[number] = signal.signal(number, end)
+    sys.unraisablehook = swallowed
+    try:
+        yield
+    finally:
+        sys.unraisablehook = hook
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 class _Commands(click.Group):
-    """Says in one line what cannot be written, and that workers were lost."""
-
-    def list_commands(self, context: click.Context) -> list[str]:
-        """Return the commands in the order in which people meet them."""
-        return list(self.commands)
+    """Ends by any signal as by Ctrl-C, and says in one line what cannot be read or written."""
 
     def invoke(self, context: click.Context) -> object:
         try:
             with ended_by_signals():
                 return super().invoke(context)
-        except BrokenPipeError:
-            raise
         except OSError as error:
-            place = f": {error.filename}" if error.filename else ""
-            raise ClickException(f"{error.strerror or error}{place}") from None
-        except (BrokenExecutor, CancelledError):
-            told = "workers were lost; the same command does what is left"
-            raise ClickException(told) from None
+            raise ClickException(str(error)) from None
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -62,16 +90,8 @@ def main() -> None:
     """
 
 
-def _named(root: Path, papers: tuple[str, ...]) -> list[str]:
-    """Return the papers asked for, each once, or all of them."""
-    existing = settings.find_papers(root)
-    if wrong := [settings.unknown("paper", one, existing) for one in papers if one not in existing]:
-        raise UsageError("\n".join(wrong))
-    return list(dict.fromkeys(papers)) or existing
-
-
 @main.command(epilog="Example: srlib run charest -p epsilon 0.5 --output tried")
-@PAPERS
+@click.argument("papers", metavar="PAPER...", nargs=-1, required=True)
 @click.option("--profile", default="default", help="File in params/PAPER/, without its ending.")
 @click.option("--params", type=FILE, help="YAML file of parameter values, over the profile's.")
 @click.option("-p", "given", metavar="NAME VALUE", nargs=2, multiple=True, help="One parameter.")
@@ -82,38 +102,23 @@ def run(
 ) -> None:  # fmt: skip
     """Run papers into outputs/PAPER/PROFILE/, one after the other."""
     root = settings.find_root(Path.cwd())
-    named = _named(root, papers)
-    if not papers:
-        raise UsageError(f"name what to run of these: {', '.join(named)}")
+    named = settings.find_papers(root, papers)
     asked = [settings.resolve(root, output, one, profile, params, dict(given)) for one in named]
 
     # Imported here: bad usage is told at once, without the time that this takes to import.
+    from srlib.runner import report as reports
     from srlib.runner import run as runs
 
-    for request in asked:
-        report = runs.run(request, bar=True) / "report.html"
-        click.echo(f"{request.notebook.stem}: {shown(report)}")
-
-
-def _assessed(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of the assessment, with the defaults and the words of its notebook."""
-    kinds: dict[str, Any] = {"bool": bool, "dict[str, float]": (str, float)}
-    for name, one in reversed(settings.read_parameters(ASSESSMENT).items()):
-        if name not in NO_OPTIONS:
-            kind, several = kinds.get(one.annotation, str), one.annotation not in ("str", "bool")
-            command = click.option(
-                f"--{name}", type=kind, is_flag=kind is bool, multiple=several,
-                default=one.default, help=f"{one.help[0].upper()}{one.help[1:]}.",
-            )(command)  # fmt: skip
-    return command
+    for request in asked:  # a report that cannot be made loses no run
+        written = reports.write(runs.run(request, bar=True))
+        click.echo(f"{request.notebook.stem}: {shown(written)}")
 
 
 @main.command(
     epilog="Example: srlib assess original.csv synthetic.csv --keys age,town --target income"
 )
-@click.argument("original", type=FILE)
-@click.argument("released", type=click.Path(exists=True, path_type=Path), nargs=-1, required=True)
-@_assessed
+@click.argument("original", type=click.Path(exists=True, dir_okay=False))
+@click.argument("released", type=click.Path(exists=True), nargs=-1, required=True)
 @click.option("--fail-on", type=WORST, help="Exit status 3 where a verdict is this or worse.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON document.")
 @click.option("--name", default="", help="Of the folder, in place of the first RELEASED's.")
@@ -129,25 +134,71 @@ def assess(fail_on: str | None, as_json: bool, name: str, output: Path, **option
     It works in any folder. The answer goes to assess/NAME-HASH/, with the first RELEASED's name
     and a hash of what the files hold and of the options.
     """
-    parameters = options | {
-        "original": str(options["original"]),
-        "released": [str(path) for path in options["released"]],
+    from srlib.assessment import examine, take_in
+    from srlib.assessment.verdict import ADVICE
+    from srlib.runner import confidential
+
+    started = time.monotonic()
+    options |= {
+        "released": list(options["released"]),
         "keys": [[key.strip() for key in one.split(",")] for one in options["keys"]],
         "target": list(options["target"]),
         "within": dict(options["within"]),
     }
-
-    from srlib.assessment.verdict import ADVICE
-    from srlib.runner.assess import assess as assess_files
-
-    found, report = assess_files(output.resolve() / "assess", parameters, name)
+    inputs = settings.hash_inputs(options)
+    tables = {name: value for name, value in options.items() if name != "model"}
+    try:
+        found = examine(take_in(**tables), model=options["model"], seed=SEED)
+    except Exception as error:
+        typed = confidential.texts(options.values())
+        told = confidential.without_values(type(error).__name__, str(error), typed)
+        kind = UsageError if isinstance(error, ValueError) else ClickException
+        raise kind(told.removeprefix("ValueError: ")) from None
+    if settings.hash_inputs(options) != inputs:
+        raise ClickException("a file was changed while it was assessed; run it again")
+    question = json.dumps([options, inputs], sort_keys=True).encode()
+    name = re.sub(
+        r"[^\w-]", "_", name or Path(options["released"][0]).resolve().name.split(".")[0]
+    )[:60]
+    name += f"-{hashlib.sha256(question).hexdigest()[:8]}"
+    final = output.resolve() / "assess" / name
+    seconds = round(time.monotonic() - started, 1)
+    about = {"status": "complete", "paper": "assess", "inputs": inputs, "seconds": seconds}
+    about["versions"] = {"srlib": version("srlib")}
+    written = {
+        "tables/answers.csv": found.table.to_csv(index=False),
+        "tables/records.csv": found.records().to_csv(index=False),
+        "report.html": found.to_html(),
+        "report-public.html": found.to_html(public=True),
+        "parameters.yaml": yamls.dump(options),
+        "results.json": json.dumps(found.to_dict(), indent=1, ensure_ascii=False) + "\n",
+        "provenance.json": json.dumps(about, indent=1, ensure_ascii=False) + "\n",
+    }
+    with whole(final) as folder:
+        (folder / "tables").mkdir()
+        for file, text in written.items():
+            (folder / file).write_text(text, encoding="utf-8")
+    report = final / "report.html"
     if as_json:
         document = {"report": str(report)} | found.to_dict()
         click.echo(json.dumps(document, indent=1, ensure_ascii=False))
     else:
         click.echo(f"{found.verdict()}\n\nreport: {shown(report)}")
     if fail_on and ADVICE.index(found.judgments[0].advice) >= ADVICE.index(fail_on):
-        raise SystemExit(BROKEN)
+        raise SystemExit(3)
+
+
+# Its further options are the parameters of the notebook, with their defaults and words.
+KINDS: dict[str, Any] = {"bool": bool, "dict[str, float]": (str, float)}
+for _name, _one in settings.read_parameters(ASSESSMENT).items():
+    if _name not in NO_OPTIONS:
+        _kind, _several = KINDS.get(_one.annotation, str), _one.annotation not in ("str", "bool")
+        assess.params += [
+            click.Option(
+                [f"--{_name}"], type=_kind, is_flag=_kind is bool, multiple=_several,
+                default=_one.default, help=f"{_one.help[0].upper()}{_one.help[1:]}.",
+            )
+        ]  # fmt: skip
 
 
 @main.command(epilog="Example: srlib schema original.csv synthetic.csv > schema.yaml")
@@ -192,15 +243,11 @@ def sweep(file: Path, jobs: int, scheduler: str, shard: str, dry_run: bool, outp
     points, tables = sweeps.read_sweep(settings.find_root(Path.cwd()), file, output)
     chosen, folder = points[int(part[1]) - 1 :: int(part[2])], points[0].folder.parent
     if not dry_run:
-        sweeps.run_sweep(points, chosen, jobs, scheduler)
+        sweeps.run_sweep(points, chosen, tables, jobs=jobs, scheduler=scheduler)
     left = sum(point.status != "done" for point in chosen)
     click.echo(f"{shown(folder)}: {len(chosen) - left} of {len(chosen)} points are done")
-    if dry_run:
-        return
-    if left:
+    if left and not dry_run:
         raise ClickException(f"{left} points are not done; index.csv says why")
-    if all(point.status == "done" for point in points):
-        sweeps.gather(folder, tables)
 
 
 @main.command()
@@ -213,7 +260,7 @@ def build(papers: tuple[str, ...]) -> None:
     root = settings.find_root(Path.cwd())
     if root == settings.SHIPPED:
         raise UsageError("notebooks are built in a checkout, and none is at or above this folder")
-    named = _named(root, papers)
+    named = settings.find_papers(root, papers)
 
     from srlib.runner import run as runs
 
@@ -234,13 +281,12 @@ def course(papers: tuple[str, ...], replace: bool, output: Path) -> None:
     from srlib.runner import course as courses
 
     root, output = settings.find_root(Path.cwd()), output / "course"
-    written = _named(root, papers) if papers else courses.find(root)
+    written = settings.find_papers(root, papers) if papers else courses.find(root)
     for paper in written:
         courses.write(root, paper, output, replace=replace)
-    if written:
-        click.echo(f"{shown(output / 'source')}: {', '.join(written)}")
-        click.echo(f"copies: cd {shown(output)} && nbgrader generate_assignment {written[0]}")
-        click.echo("grading executes what students wrote: nbgrader autograde, in a container only")
+    click.echo(f"{shown(output / 'source')}: {', '.join(written)}")
+    click.echo(f"copies: cd {shown(output)} && nbgrader generate_assignment NAME")
+    click.echo("grading executes what students wrote: nbgrader autograde, in a container only")
 
 
 @main.command()
@@ -254,10 +300,7 @@ def report(run_dir: Path, public: bool, opened: bool) -> None:
     """
     from srlib.runner.report import write
 
-    try:
-        file = write(run_dir, public)
-    except ValueError as error:
-        raise UsageError(f"{run_dir}: {error}") from None
+    file = write(run_dir, public)
     click.echo(file)
     if opened:
         click.launch(str(file))

@@ -16,20 +16,19 @@ Runs on the embedded and on simulated records are about nobody, and all of them 
 import copy
 import re
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import nbformat
 
 from srlib.display import MIN_RECORDS, NOT_SHOWN
-
-if TYPE_CHECKING:  # a second of CPU, for each kernel that records files
-    from nbformat import NotebookNode
+from srlib.runner.parameters import FILES, UsageError
 
 RULE = (
     f"Of a run on somebody's file, only words over at least {MIN_RECORDS} records are public, and "
     "what depends on neither the file nor the seed."
 )
-FILES = ("data", "original", "released", "schema", "holdout")
 _NO_FILE: tuple[Any, ...] = ("", [], "acs")
-_PROVENANCE = ("status", "paper", "seconds", "git_commit", "git_dirty", "source_sha256", "versions")
+_PROVENANCE = ("status", "paper", "seconds", "git_commit", "source_sha256", "versions")
 _ERRORS = ("error", "stderr")  # kinds of outputs
 # Errors whose messages name places; what others say is anybody's guess.
 _TELLING = ("ValueError", "FileNotFoundError", "ConnectionError", "AssertionError")
@@ -47,20 +46,17 @@ def of_users_file(parameters: Mapping[str, Any], provenance: Mapping[str, Any]) 
 
 
 def public_run(
-    notebook: "NotebookNode", parameters: Mapping[str, Any], provenance: Mapping[str, Any]
-) -> tuple["NotebookNode", dict[str, Any], dict[str, Any]]:
+    notebook: nbformat.NotebookNode, parameters: Mapping[str, Any], provenance: Mapping[str, Any]
+) -> tuple[nbformat.NotebookNode, dict[str, Any], dict[str, Any]]:
     """Return what of a run may be passed on; all of it where the run is on no user's file.
 
     Source code stays but that of parameters; of outputs stay those of cells tagged ``public``. The
     seed and parameters with text are replaced: what was drawn from the records with a known seed
-    can be drawn again from every guess at them. Names and hashes of files go. A ValueError refuses
+    can be drawn again from every guess at them. Names and hashes of files go. A UsageError refuses
     a failed run: where it stopped and why may depend on a single record.
     """
-    from nbformat.v4 import new_output
-
     if provenance.get("status") == "failed":
-        name = provenance.get("paper", "the run")
-        raise ValueError(f"{name} failed, and there is no public report of a failed run")
+        raise UsageError("there is no public report of a failed run")
     if not of_users_file(parameters, provenance):
         return notebook, dict(parameters), dict(provenance)
     public, rule = copy.deepcopy(notebook), {"text/markdown": f"*Not shown. {RULE}*"}
@@ -74,7 +70,7 @@ def public_run(
         elif shown:
             if any("vega" in mime for output in shown for mime in output.get("data", {})):
                 cell.metadata["tags"] = [*tags, "lost-figure"]  # its caption goes as well
-            cell.outputs = [new_output("display_data", rule)]
+            cell.outputs = [nbformat.v4.new_output("display_data", rule)]
     about = {name: provenance[name] for name in _PROVENANCE if name in provenance}
     about["changed_parameters"] = dict.fromkeys(provenance.get("changed_parameters", {}))
     told = {k: NOT_SHOWN if k == "seed" or texts(v) else v for k, v in parameters.items()}
@@ -91,13 +87,14 @@ def texts(value: Any) -> list[str]:
     return [text for part in parts for text in texts(part)]
 
 
-def without_values(message: str, typed: Iterable[str] = ()) -> str:
-    """Return an error's first line, with dots for what it quotes but columns and `typed` texts."""
+def without_values(kind: str, message: str, typed: Iterable[str] = ()) -> str:
+    """Return an error's type, and the first line of its message where messages name places.
+
+    Dots stand for what it quotes but columns and texts that were typed.
+    """
+    if kind not in _TELLING:
+        return kind
     known = {repr(text) for text in (*typed, *_OURS)}
-    first = _ALLOWED.sub("", next(iter(message.splitlines()), ""))
-    return _QUOTED.sub(lambda found: found[0] if found[1] or found[0] in known else "'...'", first)
-
-
-def error_without_values(kind: str, message: str, typed: Iterable[str] = ()) -> str:
-    """Return an error's type, and its message `without_values` where messages name places."""
-    return f"{kind}: {without_values(message, typed)}" if kind in _TELLING else kind
+    first = _ALLOWED.sub("", message.partition("\n")[0])
+    told = _QUOTED.sub(lambda found: found[0] if found[1] or found[0] in known else "'...'", first)
+    return f"{kind}: {told}"

@@ -6,14 +6,12 @@ Behind it stand Markdown cells tagged ``hint``, folded as HTML's details, then t
 as well. A cell elsewhere tagged ``spoiler-3`` gives Exercise 3 away.
 """
 
-import copy
 import re
 from collections.abc import Iterator
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-import jupytext
 import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
@@ -34,10 +32,9 @@ def source(notebook: NotebookNode) -> NotebookNode:
     """Return the source of an assignment: what nbgrader makes students' copies of."""
     checks = _cell("checks", _template("checks.py").rstrip(), locked=True)
     cells = [new_markdown_cell(HOW, id="how"), checks]
-    given = copy.deepcopy(notebook.cells)
-    for at, cell in enumerate(given, 1):
+    for at, cell in enumerate(notebook.cells, 1):
         if found := _EXERCISE.match(cell.source):
-            behind = list(takewhile(lambda c: _tags(c) & {"hint", "solution"}, given[at:]))
+            behind = list(takewhile(lambda c: _tags(c) & {"hint", "solution"}, notebook.cells[at:]))
             cells += [cell, *_answering(f"exercise-{found[1]}", cell, behind)]
         elif not _tags(cell) & {"hint", "solution"}:
             cells.append(_without_spoiler(cell))
@@ -68,9 +65,7 @@ def _answering(
     key: str, question: NotebookNode, behind: list[NotebookNode]
 ) -> Iterator[NotebookNode]:
     """Yield the cells of an exercise: hints, words, names to give values to, a check for each."""
-    hints = [cell.source for cell in behind if "hint" in _tags(cell)]
-    for nth, hint in enumerate(hints, 1):
-        yield new_markdown_cell(hint, id=f"{key}-hint-{nth}")
+    yield from (cell for cell in behind if "hint" in _tags(cell))
     solution = [cell for cell in behind if "solution" in _tags(cell)]
     code = "\n".join(cell.source for cell in solution if cell.cell_type == "code")
     answers = {}
@@ -111,13 +106,7 @@ def find(root: Path) -> list[str]:
 
 def write(root: Path, paper: str, folder: Path, *, replace: bool = False) -> None:
     """Write the source of a paper's assignment, and what nbgrader is told, into a folder."""
-    if paper not in find(root):
-        raise UsageError(f"{paper} has no exercises")
-    text = root / "notebooks" / f"{paper}.py"
-    built = text.with_suffix(".ipynb")
-    notebook = nbformat.read(built, as_version=4) if built.exists() else nbformat.v4.new_notebook()
-    if [cell.source for cell in notebook.cells] != [c.source for c in jupytext.read(text).cells]:
-        raise UsageError(f"{paper}: {built.name} is not of its text; first 'srlib build {paper}'")
+    notebook = nbformat.read(root / "notebooks" / f"{paper}.ipynb", as_version=4)
     contents = {name: _template(name) for name in ("nbgrader_config.py", "autotests.yml")}
     contents[f"source/{paper}/{paper}.ipynb"] = nbformat.writes(source(notebook)) + "\n"
     for name, content in contents.items():

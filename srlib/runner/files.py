@@ -2,79 +2,69 @@
 
 import errno
 import os
-import platform
 import shutil
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-import psutil
-
-_HOST = platform.node()
 _OF_RUNS = {"notebook.ipynb", "parameters.yaml", "provenance.json", "results.json", "tables"}
 _OF_RUNS |= {"figures", "public", "report.html", "report-public.html"}
 
 
-def temporary(final: Path) -> Path:
-    """Return a name beside a file or folder to write it under; it says which process does."""
-    return final.with_name(f".{final.name}-{_HOST}-{os.getpid()}-{uuid.uuid4().hex[:8]}")
+def _beside(final: Path) -> TemporaryDirectory[str]:
+    """Return a folder beside a file or folder that only its owner may read."""
+    return TemporaryDirectory(prefix=f".{final.name}-", dir=final.parent)
+
+
+def remove_leftovers(final: Path) -> None:
+    """Remove what processes that were killed have left beside a file or folder."""
+    for left in final.parent.glob(f".{final.name}-????????"):
+        shutil.rmtree(left, ignore_errors=True)
 
 
 @contextmanager
 def whole(final: Path) -> Iterator[Path]:
     """Yield a folder that takes the place of another when it is complete.
 
-    Only its owner may read it, files included. If an error or a signal ends it, nothing is left
-    under its temporary name, nor of what was killed before.
+    Only its owner may read it, files included. If an error or a signal ends it, nothing is left of
+    it, nor of what was killed before.
     """
     check_replaceable(final)
     final.parent.mkdir(parents=True, exist_ok=True)
-    remove_leftovers(final.parent, final.name)
-    folder, mask = temporary(final), os.umask(0o077)
+    remove_leftovers(final)
+    mask = os.umask(0o077)
     try:
-        folder.mkdir()
-        yield folder
-        replace_folder(folder, final)
+        with _beside(final) as place:
+            folder = Path(place, final.name)
+            folder.mkdir()
+            yield folder
+            replace(folder, final)
     finally:
         os.umask(mask)
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def remove_leftovers(folder: Path, name: str = "*") -> None:
-    """Remove what processes of this machine that were killed have left in a folder."""
-    for path in folder.glob(f".{name}-{_HOST}-*"):
-        process = path.name.rpartition(f"-{_HOST}-")[2].split("-")[0]
-        if not psutil.pid_exists(int(process)):
-            if path.is_dir():
-                shutil.rmtree(path, ignore_errors=True)
-            else:
-                path.unlink(missing_ok=True)
 
 
 def write_whole(path: Path, content: str) -> None:
-    """Write a file, in the place of an older one only when all of it is on disk."""
-    partial = temporary(path)
-    try:
+    """Write a file for its owner, in the place of an older one only when all of it is on disk."""
+    with _beside(path) as place:
+        partial = Path(place, path.name)
+        partial.touch(0o600)
         partial.write_bytes(content.encode())
         partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def check_replaceable(folder: Path) -> None:
-    """Raise a FileExistsError where a folder holds anything but an earlier run."""
-    held = {path.name for path in folder.iterdir()} if folder.exists() else set()
+    """Raise a FileExistsError where a folder holds anything to be seen but an earlier run."""
+    held = {path.name for path in folder.glob("[!.]*")}
     if held and not ("provenance.json" in held and held <= _OF_RUNS):
         told = "it is no run's folder and stays; move it away, or choose another with --output"
         raise FileExistsError(errno.EEXIST, told, str(folder))
 
 
-def replace_folder(new: Path, final: Path) -> None:
+def replace(new: Path, final: Path) -> None:
     """Put a whole folder in the place of an older one, where that may go."""
     check_replaceable(final)
-    older = temporary(final)
-    if final.exists():
-        final.rename(older)
-    new.rename(final)
-    shutil.rmtree(older, ignore_errors=True)
+    with _beside(final) as older:
+        if final.exists():
+            final.rename(Path(older, final.name))
+        new.rename(final)

@@ -2,7 +2,6 @@
 
 import json
 import math
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,15 +10,13 @@ if TYPE_CHECKING:
 
     from srlib.display import Several
 
-Scalar = str | bool | int | float | None
-
 
 class Outputs:
     """The files of one run; with an empty folder name nothing is written.
 
-    Methods give back what there is to show, so that a cell can record and show it at once. Names
-    are of letters, digits and underscores. What is ``public`` may be passed on whatever the data
-    are, by the rule of `confidential`; ``public/`` then has a copy.
+    Methods give back what there is to show, so that a cell can record and show it at once. What is
+    ``public`` may be passed on whatever the data are, by the rule of `confidential`; ``public/``
+    then has a copy.
 
     Parameters
     ----------
@@ -29,7 +26,7 @@ class Outputs:
 
     def __init__(self, output_dir: str | Path) -> None:
         self.folder = Path(output_dir) if str(output_dir) else None
-        self._results: dict[str, Scalar] = {}
+        self._results: dict[str, Any] = {}
 
     def table(self, name: str, frame: "pd.DataFrame", *, public: bool = False) -> "pd.DataFrame":
         """Write ``tables/<name>.csv``, without the index, numbers with 10 significant digits."""
@@ -59,12 +56,9 @@ class Outputs:
         ``"-Infinity"``.
         """
         plain = value.item() if getattr(value, "ndim", None) == 0 else value  # of numpy
-        if not isinstance(plain, Scalar):
-            kind = type(plain).__name__
-            raise ValueError(f"value of {name} is a {kind}; it must be a number, text or bool")
         if isinstance(plain, float) and not math.isfinite(plain):
             plain = None if math.isnan(plain) else "Infinity" if plain > 0 else "-Infinity"
-        self._results[_valid(name)] = plain
+        self._results[name] = plain
         text = json.dumps(self._results, indent=1, ensure_ascii=False, allow_nan=False)
         self._write("", "results", ".json", text + "\n")
         return value
@@ -79,15 +73,8 @@ class Outputs:
         return summary(book)
 
     def _write(self, kind: str, name: str, suffix: str, text: str, public: bool = False) -> None:
-        _valid(name)
         for folder in (kind, "public")[: 1 + public]:
             if self.folder:
                 path = self.folder / folder / f"{name}{suffix}"
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text, encoding="utf-8", newline="\n")
-
-
-def _valid(name: str) -> str:
-    if not re.fullmatch(r"[A-Za-z0-9_]+", name):
-        raise ValueError(f"name is {name!r}; it must consist of letters, digits and underscores")
-    return name

@@ -1,34 +1,35 @@
 """Parameters of a notebook: read from its text, checked before anything runs."""
 
 import ast
-import difflib
 import hashlib
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_origin
+from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
 
 from click import UsageError as UsageError
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter
 
 from srlib import yamls
 
 OUTPUT_DIR = "output_dir"  # the parameter that the runner sets
+FILES = ("data", "original", "released", "schema", "holdout")  # those that name a user's files
+LIBRARY = Path(__file__).resolve().parents[1]
 # Where an installed package carries its own notebooks and params; a checkout has no such folder.
-SHIPPED = Path(__file__).resolve().parents[1] / "shipped"
+SHIPPED = LIBRARY / "shipped"
+# What executes notebooks and draws charts: when it changes, no number does.
+_NO_METHODS = {"__main__.py", "__pycache__", "charts", "runner", SHIPPED.name}
 
-_TYPES = {kind.__name__: kind for kind in (bool, int, float, str, list, dict)}
+_TYPES: dict[str, Any] = {kind.__name__: kind for kind in (bool, int, float, list, dict)}
+_TYPES["str"] = Annotated[str, Field(pattern="")]  # has no half characters, which no file holds
 _CELL = re.compile(r"^# %%.*tags=\[[^\]]*\"parameters\".*\n((?:(?!# %%).*\n)*)", re.MULTILINE)
 _INTERVAL = re.compile(r"([\[(])([-+.\w]+), ?([-+.\w]+)([\])])")
-_OBJECT = TypeAdapter(dict[str, Any])
 _CHOICES = re.compile(r"\{(.*?)\}")
 
 
-@dataclass(frozen=True)
-class Parameter:
+class Parameter(NamedTuple):
     """One annotated literal of a notebook's parameters cell.
 
     ``allowed`` is its type, and the range that the comment behind it begins with: an interval as
@@ -36,30 +37,15 @@ class Parameter:
     must have one.
     """
 
-    name: str
     annotation: str
     default: Any
     allowed: str
     help: str
     type: TypeAdapter[Any]
 
-    def check(self, value: Any, *, typed: bool = False) -> Any:
-        """Return a value in the parameter's type; ValueError where it is not allowed.
 
-        What is typed on a command line is YAML, or literally the value where that is a text.
-        """
-        try:
-            found = yamls.load(value) if typed and self.annotation != "str" else value
-            found = self.type.validate_python(found, strict=True)
-            json.dumps(found, ensure_ascii=False).encode()  # no file holds half a character
-        except ValueError:
-            told = f"{self.name} = {yamls.brief(value)}"
-            raise ValueError(f"{told}; it must be {self.allowed}") from None
-        return found
-
-
-def _declare(name: str, annotation: str, default: Any, comment: str) -> Parameter:
-    """Make a parameter of a literal and the comment behind it; ValueError for what is none."""
+def _declare(annotation: str, default: Any, comment: str) -> Parameter:
+    """Make a parameter of a literal and the comment behind it."""
     kind = eval(annotation, {"__builtins__": _TYPES})
     many = get_origin(kind) is list
     item: Any = get_args(kind)[0] if many else kind
@@ -73,19 +59,17 @@ def _declare(name: str, annotation: str, default: Any, comment: str) -> Paramete
         kind = Annotated[list[item], Field(min_length=1)] if many else item
     within = f"{', one or more' if many else ''} in {found[0]}" if found else ""
     help_ = comment[found.end() if found else 0 :].strip()
-    declared = Parameter(name, annotation, default, annotation + within, help_, TypeAdapter(kind))
-    declared.check(default)
-    return declared
+    return Parameter(annotation, default, annotation + within, help_, TypeAdapter(kind))
 
 
 def read_parameters(notebook: Path) -> dict[str, Parameter]:
-    """Return the parameters that a text notebook declares, by name and in its order.
+    """Return the parameters that a text notebook declares but the runner's, in its order.
 
     Its parameters cell holds annotated literals only, each with a comment behind it, as in
     ``n_draws: int = 100  # [1, 10000] draws that are kept``.
     """
     cell = _CELL.search(notebook.read_text(encoding="utf-8") + "\n")
-    source, parameters = cell[1] if cell else "", {}
+    source, declared, wrong = cell[1] if cell else "", dict[str, Parameter](), list[str]()
     for node in ast.parse(source).body:
         try:
             if not (isinstance(node, ast.AnnAssign) and node.value):
@@ -93,13 +77,15 @@ def read_parameters(notebook: Path) -> dict[str, Parameter]:
             name, default = ast.unparse(node.target), ast.literal_eval(node.value)
             line = source.splitlines()[(node.end_lineno or 0) - 1].encode()
             comment = line[node.end_col_offset :].decode().lstrip("# ")
-            parameters[name] = _declare(name, ast.unparse(node.annotation), default, comment)
+            declared[name] = _declare(ast.unparse(node.annotation), default, comment)
+            checked(declared, {name: default}, wrong)
         except (ValueError, NameError) as error:
-            told = ast.unparse(node).splitlines()[0]
-            raise UsageError(f"{notebook.name}: parameters cell, '{told}': {error}") from None
-    if OUTPUT_DIR not in parameters:
-        raise UsageError(f"{notebook.name}: no cell tagged parameters declares {OUTPUT_DIR}: str")
-    return parameters
+            wrong.append(f"'{ast.unparse(node).splitlines()[0]}': {error}")
+    if not declared.pop(OUTPUT_DIR, None):
+        wrong.append(f"no cell tagged parameters declares {OUTPUT_DIR}: str")
+    if wrong:
+        raise UsageError("\n".join(f"{notebook.name}: {line}" for line in wrong))
+    return declared
 
 
 def find_root(start: Path) -> Path:
@@ -123,36 +109,28 @@ def find_outputs(start: Path) -> Path:
     return (root if start.is_relative_to(root) else start) / "outputs"
 
 
-def find_papers(root: Path) -> list[str]:
-    """Return the keys of the papers that exist: the text notebooks' names, sorted."""
-    return sorted(path.stem for path in (root / "notebooks").glob("*.py"))
+def find_papers(root: Path, asked: Sequence[str] = ()) -> list[str]:
+    """Return the papers asked for, each once, or the names of all text notebooks, sorted."""
+    known = sorted(path.stem for path in (root / "notebooks").glob("*.py"))
+    if wrong := [unknown("paper", one, known) for one in asked if one not in known]:
+        raise UsageError("\n".join(wrong))
+    return list(dict.fromkeys(asked)) or known
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> str:
     """Return the message for a name that is not among the known ones."""
-    known = list(known)
-    close = difflib.get_close_matches(name, known, n=1)
-    hint = f", did you mean {close[0]!r}?" if close else ""
-    return f"unknown {kind} {name!r}{hint} (known: {', '.join(known) or 'none'})"
+    return f"unknown {kind} {name!r} (known: {', '.join(known) or 'none'})"
 
 
 def read_mapping(path: Path) -> dict[str, Any]:
-    """Return the mapping that a YAML file holds; UsageError where it holds something else."""
+    """Return the mapping in a file of YAML or JSON; the UsageError names the file, and no value."""
     try:
-        values = yamls.read(path) or {}
+        values = json.loads(path.read_bytes()) if path.suffix == ".json" else yamls.read(path) or {}
         if not isinstance(values, dict):
             raise ValueError("it must map names to values")
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{path}: cannot be read as YAML: {error}") from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise UsageError(f"{path} cannot be read: {error}") from None
     return {str(name): value for name, value in values.items()}
-
-
-def read_object(path: Path) -> dict[str, Any]:
-    """Return the object that a JSON file of a run holds; the ValueError names the file."""
-    try:
-        return _OBJECT.validate_json(path.read_bytes())
-    except ValidationError as error:
-        raise ValueError(f"{path.name} is damaged: {error.errors()[0]['msg']}") from None
 
 
 def shown(path: Path) -> str:
@@ -161,22 +139,20 @@ def shown(path: Path) -> str:
     return short.as_posix()
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(NamedTuple):
     """A notebook to run into a folder.
 
     ``parameters`` holds the value of every parameter but ``output_dir``; ``changed`` those that
     were given beside the profile; ``inputs`` the SHA-256 of files that parameters name, by path.
-    ``source`` is the hash that notebook and library must have (`srlib.runner.run.source_hash`);
-    empty: that which they have when the run begins.
+    ``source`` is the `source_hash` that notebook and library must have.
     """
 
     notebook: Path
     folder: Path
     parameters: Mapping[str, Any]
     changed: Mapping[str, Any]
-    inputs: Mapping[str, str] = field(default_factory=dict)
-    source: str = ""
+    inputs: Mapping[str, str]
+    source: str
 
     @property
     def failed(self) -> Path:
@@ -191,44 +167,54 @@ class Request:
         return "failed" if self.failed.is_dir() else "open"
 
 
-def hash_inputs(paths: Iterable[str], place: Path = Path()) -> dict[str, str]:
-    """Return the SHA-256 of each file that paths lead to from a place.
+def source_hash(notebook: Path) -> str:
+    """Return the SHA-256 of a notebook's text, the library's methods and the printed numbers."""
+    digest = hashlib.sha256(notebook.read_bytes())
+    printed = (SHIPPED if SHIPPED.is_dir() else LIBRARY.parent) / "notebooks"
+    for folder, pattern in ((LIBRARY, "**/*"), (printed, "*.csv")):
+        for file in sorted(folder.glob(pattern)):
+            parts = file.relative_to(folder).parts
+            hidden = file.name.startswith(".")  # editors keep such files beside
+            if file.is_file() and not hidden and _NO_METHODS.isdisjoint(parts):
+                digest.update(f"\0{'/'.join(parts)}\0".encode() + file.read_bytes())
+    return digest.hexdigest()
+
+
+def hash_inputs(parameters: Mapping[str, Any]) -> dict[str, str]:
+    """Return the SHA-256 of each file that parameters name.
 
     Of a folder these are its files but hidden ones. What is no file is left out. A hash of
     confidential records lets anyone who knows all but one of them find that one, so it belongs in
     no public report.
     """
+    named = [parameters[name] for name in FILES if parameters.get(name)]
     hashes = {}
-    for path in filter(None, paths):
-        held = sorted(each.name for each in (place / path).glob("[!.]*"))
+    for path in [path for one in named for path in (one if isinstance(one, list) else [one])]:
+        held = sorted(each.name for each in Path(path).glob("[!.]*"))
         for each in [f"{path.rstrip('/')}/{name}" for name in held] or [path]:
-            if (place / each).is_file():
-                with (place / each).open("rb") as file:
+            if Path(each).is_file():
+                with open(each, "rb") as file:
                     hashes[each] = hashlib.file_digest(file, "sha256").hexdigest()
     return hashes
-
-
-def named_files(declared: Mapping[str, Parameter], values: Mapping[str, Any]) -> list[str]:
-    """Return the paths in parameters that hold some: texts whose comment speaks of files."""
-    texts = [p for p in declared.values() if p.annotation in ("str", "list[str]")]
-    named = [values[p.name] for p in texts if p.name in values and re.search("files?\\b", p.help)]
-    return [path for one in named for path in (one if isinstance(one, list) else [one])]
 
 
 def checked(
     declared: Mapping[str, Parameter], values: Mapping[str, Any], wrong: list[str],
     *, typed: bool = False,
 ) -> dict[str, Any]:  # fmt: skip
-    """Return given values in their parameters' types, and add what is wrong to a list."""
+    """Return given values in their parameters' types, and add what is wrong to a list.
+
+    What is typed on a command line is YAML, or literally the value where that is a text.
+    """
     good = {}
-    for name, value in values.items():
-        if name not in declared or name == OUTPUT_DIR:
-            wrong.append(unknown("parameter", name, [n for n in declared if n != OUTPUT_DIR]))
-            continue
+    wrong += [unknown("parameter", name, declared) for name in values if name not in declared]
+    for name in filter(declared.__contains__, values):
+        one, value = declared[name], values[name]
         try:
-            good[name] = declared[name].check(value, typed=typed)
-        except ValueError as error:
-            wrong.append(str(error))
+            read = yamls.load(value) if typed and one.annotation != "str" else value
+            good[name] = one.type.validate_python(read, strict=True)
+        except ValueError:
+            wrong.append(f"{name} = {yamls.brief(value)}; it must be {one.allowed}")
     return good
 
 
@@ -242,20 +228,21 @@ def resolve(
     as a command line gives them, each over the one before. A UsageError has a line for everything
     that is wrong.
     """
-    if paper not in find_papers(root):
-        raise UsageError(unknown("paper", paper, find_papers(root)))
-    files = {file.stem: file for file in sorted(root.glob(f"params/{paper}/*.yaml"))}
-    profiles = ["default", *(name for name in files if not name.startswith("sweep_"))]
+    find_papers(root, [paper])
+    profiles: dict[str, Path | None] = {"default": None}
+    files = sorted(root.glob(f"params/{paper}/*.yaml"))
+    profiles |= {file.stem: file for file in files if not file.stem.startswith("sweep_")}
     if profile not in profiles:
         raise UsageError(f"{paper}: {unknown('profile', profile, profiles)}")
-    notebook = root / f"notebooks/{paper}.py"
-    declared, wrong = read_parameters(notebook), list[str]()
-    values = {name: p.default for name, p in declared.items() if name != OUTPUT_DIR}
-    values |= checked(declared, read_mapping(files[profile]) if profile != "default" else {}, wrong)
-    changed = checked(declared, read_mapping(params_file) if params_file else {}, wrong)
+    notebook, wrong = root / f"notebooks/{paper}.py", list[str]()
+    declared = read_parameters(notebook)
+    given = [read_mapping(file) if file else {} for file in (profiles[profile], params_file)]
+    values = {name: p.default for name, p in declared.items()}
+    values |= checked(declared, given[0], wrong)
+    changed = checked(declared, given[1], wrong)
     changed |= checked(declared, overrides or {}, wrong, typed=True)
     if wrong:
         raise UsageError("\n".join(f"{paper}: {line}" for line in wrong))
     values |= changed
-    inputs = hash_inputs(named_files(declared, values))
-    return Request(notebook, outputs.resolve() / paper / profile, values, changed, inputs)
+    folder = outputs.resolve() / paper / profile
+    return Request(notebook, folder, values, changed, hash_inputs(values), source_hash(notebook))

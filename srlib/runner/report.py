@@ -29,10 +29,9 @@ from nbconvert.filters import Highlight2HTML, ansi2html
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from nbformat import NotebookNode
 
-from srlib import yamls
 from srlib.runner import confidential
 from srlib.runner.files import write_whole
-from srlib.runner.parameters import read_object
+from srlib.runner.parameters import UsageError, read_mapping
 
 TEMPLATES = Path(__file__).parent / "templates"
 # Tags of cells that stand in the notebook alone, as exercises do.
@@ -45,7 +44,7 @@ _SIGNS = {
     r"<mo>/</mo>": '<mo lspace="0" rspace="0">/</mo>',
     r"<msup>(<mi>\w</mi>)<mi>′</mi></msup>": r'\1<mo lspace="0" rspace="0">′</mo>',
 }
-_PICTURES = {f"application/vnd.vegalite.v{n}+json" for n in (5, 6)} | {"image/svg+xml", "image/png"}
+_PICTURE = re.compile(r"application/vnd\.vegalite|image/")
 _ROWS, _FIRST_ROWS = 12, 8  # of a table that is shown whole; of others
 _MATHEMATICS = (
     "math menclose mfrac mi mn mo mover mpadded mphantom mroot mrow mspace msqrt mstyle msub "
@@ -72,26 +71,21 @@ def write(run_dir: Path, public: bool = False) -> Path:
 
 
 def read(run_dir: Path) -> tuple[NotebookNode, dict[str, Any], dict[str, Any]]:
-    """Read executed notebook, parameters and provenance; a ValueError names what is damaged."""
-    text, invalid = (run_dir / "notebook.ipynb").read_bytes(), dict[str, Exception]()
+    """Read executed notebook, parameters and provenance; a UsageError names what is damaged."""
+    file, invalid = run_dir / "notebook.ipynb", dict[str, Exception]()
+    text = file.read_bytes()
     try:
         notebook = nbformat.reads(text.decode(), as_version=4, capture_validation_error=invalid)
-        for error in invalid.values():
-            raise error
+        kind = "".join(invalid)
     except Exception as error:  # of all kinds, whose messages quote the file
         kind = type(error).__name__
-        raise ValueError(f"notebook.ipynb is damaged: it is no notebook ({kind})") from None
-    try:
-        file = run_dir / "parameters.yaml"
-        values = yamls.read(file) if file.exists() else {}
-    except ValueError as error:
-        raise ValueError(f"parameters.yaml is damaged: {error}") from None
-    file = run_dir / "provenance.json"
-    about = read_object(file) if file.exists() else {}
-    parts = [(file.name, about.get(n, {})) for n in ("versions", "changed_parameters", "inputs")]
-    for name, value in [("parameters.yaml", values), *parts]:
-        if not isinstance(value, dict):
-            raise ValueError(f"{name} is damaged: a value stands for a mapping")
+    if kind:
+        raise UsageError(f"{file} cannot be read: it is no notebook ({kind})")
+    files = run_dir / "parameters.yaml", run_dir / "provenance.json"
+    values, about = (read_mapping(file) if file.exists() else {} for file in files)
+    for name in ("versions", "changed_parameters", "inputs"):
+        if not isinstance(about.get(name, {}), dict):
+            raise UsageError(f"{files[1]} cannot be read: {name} must map names to values")
     return notebook, values, about
 
 
@@ -110,25 +104,23 @@ def render(
     of_users_file = confidential.of_users_file(parameters, provenance)
     if public:
         notebook, parameters, provenance = confidential.public_run(notebook, parameters, provenance)
-    hidden = _NOTEBOOK_ONLY | {"example" if of_users_file else "public-only"}
-    hidden |= set() if public else {"public-only"}
-    hidden |= {f"needs-{name}" for name, value in parameters.items() if of_users_file and not value}
-    template = _environment().get_template
-    of_cells = {
-        "parts": _parts(notebook.cells, hidden),
-        "confidential": of_users_file and not public,
-    }
-    shown = template("cells.html.j2").render(of_cells)
-    soup = BeautifulSoup(clean(shown, reports), "html.parser")
-    about: dict[str, Any] = {"opening": _opening(soup), "tally": _tell_verdicts(soup)}
+    hidden = _NOTEBOOK_ONLY | (set() if public and of_users_file else {"public-only"})
+    if of_users_file:
+        hidden |= {"example", *(f"needs-{name}" for name, value in parameters.items() if not value)}
+    template = _environment.get_template
+    marked, parts = of_users_file and not public, _parts(notebook.cells, hidden)
+    html = template("cells.html.j2").render(parts=parts, confidential=marked)
+    soup = BeautifulSoup(clean(html, reports), "html.parser")
+    opening, tally = _opening(soup), _tell_verdicts(soup)
     _lay_out(soup)
-    about["headings"] = soup.select(":is(section, summary) > :is(h1, h2)")
-    about |= {"body": Markup(soup), "parameters": parameters, "provenance": provenance}
-    about |= {"public": public, "of_users_file": of_users_file, "rule": confidential.RULE}
-    code = script(charts='class="vega-lite"' in shown)
+    code = script(charts='class="vega-lite"' in html)
     digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
-    about |= {"reports": reports, "script": Markup(code), "script_hash": digest}
-    return template("report.html.j2").render(about, style=Markup(_style()))
+    return template("report.html.j2").render(
+        opening=opening, tally=tally, body=Markup(soup), parameters=parameters, reports=reports,
+        headings=soup.select(":is(section, summary) > :is(h1, h2)"), provenance=provenance,
+        public=public, of_users_file=of_users_file, rule=confidential.RULE,
+        style=Markup(_style()), script=Markup(code), script_hash=digest,
+    )  # fmt: skip
 
 
 def _parts(cells: list[NotebookNode], hidden: set[str]) -> list[dict[str, Any]]:
@@ -139,22 +131,13 @@ def _parts(cells: list[NotebookNode], hidden: set[str]) -> list[dict[str, Any]]:
         tags, text = cell.metadata.get("tags", []), cell.source
         if not hidden.isdisjoint(tags) or text.startswith("### Exercise "):
             continue
-        charts = [o for o in cell.get("outputs", []) if _PICTURES & {*o.get("data", {})}]
+        charts = [o for o in cell.get("outputs", []) if any(map(_PICTURE.match, o.get("data", {})))]
         part = {"cell": cell, "tags": tags, "source": text, "charts": charts}
         if figure and cell.cell_type == "markdown" and (found := _CAPTION.match(text)):
             figure["title"], figure["caption"], part["source"] = found.groups()
         figure = part if charts or "lost-figure" in tags else {}
         parts.append(part)
     return parts
-
-
-@cache
-def _environment() -> jinja2.Environment:
-    loader, tidy = jinja2.FileSystemLoader(TEMPLATES), {"trim_blocks": True, "lstrip_blocks": True}
-    environment = jinja2.Environment(loader=loader, autoescape=True, **tidy)  # type: ignore[arg-type]
-    environment.filters.update(ansi=ansi2html, balanced=balanced, formula=mathml, markdown=markdown)
-    environment.filters.update(code=Highlight2HTML(pygments_lexer="ipython3"), quoted=quote)
-    return environment
 
 
 @cache
@@ -241,7 +224,8 @@ def mathml(latex: str, display: str = "inline") -> Markup:
 # -------------------------------------------------------------------------------------- the layout
 
 
-def _element(html: str) -> Any:
+def _folded(kind: str, summary: str = "") -> Any:
+    html = f'<details class="{kind}"><summary>{summary}</summary></details>'
     return BeautifulSoup(html, "html.parser").contents[0].extract()
 
 
@@ -273,10 +257,9 @@ def _tell_verdicts(soup: BeautifulSoup) -> Counter[str]:
     for part in soup.select("td"):
         claim = part.parent.get_text(" ", strip=True).partition(" ")[0]
         if claim in said and part.get_text() == said[claim]:
-            link = _element(f'<a href="#verdict-{claim}"></a>')
-            link["class"] = f"verdict {_kind(said[claim])}"
-            link.extend(part.contents[:])
-            part.append(link)
+            link = {"href": f"#verdict-{claim}", "class": f"verdict {_kind(said[claim])}"}
+            part.append(soup.new_tag("a", attrs=link))
+            part.a.extend(part.contents[:-1])
     return Counter(map(_kind, said.values()))
 
 
@@ -295,14 +278,13 @@ def _lay_out(soup: BeautifulSoup) -> None:
         part.find_parent("figure").insert(0, part.extract())
     for part in soup.select("figure.table table"):
         if len(rows := part.select("tbody > tr")) > _ROWS:
-            summary = f"<summary>All {len(rows)} rows</summary>"
-            whole = _element(f'<details class="rows">{summary}</details>')
+            whole = _folded("rows", f"All {len(rows)} rows")
             whole.append(copy.copy(part))
             part.insert_after(whole)
             for row in rows[_FIRST_ROWS:]:
                 row.decompose()
     for part in soup.select("table"):
-        part.wrap(_element('<div class="scroll"></div>'))
+        part.wrap(soup.new_tag("div", attrs={"class": "scroll"}))
     for part in soup.select("section.prose > :is(h2, h3)"):
         if part.find_previous_sibling():  # it begins a section
             section = soup.new_tag("section", attrs={"class": part.parent["class"]})
@@ -310,7 +292,7 @@ def _lay_out(soup: BeautifulSoup) -> None:
             section.extend([part, *part.next_siblings])
     for part in soup.select("section.appendix > :is(h2, h3):first-child"):
         levels = ", ".join(f":scope > h{n}:first-child" for n in range(1, int(part.name[1]) + 1))
-        folded = _element('<details class="appendix"><summary></summary></details>')
+        folded = _folded("appendix")
         part.parent.insert_before(folded)
         for other in folded.find_next_siblings():
             if other is not part.parent and other.select_one(levels):
@@ -321,3 +303,11 @@ def _lay_out(soup: BeautifulSoup) -> None:
     for part in soup.select('a[href^="#"]'):
         if unquote(part["href"][1:]) not in there:
             part.unwrap()
+
+
+_loader = jinja2.FileSystemLoader(TEMPLATES)
+_environment = jinja2.Environment(
+    loader=_loader, autoescape=True, trim_blocks=True, lstrip_blocks=True
+)
+_environment.filters.update(ansi=ansi2html, balanced=balanced, formula=mathml, markdown=markdown)
+_environment.filters.update(code=Highlight2HTML(pygments_lexer="ipython3"), quoted=quote)

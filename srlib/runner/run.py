@@ -9,7 +9,6 @@ import platform
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
@@ -29,14 +28,10 @@ from traitlets.config import Config
 from srlib import yamls
 from srlib.runner import confidential
 from srlib.runner import parameters as settings
-from srlib.runner.files import check_replaceable, replace_folder, whole, write_whole
-from srlib.runner.parameters import SHIPPED, Request, hash_inputs, shown
+from srlib.runner.files import check_replaceable, replace, whole
+from srlib.runner.parameters import LIBRARY, SHIPPED, Request, hash_inputs, shown, source_hash
 
-KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
-_INJECTED = ["injected-parameters"]  # tags of papermill's own cell
-_LIBRARY = Path(__file__).resolve().parents[1]
-# What executes notebooks and draws charts: when it changes, no number does.
-_NO_METHODS = {"__main__.py", "__pycache__", "charts", "runner", SHIPPED.name}
+_HEADING = re.compile(r"^#+ +(.+)$", re.MULTILINE)
 # Kernels are those of this environment, import nothing from beside somebody's records, and have
 # the same last digits whatever the machine.
 _KERNEL = {f"{name}_NUM_THREADS": "1" for name in ("OPENBLAS", "MKL", "OMP")}
@@ -48,16 +43,16 @@ class NotebookFailed(ClickException):
 
 
 def _execute(
-    text: bytes, saved: Path, parameters: Mapping[str, Any], cwd: Path,
-    *, bar: str = "", of_user: bool = False,
-) -> None:  # fmt: skip
-    """Execute the text of a notebook; it is saved after each cell, also of one that fails."""
+    text: bytes, saved: Path, parameters: Mapping[str, Any],
+    *, cwd: Path | None = None, bar: str = "", of_user: bool = False,
+) -> str:  # fmt: skip
+    """Execute a notebook's text, saved after each cell; return why it failed, or nothing."""
     # Parameters are checked before, where papermill's own guess at them only warns. What fails is
     # raised, and a kernel that an interruption ends is no news to who still waits for it.
     for name in ("papermill", "asyncio", "tornado"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     nbformat.write(jupytext.reads(text.decode("utf-8"), fmt="py"), saved)
-    path = str(saved).replace("{", "{{").replace("}", "}}")  # papermill formats it
+    path = saved.as_posix().replace("{", "{{").replace("}", "}}")  # papermill formats it
     # Kernels that start together race for ports, and sockets lie in the working folder by default.
     with tempfile.TemporaryDirectory() as place, mock.patch.dict(os.environ, _KERNEL):
         kernel = {"connection_file": f"{place}/kernel.json"}
@@ -66,15 +61,15 @@ def _execute(
             papermill.execute_notebook(
                 path, path, dict(parameters), kernel_name="python3", language="python", cwd=cwd,
                 config=Config({"KernelManager": kernel}),
-                progress_bar={"desc": bar} if bar and sys.stderr.isatty() else False,
+                progress_bar={"desc": bar, "disable": None} if bar else False,
                 coalesce_streams=True,  # where a kernel cuts a stream depends on the time
                 extra_arguments=["--log-level=CRITICAL"],  # not of how it is shut down
             )  # fmt: skip
         except OSError:  # of the disk
             raise
         except Exception as error:
-            typed = confidential.texts(parameters) if of_user else None
-            raise NotebookFailed(_failure(saved, error, typed)) from None
+            return _failure(saved, error, confidential.texts(parameters) if of_user else None)
+        return ""
 
 
 def _failure(saved: Path, error: Exception, typed: Sequence[str] | None) -> str:
@@ -85,16 +80,13 @@ def _failure(saved: Path, error: Exception, typed: Sequence[str] | None) -> str:
     cells = nbformat.read(saved, as_version=4).cells
     begun = [c for c in cells if c.metadata.get("papermill", {}).get("start_time")]
     text = "\n".join(cell.source for cell in begun if cell.cell_type == "markdown")
-    code = [c for c in begun if c.cell_type == "code" and c.metadata.get("tags") != _INJECTED]
-    where = f"code cell {len(code)}" if code else "before its first cell"
-    if headings := re.findall(r"^#+ +(.+)$", text, re.MULTILINE):
-        where += f", under {headings[-1]!r}"
+    where = ", under ".join([f"cell {len(begun)}", *map(repr, _HEADING.findall(text)[-1:])])
     kind = getattr(error, "ename", type(error).__name__)
     message = getattr(error, "evalue", str(error))
     if typed is None:
         return f"{where}: {kind}: {message}"
     ours = _is_ours(getattr(error, "traceback", []))
-    return f"{where}: {confidential.error_without_values(kind, message, typed) if ours else kind}"
+    return f"{where}: {confidential.without_values(kind, message, typed) if ours else kind}"
 
 
 def _is_ours(frames: Sequence[str]) -> bool:
@@ -102,29 +94,16 @@ def _is_ours(frames: Sequence[str]) -> bool:
     plain = re.sub(r"\x1b\[[\d;]*m", "", "\n".join(frames))
     *_, last = "", *re.findall(r"^(?:File (\S.*?):\d+|Cell In)", plain, re.MULTILINE)
     # Not every file below a folder of our name: a checkout holds other packages as well.
-    return last != "" and Path(last).expanduser().resolve().is_relative_to(_LIBRARY)
+    return last != "" and Path(last).expanduser().resolve().is_relative_to(LIBRARY)
 
 
-def source_hash(text: bytes) -> str:
-    """Return the SHA-256 of a notebook's text, the library's methods and the printed numbers."""
-    digest = hashlib.sha256(text)
-    printed = (SHIPPED if SHIPPED.is_dir() else _LIBRARY.parent) / "notebooks"
-    for folder, pattern in ((_LIBRARY, "**/*"), (printed, "*.csv")):
-        for file in sorted(folder.glob(pattern)):
-            parts = file.relative_to(folder).parts
-            hidden = file.name.startswith(".")  # editors keep such files beside
-            if file.is_file() and not hidden and _NO_METHODS.isdisjoint(parts):
-                digest.update(f"\0{'/'.join(parts)}\0".encode() + file.read_bytes())
-    return digest.hexdigest()
-
-
-def _provenance(request: Request, source: str) -> dict[str, Any]:
+def _provenance(request: Request) -> dict[str, Any]:
     """Return what a run is of, with the versions of Python, the library and what runs need."""
     root = request.notebook.parents[1]
-    described = ""  # of an installed package: a repository above belongs to the user
+    commit = ""  # of an installed package: a repository above belongs to the user
     if root != SHIPPED and shutil.which("git"):
         git = ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
-        described = subprocess.run(git, cwd=root, capture_output=True, text=True).stdout.strip()
+        commit = subprocess.run(git, cwd=root, capture_output=True, text=True).stdout.strip()
     others = re.compile("extra == .(?!charts|notebooks)")  # the command runs with these two
     required = [r for r in importlib.metadata.requires("srlib") or [] if not others.search(r)]
     names = ["srlib", *(re.split(r"[^\w.-]", line, maxsplit=1)[0] for line in required)]
@@ -135,17 +114,14 @@ def _provenance(request: Request, source: str) -> dict[str, Any]:
         "changed_parameters": dict(request.changed),
         "inputs": dict(request.inputs),
         "seed": request.parameters.get("seed"),
-        "git_commit": described.removesuffix("-dirty") or None,
-        "git_dirty": described.endswith("-dirty") if described else None,
-        "source_sha256": source,
+        "git_commit": commit or None,
+        "source_sha256": request.source,
         "versions": {"python": platform.python_version(), **versions},
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
     }
 
 
-def run(
-    request: Request, *, with_report: bool = True, cwd: Path | None = None, bar: bool = False
-) -> Path:
+def run(request: Request, *, bar: bool = False) -> Path:
     """Execute one paper's notebook into a request's folder, and return this folder.
 
     Everything is written in a folder beside, which only its owner may read, and renamed when
@@ -158,48 +134,28 @@ def run(
         others at the end than at the beginning, as nobody could say what was computed. Such a run
         is kept in ``<profile>.failed``.
     """
-    paper, final, place = request.notebook.stem, request.folder, cwd or Path.cwd()
-    text = request.notebook.read_bytes()
-    source = request.source or source_hash(text)
-    about, started = _provenance(request, source), time.monotonic()
+    paper, final, about = request.notebook.stem, request.folder, _provenance(request)
+    text, started = request.notebook.read_bytes(), time.monotonic()
     of_user = confidential.of_users_file(request.parameters, about)
     check_replaceable(request.failed)
-
-    def check_source() -> None:
-        if source_hash(request.notebook.read_bytes()) != source:
-            raise NotebookFailed("the notebook or the library was changed after the start")
-        if hash_inputs(request.inputs, place) != request.inputs:
-            raise NotebookFailed("a file of data was changed after the start")
-
-    def close(status: str, **more: str) -> None:
-        if saved.is_file():
-            written = saved.read_text(encoding="utf-8")
-            old, new = (json.dumps(str(path), ensure_ascii=False)[1:-1] for path in (folder, name))
-            saved.write_text(written.replace(old, new), encoding="utf-8")
-        seconds = {"seconds": round(time.monotonic() - started, 1)}
-        told = json.dumps({"status": status, **more, **seconds, **about}, indent=2)
-        (folder / "provenance.json").write_text(told + "\n", encoding="utf-8")
-
     with whole(final) as folder:
-        saved, name = folder / "notebook.ipynb", final.relative_to(final.parents[2]).as_posix()
-        given = {**request.parameters, settings.OUTPUT_DIR: str(folder)}
         (folder / "parameters.yaml").write_text(yamls.dump(request.parameters), encoding="utf-8")
-        try:
-            check_source()
-            _execute(text, saved, given, place, bar=paper if bar else "", of_user=of_user)
-            check_source()
-            close("complete")
-            if with_report:
-                from srlib.runner import report
-
-                report.write(folder)
-        except Exception as error:
-            known = isinstance(error, NotebookFailed | OSError)
-            told = str(error) if known else type(error).__name__
-            close("failed", error=told)
-            replace_folder(folder, request.failed)
-            kept = shown(request.failed)
-            raise NotebookFailed(f"{paper}: {told}\nkept: {kept}") from error
+        saved, given = folder / "notebook.ipynb", {settings.OUTPUT_DIR: folder.as_posix()}
+        given |= request.parameters
+        error = _execute(text, saved, given, bar=paper if bar else "", of_user=of_user)
+        if not error and source_hash(request.notebook) != request.source:
+            error = "the notebook or the library was changed after the start"
+        if not error and hash_inputs(request.parameters) != request.inputs:
+            error = "a file of data was changed after the start"
+        name = final.relative_to(final.parents[2]).as_posix()
+        written = saved.read_text(encoding="utf-8").replace(folder.as_posix(), name)
+        saved.write_text(written, encoding="utf-8")
+        about |= {"status": "failed", "error": error} if error else {"status": "complete"}
+        about["seconds"] = round(time.monotonic() - started, 1)
+        (folder / "provenance.json").write_text(json.dumps(about, indent=2), encoding="utf-8")
+        if error:
+            replace(folder, request.failed)
+            raise NotebookFailed(f"{paper}: {error}\nkept: {shown(request.failed)}")
     shutil.rmtree(request.failed, ignore_errors=True)
     return final
 
@@ -216,12 +172,10 @@ def build(root: Path, paper: str) -> Path:
     settings.read_parameters(source)
     with tempfile.TemporaryDirectory() as folder:
         saved = Path(folder) / final.name
-        try:
-            _execute(text, saved, {}, source.parent, bar=paper)
-        except NotebookFailed as error:
-            raise NotebookFailed(f"{paper}: {error}") from None
+        if error := _execute(text, saved, {}, cwd=source.parent, bar=paper):
+            raise NotebookFailed(f"{paper}: {error}")
         built = nbformat.writes(normalized(nbformat.read(saved, as_version=4)))
-    write_whole(final, built + "\n")
+    final.write_text(built + "\n", encoding="utf-8", newline="\n")
     return final
 
 
@@ -244,8 +198,8 @@ def normalized(notebook: NotebookNode) -> NotebookNode:
         cell.id = key
     pairing = dict(notebook.metadata.get("jupytext", {}))
     pairing.pop("text_representation", None)
-    language = notebook.metadata.get("language_info", {"name": "python"})
-    metadata = {"jupytext": pairing, "kernelspec": KERNELSPEC, "language_info": language}
+    metadata = {"jupytext": pairing, "kernelspec": notebook.metadata.kernelspec}
+    metadata["language_info"] = notebook.metadata.language_info
     text = json.dumps(nbformat.v4.new_notebook(cells=notebook.cells, metadata=metadata))
     return nbformat.from_dict(json.loads(text, parse_float=_of_javascript))
 

@@ -6,17 +6,18 @@ What counts is what lies whole on disk: the same command finishes what is left, 
 tries again what failed.
 """
 
-import functools
 import hashlib
 import itertools
 import json
-import math
+import multiprocessing
+import os
 import re
+import signal
 import sys
 import threading
-from collections.abc import Sequence
-from concurrent.futures import as_completed
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -26,18 +27,13 @@ from tqdm import tqdm
 from srlib.rng import stream
 from srlib.runner import parameters as settings
 from srlib.runner.files import remove_leftovers, write_whole
-from srlib.runner.parameters import Request, UsageError, read_object
-from srlib.runner.run import NotebookFailed, run, source_hash
-from srlib.runner.workers import workers
+from srlib.runner.parameters import Request, UsageError, read_mapping
+from srlib.runner.run import NotebookFailed, run
 
 if TYPE_CHECKING:  # a second of CPU, for each process that runs points
     import pandas as pd
 
-MOST_POINTS = 100_000  # each has a folder
-LARGEST_SEED = 2**53  # of replicates; as a float, too, it stays the number that it is
-
-_Values = Annotated[list[Any], Field(min_length=1)]
-_ONE_AT_A_TIME = threading.Lock()  # in a worker of a cluster: papermill changes the working folder
+_ONE_AT_A_TIME = threading.Lock()  # in a worker of a cluster: a run has its folder and umask
 
 
 class Plan(BaseModel, extra="forbid", strict=True):
@@ -50,9 +46,9 @@ class Plan(BaseModel, extra="forbid", strict=True):
     paper: str
     profile: str = "default"
     base: dict[str, Any] = {}
-    grid: dict[str, _Values] = {}
+    grid: dict[str, Annotated[list[Any], Field(min_length=1)]] = {}
     points: Annotated[list[dict[str, Any]], Field(min_length=1)] = [{}]
-    replicates: Annotated[int, Field(ge=1, le=MOST_POINTS)] | None = None
+    replicates: Annotated[int, Field(ge=1)] | None = None
     seed: Annotated[int, Field(ge=0)] = 0
     collect: list[Annotated[str, Field(pattern="^[A-Za-z0-9_]{1,100}$")]] = []
 
@@ -60,9 +56,8 @@ class Plan(BaseModel, extra="forbid", strict=True):
         """Return what varies, a mapping for each point."""
         axes = [[{name: value} for value in values] for name, values in self.grid.items()]
         seeds = (stream(self.seed, f"replicate {i}") for i in range(self.replicates or 0))
-        axes += [self.points, [{"seed": int(one.integers(LARGEST_SEED))} for one in seeds] or [{}]]
-        if (size := math.prod(map(len, axes))) > MOST_POINTS:
-            raise UsageError(f"{size:,} points; a sweep has at most {MOST_POINTS:,}")
+        # As floats, too, they stay the numbers that they are.
+        axes += [self.points, [{"seed": int(one.integers(2**53))} for one in seeds] or [{}]]
         names = [name for axis in axes for name in set().union(*axis)]
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise UsageError(f"{', '.join(twice)} varies in two places")
@@ -75,7 +70,7 @@ def read_sweep(root: Path, file: Path, outputs: Path) -> tuple[list[Request], li
     Every point is checked; the UsageError has a line for each fault.
     """
     try:
-        plan = Plan(**settings.read_mapping(file))
+        plan = Plan(**read_mapping(file))
     except ValidationError as error:
         told = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()]
         raise UsageError("\n".join(f"{file}: {line}" for line in told)) from None
@@ -87,50 +82,92 @@ def read_sweep(root: Path, file: Path, outputs: Path) -> tuple[list[Request], li
         raise UsageError("\n".join(f"{file}: {line}" for line in dict.fromkeys(wrong)))
     # No profile begins with sweep_: its runs have other folders.
     folder = base.folder.with_name("sweep_" + file.stem.removeprefix("sweep_"))
-    source, points = source_hash(base.notebook.read_bytes()), {}
-    hashed = functools.cache(settings.hash_inputs)  # once for all points with the same files
+    points = {}
+    of_all = settings.hash_inputs(common)  # large files are read once
     for row in rows:
         values = common | row
-        inputs = hashed(tuple(settings.named_files(declared, values)))
-        content = json.dumps([values, source, inputs], sort_keys=True).encode()
+        other = not row.keys().isdisjoint(settings.FILES)
+        inputs = settings.hash_inputs(values) if other else of_all
+        content = json.dumps([values, base.source, inputs], sort_keys=True).encode()
         slug = ",".join(f"{name}={value}" for name, value in row.items()) or "point"
         name = re.sub(r"[^\w.,=+-]", "", slug)[:100]
         place = folder / f"{name}-{hashlib.sha256(content).hexdigest()[:12]}"
-        points[place] = replace(
-            base, folder=place, parameters=values, changed=row, inputs=inputs, source=source
-        )
+        points[place] = base._replace(folder=place, parameters=values, changed=row, inputs=inputs)
     return list(points.values()), plan.collect
 
 
 def run_sweep(
-    points: Sequence[Request], chosen: Sequence[Request], jobs: int = 1, scheduler: str = ""
-) -> None:
+    points: Sequence[Request], chosen: Sequence[Request], tables: Sequence[str] = (),
+    *, jobs: int = 1, scheduler: str = "",
+) -> None:  # fmt: skip
     """Run those of a sweep's points that are chosen and not done, and write ``index.csv``.
 
+    When all points are done, tables are written over all of them.
     They run in processes here, a kernel each, or on a Dask cluster, whose workers see the project
     and the sweep's folder under the same paths.
     """
     left, folder = [one for one in chosen if one.status != "done"], points[0].folder.parent
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    remove_leftovers(folder)
     write_index(points)  # of an unfinished sweep, too, there are tables
     try:
         with workers(jobs, scheduler) as pool:
             futures = [pool.submit(_run_point, point, Path.cwd()) for point in left]
             bar = tqdm(as_completed(futures), folder.name, len(left), unit="point", disable=None)
             for future in bar:
-                try:
-                    future.result()
-                except (NotebookFailed, OSError) as error:
-                    tqdm.write(str(error), file=sys.stderr)
+                if error := future.exception():  # also of a worker that was lost
+                    known = isinstance(error, NotebookFailed | OSError)
+                    tqdm.write(str(error) if known else type(error).__name__, file=sys.stderr)
     finally:
-        remove_leftovers(folder)  # of processes that were killed
+        for point in left:  # whose processes were killed
+            remove_leftovers(point.folder)
         write_index(points)
+    for table in tables if all(point.status == "done" for point in points) else ():
+        write_whole(folder / f"{table}.csv", load(folder, table).to_csv(index=False))
+
+
+def _prepare(threads: int) -> None:
+    """Give a worker its share of threads, and let it end with its parent alone."""
+    os.environ["NUMBA_NUM_THREADS"] = str(threads)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal's Ctrl-C is the parent's to handle
+
+    def watch() -> None:
+        # Also of one that was gone when this process started.
+        multiprocessing.parent_process().join()  # type: ignore[union-attr]
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+@contextmanager
+def workers(jobs: int, scheduler: str = "") -> Iterator[Executor]:
+    """Yield an executor: processes of this machine, or the Dask cluster at an address.
+
+    Whatever ends it before the work is done kills the processes, and takes back what the cluster
+    has not begun.
+    """
+    if scheduler:
+        from distributed import Client
+
+        with Client(scheduler, timeout=10, set_as_default=False) as client:
+            yield client.get_executor(pure=False)  # tasks that look alike are still several
+        return
+    share, spawn = max(1, (os.cpu_count() or 1) // jobs), multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(jobs, spawn, _prepare, (share,))
+    try:
+        yield pool
+    except BaseException:
+        # From Python 3.14 on this is pool.kill_workers().
+        for process in list((pool._processes or {}).values()):
+            process.kill()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _run_point(point: Request, cwd: Path) -> None:
     with _ONE_AT_A_TIME:
-        run(point, with_report=False, cwd=cwd)
+        os.chdir(cwd)
+        run(point)
 
 
 def write_index(points: Sequence[Request]) -> None:
@@ -140,8 +177,8 @@ def write_index(points: Sequence[Request]) -> None:
     rows = []
     for point in points:
         file = (point.folder if point.status == "done" else point.failed) / "provenance.json"
-        about = read_object(file) if file.is_file() else {}
-        error = "".join(about.get("error", "").splitlines()[:1])
+        about = read_mapping(file) if file.is_file() else {}
+        error = about.get("error", "").partition("\n")[0]
         row = {"point": point.folder.name, "status": point.status, "error": error}
         rows.append(row | {"seconds": about.get("seconds")} | dict(point.changed))
     write_whole(points[0].folder.with_name("index.csv"), pd.DataFrame(rows).to_csv(index=False))
@@ -165,8 +202,8 @@ def load(folder: Path, table: str = "") -> "pd.DataFrame":
         file = folder / name / (f"tables/{table}.csv" if table else "results.json")
         if not file.is_file():
             continue
-        frame = pd.read_csv(file) if table else pd.DataFrame([read_object(file)])
-        about = read_object(folder / name / "provenance.json")
+        frame = pd.read_csv(file) if table else pd.DataFrame([read_mapping(file)])
+        about = read_mapping(folder / name / "provenance.json")
         for position, (varied, value) in enumerate(about["changed_parameters"].items()):
             single = value[0] if isinstance(value, list) and len(value) == 1 else value
             entry = single if isinstance(single, str | int | float | bool) else json.dumps(single)
@@ -175,9 +212,3 @@ def load(folder: Path, table: str = "") -> "pd.DataFrame":
     if not frames:
         raise ValueError(f"table is {table!r}; no finished point in {folder} has it")
     return pd.concat(frames, ignore_index=True)
-
-
-def gather(folder: Path, tables: Sequence[str]) -> None:
-    """Write tables over all finished points of a sweep into its folder."""
-    for table in tables:
-        write_whole(folder / f"{table}.csv", load(folder, table).to_csv(index=False))
