@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from srlib.assessment.answers import SURE, Row, rows_of
-from srlib.assessment.counting import ratio
+from srlib.assessment.answers import SURE
+from srlib.assessment.counting import Row, ratio, rows_of
 from srlib.data.codes import Codes, distinct
 from srlib.dpmpm.model import Chains
 from srlib.mechanism.bayes import posterior

@@ -18,7 +18,6 @@ from scipy import special
 from srlib.assessment.copies import divided_z, log_choose, log_density, tree_of_pairs
 from srlib.assessment.counting import Bools, Floats, Ints, beside, numbered, tallied, times
 from srlib.data.codes import Codes, Levels
-from srlib.margins import pair_table
 
 REACH = 1.5  # log of the part that corrects a prediction, over that of both files
 ROUNDS = 5  # in which the expected number of companions settles
@@ -126,12 +125,11 @@ def _met_by_others(
         # The expected number of companions in a file as large, by a tree of pairs. All who share a
         # person's keys are left out of its counts, and their expected number is put in. It begins
         # at Good's (1953) for those alone, where it stays with a single key.
-        edges = tree_of_pairs(everybody, n_levels)
-        tables = [pair_table(everybody, n_levels, *edge) for edge in edges]
+        tree = tree_of_pairs(everybody, n_levels)
         companions = np.where(people > 1, people - 1.0, (people == 2).sum() / (people == 1).sum())
         for _ in range(ROUNDS):
             more: Floats = companions - people
-            log_p = log_density(everybody[: len(people)], edges, tables, more)
+            log_p = log_density(everybody[: len(people)], tree, more)
             companions = len(everybody) * np.exp(log_p)
 
         def log_left(at: float, further: float) -> float:

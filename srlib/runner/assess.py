@@ -38,7 +38,7 @@ def assess(
     inputs = hash_inputs(files)
     try:
         tables = take_in(**options)
-    except ValueError as error:  # with columns and lines
+    except (ValueError, OSError) as error:  # with columns and lines
         raise UsageError(confidential.without_values(str(error), typed)) from None
     try:
         found = examine(tables, model=model, seed=SEED)
