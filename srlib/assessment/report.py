@@ -12,7 +12,6 @@ from srlib.assessment import answers, told, use, verdict
 from srlib.assessment.answers import TEXTS
 from srlib.assessment.copies import Copies, copies
 from srlib.assessment.counting import COLUMNS, Row, beside, between, means, numbered, rows_of
-from srlib.assessment.page import page
 from srlib.assessment.tables import Declared, File, Names, Releases, Table, Tables, take_in
 from srlib.assessment.told import Told
 from srlib.assessment.verdict import Judgment
@@ -88,7 +87,9 @@ class Assessment:
 
     def to_html(self, public: bool = False) -> str:
         """Return a page that stands alone. Confidential, but its public version: words alone."""
-        return page(self, public)
+        if public:
+            return verdict.public_page(self.judgments, self.table)
+        return verdict.page(self.judgments, self.table, self._records, self.tables.notes)
 
 
 def assess(
