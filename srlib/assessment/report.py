@@ -16,7 +16,6 @@ from srlib.assessment.tables import Declared, File, Names, Releases, Table, Tabl
 from srlib.assessment.told import Told
 from srlib.assessment.verdict import Judgment
 from srlib.data.codes import Codes, distinct
-from srlib.progress import progress
 from srlib.rng import stream
 
 _NAMED = 5  # variables that are named where all others are known
@@ -225,36 +224,33 @@ def questions(tables: Tables) -> list[Question]:
 
 
 def _of_people(
-    tables: Tables, released: Sequence[File], streams: Callable[[str], np.random.Generator]
+    tables: Tables, released: Sequence[File], chance: Callable[[str], np.random.Generator]
 ) -> tuple[list[Row], list[list[Told]]]:
     """Answer all questions by the releases of one tool, of everybody and then of groups.
 
     The other result is what each release tells of each person, by question.
     """
     names, rows, groups, each = tables.schema.names, list[Row](), list[Row](), list[list[Told]]()
-    asked = questions(tables)
-    with progress(len(asked), "assessing") as bar:
-        for question in asked:
-            known, target = [names[k] for k in question.knows], ""
-            all_others = len(known) == len(names) - 1 > _NAMED
-            about = "all other variables" if all_others else ", ".join(known)
-            why = "people alone with their keys"
-            if question.wants is not None:
-                target = names[question.wants]
-                about += f" → {target}"
-                why = target + " to a trained guess" * (question.name == "predicted")
-            each.append([
-                _ask(question, tables, one, streams(f"{question.name}: {about} {i}"))
-                for i, one in enumerate(released)
-            ])  # fmt: skip
-            row: Row = {"question": question.name, "of": "all", "about": about}
-            rows.append(row | {"why": why, "asked": True} | answers.of_people(each[-1]))
-            if tables.by is not None and len(each) <= 2:
-                of, column = tables.schema.variables[tables.by], tables.original.codes[:, tables.by]
-                for code in np.unique(column):
-                    row["of"] = f"{of.name}: {of.labels[code]}"
-                    groups.append(row | answers.of_people(each[-1], column == code))
-            bar.update()
+    for question in questions(tables):
+        known = [names[k] for k in question.knows]
+        all_others = len(known) == len(names) - 1 > _NAMED
+        about = "all other variables" if all_others else ", ".join(known)
+        why = "people alone with their keys"
+        if question.wants is not None:
+            target = names[question.wants]
+            about += f" → {target}"
+            why = target + " to a trained guess" * (question.name == "predicted")
+        purposes = (f"{question.name}: {about} {i}" for i in range(len(released)))
+        each.append(
+            [_ask(question, tables, z, chance(p)) for z, p in zip(released, purposes, strict=True)]
+        )
+        row: Row = {"question": question.name, "of": "all", "about": about}
+        rows.append(row | {"why": why, "asked": True} | answers.of_people(each[-1]))
+        if tables.by is not None and len(each) <= 2:
+            of, column = tables.schema.variables[tables.by], tables.original.codes[:, tables.by]
+            for code in np.unique(column):
+                row["of"] = f"{of.name}: {of.labels[code]}"
+                groups.append(row | answers.of_people(each[-1], column == code))
     few = min(map(len, (tables.original, *released))) < answers.FEWEST
     answers.put_words(rows[:3], family=False, few=few)
     answers.put_words(rows[3:], True, few)

@@ -9,8 +9,8 @@ out; the release has no part in it but its size. Where one of the two files is t
 thinned to the size of the other.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from scipy import special
@@ -26,8 +26,7 @@ MOST_GROWN, MOST_GUESSED = 40_000, 20_000  # records of a file that trees grow f
 _ROUNDING = 1e-12  # 1.1 - 1.0 is above 0.1 in floating point, and is to count as 0.1
 
 
-@dataclass(frozen=True)
-class Told:
+class Told(NamedTuple):
     """What is told of each person, (n,) each.
 
     Of people who are `counted`, `release` is the probability that the release tells it; `others`
@@ -49,7 +48,7 @@ class Told:
     margins: Floats
     group: Ints
     outright: Bools
-    held_out: dict[str, float] = field(default_factory=dict)
+    held_out: Mapping[str, float] = {}
     divided_z: float = np.nan
     trials: float = 0.0
     grown: float = 0.0
@@ -86,11 +85,9 @@ def met(
     if most := min(n, len(strangers)):
         files = (key, of_strangers)
         # Probability that random companions have not the person's keys, by the hypergeometric law.
-        sizes = [(len(f) - times(f, f), np.array(len(f) - 1)) for f in files]
-        logs = [
-            log_choose(others, most - 1) - log_choose(every, most - 1) for others, every in sizes
-        ]
-        weight = np.exp(np.concatenate(logs))
+        sizes = (np.append(len(f) - 1, len(f) - times(f, f)) for f in files)
+        logs = (log_choose(others, most - 1) for others in sizes)
+        weight = np.exp(np.concatenate([each[1:] - each[0] for each in logs]))
         everybody = np.concatenate(files)
         compared = beside(weight * (times(of_release, everybody) > 0), weight, n, everybody)
     prob = np.prod([np.bincount(x)[x] / n for x in original[:, list(keys)].T], axis=0)
