@@ -156,9 +156,8 @@ def in_percent(share: float, error: float = np.nan) -> str:
     """A share in percent, with its error if known; what is not 0 or 100 is not printed as such."""
     if np.isnan(share):
         return "no value"
-    rounded = {"0.0": "<0.1", "-0.0": "<0.1", "100.0": ">99.9"}
-    parts = []
+    shown, rounded = [], {"0.0": "<0.1", "-0.0": "<0.1", "100.0": ">99.9"}
     for value in (share,) if np.isnan(error) else (share, error):
-        shown = f"{100 * value:.1f}"
-        parts.append(f"{100 * value:.0f}" if value in (0, 1) else rounded.get(shown, shown))
-    return f"{' ± '.join(parts)} %".replace(" ", "\u00a0")
+        text = f"{100 * value:.{0 if value in (0, 1) else 1}f}"
+        shown.append(rounded.get(text, text))
+    return f"{' ± '.join(shown)} %".replace(" ", "\u00a0")

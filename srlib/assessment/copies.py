@@ -27,7 +27,7 @@ from scipy.sparse import csgraph
 from srlib.assessment import counting
 from srlib.assessment.counting import Bools, Floats, Ints, Row, numbered, rows_of, tallied, times
 from srlib.data.codes import Codes, Levels, row_numbers
-from srlib.margins import pair_table
+from srlib.margins import log_choose, pair_table
 from srlib.threads import one_blas_thread
 
 # Tables of pairs of variables, or of the root alone, by their edges from the root down.
@@ -296,14 +296,6 @@ def _divided(o: Ints, s: Ints, every: bool) -> tuple[Bools, Floats]:
         odds = np.where(np.isneginf(pure), np.inf, one - pure)
     p = special.expit(odds).clip(max=1 - 1e-12)
     return (total > 1) & ((s == 0) | ((o == 0) & every)), p[which]
-
-
-def log_choose(n: Ints, k: int) -> Floats:
-    """Logarithm of the number of ways to choose k of n; minus infinity where there is none."""
-    possible = n >= k
-    n = np.maximum(n, k)
-    ways = special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1)
-    return np.where(possible, ways, -np.inf)
 
 
 def across_z(o: Ints, s: Ints, weight: Floats, every: bool) -> float:

@@ -199,9 +199,8 @@ def _read(
             notes += more
     if known and texts[0].schema is None:
         notes.append("No schema was given: levels are the values that the original has.")
-        if left := shown(known.leave_out):
-            told = "Columns left out, of which the original has one value or none:"
-            notes.append(f"{told} {left}.")
+        told = "Columns left out, of which the original has one value or none:"
+        notes += [f"{told} {shown(known.leave_out)}."] if known.leave_out else []
     schema, more = with_missing(schema, *(text.frame for text in texts))
     return schema, texts, [*notes, *more]
 

@@ -15,9 +15,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from srlib.assessment.copies import divided_z, log_choose, log_density, tree_of_pairs
+from srlib.assessment.copies import divided_z, log_density, tree_of_pairs
 from srlib.assessment.counting import Bools, Floats, Ints, beside, numbered, tallied, times
 from srlib.data.codes import Codes, Levels
+from srlib.margins import log_choose
 
 REACH = 1.5  # log of the part that corrects a prediction, over that of both files
 ROUNDS = 5  # in which the expected number of companions settles
