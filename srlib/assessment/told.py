@@ -200,9 +200,8 @@ def told(
 
 
 def count_near(
-    group: Ints, truth: Floats, of_records: Ints, values: Floats,
-    within: float,
-) -> tuple[Ints, Ints]:  # fmt: skip
+    group: Ints, truth: Floats, of_records: Ints, values: Floats, within: float
+) -> tuple[Ints, Ints]:
     """Count the records with each person's keys, and those whose number is within the distance."""
     known = ~np.isnan(values)
     ranked = np.unique(values[known])

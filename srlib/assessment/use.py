@@ -105,11 +105,11 @@ def _apart(original: Codes, released: Codes, schema: Schema) -> Distance:
     combination, total, inverse = distinct(np.concatenate(some))
     events = np.bincount(inverse[sizes[0] :], minlength=len(total))
     levels = [np.arange(size) for size in schema.n_levels]
-    single = OneHotEncoder(categories=levels, drop="first", sparse_output=False)
+    single = OneHotEncoder(categories=levels, drop="first")
     products = PolynomialFeatures(2 if pairs else 1, interaction_only=True)
     design = products.fit_transform(single.fit_transform(combination))
-    design = design[:, design.any(axis=0)]
-    values, vectors = np.linalg.eigh((design * total[:, None]).T @ design)
+    design = design[:, design.getnnz(axis=0) > 0]
+    values, vectors = np.linalg.eigh((design.multiply(total[:, None]).T @ design).toarray())
     known = values > 1e-10 * values[-1]
     squares = (vectors[:, known].T @ (design.T @ events)) ** 2 / values[known]
     if (size := int(known.sum())) in (1, records):
