@@ -111,8 +111,9 @@ np.where(pure, -p / (1 - p), 0.0) => np.where(pure, -(1 - p) / p, 0.0) # odds up
 o[twins].sum() > TWINS => twins.sum() > TWINS # pairs for people
 .sum() / 2 => .sum() # a pair counts twice
 neighbors = -p * size => neighbors = -size # equal records are neighbors
+if in_order else => if not in_order else # orders
 weight[met].sum() / mean + 1) => weight[met].sum() / mean) # limit of a count
-stats.multinomial.pmf(o, m, o / m) < COINCIDENCE => True # few records agree by chance
+chance < COINCIDENCE) => True) # few records agree by chance
 rest = every - np.bincount( => rest = every - 0 * np.bincount( # a record finds itself
 dpmpm/exact
 betaln(1 + size[:, None], alpha + left => betaln(size[:, None] + 1e-9, alpha + left # a stick

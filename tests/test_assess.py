@@ -68,9 +68,6 @@ def test_numbers_are_those_of_counts_by_hand() -> None:
     targets = MADE.groupby(["job", "town"])["sick"].agg(set).to_dict()
     told = [targets.get(x) == {sick} for x, sick in zip(keys[0], ORIGINAL["sick"], strict=True)]
     assert row(found, "attributes")["value"] == pytest.approx(np.mean(told))
-    whole = set(map(tuple, ORIGINAL.to_numpy()))
-    repeats = [tuple(x) in whole for x in MADE.to_numpy()]
-    assert row(found, "copies")["value"] == pytest.approx(np.mean(repeats))
 
 
 def test_frames_files_and_codes_tell_the_same(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ bounds what could hide.
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -53,8 +53,7 @@ REMOVED = 10.0
 PARTS, STRATA, RARELY = 10, 10, 0.005
 
 
-@dataclass(frozen=True)
-class Copies:
+class Copies(NamedTuple):
     """Released records that repeat original ones, with all their values.
 
     `rows` are those of the table, with deviates (z) that are NaN where nothing can be said. Of the
@@ -115,8 +114,10 @@ def copies(
     told = premise != "removed"
     repeated = float(s[o > 0].sum() / m)
     others, others_error, a, b = _repeating(original, levels, held_out, not premise)
-    # Were both drawn from the table's own shares, would they be equal by chance?
-    same_table = bool((o == s).all() and stats.multinomial.pmf(o, m, o / m) < COINCIDENCE)
+    # Would both be equal by chance, in order or in any, were they drawn from the table's shares?
+    in_order, shares = np.array_equal(original, released), o / n
+    chance = np.prod(shares**o) if in_order else stats.multinomial.pmf(o, n, shares)
+    same_table = bool((o == s).all() and chance < COINCIDENCE)
     weight = np.log1p(COPIED / (neighbors + ITSELF))
     handed_out, handed_out_error, handed_out_z, at_most = _handed_out(o, s, weight)
     repeated_z = itself_z = uncut_z = near_z = nan

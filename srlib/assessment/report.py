@@ -228,9 +228,9 @@ def _of_people(
 ) -> tuple[list[Row], list[list[Told]]]:
     """Answer all questions by the releases of one tool, of everybody and then of groups.
 
-    The other result is what each release tells of each person, by question.
+    The other result is what each release tells of each person, by the first two questions.
     """
-    names, rows, groups, each = tables.schema.names, list[Row](), list[Row](), list[list[Told]]()
+    names, rows, groups, first = tables.schema.names, list[Row](), list[Row](), list[list[Told]]()
     for question in questions(tables):
         known = [names[k] for k in question.knows]
         all_others = len(known) == len(names) - 1 > _NAMED
@@ -241,21 +241,21 @@ def _of_people(
             about += f" → {target}"
             why = target + " to a trained guess" * (question.name == "predicted")
         purposes = (f"{question.name}: {about} {i}" for i in range(len(released)))
-        each.append(
-            [_ask(question, tables, z, chance(p)) for z, p in zip(released, purposes, strict=True)]
-        )
+        streams = zip(released, map(chance, purposes), strict=True)
+        each = [_ask(question, tables, z, rng) for z, rng in streams]
         row: Row = {"question": question.name, "of": "all", "about": about}
-        rows.append(row | {"why": why, "asked": True} | answers.of_people(each[-1]))
-        if tables.by is not None and len(each) <= 2:
+        rows.append(row | {"why": why, "asked": True} | answers.of_people(each))
+        if tables.by is not None and len(first) < 2:
             of, column = tables.schema.variables[tables.by], tables.original.codes[:, tables.by]
             for code in np.unique(column):
                 row["of"] = f"{of.name}: {of.labels[code]}"
-                groups.append(row | answers.of_people(each[-1], column == code))
+                groups.append(row | answers.of_people(each, column == code))
+        first += [each] * (len(first) < 2)
     few = min(map(len, (tables.original, *released))) < answers.FEWEST
     answers.put_words(rows[:3], family=False, few=few)
     answers.put_words(rows[3:], True, few)
     answers.put_words(groups, family=True)
-    return rows + groups, each
+    return rows + groups, first
 
 
 def _ask(question: Question, tables: Tables, released: File, rng: np.random.Generator) -> Told:

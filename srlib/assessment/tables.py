@@ -75,8 +75,7 @@ class _Source(NamedTuple):
         return Texts(frame, schema, notes)
 
 
-@dataclass(frozen=True)
-class Tables:
+class Tables(NamedTuple):
     """All tables, coded alike, and what is asked of them.
 
     Releases are under the name under which they are judged, by column numbers all else: sets of
