@@ -318,8 +318,8 @@ def total_variation(
     cells, total = cells[cells > 0], n + m
     # E |X - n c / N| of the records of each cell among n of N, in closed form as de Moivre's.
     above = n * cells // total + 1
-    log_prob = _log_choose(cells, above) + _log_choose(total - cells, n - above)
-    log_prob -= _log_choose(np.array(total), np.array(n))
+    log_prob = log_choose(cells, above) + log_choose(total - cells, n - above)
+    log_prob -= log_choose(np.array(total), np.array(n))
     possible = (above <= cells) & (above <= n) & (n - above <= total - cells)
     tail = above * (total - cells - n + above) / total
     deviation = np.where(possible, 2 * tail * np.exp(log_prob), 0.0)
@@ -331,10 +331,11 @@ def total_variation(
     return value, float(scale * deviation.sum()), float(scale * np.sqrt(max(variance, 0.0)))
 
 
-def _log_choose(n: NDArray[np.int64], k: NDArray[np.int64]) -> NDArray[np.float64]:
+def log_choose(n: NDArray[np.integer], k: NDArray[np.integer] | int) -> NDArray[np.float64]:
+    """Logarithm of the number of ways to choose k of n; minus infinity where there is none."""
     inside = (k >= 0) & (k <= n)
-    k = np.where(inside, k, 0)
-    return -special.betaln(n - k + 1, k + 1) - np.log(n + 1)
+    some = np.where(inside, k, 0)
+    return np.where(inside, -special.betaln(n - some + 1, some + 1) - np.log(n + 1), -np.inf)
 
 
 def against_sampling(

@@ -17,6 +17,7 @@ from ladder import LADDER, Codes, bootstrap, copy, independent, partly_copied, t
 
 from srlib.assessment import answers, told, verdict
 from srlib.assessment.copies import Copies, copies
+from srlib.assessment.counting import Row
 from srlib.data import microdata
 
 FILE = Path(__file__).with_suffix(".json")
@@ -94,9 +95,9 @@ def cases(largest: int = 100_000) -> Iterator[tuple[str, Codes, Codes]]:
                     yield f"{kind}, {n}, {seed}, {name}", original, released
 
 
-def advice(found: Copies, questions: Mapping[str, answers.Row]) -> str:
+def advice(found: Copies, questions: Mapping[str, Row]) -> str:
     """What to do by copies and some questions alone, of a release as useful as a fresh sample."""
-    asked: answers.Row = {"of": "all", "asked": True, "target": TARGET}
+    asked: Row = {"of": "all", "asked": True, "target": TARGET}
     rows = [asked | {"question": q} | row for q, row in questions.items()]
     answers.put_words(rows, family=False)
     fresh = {"question": "margins", "word": "as fresh", "value": 0.0, "baseline": 0.0, "z": 0.0}
@@ -117,12 +118,10 @@ def found(original: Codes, released: Codes) -> dict[str, Any]:
         "identity": answers.of_people([told.met(original, released, levels, keys)]),
         "attributes": answers.of_people([told.told(original, released, levels, keys, target)]),
     }
-    row: dict[str, Any] = {
-        "copies": [
-            copied.repeated, copied.others, copied.repeated_error, copied.others_error,
-            copied.handed_out_z, copied.handed_out, copied.at_most,
-        ]
-    }  # fmt: skip
+    repeats, handed_out, hidden, *_ = copied.rows
+    shares = [repeats[name] for name in ("value", "baseline", "error", "baseline_error")]
+    more = handed_out["z_divided"], handed_out["value"], hidden["value"]
+    row: dict[str, Any] = {"copies": [*shares, *more]}
     for name, one in of.items():
         z = np.fmax(one["z"], one["z_divided"])
         row[name] = [

@@ -20,7 +20,7 @@ TESTS = {
     "assessment/copies": "copies ladder",
     "assessment/counting": "told answers copies",
     "assessment/answers": "answers told ladder",
-    "assessment/asking": "answers assess",
+    "assessment/report": "answers assess",
     "assessment/verdict": "answers",
     "assessment/use": "use answers",
     "dpmpm/exact": "enumerated",
@@ -81,14 +81,14 @@ min(told.divided_z, z_margins) => max(told.divided_z, z_margins) # one test suff
 people * gap[counted].var() => people**2 * gap[counted].var() # variance of one, not of a mean
 "z": min(z, z_margins) => "z": z # margins need not be beaten
 np.arange(len(z), 0, -1) if family => len(z) if family # Bonferroni for Holm
-found.itself_z, found.uncut_z) >= CERTAIN => found.itself_z, found.uncut_z) >= SURE # threshold
-found.alone / len(found.found) => found.alone / found.released # share of the other file
-at_most > UNSEEN and of_all => at_most > UNSEEN or of_all # either suffices
-same_row_z >= 2 * CERTAIN => same_row_z >= CERTAIN # threshold
-found.released) < FEWEST => found.released) <= FEWEST # one more record is needed
+itself["z"], uncut["z"]) >= CERTAIN => itself["z"], uncut["z"]) >= SURE # threshold
+hidden["people"] / n => hidden["people"] / repeats["people"] # share of the other file
+hidden["value"] > UNSEEN and => hidden["value"] > UNSEEN or # either suffices
+same_rows["z"] >= 2 * CERTAIN => same_rows["z"] >= CERTAIN # threshold
+repeats["people"]) < FEWEST => repeats["people"]) <= FEWEST # one more record is needed
 row["people"] >= MIN_RECORDS => row["people"] > MIN_RECORDS # ten are too few
-assessment/asking
-copied[:n].mean() => copied.mean() # people held out are among those in the file
+assessment/report
+met[:n].mean() => met.mean() # people held out are among those in the file
 rows[:3], family=False => rows[:2], family=False # the first guess is one of a family
 *released))) < answers.FEWEST => *released))) <= answers.FEWEST # one more record is needed
 assessment/verdict
@@ -111,8 +111,9 @@ np.where(pure, -p / (1 - p), 0.0) => np.where(pure, -(1 - p) / p, 0.0) # odds up
 o[twins].sum() > TWINS => twins.sum() > TWINS # pairs for people
 .sum() / 2 => .sum() # a pair counts twice
 neighbors = -p * size => neighbors = -size # equal records are neighbors
+if in_order else => if not in_order else # orders
 weight[met].sum() / mean + 1) => weight[met].sum() / mean) # limit of a count
-if not (original == released).all(): => if (original == released).all(): # orders
+chance < COINCIDENCE) => True) # few records agree by chance
 rest = every - np.bincount( => rest = every - 0 * np.bincount( # a record finds itself
 dpmpm/exact
 betaln(1 + size[:, None], alpha + left => betaln(size[:, None] + 1e-9, alpha + left # a stick

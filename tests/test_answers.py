@@ -1,6 +1,5 @@
 """Rows, their errors and words, and the verdict that follows from them."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,20 +7,32 @@ import pandas as pd
 import pytest
 from cases import LEVELS, margins, samples
 
-from srlib.assessment import answers, asking, told, use, verdict
+from srlib.assessment import answers, report, told, use, verdict
 from srlib.assessment.copies import Copies
+from srlib.assessment.counting import Row
 from srlib.assessment.tables import File, Tables
 from srlib.data.schema import Schema, Variable
 from srlib.display import MIN_RECORDS, NOT_SHOWN, percent
 
 NAN, KEYS, TARGET = np.nan, [0, 1, 2, 3, 4], 13
-NO_COPIES = Copies(
-    repeated=0.3, repeated_error=0.01, others=0.32, others_error=0.01, repeated_z=-1.0, alone=400,
-    handed_out=0.0, handed_out_error=0.01, handed_out_z=0.0, at_most=0.04, near_z=0.0,
-    itself_z=0.0, same_table=False, same_row=0.5, same_row_others=0.5,
-    same_row_z=0.0, premise="", found=np.zeros(1_000, bool), neighbors=np.zeros(1_000, int),
-    released=500,
-)  # fmt: skip
+
+
+def copied(
+    alone: int = 400, released: int = 500, at_most: float = 0.04, handed_out: float = 0.0,
+    premise: str = "", same_table: bool = False, **z: float,
+) -> Copies:  # fmt: skip
+    """A release without copies, but for what is given."""
+    excess = max(z.get("handed_out_z", 0), z.get("near_z", 0))
+    numbers: list[dict[str, float]] = [{}] * 7
+    numbers[0] = {"value": 0.3, "error": 0.01, "baseline": 0.32, "baseline_error": 0.01}
+    numbers[0] |= {"people": released, "z": z.get("repeated_z", -1.0), "z_divided": excess}
+    numbers[1] = {"value": handed_out, "z_divided": z.get("handed_out_z", 0.0)}
+    numbers[2] = {"value": at_most, "people": alone}
+    numbers[4:6] = [{"z": z.get(f"{name}_z", 0.0)} for name in ("itself", "uncut")]
+    numbers[6] = {"value": 0.5, "z": z.get("same_row_z", 0.0)}
+    names = "copies", "handed out", "could hide", "near copies", "beyond itself", "uncut", "rows"
+    rows: list[Row] = [{"question": name} | of for name, of in zip(names, numbers, strict=True)]
+    return Copies(rows, same_table, premise, np.zeros(1_000, bool), np.zeros(1_000, int))
 
 
 def test_errors_are_not_smaller_than_the_spread_over_releases() -> None:
@@ -89,8 +100,9 @@ def test_people_held_out_by_hand() -> None:
     held_out = np.array([(0, 0), (1, 0), (2, 1), (2, 1), (2, 0)])
     released, levels = np.array([(0, 0), (0, 0), (1, 1)]), np.array([3, 2])
     schema = Schema((Variable("key", ("a", "b", "c")), Variable("target", ("d", "e"))))
-    tables = Tables(schema, File(used), {}, ((0,),), (1,), held_out=File(held_out))
-    (copied,) = asking.of_copied_people(tables, [File(released)])
+    strangers = File(held_out)
+    tables = Tables(schema, File(used), {}, [(0,)], [1], False, strangers, None, {}, [])
+    copied, *_ = report._of_everybody(tables, [File(released)])
     spread = np.sqrt(0.5 * 0.5 / 4 + 0.2 * 0.8 / 5)
     assert (copied["people"], copied["value"], copied["held_out"]) == (4, 1 / 2, 1 / 5)
     assert copied["held_out_z"] == pytest.approx((1 / 2 - 1 / 5) / spread)
@@ -113,7 +125,7 @@ def test_people_held_out_are_as_those_in_the_file_where_nothing_leaks() -> None:
     assert (np.abs(np.mean(z, axis=0)) < 0.6).all()
 
 
-def row(value: float, others: float, z: float, **more: object) -> answers.Row:
+def row(value: float, others: float, z: float, **more: object) -> Row:
     return {"value": value, "baseline": others, "z": z, "z_divided": NAN, "people": 200,
             "of": "all", "baseline_of": "others"} | more  # fmt: skip
 
@@ -148,7 +160,7 @@ def test_of_many_questions_each_is_as_sure_as_one() -> None:
 
 def judged(name: str = "made", **given: Any) -> tuple[verdict.Judgment, pd.DataFrame]:
     """A verdict on questions that take a share of what their baseline leaves to disclose."""
-    copies, loss = given.get("copies", NO_COPIES), given.get("loss", 0.0)
+    loss = given.get("loss", 0.0)
     named = {"error": 0.01, "baseline_error": 0.01, "asked": True}
     named["people"] = given.get("people", 200)
     questions = {"identity": "people alone", "attributes": "sick", "predicted": "sick to a guess"}
@@ -159,8 +171,8 @@ def judged(name: str = "made", **given: Any) -> tuple[verdict.Judgment, pd.DataF
     answers.put_words(rows, family=False)
     losses = row(loss, 0.0, 100 * loss) | {"word": use.word(loss, loss > 0), "error": 0.01}
     by_chance = row(0.9, 0.9, -1.0, question="margins", word="good", error=0.01)
-    copied = answers.of_copies([NO_COPIES, copies])
-    table = pd.DataFrame([*copied, *rows, by_chance, losses | {"question": "pairs"}])
+    of_copies = answers.of_copies([copied(), copied(**given.get("copies", {}))])
+    table = pd.DataFrame([*of_copies, *rows, by_chance, losses | {"question": "pairs"}])
     table = table.assign(release=name, asked=table["asked"] == True)  # noqa: E712
     table = table.fillna({"of": "all", "baseline_of": "", "word": ""})
     return verdict.judge(name, table), table
@@ -201,15 +213,14 @@ def judged(name: str = "made", **given: Any) -> tuple[verdict.Judgment, pd.DataF
     ],
 )
 def test_the_worst_answer_decides(given: dict[str, Any], advice: str, first: str) -> None:
-    copies = replace(NO_COPIES, **given.get("copies", {}))
-    judgment, _ = judged(**(given | {"copies": copies}))
+    judgment, _ = judged(**given)
     assert judgment.advice == advice
     assert first in judgment.first
     assert len(judgment.first.split()) <= 25
 
 
 def test_the_worst_release_stands_first_and_public_words_rest_on_ten_people() -> None:
-    hidden, itself = replace(NO_COPIES, at_most=0.2), replace(NO_COPIES, same_table=True)
+    hidden, itself = {"at_most": 0.2}, {"same_table": True}
     few = {"attributes": 0.1, "people": MIN_RECORDS - 1}
     given: list[dict[str, Any]] = [{}, few, {"copies": hidden}, {"attributes": 0.5}]
     given += [{"copies": itself}, {"identity": 0.1}]

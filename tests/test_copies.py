@@ -9,32 +9,33 @@ from hypothesis import given
 from scipy import stats
 
 from srlib.assessment.answers import CERTAIN, SURE, copied
-from srlib.assessment.copies import FEWEST, _bernoulli_z, _divided, copies
+from srlib.assessment.copies import FEWEST, Copies, _bernoulli_z, _divided, copies
 from srlib.data.codes import Codes
+
+PARTS = ("repeated", "handed_out", "hidden", "near", "itself", "uncut", "same_row")
+
+
+def of(found: Copies, part: str, name: str = "value") -> float:
+    """A number of a row, by its part of the test for copies."""
+    return float(found.rows[PARTS.index(part)][name])
 
 
 def test_copies_by_hand() -> None:
     original = table("00", "00", "01", "12", "22")
     released = table("01", "01", "12", "10", "21")
     found = copies(original, released, [3, 3])
-    assert found.repeated == pytest.approx(3 / 5)  # both 01 and 12
-    assert found.others == pytest.approx(1 - 3 / 5)  # 01, 12 and 22 are alone
-    assert found.alone == 3
-    assert found.others_error == pytest.approx(np.sqrt(3 * 2 / 5 + 2) / 5)
-    size = 2 / 5 * 3 / 5 / found.others_error**2 - 1
+    # Released are 01 twice and 12; 01, 12 and 22 are alone.
+    assert of(found, "repeated", "baseline_error") == pytest.approx(np.sqrt(3 * 2 / 5 + 2) / 5)
+    size = 2 / 5 * 3 / 5 / of(found, "repeated", "baseline_error") ** 2 - 1
     tail = stats.betabinom.sf(2, 5, 2 / 5 * max(size, 1), 3 / 5 * max(size, 1))
-    assert 0 < found.repeated_z <= stats.norm.isf(tail)
+    assert 0 < of(found, "repeated", "z") <= stats.norm.isf(tail)
     assert found.found.tolist() == [False, False, True, True, False]
-    # 00 is two in the original, 12 one in each; 01 is one in the original and two released; and
-    # 22, 10 and 21 occur once.
-    # Differing in one variable: of 00 are 01 (3) and 10 (1); of 12 are 10 (1) and 22 (1).
-    # Of 22 are 12 (2) and 21 (1); of 01 are 00 (2) and 21 (1).
-    assert found.neighbors.tolist() == [4, 4, 3, 2, 3]
+    # Neighbors: of 00 01 (3) and 10; of 12 10 and 22; of 22 12 (2) and 21; of 01 00 (2) and 21.
     weight = {k: np.log1p(5 / (k + 0.5)) for k in (2, 3, 4)}
     # Of two records in ten, five of them the original's, one lies there in 25 of 45 ways.
     excess = weight[3] + weight[2] - weight[4] * 25 / 20
-    assert found.handed_out == pytest.approx(excess / (weight[3] + weight[2] + weight[3]))
-    assert found.handed_out_z <= 0  # two are no sign of anything
+    assert of(found, "handed_out") == pytest.approx(excess / (weight[3] + weight[2] + weight[3]))
+    assert of(found, "handed_out", "z_divided") <= 0  # two are no sign of anything
 
 
 @given(two_tables())
@@ -45,10 +46,10 @@ def test_neighbors_and_shares_by_brute_force(tables: tuple[Codes, Codes, list[in
     different = (both[:, None] != both[None]).sum(axis=2)
     n = len(original)
     assert found.neighbors.tolist() == (different == 1).sum(axis=1)[:n].tolist()
-    assert found.repeated == pytest.approx((different[n:, :n] == 0).any(axis=1).mean())
+    assert of(found, "repeated") == pytest.approx((different[n:, :n] == 0).any(axis=1).mean())
     again = (different[:n, :n] + 9 * np.eye(n) == 0).any(axis=1)
-    assert found.others == pytest.approx(again.mean())
-    assert found.alone == (~again).sum()
+    assert of(found, "repeated", "baseline") == pytest.approx(again.mean())
+    assert of(found, "handed_out", "people") == (~again).sum()
 
 
 def test_random_divisions_by_the_hypergeometric_law() -> None:
@@ -85,12 +86,13 @@ def test_a_copy_in_any_order_is_the_original_itself() -> None:
     for released in (original, rng.permutation(original)):
         found = copies(original, released, [4, 5, 6])
         assert found.same_table
-        assert found.repeated == found.at_most == 1
-        assert found.handed_out == pytest.approx(1)
+        assert of(found, "repeated") == of(found, "hidden") == 1
+        assert of(found, "handed_out") == pytest.approx(1)
     assert not copies(original, original[[1, *range(1, 100)]], [4, 5, 6]).same_table
     # Ten records of two kinds agree by chance once in four times.
     few = np.repeat([[0], [1]], 5, axis=0)
     assert not copies(few, few[::-1], [2]).same_table
+    assert copies(few, few, [2]).same_table  # and in this order once in a thousand
 
 
 def test_rows_at_their_place_are_found_though_everybody_is_common_and_files_are_sorted() -> None:
@@ -98,17 +100,19 @@ def test_rows_at_their_place_are_found_though_everybody_is_common_and_files_are_
     original, other = rng.integers(0, 2, (2, 600, 2))
     half = np.where(rng.random((600, 1)) < 0.5, original, other)
     found = copies(original, half, [2, 2])
-    assert found.alone == 0  # so that nobody can be handed out
-    assert np.isnan([found.handed_out, found.handed_out_z, found.at_most]).all()
-    assert found.same_row == pytest.approx(0.5 + 0.5 / 2, abs=0.05)
-    assert found.same_row_others == pytest.approx(0.5, abs=0.05)
+    assert of(found, "handed_out", "people") == 0  # so that nobody can be handed out
+    assert np.isnan(
+        [of(found, "handed_out"), of(found, "handed_out", "z_divided"), of(found, "hidden")]
+    ).all()
+    assert of(found, "same_row") == pytest.approx(0.5 + 0.5 / 2, abs=0.05)
+    assert of(found, "same_row", "baseline") == pytest.approx(0.5, abs=0.05)
     shifted = copies(original, half[1:], [2, 2])
-    assert shifted.same_row == pytest.approx(found.same_row, abs=0.01)
-    assert min(found.same_row_z, shifted.same_row_z) > 6
+    assert of(shifted, "same_row") == pytest.approx(of(found, "same_row"), abs=0.01)
+    assert min(of(found, "same_row", "z"), of(shifted, "same_row", "z")) > 6
     first, second = (np.sort(codes, axis=0) for codes in (original, other))
     found = copies(first, second, [2, 2])
-    assert found.same_row > 0.8
-    assert abs(found.same_row_z) < 3
+    assert of(found, "same_row") > 0.8
+    assert abs(of(found, "same_row", "z")) < 3
 
 
 def test_people_held_out_stand_for_other_people_where_they_tell_more_surely() -> None:
@@ -119,14 +123,16 @@ def test_people_held_out_stand_for_other_people_where_they_tell_more_surely() ->
         by_strangers = np.mean([tuple(row) in kept for row in held_out])
         without = copies(x, released, LEVELS)
         few = n_strangers == 20
-        assert found.others == (without.others if few else by_strangers)
-        assert found.others_error <= without.others_error
-        alarms += found.repeated_z >= SURE
+        assert of(found, "repeated", "baseline") == (
+            of(without, "repeated", "baseline") if few else by_strangers
+        )
+        assert of(found, "repeated", "baseline_error") <= of(without, "repeated", "baseline_error")
+        alarms += of(found, "repeated", "z") >= SURE
     assert alarms <= 1
     lone = np.column_stack([np.repeat(np.arange(40), 2)] * 3)
     known = copies(lone, lone[:10], [40] * 3, lone[:4] + 0)
     assert copies(lone, lone[:10], [40] * 3).premise == "twins"
-    assert (known.premise, known.others) == ("", 1)
+    assert (known.premise, of(known, "repeated", "baseline")) == ("", 1)
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5])
@@ -138,11 +144,13 @@ def test_the_share_handed_out_is_estimated(share: float) -> None:
         handed = rng.permutation(600)[: round(600 * share)]
         released[: len(handed)] = x[handed]
         found.append(copies(x, released, LEVELS))
-    estimates, errors = zip(*((x.handed_out, x.handed_out_error) for x in found), strict=True)
+    estimates, errors = zip(
+        *((of(x, "handed_out"), of(x, "handed_out", "error")) for x in found), strict=True
+    )
     assert np.mean(estimates) == pytest.approx(share, abs=0.04)
     assert np.std(estimates) == pytest.approx(np.mean(errors), rel=0.5)
-    assert np.mean([each.at_most >= share for each in found]) >= 0.95
-    assert np.mean([each.handed_out_z > SURE for each in found]) > 0.8
+    assert np.mean([of(each, "hidden") >= share for each in found]) >= 0.95
+    assert np.mean([of(each, "handed_out", "z_divided") > SURE for each in found]) > 0.8
 
 
 def test_records_with_a_few_values_changed_are_nearly_copies() -> None:
@@ -156,9 +164,9 @@ def test_records_with_a_few_values_changed_are_nearly_copies() -> None:
     for _ in range(3):
         x = people(500)
         near = copies(x, changed(x, levels, rng, share=1.0), levels)
-        assert near.repeated < 0.25
-        assert near.near_z > CERTAIN
-        assert copies(x, people(500), levels).near_z < SURE
+        assert of(near, "repeated") < 0.25
+        assert of(near, "near", "z_divided") > CERTAIN
+        assert of(copies(x, people(500), levels), "near", "z_divided") < SURE
 
 
 def test_an_original_that_repeats_people_or_was_rid_of_them_is_no_reference() -> None:
@@ -170,10 +178,10 @@ def test_an_original_that_repeats_people_or_was_rid_of_them_is_no_reference() ->
     some, rid = LEVELS[:6], [np.unique(each[:, :6], axis=0) for each in (dense, other)]
     removed = copies(rid[0], rid[1], some)
     assert (removed.premise, copied(removed)[0]) == ("removed", "undecided")
-    assert np.isnan([removed.repeated_z, removed.itself_z]).all()
+    assert np.isnan([of(removed, "repeated", "z"), of(removed, "itself", "z")]).all()
     told = copies(rid[0], rid[1], some, held_out[:, :6])
     assert told.premise == ""
-    assert np.isnan([told.handed_out_z, told.near_z]).all()
+    assert np.isnan([of(told, "handed_out", "z_divided"), of(told, "near", "z_divided")]).all()
     assert copied(told)[0] in ("none", "undecided")
     assert copied(copies(x[:, :6], x[:300, :6], some, held_out[:, :6]))[0] == "found"
 
@@ -189,8 +197,15 @@ def test_copies_that_hide_in_a_coarse_release_are_found() -> None:
         chosen = x[rng.permutation(people)[:n]]
         released = np.concatenate([chosen, margins(x, rng)[n:]])
         found = copies(x, rng.permutation(released), LEVELS)
-        assert found.repeated < found.others
-        assert max(found.repeated_z, found.handed_out_z, found.near_z) < SURE
+        assert of(found, "repeated") < of(found, "repeated", "baseline")
+        assert (
+            max(
+                of(found, "repeated", "z"),
+                of(found, "handed_out", "z_divided"),
+                of(found, "near", "z_divided"),
+            )
+            < SURE
+        )
         signs[alone].append(copied(found)[0] == "signs")
     assert all(signs[False])
     assert sum(signs[True]) >= 2
@@ -201,10 +216,19 @@ def test_other_people_are_seldom_beyond_other_people(n: int, m: int) -> None:
     """Halves of one table: shares have no bias, and deviates a spread of about one."""
     rng, repetitions = np.random.default_rng(7), 60
     found = [copies(x, z, LEVELS) for x, z in (samples(rng, n, m) for _ in range(repetitions))]
-    differences = [(each.repeated - each.others, each.handed_out) for each in found]
+    differences = [
+        (of(each, "repeated") - of(each, "repeated", "baseline"), of(each, "handed_out"))
+        for each in found
+    ]
     error = np.std(differences, axis=0) / np.sqrt(repetitions)
     assert (np.abs(np.mean(differences, axis=0)) < 4.5 * error).all()
     # By tails of few, which are kept on the safe side, and the larger of two.
-    spread = np.std([(x.repeated_z, x.handed_out_z, x.itself_z) for x in found], axis=0)
+    spread = np.std(
+        [
+            (of(x, "repeated", "z"), of(x, "handed_out", "z_divided"), of(x, "itself", "z"))
+            for x in found
+        ],
+        axis=0,
+    )
     assert ((spread > 0.6) & (spread < 1.2)).all()
     assert np.mean([copied(each)[0] in ("signs", "found") for each in found]) <= 0.05

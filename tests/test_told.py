@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
 from itertools import product
 from typing import Any
 
@@ -180,8 +179,8 @@ def test_guesses_are_the_same_with_the_same_seed_and_as_good_of_people_held_out(
         return told.predicted(x, released, LEVELS, range(9), 9, held_out=held_out, rng=rng)
 
     one, again, other = (guessed(fresh, seed) for seed in (1, 1, 2))
-    for name, value in asdict(one).items():
-        np.testing.assert_array_equal(value, asdict(again)[name])
+    for name, value in one._asdict().items():
+        np.testing.assert_array_equal(value, again._asdict()[name])
     assert (one.release != other.release).any()
     assert abs(one.held_out["held_out_z"]) < 4 < guessed(x, 1).held_out["held_out_z"]
 

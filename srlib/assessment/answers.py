@@ -8,17 +8,14 @@ in words of the verdict.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from scipy import special
 
 from srlib.assessment.copies import Copies, beta, beta_binomial_z
-from srlib.assessment.counting import Bools, between, error_of, means, ratio
+from srlib.assessment.counting import Bools, Row, between, error_of, means, ratio
 from srlib.assessment.told import Told
 from srlib.display import MIN_RECORDS
-
-Row = dict[str, Any]
 
 # A difference of SURE standard errors is more than chance, and one of CERTAIN beyond doubt. A risk
 # is above its baseline if it takes MORE of what that leaves to disclose, and far above from FAR on.
@@ -30,10 +27,6 @@ LEVELS = ("none", "undecided", "signs", "found")  # of copies, the best first
 FEWEST = 20  # records of a file, below which nothing is judged but an outright copy
 LEAST = 2.0  # people, the least error of a sum: one pair more than was seen
 
-COLUMNS = [
-    "release", "question", "about", "of", "people", "value", "error", "baseline", "baseline_error",
-    "baseline_of", "z", "z_divided", "held_out", "held_out_z", "word", "asked",
-]  # fmt: skip
 TEXTS = ("about", "baseline_of", "word", "why")
 
 
@@ -115,61 +108,43 @@ def put_words(rows: Sequence[Row], family: bool, few: bool = False) -> None:
 
 def of_copies(each: Sequence[Copies]) -> list[Row]:
     """Answer by the released records that repeat original ones; the worst of several decides."""
-    found = max(each, key=lambda one: (LEVELS.index(copied(one)[0]), largest_z(one)))
-    m, n, alone, nan = found.released, found.alone, "people alone with all their values", np.nan
+    found = max(each, key=lambda one: (LEVELS.index(copied(one)[0]), largest_z(one.rows[0])))
     word, why = copied(found)
-    shares = found.repeated, found.repeated_error, found.others, found.others_error
-    excess = found.repeated_z, np.fmax(found.handed_out_z, found.near_z)
-    handed_out = found.handed_out, found.handed_out_error, 0.0, nan, nan, found.handed_out_z
-    same_row = found.same_row, nan, found.same_row_others, nan, found.same_row_z
-    first, *others = rows_of(
-        ("copies", "records that repeat an original one", m, *shares, *excess),
-        ("handed out", alone, n, *handed_out),
-        ("could hide", alone, n, found.at_most),
-        ("near copies", "some variables left out", m, nan, nan, nan, nan, nan, found.near_z),
-        ("beyond itself", "people against its own records", m, nan, nan, nan, nan, found.itself_z),
-        ("uncut copies", "numbers as the files have them", m, nan, nan, nan, nan, found.uncut_z),
-        ("same rows", "values equal, row by row", m, *same_row),
-    )
-    return [first | {"baseline_of": "others", "word": word, "why": why, "asked": True}, *others]
+    found.rows[0].update(baseline_of="others", word=word, why=why, asked=True)
+    return found.rows
 
 
-def rows_of(*each: Sequence[Any]) -> list[Row]:
-    """Return rows by their question, about and people, and then numbers in the order of columns."""
-    named = [name for name in COLUMNS if name not in ("release", "of", "baseline_of")]
-    return [dict(zip(named, one, strict=False)) for one in each]
-
-
-def largest_z(found: Copies) -> float:
-    """Return the largest deviate that shows copies; minus infinity where none is known."""
-    return float(np.fmax.reduce([-np.inf, found.repeated_z, found.handed_out_z, found.near_z]))
+def largest_z(row: Row) -> float:
+    """Return the larger of a row's deviates; minus infinity where none is known."""
+    return float(np.fmax.reduce([-np.inf, row["z"], row["z_divided"]]))
 
 
 def copied(found: Copies) -> tuple[str, str]:
     """Say whether records were copied, one of `LEVELS`, and how, or why that is not known."""
-    few, z = min(len(found.found), found.released) < FEWEST, largest_z(found)
-    of_all = found.at_most * found.alone / len(found.found)
-    repeated, others, handed_out, at_most, rows = map(in_percent, (
-        found.repeated, found.others, found.handed_out, found.at_most, found.same_row,
-    ))  # fmt: skip
+    repeats, handed_out, hidden, _, itself, uncut, same_rows = found.rows
+    n, z = len(found.found), largest_z(repeats)
+    few, of_all = min(n, repeats["people"]) < FEWEST, hidden["value"] * hidden["people"] / n
+    repeated, in_rows, handed, at_most = (
+        in_percent(row["value"]) for row in (repeats, same_rows, handed_out, hidden)
+    )
     cases = [
         (found.same_table, "found", "it is the original itself"),
-        (found.same_row_z >= 2 * CERTAIN and not few, "found",
-         f"its rows follow the original's, with {rows} of the values"),
-        (found.repeated_z >= CERTAIN, "found", f"{repeated} of its records repeat original ones; "
-         f"of other people's records {others} would"),
-        (found.handed_out_z >= CERTAIN, "found",
-         f"an estimated {handed_out} of the people alone with their values are in it"),
+        (same_rows["z"] >= 2 * CERTAIN and not few, "found",
+         f"its rows follow the original's, with {in_rows} of the values"),
+        (repeats["z"] >= CERTAIN, "found", f"{repeated} of its records repeat original ones; "
+         f"of other people's records {in_percent(repeats['baseline'])} would"),
+        (handed_out["z_divided"] >= CERTAIN, "found",
+         f"an estimated {handed} of the people alone with their values are in it"),
         (z >= CERTAIN, "found",
          "more of its records nearly repeat original ones than other people's records would"),
-        (z >= SURE or np.fmax(found.itself_z, found.uncut_z) >= CERTAIN, "signs",
+        (z >= SURE or np.fmax(itself["z"], uncut["z"]) >= CERTAIN, "signs",
          "there are signs of copied records"),
         (found.premise == "twins", "undecided",
          "the original repeats people, so that copies cannot be told from twins"),
         (found.premise == "removed", "undecided",
          "equal records seem to be removed from the original; give people held out"),
         (few, "undecided", "there are too few records to judge"),
-        (found.at_most > UNSEEN and of_all > UNSEEN_OF_ALL, "undecided",
+        (hidden["value"] > UNSEEN and of_all > UNSEEN_OF_ALL, "undecided",
          f"chance meetings could hide copies of up to {at_most} of the people alone with their "
          "values"),
         (True, "none", ""),
@@ -181,9 +156,8 @@ def in_percent(share: float, error: float = np.nan) -> str:
     """A share in percent, with its error if known; what is not 0 or 100 is not printed as such."""
     if np.isnan(share):
         return "no value"
-    rounded = {"0.0": "<0.1", "-0.0": "<0.1", "100.0": ">99.9"}
-    parts = []
+    shown, rounded = [], {"0.0": "<0.1", "-0.0": "<0.1", "100.0": ">99.9"}
     for value in (share,) if np.isnan(error) else (share, error):
-        shown = f"{100 * value:.1f}"
-        parts.append(f"{100 * value:.0f}" if value in (0, 1) else rounded.get(shown, shown))
-    return f"{' ± '.join(parts)} %".replace(" ", "\u00a0")
+        text = f"{100 * value:.{0 if value in (0, 1) else 1}f}"
+        shown.append(rounded.get(text, text))
+    return f"{' ± '.join(shown)} %".replace(" ", "\u00a0")

@@ -16,17 +16,22 @@ bounds what could hide.
 """
 
 import itertools
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from scipy import optimize, special, stats
 from scipy.sparse import csgraph
 
-from srlib.assessment.counting import Bools, Floats, Ints, error_of, numbered, ratio, tallied, times
-from srlib.data.codes import Codes, Levels
-from srlib.margins import pair_table
+from srlib.assessment import counting
+from srlib.assessment.counting import Bools, Floats, Ints, Row, numbered, rows_of, tallied, times
+from srlib.data.codes import Codes, Levels, row_numbers
+from srlib.margins import log_choose, pair_table
 from srlib.threads import one_blas_thread
+
+# Tables of pairs of variables, or of the root alone, by their edges from the root down.
+type Tree = Mapping[tuple[int, int], Ints]
 
 # Weight of a pair with k neighbors, log(1 + COPIED / (k + ITSELF)): the logarithm of how much more
 # often such a pair lies across the files if some of the records were copied. Set once; any
@@ -48,61 +53,41 @@ REMOVED = 10.0
 PARTS, STRATA, RARELY = 10, 10, 0.005
 
 
-@dataclass(frozen=True)
-class Copies:
+class Copies(NamedTuple):
     """Released records that repeat original ones, with all their values.
 
-    Shares stand with their standard errors; deviates (z) are in standard errors, and NaN where
-    nothing can be said.
+    `rows` are those of the table, with deviates (z) that are NaN where nothing can be said. Of the
+    original records that are alone with all their values, *handed out* is the estimated share that
+    the release was given, beyond coincidence, and *could hide* its upper 95 % limit if copies are
+    spread over all of these and nobody was met by coincidence. The excess of equal records is that
+    of *near copies* with some variables left out, *beyond itself* of people over the release's own
+    records where its own shares make both as probable, and *uncut copies* with numbers as the files
+    have them. *Same rows* is the share of values that agree with those of the original's row at the
+    best distance between rows, beside the second best.
 
-    `repeated` is the share of the released records that repeat an original one, and `others` what
-    is expected of other people's. Of the original records that are `alone` with all their values,
-    `handed_out` is the estimated share that the release was given, beyond coincidence, and
-    `at_most` its upper 95 % limit if copies are spread over all of these and nobody was met by
-    coincidence. The excess of equal records is `near_z` with some variables left out, `itself_z`
-    of people over the release's own records where its own shares make both as probable, and
-    `uncut_z` with numbers as the files have them.
-
-    `same_table` says whether both tables have the same records, and chance would hardly do that;
-    `same_row` is the share of values that agree with those of the original's row at the best
-    distance between rows, `same_row_others` at the second best. `premise` says why the original
-    does not tell what others would repeat: "twins" (equal records where nobody is near),
-    "removed" (none where many are near; deviates are then NaN), or "". Of each original record,
-    `found` says whether it is alone and released, and `neighbors` how many records of both files
-    differ from it in exactly one variable.
+    `same_table` says whether both tables have the same records, and chance would hardly do that.
+    `premise` says why the original does not tell what others would repeat: "twins" (equal records
+    where nobody is near), "removed" (none where many are near; deviates are then NaN), or "". Of
+    each original record, `found` says whether it is alone and released, and `neighbors` how many
+    records of both files differ from it in exactly one variable.
     """
 
-    repeated: float
-    repeated_error: float
-    others: float
-    others_error: float
-    repeated_z: float
-    alone: int
-    handed_out: float
-    handed_out_error: float
-    handed_out_z: float
-    at_most: float
-    near_z: float
-    itself_z: float
+    rows: list[Row]
     same_table: bool
-    same_row: float
-    same_row_others: float
-    same_row_z: float
     premise: str
     found: Bools
     neighbors: Ints
-    released: int
-    uncut_z: float = np.nan
 
 
 def copies(
-    original: Codes, released: Codes, n_levels: Levels, held_out: Codes | None = None
-) -> Copies:
+    original: Codes, released: Codes, n_levels: Levels, held_out: Codes | None = None, *,
+    numbers: Sequence[Floats] = (),
+) -> Copies:  # fmt: skip
     r"""Count released records that repeat an original one, and those expected by coincidence.
 
     With o and s counting the original and the released records of a combination, of f_1
     combinations with o = 1 and n records, other people's records repeat an original one with
-    probability 1 - f_1 / n. The tail of `repeated_z` is beta-binomial, with the error of that.
+    probability 1 - f_1 / n. The tail is beta-binomial, with the error of that.
 
     Of combinations with t = o + s > 1 records, those with o = 1 are held against those that lie in
     one file alone, o = t or s = t. A random division leaves the former with the hypergeometric odds
@@ -112,15 +97,16 @@ def copies(
     of independent weighted Bernoulli variables, by a saddlepoint: once so and once without s = t,
     since a rough generator has many equal records of its own. The larger excess counts.
 
-    `itself_z` takes a tenth of the original and a tenth of the release, ten times. Of both, records
-    alone in their tenth are sought in the other nine tenths of the release, in strata of their
-    log density in a tree of pairs of variables (Chow and Liu 1968) with the shares of these nine
-    tenths. The score is the covariance of file and finding in each stratum over the share found
-    there; its error is between combinations.
+    *Beyond itself* takes a tenth of the original and a tenth of the release, ten times. Of both,
+    records alone in their tenth are sought in the other nine tenths of the release, in strata of
+    their log density in a tree of pairs of variables (Chow and Liu 1968) with the shares of these
+    nine tenths. The score is the covariance of file and finding in each stratum over the share
+    found there; its error is between combinations.
 
-    `held_out` are people of the same population who are not in the original.
+    `held_out` are people of the same population who are not in the original; `numbers` those that
+    were cut, a variable each, of the original's records and then the release's.
     """
-    m, levels = len(released), [int(k) for k in n_levels]
+    n, m, levels, nan = len(original), len(released), [int(k) for k in n_levels], np.nan
     cell, of_record = numbered(range(len(levels)), levels, original, released)
     o, s = tallied(cell, of_record)
     neighbors = _neighbors(levels, original, released)
@@ -128,65 +114,76 @@ def copies(
     told = premise != "removed"
     repeated = float(s[o > 0].sum() / m)
     others, others_error, a, b = _repeating(original, levels, held_out, not premise)
-    same_row, same_row_others, same_row_z = rows_alike(original, released)
-    same_table = bool((o == s).all())
-    if same_table:  # is it, by draws from the table's own shares, in its order or in any?
-        log_chance = special.xlogy(o, o / m).sum()
-        if not (original == released).all():
-            log_chance += special.gammaln(m + 1) - special.gammaln(o + 1).sum()
-        same_table = bool(np.exp(log_chance) < COINCIDENCE)
+    # Would both be equal by chance, in order or in any, were they drawn from the table's shares?
+    in_order, shares = np.array_equal(original, released), o / n
+    chance = np.prod(shares**o) if in_order else stats.multinomial.pmf(o, n, shares)
+    same_table = bool((o == s).all() and chance < COINCIDENCE)
     weight = np.log1p(COPIED / (neighbors + ITSELF))
     handed_out, handed_out_error, handed_out_z, at_most = _handed_out(o, s, weight)
-    known = told or held_out is not None
-    settled = told and _premise(released, levels, s, neighbors) != "removed"
-    return Copies(
-        repeated, float(np.sqrt(repeated * (1 - repeated) / m)), others, others_error,
-        beta_binomial_z(round(repeated * m), m, a, b) if known else np.nan,
-        int((o == 1).sum()), handed_out, handed_out_error, handed_out_z if told else np.nan,
-        at_most, near_z=_near_z(levels, original, released) if told else np.nan,
-        itself_z=_itself_z(original, released, cell, of_record, levels) if settled else np.nan,
-        same_table=same_table, same_row=same_row, same_row_others=same_row_others,
-        same_row_z=same_row_z, premise=premise if held_out is None else "",
-        found=((o == 1) & (s > 0))[cell], neighbors=neighbors[cell], released=m,
+    repeated_z = itself_z = uncut_z = near_z = nan
+    if told or held_out is not None:
+        repeated_z = beta_binomial_z(round(repeated * m), m, a, b)
+    handed_out_z = handed_out_z if told else nan
+    if told:
+        near_z = _near_z(levels, original, released)
+        if _premise(released, levels, s, neighbors) != "removed":
+            itself_z = _itself_z(original, released, cell, of_record, levels)
+    premise = premise if held_out is None else ""
+    if len(numbers) and not premise:
+        values = np.append(cell, of_record), *(1 + pd.factorize(column)[0] for column in numbers)
+        uncut = np.column_stack(values)
+        uncut_z = divided_z(*np.split(row_numbers(uncut, uncut.max(axis=0) + 1), [n]))
+    alone, n_alone = "people alone with all their values", int((o == 1).sum())
+    error, near = float(np.sqrt(repeated * (1 - repeated) / m)), np.fmax(handed_out_z, near_z)
+    best, second_best, in_rows_z = rows_alike(original, released)
+    rows = rows_of(
+        ("copies", "records that repeat an original one", m, repeated, error, others, others_error,
+         repeated_z, near),
+        ("handed out", alone, n_alone, handed_out, handed_out_error, 0.0, nan, nan, handed_out_z),
+        ("could hide", alone, n_alone, at_most),
+        ("near copies", "some variables left out", m, nan, nan, nan, nan, nan, near_z),
+        ("beyond itself", "people against its own records", m, nan, nan, nan, nan, itself_z),
+        ("uncut copies", "numbers as the files have them", m, nan, nan, nan, nan, uncut_z),
+        ("same rows", "values equal, row by row", m, best, nan, second_best, nan, in_rows_z),
     )  # fmt: skip
+    return Copies(rows, same_table, premise, ((o == 1) & (s > 0))[cell], neighbors[cell])
 
 
 def _itself_z(
     original: Codes, released: Codes, of_person: Ints, of_record: Ints, levels: Sequence[int]
 ) -> float:
     """Excess of people found in a release over its own records found there, as `copies` says."""
-    n, m = len(original), len(released)
+    n, m, each = len(original), len(released), []
     if (size := min(n, m) // PARTS) < STRATA:
         return np.nan
     # Sorted files are spread over the parts, and rows of the same number over different ones.
-    parts = np.arange(n) % PARTS, (np.arange(m) * (5**0.5 - 1) / 2 % 1 * PARTS).astype(int)
+    parts = (np.arange(m) * (5**0.5 - 1) / 2 % 1 * PARTS).astype(int), np.arange(n) % PARTS
     _, every = tallied(of_person, of_record)
-    edges = tree_of_pairs(released, levels)
-    tables = [pair_table(released, levels, *edge) for edge in edges]
-    each = []
+    tree = tree_of_pairs(released, levels)
     for part in range(PARTS):
-        rest = every - np.bincount(of_record[parts[1] == part], minlength=len(every))
-        own = released[parts[1] == part]
-        pairs = zip(edges, tables, strict=True)
-        without = [table - pair_table(own, levels, *edge) for edge, table in pairs]
-        for is_person, codes, key in ((1, original, of_person), (0, released, of_record)):
-            rows = np.flatnonzero(parts[1 - is_person] == part)
+        own = parts[0] == part
+        rest = every - np.bincount(of_record[own], minlength=len(every))
+        without = {
+            edge: all_ - pair_table(released[own], levels, *edge) for edge, all_ in tree.items()
+        }
+        for is_person, (codes, key) in enumerate(((released, of_record), (original, of_person))):
+            rows = np.flatnonzero(parts[is_person] == part)
             rows = rows[np.arange(size) * len(rows) // size]
-            rows = rows[np.bincount(key[rows])[key[rows]] == 1]
-            of, found = np.full(len(rows), float(is_person)), (rest[key[rows]] > 0).astype(float)
-            each.append((of, found, log_density(codes[rows], edges, without), key[rows]))
-    of, met, log_p, key = map(np.concatenate, zip(*each, strict=True))
+            rows = rows[times(key[rows], key[rows]) == 1]
+            found, of = rest[key[rows]] > 0, np.full(len(rows), is_person)
+            each.append(np.array([of, found, log_density(codes[rows], without), key[rows]]))
+    of, met, log_p, key = np.hstack(each)
     if not len(key):  # nobody is alone, even in a tenth
         return np.nan
     stratum = np.digitize(log_p, np.quantile(log_p, np.arange(1, STRATA) / STRATA))
     people = np.bincount(stratum, minlength=STRATA)
     share, hits = (np.bincount(stratum, v, STRATA) / np.maximum(people, 1) for v in (of, met))
     moves = 1 / (hits[stratum] + RARELY) * (of - share[stratum]) * (met - hits[stratum])
-    return ratio(float(moves.sum()), error_of(moves, key))
+    return counting.ratio(moves.sum(), counting.error_of(moves, key.astype(int)))
 
 
-def tree_of_pairs(codes: Codes, levels: Sequence[int]) -> list[tuple[int, int]]:
-    """Edges, from the root down, of the tree of pairs with the most mutual information."""
+def tree_of_pairs(codes: Codes, levels: Sequence[int]) -> Tree:
+    """Return the tree of pairs with the most mutual information."""
     some, p = codes[:: -(-len(codes) // ROWS)], len(levels)
     information = np.zeros((p, p))
     for above, below in itertools.combinations(range(p), 2):
@@ -197,18 +194,17 @@ def tree_of_pairs(codes: Codes, levels: Sequence[int]) -> list[tuple[int, int]]:
     # Weights must not be zero, which means no edge.
     tree = csgraph.minimum_spanning_tree(np.triu(information.min() - 1 - information, 1))
     order, parents = csgraph.breadth_first_order(tree, 0, directed=False)
-    return [(0, 0), *((int(parents[k]), int(k)) for k in order[1:])]
+    edges = [(0, 0), *((int(parents[k]), int(k)) for k in order[1:])]
+    return {edge: pair_table(codes, levels, *edge) for edge in edges}
 
 
-def log_density(
-    codes: Codes, edges: Sequence[tuple[int, int]], tables: Sequence[Ints], more: Floats | float = 0
-) -> Floats:
+def log_density(codes: Codes, tree: Tree, more: Floats | float = 0) -> Floats:
     """Log probability of records by a tree of pairs, of which each has some more of its own.
 
     Levels have half a record more, and pairs two that are divided as all records are.
     """
     log_p = np.zeros(len(codes))
-    for (above, below), table in zip(edges, tables, strict=True):
+    for (above, below), table in tree.items():
         i, j = codes[:, above], codes[:, below]
         share = (table.sum(axis=0)[j] + 0.5 + more) / (table.sum() + 0.5 * table.shape[1] + more)
         if above != below:
@@ -303,14 +299,6 @@ def _divided(o: Ints, s: Ints, every: bool) -> tuple[Bools, Floats]:
     return (total > 1) & ((s == 0) | ((o == 0) & every)), p[which]
 
 
-def log_choose(n: Ints, k: int) -> Floats:
-    """Logarithm of the number of ways to choose k of n; minus infinity where there is none."""
-    possible = n >= k
-    n = np.maximum(n, k)
-    ways = special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1)
-    return np.where(possible, ways, -np.inf)
-
-
 def across_z(o: Ints, s: Ints, weight: Floats, every: bool) -> float:
     """Excess of groups with one original record and released ones, as a normal deviate."""
     pure, p = _divided(o, s, every)
@@ -365,15 +353,11 @@ def _near_z(levels: Sequence[int], *files: Codes) -> float:
     block. Blocks share variables, so that their mean has a deviation of 1 at most.
     """
     p, found = len(levels), [0.0]
-    for share in LEFT_OUT:
-        size = round(share * p)
-        if not 0 < size < p - 1:
-            continue
-        each = []
-        for start in range(0, p, -(-p // PLACES)):
-            kept = np.setdiff1d(np.arange(p), np.arange(start, start + size) % p)
-            each.append(divided_z(*numbered(kept, levels, *files)))
-        found.append(float(np.mean(each)))
+    for size in (round(share * p) for share in LEFT_OUT):
+        if 0 < size < p - 1:
+            blocks = (np.arange(start, start + size) % p for start in range(0, p, -(-p // PLACES)))
+            kept = (np.setdiff1d(np.arange(p), block) for block in blocks)
+            found.append(float(np.mean([divided_z(*numbered(at, levels, *files)) for at in kept])))
     return max(found)
 
 
@@ -383,23 +367,16 @@ def _premise(original: Codes, levels: Sequence[int], o: Ints, neighbors: Ints) -
     twins = lonely & (o > 1)
     if twins.sum() >= FEWEST_TWINS and o[twins].sum() > TWINS * o[lonely].sum():
         return "twins"
-    if (o <= 1).all():
-        # A record's own place is settled as densely as those around it, as a rule more so.
-        near = _neighbors(levels, original).sum() / 2
-        around = sum(len(np.unique(column)) - 1 for column in original.T)
-        if around and near / around > REMOVED:
-            return "removed"
-    return ""
+    # A record's own place is settled as densely as those around it, as a rule more so.
+    around = sum(len(np.unique(column)) - 1 for column in original.T)
+    removed = (o <= 1).all() and _neighbors(levels, original).sum() / 2 > REMOVED * around
+    return "removed" if removed else ""
 
 
 def _neighbors(levels: Sequence[int], *tables: Codes) -> Ints:
     """Records that differ from each combination in exactly one variable, (n_combinations,)."""
     p, cell = len(levels), np.concatenate(numbered(range(len(levels)), levels, *tables))
-    size = np.bincount(cell)
-    if p == 1:
-        return len(cell) - size
-    first = np.zeros(len(size), np.intp)
-    first[cell] = np.arange(len(cell))
+    _, first, size = np.unique(cell, return_index=True, return_counts=True)
     neighbors = -p * size
     for k in range(p):
         without = np.concatenate(numbered(set(range(p)) - {k}, levels, *tables))
@@ -413,17 +390,14 @@ def rows_alike(original: Codes, released: Codes) -> tuple[float, float, float]:
     Rows at other distances, and not rows at random, since both files may be sorted or periodic.
     """
     n, m = len(original), len(released)
-    most = min(n, m) // 2
+    most, rows, agree = min(n, m) // 2, min(n, m, ROWS), []
     reach = {*range(min(61, most + 1)), *np.geomspace(1, most, 40).astype(int).tolist()}
-    distances = sorted({sign * k for k in reach for sign in (1, -1)})
-    rows = min(n, m, ROWS)
-    agree = []
-    for k in distances:
-        first, second = original[max(-k, 0) :][:rows], released[max(k, 0) :][:rows]
-        length = min(len(first), len(second))
-        agree.append((first[:length] == second[:length]).mean(axis=1))
+    for k in sorted({sign * k for k in reach for sign in (1, -1)}):
+        pairs = zip(original[max(-k, 0) :][:rows].T, released[max(k, 0) :][:rows].T, strict=True)
+        length = min(rows, n - max(-k, 0), m - max(k, 0))
+        agree.append(np.mean([x[:length] == z[:length] for x, z in pairs], axis=0))
     means = np.array([each.mean() for each in agree])
     second_best, best = np.argsort(means)[-2:]
     error = np.hypot(*(agree[k].std() / np.sqrt(len(agree[k])) for k in (best, second_best)))
-    difference = float(means[best] - means[second_best])
-    return float(means[best]), float(means[second_best]), ratio(difference, float(error))
+    difference = means[best] - means[second_best]
+    return float(means[best]), float(means[second_best]), counting.ratio(difference, error)

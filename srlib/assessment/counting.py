@@ -1,6 +1,7 @@
 """What all answers are counted with: equal rows, how often they occur, and errors of sums."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,12 @@ from srlib.data.codes import Codes, Levels, row_numbers
 type Ints = NDArray[np.intp]
 type Bools = NDArray[np.bool_]
 type Floats = NDArray[np.float64]
+type Row = dict[str, Any]
+
+COLUMNS = [
+    "release", "question", "about", "of", "people", "value", "error", "baseline", "baseline_error",
+    "baseline_of", "z", "z_divided", "held_out", "held_out_z", "word", "asked",
+]  # fmt: skip
 
 
 def numbered(columns: Iterable[int], n_levels: Levels, *tables: Codes) -> list[Ints]:
@@ -71,3 +78,9 @@ def beside(tells: Floats, weight: Floats, n: int, group: Ints | None = None) -> 
     joined = np.concatenate([moves[0], -moves[1]])
     error = error_of(joined, np.arange(len(joined)) if group is None else group)
     return {"held_out": float(other), "held_out_z": ratio(float(share - other), error)}
+
+
+def rows_of(*each: Sequence[Any]) -> list[Row]:
+    """Return rows by their question, about and people, and then numbers in the order of columns."""
+    named = [name for name in COLUMNS if name not in ("release", "of", "baseline_of")]
+    return [dict(zip(named, one, strict=False)) for one in each]

@@ -7,14 +7,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from srlib.assessment.answers import SURE, Row, rows_of
-from srlib.assessment.counting import ratio
+from srlib.assessment.answers import SURE
+from srlib.assessment.counting import Row, ratio, rows_of
 from srlib.data.codes import Codes, distinct
+from srlib.diagnostics import MAX_R_HAT
 from srlib.dpmpm.model import Chains
 from srlib.mechanism.bayes import posterior
-from srlib.risk.agreement import APART, convergence, rounds
-from srlib.risk.errors import jackknife
-from srlib.risk.estimators import collapsed_log_ratios, log_likelihood, predictive_ratio
+from srlib.risk.agreement import APART, rounds
+from srlib.risk.errors import jackknife, log_mean
+from srlib.risk.estimators import log_likelihood
 from srlib.risk.sets import DrawSets
 from srlib.threads import one_blas_thread
 
@@ -44,11 +45,11 @@ def rows(
     n_draws = int(np.clip(_MOST_KEPT / numbers, 50, DRAWS))  # of many combinations fewer
     chains = chains or rounds(MOST_ITERATIONS, n_classes=CLASSES, n_draws=n_draws, n_chains=CHAINS)
     sets = DrawSets.fit(original, released, n_levels, chains, rng=rng)
-    each = [collapsed_log_ratios(draws, combinations)[0] for draws in sets]
-    whole = predictive_ratio(each)
+    column = sets.column(combinations)
+    whole = column.posterior()
     start = 1 + int((n_levels[:target] - 1).sum())
     at = [0, *range(start, start + int(n_levels[target]) - 1)]
-    of_target, weight = [z[..., at] for z in each], repetitions / repetitions.sum()
+    of_target, weight = [z[..., at] for z in column.sets], repetitions / repetitions.sum()
 
     def log_told(of_data: NDArray[np.float64], *of_joined: NDArray[np.float64]) -> tuple[Any, Any]:
         total = log_likelihood(of_data, *of_joined, model_prior=True)
@@ -59,18 +60,17 @@ def rows(
         p, q = np.exp(before), np.exp(after)
         return np.array([weight @ q, weight @ p, weight @ (q - p), weight @ np.exp(before - after)])
 
-    def mean_of_whole(*log_means: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.array([weight @ np.exp(posterior(log_likelihood(*log_means))[:, 0])])
+    def mean_of_whole(log_likelihood: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.array([weight @ np.exp(posterior(log_likelihood)[:, 0])])
 
     (told, prior, gain, inverse), errors = jackknife(means, of_target)
-    (value,), (error,) = jackknife(mean_of_whole, each)
-    before, after = log_told(*(np.logaddexp.reduce(z, axis=0) - np.log(len(z)) for z in of_target))
+    (value,), (error,) = column.read(mean_of_whole)
+    before, after = log_told(*map(log_mean, of_target))
     # The average over people has a spread of its own, of combinations that move together.
     moves = repetitions * (np.exp(before - after) - inverse)
     spread = float(np.hypot(np.sqrt((moves**2).sum()) / repetitions.sum(), errors[3]))
-    named = {"the original": sets.data} | {f"release {i}": d for i, d in enumerate(sets.joined, 1)}
-    chain = convergence(named, combinations)
-    agree = bool((chain["apart"] <= APART).all())
+    agree = (np.mean(~(column.r_hat <= MAX_R_HAT), axis=1) <= APART).all()
+    r_hat = float(np.quantile(column.r_hat, 0.95, axis=1).max())
     clear, wrong = abs(inverse - 1) > SURE * spread, "misleads" if inverse > 1 else "falls short"
     uniform, n, about = 1 / whole.support_size, len(original), "mean probability of the truth"
     ratios, limit = "mean of prior over posterior", "R-hat, 95th percentile, and its limit"
@@ -78,7 +78,7 @@ def rows(
         ("whole record", about, n, value, error, uniform, 0.0, ratio(value - uniform, error)),
         ("target", about, n, told, errors[0], prior, errors[1], ratio(gain, errors[2])),
         ("belief", ratios, n, inverse, spread, 1.0, 0.0, ratio(inverse - 1, spread)),
-        ("chains", limit, n, float(chain["r_hat_95"].max()), np.nan, 1.01),
+        ("chains", limit, n, r_hat, np.nan, MAX_R_HAT),
     )
     words = "", "", wrong if clear else "not refuted", "agree"
     for row, word in zip(answers, words, strict=True):

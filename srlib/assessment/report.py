@@ -1,22 +1,24 @@
 """An original and its releases assessed in one call, as one table."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from srlib.assessment import answers, asking, use, verdict
-from srlib.assessment.answers import COLUMNS, TEXTS
-from srlib.assessment.copies import Copies, copies, divided_z
-from srlib.assessment.page import page
+from srlib.assessment import answers, told, use, verdict
+from srlib.assessment.answers import TEXTS
+from srlib.assessment.copies import Copies, copies
+from srlib.assessment.counting import COLUMNS, Row, beside, between, means, numbered, rows_of
 from srlib.assessment.tables import Declared, File, Names, Releases, Table, Tables, take_in
+from srlib.assessment.told import Told
 from srlib.assessment.verdict import Judgment
-from srlib.data.codes import distinct, row_numbers
+from srlib.data.codes import Codes, distinct
 from srlib.rng import stream
 
+_NAMED = 5  # variables that are named where all others are known
 _LINES = 5  # lines of the file that are named for a combination
 
 
@@ -84,7 +86,9 @@ class Assessment:
 
     def to_html(self, public: bool = False) -> str:
         """Return a page that stands alone. Confidential, but its public version: words alone."""
-        return page(self, public)
+        if public:
+            return verdict.public_page(self.judgments, self.table)
+        return verdict.page(self.judgments, self.table, self._records, self.tables.notes)
 
 
 def assess(
@@ -156,52 +160,135 @@ def assess(
 
 def examine(tables: Tables, *, seed: int, model: bool = False) -> Assessment:
     """Assess tables that were taken in; each purpose has a stream of chance of its own."""
-    rows, records = list[answers.Row](), list[pd.DataFrame]()
-    original, target = tables.original.codes, tables.targets[0]
-    chance, risks = partial(stream, seed), pd.DataFrame()
+    rows, records = list[Row](), list[pd.DataFrame]()
+    levels, chance, risks = tables.schema.n_levels, partial(stream, seed), pd.DataFrame()
     for name, released in tables.tools.items():
-        codes = [z.codes for z in released]
-        found = [_copies(tables, z) for z in released]
-        of_people, first = asking.of_people(tables, released, chance)
-        of_one = answers.of_copies(found) + of_people
-        of_one += asking.of_copied_people(tables, released)
-        of_one += asking.of_matching(tables, released)
-        of_one += use.rows(tables.schema, original, codes)
+        found, joined = list[Copies](), list[Codes]()
+        for z in released:
+            original, codes, *held_out = (file.codes for file in tables.beside(z))
+            both = zip(tables.original.numbers.values(), z.numbers.values(), strict=True)
+            numbers = list(map(np.concatenate, both))
+            found.append(copies(original, codes, levels, *held_out, numbers=numbers))
+            joined.append(codes)
+        of_people, first = _of_people(tables, released, chance)
+        of_one = [*answers.of_copies(found), *of_people, *_of_everybody(tables, released)]
+        of_one += use.rows(tables.schema, original, joined)
         if model:
             from srlib.assessment import model as intruder  # and numba, which nothing else needs
 
-            asked = original, codes, tables.schema.n_levels, target
+            asked = original, joined, levels, tables.targets[0]
             more, risks = intruder.rows(*asked, rng=chance(f"model {name}"))
             of_one += more
         rows += [row | {"release": name} for row in of_one]
-        met, told = (np.sum([each.outright for each in question], axis=0) for question in first)
-        copied = np.any([each.found for each in found], axis=0)
-        neighbors = np.min([each.neighbors for each in found], axis=0)
-        people = {"copied": copied, "neighbors": neighbors, "met": met, "told": told}
-        records.append(_records(tables, name, pd.DataFrame(people), risks))
+        people = pd.DataFrame({
+            "copied": np.any([each.found for each in found], axis=0),
+            "neighbors": np.min([each.neighbors for each in found], axis=0),
+            "met": np.sum([each.outright for each in first[0]], axis=0),
+            "told": np.sum([each.outright for each in first[1]], axis=0),
+        })  # fmt: skip
+        records.append(_records(tables, name, people, risks))
     table = pd.DataFrame(rows).reindex(columns=[*COLUMNS, "why"])
     table = table.fillna({"of": "all", "asked": False} | dict.fromkeys(TEXTS, ""))
     table = table.astype({"asked": bool})
     each = dict(list(table.groupby("release", sort=False)))
-    judgments = [verdict.judge(name, one) for name, one in each.items()]
-    judgments = verdict.worst_first(judgments, table)
+    judgments = verdict.worst_first([verdict.judge(*one) for one in each.items()], table)
     table = pd.concat([each[one.release] for one in judgments], ignore_index=True)[COLUMNS]
     listed = pd.concat(records, ignore_index=True)
     return Assessment(tables, tuple(judgments), table, listed)
 
 
-def _copies(tables: Tables, released: File) -> Copies:
-    """Count copies, also by numbers as the files have them, unless the original is no reference."""
-    original, made, *held_out = (file.codes for file in tables.beside(released))
-    found = copies(original, made, tables.schema.n_levels, *held_out)
-    if found.premise or not tables.original.numbers:
-        return found
-    files = tables.original, released
-    each = [np.concatenate([file.numbers[at] for file in files]) for at in tables.original.numbers]
-    ids = (1 + pd.factorize(numbers)[0] for numbers in each)
-    uncut = np.column_stack([np.concatenate([original, made]), *ids])
-    of_rows = row_numbers(uncut, uncut.max(axis=0) + 1)
-    return replace(found, uncut_z=divided_z(*np.split(of_rows, [len(tables.original)])))
+class Question(NamedTuple):
+    """What the intruder knows of a person, columns, and wants to know; of nothing wanted: a record.
+
+    `name` is ``"identity"``, ``"attributes"``, ``"predicted"`` or ``"within"``.
+    """
+
+    name: str
+    knows: tuple[int, ...]
+    wants: int | None = None
+
+
+def questions(tables: Tables) -> list[Question]:
+    """Return all questions; identity, attributes and a trained guess by the first keys lead."""
+    asked = list[Question]()
+
+    def known(target: int, keys: tuple[int, ...]) -> tuple[int, ...]:
+        columns = range(len(tables.schema.names))
+        return tuple(k for k in columns if k != target) if tables.all_keys else keys
+
+    for keys in tables.keys:
+        asked.append(Question("identity", keys))
+        for target in tables.targets:
+            asked += [Question(n, known(target, keys), target) for n in ("attributes", "predicted")]
+    return asked + [Question("within", known(k, tables.keys[0]), k) for k in tables.within]
+
+
+def _of_people(
+    tables: Tables, released: Sequence[File], chance: Callable[[str], np.random.Generator]
+) -> tuple[list[Row], list[list[Told]]]:
+    """Answer all questions by the releases of one tool, of everybody and then of groups.
+
+    The other result is what each release tells of each person, by the first two questions.
+    """
+    names, rows, groups, first = tables.schema.names, list[Row](), list[Row](), list[list[Told]]()
+    for question in questions(tables):
+        known = [names[k] for k in question.knows]
+        all_others = len(known) == len(names) - 1 > _NAMED
+        about = "all other variables" if all_others else ", ".join(known)
+        why = "people alone with their keys"
+        if question.wants is not None:
+            target = names[question.wants]
+            about += f" → {target}"
+            why = target + " to a trained guess" * (question.name == "predicted")
+        purposes = (f"{question.name}: {about} {i}" for i in range(len(released)))
+        streams = zip(released, map(chance, purposes), strict=True)
+        each = [_ask(question, tables, z, rng) for z, rng in streams]
+        row: Row = {"question": question.name, "of": "all", "about": about}
+        rows.append(row | {"why": why, "asked": True} | answers.of_people(each))
+        if tables.by is not None and len(first) < 2:
+            of, column = tables.schema.variables[tables.by], tables.original.codes[:, tables.by]
+            for code in np.unique(column):
+                row["of"] = f"{of.name}: {of.labels[code]}"
+                groups.append(row | answers.of_people(each, column == code))
+        first += [each] * (len(first) < 2)
+    few = min(map(len, (tables.original, *released))) < answers.FEWEST
+    answers.put_words(rows[:3], family=False, few=few)
+    answers.put_words(rows[3:], True, few)
+    answers.put_words(groups, family=True)
+    return rows + groups, first
+
+
+def _ask(question: Question, tables: Tables, released: File, rng: np.random.Generator) -> Told:
+    """Ask of people in the file and, where there are any, of people held out."""
+    files, wants = tables.beside(released), question.wants
+    given = files[0].codes, files[1].codes, tables.schema.n_levels, question.knows
+    held_out = files[2].codes if tables.held_out else None
+    if wants is None:
+        return told.met(*given, held_out)
+    wanted = wants, tables.schema.variables[wants].no_values, held_out
+    if question.name == "predicted":
+        return told.predicted(*given, *wanted, rng=rng)
+    if question.name == "attributes":
+        return told.told(*given, *wanted)
+    numbers = [file.numbers[wants] for file in files]
+    return told.told(*given, *wanted, numbers=numbers, within=tables.within[wants])
+
+
+def _of_everybody(tables: Tables, released: Sequence[File]) -> list[Row]:
+    """Answer who is copied with all values, with people held out; and customary measures."""
+    levels, keys, target = tables.schema.n_levels, tables.keys[0], tables.targets[0]
+    n, rows, copied = len(tables.original), list[Row](), list[dict[str, float]]()
+    for z in released if tables.held_out else ():
+        original, made, held_out = (file.codes for file in tables.beside(z))
+        everybody = np.concatenate([original, held_out])
+        people, of_release = numbered(range(len(levels)), levels, everybody, made)
+        met = np.isin(people, of_release).astype(float)
+        copied.append({"value": met[:n].mean()} | beside(met, np.ones(len(people)), n))
+    if copied:
+        rows = [{"question": "people copied", "about": "all values", "people": n} | means(copied)]
+    each = [told.matched(tables.original.codes, z.codes, levels, keys, target) for z in released]
+    measures = pd.DataFrame(each).items()
+    return rows + rows_of(*((name, "", n, np.mean(v), between(v)) for name, v in measures))
 
 
 def _records(tables: Tables, name: str, people: pd.DataFrame, risks: pd.DataFrame) -> pd.DataFrame:

@@ -12,11 +12,11 @@ import pandas as pd
 from srlib.assessment.answers import CERTAIN, FEWEST
 from srlib.assessment.copies import copies, rows_alike
 from srlib.assessment.counting import Floats, Ints
-from srlib.checks import repeated, require, shown
+from srlib.checks import positive, repeated, require, shown
 from srlib.data.codes import Codes, factor
 from srlib.data.declared import cut_numbers, recognize, with_missing, with_unseen
-from srlib.data.microdata import FILE_TYPES, Texts, declared, read_texts
-from srlib.data.schema import Microdata, Schema, Variable
+from srlib.data.microdata import Texts, declared, read_texts
+from srlib.data.schema import Microdata, Schema
 from srlib.display import percent
 
 # Records: a DataFrame of categorical, text or number columns, microdata, or a file's path.
@@ -66,6 +66,8 @@ class _Source(NamedTuple):
         if isinstance(table, Microdata):
             schema, notes = schema or table.schema, table.notes
             table = table.to_frame(labels=False)
+        kind = f"{self.name} is of type {type(table).__name__}; it must be a DataFrame, Microdata,"
+        require(isinstance(table, pd.DataFrame), f"{kind} or the path of a file")
         frame = table.rename(columns=str)
         if schema:
             with self.named():
@@ -73,8 +75,7 @@ class _Source(NamedTuple):
         return Texts(frame, schema, notes)
 
 
-@dataclass(frozen=True)
-class Tables:
+class Tables(NamedTuple):
     """All tables, coded alike, and what is asked of them.
 
     Releases are under the name under which they are judged, by column numbers all else: sets of
@@ -85,14 +86,14 @@ class Tables:
 
     schema: Schema
     original: File
-    tools: Mapping[str, tuple[File, ...]]
-    keys: tuple[tuple[int, ...], ...]
-    targets: tuple[int, ...]
-    all_keys: bool = False
-    held_out: File | None = None
-    by: int | None = None
-    within: Mapping[int, float] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    tools: Mapping[str, Sequence[File]]
+    keys: Sequence[tuple[int, ...]]
+    targets: Sequence[int]
+    all_keys: bool
+    held_out: File | None
+    by: int | None
+    within: Mapping[int, float]
+    notes: Sequence[str]
 
     def beside(self, released: File) -> list[File]:
         """The original, a release and, where there are any, people held out."""
@@ -109,24 +110,14 @@ def take_in(
     A ValueError says of the first that does not fit which table it is, what is wrong and what is
     right. Notebooks and the command give empty texts for what is not given.
     """
-    wrong = f"within is {within!r}; it must give distances by names of variables"
-    require(isinstance(within, Mapping | None), wrong)
     kind = f"schema is of type {type(schema).__name__}; it must be a Schema or a file"
     require(isinstance(schema, Schema | str | Path | None), kind)
+    wrong = f"within is {within!r}; it must give distances by names of variables"
+    require(isinstance(within, Mapping | None), wrong)
     releases, notes = _listed(released)
-    require(releases, "released is empty; it must have one table or more")
     sources = [_Source(original, "original"), *releases]
     if holdout is not None and not (isinstance(holdout, str) and not holdout):
         sources.append(_Source(holdout, "holdout"))
-    for source in sources:
-        kind = f"{source.name} is of type {type(source.table).__name__}; it must be a DataFrame"
-        right = isinstance(source.table, pd.DataFrame | Microdata | str | Path)
-        require(right, f"{kind}, Microdata, or the path of a file")
-    for path in (*(source.table for source in sources), schema):
-        if isinstance(path, str | Path) and not (path is schema and path in ("", "acs")):
-            folder = f"{str(path)!r}: it is a folder, which only a release may be"
-            require(not Path(path).is_dir(), folder)
-            require(Path(path).is_file(), f"{str(path)!r}: there is no such file")
     complete, texts, more = _read(sources, declared(schema))
     key_sets, targets, chosen = _roles(complete, keys or (), target)
     distances = {}
@@ -134,36 +125,40 @@ def take_in(
         (at,) = complete.positions([name], "within")
         again = keys and at in key_sets[0]
         require(not again, f"within names {name!r}, which is among the keys")
-        right = isinstance(distance, int | float | np.number) and 0 < distance < np.inf
-        require(right, f"within is {distance!r} for {name!r}; it must be above 0")
         cut = f"within names {name!r}, which is not numeric; bins or edges in a schema make it so"
         require(complete.variables[at].edges, cut)
+        positive(**{f"within of {name}": distance})
         distances[at] = float(distance)
-    files, tools = list[File](), dict[str, tuple[File, ...]]()
+    files, tools = list[File](), dict[str, list[File]]()
     for source, text in zip(sources, texts, strict=True):
         with source.named():
             file, of_file = _coded(text, complete, distances)
             if source.tool:
                 _check_synthetic(complete, files[0].codes, file.codes)
-                tools[source.tool] = (*tools.get(source.tool, ()), file)
+                tools.setdefault(source.tool, []).append(file)
             elif files:
                 _check_strangers(complete, files[0].codes, file.codes)
-            else:
-                more += [_valued(complete.variables[at], file, at) for at in targets]
         is_path = not source.tool and isinstance(source.table, str | Path)
         called = Path(str(source.table)).name if is_path else source.name
         notes += [f"{called}: {note}" for note in of_file]
         files.append(file)
+    n = len(files[0])
+    for variable, column in ((complete.variables[at], files[0].codes[:, at]) for at in targets):
+        lacking = int(np.isin(column, variable.no_values).sum())
+        none = f"target is {variable.name!r}, of which nobody in the original has a value: all are"
+        require(lacking < n, f"{none} missing or not applicable")
+        told = f"{variable.name} is missing or does not apply for {lacking:,} of {n:,} people"
+        more += [f"{told}, of whom it can tell no value: they are not counted."] * (lacking > 0)
     return Tables(
-        complete, files[0], tools, key_sets, targets, all_keys=not keys,
-        held_out=None if sources[-1].tool else files[-1],
-        by=complete.positions([by], "by")[0] if by else None,
-        within=distances, notes=tuple(filter(None, [*notes, *more, *chosen])),
+        complete, files[0], tools, tuple(key_sets), targets, not keys,
+        None if sources[-1].tool else files[-1], complete.positions([by], "by")[0] if by else None,
+        distances, (*notes, *more, *chosen),
     )  # fmt: skip
 
 
 def _listed(released: Releases) -> tuple[list[_Source], list[str]]:
     """Return all releases, and one sentence for each folder."""
+    found, notes = list[_Source](), list[str]()
     if not isinstance(released, Sequence | Mapping) or isinstance(released, str):
         released = [released]
     if not isinstance(released, Mapping):
@@ -172,31 +167,18 @@ def _listed(released: Releases) -> tuple[list[_Source], list[str]]:
         names = [path.name or path.resolve().name for path in paths]
         # With their folders where it takes these to tell them apart.
         released = dict(zip(map(str, paths) if repeated(names) else names, released, strict=True))
-    found, notes = list[_Source](), list[str]()
+    require(released, "released is empty; it must have one table or more")
     for tool, given in released.items():
+        tables: Mapping[str, Any] = {tool: given}
         if isinstance(given, str | Path) and Path(given).is_dir():
-            files = _files_in(Path(given))
-            found += [_Source(file, f"{tool}/{file.name}", tool) for file in files]
+            files = [path for path in sorted(Path(given).iterdir()) if path.name[0] != "."]
+            tables = {f"{tool}/{file.name}": file for file in files}
             notes.append(f"{tool}: a folder of {len(files)}, judged together.")
         elif isinstance(given, Sequence) and not isinstance(given, str):
-            require(given, f"{tool}: there are no releases; a tool must have one or more")
-            found += [_Source(table, f"{tool} {i}", tool) for i, table in enumerate(given, start=1)]
-        else:
-            found.append(_Source(given, tool, tool))
+            tables = {f"{tool} {i}": table for i, table in enumerate(given, start=1)}
+        require(tables, f"{tool}: there are no releases; a tool must have one or more")
+        found += [_Source(table, name, tool) for name, table in tables.items()]
     return found, notes
-
-
-def _files_in(folder: Path) -> list[Path]:
-    """Return the data files of a folder in the order of their names; hidden ones are none.
-
-    A ValueError names anything else: what is passed over in silence would be missed by nobody.
-    """
-    data = [path for path in sorted(folder.iterdir()) if not path.name.startswith(".")]
-    others = [path.name for path in data if path.is_dir() or path.suffix.lower() not in FILE_TYPES]
-    told = f"{folder}: {', '.join(others)} cannot be read as a table; a folder of releases has"
-    require(not others, f"{told} files whose names end in {', '.join(FILE_TYPES)}, and hidden ones")
-    require(data, f"{folder}: the folder has no files to read; it must have one release or more")
-    return data
 
 
 def _read(
@@ -216,9 +198,8 @@ def _read(
             notes += more
     if known and texts[0].schema is None:
         notes.append("No schema was given: levels are the values that the original has.")
-        if left := shown(known.leave_out):
-            told = "Columns left out, of which the original has one value or none:"
-            notes.append(f"{told} {left}.")
+        told = "Columns left out, of which the original has one value or none:"
+        notes += [f"{told} {shown(known.leave_out)}."] if known.leave_out else []
     schema, more = with_missing(schema, *(text.frame for text in texts))
     return schema, texts, [*notes, *more]
 
@@ -251,46 +232,33 @@ def _check_synthetic(schema: Schema, original: Codes, released: Codes) -> None:
         right or rows_alike(original[:, same], released[:, same])[2] < 2 * CERTAIN,
         f"the values of {shown(names[same])} are the original's, row by row, and only those of "
         f"{shown(names[~same])} differ; this assessment is for releases of which every variable is "
-        "synthetic: synthesize the others, too, or judge the release by measures for partially "
-        "synthetic data",
+        "synthetic: synthesize the others, too, or judge the release by other measures",
     )
 
 
 def _check_strangers(schema: Schema, original: Codes, held_out: Codes) -> None:
     """Refuse people held out who are, beyond any doubt, people of the original."""
     found = copies(original, held_out, schema.n_levels)
-    share = percent(1.0 if found.same_table else found.handed_out, 1)
+    handed_out = found.rows[1]
+    share = percent(1.0 if found.same_table else handed_out["value"], 1)
+    told = f"an estimated {share} of the {handed_out['people']:,} people of the original who are"
     require(
-        not (found.same_table or found.handed_out_z >= 2 * CERTAIN),
-        f"an estimated {share} of the {found.alone:,} people of the original who are alone with "
-        "all their values are in it, too; people held out must be others, kept out before the "
-        "synthesizer was fitted",
+        not (found.same_table or handed_out["z_divided"] >= 2 * CERTAIN),
+        f"{told} alone with all their values are in it, too; people held out must be others, kept "
+        "out before the synthesizer was fitted",
     )
 
 
-def _valued(variable: Variable, original: File, at: int) -> str:
-    """Say how many people have no value of a target, if any; somebody must have one."""
-    lacking, n = int(np.isin(original.codes[:, at], variable.no_values).sum()), len(original)
-    none = f"target is {variable.name!r}, of which nobody in the original has a value: all are"
-    require(lacking < n, f"{none} missing or not applicable")
-    told = f"{variable.name} is missing or does not apply for {lacking:,} of {n:,} people"
-    return f"{told}, of whom it can tell no value: they are not counted." if lacking else ""
-
-
 def _roles(
-    schema: Schema, keys: Names | Sequence[Names], targets: Names
-) -> tuple[tuple[tuple[int, ...], ...], tuple[int, ...], list[str]]:
+    schema: Schema, keys: Any, targets: Names
+) -> tuple[list[tuple[int, ...]], tuple[int, ...], list[str]]:
     """Find the columns of the sets of keys and of the targets, and say what was chosen."""
-    names, chosen = schema.names, []
+    names, chosen, several = schema.names, [], not isinstance(keys, str)
     alone = f"the variables are {names[0]} alone; keys and a target need two or more"
     require(len(names) > 1, alone)
-    wrong = f"keys is {keys!r}; it must be a list of names, or a list of such lists"
-    require(isinstance(keys, Collection), wrong)
-    keys = [keys] if isinstance(keys, str) else keys
-    sets: Any = [keys] if keys and all(isinstance(one, str) for one in keys) else keys
-    require(all(isinstance(one, Collection) and not isinstance(one, str) for one in sets), wrong)
-    require(all(sets), "keys has an empty set; each must name variables")
-    found = [tuple(schema.positions(list(known), "keys")) for known in sets]
+    if not isinstance(keys, Collection) or any(isinstance(one, str) for one in keys):
+        keys = [keys if several else [keys]]
+    found = [tuple(schema.positions(known, "keys")) for known in keys]
     if not targets:
         free = [name for k, name in enumerate(names) if not any(k in at for at in found)]
         require(free, "keys are all variables, in one set or another; name the target")
@@ -298,12 +266,11 @@ def _roles(
         chosen.append(f"No target was given: {free[-1]}, the last that is no key.")
     targets = [targets] if isinstance(targets, str) else targets
     wanted = tuple(schema.positions(targets, "target"))
-    for known, at in zip(sets, found, strict=True):
-        told, again = f"keys has the set {','.join(known)}", set(targets).intersection(known)
-        require(not again, f"{told}, with the target {shown(again)} in it")
-        twice = sum(set(at) == set(other) for other in found) > 1
-        require(not twice, f"{told} twice, in whatever order")
+    for at in found:
+        again = shown(names[k] for k in wanted if k in at)
+        told = f"keys has the set {','.join(names[k] for k in at)}, with the target {again} in it"
+        require(not again, told)
     if not found:
         found = [tuple(k for k in range(len(names)) if k != wanted[0])]
         chosen.append(f"No keys were given: all {len(names) - 1} variables but the target.")
-    return tuple(found), wanted, chosen
+    return found, wanted, chosen

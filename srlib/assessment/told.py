@@ -9,16 +9,16 @@ out; the release has no part in it but its size. Where one of the two files is t
 thinned to the size of the other.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from scipy import special
 
-from srlib.assessment.copies import divided_z, log_choose, log_density, tree_of_pairs
+from srlib.assessment.copies import divided_z, log_density, tree_of_pairs
 from srlib.assessment.counting import Bools, Floats, Ints, beside, numbered, tallied, times
 from srlib.data.codes import Codes, Levels
-from srlib.margins import pair_table
+from srlib.margins import log_choose
 
 REACH = 1.5  # log of the part that corrects a prediction, over that of both files
 ROUNDS = 5  # in which the expected number of companions settles
@@ -27,8 +27,7 @@ MOST_GROWN, MOST_GUESSED = 40_000, 20_000  # records of a file that trees grow f
 _ROUNDING = 1e-12  # 1.1 - 1.0 is above 0.1 in floating point, and is to count as 0.1
 
 
-@dataclass(frozen=True)
-class Told:
+class Told(NamedTuple):
     """What is told of each person, (n,) each.
 
     Of people who are `counted`, `release` is the probability that the release tells it; `others`
@@ -50,7 +49,7 @@ class Told:
     margins: Floats
     group: Ints
     outright: Bools
-    held_out: dict[str, float] = field(default_factory=dict)
+    held_out: Mapping[str, float] = {}
     divided_z: float = np.nan
     trials: float = 0.0
     grown: float = 0.0
@@ -87,11 +86,9 @@ def met(
     if most := min(n, len(strangers)):
         files = (key, of_strangers)
         # Probability that random companions have not the person's keys, by the hypergeometric law.
-        sizes = [(len(f) - times(f, f), np.array(len(f) - 1)) for f in files]
-        logs = [
-            log_choose(others, most - 1) - log_choose(every, most - 1) for others, every in sizes
-        ]
-        weight = np.exp(np.concatenate(logs))
+        sizes = (np.append(len(f) - 1, len(f) - times(f, f)) for f in files)
+        logs = (log_choose(others, most - 1) for others in sizes)
+        weight = np.exp(np.concatenate([each[1:] - each[0] for each in logs]))
         everybody = np.concatenate(files)
         compared = beside(weight * (times(of_release, everybody) > 0), weight, n, everybody)
     prob = np.prod([np.bincount(x)[x] / n for x in original[:, list(keys)].T], axis=0)
@@ -126,12 +123,11 @@ def _met_by_others(
         # The expected number of companions in a file as large, by a tree of pairs. All who share a
         # person's keys are left out of its counts, and their expected number is put in. It begins
         # at Good's (1953) for those alone, where it stays with a single key.
-        edges = tree_of_pairs(everybody, n_levels)
-        tables = [pair_table(everybody, n_levels, *edge) for edge in edges]
+        tree = tree_of_pairs(everybody, n_levels)
         companions = np.where(people > 1, people - 1.0, (people == 2).sum() / (people == 1).sum())
         for _ in range(ROUNDS):
             more: Floats = companions - people
-            log_p = log_density(everybody[: len(people)], edges, tables, more)
+            log_p = log_density(everybody[: len(people)], tree, more)
             companions = len(everybody) * np.exp(log_p)
 
         def log_left(at: float, further: float) -> float:
@@ -204,9 +200,8 @@ def told(
 
 
 def count_near(
-    group: Ints, truth: Floats, of_records: Ints, values: Floats,
-    within: float,
-) -> tuple[Ints, Ints]:  # fmt: skip
+    group: Ints, truth: Floats, of_records: Ints, values: Floats, within: float
+) -> tuple[Ints, Ints]:
     """Count the records with each person's keys, and those whose number is within the distance."""
     known = ~np.isnan(values)
     ranked = np.unique(values[known])

@@ -20,8 +20,7 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from srlib.assessment.answers import Row, rows_of
-from srlib.assessment.counting import between
+from srlib.assessment.counting import Row, between, rows_of
 from srlib.data.codes import Codes, distinct
 from srlib.data.schema import Schema
 from srlib.margins import total_variation
@@ -68,20 +67,18 @@ def word(loss: float, clear: bool) -> str:
 def _margins(original: Codes, released: Codes, schema: Schema) -> list[Distance]:
     """Largest distance of single variables, and of pairs, beyond that of a random division."""
     found, levels, error = [], schema.n_levels.tolist(), 0.5 / np.sqrt(len(released))
-    p = len(levels)
-    several = {"margins": [(k, k) for k in range(p)], "pairs": list(combinations(range(p), 2))}
-    for question, some in several.items():
-        value, fresh, spread = np.transpose(
-            [total_variation(original, released, levels, *at) for at in some]
-        )
+    columns = range(len(levels))
+    for question, some in (("margins", [(k, k) for k in columns]),
+                           ("pairs", list(combinations(columns, 2)))):  # fmt: skip
+        each = [total_variation(original, released, levels, *at) for at in some]
+        value, fresh, spread = np.transpose(each)
         # Distances have longer tails than normal ones: gamma with their mean and deviation; and the
         # largest of many is to be as improbable as 3 errors are.
         with np.errstate(divide="ignore", invalid="ignore"):
             tail = special.gammaincc((fresh / spread) ** 2, fresh / spread**2 * value)
         tail = np.where(spread > 0, tail, np.where(value > fresh + 1e-12, 0.0, 1.0))
         sure = np.log(np.maximum(tail, 1e-300)) < special.log_ndtr(-TIE) - np.log(len(some))
-        beyond = np.where(sure, value - fresh, 0.0)
-        at = int(beyond.argmax() if beyond.max() > 0 else (value - fresh).argmax())
+        at = max(range(len(some)), key=lambda k: (sure[k], value[k] - fresh[k]))
         where = " × ".join(dict.fromkeys(schema.names[k] for k in some[at]))
         found.append((question, where, value[at], fresh[at], spread[at], error, bool(sure[at])))
     return found
@@ -90,6 +87,8 @@ def _margins(original: Codes, released: Codes, schema: Schema) -> list[Distance]
 @one_blas_thread
 def _apart(original: Codes, released: Codes, schema: Schema) -> Distance:
     """Share of which file a record is from that a regression explains."""
+    from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures
+
     n, m, free = len(original), len(released), schema.n_levels - 1
     terms, of_pairs = 1.0 + free.sum(), (free.sum() ** 2 - (free**2).sum()) / 2
     n_rows = len(distinct(np.concatenate([original, released]))[1])
@@ -105,15 +104,12 @@ def _apart(original: Codes, released: Codes, schema: Schema) -> Distance:
             for z, size in zip((original, released), sizes, strict=True)]  # fmt: skip
     combination, total, inverse = distinct(np.concatenate(some))
     events = np.bincount(inverse[sizes[0] :], minlength=len(total))
-    variable = np.repeat(np.arange(len(free)), free)
-    level = np.concatenate([np.arange(1, size + 1) for size in free])
-    design = np.column_stack([np.ones(len(total)), combination[:, variable] == level])
-    if pairs:
-        i, j = np.triu_indices(len(variable), 1)
-        i, j = i[variable[i] != variable[j]], j[variable[i] != variable[j]]
-        design = np.hstack([design, design[:, 1 + i] * design[:, 1 + j]])
-    design = design[:, design.any(axis=0)]
-    values, vectors = np.linalg.eigh((design * total[:, None]).T @ design)
+    levels = [np.arange(size) for size in schema.n_levels]
+    single = OneHotEncoder(categories=levels, drop="first")
+    products = PolynomialFeatures(2 if pairs else 1, interaction_only=True)
+    design = products.fit_transform(single.fit_transform(combination))
+    design = design[:, design.getnnz(axis=0) > 0]
+    values, vectors = np.linalg.eigh((design.multiply(total[:, None]).T @ design).toarray())
     known = values > 1e-10 * values[-1]
     squares = (vectors[:, known].T @ (design.T @ events)) ** 2 / values[known]
     if (size := int(known.sum())) in (1, records):

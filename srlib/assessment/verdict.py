@@ -1,12 +1,16 @@
-"""The verdict on a release: one sentence and a card, by stated rules from the rows of the table.
+"""The verdict on a release: one sentence and a card, by stated rules from the table; and a page.
 
 The first sentence follows from the words of the rows that were asked for, the words from the
-thresholds of `answers` and `use`, and nothing else has a part in it.
+thresholds of `answers` and `use`, and nothing else has a part in it. Pages stand alone.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from html import escape
+from importlib.resources import files
+from string import Template
 from textwrap import indent
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,6 +18,20 @@ import pandas as pd
 from srlib.assessment import answers, use
 from srlib.assessment.answers import in_percent
 from srlib.display import MIN_RECORDS, NOT_SHOWN, percent, show
+
+_SHOWN = 12  # records to look at
+_HEADS = {
+    "z": "difference, in errors", "z_divided": "by random division", "held_out": "people held out",
+    "held_out_z": "beyond these, in errors", "baseline_of": "that is",
+}  # fmt: skip
+
+ASSUMED = (
+    "Each record is a person drawn like the others, without households, weights or clean-up.",
+    "The intruder knows the keys exactly, and that somebody is in the file.",
+    "Of a release larger than the original, as many records as that has tell of people.",
+    "Errors are those of another release by the tool as it was fitted, and not of another fit.",
+    "Who is alone in the file need not be alone in the population.",
+)
 
 # What to do, the best first.
 ADVICE = ("nothing found", "undecided", "look", "withhold")
@@ -96,16 +114,15 @@ def of_card(rows: pd.DataFrame) -> pd.DataFrame:
 
 def card(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the lines of a release's card as texts, numbers with their standard errors."""
-    hidden = rows.loc[rows["question"] == "could hide", "value"].iloc[0]
-    lines = []
+    lines, hidden = [], rows.loc[rows["question"] == "could hide", "value"].iloc[0]
     for row in of_card(rows).to_dict("records"):
-        by = f" ({row['baseline_of']})" if row["baseline_of"] else ""
-        held_against = in_percent(row["baseline"], row["baseline_error"]) + by
+        held_against = in_percent(row["baseline"], row["baseline_error"])
+        held_against += f" ({row['baseline_of']})"
         could = row["word"] in ("none", "undecided") and row["question"] == "copies"
         lines.append({
             "question": row["line"],
             "release": in_percent(row["value"], row["error"]),
-            "baseline": held_against if row["baseline"] == row["baseline"] else "",
+            "baseline": held_against if pd.notna(row["baseline"]) else "",
             "word": row["word"] + f"; {percent(hidden)} could hide" * could,
         })  # fmt: skip
     return pd.DataFrame(lines)
@@ -167,3 +184,71 @@ def stated() -> list[str]:
         "each is as sure as if it alone had been asked (Holm 1979). Rows of fewer than "
         f"{MIN_RECORDS} people are not judged.",
     ]
+
+
+def page(
+    judgments: Sequence[Judgment], table: pd.DataFrame, records: pd.DataFrame, notes: Sequence[str]
+) -> str:
+    """Return the verdict first, a card for each release, and the rest folded.
+
+    Texts of the user's files are escaped; the page has no script and loads nothing.
+    """
+    body, folded = list[str](), list[str]()
+    for tag, one in zip(["h1", *["h2"] * len(judgments)], judgments, strict=False):
+        rows = table[table["release"] == one.release]
+        body += [f"<{tag}>{escape(one.first)}</{tag}>", _table(card(rows)), _plot(rows)]
+        rows = rows.drop(columns=["asked", "release"]).replace("", None).dropna(axis=1, how="all")
+        folded.append(_folded(f"All answers: {one.release}", _table(rows, names=_HEADS)))
+    note = "Confidential: this page has numbers and records of the original."
+    body.insert(1, f'<p class="note">{note}</p>')
+    worst = judgments[0].release
+    some = records.query("release == @worst").head(_SHOWN).drop(columns="release")
+    caption = f"Records of the original to look at first, for {worst}."
+    folded.append(_folded("Records to look at", _table(some, caption=caption)))
+    folded.append(_folded("What was assessed", _listed([*notes, *ASSUMED])))
+    return _page(*body, *folded)
+
+
+def public_page(judgments: Sequence[Judgment], table: pd.DataFrame) -> str:
+    """Return the words of `in_public` and nothing else of anybody's files."""
+    note = "<p>Words over ten people or more; releases are numbered, the worst first.</p>"
+    heading, words = "<h1>Assessment of synthetic data</h1>", in_public(judgments, table)
+    return _page(heading, note, _table(words))
+
+
+def _page(*parts: str) -> str:
+    around = Template(files("srlib.assessment").joinpath("page.html").read_text(encoding="utf-8"))
+    return around.substitute(body="\n".join([*parts, _folded("The rules", _listed(stated()))]))
+
+
+def _plot(rows: pd.DataFrame) -> str:
+    """Draw the card: a dot for the release over a bar for the baseline, with two errors each."""
+    marks = []
+    for y, row in zip((20, 46, 72, 98), of_card(rows).to_dict("records"), strict=True):
+        marks.append(f'<text x="225" y="{y + 5}" text-anchor="end">{escape(row["line"])}</text>')
+        for of, error in (("baseline", "baseline_error"), ("value", "error")):
+            middle, two = row[of], np.nan_to_num(2 * float(row[error]))
+            ends = np.clip([middle - two, middle + two, middle], 0, 1) * 400 + 240
+            if np.isfinite(middle):
+                x1, x2, at = ends.round(1)
+                marks.append(f'<line class="{of}" x1="{x1}" x2="{x2}" y1="{y}" y2="{y}"/>')
+                marks.append(f'<circle class="{of}" cx="{at}" cy="{y}" r="5"/>')
+    for share in (0, 50, 100):
+        marks.append(f'<text x="{240 + 4 * share}" y="128" text-anchor="middle">{share} %</text>')
+    about = "Dots: the release; rings: what it is held against; lines: two errors to each side."
+    return (
+        f'<svg viewBox="0 0 670 134" role="img" aria-label="{about}">{"".join(marks)}</svg>'
+        f"<p><small>{about}</small></p>"
+    )
+
+
+def _folded(title: str, content: str) -> str:
+    return f"<details>\n<summary>{escape(title)}</summary>\n{content}\n</details>"
+
+
+def _table(rows: pd.DataFrame, **options: Any) -> str:
+    return f'<div class="wide">{show(rows, **options).html}</div>'
+
+
+def _listed(texts: Iterable[str]) -> str:
+    return "<ul>" + "".join(f"<li>{escape(text)}</li>" for text in texts) + "</ul>"

@@ -152,7 +152,7 @@ def assess(fail_on: str | None, as_json: bool, name: str, output: Path, **option
     except Exception as error:
         typed = confidential.texts(options.values())
         told = confidential.without_values(type(error).__name__, str(error), typed)
-        kind = UsageError if isinstance(error, ValueError) else ClickException
+        kind = UsageError if isinstance(error, ValueError | OSError) else ClickException
         raise kind(told.removeprefix("ValueError: ")) from None
     if settings.hash_inputs(options) != inputs:
         raise ClickException("a file was changed while it was assessed; run it again")
