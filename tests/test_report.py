@@ -250,7 +250,8 @@ def test_what_is_for_students_stays_in_the_notebook_and_small_print_is_folded() 
     assert whole.summary
     assert whole.summary.get_text() == "All 13 rows"
     (proof,) = page.select("details.appendix")
-    assert [h.get_text()[:-1] for h in proof.select("h2, h3")] == ["Proof", "A detail"]
+    assert [h.get_text().rstrip("¶") for h in proof.select("h2, h3")] == ["Proof", "A detail"]
+    assert not proof.select("summary a")  # no control stands in another one
     assert "It is so." in proof.get_text()
     assert not re.search("As in|Last", proof.get_text())
     assert [a.get_text() for a in page.select("main section a[href^='#A']:not(.anchor-link)")] == [

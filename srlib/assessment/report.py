@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from tqdm import tqdm
 
 from srlib.assessment import answers, told, use, verdict
 from srlib.assessment.answers import TEXTS
@@ -231,7 +232,7 @@ def _of_people(
     The other result is what each release tells of each person, by the first two questions.
     """
     names, rows, groups, first = tables.schema.names, list[Row](), list[Row](), list[list[Told]]()
-    for question in questions(tables):
+    for question in tqdm(questions(tables), "assessing", leave=False, disable=None):
         known = [names[k] for k in question.knows]
         all_others = len(known) == len(names) - 1 > _NAMED
         about = "all other variables" if all_others else ", ".join(known)

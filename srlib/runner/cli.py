@@ -153,7 +153,7 @@ def assess(fail_on: str | None, as_json: bool, name: str, output: Path, **option
         typed = confidential.texts(options.values())
         told = confidential.without_values(type(error).__name__, str(error), typed)
         kind = UsageError if isinstance(error, ValueError | OSError) else ClickException
-        raise kind(told.removeprefix("ValueError: ")) from None
+        raise kind(told.removeprefix(f"{type(error).__name__}: ")) from None
     if settings.hash_inputs(options) != inputs:
         raise ClickException("a file was changed while it was assessed; run it again")
     question = json.dumps([options, inputs], sort_keys=True).encode()

@@ -283,6 +283,8 @@ def _lay_out(soup: BeautifulSoup) -> None:
             part.insert_after(whole)
             for row in rows[_FIRST_ROWS:]:
                 row.decompose()
+    for part in soup.select("th:empty"):
+        part.name = "td"
     for part in soup.select("table"):
         part.wrap(soup.new_tag("div", attrs={"class": "scroll"}))
     for part in soup.select("section.prose > :is(h2, h3)"):
@@ -299,6 +301,8 @@ def _lay_out(soup: BeautifulSoup) -> None:
                 break
             folded.append(other)
         folded.summary.append(part)
+        for link in part.select("a.anchor-link"):  # no control stands in another one
+            link.decompose()
     there = {part["id"] for part in soup.select("[id]")}
     for part in soup.select('a[href^="#"]'):
         if unquote(part["href"][1:]) not in there:

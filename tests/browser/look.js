@@ -32,7 +32,6 @@ async function look(browser, file, colorScheme, width) {
   await page.evaluate(axe);
   const { violations } = await page.evaluate(() => axe.run({ preload: false }));
   found.violations = violations
-    .filter(({ impact }) => ["serious", "critical"].includes(impact))
     .map(({ id, nodes }) => `${id}: ${nodes[0].html.slice(0, 200)}`);
   found.legend = await withKeyboard(page);
   await page.emulateMedia({ media: "print" });
