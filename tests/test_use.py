@@ -43,6 +43,17 @@ def test_distances_by_hand() -> None:
     assert (same["value"].tolist(), set(same["word"])) == ([0, 0], {"as fresh"})
 
 
+@pytest.mark.parametrize(("n_variables", "word"), [(2, "limited"), (40, "as fresh")])
+def test_the_largest_of_many_distances_is_held_to_a_stricter_limit(
+    n_variables: int, word: str
+) -> None:
+    schema = Schema(tuple(Variable(f"v{k}", ("no", "yes")) for k in range(n_variables)))
+    original, released = np.zeros((2, 500, n_variables), int)
+    original[:250, 0] = released[:325, 0] = 1
+    found = pd.DataFrame(use.rows(schema, original, [released])).set_index("question")
+    assert found.loc["margins", "word"] == word
+
+
 def test_distances_of_records_divided_at_random_by_enumeration() -> None:
     """All ways to choose the original's four of seven records, of two cells and of three."""
     for records in ([0, 0, 0, 0, 0, 1, 1], [0, 0, 0, 1, 1, 2, 2]):
