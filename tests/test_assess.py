@@ -105,6 +105,13 @@ def test_releases_are_judged_one_by_one_the_worst_first() -> None:
     assert told["notes"] == list(found.tables.notes)
 
 
+def test_where_nobody_is_alone_the_card_says_so() -> None:
+    people = pd.DataFrame({"job": ["a", "b"] * 40, "sick": ["no", "no", "yes", "yes"] * 20})
+    told = ask(people, people[::-1].iloc[:70], keys="job", target="sick").verdict()
+    assert "nobody alone" in told
+    assert "nan" not in told
+
+
 def test_draws_of_one_tool_are_judged_together(tmp_path: Path) -> None:
     folder = tmp_path / "tool"
     folder.mkdir()

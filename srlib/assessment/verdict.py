@@ -119,9 +119,11 @@ def card(rows: pd.DataFrame) -> pd.DataFrame:
         held_against = in_percent(row["baseline"], row["baseline_error"])
         held_against += f" ({row['baseline_of']})"
         could = row["word"] in ("none", "undecided") and row["question"] == "copies"
+        could &= pd.notna(hidden)  # where somebody is alone
+        nobody = row["question"] == "identity" and not row["people"]
         lines.append({
             "question": row["line"],
-            "release": in_percent(row["value"], row["error"]),
+            "release": "nobody alone" if nobody else in_percent(row["value"], row["error"]),
             "baseline": held_against if pd.notna(row["baseline"]) else "",
             "word": row["word"] + f"; {percent(hidden)} could hide" * could,
         })  # fmt: skip
