@@ -120,6 +120,13 @@ def test_counts_are_of_cells() -> None:
     )
     assert (second == second[0]).all()
     assert (first[0] != second[0]).any()
+    # Ten releases of ten against none of ten.
+    low, high = 0.025 ** (1 / 10), 1 - 0.025 ** (1 / 10)
+    assert leakage(first, second, prior=0.5).epsilon == pytest.approx(np.log(low / high))
+    # What tells the halves apart that are learned from is not in those that are tested.
+    first, second = rng.normal(size=(2, 80, 3))
+    first[:40, 0] += 5
+    assert leakage(first, second, prior=0.5).probability == 0.5
 
 
 class Wide:

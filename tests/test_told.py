@@ -129,6 +129,24 @@ def test_numbers_in_thinned_files_by_enumeration(
         assert found.margins[i] == pytest.approx(sum(drawn))
 
 
+def test_a_number_at_the_distance_is_near() -> None:
+    """In floating point 1.1 - 1.0 is above 0.1."""
+    known, near = told.count_near(
+        np.zeros(1, int), np.ones(1), np.zeros(3, int), np.array([0.5, 1.1, 1.3]), 0.1
+    )
+    assert (known.tolist(), near.tolist()) == ([3], [1])
+
+
+def test_people_met_are_those_of_the_original() -> None:
+    """A random division of both files tells who is alone in which."""
+    original, released = np.arange(12)[:, None], np.repeat(np.arange(6), 2)[:, None]
+    of_people, of_records = (
+        told.divided_z(*pair)
+        for pair in ((original[:, 0], released[:, 0]), (released[:, 0], original[:, 0]))
+    )
+    assert told.met(original, released, [12], [0]).divided_z == of_people != of_records
+
+
 @pytest.mark.parametrize("m", [20, 30])
 def test_nothing_of_a_persons_own_is_used_for_others(
     monkeypatch: pytest.MonkeyPatch, m: int
