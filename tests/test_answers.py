@@ -9,7 +9,7 @@ from cases import LEVELS, margins, samples
 
 from srlib.assessment import answers, report, told, use, verdict
 from srlib.assessment.copies import Copies
-from srlib.assessment.counting import Row
+from srlib.assessment.counting import Row, beside
 from srlib.assessment.tables import File, Tables
 from srlib.data.schema import Schema, Variable
 from srlib.display import MIN_RECORDS, NOT_SHOWN, percent
@@ -106,6 +106,10 @@ def test_people_held_out_by_hand() -> None:
     spread = np.sqrt(0.5 * 0.5 / 4 + 0.2 * 0.8 / 5)
     assert (copied["people"], copied["value"], copied["held_out"]) == (4, 1 / 2, 1 / 5)
     assert copied["held_out_z"] == pytest.approx((1 / 2 - 1 / 5) / spread)
+    # Two groups of people who move together: what is told of the first, and of the others.
+    tells, group = np.array([1.0, 0, 1, 0, 0]), np.array([0, 1, 0, 1, 1])
+    found = beside(tells, np.ones(5), 2, group)
+    assert found["held_out_z"] == pytest.approx((1 / 2 - 1 / 3) / (np.sqrt(2) / 36))
     disclosed = told.told(used, released, levels, [0], 1, (), held_out).held_out
     assert disclosed["held_out"] == 1 / 5
     # In four of the five, those with 0 and 1 are alone, and those with 2 never are.
