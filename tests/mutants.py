@@ -1,7 +1,7 @@
 """Do the tests find a wrong line? `python tests/mutants.py [WORD ...]` changes one at a time.
 
 Each row of `MUTANTS` has a text that stands once in a module of srlib, what it becomes, what is
-then wrong, and perhaps why no test finds it; the module's tests run in a copy. With words only rows
+then wrong, and why it survives, if it does. The module's tests run in a copy. With words only rows
 with one of them are tried.
 """
 
@@ -123,7 +123,7 @@ dpmpm/gibbs
 sampler.advance(chains.thin) => sampler.advance(1) # all draws are kept
 (self.counts * log_prob).sum() => log_prob.sum() # repetitions do not count
 dpmpm/kernels
-pi[f] **= power => pi[f] **= 1.0 # annealing # where chains start is free
+pi[f] **= power => pi[f] **= 1.0 # annealing # a chain may start anywhere
 alpha_shape + n_classes - 1.0 => alpha_shape + n_classes # a class has no stick
 _log_gamma_draw(alpha + behind, rng) => _log_gamma_draw(alpha, rng) # records behind a stick
 standard_exponential() / shape => standard_exponential() * shape # exponent of a small shape
@@ -131,7 +131,7 @@ np.log(alpha + b + c) - np.log(alpha + a + c) => np.log(alpha + b) - np.log(alph
 remaining -= weight => remaining -= 0.0 # chances of the classes that are left
 scale[candidate] / scale[row] => scale[row] / scale[candidate] # upside down
 (weight[start + codes[i, variable]] - 1.0) / => (weight[start + codes[i, variable]]) / # own record
-of_own = np.exp(log_of_own - log_largest) => of_own = np.exp(log_of_own) # scale
+of_own = np.exp(log_of_own - log_largest) => of_own = np.exp(log_of_own) # scale # it never counts in a test
 dpmpm/model
 (np.arange(1, n + 1) * total) // n - 1 => (np.arange(n) * total) // n # first of each stretch
 (self.class_sizes > 0) => (self.class_sizes > 1) # off by one
@@ -223,7 +223,7 @@ cells = trees.cell_of[rows] => cells = trees.cell_of[: len(rows)] # other record
 trees/kernels
 or depth >= task.max_depth => or depth > task.max_depth # off by one
 to_left = 2 * n_left >= n => to_left = 2 * n_left > n # ties of parts go right
-gain > best + tie or => gain > best or # rounding decides a tie
+gain > best + tie or => gain > best or # rounding decides a tie # no test has such a tie
 (variable == j and gain >= best - tie => (gain >= best - tie # a later predictor wins a tie
 counts[first + level, major] / counts[first + level].sum() => counts[first + level, major] # share
 several - 1): => several): # a leaf has no price
