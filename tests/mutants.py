@@ -131,7 +131,7 @@ np.log(alpha + b + c) - np.log(alpha + a + c) => np.log(alpha + b) - np.log(alph
 remaining -= weight => remaining -= 0.0 # chances of the classes that are left
 scale[candidate] / scale[row] => scale[row] / scale[candidate] # upside down
 (weight[start + codes[i, variable]] - 1.0) / => (weight[start + codes[i, variable]]) / # own record
-of_own = np.exp(log_of_own - log_largest) => of_own = np.exp(log_of_own) # scale # it never counts in a test
+np.exp(log_of_own - log_largest) => np.exp(log_of_own) # scale # it never counts in a test
 dpmpm/model
 (np.arange(1, n + 1) * total) // n - 1 => (np.arange(n) * total) // n # first of each stretch
 (self.class_sizes > 0) => (self.class_sizes > 1) # off by one
