@@ -51,8 +51,10 @@ def srlib(work: Path, *arguments: str, **environment: str) -> subprocess.Complet
 def test_a_run_is_whole_and_its_owners_alone(tmp_path: Path, work: Path) -> None:
     project = toy.make(tmp_path, toy.TEXT.replace(toy.MARK, LOOK) + toy.TABLE)
     final = work / "out/toy/published"
-    other = final.with_name(".published-more-a1b2c3d4")  # that another run is writing
-    for leftover in (other, final.with_name(".published-a1b2c3d4")):
+    other = final.with_name(f".published-{os.getpid()}-a1b2c3d4")  # that another run is writing
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    for leftover in (other, final.with_name(f".published-{gone.pid}-a1b2c3d4")):
         leftover.mkdir(parents=True)
         (leftover / "records.csv").touch()
     given = ("--profile", "published", "-p", "names", "[x, y]", "--output", "out")

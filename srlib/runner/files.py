@@ -2,25 +2,31 @@
 
 import errno
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import psutil
+
 _OF_RUNS = {"notebook.ipynb", "parameters.yaml", "provenance.json", "results.json", "tables"}
 _OF_RUNS |= {"figures", "public", "report.html", "report-public.html"}
 
 
 def _beside(final: Path) -> TemporaryDirectory[str]:
-    """Return a folder beside a file or folder that only its owner may read."""
-    return TemporaryDirectory(prefix=f".{final.name}-", dir=final.parent)
+    """Return a folder beside a file or folder for its owner alone; its name has the process."""
+    return TemporaryDirectory(prefix=f".{final.name}-{os.getpid()}-", dir=final.parent)
 
 
 def remove_leftovers(final: Path) -> None:
     """Remove what processes that were killed have left beside a file or folder."""
-    for left in final.parent.glob(f".{final.name}-????????"):
-        shutil.rmtree(left, ignore_errors=True)
+    of_process = re.compile(rf"\.{re.escape(final.name)}-(\d+)-\w{{8}}")
+    for path in final.parent.glob(".*"):
+        left = of_process.fullmatch(path.name)
+        if left and not psutil.pid_exists(int(left[1])):
+            shutil.rmtree(path, ignore_errors=True)
 
 
 @contextmanager
