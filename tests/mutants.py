@@ -108,8 +108,8 @@ logaddexp(pure, log_choose(left, n)) => logaddexp(pure, log_choose(left, m)) # w
 hit].sum() - weight.min() / 2 => hit].sum() - 0 # correction for continuity
 r + np.log(u / r) / r => r - np.log(u / r) / r # sign of the saddlepoint's correction
 np.where(pure, -p / (1 - p), 0.0) => np.where(pure, -(1 - p) / p, 0.0) # odds upside down
-o[twins].sum() > TWINS => twins.sum() > TWINS # pairs for people # no test is near the limit
-.sum() / 2 => .sum() # a pair counts twice # no test is near the limit
+o[twins].sum() > TWINS => twins.sum() > TWINS # pairs for people # no test is near it
+.sum() / 2 => .sum() # pairs # no test is near it
 neighbors = -p * size => neighbors = -size # equal records are neighbors
 if in_order else => if not in_order else # orders
 weight[met].sum() / mean + 1) => weight[met].sum() / mean) # limit of a count
@@ -227,7 +227,7 @@ gain > best + tie or => gain > best or # rounding decides a tie # no test has su
 (variable == j and gain >= best - tie => (gain >= best - tie # a later predictor wins a tie
 counts[first + level, major] / counts[first + level].sum() => counts[first + level, major] # share
 several - 1): => several): # a leaf has no price
-1 + np.sign(errors - before) => 1 - np.sign(errors - before) # errors of the root, sign # no test tells
+1 + np.sign(errors - before) => 1 - np.sign(errors - before) # sign # no test tells
 if errors - below <= threshold => if errors - below < threshold # the smallest of the cheapest
 log_prob += released[c] * np.log => log_prob += np.log # repetitions do not count
 trees/model
