@@ -172,7 +172,7 @@ def test_a_run_that_cannot_be_trusted_is_kept_as_failed(
 
 
 @pytest.mark.parametrize("name", ["default", "default.failed"])
-@pytest.mark.parametrize("held", [["thesis.txt"], ["provenance.json", "notes.md"]])
+@pytest.mark.parametrize("held", [["thesis.txt"], [".thesis"], ["provenance.json", "notes.md"]])
 def test_a_folder_that_no_run_has_written_stays(tmp_path: Path, name: str, held: list[str]) -> None:
     project = toy.make(tmp_path)
     folder = project / "outputs/toy" / name
@@ -185,7 +185,7 @@ def test_a_folder_that_no_run_has_written_stays(tmp_path: Path, name: str, held:
     assert sorted(path.name for path in folder.iterdir()) == sorted(held)
     folder.rename(project / "away")
     final = execute(project)
-    left = final / ".report.html-a1b2c3d4"  # by a killed `srlib report`
+    left = final / f".report.html-{os.getpid()}-a1b2c3d4"  # by a killed `srlib report`
     left.mkdir()
     assert execute(project) == final
     assert not left.exists()

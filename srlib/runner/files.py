@@ -12,7 +12,8 @@ from tempfile import TemporaryDirectory
 import psutil
 
 _OF_RUNS = {"notebook.ipynb", "parameters.yaml", "provenance.json", "results.json", "tables"}
-_OF_RUNS |= {"figures", "public", "report.html", "report-public.html"}
+_OF_RUNS |= {"figures", "public", "report.html", "report-public.html", ".ipynb_checkpoints"}
+_PARTIAL = re.compile(r"\.(.+)-(\d+)-\w{8}")  # what is written, and by which process
 
 
 def _beside(final: Path) -> TemporaryDirectory[str]:
@@ -22,10 +23,9 @@ def _beside(final: Path) -> TemporaryDirectory[str]:
 
 def remove_leftovers(final: Path) -> None:
     """Remove what processes that were killed have left beside a file or folder."""
-    of_process = re.compile(rf"\.{re.escape(final.name)}-(\d+)-\w{{8}}")
     for path in final.parent.glob(".*"):
-        left = of_process.fullmatch(path.name)
-        if left and not psutil.pid_exists(int(left[1])):
+        left = _PARTIAL.fullmatch(path.name)
+        if left and left[1] == final.name and not psutil.pid_exists(int(left[2])):
             shutil.rmtree(path, ignore_errors=True)
 
 
@@ -60,8 +60,8 @@ def write_whole(path: Path, content: str) -> None:
 
 
 def check_replaceable(folder: Path) -> None:
-    """Raise a FileExistsError where a folder holds anything to be seen but an earlier run."""
-    held = {path.name for path in folder.glob("[!.]*")}
+    """Raise a FileExistsError where a folder holds anything but an earlier run."""
+    held = {path.name for path in folder.glob("*") if not _PARTIAL.fullmatch(path.name)}
     if held and not ("provenance.json" in held and held <= _OF_RUNS):
         told = "it is no run's folder and stays; move it away, or choose another with --output"
         raise FileExistsError(errno.EEXIST, told, str(folder))
