@@ -274,7 +274,7 @@ class Schema:
         codes, problems = np.empty((len(frame), len(self.variables)), np.int32), []
         for j, variable in enumerate(self.variables):
             codes[:, j], strange = coded(frame[variable.name], variable.codes_of)
-            told = f"{variable.name} has {strange}, allowed are {', '.join(variable.levels)}"
+            told = f"{variable.name} has {strange}, allowed are {shown(variable.levels)}"
             problems += [told] if strange else []
         require(not problems, f"values outside the levels: {'; '.join(problems)}")
         lacks = codes == MISSING
