@@ -143,7 +143,7 @@ claims
 # value. What weights cost is known as well. A release is as large as the data, and its likelihood as narrow as the
 # posterior that the draws came from. In one direction, two normal densities of equal width whose centers lie apart by
 # chance leave an effective share of $e^{-0.477} \approx 0.62$ of the draws, as a geometric mean. Directions multiply: $d$
-# of them typically leave $0.62^d$.
+# of them typically leave $0.62^d$. That is a typical value over releases; an estimate from draws cannot fall below one draw.
 #
 # Even without weights, an average of $r_j$ over draws given the data can fail. Five records of one variable hold a
 # single one, and it is the truth. Given all five its probability is Beta(2, 5), and $r = (1 - p)/p$ has mean 5 and an
@@ -334,9 +334,8 @@ told += "mix lie on top of each other."
 outputs.figure("trace", charts.trace(traces, description=told))
 
 # %% [markdown] tags=["appendix"]
-# **With 1,000 records the chains lie on top of each other; with 10,000 some keep to levels of their own.** Five
-# quantities in up to eight chains, a color for each chain. A chain at a level of its own sits in another local
-# mode, which Gibbs steps leave only rarely. Errors from between chains contain that. They do not contain modes that no
+# **Chains that have converged lie on top of each other.** Five quantities in up to eight chains, a color for each. A
+# chain at a level of its own sits in another local mode, which Gibbs steps leave only rarely. Errors from between chains contain that. They do not contain modes that no
 # chain has found.
 #
 # ## Is the release useful?
@@ -635,7 +634,7 @@ chosen = (
     alt.param("shown_release", value=1, bind=which),
     alt.param("shown_away", value=0, bind=away),
 )
-told += " Below, bars of weights: the heaviest draw has nearly all, and without it the next one."
+told += " Below, bars of weights: the heaviest draw has most, and without it the next one has most of the rest."
 drawn = alt.vconcat(agreement, weighed).add_params(*chosen).properties(description=told)
 outputs.figure("agreement", drawn)
 
@@ -936,14 +935,17 @@ asked = {"half-width": half, "normal quantiles": half / 1.96}
 asked["t quantiles, at most"] = half / shortest
 standard_errors = pd.DataFrame({"coefficient of": terms} | asked)
 if coefficients["term"].str.lower().tolist() == terms:
-    standard_errors["here, for 10,000"] = coefficients["original_se"] * np.sqrt(len(codes) / 1e4)
+    of_run = coefficients["original_se"].to_numpy() * np.sqrt(len(codes) / 1e4)
+    standard_errors["here, for 10,000"] = of_run
+    standard_errors["t quantiles, over that"] = half / shortest / of_run
 show(standard_errors, caption="Half-widths of Table 2, and standard errors.")
 
 # %% [markdown] tags=["appendix"]
 # The column for normal quantiles is the $\sqrt T$ of the combined estimate that the half-width implies. The column for
-# $t$ is the largest $\sqrt{\bar u}$ that it allows. The last, if there, is the standard error of this run's original
-# estimate, scaled to 10,000 records. Unless the paper's $\sqrt{\bar u}$ were as small as in the column for $t$, or smaller,
-# its intervals have normal quantiles, other degrees of freedom, or variances that were negative and adjusted.
+# $t$ is the largest $\sqrt{\bar u}$ that it allows. The last two, if there, are the standard error of this run's
+# original estimate, scaled to 10,000 records, and the column for $t$ over it. Unless the paper's $\sqrt{\bar u}$ were
+# as small as in the column for $t$, or smaller, its intervals have normal quantiles, other degrees of freedom, or
+# variances that were negative and adjusted.
 #
 # ## References
 #
