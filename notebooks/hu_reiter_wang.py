@@ -47,7 +47,7 @@ all_variables: bool = False  # embedded population: all 14, not just those named
 pairs: list[list[str]] = []  # pairs for Figures 1 and 2; empty: the paper's, or outcome's
 outcome: str = ""  # of the regression, last level against others; empty: the paper's, or none
 predictors: list[str] = []  # of the regression, by numeric codes; empty: the paper's, or none
-unknown: list[str] = ["WKL", "DIS", "HICOV", "MIG"]  # variables that equation 16's intruder lacks
+unknown: list[str] = []  # variables that equation 16's intruder lacks; empty: the paper's, or two
 n_releases: int = 5  # [2, 100] synthetic data sets released, m
 n_classes: int = 20  # [1, 1000] latent classes, F
 alpha_shape: float = 0.25  # [0.001, 1000] shape of the Gamma prior of alpha
@@ -246,13 +246,15 @@ table = microdata.load(
 )  # fmt: skip
 columns = ["repetitions", "estimator", "probability", "rank", "support_size"]
 table.schema.check_apart([*columns, "log_mcse", "pareto_k"])
+last_two, is_acs = [*table.schema.names[-2:]], table.schema == microdata.ACS
+unknown = unknown or (["WKL", "DIS", "HICOV", "MIG"] if is_acs else last_two)
 table.schema.positions(unknown, "unknown")
 of_paper = ["SEX", "MIL", "MIG", "SCH", "RACE1P", "LANX"]
 if not (outcome or predictors) and {"DIS", *of_paper} <= set(table.schema.names):
     outcome, predictors = "DIS", of_paper
 if outcome:
     table.schema.positions([outcome, *predictors], "outcome with predictors")
-if table.schema == microdata.ACS:
+if is_acs:
     pairs = pairs or [["WKL", "SCHL"], ["HISP", "RACE1P"]]
 first, *rest = [*([outcome] if outcome else []), *(predictors or table.schema.names)]
 pairs = pairs or [[first, other] for other in rest[:2]]

@@ -67,7 +67,7 @@ n_releases: int = 4  # [2, 100] releases of a publication, beside publications o
 n_publications: int = 3  # [2, 100] publications, of which results are means
 n_targets: int = 20  # [20, 10000] records that are sought
 n_places: int = 10  # [10, 1000] records that are tested for being in the data
-unknown: list[str] = ["WKL", "DIS", "HICOV", "MIG"]  # variables that an intruder does not know
+unknown: list[str] = []  # variables that an intruder does not know; empty: the paper's four, or two
 sizes: list[int] = [125, 500, 1000]  # [20, 1000000] records of nested files
 n_nested: int = 3  # [2, 1000] releases of each nested file
 n_audited: int = 2  # [2, 1000] records that a test of runs is made for
@@ -91,6 +91,7 @@ from scipy.stats import binom
 
 import srlib
 from srlib import charts
+from srlib.checks import require
 from srlib.data import distinct, microdata
 from srlib.display import callout, percent, show, with_error
 from srlib.dpmpm import sample_posterior
@@ -232,6 +233,7 @@ table = srlib.Microdata(inside[:n_records], everybody.schema)
 levels, grow = table.schema.n_levels, partial(srlib.fit_trees, order=order or None, ordered=ordered)
 _, repetitions, cell_of = distinct(table.codes)
 alone = np.flatnonzero(repetitions[cell_of] == 1)
+require(len(alone), "nobody in the data is alone with all values; there is no record to seek")
 rows = stream(seed, "targets").permutation(alone)[:n_targets]
 impure = grow(table, growth=Growth(min_leaf))
 (release,) = impure.release(rng=stream(seed, "one release"))
@@ -673,6 +675,8 @@ outputs.figure("roc", charts.lines(roc, *titles, log_x=True, log_y=True, descrip
 # one release, on average over the releases:
 
 # %%
+last_two, is_acs = [*table.schema.names[-2:]], table.schema == microdata.ACS
+unknown = unknown or (["WKL", "DIS", "HICOV", "MIG"] if is_acs else last_two)
 places = table.schema.positions(unknown, "unknown")
 combinations = np.stack([subset_support(x, places, levels) for x in table.codes[rows]])
 fewer = []
