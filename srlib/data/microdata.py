@@ -204,7 +204,7 @@ def _typed(path: Path) -> pd.DataFrame:
         told = f"it cannot be read as a {suffix} file ({type(error).__name__})"
         raise ValueError(told + _HINTS.get(suffix, "")) from None
     frame.columns = pd.Index(_names(map(str, frame.columns)))
-    objects = frame.columns[frame.dtypes == object]
+    objects = frame.columns[frame.dtypes.eq(object)]
     nested = [name for name in objects if frame[name].map(is_list_like).any()]
     require(not nested, f"columns {shown(nested)} hold lists; a value is one number or text")
     require(len(frame), "the file has no records")
