@@ -25,18 +25,23 @@ from srlib.runner.run import _is_ours
 JOB, TOWN, SICK = "CANARYJOB7Q", "CANARYTOWN8X", "CANARYSICK4V"
 NAMES = ("canaryfolder3m", "canaryfile9z", "canarymade2k", "canaryschema6w")
 CANARIES = (JOB, TOWN, SICK, *NAMES)
+LEVELS = {"job": ["clerk", "cook", JOB], "town": ["north", "south", TOWN], "sick": ["well", SICK]}
 SIZES = {"n_classes": 2, "burn_in": 20, "n_draws": 30, "n_chains": 4, "n_releases": 2, "thin": 1}
 LIBRARY = Path(confidential.__file__).parents[1]
 
 
 def people(n: int = 120) -> pd.DataFrame:
+    towns = pd.Series(["north", "south"] * (n // 2)).sample(frac=1, random_state=1).to_list()
     sick = ["well", SICK, SICK, "well", "well"] * (n // 5)
-    jobs, towns = ["clerk", "cook"] * (n // 2), pd.Series(["north", "south"] * (n // 2))
-    towns = towns.sample(frac=1, random_state=1).to_list()
-    frame = pd.DataFrame({"job": jobs, "town": towns, "sick": sick})
+    frame = pd.DataFrame({"job": ["clerk", "cook"] * (n // 2), "town": towns, "sick": sick})
     frame.loc[5, "job"] = JOB
     frame.loc[8, "town"] = TOWN
     return frame
+
+
+def write_schema(file: Path, levels: dict[str, list[str]]) -> None:
+    variables = [{"name": name, "levels": values} for name, values in levels.items()]
+    file.write_text(yaml.safe_dump({"variables": variables}), encoding="utf-8")
 
 
 def srlib(*arguments: object) -> Result:
@@ -48,24 +53,23 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two notebooks and the command on one user's files, under the names that a site takes."""
     outputs = tmp_path_factory.mktemp("outputs")
     folder = tmp_path_factory.mktemp(NAMES[0])
-    file, tool = folder / "canaryfile9z.csv", folder / "canarymade2k"
+    file, tool, schema = (
+        folder / name for name in (f"{NAMES[1]}.csv", NAMES[2], f"{NAMES[3]}.yaml")
+    )
     tool.mkdir()
-    made = tool / "made.csv"
     people().to_csv(file, index=False)
-    people().sample(frac=0.5, random_state=3).to_csv(made, index=False)
-    schema = folder / "canaryschema6w.yaml"
-    levels = {name: sorted(set(column)) for name, column in people().items()}
-    variables = [{"name": name, "levels": values} for name, values in levels.items()]
-    schema.write_text(yaml.safe_dump({"variables": variables}), encoding="utf-8")
+    people().sample(frac=0.5, random_state=3).to_csv(tool / "made.csv", index=False)
+    write_schema(schema, LEVELS)
     chosen = {"data": file, "schema": schema, "outcome": "sick", "predictors": "[job, town]"}
     assessed = {"original": file, "released": f"[{tool}]", "target": "[sick]", "by": "town"}
     asked = {"hu_reiter_wang": SIZES | chosen | {"unknown": "[sick]"}, "assess": assessed}
+    commands = [["assess", file, tool, "--target", "sick", "--by", "town"]]
     for paper, parameters in asked.items():
         given = [text for name, value in parameters.items() for text in ("-p", name, value)]
-        result = srlib("run", paper, *given, "--output", outputs)
+        commands.append(["run", paper, *given])
+    for command in commands:
+        result = srlib(*command, "--output", outputs)
         assert result.exit_code == 0, result.output
-    result = srlib("assess", file, tool, "--target", "sick", "--by", "town", "--output", outputs)
-    assert result.exit_code == 0, result.output
     (made,) = outputs.glob("assess/canarymade2k-*")  # a name that is the owner's
     made.rename(outputs / "assess/command")
     (outputs / "hu_reiter_wang/default").rename(outputs / "hu_reiter_wang/published")
@@ -99,14 +103,16 @@ def leaving(runs: Path) -> dict[str, str]:
 
 def test_canaries_are_where_they_should_be(runs: Path) -> None:
     """Else the search below would find nothing anywhere."""
-    for run in (runs / "hu_reiter_wang/published", runs / "assess/default"):
-        for name in ("report.html", "notebook.ipynb"):
-            text = (run / name).read_text(encoding="utf-8")
-            assert {JOB, "canaryfile9z"} <= set(found(text))
-    page = (runs / "assess/command/report.html").read_text(encoding="utf-8")
-    assert {JOB, "canaryfile9z", "canarymade2k"} <= set(found(page))
-    joint = (runs / "hu_reiter_wang/published/figures/figure_1.vl.json").read_text()
-    assert {JOB, SICK} <= set(found(joint))
+    held = {
+        "hu_reiter_wang/published/report.html": {JOB, "canaryfile9z"},
+        "hu_reiter_wang/published/notebook.ipynb": {JOB, "canaryfile9z"},
+        "hu_reiter_wang/published/figures/figure_1.vl.json": {JOB, SICK},
+        "assess/default/report.html": {JOB, "canaryfile9z"},
+        "assess/default/notebook.ipynb": {JOB, "canaryfile9z"},
+        "assess/command/report.html": {JOB, "canaryfile9z", "canarymade2k"},
+    }
+    for file, canaries in held.items():
+        assert canaries <= set(found((runs / file).read_text(encoding="utf-8"))), file
     assert JOB in found(urllib.parse.quote(f"<{JOB}>"))
     for spaces in ("", " ", "  "):
         assert found(base64.b64encode(f"{spaces}{JOB} and more".encode()).decode())
@@ -138,30 +144,21 @@ def test_no_chart_and_no_coefficient_of_the_original_leaves(
         assert [x for x in numbers for v, n in decimals.items() if f"{abs(x):.{n}f}" == v] == []
 
 
-@pytest.mark.usefixtures("leaving")
-def test_what_is_public_says_by_which_rule(runs: Path) -> None:
-    text = (runs / "assess/default/report-public.html").read_text(encoding="utf-8")
-    assert confidential.RULE.replace("'", "&#39;") in text
+@pytest.mark.parametrize("run", ["default", "command"])
+def test_the_words_of_a_verdict_leave_and_the_rule_by_which(
+    runs: Path, leaving: dict[str, str], run: str
+) -> None:
     words = pd.read_csv(runs / "assess/default/tables/in_public.csv")
-    assert words.loc[0, "release"] == 1
-    assert f">{words.loc[0, 'use']}</td>" in text
-    text = (runs / "assess/command/report-public.html").read_text(encoding="utf-8")
-    assert "Words over ten people or more" in text
-    assert f">{words.loc[0, 'use']}</td>" in text
-    text = (runs / "hu_reiter_wang/published/report-public.html").read_text(encoding="utf-8")
-    assert "In words, over 10 records or more" in text
+    assert f">{words.loc[0, 'use']}</td>" in leaving[f"assess/{run}/report-public.html"]
+    rule = {"default": confidential.RULE, "command": "Words over ten people or more"}[run]
+    assert rule.replace("'", "&#39;") in leaving[f"assess/{run}/report-public.html"]
 
 
 @pytest.fixture
 def lacking(tmp_path: Path) -> Path:
     """A schema that lacks the level of one record, beside the file."""
     people().to_csv(tmp_path / "people.csv", index=False)
-    (tmp_path / "schema.yaml").write_text(
-        "variables:\n  - {name: job, levels: [clerk, cook]}\n"
-        f"  - {{name: town, levels: [north, south, {TOWN}]}}\n"
-        f"  - {{name: sick, levels: [well, {SICK}]}}\n",
-        encoding="utf-8",
-    )
+    write_schema(tmp_path / "schema.yaml", LEVELS | {"job": ["clerk", "cook"]})
     return tmp_path
 
 
@@ -171,9 +168,8 @@ def test_a_failing_run_names_the_place_and_no_value(lacking: Path) -> None:
     (lacking / "sweep_x.yaml").write_text(yaml.safe_dump(sweep), encoding="utf-8")
     result = srlib("sweep", lacking / "sweep_x.yaml", "--output", lacking / "o")
     assert result.exit_code == 1
-    folder = lacking / "o/hu_reiter_wang/sweep_x"
-    (failed,) = folder.glob("*.failed")
-    index = (folder / "index.csv").read_text(encoding="utf-8")
+    (failed,) = lacking.glob("o/hu_reiter_wang/sweep_x/*.failed")
+    index = (failed.parent / "index.csv").read_text(encoding="utf-8")
     error = json.loads((failed / "provenance.json").read_text(encoding="utf-8"))["error"]
     for text in (result.output, index, error):
         assert "values outside the levels: job has '...' (line 7)" in text
@@ -181,21 +177,19 @@ def test_a_failing_run_names_the_place_and_no_value(lacking: Path) -> None:
     assert JOB in (failed / "notebook.ipynb").read_text(encoding="utf-8")
 
     result = srlib("report", failed, "--public")
-    assert result.exit_code == 2
+    assert (result.exit_code, found(result.output)) == (2, [])
     assert "no public report of a failed run" in result.output
-    assert found(result.output) == []
     assert not (failed / "report-public.html").exists()
 
 
-def test_wrong_files_are_told_by_column_and_line(lacking: Path) -> None:
-    file, schema = lacking / "people.csv", lacking / "schema.yaml"
-    arguments = ["assess", file, file, "--schema", schema, "--output", lacking]
-    result = srlib(*arguments)
-    assert result.exit_code == 2
+@pytest.mark.parametrize("options", [[], ["--holdout", "people.csv"], ["--by", "town"]])
+def test_wrong_files_are_told_by_column_and_line(
+    lacking: Path, options: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(lacking)
+    result = srlib("assess", "people.csv", "people.csv", "--schema", "schema.yaml", *options)
+    assert (result.exit_code, found(result.output)) == (2, [])
     assert "job has '...' (line 7)" in result.output
-    assert found(result.output) == []
-    for again in (["--holdout", file], ["--by", "town"]):
-        assert found(srlib(*arguments, *again).output) == []
 
 
 @pytest.mark.parametrize(
