@@ -207,9 +207,9 @@ def test_a_report_opens_with_title_lead_picture_paper_and_what_became_of_the_cla
 
 
 def test_what_is_for_students_stays_in_the_notebook() -> None:
-    cells = text("### Exercise 1: think"), text("Half is a factor.", "hint")
-    cells += code("n = 4", tags=("solution",)), text("You will learn", "notebook-only")
-    shown = str(seen(*cells, text("After it.")).main)
+    exercise = text("### Exercise 1: think"), text("Half is a factor.", "hint")
+    others = code("n = 4", tags=("solution",)), text("You will learn", "notebook-only")
+    shown = str(seen(*exercise, *others, text("After it.")).main)
     assert not re.search("think|factor|n = 4|You will learn", shown)
     assert "After it." in shown
 
