@@ -16,6 +16,7 @@ import pytest
 
 from srlib.runner.outputs import Outputs
 from srlib.runner.parameters import FILES, read_parameters
+from srlib.runner.run import _of_javascript
 
 NOTEBOOKS = sorted(Path(__file__).parents[1].glob("notebooks/*.py"))
 pytestmark = pytest.mark.parametrize("text", NOTEBOOKS, ids=lambda path: path.stem)
@@ -47,14 +48,8 @@ def test_saving_in_jupyterlab_leaves_the_text_as_it_is(text: Path) -> None:
 
 
 def test_saving_in_jupyterlab_leaves_the_notebook_as_it_is(text: Path) -> None:
-    """What it reads becomes JavaScript's, which writes whole floats as integers."""
-
-    def of_javascript(number: str) -> float:
-        value = float(number)
-        return int(value) if value.is_integer() and abs(value) < 1e21 else value
-
     committed = text.with_suffix(".ipynb").read_text(encoding="utf-8")
-    saved = nbformat.from_dict(json.loads(committed, parse_float=of_javascript))
+    saved = nbformat.from_dict(json.loads(committed, parse_float=_of_javascript))
     assert nbformat.writes(saved) + "\n" == committed
     language = saved.metadata.language_info
     assert {"codemirror_mode", "file_extension", "mimetype", "version"} <= language.keys()
