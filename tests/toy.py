@@ -194,42 +194,36 @@ def finished(outputs: Path, data: str = "") -> Path:
 
     from srlib import charts
     from srlib.display import show
-    from srlib.runner.outputs import Outputs
 
     run = outputs / "toy" / "published"
+    run.mkdir(parents=True)
     frame = pd.DataFrame({"kept": [1.0, 2.0, 4.0], "made": [3.0, 2.0, 1.0]}, index=[1, 2, 3])
     wide = pd.DataFrame({f"a rather long name {i}": [1000.0 * i] for i in range(9)})
 
     def cell(source: str, *data: dict[str, object], tags: tuple[str, ...] = ()) -> object:
-        outputs = [nbformat.v4.new_output("display_data", data=d) for d in data]
-        metadata = {"tags": list(tags)} if tags else {}
-        return nbformat.v4.new_code_cell(
-            source, outputs=outputs, execution_count=1, metadata=metadata
-        )
+        shown = [nbformat.v4.new_output("display_data", data=one) for one in data]
+        return nbformat.v4.new_code_cell(source, outputs=shown, metadata={"tags": [*tags]})
 
     def chart(name: str) -> dict[str, object]:
         chart = charts.lines(frame, f"{name} in years", "risk", description="Two lines.")
-        spec = charts.specification(Outputs(run).figure(name, chart))
-        picture = charts.svg(spec)
-        return {charts.MIME_TYPE: spec, "image/svg+xml": picture, "text/plain": "Chart"}
+        spec = charts.specification(chart)
+        return {charts.MIME_TYPE: spec, "image/svg+xml": charts.svg(spec), "text/plain": "Chart"}
 
     text = nbformat.v4.new_markdown_cell
-    notebook = nbformat.v4.new_notebook(
-        cells=[
-            text("# A finding\n\n**A. Author (2000).** A paper.\n\nIts question.\n\nMore."),
-            text("Reading takes\nan hour."),
-            cell("named()", chart("secret"), {"text/plain": "record 12"}, tags=("confidential",)),
-            text("## A part\n\n$$" + " + ".join(f"x_{{{i}}}" for i in range(40)) + "$$"),
-            cell("picture()", chart("first"), tags=("public",)),
-            text("**What it shows.** Two lines.\n\nMore."),
-            cell("picture()", chart("second")),
-            text("### A smaller part\n\n|a|b|\n|-|-|\n|1|2|"),
-            cell("x = " + "1 + " * 60 + "1", {"text/html": show(wide).html}),
-        ]
-    )
-    nbformat.write(notebook, run / "notebook.ipynb")
+    cells = [
+        text("# A finding\n\n**A. Author (2000).** A paper.\n\nIts question.\n\nMore."),
+        text("Reading takes\nan hour."),
+        cell("named()", chart("secret"), {"text/plain": "record 12"}, tags=("confidential",)),
+        text("## A part\n\n$$" + " + ".join(f"x_{{{i}}}" for i in range(40)) + "$$"),
+        cell("picture()", chart("first"), tags=("public",)),
+        text("**What it shows.** Two lines.\n\nMore."),
+        cell("picture()", chart("second")),
+        text("### A smaller part\n\n|a|b|\n|-|-|\n|1|2|"),
+        cell("x = " + "1 + " * 60 + "1", {"text/html": show(wide).html}),
+    ]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), run / "notebook.ipynb")
     parameters = f"n: 5\nnames: [{data}]\ndata: {data}\n" if data else "n: 5\n"
     (run / "parameters.yaml").write_text(parameters, encoding="utf-8")
-    provenance = {"status": "complete", "paper": "toy", "profile": "published", "seconds": 1.5}
-    (run / "provenance.json").write_text(json.dumps({**provenance, "seed": 7}), encoding="utf-8")
+    about = {"status": "complete", "paper": "toy", "profile": "published", "seconds": 1, "seed": 7}
+    (run / "provenance.json").write_text(json.dumps(about), encoding="utf-8")
     return run
