@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from bs4 import BeautifulSoup
 from nbformat import NotebookNode
+from toy import code, displayed, text
 
 from srlib import charts, display, yamls
 from srlib.runner.report import TEMPLATES, render
@@ -15,25 +16,13 @@ from srlib.runner.report import TEMPLATES, render
 COMPLETE = {"status": "complete", "paper": "toy", "profile": "people", "seconds": 1}
 
 
-def text(source: str, *tags: str) -> NotebookNode:
-    return nbformat.v4.new_markdown_cell(source, metadata={"tags": [*tags]})
-
-
-def code(source: str, *outputs: NotebookNode, tags: tuple[str, ...] = ()) -> NotebookNode:
-    return nbformat.v4.new_code_cell(source, outputs=[*outputs], metadata={"tags": [*tags]})
-
-
 def notebook(*cells: NotebookNode) -> NotebookNode:
     return nbformat.v4.new_notebook(cells=[text("# Title"), *cells])
 
 
-def displayed(mime: str, data: object, **others: object) -> NotebookNode:
-    return nbformat.v4.new_output("display_data", data={mime: data, **others})
-
-
 def chart(label: str) -> NotebookNode:
     spec = {"description": label, "mark": "bar", "data": {"values": [{"x": label}]}}
-    return displayed(charts.MIME_TYPE, spec, **{"image/svg+xml": f"<svg>{label}</svg>"})
+    return displayed({charts.MIME_TYPE: spec, "image/svg+xml": f"<svg>{label}</svg>"})
 
 
 def seen(*cells: NotebookNode, **how: Any) -> BeautifulSoup:
@@ -81,10 +70,12 @@ WRAPS = [
 @pytest.mark.parametrize("wrap", WRAPS)
 def test_no_text_runs_or_leads_away_from_the_page(html: str, wrap: str) -> None:
     evil = wrap.format(html)
-    outputs = [displayed(f"text/{kind}", evil) for kind in ("markdown", "latex", "html", "plain")]
+    outputs = [displayed({f"text/{kind}": evil}) for kind in ("markdown", "latex", "html", "plain")]
     outputs += [
-        displayed("text/html", display.show(pd.DataFrame({evil: [evil]}), caption=evil).html),
-        displayed("text/markdown", display.callout(f'C1 fails"><b {html}', evil)._repr_markdown_()),
+        displayed({"text/html": display.show(pd.DataFrame({evil: [evil]}), caption=evil).html}),
+        displayed(
+            {"text/markdown": display.callout(f'C1 fails"><b {html}', evil)._repr_markdown_()}
+        ),
         nbformat.v4.new_output("stream", name="stdout", text=evil),
         nbformat.v4.new_output("error", ename=evil, evalue=evil, traceback=[evil]),
         chart(evil),
@@ -150,7 +141,7 @@ def test_of_a_users_file_nothing_is_public_that_is_not_marked(
     parameters = parameters and parameters | {"seed": 48151623}
     provenance = provenance and provenance | {"seed": 48151623}
     injected = code('data = "people.csv"\nseed = 48151623', tags=("injected-parameters",))
-    one = code("1", displayed("text/plain", "record 12"), chart("record 12"))
+    one = code("1", displayed({"text/plain": "record 12"}), chart("record 12"))
     caption = text("**It rises.** Yes.\n\nAfter it.")
     whole = notebook(injected, one, caption, text("In words", "public-only"))
     full, public = (render(whole, parameters, provenance, public=only) for only in (False, True))
@@ -186,8 +177,8 @@ def test_a_report_opens_with_title_lead_picture_paper_and_what_became_of_the_cla
     claims = "| | claim | in this run |\n|-|-|-|\n| **C1** | It is $x$. | depends on $n$ |"
     decided = display.callout("C1 depends on $n$", "It is 3.")._repr_markdown_()
     cells = [
-        *(text(opening), code("1", displayed("text/markdown", claims))),
-        *(code("2", displayed("text/markdown", decided)), code("3", chart("first"))),
+        *(text(opening), code("1", displayed({"text/markdown": claims}))),
+        *(code("2", displayed({"text/markdown": decided})), code("3", chart("first"))),
         *(code("4", chart("best"), tags=("hero",)), text("**It rises.** By *two*.\n\nIt goes on.")),
     ]
     html = render(nbformat.v4.new_notebook(cells=cells), {"n": 1}, COMPLETE)
@@ -218,7 +209,7 @@ def test_code_and_small_print_are_folded() -> None:
     table = display.show(pd.DataFrame({"n": [1]}), caption="Left & right").html
     proof = text("Before.\n\n## Proof\n\nIt is so.", "appendix")
     page = seen(
-        *(code("a = 1"), code("b", displayed("text/html", table))),
+        *(code("a = 1"), code("b", displayed({"text/html": table}))),
         *(proof, text("### A detail"), text("## Next\n\nLast.")),
     )
     assert page.select("details.code")[0].get_text(" ").split() == ["Code", "a", "=", "1", "b"]

@@ -3,10 +3,12 @@
 import json
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import nbformat
 import pytest
+from nbformat import NotebookNode
 
 posix = pytest.mark.skipif(os.name != "posix", reason="ends and asks for processes as POSIX does")
 
@@ -184,12 +186,26 @@ def kernel(project: Path, n: int = 3) -> tuple[int, int]:
     return int(one), int(other)
 
 
+def text(source: str, *tags: str) -> NotebookNode:
+    """Return a Markdown cell."""
+    return nbformat.v4.new_markdown_cell(source, metadata={"tags": [*tags]})
+
+
+def code(source: str, *outputs: NotebookNode, tags: tuple[str, ...] = ()) -> NotebookNode:
+    """Return a code cell that was executed."""
+    return nbformat.v4.new_code_cell(source, outputs=[*outputs], metadata={"tags": [*tags]})
+
+
+def displayed(data: Mapping[str, object]) -> NotebookNode:
+    """Return what a cell displays, by its kinds."""
+    return nbformat.v4.new_output("display_data", data=data)
+
+
 def finished(outputs: Path, data: str = "") -> Path:
     """Write the folder of a published run, with all that a page shows, and return it.
 
     With data it is a run on a user's file, of which the first picture is public.
     """
-    import nbformat
     import pandas as pd
 
     from srlib import charts
@@ -200,26 +216,21 @@ def finished(outputs: Path, data: str = "") -> Path:
     frame = pd.DataFrame({"kept": [1.0, 2.0, 4.0], "made": [3.0, 2.0, 1.0]}, index=[1, 2, 3])
     wide = pd.DataFrame({f"a rather long name {i}": [1000.0 * i] for i in range(9)})
 
-    def cell(source: str, *data: dict[str, object], tags: tuple[str, ...] = ()) -> object:
-        shown = [nbformat.v4.new_output("display_data", data=one) for one in data]
-        return nbformat.v4.new_code_cell(source, outputs=shown, metadata={"tags": [*tags]})
-
-    def chart(name: str) -> dict[str, object]:
+    def chart(name: str) -> NotebookNode:
         chart = charts.lines(frame, f"{name} in years", "risk", description="Two lines.")
         spec = charts.specification(chart)
-        return {charts.MIME_TYPE: spec, "image/svg+xml": charts.svg(spec), "text/plain": "Chart"}
+        return displayed({charts.MIME_TYPE: spec, "image/svg+xml": charts.svg(spec)})
 
-    text = nbformat.v4.new_markdown_cell
     cells = [
         text("# A finding\n\n**A. Author (2000).** A paper.\n\nIts question.\n\nMore."),
         text("Reading takes\nan hour."),
-        cell("named()", chart("secret"), {"text/plain": "record 12"}, tags=("confidential",)),
+        code("named()", chart("secret"), displayed({"text/plain": "record 12"})),
         text("## A part\n\n$$" + " + ".join(f"x_{{{i}}}" for i in range(40)) + "$$"),
-        cell("picture()", chart("first"), tags=("public",)),
+        code("picture()", chart("first"), tags=("public",)),
         text("**What it shows.** Two lines.\n\nMore."),
-        cell("picture()", chart("second")),
+        code("picture()", chart("second")),
         text("### A smaller part\n\n|a|b|\n|-|-|\n|1|2|"),
-        cell("x = " + "1 + " * 60 + "1", {"text/html": show(wide).html}),
+        code("x = " + "1 + " * 60 + "1", displayed({"text/html": show(wide).html})),
     ]
     nbformat.write(nbformat.v4.new_notebook(cells=cells), run / "notebook.ipynb")
     parameters = f"n: 5\nnames: [{data}]\ndata: {data}\n" if data else "n: 5\n"

@@ -35,15 +35,13 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
         pytest.skip("needs Chromium and node (see tests/browser)")
     run = toy.finished(tmp_path_factory.mktemp("outputs"))
     notebook = nbformat.read(run / "notebook.ipynb", as_version=4)
-    cell = notebook.cells[-1]
     spec = {"description": RUN, "mark": "bar", "data": {"values": [{"x": RUN}]},
             "encoding": {"x": {"field": "x", "type": "nominal", "title": RUN}}}  # fmt: skip
+    evil = {"text/html": RUN}, {"text/markdown": f"{RUN}\n\n$${RUN}$$"}, {"text/plain": RUN}
     chart = {charts.MIME_TYPE: spec, "image/svg+xml": f"<svg>{RUN}</svg>"}
-    texts = {"text/html": RUN}, {"text/markdown": f"{RUN}\n\n$${RUN}$$"}, {"text/plain": RUN}
-    cell.outputs += [nbformat.v4.new_output("display_data", data=one) for one in (chart, *texts)]
-    cell.outputs += [nbformat.v4.new_output("stream", text=RUN)]
-    folded = nbformat.v4.new_markdown_cell(f"## {RUN}\n\n{RUN}\n\n$$\\text{{{RUN}}}$$")
-    folded.metadata["tags"] = ["appendix"]
+    notebook.cells[-1].outputs += [toy.displayed(data) for data in (chart, *evil)]
+    notebook.cells[-1].outputs += [nbformat.v4.new_output("stream", text=RUN)]
+    folded = toy.text(f"## {RUN}\n\n{RUN}\n\n$$\\text{{{RUN}}}$$", "appendix")
     notebook.cells.insert(-1, folded)
     notebook.cells[2].metadata["tags"].append("hero")
     nbformat.write(notebook, run / "notebook.ipynb")
