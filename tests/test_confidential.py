@@ -23,10 +23,9 @@ from srlib.runner.run import _is_ours
 
 # A rare level each, the outcome of the record that has it, and names of folder and files.
 JOB, TOWN, SICK = "CANARYJOB7Q", "CANARYTOWN8X", "CANARYSICK4V"
-NAMES = ("canaryfolder3m", "canaryfile9z", "canarymade2k", "canaryschema6w")
-CANARIES = (JOB, TOWN, SICK, *NAMES)
+FOLDER, FILE, MADE, SCHEMA = "canaryfolder3m", "canaryfile9z", "canarymade2k", "canaryschema6w"
+CANARIES = (JOB, TOWN, SICK, FOLDER, FILE, MADE, SCHEMA)
 LEVELS = {"job": ["clerk", "cook", JOB], "town": ["north", "south", TOWN], "sick": ["well", SICK]}
-SIZES = {"n_classes": 2, "burn_in": 20, "n_draws": 30, "n_chains": 4, "n_releases": 2, "thin": 1}
 LIBRARY = Path(confidential.__file__).parents[1]
 
 
@@ -50,29 +49,25 @@ def srlib(*arguments: object) -> Result:
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two notebooks and the command on one user's files, under the names that a site takes."""
-    outputs = tmp_path_factory.mktemp("outputs")
-    folder = tmp_path_factory.mktemp(NAMES[0])
-    file, tool, schema = (
-        folder / name for name in (f"{NAMES[1]}.csv", NAMES[2], f"{NAMES[3]}.yaml")
-    )
+    """Two notebooks and the command on one user's files."""
+    outputs, folder = tmp_path_factory.mktemp("outputs"), tmp_path_factory.mktemp(FOLDER)
+    file, tool, schema = folder / f"{FILE}.csv", folder / MADE, folder / f"{SCHEMA}.yaml"
     tool.mkdir()
     people().to_csv(file, index=False)
     people().sample(frac=0.5, random_state=3).to_csv(tool / "made.csv", index=False)
     write_schema(schema, LEVELS)
     chosen = {"data": file, "schema": schema, "outcome": "sick", "predictors": "[job, town]"}
+    chosen |= {"unknown": "[sick]", "n_classes": 2, "burn_in": 20, "n_draws": 30, "n_chains": 4}
     assessed = {"original": file, "released": f"[{tool}]", "target": "[sick]", "by": "town"}
-    asked = {"hu_reiter_wang": SIZES | chosen | {"unknown": "[sick]"}, "assess": assessed}
     commands = [["assess", file, tool, "--target", "sick", "--by", "town"]]
-    for paper, parameters in asked.items():
+    for paper, parameters in (("hu_reiter_wang", chosen), ("assess", assessed)):
         given = [text for name, value in parameters.items() for text in ("-p", name, value)]
         commands.append(["run", paper, *given])
     for command in commands:
         result = srlib(*command, "--output", outputs)
         assert result.exit_code == 0, result.output
-    (made,) = outputs.glob("assess/canarymade2k-*")  # a name that is the owner's
+    (made,) = outputs.glob(f"assess/{MADE}-*")  # a name that is the owner's
     made.rename(outputs / "assess/command")
-    (outputs / "hu_reiter_wang/default").rename(outputs / "hu_reiter_wang/published")
     return outputs
 
 
@@ -90,48 +85,42 @@ def found(text: str) -> list[str]:
 @pytest.fixture(scope="module")
 def leaving(runs: Path) -> dict[str, str]:
     """All that is for others: public reports, alone and on the site, and files marked public."""
-    files = [*runs.glob("*/*/public/*"), *runs.glob("*/command/report-public.html")]
     pages = {}
-    for run in (runs / "hu_reiter_wang/published", runs / "assess/default"):
-        result = srlib("report", run, "--public")
-        assert result.exit_code == 0, result.output
-        files.append(run / "report-public.html")
+    for run in (runs / "hu_reiter_wang/default", runs / "assess/default"):
+        assert srlib("report", run, "--public").exit_code == 0
         site = report.render(*report.read(run), public=True, reports=["assess"])
         pages[f"site {run.parent.name}"] = site
+    files = [*runs.glob("*/*/public/*"), *runs.glob("*/*/report-public.html")]
     return pages | {str(f.relative_to(runs)): f.read_text(encoding="utf-8") for f in files}
 
 
 def test_canaries_are_where_they_should_be(runs: Path) -> None:
     """Else the search below would find nothing anywhere."""
-    held = {
-        "hu_reiter_wang/published/report.html": {JOB, "canaryfile9z"},
-        "hu_reiter_wang/published/notebook.ipynb": {JOB, "canaryfile9z"},
-        "hu_reiter_wang/published/figures/figure_1.vl.json": {JOB, SICK},
-        "assess/default/report.html": {JOB, "canaryfile9z"},
-        "assess/default/notebook.ipynb": {JOB, "canaryfile9z"},
-        "assess/command/report.html": {JOB, "canaryfile9z", "canarymade2k"},
-    }
-    for file, canaries in held.items():
-        assert canaries <= set(found((runs / file).read_text(encoding="utf-8"))), file
+    full = [*runs.glob("*/*/report.html"), *runs.glob("*/default/notebook.ipynb")]
+    assert len(full) == 5
+    for file in full:
+        assert {JOB, FILE} <= set(found(file.read_text(encoding="utf-8")))
+    assert MADE in found((runs / "assess/command/report.html").read_text(encoding="utf-8"))
+    joint = (runs / "hu_reiter_wang/default/figures/figure_1.vl.json").read_text(encoding="utf-8")
+    assert {JOB, SICK} <= set(found(joint))
     assert JOB in found(urllib.parse.quote(f"<{JOB}>"))
     for spaces in ("", " ", "  "):
         assert found(base64.b64encode(f"{spaces}{JOB} and more".encode()).decode())
 
 
 def test_no_canary_leaves(leaving: dict[str, str]) -> None:
-    pages = ("hu_reiter_wang/published", "assess/default", "assess/command")
-    assert {"site assess", *(f"{page}/report-public.html" for page in pages)} <= {*leaving}
-    assert "assess/default/public/in_public.csv" in leaving
+    assert {"assess/default/public/in_public.csv", "site assess", "site hu_reiter_wang"} <= {
+        *leaving
+    }
+    assert len([name for name in leaving if name.endswith("report-public.html")]) == 3
     assert {name: found(text) for name, text in leaving.items() if found(text)} == {}
 
 
 def test_no_chart_and_no_coefficient_of_the_original_leaves(
     runs: Path, leaving: dict[str, str]
 ) -> None:
-    coefficients = pd.read_csv(runs / "hu_reiter_wang/published/tables/coefficients.csv")
-    answers = pd.concat(
-        pd.read_csv(runs / f"assess/{name}/tables/answers.csv") for name in ("default", "command")
-    )
+    coefficients = pd.read_csv(runs / "hu_reiter_wang/default/tables/coefficients.csv")
+    answers = pd.concat(map(pd.read_csv, runs.glob("assess/*/tables/answers.csv")))
     several = answers[["value", "error", "baseline", "z"]].to_numpy().ravel()
     numbers = [*coefficients["original"], *(x for x in several if round(x, 2) != round(x, 4))]
     assert len(numbers) >= 100
@@ -225,26 +214,25 @@ def test_values_are_cut_from_messages(message: str, told: str) -> None:
 def test_no_reader_tells_a_value(tmp_path: Path, rows: str) -> None:
     schema = Schema((Variable("job", ("clerk", "cook")), Variable("town", ("north", "south"))))
     uncut = Schema(tuple(Variable(name, bins=3) for name in schema.names))
-    names = ("a.csv", "a.csv.gz", "a.zip", "a.dta", "a.parquet", "a.sav")
+    kinds = ("csv", "csv.gz", "zip", "dta", "parquet", "sav")
     messages = []
-    for name, known in itertools.product(names, (schema, uncut, None)):
-        (tmp_path / name).write_text(f"job,town\n{rows}", encoding="utf-8")
+    for kind, known in itertools.product(kinds, (schema, uncut, None)):
+        file = tmp_path / f"a.{kind}"
+        file.write_text(f"job,town\n{rows}", encoding="utf-8")
         try:
-            read_table(tmp_path / name, known)
-            recognize(read_texts(tmp_path / name, known).frame)
+            read_table(file, known)
+            recognize(read_texts(file, known).frame)
         except ValueError as error:
             messages.append(confidential.without_values("ValueError", str(error)))
-    assert len(messages) > 2 * len(names)
+    assert len(messages) > 2 * len(kinds)
     assert found("\n".join(messages)) == []
 
 
-def test_names_that_are_typed_are_texts_also_as_keys() -> None:
-    parameters = {"within": {"income": 2.0}, "keys": [["town"]], "by": ""}
-    assert list(confidential.texts(parameters.values())) == ["income", "town"]
-    public = confidential.public_run(
-        nbformat.v4.new_notebook(), parameters | {"original": "a.csv"}, {"status": "complete"}
-    )
-    assert public[1]["within"] == NOT_SHOWN
+def test_names_in_parameters_are_not_shown() -> None:
+    parameters = {"within": {"income": 2.0}, "keys": [["town"]], "by": "", "original": "a.csv"}
+    complete = {"status": "complete"}
+    _, public, _ = confidential.public_run(nbformat.v4.new_notebook(), parameters, complete)
+    assert public == dict.fromkeys(("within", "keys", "original"), NOT_SHOWN) | {"by": ""}
 
 
 @pytest.mark.parametrize(
