@@ -25,7 +25,7 @@ def chart(label: str) -> NotebookNode:
     return displayed({charts.MIME_TYPE: spec, "image/svg+xml": f"<svg>{label}</svg>"})
 
 
-def seen(*cells: NotebookNode, **how: Any) -> BeautifulSoup:
+def seen(*cells: NotebookNode, **how: Any) -> Any:
     return BeautifulSoup(render(notebook(*cells), {"n": 1}, COMPLETE, **how), "html.parser")
 
 
@@ -84,8 +84,7 @@ def test_no_text_runs_or_leads_away_from_the_page(html: str, wrap: str) -> None:
     cells = notebook(text(evil), code("1", *outputs), text("The end."))
     page = BeautifulSoup(render(cells, {evil: evil}, about), "html.parser")
     assert len(page.find_all("script")) == 1
-    main = page.select_one("main")
-    assert main
+    main: Any = page.main
     assert not main.select("meta, base, form, input, iframe, object, embed, svg, style, script")
     for part in main.find_all(True):
         assert not [name for name in part.attrs if name.startswith("on") or ":" in name]
@@ -176,20 +175,19 @@ def test_a_report_opens_with_title_lead_picture_paper_and_what_became_of_the_cla
     opening = "# A finding\n\n**Hu, J. (2014).** A paper.\n\nThe lead.\n\nFor students."
     claims = "| | claim | in this run |\n|-|-|-|\n| **C1** | It is $x$. | depends on $n$ |"
     decided = display.callout("C1 depends on $n$", "It is 3.")._repr_markdown_()
-    cells = [
-        *(text(opening), code("1", displayed({"text/markdown": claims}))),
-        *(code("2", displayed({"text/markdown": decided})), code("3", chart("first"))),
-        *(code("4", chart("best"), tags=("hero",)), text("**It rises.** By *two*.\n\nIt goes on.")),
+    shown = [displayed({"text/markdown": text}) for text in (claims, decided)]
+    cells = [text(opening), code("1", *shown), code("2", chart("first"))]
+    cells += [
+        code("3", chart("best"), tags=("hero",)),
+        text("**It rises.** By two.\n\nIt goes on."),
     ]
     html = render(nbformat.v4.new_notebook(cells=cells), {"n": 1}, COMPLETE)
-    page = BeautifulSoup(html, "html.parser")
-    header = page.header.get_text(" ", strip=True) if page.header else ""
-    order = re.findall(
-        r"A finding|The lead|It rises|By two|Hu, J|depends 1", header.replace("  ", " ")
-    )
+    page: Any = BeautifulSoup(html, "html.parser")
+    words = r"A finding|The lead|It rises|By two|Hu, J|depends 1"
+    order = re.findall(words, page.header.get_text(" ", strip=True))
     assert order == ["A finding", "The lead", "It rises", "By two", "Hu, J", "depends 1"]
-    assert "For students" not in html
     assert "<title>A finding</title>" in html
+    assert "For students" not in html
     assert [img["alt"] for img in page.select("header .hero img, section img")] == ["best"]
     assert page.select("section")[-1].get_text(strip=True) == "It goes on."
     (link,) = page.select("td > a.verdict.said-depends")
@@ -200,25 +198,21 @@ def test_a_report_opens_with_title_lead_picture_paper_and_what_became_of_the_cla
 def test_what_is_for_students_stays_in_the_notebook() -> None:
     exercise = text("### Exercise 1: think"), text("Half is a factor.", "hint")
     others = code("n = 4", tags=("solution",)), text("You will learn", "notebook-only")
-    shown = str(seen(*exercise, *others, text("After it.")).main)
-    assert not re.search("think|factor|n = 4|You will learn", shown)
-    assert "After it." in shown
+    main = seen(*exercise, *others, text("After it.")).main
+    assert [part.get_text(strip=True) for part in main.select("section, details.code")] == [
+        "After it."
+    ]
 
 
 def test_code_and_small_print_are_folded() -> None:
-    table = display.show(pd.DataFrame({"n": [1]}), caption="Left & right").html
-    proof = text("Before.\n\n## Proof\n\nIt is so.", "appendix")
-    page = seen(
-        *(code("a = 1"), code("b", displayed({"text/html": table}))),
-        *(proof, text("### A detail"), text("## Next\n\nLast.")),
-    )
+    table = displayed({"text/html": display.show(pd.DataFrame({"n": [1]}), caption="A & b").html})
+    proof = text("Before.\n\n## Proof\n\nIt is so.", "appendix"), text("### A detail")
+    page = seen(code("a = 1"), code("b", table), *proof, text("## Next\n\nLast."))
     assert page.select("details.code")[0].get_text(" ").split() == ["Code", "a", "=", "1", "b"]
-    assert [head.get_text() for head in page.select("figure > figcaption")] == ["Left & right"]
+    assert [head.get_text() for head in page.select("figure > figcaption")] == ["A & b"]
     (folded,) = page.select("details.appendix")
-    assert [h.get_text().rstrip("¶") for h in folded.select("h2, h3")] == ["Proof", "A detail"]
+    assert re.sub(r"[¶\s]+", " ", folded.get_text(" ")).strip() == "Proof It is so. A detail"
     assert not folded.select("summary a")  # no control stands in another one
-    assert "It is so." in folded.get_text()
-    assert not re.search("Before|Last", folded.get_text())
     contents = [link.get_text() for link in page.select(".contents li > a")]
     assert contents == ["Proof", "Next", "How this report was made"]
 
