@@ -76,7 +76,7 @@ def index_sections(app: Sphinx, name: str, html: str) -> None:
     for part in re.split("(?=<h2 )", str(BeautifulSoup(html, "html.parser").main)):
         soup = BeautifulSoup(part, "html.parser")
         heading = soup.find(["h1", "h2"])
-        for left_out in soup.select("script, .vega-lite, math, details.code, .anchor-link"):
+        for left_out in soup.select("script, .vega-lite, math, details.code"):
             left_out.decompose()
         title = heading.get_text(" ", strip=True)
         if title not in ("References", "How this report was made"):

@@ -204,6 +204,7 @@ def test_code_and_small_print_are_folded() -> None:
     page = seen(code("a = 1"), code("b", table), *proof, text("## Next\n\nLast."))
     assert page.select("details.code")[0].get_text(" ").split() == ["Code", "a", "=", "1", "b"]
     assert [head.get_text() for head in page.select("figure > figcaption")] == ["A & b"]
+    assert page.select("figure.table .scroll > table")
     (folded,) = page.select("details.appendix")
     assert re.sub(r"[¶\s]+", " ", folded.get_text(" ")).strip() == "Proof It is so. A detail"
     assert not folded.select("summary a")  # no control stands in another one

@@ -123,7 +123,9 @@ def run(
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON document.")
 @click.option("--name", default="", help="Of the folder, in place of the first RELEASED's.")
 @OUTPUT
-def assess(fail_on: str | None, as_json: bool, name: str, output: Path, **options: Any) -> None:
+def assess(
+    fail_on: str | None, as_json: bool, name: str, output: Path, model: bool, **tables: Any
+) -> None:  # fmt: skip
     """Say what RELEASED tables give away, and what they are good for.
 
     All are files of records; any tool may have made the released ones. Each RELEASED is judged by
@@ -138,29 +140,22 @@ def assess(fail_on: str | None, as_json: bool, name: str, output: Path, **option
     from srlib.assessment.verdict import ADVICE
     from srlib.runner import confidential
 
-    started = time.monotonic()
-    options |= {
-        "released": list(options["released"]),
-        "keys": [[key.strip() for key in one.split(",")] for one in options["keys"]],
-        "target": list(options["target"]),
-        "within": dict(options["within"]),
-    }
-    inputs = settings.hash_inputs(options)
-    tables = {name: value for name, value in options.items() if name != "model"}
+    started, inputs = time.monotonic(), settings.hash_inputs(tables)
+    tables["keys"] = [[key.strip() for key in one.split(",")] for one in tables["keys"]]
+    tables["within"] = dict(tables["within"])
+    options = {**tables, "model": model}
     try:
-        found = examine(take_in(**tables), model=options["model"], seed=SEED)
+        found = examine(take_in(**tables), model=model, seed=SEED)
     except Exception as error:
-        typed = confidential.texts(options.values())
+        typed = confidential.texts(tables.values())
         told = confidential.without_values(type(error).__name__, str(error), typed)
         kind = UsageError if isinstance(error, ValueError | OSError) else ClickException
         raise kind(told.removeprefix(f"{type(error).__name__}: ")) from None
-    if settings.hash_inputs(options) != inputs:
+    if settings.hash_inputs(tables) != inputs:
         raise ClickException("a file was changed while it was assessed; run it again")
     question = json.dumps([options, inputs], sort_keys=True).encode()
-    name = re.sub(
-        r"[^\w-]", "_", name or Path(options["released"][0]).resolve().name.split(".")[0]
-    )[:60]
-    name += f"-{hashlib.sha256(question).hexdigest()[:8]}"
+    name = name or Path(tables["released"][0]).resolve().name.partition(".")[0]
+    name = f"{re.sub(r'[^\w-]', '_', name)[:60]}-{hashlib.sha256(question).hexdigest()[:8]}"
     final = output.resolve() / "assess" / name
     seconds = round(time.monotonic() - started, 1)
     about = {"status": "complete", "paper": "assess", "inputs": inputs, "seconds": seconds}

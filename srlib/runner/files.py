@@ -68,9 +68,14 @@ def check_replaceable(folder: Path) -> None:
 
 
 def replace(new: Path, final: Path) -> None:
-    """Put a whole folder in the place of an older one, where that may go."""
+    """Put a whole folder in the place of an older one, which stays where that fails."""
     check_replaceable(final)
-    with _beside(final) as older:
+    with _beside(final) as place:
+        older = Path(place, final.name)
         if final.exists():
-            final.rename(Path(older, final.name))
-        new.rename(final)
+            final.rename(older)
+        try:
+            new.rename(final)
+        finally:
+            if older.exists() and not final.exists():
+                older.rename(final)

@@ -2,6 +2,7 @@
 
 import ast
 import hashlib
+import itertools
 import json
 import math
 import re
@@ -168,15 +169,13 @@ class Request(NamedTuple):
 
 
 def source_hash(notebook: Path) -> str:
-    """Return the SHA-256 of a notebook's text, the library's methods and the printed numbers."""
-    digest = hashlib.sha256(notebook.read_bytes())
-    printed = (SHIPPED if SHIPPED.is_dir() else LIBRARY.parent) / "notebooks"
-    for folder, pattern in ((LIBRARY, "**/*"), (printed, "*.csv")):
-        for file in sorted(folder.glob(pattern)):
-            parts = file.relative_to(folder).parts
-            hidden = file.name.startswith(".")  # editors keep such files beside
-            if file.is_file() and not hidden and _NO_METHODS.isdisjoint(parts):
-                digest.update(f"\0{'/'.join(parts)}\0".encode() + file.read_bytes())
+    """Return the SHA-256 of a notebook's text, the numbers printed for it, and the methods."""
+    digest = hashlib.sha256()
+    printed = (SHIPPED if SHIPPED.is_dir() else LIBRARY.parent) / f"notebooks/{notebook.stem}.csv"
+    files = sorted(LIBRARY.glob("**/[!.]*"))  # without what editors keep beside
+    methods = (f for f in files if _NO_METHODS.isdisjoint(f.relative_to(LIBRARY).parts))
+    for file in filter(Path.is_file, [notebook, printed, *methods]):
+        digest.update(f"\0{file.name}\0".encode() + file.read_bytes())
     return digest.hexdigest()
 
 
@@ -188,13 +187,12 @@ def hash_inputs(parameters: Mapping[str, Any]) -> dict[str, str]:
     no public report.
     """
     named = [parameters[name] for name in FILES if parameters.get(name)]
+    paths = [Path(path) for one in named for path in ([one] if isinstance(one, str) else one)]
+    held = [sorted(path.glob("[!.]*")) if path.is_dir() else [path] for path in paths]
     hashes = {}
-    for path in [path for one in named for path in (one if isinstance(one, list) else [one])]:
-        held = sorted(each.name for each in Path(path).glob("[!.]*"))
-        for each in [f"{path.rstrip('/')}/{name}" for name in held] or [path]:
-            if Path(each).is_file():
-                with open(each, "rb") as file:
-                    hashes[each] = hashlib.file_digest(file, "sha256").hexdigest()
+    for path in filter(Path.is_file, itertools.chain(*held)):
+        with path.open("rb") as file:
+            hashes[str(path)] = hashlib.file_digest(file, "sha256").hexdigest()
     return hashes
 
 

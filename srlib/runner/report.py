@@ -7,7 +7,6 @@ lets no script run but the one named by its hash.
 """
 
 import base64
-import copy
 import hashlib
 import json
 import re
@@ -44,8 +43,8 @@ _SIGNS = {
     r"<mo>/</mo>": '<mo lspace="0" rspace="0">/</mo>',
     r"<msup>(<mi>\w</mi>)<mi>′</mi></msup>": r'\1<mo lspace="0" rspace="0">′</mo>',
 }
+_SECTIONS = re.compile("^(?=##+ )", re.MULTILINE)
 _PICTURE = re.compile(r"application/vnd\.vegalite|image/")
-_ROWS, _FIRST_ROWS = 12, 8  # of a table that is shown whole; of others
 _MATHEMATICS = (
     "math menclose mfrac mi mn mo mover mpadded mphantom mroot mrow mspace msqrt mstyle msub "
     "msubsup msup mtable mtd mtext mtr munder munderover"
@@ -72,15 +71,14 @@ def write(run_dir: Path, public: bool = False) -> Path:
 
 def read(run_dir: Path) -> tuple[NotebookNode, dict[str, Any], dict[str, Any]]:
     """Read executed notebook, parameters and provenance; a UsageError names what is damaged."""
-    file, invalid = run_dir / "notebook.ipynb", dict[str, Exception]()
+    file = run_dir / "notebook.ipynb"
     text = file.read_bytes()
     try:
-        notebook = nbformat.reads(text.decode(), as_version=4, capture_validation_error=invalid)
-        kind = "".join(invalid)
+        notebook = nbformat.reads(text.decode(), as_version=4, capture_validation_error={})
+        nbformat.validate(notebook)
     except Exception as error:  # of all kinds, whose messages quote the file
-        kind = type(error).__name__
-    if kind:
-        raise UsageError(f"{file} cannot be read: it is no notebook ({kind})")
+        told = f"{file} cannot be read: it is no notebook ({type(error).__name__})"
+        raise UsageError(told) from None
     files = run_dir / "parameters.yaml", run_dir / "provenance.json"
     values, about = (read_mapping(file) if file.exists() else {} for file in files)
     for name in ("versions", "changed_parameters", "inputs"):
@@ -111,6 +109,8 @@ def render(
     marked, parts = of_users_file and not public, _parts(notebook.cells, hidden)
     html = template("cells.html.j2").render(parts=parts, confidential=marked)
     soup = BeautifulSoup(clean(html, reports), "html.parser")
+    for link in soup.select("a.anchor-link"):  # the contents lead to headings
+        link.decompose()
     opening, tally = _opening(soup), _tell_verdicts(soup)
     _lay_out(soup)
     code = script(charts='class="vega-lite"' in html)
@@ -124,19 +124,31 @@ def render(
 
 
 def _parts(cells: list[NotebookNode], hidden: set[str]) -> list[dict[str, Any]]:
-    """Return the cells shown, charts apart, with the bold sentence behind these as their title."""
+    """Return what is shown, texts by section, and charts with the bold sentence behind as title."""
     parts: list[dict[str, Any]] = []
     figure: dict[str, Any] = {}
+    folded = 0  # the level of the heading that is folded with what follows
     for cell in cells:
         tags, text = cell.metadata.get("tags", []), cell.source
         if not hidden.isdisjoint(tags) or text.startswith("### Exercise "):
             continue
-        charts = [o for o in cell.get("outputs", []) if any(map(_PICTURE.match, o.get("data", {})))]
-        part = {"cell": cell, "tags": tags, "source": text, "charts": charts}
-        if figure and cell.cell_type == "markdown" and (found := _CAPTION.match(text)):
-            figure["title"], figure["caption"], part["source"] = found.groups()
-        figure = part if charts or "lost-figure" in tags else {}
-        parts.append(part)
+        if cell.cell_type != "markdown":
+            shown = cell.get("outputs", [])
+            charts = [o for o in shown if any(map(_PICTURE.match, o.get("data", {})))]
+            parts.append({"cell": cell, "tags": tags, "charts": charts})
+            figure = parts[-1] if charts or "lost-figure" in tags else {}
+            continue
+        if figure and (found := _CAPTION.match(text)):
+            figure["title"], figure["caption"], text = found.groups()
+        figure = {}
+        for source in [text] if text.startswith("# ") else _SECTIONS.split(text):
+            level = len(source) - len(source.lstrip("#"))
+            closes = 0 < level <= folded
+            folded = 0 if closes else folded
+            heading, _, rest = source.partition("\n")
+            if opens := "appendix" in tags and level > 0 and not folded:
+                folded, source = level, rest
+            parts.append({"text": source, "closes": closes, "folded": heading if opens else ""})
     return parts
 
 
@@ -224,11 +236,6 @@ def mathml(latex: str, display: str = "inline") -> Markup:
 # -------------------------------------------------------------------------------------- the layout
 
 
-def _folded(kind: str, summary: str = "") -> Any:
-    html = f'<details class="{kind}"><summary>{summary}</summary></details>'
-    return BeautifulSoup(html, "html.parser").contents[0].extract()
-
-
 def _opening(soup: BeautifulSoup) -> dict[str, Markup]:
     """Take out title, references, lead and best picture; what else stands there is for students."""
     title: Any = soup.select_one("section:first-child > h1:first-child")
@@ -257,9 +264,9 @@ def _tell_verdicts(soup: BeautifulSoup) -> Counter[str]:
     for part in soup.select("td"):
         claim = part.parent.get_text(" ", strip=True).partition(" ")[0]
         if claim in said and part.get_text() == said[claim]:
-            link = {"href": f"#verdict-{claim}", "class": f"verdict {_kind(said[claim])}"}
-            part.append(soup.new_tag("a", attrs=link))
-            part.a.extend(part.contents[:-1])
+            part.wrap(soup.new_tag("td", attrs=part.attrs))
+            part.name, kind = "a", f"verdict {_kind(said[claim])}"
+            part.attrs = {"href": f"#verdict-{claim}", "class": kind}
     return Counter(map(_kind, said.values()))
 
 
@@ -268,7 +275,7 @@ def _kind(words: str) -> str:
 
 
 def _lay_out(soup: BeautifulSoup) -> None:
-    """Fold code, long tables and small print; frame what may be wide; unlink what is not there."""
+    """Join code, frame what may be wide, and unlink what is not there."""
     part: Any
     for part in soup.select("details.code + details.code"):
         part.find_previous_sibling().extend(part.contents[1:])
@@ -276,33 +283,10 @@ def _lay_out(soup: BeautifulSoup) -> None:
     for part in soup.select("figure.table caption"):
         part.name = "figcaption"
         part.find_parent("figure").insert(0, part.extract())
-    for part in soup.select("figure.table table"):
-        if len(rows := part.select("tbody > tr")) > _ROWS:
-            whole = _folded("rows", f"All {len(rows)} rows")
-            whole.append(copy.copy(part))
-            part.insert_after(whole)
-            for row in rows[_FIRST_ROWS:]:
-                row.decompose()
     for part in soup.select("th:empty"):
         part.name = "td"
     for part in soup.select("table"):
         part.wrap(soup.new_tag("div", attrs={"class": "scroll"}))
-    for part in soup.select("section.prose > :is(h2, h3)"):
-        if part.find_previous_sibling():  # it begins a section
-            section = soup.new_tag("section", attrs={"class": part.parent["class"]})
-            part.parent.insert_after(section)
-            section.extend([part, *part.next_siblings])
-    for part in soup.select("section.appendix > :is(h2, h3):first-child"):
-        levels = ", ".join(f":scope > h{n}:first-child" for n in range(1, int(part.name[1]) + 1))
-        folded = _folded("appendix")
-        part.parent.insert_before(folded)
-        for other in folded.find_next_siblings():
-            if other is not part.parent and other.select_one(levels):
-                break
-            folded.append(other)
-        folded.summary.append(part)
-        for link in part.select("a.anchor-link"):  # no control stands in another one
-            link.decompose()
     there = {part["id"] for part in soup.select("[id]")}
     for part in soup.select('a[href^="#"]'):
         if unquote(part["href"][1:]) not in there:

@@ -40,6 +40,7 @@ async function look(browser, file, colorScheme, width) {
     ground: getComputedStyle(document.body).backgroundColor,
     navigation: [...document.querySelectorAll("nav")].some((nav) => nav.offsetHeight > 0),
     pictures: [...document.querySelectorAll(".chart img")].filter((img) => img.offsetHeight > 0).length,
+    twice: [...document.querySelectorAll(".vega-embed")].filter((chart) => chart.offsetHeight > 0).length,
     cut: [...document.querySelectorAll("img, table, pre")].filter(
       (element) => element.getBoundingClientRect().right > innerWidth + 1).length,
   }));

@@ -55,6 +55,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     return found
 
 
+PAPER = {"ground": "rgb(255, 255, 255)", "navigation": False, "pictures": 4, "twice": 0, "cut": 0}
 FOUND = {
     "title": "A finding",  # else something ran
     "console": [],  # nothing is loaded, and nothing fails
@@ -62,7 +63,7 @@ FOUND = {
     "violations": [],  # of accessibility
     "charts": 4,
     "legend": [0, 1, 0],  # by keyboard
-    "paper": {"ground": "rgb(255, 255, 255)", "navigation": False, "pictures": 4, "cut": 0},
+    "paper": PAPER,
 }
 
 

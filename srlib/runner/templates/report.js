@@ -1,11 +1,14 @@
-// What is wider than the screen fades where it is cut, and can be reached with the keyboard alone.
+// What is larger than its box fades where it is cut, and can be reached with the keyboard alone.
 function reachable() {
   for (const box of document.querySelectorAll(".scroll")) {
-    const cut = () => box.classList.toggle("after", box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
-    const wider = box.scrollWidth > box.clientWidth + 1;
-    const about = { tabindex: "0", role: "group", "aria-label": "Scrolls sideways" };
+    const cut = () => {
+      box.classList.toggle("after", box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
+      box.classList.toggle("below", box.scrollTop + box.clientHeight < box.scrollHeight - 1);
+    };
+    const larger = box.scrollWidth > box.clientWidth + 1 || box.scrollHeight > box.clientHeight + 1;
+    const about = { tabindex: "0", role: "group", "aria-label": "A table that scrolls" };
     for (const [name, value] of Object.entries(about)) {
-      if (wider) box.setAttribute(name, value);
+      if (larger) box.setAttribute(name, value);
       else box.removeAttribute(name);
     }
     box.onscroll = cut;
