@@ -43,7 +43,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     notebook.cells[-1].outputs += [nbformat.v4.new_output("stream", text=RUN)]
     folded = toy.text(f"## {RUN}\n\n{RUN}\n\n$$\\text{{{RUN}}}$$", "appendix")
     notebook.cells.insert(-1, folded)
-    notebook.cells[2].metadata["tags"].append("hero")
+    notebook.cells[1].metadata["tags"].append("hero")
     nbformat.write(notebook, run / "notebook.ipynb")
     command = [node, str(HERE / "look.js"), browser, str(report.write(run))]
     told = subprocess.run(command, capture_output=True, text=True, timeout=400, check=False)
