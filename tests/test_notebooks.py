@@ -3,7 +3,6 @@
 import ast
 import csv
 import dis
-import json
 import re
 import statistics
 import tomllib
@@ -16,7 +15,6 @@ import pytest
 
 from srlib.runner.outputs import Outputs
 from srlib.runner.parameters import FILES, read_parameters
-from srlib.runner.run import _of_javascript
 
 NOTEBOOKS = sorted(Path(__file__).parents[1].glob("notebooks/*.py"))
 pytestmark = pytest.mark.parametrize("text", NOTEBOOKS, ids=lambda path: path.stem)
@@ -45,14 +43,6 @@ def test_text_and_notebook_agree(text: Path) -> None:
 
 def test_saving_in_jupyterlab_leaves_the_text_as_it_is(text: Path) -> None:
     assert jupytext.writes(jupytext.read(text), "py:percent") == text.read_text(encoding="utf-8")
-
-
-def test_saving_in_jupyterlab_leaves_the_notebook_as_it_is(text: Path) -> None:
-    committed = text.with_suffix(".ipynb").read_text(encoding="utf-8")
-    saved = nbformat.from_dict(json.loads(committed, parse_float=_of_javascript))
-    assert nbformat.writes(saved) + "\n" == committed
-    language = saved.metadata.language_info
-    assert {"codemirror_mode", "file_extension", "mimetype", "version"} <= language.keys()
 
 
 def test_hints_and_solutions_are_folded(text: Path) -> None:
