@@ -1,7 +1,6 @@
 """The committed notebooks are those of their texts, executed in order, and of readable size."""
 
 import ast
-import csv
 import dis
 import re
 import statistics
@@ -11,6 +10,7 @@ from typing import Any
 
 import jupytext
 import nbformat
+import pandas as pd
 import pytest
 
 from srlib.runner.outputs import Outputs
@@ -102,8 +102,7 @@ def test_typed_numbers_are_exact_or_printed(text: Path) -> None:
     code = "\n".join(cell.source for cell in code_cells(text))
     known = {*map(float, re.findall(r"(?<![\w.])(?:\d[\d_]*\.?\d*|\.\d+)", code))}
     if (file := text.with_suffix(".csv")).exists():
-        with file.open(encoding="utf-8") as lines:
-            known |= {float(row["printed"]) for row in csv.DictReader(lines)}
+        known |= {*pd.read_csv(file)["printed"].astype(float)}
     for number in {*NUMBER.findall(prose(text))} - EXACT.get(text.stem, set()):
         value = float(number.replace(",", ""))
         assert {value, value / 100, round(1 - value, 12)} & known, number
@@ -139,8 +138,6 @@ def test_solutions_leave_the_names_of_the_notebook_alone(text: Path) -> None:
     """So that a cell above can be run again after an exercise."""
     bound: dict[bool, set[str]] = {True: set(), False: set()}
     for cell in code_cells(text):
-        stored = {
-            step.argval for step in dis.get_instructions(cell.source) if step.opname == "STORE_NAME"
-        }
-        bound["solution" in tags(cell)] |= stored
+        steps = [step for step in dis.get_instructions(cell.source) if step.opname == "STORE_NAME"]
+        bound["solution" in tags(cell)] |= {step.argval for step in steps}
     assert bound[True] & bound[False] == set()
