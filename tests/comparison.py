@@ -11,7 +11,7 @@ import math
 import platform
 import re
 import sys
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +32,6 @@ class Output(str):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Output):
             return NotImplemented
-        if str.__eq__(self, other):
-            return True
         mine, theirs = _words(self), _words(other)
         return len(mine) == len(theirs) and all(map(_agree, mine, theirs))
 
@@ -46,7 +44,11 @@ class Output(str):
 def comparable(value: Any) -> Any:
     """Return text, or a chart's specification, in the form in which it is compared."""
     if isinstance(value, dict):
-        return Output(json.dumps(_with_data(value, value.get("datasets", {})), sort_keys=True))
+        text = json.dumps({**value, "datasets": {}}, sort_keys=True)
+        # Data take the place of their names, which are hashes: another with every digit.
+        for name, rows in value.get("datasets", {}).items():
+            text = text.replace(json.dumps(name), json.dumps(rows, sort_keys=True))
+        return Output(text)
     if not isinstance(value, str):
         return value
     picture = value.lstrip().startswith("<svg")
@@ -56,16 +58,10 @@ def comparable(value: Any) -> Any:
 def other_than_locked(lock: Path) -> list[str]:
     """Return what computes outputs here and not on the platform of the lock, Linux on x86_64."""
     locked = dict(re.findall(r"^([\w.-]+)==([\w.]+)", lock.read_text(encoding="utf-8"), re.M))
-    here = (sys.platform, platform.machine())
-    other = [" ".join(here)] if here != ("linux", "x86_64") else []
-    for name in COMPUTING:
-        try:
-            installed = version(name)
-        except PackageNotFoundError:
-            installed = "missing"
-        if installed != locked[name]:
-            other.append(f"{name} {installed}")
-    return other
+    here = f"{sys.platform} {platform.machine()}"
+    installed = {name: version(name) for name in COMPUTING}
+    other = [f"{name} {now}" for name, now in installed.items() if now != locked[name]]
+    return other if here == "linux x86_64" else [here, *other]
 
 
 def number(text: str) -> float:
@@ -85,15 +81,3 @@ def _agree(a: str, b: str) -> bool:
     if NUMBER.fullmatch(a) and NUMBER.fullmatch(b):
         return math.isclose(number(a), number(b), rel_tol=RELATIVE, abs_tol=ABSOLUTE)
     return a == b
-
-
-def _with_data(value: Any, datasets: dict[str, Any]) -> Any:
-    # Data take the place of their names, which are hashes: another with every digit.
-    if isinstance(value, dict):
-        if value.get("name") in datasets:
-            return {"values": datasets[value["name"]]}
-        kept = {name: item for name, item in value.items() if name != "datasets"}
-        return {name: _with_data(item, datasets) for name, item in kept.items()}
-    if isinstance(value, list):
-        return [_with_data(item, datasets) for item in value]
-    return value

@@ -23,20 +23,24 @@ from srlib.runner.run import _is_ours
 
 # A rare level each, the outcome of the record that has it, and names of folder and files.
 JOB, TOWN, SICK = "CANARYJOB7Q", "CANARYTOWN8X", "CANARYSICK4V"
-NAMES = ("canaryfolder3m", "canaryfile9z", "canarymade2k", "canaryschema6w")
-CANARIES = (JOB, TOWN, SICK, *NAMES)
-SIZES = {"n_classes": 2, "burn_in": 20, "n_draws": 30, "n_chains": 4, "n_releases": 2, "thin": 1}
+FOLDER, FILE, MADE, SCHEMA = "canaryfolder3m", "canaryfile9z", "canarymade2k", "canaryschema6w"
+CANARIES = (JOB, TOWN, SICK, FOLDER, FILE, MADE, SCHEMA)
+LEVELS = {"job": ["clerk", "cook", JOB], "town": ["north", "south", TOWN], "sick": ["well", SICK]}
 LIBRARY = Path(confidential.__file__).parents[1]
 
 
 def people(n: int = 120) -> pd.DataFrame:
+    towns = pd.Series(["north", "south"] * (n // 2)).sample(frac=1, random_state=1).to_list()
     sick = ["well", SICK, SICK, "well", "well"] * (n // 5)
-    jobs, towns = ["clerk", "cook"] * (n // 2), pd.Series(["north", "south"] * (n // 2))
-    towns = towns.sample(frac=1, random_state=1).to_list()
-    frame = pd.DataFrame({"job": jobs, "town": towns, "sick": sick})
+    frame = pd.DataFrame({"job": ["clerk", "cook"] * (n // 2), "town": towns, "sick": sick})
     frame.loc[5, "job"] = JOB
     frame.loc[8, "town"] = TOWN
     return frame
+
+
+def write_schema(file: Path, levels: dict[str, list[str]]) -> None:
+    variables = [{"name": name, "levels": values} for name, values in levels.items()]
+    file.write_text(yaml.safe_dump({"variables": variables}), encoding="utf-8")
 
 
 def srlib(*arguments: object) -> Result:
@@ -45,30 +49,25 @@ def srlib(*arguments: object) -> Result:
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two notebooks and the command on one user's files, under the names that a site takes."""
-    outputs = tmp_path_factory.mktemp("outputs")
-    folder = tmp_path_factory.mktemp(NAMES[0])
-    file, tool = folder / "canaryfile9z.csv", folder / "canarymade2k"
+    """Two notebooks and the command on one user's files."""
+    outputs, folder = tmp_path_factory.mktemp("outputs"), tmp_path_factory.mktemp(FOLDER)
+    file, tool, schema = folder / f"{FILE}.csv", folder / MADE, folder / f"{SCHEMA}.yaml"
     tool.mkdir()
-    made = tool / "made.csv"
     people().to_csv(file, index=False)
-    people().sample(frac=0.5, random_state=3).to_csv(made, index=False)
-    schema = folder / "canaryschema6w.yaml"
-    levels = {name: sorted(set(column)) for name, column in people().items()}
-    variables = [{"name": name, "levels": values} for name, values in levels.items()]
-    schema.write_text(yaml.safe_dump({"variables": variables}), encoding="utf-8")
+    people().sample(frac=0.5, random_state=3).to_csv(tool / "made.csv", index=False)
+    write_schema(schema, LEVELS)
     chosen = {"data": file, "schema": schema, "outcome": "sick", "predictors": "[job, town]"}
+    chosen |= {"unknown": "[sick]", "n_classes": 2, "burn_in": 20, "n_draws": 30, "n_chains": 4}
     assessed = {"original": file, "released": f"[{tool}]", "target": "[sick]", "by": "town"}
-    asked = {"hu_reiter_wang": SIZES | chosen | {"unknown": "[sick]"}, "assess": assessed}
-    for paper, parameters in asked.items():
+    commands = [["assess", file, tool, "--target", "sick", "--by", "town"]]
+    for paper, parameters in (("hu_reiter_wang", chosen), ("assess", assessed)):
         given = [text for name, value in parameters.items() for text in ("-p", name, value)]
-        result = srlib("run", paper, *given, "--output", outputs)
+        commands.append(["run", paper, *given])
+    for command in commands:
+        result = srlib(*command, "--output", outputs)
         assert result.exit_code == 0, result.output
-    result = srlib("assess", file, tool, "--target", "sick", "--by", "town", "--output", outputs)
-    assert result.exit_code == 0, result.output
-    (made,) = outputs.glob("assess/canarymade2k-*")  # a name that is the owner's
+    (made,) = outputs.glob(f"assess/{MADE}-*")  # a name that is the owner's
     made.rename(outputs / "assess/command")
-    (outputs / "hu_reiter_wang/default").rename(outputs / "hu_reiter_wang/published")
     return outputs
 
 
@@ -86,26 +85,23 @@ def found(text: str) -> list[str]:
 @pytest.fixture(scope="module")
 def leaving(runs: Path) -> dict[str, str]:
     """All that is for others: public reports, alone and on the site, and files marked public."""
-    files = [*runs.glob("*/*/public/*"), *runs.glob("*/command/report-public.html")]
     pages = {}
-    for run in (runs / "hu_reiter_wang/published", runs / "assess/default"):
-        result = srlib("report", run, "--public")
-        assert result.exit_code == 0, result.output
-        files.append(run / "report-public.html")
+    for run in (runs / "hu_reiter_wang/default", runs / "assess/default"):
+        assert srlib("report", run, "--public").exit_code == 0
         site = report.render(*report.read(run), public=True, reports=["assess"])
         pages[f"site {run.parent.name}"] = site
+    files = [*runs.glob("*/*/public/*"), *runs.glob("*/*/report-public.html")]
     return pages | {str(f.relative_to(runs)): f.read_text(encoding="utf-8") for f in files}
 
 
 def test_canaries_are_where_they_should_be(runs: Path) -> None:
     """Else the search below would find nothing anywhere."""
-    for run in (runs / "hu_reiter_wang/published", runs / "assess/default"):
-        for name in ("report.html", "notebook.ipynb"):
-            text = (run / name).read_text(encoding="utf-8")
-            assert {JOB, "canaryfile9z"} <= set(found(text))
-    page = (runs / "assess/command/report.html").read_text(encoding="utf-8")
-    assert {JOB, "canaryfile9z", "canarymade2k"} <= set(found(page))
-    joint = (runs / "hu_reiter_wang/published/figures/figure_1.vl.json").read_text()
+    full = [*runs.glob("*/*/report.html"), *runs.glob("*/default/notebook.ipynb")]
+    assert len(full) == 5
+    for file in full:
+        assert {JOB, FILE} <= set(found(file.read_text(encoding="utf-8")))
+    assert MADE in found((runs / "assess/command/report.html").read_text(encoding="utf-8"))
+    joint = (runs / "hu_reiter_wang/default/figures/figure_1.vl.json").read_text(encoding="utf-8")
     assert {JOB, SICK} <= set(found(joint))
     assert JOB in found(urllib.parse.quote(f"<{JOB}>"))
     for spaces in ("", " ", "  "):
@@ -113,19 +109,18 @@ def test_canaries_are_where_they_should_be(runs: Path) -> None:
 
 
 def test_no_canary_leaves(leaving: dict[str, str]) -> None:
-    pages = ("hu_reiter_wang/published", "assess/default", "assess/command")
-    assert {"site assess", *(f"{page}/report-public.html" for page in pages)} <= {*leaving}
-    assert "assess/default/public/in_public.csv" in leaving
+    assert {"assess/default/public/in_public.csv", "site assess", "site hu_reiter_wang"} <= {
+        *leaving
+    }
+    assert len([name for name in leaving if name.endswith("report-public.html")]) == 3
     assert {name: found(text) for name, text in leaving.items() if found(text)} == {}
 
 
 def test_no_chart_and_no_coefficient_of_the_original_leaves(
     runs: Path, leaving: dict[str, str]
 ) -> None:
-    coefficients = pd.read_csv(runs / "hu_reiter_wang/published/tables/coefficients.csv")
-    answers = pd.concat(
-        pd.read_csv(runs / f"assess/{name}/tables/answers.csv") for name in ("default", "command")
-    )
+    coefficients = pd.read_csv(runs / "hu_reiter_wang/default/tables/coefficients.csv")
+    answers = pd.concat(map(pd.read_csv, runs.glob("assess/*/tables/answers.csv")))
     several = answers[["value", "error", "baseline", "z"]].to_numpy().ravel()
     numbers = [*coefficients["original"], *(x for x in several if round(x, 2) != round(x, 4))]
     assert len(numbers) >= 100
@@ -138,30 +133,21 @@ def test_no_chart_and_no_coefficient_of_the_original_leaves(
         assert [x for x in numbers for v, n in decimals.items() if f"{abs(x):.{n}f}" == v] == []
 
 
-@pytest.mark.usefixtures("leaving")
-def test_what_is_public_says_by_which_rule(runs: Path) -> None:
-    text = (runs / "assess/default/report-public.html").read_text(encoding="utf-8")
-    assert confidential.RULE.replace("'", "&#39;") in text
+@pytest.mark.parametrize("run", ["default", "command"])
+def test_the_words_of_a_verdict_leave_and_the_rule_by_which(
+    runs: Path, leaving: dict[str, str], run: str
+) -> None:
     words = pd.read_csv(runs / "assess/default/tables/in_public.csv")
-    assert words.loc[0, "release"] == 1
-    assert f">{words.loc[0, 'use']}</td>" in text
-    text = (runs / "assess/command/report-public.html").read_text(encoding="utf-8")
-    assert "Words over ten people or more" in text
-    assert f">{words.loc[0, 'use']}</td>" in text
-    text = (runs / "hu_reiter_wang/published/report-public.html").read_text(encoding="utf-8")
-    assert "In words, over 10 records or more" in text
+    assert f">{words.loc[0, 'use']}</td>" in leaving[f"assess/{run}/report-public.html"]
+    rule = {"default": confidential.RULE, "command": "Words over ten people or more"}[run]
+    assert rule.replace("'", "&#39;") in leaving[f"assess/{run}/report-public.html"]
 
 
 @pytest.fixture
 def lacking(tmp_path: Path) -> Path:
     """A schema that lacks the level of one record, beside the file."""
     people().to_csv(tmp_path / "people.csv", index=False)
-    (tmp_path / "schema.yaml").write_text(
-        "variables:\n  - {name: job, levels: [clerk, cook]}\n"
-        f"  - {{name: town, levels: [north, south, {TOWN}]}}\n"
-        f"  - {{name: sick, levels: [well, {SICK}]}}\n",
-        encoding="utf-8",
-    )
+    write_schema(tmp_path / "schema.yaml", LEVELS | {"job": ["clerk", "cook"]})
     return tmp_path
 
 
@@ -171,9 +157,8 @@ def test_a_failing_run_names_the_place_and_no_value(lacking: Path) -> None:
     (lacking / "sweep_x.yaml").write_text(yaml.safe_dump(sweep), encoding="utf-8")
     result = srlib("sweep", lacking / "sweep_x.yaml", "--output", lacking / "o")
     assert result.exit_code == 1
-    folder = lacking / "o/hu_reiter_wang/sweep_x"
-    (failed,) = folder.glob("*.failed")
-    index = (folder / "index.csv").read_text(encoding="utf-8")
+    (failed,) = lacking.glob("o/hu_reiter_wang/sweep_x/*.failed")
+    index = (failed.parent / "index.csv").read_text(encoding="utf-8")
     error = json.loads((failed / "provenance.json").read_text(encoding="utf-8"))["error"]
     for text in (result.output, index, error):
         assert "values outside the levels: job has '...' (line 7)" in text
@@ -181,21 +166,16 @@ def test_a_failing_run_names_the_place_and_no_value(lacking: Path) -> None:
     assert JOB in (failed / "notebook.ipynb").read_text(encoding="utf-8")
 
     result = srlib("report", failed, "--public")
-    assert result.exit_code == 2
+    assert (result.exit_code, found(result.output)) == (2, [])
     assert "no public report of a failed run" in result.output
-    assert found(result.output) == []
     assert not (failed / "report-public.html").exists()
 
 
 def test_wrong_files_are_told_by_column_and_line(lacking: Path) -> None:
     file, schema = lacking / "people.csv", lacking / "schema.yaml"
-    arguments = ["assess", file, file, "--schema", schema, "--output", lacking]
-    result = srlib(*arguments)
-    assert result.exit_code == 2
+    result = srlib("assess", file, file, "--schema", schema, "--output", lacking)
+    assert (result.exit_code, found(result.output)) == (2, [])
     assert "job has '...' (line 7)" in result.output
-    assert found(result.output) == []
-    for again in (["--holdout", file], ["--by", "town"]):
-        assert found(srlib(*arguments, *again).output) == []
 
 
 @pytest.mark.parametrize(
@@ -231,26 +211,25 @@ def test_values_are_cut_from_messages(message: str, told: str) -> None:
 def test_no_reader_tells_a_value(tmp_path: Path, rows: str) -> None:
     schema = Schema((Variable("job", ("clerk", "cook")), Variable("town", ("north", "south"))))
     uncut = Schema(tuple(Variable(name, bins=3) for name in schema.names))
-    names = ("a.csv", "a.csv.gz", "a.zip", "a.dta", "a.parquet", "a.sav")
+    kinds = ("csv", "csv.gz", "zip", "dta", "parquet", "sav")
     messages = []
-    for name, known in itertools.product(names, (schema, uncut, None)):
-        (tmp_path / name).write_text(f"job,town\n{rows}", encoding="utf-8")
+    for kind, known in itertools.product(kinds, (schema, uncut, None)):
+        file = tmp_path / f"a.{kind}"
+        file.write_text(f"job,town\n{rows}", encoding="utf-8")
         try:
-            read_table(tmp_path / name, known)
-            recognize(read_texts(tmp_path / name, known).frame)
+            read_table(file, known)
+            recognize(read_texts(file, known).frame)
         except ValueError as error:
             messages.append(confidential.without_values("ValueError", str(error)))
-    assert len(messages) > 2 * len(names)
+    assert len(messages) > 2 * len(kinds)
     assert found("\n".join(messages)) == []
 
 
-def test_names_that_are_typed_are_texts_also_as_keys() -> None:
-    parameters = {"within": {"income": 2.0}, "keys": [["town"]], "by": ""}
-    assert list(confidential.texts(parameters.values())) == ["income", "town"]
-    public = confidential.public_run(
-        nbformat.v4.new_notebook(), parameters | {"original": "a.csv"}, {"status": "complete"}
-    )
-    assert public[1]["within"] == NOT_SHOWN
+def test_names_in_parameters_are_not_shown() -> None:
+    parameters = {"within": {"income": 2.0}, "keys": [["town"]], "by": "", "original": "a.csv"}
+    complete = {"status": "complete"}
+    _, public, _ = confidential.public_run(nbformat.v4.new_notebook(), parameters, complete)
+    assert public == dict.fromkeys(("within", "keys", "original"), NOT_SHOWN) | {"by": ""}
 
 
 @pytest.mark.parametrize(

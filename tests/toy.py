@@ -3,11 +3,15 @@
 import json
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import nbformat
+import psutil
 import pytest
+from nbformat import NotebookNode
 
+alive = psutil.pid_exists
 posix = pytest.mark.skipif(os.name != "posix", reason="ends and asks for processes as POSIX does")
 
 # What takes the place of a line of the notebook: it says which process runs it, and waits.
@@ -140,12 +144,6 @@ assert suspects == {"smith", "cook"}
 
 # %% [markdown] tags=["solution"]
 # A good answer is secret.
-
-# %% [markdown]
-# ## Afterwards
-
-# %%
-print("the end")
 """
 )
 
@@ -167,15 +165,6 @@ def wait_until(condition: Callable[[], object], seconds: float = 90) -> None:
         time.sleep(0.05)
 
 
-def alive(process: int) -> bool:
-    """Say whether a process of this number runs."""
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    return True
-
-
 def kernel(project: Path, n: int = 3) -> tuple[int, int]:
     """Wait for the notebook that waits; return its kernel's process and the one that started it."""
     file = project / f"kernel-{n}"
@@ -184,52 +173,54 @@ def kernel(project: Path, n: int = 3) -> tuple[int, int]:
     return int(one), int(other)
 
 
+def text(source: str, *tags: str) -> NotebookNode:
+    """Return a Markdown cell."""
+    return nbformat.v4.new_markdown_cell(source, metadata={"tags": [*tags]})
+
+
+def code(source: str, *outputs: NotebookNode, tags: tuple[str, ...] = ()) -> NotebookNode:
+    """Return a code cell that was executed."""
+    return nbformat.v4.new_code_cell(source, outputs=[*outputs], metadata={"tags": [*tags]})
+
+
+def displayed(data: Mapping[str, object]) -> NotebookNode:
+    """Return what a cell displays, by its kinds."""
+    return nbformat.v4.new_output("display_data", data=data)
+
+
 def finished(outputs: Path, data: str = "") -> Path:
     """Write the folder of a published run, with all that a page shows, and return it.
 
     With data it is a run on a user's file, of which the first picture is public.
     """
-    import nbformat
     import pandas as pd
 
     from srlib import charts
     from srlib.display import show
-    from srlib.runner.outputs import Outputs
 
     run = outputs / "toy" / "published"
+    run.mkdir(parents=True)
     frame = pd.DataFrame({"kept": [1.0, 2.0, 4.0], "made": [3.0, 2.0, 1.0]}, index=[1, 2, 3])
     wide = pd.DataFrame({f"a rather long name {i}": [1000.0 * i] for i in range(9)})
 
-    def cell(source: str, *data: dict[str, object], tags: tuple[str, ...] = ()) -> object:
-        outputs = [nbformat.v4.new_output("display_data", data=d) for d in data]
-        metadata = {"tags": list(tags)} if tags else {}
-        return nbformat.v4.new_code_cell(
-            source, outputs=outputs, execution_count=1, metadata=metadata
-        )
-
-    def chart(name: str) -> dict[str, object]:
+    def chart(name: str) -> NotebookNode:
         chart = charts.lines(frame, f"{name} in years", "risk", description="Two lines.")
-        spec = charts.specification(Outputs(run).figure(name, chart))
-        picture = charts.svg(spec)
-        return {charts.MIME_TYPE: spec, "image/svg+xml": picture, "text/plain": "Chart"}
+        spec = charts.specification(chart)
+        return displayed({charts.MIME_TYPE: spec, "image/svg+xml": charts.svg(spec)})
 
-    text = nbformat.v4.new_markdown_cell
-    notebook = nbformat.v4.new_notebook(
-        cells=[
-            text("# A finding\n\n**A. Author (2000).** A paper.\n\nIts question.\n\nMore."),
-            text("Reading takes\nan hour."),
-            cell("named()", chart("secret"), {"text/plain": "record 12"}, tags=("confidential",)),
-            text("## A part\n\n$$" + " + ".join(f"x_{{{i}}}" for i in range(40)) + "$$"),
-            cell("picture()", chart("first"), tags=("public",)),
-            text("**What it shows.** Two lines.\n\nMore."),
-            cell("picture()", chart("second")),
-            text("### A smaller part\n\n|a|b|\n|-|-|\n|1|2|"),
-            cell("x = " + "1 + " * 60 + "1", {"text/html": show(wide).html}),
-        ]
-    )
-    nbformat.write(notebook, run / "notebook.ipynb")
-    parameters = f"n: 5\nnames: [{data}]\ndata: {data}\n" if data else "n: 5\n"
-    (run / "parameters.yaml").write_text(parameters, encoding="utf-8")
-    provenance = {"status": "complete", "paper": "toy", "profile": "published", "seconds": 1.5}
-    (run / "provenance.json").write_text(json.dumps({**provenance, "seed": 7}), encoding="utf-8")
+    cells = [
+        text("# A finding\n\n**A. Author (2000).** A paper.\n\nIts question.\n\nMore."),
+        code("named()", chart("secret"), displayed({"text/plain": "record 12"})),
+        text("## A part\n\n$$" + " + ".join(f"x_{{{i}}}" for i in range(40)) + "$$"),
+        text("### A smaller part\n\n|a|b|\n|-|-|\n|1|2|"),
+        code("picture()", chart("first"), tags=("public",)),
+        text("**What it shows.** Two lines.\n\nMore."),
+        code(
+            "x = " + "1 + " * 60 + "1", chart("second"), displayed({"text/html": show(wide).html})
+        ),
+    ]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), run / "notebook.ipynb")
+    (run / "parameters.yaml").write_text(f"n: 5\ndata: '{data}'\n", encoding="utf-8")
+    about = {"status": "complete", "paper": "toy", "profile": "published", "seconds": 1, "seed": 7}
+    (run / "provenance.json").write_text(json.dumps(about), encoding="utf-8")
     return run
