@@ -227,7 +227,7 @@ gain > best + tie or => gain > best or # rounding decides a tie # no test has su
 (variable == j and gain >= best - tie => (gain >= best - tie # a later predictor wins a tie
 counts[first + level, major] / counts[first + level].sum() => counts[first + level, major] # share
 several - 1): => several): # a leaf has no price
-1 + np.sign(errors - before) => 1 - np.sign(errors - before) # sign # no test tells
+1 + np.sign(errors - before) => 1 - np.sign(errors - before) # sign
 if errors - below <= threshold => if errors - below < threshold # the smallest of the cheapest
 log_prob += released[c] * np.log => log_prob += np.log # repetitions do not count
 trees/model

@@ -29,18 +29,20 @@ def agree(log_prob: NDArray, exact: NDArray, log_mcse: NDArray, precise: float) 
     assert log_mcse.max() < precise
 
 
-@pytest.mark.parametrize(("n_classes", "n_draws", "precise"), [(1, 2_000, 0.08), (2, 3_000, 0.16)])
-def test_both_estimators_against_enumeration(n_classes: int, n_draws: int, precise: float) -> None:
+@pytest.mark.parametrize(("n_classes", "n_draws"), [(1, 500), (2, 750)])
+def test_both_estimators_against_enumeration(n_classes: int, n_draws: int) -> None:
     """Four records on a 2 x 2 table, two releases: all allocations, alpha by quadrature.
 
-    From the same draws, collapsed ratios are more precise; with one class they have no error.
+    From the same draws, collapsed ratios are more precise; with one class they have no error. Few
+    draws carry most of the weight, so that an error takes many chains to be known.
     """
     support = disclosure.subset_support(DATA[3], [0, 1], TWO)
     exact = exact_log_risk(DATA, 3, support, RELEASES, [2, 2], n_classes, PRIOR)
     assert np.abs(exact - np.log(0.25)).max() > 0.15  # the prior's quarter would not pass
-    rng = np.random.default_rng(17)
-    given = {"burn_in": 200, "n_chains": 8, "thin": 2 * n_classes - 1}
-    chains = Chains(n_classes=n_classes, n_draws=n_draws, prior=PRIOR, **given)
+    rng, given = np.random.default_rng(17), {"burn_in": 200, "n_chains": 32}
+    chains = Chains(
+        n_classes=n_classes, n_draws=n_draws, thin=2 * n_classes - 1, prior=PRIOR, **given
+    )
     data, *joined = (
         sample_posterior(codes, TWO, chains, rng=rng, keep_allocations=True)
         for codes in (DATA, *(np.vstack([DATA, z]) for z in RELEASES))
@@ -48,10 +50,9 @@ def test_both_estimators_against_enumeration(n_classes: int, n_draws: int, preci
     plain = support_log_ratios(data, support)
     weighted = support_log_ratios(data, support, disclosure.release_log_prob(data, RELEASES))
     ratios = [plain[0], *(support_log_ratios(draws, support)[0] for draws in joined)]
-    risk = disclosure.importance_sampling(weighted, plain)
-    agree(risk.log_prob[0], exact, risk.log_mcse[0], precise)
-    risk = disclosure.predictive_ratio(ratios)
-    agree(risk.log_prob[0], exact, risk.log_mcse[0], precise)
+    sampled = disclosure.importance_sampling(weighted, plain)
+    for risk in (sampled, disclosure.predictive_ratio(ratios)):
+        agree(risk.log_prob[0], exact, risk.log_mcse[0], 0.05)
     collapsed = [disclosure.collapsed_log_ratios(draws, DATA)[0] for draws in (data, *joined)]
     risk = disclosure.predictive_ratio(collapsed)
     for i, support in enumerate(disclosure.neighborhood(DATA, TWO)):

@@ -16,7 +16,7 @@ import calibration
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -329,6 +329,7 @@ def refitted(trees: Trees, row: int, candidate: NDArray, shown: NDArray) -> floa
     which=st.integers(0, 31),
     seed=st.integers(0, 10_000),
 )
+@example([2, 2, 2], 6, Growth(1, cp=0.25), 0, 330)  # one error more is one price more
 def test_a_changed_record_is_as_if_all_were_grown_anew(
     levels: list[int], n: int, growth: Growth, which: int, seed: int
 ) -> None:
