@@ -108,8 +108,8 @@ logaddexp(pure, log_choose(left, n)) => logaddexp(pure, log_choose(left, m)) # w
 hit].sum() - weight.min() / 2 => hit].sum() - 0 # correction for continuity
 r + np.log(u / r) / r => r - np.log(u / r) / r # sign of the saddlepoint's correction
 np.where(pure, -p / (1 - p), 0.0) => np.where(pure, -(1 - p) / p, 0.0) # odds upside down
-o[twins].sum() > TWINS => twins.sum() > TWINS # pairs for people # no test is near it
-.sum() / 2 => .sum() # pairs # no test is near it
+o[twins].sum() > TWINS => twins.sum() > TWINS # pairs for people
+.sum() / 2 => .sum() # pairs counted twice
 neighbors = -p * size => neighbors = -size # equal records are neighbors
 if in_order else => if not in_order else # orders
 weight[met].sum() / mean + 1) => weight[met].sum() / mean) # limit of a count

@@ -186,6 +186,16 @@ def test_an_original_that_repeats_people_or_was_rid_of_them_is_no_reference() ->
     assert copied(copies(x[:, :6], x[:300, :6], some, held_out[:, :6]))[0] == "found"
 
 
+def test_twins_are_a_share_of_the_people_and_removed_ones_of_the_pairs() -> None:
+    """Ten pairs beside people alone, none with a neighbor; all cells of a square table."""
+    for n_alone, premise in ((40, "twins"), (60, "")):
+        x = np.append(np.repeat(np.arange(10), 2), np.arange(10, 10 + n_alone))[:, None] + [0, 0]
+        assert copies(x, x[:5], [100, 100]).premise == premise
+    for side, premise in ((4, ""), (5, "removed")):
+        x = np.indices((side, side)).reshape(2, -1).T
+        assert copies(x, x[:5], [side, side]).premise == premise
+
+
 def test_copies_that_hide_in_a_coarse_release_are_found() -> None:
     """They repeat fewer records than strangers would: all 3 %, and most 1 % of those alone."""
     rng = np.random.default_rng(21)
