@@ -199,7 +199,6 @@ risk/estimators
 (model_prior - len(of_joined)) => (-model_prior - len(of_joined)) # sign of an exponent
 - len(weighted) * mean[-1] => - mean[-1] # releases
 np.where(is_left_out[part], own, 1.0) => np.where(True, own, 1.0) # strangers are left out
-logsumexp(both[..., 1:], axis=2) => logsumexp(both, axis=2) # odds against all
 other.rank[top] <= 3 => other.rank[top] <= 2 # top three to two
 difference < 2 * stated => difference < stated # two errors to one
 risk/membership

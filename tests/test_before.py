@@ -146,6 +146,7 @@ FINITE = OnRecords(dirichlet_multinomial(3, 3, [1.0] * 6), LEVELS)
         (TABLE, TREES, {"rng": None}, "rng is not given"),
         (TABLE, TREES, {"n_draws": 10}, "n_draws is 10; it must be 20 or more"),
         (TABLE, TREES, {"rows": [3]}, "rows must be positions in 0 to 2"),
+        (TABLE, TREES, {"rows": [True, False, True]}, "rows must be positions in 0 to 2"),
         (TABLE, object(), {}, "must be Trees, or have the functions"),
         (TABLE, ONE_CHAIN, {}, "chains are 1 of"),
         (Microdata(DATA[:2], SCHEMA), fit_trees(TABLE), {}, "grown on another table"),

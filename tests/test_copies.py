@@ -189,11 +189,11 @@ def test_an_original_that_repeats_people_or_was_rid_of_them_is_no_reference() ->
 def test_twins_are_a_share_of_the_people_and_removed_ones_of_the_pairs() -> None:
     """Ten pairs beside people alone, none with a neighbor; all cells of a square table."""
     for n_alone, premise in ((40, "twins"), (60, "")):
-        x = np.append(np.repeat(np.arange(10), 2), np.arange(10, 10 + n_alone))[:, None] + [0, 0]
+        x = np.array([(k, k) for k in (*range(10), *range(10 + n_alone))])
         assert copies(x, x[:5], [100, 100]).premise == premise
     for side, premise in ((4, ""), (5, "removed")):
-        x = np.indices((side, side)).reshape(2, -1).T
-        assert copies(x, x[:5], [side, side]).premise == premise
+        cells = np.array([*product(range(side), repeat=2)])
+        assert copies(cells, cells[:5], [side, side]).premise == premise
 
 
 def test_copies_that_hide_in_a_coarse_release_are_found() -> None:

@@ -12,18 +12,14 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial, reduce
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import logsumexp
 
 from srlib.data.codes import cell_numbers, distinct
 from srlib.dpmpm.kernels import THREADS
 from srlib.dpmpm.model import Draws
 from srlib.dpmpm.predict import cell_log_prob, left_out_log_ratios, neighbor_log_ratios
-from srlib.mechanism.bayes import posterior
 from srlib.risk.candidates import neighborhood_positions, subset_size
 from srlib.risk.column import Column, Risk
-from srlib.risk.errors import jackknife
 from srlib.threads import one_blas_thread
 
 # Numbers that one block of records times candidates or classes may have.
@@ -205,40 +201,6 @@ def log_likelihood(
     With `model_prior` the model's prior ``p(x | D_-i)`` is in it.
     """
     return reduce(np.add, of_joined) + (model_prior - len(of_joined)) * of_data
-
-
-def evidence(
-    log_ratios: Sequence[NDArray[np.float64]],
-    log_prior: ArrayLike = 0.0,
-    *,
-    model_prior: bool = False,
-) -> pd.DataFrame:
-    """Tabulate what the releases say of every record, and how far each number can be trusted.
-
-    The arguments are those of `predictive_ratio`. A row a record: prior and probability (posterior)
-    of the truth, its rank, and three logarithms with their Monte Carlo standard errors (`_mcse`).
-    log_gain is posterior over prior; log_odds_needed the prior odds of the truth against the
-    leading candidate, over those that the intruder has, at which the two draw level (equation 18);
-    log_ratio the factor of the odds of the truth, against the other candidates weighted by their
-    prior: the log L of `mechanism.acceptance`.
-    """
-    fixed = np.broadcast_to(np.asarray(log_prior, dtype=float), log_ratios[0].shape[1:])
-
-    def told(of_data: NDArray[np.float64], *of_joined: NDArray[np.float64]) -> NDArray[np.float64]:
-        column = log_likelihood(of_data, *of_joined, model_prior=model_prior)
-        both = np.stack([posterior(model_prior * of_data, fixed), posterior(column, fixed)])
-        truth = both[..., 0]
-        odds = truth - logsumexp(both[..., 1:], axis=2)
-        needed = both[1].max(axis=1) - truth[1]
-        return np.stack([truth[1] - truth[0], needed, odds[1] - odds[0]])
-
-    value, mcse = jackknife(told, log_ratios)
-    risk = predictive_ratio(log_ratios, log_prior, model_prior=model_prior)
-    frame = pd.DataFrame({"prior": np.exp(risk.log_prob[:, 0] - value[0])})
-    frame["probability"], frame["rank"] = risk.probability, risk.rank
-    for name, one, error in zip(("gain", "odds_needed", "ratio"), value, mcse, strict=True):
-        frame[f"log_{name}"], frame[f"log_{name}_mcse"] = one, error
-    return frame
 
 
 @one_blas_thread
