@@ -144,15 +144,16 @@ def test_all_records_at_once_as_one_by_one(unknown, monkeypatch):
         np.testing.assert_allclose(partly[:, i], one if mixed[i] else plain, rtol=1e-5, atol=1e-6)
 
 
-def simulated(n: int = 4_000) -> tuple[NDArray, list[NDArray]]:
-    """Sixteen chains given D, eight given each of three releases, around a known truth."""
+def simulated(n: int = 4_000) -> tuple[NDArray, NDArray, list[NDArray]]:
+    """A truth, a prior, sixteen chains given D, and eight given each of three releases."""
     rng = np.random.default_rng(2)
     log_truth = rng.normal(size=(n, 4))
 
     def chains(log_mean: NDArray, n_chains: int) -> NDArray:
         return log_mean + np.log(rng.gamma(50, 1 / 50, (n_chains, n, 4)))
 
-    return log_truth, [chains(log_truth, 16), *(chains(1.5 * log_truth, 8) for _ in range(3))]
+    sets = [chains(log_truth, 16), *(chains(1.5 * log_truth, 8) for _ in range(3))]
+    return log_truth, np.log(rng.dirichlet(np.full(4, 9), n)), sets
 
 
 def cover(z: NDArray) -> None:
@@ -162,8 +163,7 @@ def cover(z: NDArray) -> None:
 
 @pytest.mark.parametrize("model_prior", [False, True])
 def test_standard_errors_cover(model_prior: bool) -> None:
-    log_truth, log_ratios = simulated()
-    log_prior = np.log(np.random.default_rng(0).dirichlet(np.full(4, 9), len(log_truth)))
+    log_truth, log_prior, log_ratios = simulated()
     after = posterior((1.5 + model_prior) * log_truth, log_prior)
     risk = disclosure.predictive_ratio(log_ratios, log_prior, model_prior=model_prior)
     cover((risk.log_prob - after) / risk.log_mcse)
@@ -175,11 +175,11 @@ def test_standard_errors_cover(model_prior: bool) -> None:
 
 
 def test_errors_of_importance_sampling_cover_and_leave_out_one_chain_at_a_time() -> None:
-    log_truth, (plain, *_) = simulated()
+    log_truth, log_prior, (plain, *_) = simulated()
     rng = np.random.default_rng(5)
     noise = np.log(rng.gamma(50, 1 / 50, (3, *plain.shape)))
-    risk = disclosure.importance_sampling(2 * log_truth + noise, plain[None])
-    cover((risk.log_prob - posterior(3 * log_truth)) / risk.log_mcse)
+    risk = disclosure.importance_sampling(2 * log_truth + noise, plain[None], log_prior)
+    cover((risk.log_prob - posterior(3 * log_truth, log_prior)) / risk.log_mcse)
     weighted, few = rng.normal(size=(2, 6, 3, 4)), rng.normal(size=(1, 6, 3, 4))
 
     def log_prob(chains: list[int]) -> NDArray:
@@ -193,14 +193,6 @@ def test_errors_of_importance_sampling_cover_and_leave_out_one_chain_at_a_time()
     assert np.allclose(risk.log_mcse, np.sqrt(5 * np.var(left_out, axis=0)))
     with pytest.raises(ValueError, match="each needs two or more"):
         disclosure.predictive_ratio([np.zeros((2, 1, 3)), np.zeros((1, 1, 3))])
-
-
-def test_prior_enters_once_whatever_the_number_of_releases() -> None:
-    data, log_prior = np.zeros((2, 1, 3)), np.log([[0.5, 0.3, 0.2]])
-    weighted = np.zeros((4, 2, 1, 3))
-    ratio = disclosure.predictive_ratio([data] * 5, log_prior)
-    for risk in (ratio, disclosure.importance_sampling(weighted, data[None], log_prior)):
-        np.testing.assert_allclose(np.exp(risk.log_prob), [[0.5, 0.3, 0.2]])
 
 
 def test_ranks_share_ties() -> None:
