@@ -7,8 +7,8 @@ p a share p should be true, and the posterior distribution function at the truth
 A wrong size of the leaves shows at once; a wrong smoothing of few records hardly does.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,12 +22,10 @@ from srlib.trees import Growth, fit_trees, log_likelihoods
 BINS = np.array([1e-9, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.98, 1 - 1e-9])
 
 
-@dataclass(frozen=True)
-class Case:
-    """A kind of table, how its trees are grown, and what the intruder does not know.
+class Case(NamedTuple):
+    """A kind of table, how its trees are grown, and the variables that the intruder does not know.
 
-    The record differs from one that the intruder thinks of in one variable at most, or in the
-    variables `unknown`.
+    Where none is unknown the record differs in one variable at most from one thought of.
     """
 
     n_levels: tuple[int, ...]
@@ -56,38 +54,31 @@ function there, the most probable first; what ties with the truth is divided at 
 
 def outcomes(
     case: Case, n: int, rng: np.random.Generator, believed: Growth | None = None
-) -> list[Outcome]:
+) -> Iterator[Outcome]:
     """Replicate a case; with another growth the intruder is wrong about the trees."""
-    return [_outcome(case, rng, believed or case.growth) for _ in range(n)]
-
-
-def _outcome(case: Case, rng: np.random.Generator, believed: Growth) -> Outcome:
-    group = rng.integers(0, 3, case.n)  # makes the variables go together
-    own = [rng.integers(0, levels, case.n) * (rng.random(case.n) < 0.5) for levels in case.n_levels]
-    columns = [(x + group) % levels for x, levels in zip(own, case.n_levels, strict=True)]
-    codes, levels = np.stack(columns, axis=1).astype(np.uint8), np.array(case.n_levels)
-    names = enumerate(case.n_levels)
-    schema = Schema(tuple(Variable(f"v{k}", tuple(map(str, range(size)))) for k, size in names))
-    named = [variable.name for variable in schema.variables]
-    if case.unknown:
-        support = subset_support(codes[0], case.unknown, levels)
-    else:
+    levels, shape = np.array(case.n_levels), (case.n, len(case.n_levels))
+    variables = (Variable(f"v{k}", tuple("abcde"[:size])) for k, size in enumerate(levels))
+    schema = Schema(tuple(variables))
+    ordered = [schema.names[k] for k in case.ordered]
+    for _ in range(n):
+        group = rng.integers(0, 3, (case.n, 1))  # makes the variables go together
+        own = rng.integers(0, levels, shape) * (rng.random(shape) < 0.5)
+        codes = ((own + group) % levels).astype(np.uint8)
         support = neighborhood(codes[:1], levels)[0]
-    prior = rng.dirichlet(np.full(len(support), 2.0))
-    truth = int(rng.choice(len(support), p=prior))
-    codes[0] = support[truth]
-    table, order = Microdata(codes, schema), [named[k] for k in rng.permutation(len(levels))]
-    ordered = [named[k] for k in case.ordered]
-    trees = fit_trees(table, order, case.growth, ordered=ordered)
-    released = trees.release(case.n_releases, rng=rng)
-    if believed != case.growth:
-        trees = fit_trees(table, order, believed, ordered=ordered)
-    log_prob = log_likelihoods(trees, released, np.zeros(1, np.int64), support[None])
-    probability = np.exp(posterior(log_prob, np.log(prior)[None])[0])
-    own_probability = probability[truth]
-    tied = own_probability * (probability == own_probability).sum()
-    place = probability[probability > own_probability].sum() + rng.random() * tied
-    return probability, truth, float(place)
+        if case.unknown:
+            support = subset_support(codes[0], case.unknown, levels)
+        prior = rng.dirichlet(np.full(len(support), 2.0))
+        truth = int(rng.choice(len(support), p=prior))
+        codes[0] = support[truth]
+        table, order = Microdata(codes, schema), rng.permutation(schema.names).tolist()
+        trees = fit_trees(table, order, case.growth, ordered=ordered)
+        released = trees.release(case.n_releases, rng=rng)
+        trees = fit_trees(table, order, believed or case.growth, ordered=ordered)
+        log_prob = log_likelihoods(trees, released, np.zeros(1, np.int64), support[None])
+        probability = np.exp(posterior(log_prob, np.log(prior)[None])[0])
+        tied = probability[probability == probability[truth]].sum()
+        above = probability[probability > probability[truth]].sum()
+        yield probability, truth, float(above + rng.random() * tied)
 
 
 def reliability(found: Sequence[Outcome]) -> tuple[float, float]:

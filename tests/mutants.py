@@ -42,7 +42,7 @@ TESTS = {
     "risk/candidates": "estimators posterior_risk before",
     "risk/column": "estimators",
     "risk/errors": "estimators membership",
-    "risk/estimators": "estimators",
+    "risk/estimators": "estimators model_rows",
     "risk/membership": "membership",
     "risk/posterior": "posterior_risk",
     "risk/sets": "posterior_risk",

@@ -20,17 +20,10 @@ import pytest
 from scipy import stats
 
 from srlib.data import acs
-from srlib.data.acs import (
-    ACS,
-    POPULATION,
-    PROBABILITY_UNITS,
-    download_acs,
-    embedded_population,
-    read_population,
-    recode_acs,
-)
+from srlib.data.acs import ACS, download_acs, embedded_population, read_population, recode_acs
 from srlib.data.codes import cell_numbers, distinct
 from srlib.data.microdata import load, read_table, read_texts
+from srlib.margins import pair_table
 
 PERSON_FILE = Path(__file__).parents[2] / "shared/data/acs2011_pums_person_sample.csv"
 needs_person_file = pytest.mark.skipif(
@@ -118,9 +111,8 @@ def test_a_raw_file_with_padded_codes_is_recognized(tmp_path):
 
 def test_a_recoded_file_is_read_by_its_schema(tmp_path):
     table = embedded_population(50, rng=np.random.default_rng(0))
-    path = tmp_path / "recoded.csv"
-    table.to_frame(labels=False).assign(RAC1P=9).to_csv(path, index=False)
-    read = read_table(path, "acs", ignore_columns=True)
+    table.to_frame(labels=False).assign(RAC1P=9).to_csv(tmp_path / "a.csv", index=False)
+    read = read_table(tmp_path / "a.csv", "acs", ignore_columns=True)
     np.testing.assert_array_equal(read.codes, table.codes)
 
 
@@ -146,11 +138,11 @@ def test_population_follows_its_tables():
     """Each variable given its parents, where records are many: chi-square, 1 in 10,000."""
     codes = embedded_population(200_000, rng=np.random.default_rng(4)).codes
     drawn, statistic, degrees = [], 0.0, 0.0
-    for child, parents, table in read_population(POPULATION.read_text("utf-8")):
+    for child, parents, table in read_population(acs.POPULATION.read_text("utf-8")):
         observed = np.zeros((np.prod(ACS.n_levels[parents], dtype=int), ACS.n_levels[child]))
         row = cell_numbers(codes[:, parents], ACS.n_levels[parents])
         np.add.at(observed, (row, codes[:, child]), 1)
-        expected = observed.sum(axis=1, keepdims=True) * table / PROBABILITY_UNITS
+        expected = observed.sum(axis=1, keepdims=True) * table / acs.PROBABILITY_UNITS
         assert not observed[expected == 0].any()
         seen = (expected > 0) & (expected.sum(axis=1, keepdims=True) > 2000)
         statistic += ((observed - expected)[seen] ** 2 / expected[seen]).sum()
@@ -161,15 +153,6 @@ def test_population_follows_its_tables():
     assert stats.chi2.sf(statistic, degrees) > 1e-4
 
 
-def same_distribution(first: np.ndarray, second: np.ndarray) -> float:
-    """Return the p value of the two-sample chi-square test, cells expected below 5 pooled."""
-    counts = np.stack([first, second]).astype(float)
-    expected = stats.contingency.expected_freq(counts)
-    sparse = expected.min(axis=0) < 5
-    counts = np.column_stack([counts[:, ~sparse], counts[:, sparse].sum(axis=1)])
-    return stats.chi2_contingency(counts[:, counts.sum(axis=0) > 0], correction=False).pvalue
-
-
 @needs_person_file
 def test_pairs_of_the_population_are_within_sampling_error_of_the_person_file():
     """All 91 pairwise joint distributions, two-sample chi-square at 5 % with Bonferroni."""
@@ -177,13 +160,16 @@ def test_pairs_of_the_population_are_within_sampling_error_of_the_person_file():
     others = [np.random.default_rng(0).permuted(np.tile(file, (2, 1)), axis=0)]  # independent
     others += [embedded_population(10_000, rng=np.random.default_rng(s)).codes for s in range(5)]
     least = np.ones(6)
-    for pair in map(list, itertools.combinations(range(14), 2)):
-        size, levels = np.prod(ACS.n_levels[pair]), ACS.n_levels[pair]
+    for a, b in itertools.combinations(range(14), 2):
         of_file, *counts = (
-            np.bincount(cell_numbers(codes[:, pair], levels), minlength=size)
-            for codes in (file, *others)
+            pair_table(codes, ACS.n_levels, a, b).ravel() for codes in (file, *others)
         )
-        least = np.fmin(least, [same_distribution(of_file, of_other) for of_other in counts])
+        for i, of_other in enumerate(counts):
+            both = np.stack([of_file, of_other])
+            often = stats.contingency.expected_freq(both).min(axis=0) >= 5
+            pooled = np.column_stack([both[:, often], both[:, ~often].sum(axis=1)])
+            some = pooled[:, pooled.sum(axis=0) > 0]
+            least[i] = min(least[i], stats.chi2_contingency(some, correction=False).pvalue)
     assert least[0] < 1e-50
     assert min(least[1:]) > 0.05 / 91
 
@@ -196,7 +182,7 @@ def test_tables_are_those_of_the_person_file():
     counts = distinct(codes)[1]  # which are known of it
     assert (*codes.shape, len(counts), counts.max()) == (4942, 14, 2376, 73)
     assert np.bincount(counts)[1:4].tolist() == [1771, 294, 95]
-    for child, parents, table in read_population(POPULATION.read_text("utf-8")):
+    for child, parents, table in read_population(acs.POPULATION.read_text("utf-8")):
         raked = estimator.in_units(estimator.raked_table(codes, child, parents))
         # One unit for the rounding of another machine's arithmetic.
         np.testing.assert_allclose(table, raked, rtol=0, atol=1)
@@ -217,11 +203,6 @@ def person_zip(member: str) -> bytes:
     return buffer.getvalue()
 
 
-class Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *_: object) -> None:
-        pass
-
-
 BODY = person_zip("ss12pnc.csv")
 MIDDLE = len(BODY) // 2
 WRONG_BIT = BODY[:MIDDLE] + bytes([BODY[MIDDLE] ^ 1]) + BODY[MIDDLE + 1 :]
@@ -231,10 +212,11 @@ WRONG_BIT = BODY[:MIDDLE] + bytes([BODY[MIDDLE] ^ 1]) + BODY[MIDDLE + 1 :]
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, Path]]:
     """Serve one file; its address, and where it lies."""
     monkeypatch.setenv("no_proxy", "127.0.0.1")
+    monkeypatch.setattr(SimpleHTTPRequestHandler, "log_message", lambda *_: None)
     file = tmp_path / "served/2012/1-Year/csv_pnc.zip"
     file.parent.mkdir(parents=True)
     file.write_bytes(BODY)
-    handler = partial(Quiet, directory=tmp_path / "served")
+    handler = partial(SimpleHTTPRequestHandler, directory=tmp_path / "served")
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()

@@ -17,35 +17,27 @@ from srlib.risk.black_box import _discriminant, counts_of_releases, leakage, lea
 from srlib.trees import Growth, SequentialTrees
 
 
-@pytest.mark.parametrize(("alpha", "truth"), [(0.05, 0), (1.0, 1)])
-def test_bounds_of_a_family_hold_with_their_confidence(alpha: float, truth: int) -> None:
-    """Counts of six records, of which one is changed; 100 samples of eighty releases."""
+@pytest.mark.parametrize(("alpha", "truth", "other"), [(0.05, 0, 1), (1.0, 1, 2), (1.0, 1, 1)])
+def test_bounds_of_a_family_hold_with_their_confidence(
+    alpha: float, truth: int, other: int
+) -> None:
+    """Counts of six records, of which one is changed or none; 100 samples of eighty releases."""
     table = beta_binomial(n=6, n_s=6, alpha=alpha)
-    rows = np.stack([table.row(truth), table.row(truth + 1)])
+    rows = np.stack([table.row(truth), table.row(other)])
     rng, prior, p = np.random.default_rng(1), 0.3, np.exp(rows)
     mean_posterior = p[0] @ np.exp(posterior(rows.T, np.log([prior, 1 - prior]))[:, 0])
     limits = [np.abs(rows[0] - rows[1]).max(), mean_posterior, np.abs(p[0] - p[1]).sum() / 2]
     over, found = np.zeros(3), np.zeros(3)
     for _ in range(100):
-        counts = [sample(table, truth + i, 80, rng=rng) for i in (0, 1)]
+        counts = [sample(table, x, 80, rng=rng) for x in (truth, other)]
         cells = [np.sqrt(np.stack([6.0 - x, x], axis=1)) for x in counts]
         bound = leakage(*cells, prior=prior, confidence=0.8)
         values = np.array([bound.epsilon, bound.probability, bound.advantage])
-        over += values > limits
+        over += values > np.array(limits) + 1e-12
         found += values > [0, prior, 0]
     assert (over <= 100 * 0.2 + 4.5 * np.sqrt(100 * 0.2 * 0.8)).all()
     if alpha == 0.05:  # the two are far apart: the test finds it
         assert (found > 75).all()
-
-
-def test_nothing_is_found_where_nothing_is() -> None:
-    """Alarms at a rate of 5 % at most."""
-    rng, false = np.random.default_rng(2), 0
-    for _ in range(100):
-        first, second = (rng.poisson(5, (60, 12)) for _ in range(2))
-        bound = leakage(np.sqrt(first), np.sqrt(second), prior=0.5)
-        false += bound.epsilon > 0
-    assert false <= 100 * 0.05 + 4.5 * np.sqrt(100 * 0.05 * 0.95)
 
 
 def test_a_perfect_test_by_hand() -> None:

@@ -489,7 +489,7 @@ def test_probabilities_come_true() -> None:
     assert distance < 2.2  # exceeded once in ten thousand
     # An intruder who is wrong about the size of the leaves is found out.
     case = calibration.CASES[5]
-    wrong = calibration.outcomes(case, 150, rng, replace(case.growth, min_leaf=2))
+    wrong = [*calibration.outcomes(case, 150, rng, replace(case.growth, min_leaf=2))]
     largest, distance = calibration.reliability(wrong)
     assert largest > 9
     assert distance > 3

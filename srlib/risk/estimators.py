@@ -9,7 +9,7 @@ arrays and can be compared term by term; the first candidate of every support is
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial, reduce
+from functools import reduce
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -164,19 +164,13 @@ def importance_sampling(
     return column.posterior(log_prior)
 
 
-def predictive_ratio(
-    log_ratios: Sequence[NDArray[np.float64]],
-    log_prior: ArrayLike = 0.0,
-    *,
-    model_prior: bool = False,
-) -> Risk:
+def predictive_ratio(log_ratios: Sequence[NDArray[np.float64]], log_prior: ArrayLike = 0.0) -> Risk:
     """Estimate from posterior predictive probabilities, with no likelihood of Z in the weights.
 
     ``P(Z | D_i^x) = P(Z | D_-i) p(x | D_-i, Z) / p(x | D_-i)``, and both predictive probabilities
     are, relative to those of x_i, averages of p(x | theta) / p(x_i | theta): over draws given D
     joined with Z, and over draws given D. The Monte Carlo error of the latter enters once for
-    each release, with the same sign. An intruder whose prior is ``p(x | D_-i)`` itself takes it
-    from the same draws, and the exponent of that term is one less.
+    each release, with the same sign.
 
     Parameters
     ----------
@@ -185,12 +179,8 @@ def predictive_ratio(
         `DrawSets`: over draws given D, then over draws given D joined with Z^(1), Z^(2) and so on.
     log_prior : (n_combinations, support_size) float, optional
         Log prior of the candidates up to a constant; uniform if not given.
-    model_prior : bool
-        Whether the prior is the model's posterior predictive distribution given ``D_-i`` (section
-        5); `log_prior` then comes on top of it.
     """
-    column = Column(partial(log_likelihood, model_prior=model_prior), log_ratios)
-    return column.posterior(log_prior)
+    return Column(log_likelihood, log_ratios).posterior(log_prior)
 
 
 def log_likelihood(
@@ -198,7 +188,8 @@ def log_likelihood(
 ) -> NDArray[np.float64]:
     """Return log p(Z | D_i^x) of the candidates x up to a constant, from the sets' log means.
 
-    With `model_prior` the model's prior ``p(x | D_-i)`` is in it.
+    With `model_prior` the model's prior ``p(x | D_-i)`` is in it (section 5), from the same draws:
+    the exponent of that term is one less.
     """
     return reduce(np.add, of_joined) + (model_prior - len(of_joined)) * of_data
 
