@@ -205,7 +205,6 @@ risk/membership
 np.sqrt(n / (n - 1) * np => np.sqrt(1 * np # variance of a sample
 false_positives, side="right" => false_positives, side="left" # a limit met exactly
 shape[1] >= 1 - 1e-9 => shape[1] > 1 + 1e-9 # just enough people
-np.hypot(of_estimates, error) => error # error of an estimated density
 * of_person[self.people] => * np.ones(self.people.shape) # people do not vary
 risk/posterior
 r_hat=r_hat.max(axis=0) => r_hat=r_hat.min(axis=0) # the best set of chains

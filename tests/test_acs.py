@@ -159,11 +159,9 @@ def test_pairs_of_the_population_are_within_sampling_error_of_the_person_file():
     file = read_table(PERSON_FILE, vintage=2011).codes
     others = [np.random.default_rng(0).permuted(np.tile(file, (2, 1)), axis=0)]  # independent
     others += [embedded_population(10_000, rng=np.random.default_rng(s)).codes for s in range(5)]
-    least = np.ones(6)
+    least, levels = np.ones(6), ACS.n_levels.tolist()
     for a, b in itertools.combinations(range(14), 2):
-        of_file, *counts = (
-            pair_table(codes, ACS.n_levels, a, b).ravel() for codes in (file, *others)
-        )
+        of_file, *counts = (pair_table(codes, levels, a, b).ravel() for codes in (file, *others))
         for i, of_other in enumerate(counts):
             both = np.stack([of_file, of_other])
             often = stats.contingency.expected_freq(both).min(axis=0) >= 5

@@ -96,23 +96,6 @@ def test_people_in_the_place_of_a_record_are_other_data() -> None:
         assert test.of_people[0, 0, 3] == pytest.approx(last, abs=1e-9)
 
 
-def test_a_density_that_is_estimated_has_an_error() -> None:
-    class Noisy(PlugInMargins):
-        def log_likelihoods(self, released, data, rows, candidates):
-            exact = super().log_likelihoods(released, data, rows, candidates)
-            rng = np.random.default_rng(1)
-            return exact + 0.1 * rng.normal(size=(40, *exact.shape))
-
-    data, people = table([0, 1, 2, 3] * 5), table([0, 1, 2, 3] * 50)
-    exact, noisy = (
-        membership_test(data, [data], people, synthesizer=of(SCHEMA.n_levels))
-        for of in (PlugInMargins, Noisy)
-    )
-    added = np.sqrt(noisy.mcse**2 - exact.mcse**2)
-    np.testing.assert_allclose(added, 0.1 / np.sqrt(40), rtol=0.5)
-    assert (np.abs(noisy.statistic - exact.statistic) < 5 * added).all()
-
-
 def test_the_statistic_compares_a_person_with_the_others() -> None:
     with np.errstate(divide="ignore"):
         log_prob = np.log([[0.4, 0.2, 0.1, 0.0], [0.4, 0.0, 0.0, 0.0], [0.4, 0.0, 0.3, 0.0]])

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from srlib.data.schema import Microdata, Schema, Variable
 from srlib.dpmpm import Chains, Mixture
 from srlib.margins import DirichletMargins, LaplaceMargins, PlugInMargins, _log_above, _log_below
-from srlib.mechanism import OnRecords, beta_binomial, dirichlet_multinomial, exact_epsilon
+from srlib.mechanism import OnRecords, beta_binomial, dirichlet_multinomial
 from srlib.risk import neighborhood, posterior_risk
 from srlib.risk.synthesizers import Density, Synthesizer, log_likelihoods
 from srlib.trees import Growth, SequentialTrees
@@ -157,45 +157,6 @@ def test_a_family_of_counts_is_a_synthesizer() -> None:
         OnRecords(table, LEVELS)
 
 
-def test_risk_stays_within_the_epsilon_of_a_family() -> None:
-    table = dirichlet_multinomial(3, 3, [2.0] * 6)
-    density = OnRecords(table, LEVELS)
-    data = Microdata(DATA, SCHEMA)
-    released = Microdata(density.release(DATA, rng=np.random.default_rng(4)).astype("u1"), SCHEMA)
-    risk = posterior_risk(data, released, synthesizer=density, progress=False)
-    odds = risk.probability / (1 - risk.probability) * (risk.support_size - 1)
-    assert risk.exact
-    assert (np.abs(np.log(odds)) <= exact_epsilon(table).value).all()
-
-
-class Estimated:
-    """A density by Monte Carlo: the mean of estimates that are right on average."""
-
-    def __init__(self, n_estimates: int, seed: int = 0) -> None:
-        self.n_estimates, self.seed, self.exact = n_estimates, seed, DirichletMargins(LEVELS)
-        self.release, self.log_prob = self.exact.release, self.exact.log_prob
-
-    def log_likelihoods(self, *changes: Any) -> NDArray:
-        exact, rng = log_likelihoods(self.exact, *changes), np.random.default_rng(self.seed)
-        return exact + np.log(rng.gamma(4, 1 / 4, (self.n_estimates, *exact.shape)))
-
-
-def test_a_density_by_monte_carlo_brings_its_error() -> None:
-    codes = np.array([[0, 0], [1, 1], [1, 2], [0, 1], [1, 1]], dtype=np.uint8)
-    margins, data = DirichletMargins(LEVELS), Microdata(codes, SCHEMA)
-    released = Microdata(margins.release(codes, rng=np.random.default_rng(5)), SCHEMA)
-    exact, apart = posterior_risk(data, released, synthesizer=margins), []
-    for seed in range(40):
-        risk = posterior_risk(data, released, synthesizer=Estimated(30, seed))
-        assert not risk.exact
-        assert risk.reliable.all()
-        assert "The median Monte Carlo error of a log probability is 0." in risk.summary()
-        apart.append(np.log(risk.probability / exact.probability) / risk.log_mcse)
-    assert 0.8 < np.sqrt((np.array(apart) ** 2).mean()) < 1.3
-    with pytest.raises(ValueError, match=r"Estimated.log_likelihoods returns shape \(1, 4, 4\)"):
-        posterior_risk(data, released, synthesizer=Estimated(1))
-
-
 def test_the_mixture_releases_and_has_no_density() -> None:
     mixture = Mixture(LEVELS, Chains(n_classes=2, burn_in=5, n_draws=5))
     assert isinstance(mixture, Synthesizer)
@@ -206,3 +167,13 @@ def test_the_mixture_releases_and_has_no_density() -> None:
     both = (Microdata(codes, SCHEMA) for codes in (DATA, released))
     with pytest.raises(ValueError, match="must be Trees, or have the functions release and"):
         posterior_risk(*both, synthesizer=mixture)  # type: ignore[arg-type]
+
+
+def test_a_column_of_another_shape_is_refused() -> None:
+    class Wrong(PlugInMargins):
+        def log_likelihoods(self, *_: Any) -> NDArray:
+            return np.zeros(3)
+
+    data = Microdata(DATA, SCHEMA)
+    with pytest.raises(ValueError, match=r"Wrong.log_likelihoods returns shape \(3,\)"):
+        posterior_risk(data, data, synthesizer=Wrong(LEVELS))
