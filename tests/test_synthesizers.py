@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from srlib.data.codes import cell_numbers
 from srlib.data.schema import Microdata, Schema, Variable
 from srlib.dpmpm import Chains, Mixture
 from srlib.margins import DirichletMargins, LaplaceMargins, PlugInMargins, _log_above, _log_below
@@ -38,14 +39,13 @@ def test_releases_are_drawn_with_their_probabilities(density: Density) -> None:
     assert probability.sum() == pytest.approx(1, abs=1e-9)
     rng, size = np.random.default_rng(1), 2000
     drawn = [density.release(DATA, rng=rng) for _ in range(size)]
-    of_release = {table.tobytes(): i for i, table in enumerate(releases.astype(np.uint8))}
-    at = [of_release[np.asarray(table, dtype=np.uint8).tobytes()] for table in drawn]
+    at = [cell_numbers(np.reshape(table, (1, -1)), [2, 3] * 3)[0] for table in drawn]
     expected, counts = size * probability, np.bincount(at, minlength=len(releases))
     assert not counts[expected == 0].any()
     often = expected >= 5
-    pairs = [*zip(counts[often], expected[often], strict=True)]
-    pairs += [(counts[~often].sum(), expected[~often].sum())] if expected[~often].sum() > 5 else []
-    chi2, df = sum((o - e) ** 2 / e for o, e in pairs), len(pairs) - 1
+    of, by = (np.append(x[often], x[~often].sum()) for x in (counts, expected))
+    some = by > 5
+    chi2, df = ((of - by)[some] ** 2 / by[some]).sum(), some.sum() - 1
     assert df > 5
     assert chi2 < df + 4.5 * np.sqrt(2 * df)
 
@@ -94,17 +94,14 @@ def test_laplace_noise_is_integrated_out(released: tuple[int, int]) -> None:
     """Against quadrature over the noisy counts of both levels."""
     margins, counts = LaplaceMargins(np.array([2]), epsilon=1.5), (3, 2)
     b = margins.scale
-
     # Nodes of each noisy count: zero, from zero to the count, and beyond; denser near zero.
     x, w = np.polynomial.legendre.leggauss(300)
     x, w = (x + 1) ** 2 / 4, w * (x + 1) / 2
-    nodes, weights = [], []
-    for count in counts:
-        parts = np.array([0]), count * x, count + 40 * b * x
-        mass = np.array([1]), count / b * w, 40 * w
-        density = [np.exp(-np.abs(part - count) / b) / 2 for part in parts]
-        nodes.append(np.concatenate(parts))
-        weights.append(np.concatenate([d * m for d, m in zip(density, mass, strict=True)]))
+    nodes = [np.concatenate([[0], count * x, count + 40 * b * x]) for count in counts]
+    weights = []
+    for at, count in zip(nodes, counts, strict=True):
+        mass = np.concatenate([[1], count / b * w, 40 * w])
+        weights.append(mass * np.exp(-np.abs(at - count) / b) / 2)
         assert weights[-1].sum() == pytest.approx(1)
     u, v = np.meshgrid(*nodes, indexing="ij")
     share = np.where(u + v > 0, u / np.maximum(u + v, 1e-300), 0.5)
@@ -143,16 +140,11 @@ def test_incomplete_gamma_functions_far_from_their_middle() -> None:
                 assert _log_above(*at)[0] == pytest.approx(float(above), rel=1e-12, abs=1e-12)
 
 
-def test_a_family_of_counts_is_a_synthesizer() -> None:
+def test_a_family_of_counts_has_the_size_of_its_table() -> None:
     table = beta_binomial(n=4, n_s=2, alpha=1.0)
-    synthesizer = OnRecords(table, [2])
-    data = np.array([[0], [1], [1], [1]])
-    both = [synthesizer.log_prob(np.array([[a], [1 - a]]), data) for a in (0, 1)]
-    assert both[0] == both[1]
-    assert both[0] + np.log(2) == pytest.approx(table.row(3)[1])
-    assert synthesizer.release(data, rng=np.random.default_rng(3)).shape == (2, 1)
+    data = np.array([[0], [1], [1]])
     with pytest.raises(ValueError, match=r"data has the counts \[1, 2\], which the table does not"):
-        synthesizer.log_prob(data[:2], data[1:] * 0 + [[0], [1], [1]])
+        OnRecords(table, [2]).log_prob(data[:2], data)
     with pytest.raises(ValueError, match="makes 6 cells; the table has counts of 2"):
         OnRecords(table, LEVELS)
 
