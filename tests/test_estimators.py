@@ -7,11 +7,9 @@ from numpy.typing import NDArray
 
 from srlib import risk as disclosure
 from srlib.dpmpm import Chains, Draws, Prior, cell_log_prob, sample_posterior
-from srlib.margins import DirichletMargins
 from srlib.mechanism.bayes import posterior, rank
 from srlib.risk import estimators
 from srlib.risk.column import Risk
-from srlib.risk.synthesizers import log_likelihoods
 
 TWO = np.array([2, 2])
 DATA = np.array([[0, 0], [0, 0], [1, 1], [0, 1]], dtype=np.uint8)
@@ -76,30 +74,6 @@ def test_part_of_a_record_against_enumeration() -> None:
         agree(risk.log_prob[i], exact, risk.log_mcse[i], 0.03)
 
 
-def test_outsiders_in_the_places_of_records_have_the_closed_form() -> None:
-    """Of a mixture with one class, whose draws are given the records and not the outsiders."""
-    rng = np.random.default_rng(6)
-    people = (rng.random((24, 2)) < 0.4).astype(np.uint8)
-    inside, outside = people[:12], people[12:]
-    chains = Chains(n_classes=1, burn_in=5, n_draws=800, n_chains=4)
-    draws = sample_posterior(inside, TWO, chains, rng=rng)
-    (released,) = draws.release(1, 12, rng=rng)
-    joined = sample_posterior(np.vstack([inside, released]), TWO, chains, rng=rng)
-    of_data, of_both = (
-        disclosure.subset_log_means(d, outside, [0, 1], place=inside) for d in (draws, joined)
-    )
-    support = np.stack([disclosure.subset_support(x, [0, 1], TWO) for x in outside])
-    exact = log_likelihoods(DirichletMargins(TWO), [released], inside, np.arange(12), support)
-    apart = of_both - of_data
-    apart = apart - apart[:, :, :1] - (exact - exact[:, :1])
-    error = apart.std(axis=0, ddof=1) / 2
-    assert np.abs(apart.mean(axis=0)[:, 1:] / error[:, 1:]).max() < 9  # t with three degrees
-    assert np.abs(apart.mean(axis=0)).max() < 0.03
-    own = disclosure.subset_log_means(draws, inside, [0])
-    same = disclosure.subset_log_means(draws, inside, [0], place=inside)
-    np.testing.assert_allclose(own, same, rtol=1e-5)
-
-
 def some_draws() -> tuple[Draws, NDArray]:
     rng = np.random.default_rng(4)
     n_levels = np.array([2, 3, 4])
@@ -128,12 +102,16 @@ def test_all_records_at_once_as_one_by_one(unknown, monkeypatch):
     found = disclosure.subset_log_means(draws, codes, unknown)
     mixed = np.arange(len(codes)) % 2 == 0
     partly = disclosure.subset_log_means(draws, codes, unknown, left_out=mixed)
+    others = disclosure.subset_log_means(draws, codes, unknown, place=codes[::-1])
     for i, x in enumerate(codes):
         support = disclosure.subset_support(x, unknown, draws.n_levels)
         one = support_log_ratios(draws, support)[0][:, 0]
         np.testing.assert_allclose(found[:, i], one, rtol=1e-5, atol=1e-6)
-        plain = np.log(np.exp(cell_log_prob(draws, support)).mean(axis=1))
+        prob = np.exp(cell_log_prob(draws, support))
+        plain, at = np.log(prob.mean(axis=1)), np.exp(cell_log_prob(draws, codes[::-1][[i]]))
         np.testing.assert_allclose(partly[:, i], one if mixed[i] else plain, rtol=1e-5, atol=1e-6)
+        placed = np.log((prob / at).mean(axis=1))
+        np.testing.assert_allclose(others[:, i], placed, rtol=1e-5, atol=1e-6)
 
 
 def simulated(n: int = 4_000) -> tuple[NDArray, NDArray, list[NDArray]]:
