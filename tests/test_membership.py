@@ -175,14 +175,12 @@ def test_distances_are_to_the_nearest_released_record() -> None:
     tables = (srlib.Microdata(codes, everybody.schema) for codes in (data, z[:20], z[20:], y))
     original, *released, others = tables
 
-    def apart(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        return (a[:, None] != b).sum(axis=2)
-
     rows = np.arange(5)
     for m, shown in ((1, [z[:20], z[20:]]), (2, [z])):
         test = distance_test(original, released, others, m, rows=rows, n_beside=7)
         for i, records in enumerate(shown):
-            own, of_people = apart(data[rows], records).min(axis=1), apart(y, records).min(axis=1)
+            apart = ((x[:, None] != records).sum(axis=2) for x in (data[rows], y))
+            own, of_people = (each.min(axis=1) for each in apart)
             np.testing.assert_array_equal(test.statistic[i], -own)
             np.testing.assert_array_equal(test.of_people[i], -of_people[test.people])
         frame = test.to_frame()  # publication by publication

@@ -156,9 +156,6 @@ def test_the_mixture_releases_and_has_no_density() -> None:
     released = mixture.release(DATA, rng=np.random.default_rng(6))
     assert released.shape == DATA.shape
     assert (released < LEVELS).all()
-    both = (Microdata(codes, SCHEMA) for codes in (DATA, released))
-    with pytest.raises(ValueError, match="must be Trees, or have the functions release and"):
-        posterior_risk(*both, synthesizer=mixture)  # type: ignore[arg-type]
 
 
 def test_a_column_of_another_shape_is_refused() -> None:
