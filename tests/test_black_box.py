@@ -129,6 +129,7 @@ class Wide:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        ({"data": people().codes}, "data is of type ndarray; it must be a DataFrame or"),
         ({"row": 20}, "row is 20; it must lie in 0 to 19"),
         ({"alternatives": np.array([[0, 1]])}, "alternatives has the record itself"),
         ({"alternatives": np.array([[0, 2]])}, "alternatives has codes out of range"),

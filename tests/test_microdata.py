@@ -256,6 +256,8 @@ def test_read_table_takes_a_schema_or_its_path_or_nothing(tmp_path):
     assert read_table(data).schema.n_levels.tolist() == [2]
     with pytest.raises(ValueError, match="missing columns SEX"):
         read_table(data, "acs")
+    quoted = write(tmp_path / "c.csv", '"in a, b";"in c, d"\n1;2\n3;4\n')
+    assert read_table(quoted).schema.names == ("in a, b", "in c, d")
     more = write(tmp_path / "b.csv", "id,area,w\n7,NA,b\n8,EU,a\n")
     level = Schema((Variable("w", ("a", "b")), Variable("area", ("NA", "EU"))))
     table = read_table(more, level, ignore_columns=True)

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from srlib import checks
 from srlib.checks import require
-from srlib.data.schema import Microdata
 from srlib.mechanism.audit import clopper_pearson
 from srlib.progress import progress as progress_bar
+from srlib.risk.candidates import Data, coded
 from srlib.risk.synthesizers import Synthesizer
 from srlib.threads import one_blas_thread
 
@@ -45,7 +45,7 @@ class Leakage:
 
 def leakage_bound(
     synthesizer: Synthesizer,
-    data: Microdata,
+    data: Data,
     row: int,
     alternatives: NDArray[np.integer],
     *,
@@ -77,7 +77,7 @@ def leakage_bound(
     Examples
     --------
     >>> from srlib.margins import PlugInMargins
-    >>> from srlib.data.schema import Schema, Variable
+    >>> from srlib.data.schema import Microdata, Schema, Variable
     >>> rng = np.random.default_rng(1)
     >>> town = Variable("town", ("a", "b"))
     >>> data = Microdata(np.array([[1], [0], [0], [0], [0], [0]]), Schema((town,)))
@@ -96,7 +96,7 @@ def leakage_bound(
 
 def counts_of_releases(
     synthesizer: Synthesizer,
-    data: Microdata,
+    data: Data,
     row: int,
     alternatives: NDArray[np.integer],
     *,
@@ -110,6 +110,7 @@ def counts_of_releases(
     Cells are coarser where these are more than ten thousand.
     """
     checks.at_least(20, n_releases=n_releases)
+    data = coded(data, "data", None)
     checks.within(0, len(data) - 1, row=row)
     truth, values = data.codes[row], np.asarray(alternatives)
     levels, changed = data.schema.n_levels, np.array(data.codes)

@@ -166,7 +166,8 @@ def coded(table: Data, name: str, schema: Schema | None) -> Microdata:
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from error
     right = isinstance(table, Microdata)
-    require(right, f"{name} is {table!r:.50}; it must be a DataFrame or Microdata")
+    told = f"{name} is of type {type(table).__name__}"
+    require(right, f"{told}; it must be a DataFrame or Microdata")
     require(schema in (None, table.schema), f"{name} has another schema than the one before")
     return table
 
