@@ -207,9 +207,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[st
         thread.join()
 
 
-def test_simultaneous_downloads_do_not_meet_and_later_ones_are_from_the_cache(
-    server, tmp_path, capsys
-):
+def test_simultaneous_downloads_do_not_meet_and_later_ones_are_cached(server, tmp_path, capsys):
     url, file = server
     with ThreadPoolExecutor(3) as pool:
         calls = [pool.submit(download_acs, NC, tmp_path / "cache", url) for _ in range(3)]

@@ -143,7 +143,6 @@ FINITE = OnRecords(dirichlet_multinomial(3, 3, [1.0] * 6), LEVELS)
         (TABLE, object(), {}, "must be Trees, or have the functions"),
         (TABLE, ONE_CHAIN, {}, "chains are 1 of"),
         (Microdata(DATA[:2], SCHEMA), fit_trees(TABLE), {}, "grown on another table"),
-        (DATA, TREES, {}, "it must be a DataFrame or Microdata"),
         (TABLE, FINITE, {"n_releases": 20}, "at most 200,000"),
     ],
 )

@@ -133,9 +133,7 @@ OWN = Variable("own", ("yes", "no"), missing_codes=("-9", "N"))
         (OWN.with_missing(), "yes -9 N null missing", [0, 2, 2, 2, 2]),
     ],
 )
-def test_codes_of_texts_however_they_are_written(
-    variable: Variable, texts: str, codes: list[int]
-) -> None:
+def test_codes_of_texts_as_they_are_written(variable: Variable, texts: str, codes: list) -> None:
     assert variable.codes_of(texts.split()) == codes
     assert variable.with_missing().with_missing() == variable.with_missing()
     called = Variable("own", ("missing", "no")).with_missing()

@@ -14,12 +14,10 @@ from srlib.mechanism import contingency
 
 @pytest.mark.parametrize(("n_levels", "n_classes"), [((2,), 1), ((2,), 3), ((3,), 2), ((2, 2), 2)])
 def test_marginal_likelihood_by_all_allocations(n_levels, n_classes):
-    prior, cells = Prior(0.7, 0.4, 1.3), all_cells(n_levels)
-    found = enumerated.log_marginal_likelihood(3, n_levels, n_classes, prior)
+    model, cells = (n_levels, n_classes, Prior(0.7, 0.4, 1.3)), all_cells(n_levels)
+    found = enumerated.log_marginal_likelihood(3, *model)
     tables = mechanism.compositions(3, len(cells))
-    expected = [
-        by_allocations(np.repeat(cells, t, axis=0), n_levels, n_classes, prior) for t in tables
-    ]
+    expected = [by_allocations(np.repeat(cells, t, axis=0), *model) for t in tables]
     np.testing.assert_allclose(found, expected, atol=1e-9)
 
 

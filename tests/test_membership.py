@@ -153,7 +153,7 @@ def test_errors_of_the_power_are_those_of_other_samples(people, monkeypatch):
     n_publications, n, n_people = (1, 200, 40) if people == "few" else (4, 30, 240)
     each = 20 if people == "dealt" else n_people
     who = np.arange(n * each).reshape(n, each) % n_people
-    powers, errors = [], []
+    found = []
     for _ in range(40):
         release = 0.3 * rng.normal(size=(n_publications, 1))
         place = 0.5 * rng.normal(size=n)
@@ -162,9 +162,8 @@ def test_errors_of_the_power_are_those_of_other_samples(people, monkeypatch):
         outside = (release + place)[..., None] + person[who]
         outside = outside + 0.5 * rng.normal(size=outside.shape)
         test = made_up(inside, outside, who)
-        power, error = test.power([0.05], rng=rng).loc[0, ["power", "power_se"]]
-        powers.append(power)
-        errors.append(error)
+        found.append(test.power([0.05], rng=rng).loc[0, ["power", "power_se"]])
+    powers, errors = np.transpose(found)
     ratio = np.sqrt(np.mean(np.square(errors))) / np.std(powers, ddof=1)
     assert 0.75 < ratio < 2.2  # 40 samples: errors of .11; the bootstrap is wide by design
 
@@ -174,7 +173,6 @@ def test_distances_are_to_the_nearest_released_record() -> None:
     data, z, y = np.split(everybody.codes, [50, 90])
     tables = (srlib.Microdata(codes, everybody.schema) for codes in (data, z[:20], z[20:], y))
     original, *released, others = tables
-
     rows = np.arange(5)
     for m, shown in ((1, [z[:20], z[20:]]), (2, [z])):
         test = distance_test(original, released, others, m, rows=rows, n_beside=7)

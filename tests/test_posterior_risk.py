@@ -71,8 +71,7 @@ def test_the_same_numbers_as_step_by_step(sets: DrawSets, monkeypatch: pytest.Mo
         np.testing.assert_array_equal(found.pareto_k, diagnostics.pareto_k(weights))
         np.testing.assert_array_equal(found.r_hat, np.max(r_hat, axis=0))
     frame = found.to_frame()
-    for name, column in SCHEMA.decode(COMBINATIONS).items():
-        assert frame[name].tolist() == column.tolist()
+    pd.testing.assert_frame_equal(frame[[*SCHEMA.names]], SCHEMA.decode(COMBINATIONS))
     assert frame["repetitions"].sum() == len(ORIGINAL)
 
 
@@ -175,9 +174,7 @@ def test_chains_run_in_rounds_until_they_agree(monkeypatch: pytest.MonkeyPatch) 
         ([each.rename(columns={"sick": "rank"}) for each in (ORIGINAL, RELEASED[0])], {}, "'rank'"),
     ],
 )  # fmt: skip
-def test_bad_input_is_found_before_anything_is_sampled(
-    tables, settings, message, sets, monkeypatch
-):
+def test_bad_input_is_found_before_sampling(tables, settings, message, sets, monkeypatch):
     monkeypatch.delattr("srlib.risk.sets.sample_posterior")
     given = {"draws": sets} if "draws" in settings else {}
     with pytest.raises(ValueError, match=message):

@@ -64,9 +64,8 @@ def one_by_one(density: Any, released: list[NDArray], data: NDArray, supports: N
 def test_a_column_is_that_of_the_density_at_each_changed_table(density: Density) -> None:
     rng = np.random.default_rng(2)
     rows = np.arange(3)
-    near = neighborhood(DATA, LEVELS)
     far = np.broadcast_to(np.array(CELLS, dtype=np.uint8), (3, 6, 2))
-    candidates = np.concatenate([near, far], axis=1)
+    candidates = np.concatenate([neighborhood(DATA, LEVELS), far], axis=1)
     released = [density.release(DATA, rng=rng) for _ in range(2)]
     found = log_likelihoods(density, released, DATA, rows, candidates)
     if not hasattr(density, "log_likelihoods"):  # several records in one task
