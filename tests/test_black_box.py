@@ -14,7 +14,7 @@ from srlib.margins import PlugInMargins
 from srlib.mechanism import beta_binomial, sample
 from srlib.mechanism.bayes import posterior
 from srlib.risk.black_box import _discriminant, counts_of_releases, leakage, leakage_bound
-from srlib.trees import Growth, SequentialTrees
+from srlib.trees import Growth, SequentialTrees, fit_trees
 
 
 @pytest.mark.parametrize(("alpha", "truth", "other"), [(0.05, 0, 1), (1.0, 1, 2), (1.0, 1, 1)])
@@ -129,6 +129,8 @@ class Wide:
         ({"alternatives": np.array([[0, 1]])}, "alternatives has the record itself"),
         ({"alternatives": np.array([[0, 2]])}, "alternatives has codes out of range"),
         ({"alternatives": np.array([0, 0])}, r"alternatives has shape \(2,\)"),
+        ({"alternatives": np.array([[0, 0.5]])}, "and type float64; it must be"),
+        ({"synthesizer": fit_trees(people())}, "synthesizer is Trees, which are grown on one"),
         ({"n_releases": 19}, "n_releases is 19; it must be 20 or more"),
         ({"prior": 1.0}, r"prior is 1.0; it must lie in \(0, 1\)"),
         ({"synthesizer": PlugInMargins(np.array([2, 2, 2]))}, "argument"),

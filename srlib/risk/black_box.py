@@ -18,6 +18,7 @@ from srlib.progress import progress as progress_bar
 from srlib.risk.candidates import Data, coded
 from srlib.risk.synthesizers import Synthesizer
 from srlib.threads import one_blas_thread
+from srlib.trees import Trees
 
 # Numbers that describe a release at most: 40 MB for a thousand releases.
 _MOST_COUNTS = 10_000
@@ -110,13 +111,16 @@ def counts_of_releases(
     Cells are coarser where these are more than ten thousand.
     """
     checks.at_least(20, n_releases=n_releases)
+    told = "synthesizer is Trees, which are grown on one table; SequentialTrees grow on each"
+    require(not isinstance(synthesizer, Trees), told)
     data = coded(data, "data", None)
     checks.within(0, len(data) - 1, row=row)
     truth, values = data.codes[row], np.asarray(alternatives)
     levels, changed = data.schema.n_levels, np.array(data.codes)
     right = values.ndim == 2 and values.shape[1] == len(truth) and len(values)
-    told = f"alternatives has shape {values.shape}"
-    require(right, f"{told}; it must be (n_alternatives, {len(truth)})")
+    told = f"alternatives has shape {values.shape} and type {values.dtype}"
+    right = right and values.dtype.kind in "iu"
+    require(right, f"{told}; it must be (n_alternatives, {len(truth)}) integers")
     outside = ((values < 0) | (values >= levels)).any()
     require(not outside, "alternatives has codes out of range; they must be from 0 to levels - 1")
     itself = (values == truth).all(axis=1).any()
