@@ -232,7 +232,7 @@ def _records(path: Path) -> Iterator[Record]:
     """Yield the header and all records of a text file, but no blank lines."""
     lines = _lines(path)
     first = next(lines, "")
-    mark = max(",\t;|", key=first.count)  # the first of these where there is none
+    mark = max(",\t;|", key=re.sub('"[^"]*"', "", first).count)  # the first where there is none
     lines, line = chain([first], lines), 1
     reader = csv.reader(lines, delimiter=mark, skipinitialspace=mark != "\t", strict=True)
     try:
