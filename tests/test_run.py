@@ -15,7 +15,7 @@ import toy
 from click.testing import CliRunner
 
 from srlib.rng import stream
-from srlib.runner import run
+from srlib.runner import cli, run
 from srlib.runner.cli import main
 from srlib.runner.parameters import resolve
 
@@ -89,6 +89,37 @@ def test_a_run_that_is_told_to_end_leaves_nothing(tmp_path: Path) -> None:
     assert (process.returncode, told.strip()) == (1, "Aborted!")
     assert list((tmp_path / "outputs/toy").iterdir()) == []
     toy.wait_until(lambda: not toy.alive(kernel))
+
+
+class Ends:
+    """An object in whose destructor, where Python swallows errors, the process is told to end."""
+
+    def __del__(self) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+@toy.posix
+def test_a_signal_ends_what_runs_wherever_it_comes() -> None:
+    def in_a_destructor() -> None:
+        with cli.ended_by_signals():
+            Ends()
+            toy.wait_until(lambda: False)
+
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(KeyboardInterrupt):
+        in_a_destructor()
+    assert signal.getsignal(signal.SIGTERM) == before
+
+
+@toy.posix
+def test_a_second_signal_ends_what_has_caught_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    with cli.ended_by_signals():
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), signal.SIGTERM)  # at once: they come in pairs
+        monkeypatch.setattr(cli, "_APART", 0.0)  # as if a second had gone by
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGTERM)
 
 
 def test_a_built_notebook_has_no_paths_and_a_failing_one_replaces_none(
