@@ -230,6 +230,8 @@ shuffled = everybody.codes[stream(seed, "order").permutation(len(everybody))]
 apart = min(n_held_out, len(shuffled) // 5)
 held_out, inside = shuffled[:apart], shuffled[apart:]
 table = srlib.Microdata(inside[:n_records], everybody.schema)
+last_two, is_acs = [*table.schema.names[-2:]], table.schema == microdata.ACS
+unknown = unknown or (["WKL", "DIS", "HICOV", "MIG"] if is_acs else last_two)
 levels, grow = table.schema.n_levels, partial(srlib.fit_trees, order=order or None, ordered=ordered)
 _, repetitions, cell_of = distinct(table.codes)
 alone = np.flatnonzero(repetitions[cell_of] == 1)
@@ -675,8 +677,6 @@ outputs.figure("roc", charts.lines(roc, *titles, log_x=True, log_y=True, descrip
 # one release, on average over the releases:
 
 # %%
-last_two, is_acs = [*table.schema.names[-2:]], table.schema == microdata.ACS
-unknown = unknown or (["WKL", "DIS", "HICOV", "MIG"] if is_acs else last_two)
 places = table.schema.positions(unknown, "unknown")
 combinations = np.stack([subset_support(x, places, levels) for x in table.codes[rows]])
 fewer = []
