@@ -297,7 +297,7 @@ HALF = records(200, 5).assign(sick=records(200, 6)["sick"])
         ({"keys": ["age"]}, "keys names 'age'; the variables are job, town, sick"),
         ({"keys": [["job"], "town"]}, r"keys names \['job'\]; the variables are job, town, sick"),
         ({"keys": 3}, "keys is 3; it must be a list of names"),
-        ({"keys": [["job"], []]}, r"keys is \[\]; it must name one or more variables"),
+        ({"keys": [["job"], []]}, r"keys is \[\]; it must name one or more"),
         ({"keys": ["sick"], "target": "sick"}, "keys has the set sick, with the target 'sick' in"),
         ({"keys": ["job", "town", "sick"]}, "keys are all variables, in one set or another"),
         ({"target": ["sick", "sick"]}, "each variable may stand once"),

@@ -186,8 +186,8 @@ def test_texts_that_are_read(tmp_path, text, codes):
         ('color,size\n\n"\nred",1\nred,01\n',  # the lines are those of the file
          "values outside the levels: size has '01' (line 5), allowed are '1', '2'"),
         ("color,size\nred,1\npink,1\nred,5\n" + "red,7\n" * 7,
-         "values outside the levels: color has 'pink' (line 3), allowed are 'red', 'green', 'blue'; "
-         "size has '5', '7' (lines 4, 5, 6, 7, 8 and 3 more), allowed are '1', '2'"),
+         "values outside the levels: color has 'pink' (line 3), allowed are 'red', 'green', "
+         "'blue'; size has '5', '7' (lines 4, 5, 6, 7, 8 and 3 more), allowed are '1', '2'"),
         ("color,weight,id\nred,1,7\n",
          "missing columns size; unknown columns 'weight', 'id' (a schema may leave_out columns); "
          "the schema has color, size"),

@@ -198,7 +198,7 @@ class Schema:
         listed = isinstance(names, Collection) and not isinstance(names, str)
         require(listed, f"{argument} is {names!r}; it must be a list of names")
         right = len(names) == (exactly or max(len(names), 1))
-        require(right, f"{argument} is {list(names)}; it must name {exactly or 'at least 1'}")
+        require(right, f"{argument} is {list(names)}; it must name {exactly or 'one or more'}")
         known, strange = ", ".join(self.names), shown(n for n in names if n not in self.names)
         require(not strange, f"{argument} names {strange}; the variables are {known}")
         require(not repeated(names), f"{argument} is {list(names)}; each variable may stand once")
