@@ -121,13 +121,12 @@ risks = found.table.query("asked and of == 'all' and value == value").assign(
 )  # fmt: skip
 columns = ["panel", "label", "value", "low", "high", "baseline"]
 about = "Shares of each release with two standard errors, a line for each question, beside a "
-about += "tick for the baseline. The cards above have the same numbers."
+about += "tick for the baseline. The tables of all answers below have the same numbers."
 chart = charts.intervals(risks[columns], "Share", percent=True, description=about)
 outputs.figure("verdict", chart)
 
 # %% [markdown] tags=["appendix"]
-# **Risks beside what other people's records would give.** Points are the release's shares with two
-# standard errors; ticks are the baselines.
+# **Risks beside their baselines.** Points are the release's shares with two standard errors; ticks are the baselines.
 #
 # ### The rules
 #
@@ -183,7 +182,8 @@ show(outputs.table("in_public", in_public, public=True), caption="All that a pub
 # **Use** is compared with a fresh sample, which differs from the original, too: the largest distance of
 # a single variable's shares (margins) and of two (pairs), and how well a regression tells which file a
 # record is from (told apart), which is the pMSE (Snoke and others 2018) over its largest value. What lies
-# beyond chance is the loss.
+# beyond chance is the loss. *As fresh* says that none does: that the largest distance of all is within chance, at
+# three errors for all of them together. The difference in errors is that of the one distance alone.
 
 # %% tags=["monte-carlo"]
 outputs.table("answers", found.table)

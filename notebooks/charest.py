@@ -676,7 +676,8 @@ for model, kind, size, declared, runs in scored:
             "standard error": last["standard error"][size] if kind == "fresh" else 0.0,
         }
     )
-told = "Sensitivities, and exact epsilon at the budget 1; of fresh draws the larger of two sets."
+told = "Sensitivities, of fresh draws the larger of two sets; epsilon at the budget 1, of the mechanism "
+told += "with fresh draws an estimate, else exact."
 show(outputs.table("monte_carlo_scores", pd.DataFrame(rows)), caption=told)
 
 # %% tags=["monte-carlo"]

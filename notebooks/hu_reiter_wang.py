@@ -47,7 +47,7 @@ all_variables: bool = False  # embedded population: all 14, not just those named
 pairs: list[list[str]] = []  # pairs for Figures 1 and 2; empty: the paper's, or outcome's
 outcome: str = ""  # of the regression, last level against others; empty: the paper's, or none
 predictors: list[str] = []  # of the regression, by numeric codes; empty: the paper's, or none
-unknown: list[str] = ["WKL", "DIS", "HICOV", "MIG"]  # variables that equation 16's intruder lacks
+unknown: list[str] = []  # variables that equation 16's intruder lacks; empty: the paper's, or two
 n_releases: int = 5  # [2, 100] synthetic data sets released, m
 n_classes: int = 20  # [1, 1000] latent classes, F
 alpha_shape: float = 0.25  # [0.001, 1000] shape of the Gamma prior of alpha
@@ -143,7 +143,7 @@ claims
 # value. What weights cost is known as well. A release is as large as the data, and its likelihood as narrow as the
 # posterior that the draws came from. In one direction, two normal densities of equal width whose centers lie apart by
 # chance leave an effective share of $e^{-0.477} \approx 0.62$ of the draws, as a geometric mean. Directions multiply: $d$
-# of them typically leave $0.62^d$.
+# of them typically leave $0.62^d$. That is a typical value over releases; an estimate from draws cannot fall below one draw.
 #
 # Even without weights, an average of $r_j$ over draws given the data can fail. Five records of one variable hold a
 # single one, and it is the truth. Given all five its probability is Beta(2, 5), and $r = (1 - p)/p$ has mean 5 and an
@@ -246,13 +246,15 @@ table = microdata.load(
 )  # fmt: skip
 columns = ["repetitions", "estimator", "probability", "rank", "support_size"]
 table.schema.check_apart([*columns, "log_mcse", "pareto_k"])
+last_two, is_acs = [*table.schema.names[-2:]], table.schema == microdata.ACS
+unknown = unknown or (["WKL", "DIS", "HICOV", "MIG"] if is_acs else last_two)
 table.schema.positions(unknown, "unknown")
 of_paper = ["SEX", "MIL", "MIG", "SCH", "RACE1P", "LANX"]
 if not (outcome or predictors) and {"DIS", *of_paper} <= set(table.schema.names):
     outcome, predictors = "DIS", of_paper
 if outcome:
     table.schema.positions([outcome, *predictors], "outcome with predictors")
-if table.schema == microdata.ACS:
+if is_acs:
     pairs = pairs or [["WKL", "SCHL"], ["HISP", "RACE1P"]]
 first, *rest = [*([outcome] if outcome else []), *(predictors or table.schema.names)]
 pairs = pairs or [[first, other] for other in rest[:2]]
@@ -334,9 +336,8 @@ told += "mix lie on top of each other."
 outputs.figure("trace", charts.trace(traces, description=told))
 
 # %% [markdown] tags=["appendix"]
-# **With 1,000 records the chains lie on top of each other; with 10,000 some keep to levels of their own.** Five
-# quantities in up to eight chains, a color for each chain. A chain at a level of its own sits in another local
-# mode, which Gibbs steps leave only rarely. Errors from between chains contain that. They do not contain modes that no
+# **Chains that have converged lie on top of each other.** Five quantities in up to eight chains, a color for each. A
+# chain at a level of its own sits in another local mode, which Gibbs steps leave only rarely. Errors from between chains contain that. They do not contain modes that no
 # chain has found.
 #
 # ## Is the release useful?
@@ -635,7 +636,7 @@ chosen = (
     alt.param("shown_release", value=1, bind=which),
     alt.param("shown_away", value=0, bind=away),
 )
-told += " Below, bars of weights: the heaviest draw has nearly all, and without it the next one."
+told += " Below, bars of weights: the heaviest draw has most, and without it the next one has most of the rest."
 drawn = alt.vconcat(agreement, weighed).add_params(*chosen).properties(description=told)
 outputs.figure("agreement", drawn)
 
@@ -936,14 +937,17 @@ asked = {"half-width": half, "normal quantiles": half / 1.96}
 asked["t quantiles, at most"] = half / shortest
 standard_errors = pd.DataFrame({"coefficient of": terms} | asked)
 if coefficients["term"].str.lower().tolist() == terms:
-    standard_errors["here, for 10,000"] = coefficients["original_se"] * np.sqrt(len(codes) / 1e4)
+    of_run = coefficients["original_se"].to_numpy() * np.sqrt(len(codes) / 1e4)
+    standard_errors["here, for 10,000"] = of_run
+    standard_errors["t quantiles, over that"] = half / shortest / of_run
 show(standard_errors, caption="Half-widths of Table 2, and standard errors.")
 
 # %% [markdown] tags=["appendix"]
 # The column for normal quantiles is the $\sqrt T$ of the combined estimate that the half-width implies. The column for
-# $t$ is the largest $\sqrt{\bar u}$ that it allows. The last, if there, is the standard error of this run's original
-# estimate, scaled to 10,000 records. Unless the paper's $\sqrt{\bar u}$ were as small as in the column for $t$, or smaller,
-# its intervals have normal quantiles, other degrees of freedom, or variances that were negative and adjusted.
+# $t$ is the largest $\sqrt{\bar u}$ that it allows. The last two, if there, are the standard error of this run's
+# original estimate, scaled to 10,000 records, and the column for $t$ over it. Unless the paper's $\sqrt{\bar u}$ were
+# as small as in the column for $t$, or smaller, its intervals have normal quantiles, other degrees of freedom, or
+# variances that were negative and adjusted.
 #
 # ## References
 #

@@ -19,8 +19,8 @@
 # [One table, two readings](one_table_two_readings.ipynb) reads two numbers from the table of probabilities of every
 # release given every data set: epsilon from pairs of rows, an intruder's posterior from one column. Both are
 # summaries of a privacy loss, and so are the other numbers of the four papers. Then four synthesizers from three of the
-# papers fill the table at the same exact epsilon. With one of them an intruder's probability rises several times as far
-# as with the other three.
+# papers fill the table at the same exact epsilon. With one of them an intruder's probability rises on average several
+# times as far as with the other three, although its largest rise is the smallest.
 #
 # **You should know** the first hour, the binomial and the beta distribution.
 #
@@ -78,7 +78,7 @@ probability = np.exp(log_prob)
 #
 # | number | as a functional of the loss | paper |
 # |---|---|---|
-# | exact $\epsilon$ | the largest $\lvert\ell\rvert$ over all neighbors $D, D'$ | all |
+# | exact $\epsilon$ | the largest $\lvert\ell\rvert$ over all neighbors $D, D'$ | McClure and Reiter; Charest; Charest and Han |
 # | conditional epsilon | the largest $\lvert\ell\rvert$ from one data set $D$ | Charest and Han |
 # | factor of the odds $L$ | $e^{\ell}$ of the release that happened | McClure and Reiter |
 # | posterior $R$ of the truth, prior $w$ | $\operatorname{logit} R = \operatorname{logit} w + \ell$ | McClure and Reiter |
@@ -278,15 +278,15 @@ wide = outputs.table("over_budgets", over).pivot(index="epsilon", columns="mecha
 lines = wide["expected_posterior"][[*made]]
 lines = lines.assign(**{"bound from ε": mechanism.posterior_bound(lines.index, prior)})
 titles = "Exact epsilon", "Expected posterior of the truth"
-about = "Curves that rise with epsilon. That of the score distance stays close to the bound, "
-about += "the other three rise slowly from the prior."
+about = "Curves that rise with epsilon. That of the score distance begins with the others and approaches "
+about += "the bound at large epsilon; the other three rise slowly from the prior."
 chart = charts.lines(lines, *titles, reference=prior, description=about)
 outputs.figure("expected_posterior", chart)
 
 # %% [markdown] tags=["appendix"]
 # **With large budgets distance lets the intruder's probability rise several times as far as the others.**
-# Expected posterior of the truth, by exact epsilon; dotted: the prior. Distance comes close to what epsilon
-# allows, while the others stay far below. With small budgets the intruder learns little from any of them.
+# Expected posterior of the truth, by exact epsilon; dotted: the prior. At the largest
+# distance comes close to what epsilon allows, while the others stay far below. With small budgets the intruder learns little from any of them.
 #
 # ## What the analyst gets
 #
@@ -297,7 +297,7 @@ outputs.figure("expected_posterior", chart)
 values = ["expected_posterior", "loss_of_precision", "records_moved"]
 by_name = over.set_index(["mechanism", "epsilon"])[values]
 less = by_name.loc["beta-binomial"] - by_name.loc["Bernoulli plug-in"]
-told = f"Beta-binomial less plug-in at X = {x}: negative losses favor the beta-binomial."
+told = f"Beta-binomial minus plug-in at X = {x}: negative losses favor the beta-binomial."
 show(less.reset_index(), digits=4, caption=told)
 
 # %% [markdown]

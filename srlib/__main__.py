@@ -9,6 +9,8 @@ def main() -> None:
     # Of this command's workers and kernels: a file called pickle.py beside somebody's records is
     # not meant.
     os.environ["PYTHONSAFEPATH"] = "1"
+    if os.path.lexists(".numba_config.yaml"):  # it names a folder whose files numba unpickles
+        sys.exit("srlib: .numba_config.yaml in the working folder can run code; move it away")
     try:
         from srlib.runner.cli import main as command
 

@@ -336,6 +336,18 @@ def ledger(
     return table[[*columns, "computed", "tolerance", "verdict", "note"]]
 
 
+def _beside(computed: float, printed: str) -> str:
+    """Write a computed number with the decimal places of the printed one, or more.
+
+    >>> _beside(29.53300649, "29.53010"), _beside(0.0425, "0.039"), _beside(math.nan, "36.1")
+    ('29.53301', '0.0425', '')
+    """
+    places, plain = -int(Decimal(printed).as_tuple().exponent), _plain(computed)
+    if not plain or places <= len(plain.partition(".")[2]):
+        return plain
+    return with_minus(f"{computed:,.{places}f}")
+
+
 def _joined(*texts: str | None) -> str:
     return "; ".join(filter(None, texts))
 
@@ -357,7 +369,7 @@ def summary(book: pd.DataFrame) -> Several:
                 "printed in": source,
                 "quantity": first["quantity"] + f" (and {len(group) - 1} more)" * (len(group) > 1),
                 "printed": signs[first["relation"]] + first["printed"],
-                "computed": numbers([first["computed"]])[0],
+                "computed": _beside(first["computed"], first["printed"]),
                 "why": note,
             }
             for (source, note), group in book[book["verdict"] == verdict].groupby(

@@ -97,10 +97,10 @@ class _Bounded(Composer):
         event = self.parser.peek_event()
         problem = ""
         # A few aliases of aliases stand for more values than any machine holds.
-        if isinstance(event, AliasEvent):
-            problem = f"the alias *{event.anchor} is not allowed"
+        if isinstance(event, AliasEvent) or event.anchor is not None:
+            problem = "anchors (&) and aliases (*) are not allowed"
         elif event.tag is not None:
-            problem = f"the tag {brief(str(event.tag))} is not allowed"
+            problem = "tags (!) are not allowed"
         elif self._depth > MAX_DEPTH:
             problem = f"lists and mappings lie more than {MAX_DEPTH} deep in each other"
         elif parent is not None and index is None and not isinstance(event, ScalarEvent):

@@ -124,10 +124,8 @@ def found(original: Codes, released: Codes) -> dict[str, Any]:
     row: dict[str, Any] = {"copies": [*shares, *more]}
     for name, one in of.items():
         z = np.fmax(one["z"], one["z_divided"])
-        row[name] = [
-            one["value"], one["others"], one["margins"], one["error"], one["others_error"], z,
-            one["people"],
-        ]  # fmt: skip
+        shares = [one[part] for part in ("value", "others", "margins", "error", "others_error")]
+        row[name] = [*shares, z, one["people"]]
     return row | {"advice": advice(copied, of)}
 
 

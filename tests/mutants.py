@@ -42,7 +42,7 @@ TESTS = {
     "risk/candidates": "estimators posterior_risk before",
     "risk/column": "estimators",
     "risk/errors": "estimators membership",
-    "risk/estimators": "estimators",
+    "risk/estimators": "estimators model_rows",
     "risk/membership": "membership",
     "risk/posterior": "posterior_risk",
     "risk/sets": "posterior_risk",
@@ -108,8 +108,8 @@ logaddexp(pure, log_choose(left, n)) => logaddexp(pure, log_choose(left, m)) # w
 hit].sum() - weight.min() / 2 => hit].sum() - 0 # correction for continuity
 r + np.log(u / r) / r => r - np.log(u / r) / r # sign of the saddlepoint's correction
 np.where(pure, -p / (1 - p), 0.0) => np.where(pure, -(1 - p) / p, 0.0) # odds upside down
-o[twins].sum() > TWINS => twins.sum() > TWINS # pairs for people # no test is near it
-.sum() / 2 => .sum() # pairs # no test is near it
+o[twins].sum() > TWINS => twins.sum() > TWINS # pairs for people
+.sum() / 2 => .sum() # pairs counted twice
 neighbors = -p * size => neighbors = -size # equal records are neighbors
 if in_order else => if not in_order else # orders
 weight[met].sum() / mean + 1) => weight[met].sum() / mean) # limit of a count
@@ -199,14 +199,12 @@ risk/estimators
 (model_prior - len(of_joined)) => (-model_prior - len(of_joined)) # sign of an exponent
 - len(weighted) * mean[-1] => - mean[-1] # releases
 np.where(is_left_out[part], own, 1.0) => np.where(True, own, 1.0) # strangers are left out
-logsumexp(both[..., 1:], axis=2) => logsumexp(both, axis=2) # odds against all
 other.rank[top] <= 3 => other.rank[top] <= 2 # top three to two
 difference < 2 * stated => difference < stated # two errors to one
 risk/membership
 np.sqrt(n / (n - 1) * np => np.sqrt(1 * np # variance of a sample
 false_positives, side="right" => false_positives, side="left" # a limit met exactly
 shape[1] >= 1 - 1e-9 => shape[1] > 1 + 1e-9 # just enough people
-np.hypot(of_estimates, error) => error # error of an estimated density
 * of_person[self.people] => * np.ones(self.people.shape) # people do not vary
 risk/posterior
 r_hat=r_hat.max(axis=0) => r_hat=r_hat.min(axis=0) # the best set of chains
@@ -227,7 +225,7 @@ gain > best + tie or => gain > best or # rounding decides a tie # no test has su
 (variable == j and gain >= best - tie => (gain >= best - tie # a later predictor wins a tie
 counts[first + level, major] / counts[first + level].sum() => counts[first + level, major] # share
 several - 1): => several): # a leaf has no price
-1 + np.sign(errors - before) => 1 - np.sign(errors - before) # sign # no test tells
+1 + np.sign(errors - before) => 1 - np.sign(errors - before) # sign
 if errors - below <= threshold => if errors - below < threshold # the smallest of the cheapest
 log_prob += released[c] * np.log => log_prob += np.log # repetitions do not count
 trees/model

@@ -9,6 +9,7 @@ import pytest
 from enumeration import exact_log_risk
 from numpy.typing import NDArray
 from scipy.special import expit, logsumexp
+from test_synthesizers import CELLS, DATA, LEVELS, SCHEMA, one_by_one
 
 from srlib.data.schema import Microdata, Schema, Variable
 from srlib.dpmpm import Chains, Mixture, Prior, sample_posterior
@@ -17,11 +18,7 @@ from srlib.risk import neighborhood, posterior_risk, risk_before_release
 from srlib.risk.before import SHARED, quantile, quantile_variance
 from srlib.trees import Growth, SequentialTrees, fit_trees
 
-LEVELS = np.array([2, 3])
-SCHEMA = Schema((Variable("job", ("cook", "smith")), Variable("town", ("a", "b", "c"))))
-DATA = np.array([[0, 0], [1, 1], [1, 2]], dtype=np.uint8)
 TABLE = Microdata(DATA, SCHEMA)
-CELLS = list(itertools.product(range(2), range(3)))
 RELEASES = np.array(list(itertools.product(CELLS, repeat=3)))
 GROWTH = Growth(1, smoothing=1.0)
 TREES = SequentialTrees(SCHEMA, growth=GROWTH)
@@ -36,12 +33,8 @@ def sick(n: int, x: int) -> Microdata:
 @cache
 def every_column() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """log p(release | changed data) of all 216 releases, and their probabilities."""
-    candidates = neighborhood(DATA, LEVELS)
-    found = np.empty((len(RELEASES), *candidates.shape[:2]))
-    for row, column in np.ndindex(candidates.shape[:2]):
-        changed = DATA.copy()
-        changed[row] = candidates[row, column]
-        found[:, row, column] = [TREES.log_prob(released, changed) for released in RELEASES]
+    near = neighborhood(DATA, LEVELS)
+    found = np.array([one_by_one(TREES, [released], DATA, near) for released in RELEASES])
     return found, np.exp(found[:, 0, 0])
 
 
@@ -146,10 +139,10 @@ FINITE = OnRecords(dirichlet_multinomial(3, 3, [1.0] * 6), LEVELS)
         (TABLE, TREES, {"rng": None}, "rng is not given"),
         (TABLE, TREES, {"n_draws": 10}, "n_draws is 10; it must be 20 or more"),
         (TABLE, TREES, {"rows": [3]}, "rows must be positions in 0 to 2"),
+        (TABLE, TREES, {"rows": [True, False, True]}, "rows must be positions in 0 to 2"),
         (TABLE, object(), {}, "must be Trees, or have the functions"),
         (TABLE, ONE_CHAIN, {}, "chains are 1 of"),
         (Microdata(DATA[:2], SCHEMA), fit_trees(TABLE), {}, "grown on another table"),
-        (DATA, TREES, {}, "it must be a DataFrame or Microdata"),
         (TABLE, FINITE, {"n_releases": 20}, "at most 200,000"),
     ],
 )

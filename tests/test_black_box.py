@@ -14,38 +14,28 @@ from srlib.margins import PlugInMargins
 from srlib.mechanism import beta_binomial, sample
 from srlib.mechanism.bayes import posterior
 from srlib.risk.black_box import _discriminant, counts_of_releases, leakage, leakage_bound
-from srlib.trees import Growth, SequentialTrees
+from srlib.trees import Growth, SequentialTrees, fit_trees
 
 
-@pytest.mark.parametrize(("alpha", "truth"), [(0.05, 0), (1.0, 1)])
-def test_bounds_of_a_family_hold_with_their_confidence(alpha: float, truth: int) -> None:
-    """Counts of six records, of which one is changed; 100 samples of eighty releases."""
+@pytest.mark.parametrize(("alpha", "truth", "other"), [(0.05, 0, 1), (1.0, 1, 2), (1.0, 1, 1)])
+def test_bounds_of_a_family_hold_with_confidence(alpha: float, truth: int, other: int) -> None:
+    """Counts of six records, of which one is changed or none; 100 samples of eighty releases."""
     table = beta_binomial(n=6, n_s=6, alpha=alpha)
-    rows = np.stack([table.row(truth), table.row(truth + 1)])
+    rows = np.stack([table.row(truth), table.row(other)])
     rng, prior, p = np.random.default_rng(1), 0.3, np.exp(rows)
     mean_posterior = p[0] @ np.exp(posterior(rows.T, np.log([prior, 1 - prior]))[:, 0])
     limits = [np.abs(rows[0] - rows[1]).max(), mean_posterior, np.abs(p[0] - p[1]).sum() / 2]
     over, found = np.zeros(3), np.zeros(3)
     for _ in range(100):
-        counts = [sample(table, truth + i, 80, rng=rng) for i in (0, 1)]
+        counts = [sample(table, x, 80, rng=rng) for x in (truth, other)]
         cells = [np.sqrt(np.stack([6.0 - x, x], axis=1)) for x in counts]
         bound = leakage(*cells, prior=prior, confidence=0.8)
         values = np.array([bound.epsilon, bound.probability, bound.advantage])
-        over += values > limits
+        over += values > np.array(limits) + 1e-12
         found += values > [0, prior, 0]
     assert (over <= 100 * 0.2 + 4.5 * np.sqrt(100 * 0.2 * 0.8)).all()
     if alpha == 0.05:  # the two are far apart: the test finds it
         assert (found > 75).all()
-
-
-def test_nothing_is_found_where_nothing_is() -> None:
-    """Alarms at a rate of 5 % at most."""
-    rng, false = np.random.default_rng(2), 0
-    for _ in range(100):
-        first, second = (rng.poisson(5, (60, 12)) for _ in range(2))
-        bound = leakage(np.sqrt(first), np.sqrt(second), prior=0.5)
-        false += bound.epsilon > 0
-    assert false <= 100 * 0.05 + 4.5 * np.sqrt(100 * 0.05 * 0.95)
 
 
 def test_a_perfect_test_by_hand() -> None:
@@ -120,9 +110,6 @@ def test_counts_are_of_cells() -> None:
     )
     assert (second == second[0]).all()
     assert (first[0] != second[0]).any()
-    # Ten releases of ten against none of ten.
-    low, high = 0.025 ** (1 / 10), 1 - 0.025 ** (1 / 10)
-    assert leakage(first, second, prior=0.5).epsilon == pytest.approx(np.log(low / high))
     # What tells the halves apart that are learned from is not in those that are tested.
     first, second = rng.normal(size=(2, 80, 3))
     first[:40, 0] += 5
@@ -137,10 +124,13 @@ class Wide:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        ({"data": people().codes}, "data is of type ndarray; it must be a DataFrame or"),
         ({"row": 20}, "row is 20; it must lie in 0 to 19"),
         ({"alternatives": np.array([[0, 1]])}, "alternatives has the record itself"),
         ({"alternatives": np.array([[0, 2]])}, "alternatives has codes out of range"),
         ({"alternatives": np.array([0, 0])}, r"alternatives has shape \(2,\)"),
+        ({"alternatives": np.array([[0, 0.5]])}, "and type float64; it must be"),
+        ({"synthesizer": fit_trees(people())}, "synthesizer is Trees, which are grown on one"),
         ({"n_releases": 19}, "n_releases is 19; it must be 20 or more"),
         ({"prior": 1.0}, r"prior is 1.0; it must lie in \(0, 1\)"),
         ({"synthesizer": PlugInMargins(np.array([2, 2, 2]))}, "argument"),

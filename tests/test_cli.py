@@ -1,91 +1,254 @@
-"""The command line: its help, what it refuses before a kernel, and one line for each failure."""
+"""The command line and parameters: what is refused before a kernel, in one line, what is not."""
 
 import importlib.metadata
 import re
 from pathlib import Path
-from typing import Any
 
 import click
 import pytest
 import toy
 from click.testing import CliRunner, Result
 
+from srlib import charts
+from srlib.runner import parameters
 from srlib.runner.cli import main
+from srlib.runner.parameters import UsageError, find_outputs, find_root, hash_inputs, resolve
+
+ROOT = Path(__file__).parents[1]
+MORE = """
+bins: list[int] = [5, 10]  # [2, 50] numbers of bins
+within: dict[str, float] = {}  # distances
+delta: float | None = None  # (0, 1) of something
+"""
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(toy.make(tmp_path))
-    (tmp_path / "notebooks/other.py").write_text(toy.TEXT, encoding="utf-8")
-    return tmp_path
+    monkeypatch.chdir(tmp_path)
+    return toy.make(tmp_path, toy.TEXT.replace("\nseed", f"{MORE}seed"))
 
 
-def srlib(*arguments: str, **settings: Any) -> Result:
-    return CliRunner().invoke(main, arguments, **settings)
+def srlib(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
 
-def test_help_is_one_page_of_whole_sentences() -> None:
-    told = srlib("--help").output
-    assert len(told.splitlines()) < 40
-    commands = told.split("Commands:")[1].strip().splitlines()
-    assert {"run", "assess", "schema", "sweep"} <= {line.split()[0] for line in commands}
-    assert all(line.endswith(".") and "..." not in line for line in commands)
-    version = importlib.metadata.version("srlib")
-    assert srlib("--version").output == f"srlib, version {version}\n"
+def refused(*arguments: str | Path) -> str:
+    """Return the line that tells what is wrong, before anything was begun."""
+    result = srlib(*arguments)
+    assert result.exit_code == 2, result.exception
+    told = result.stderr.rpartition("Error: ")[2]
+    assert result.stderr.count("Error: ") == told.count("\n") == 1
+    assert len(told) < 700
+    assert not Path("outputs").exists()
+    return told
 
 
-def test_options_of_the_assessment_are_its_notebooks_parameters() -> None:
-    told = " ".join(srlib("assess", "--help").output.split())
-    for name in ("schema", "keys", "target", "within", "by", "holdout", "model"):
-        assert f" --{name} " in told
-    assert "--seed" not in told
-    assert "Variables that the intruder wants to know; empty: the last that is no key." in told
+def test_help_is_one_page_and_has_the_parameters_of_the_assessment() -> None:
+    assert len(srlib("--help").output.splitlines()) < 40
+    assert srlib("--version").output.endswith(f"version {importlib.metadata.version('srlib')}\n")
+    options = set(re.findall(r"--(\w+) ", srlib("assess", "--help").output))
+    assert {"schema", "keys", "target", "within", "by", "holdout", "model"} <= options
+
+
+# ------------------------------------------------------------------------------ what is refused
+
+COUNTS = "many 2.5 2.0 true '5' null [3] 0 -3 101 1000000000000 .inf 1:30 2020-01-01 *a"
+VALUES = {
+    "n": ("int in [1, 100]", [*COUNTS.split(), "9" * 400, "!!int abc", "[" * 3000]),
+    "share": ("float in (0, 1]", ["0", "1.0001", ".nan", ".inf", "yes", "false"]),
+    "method": ("str in {exact, simulated}", ["guess", ""]),
+    "names": ("list[str]", ["a", "[1]", "[[a]]", '["\\uD800"]']),
+    "bins": ("list[int], one or more in [2, 50]", ["[]", "[5, 51]", "[5, 2.5]", "5"]),
+    "within": ("dict[str, float]", ["{a: b}", "{1: 2.0}", "[1]"]),
+    "delta": ("float | None in (0, 1)", ["1"]),
+    "data": ("str", ["\udcff.csv"]),  # a name of a file in Latin-1
+    "seed": ("int in [0, inf)", ["-1", "null"]),
+    "sead": ("unknown parameter 'sead' (known: n, share,", ["1"]),
+    "output_dir": ("unknown parameter 'output_dir'", ["x"]),
+}
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_a_bad_value_is_one_line_and_starts_nothing(name: str) -> None:
+    allowed, values = VALUES[name]
+    for value in values:
+        told = refused("run", "toy", "-p", name, value)
+        assert name in told
+        assert allowed in told
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["run"], "Missing argument 'PAPER...'"),
-        (["run", "tou"], "unknown paper 'tou' (known: other, toy)"),
-        (["run", "toy", "--profile", "publish"], "(known: default, published)"),
-        (["run", "other", "--profile", "published"], "other: unknown profile 'published'"),
-        (["run", "toy", "--params", "nowhere.yaml"], "nowhere.yaml"),
-        (["build", "nothing"], "unknown paper 'nothing'"),
-        (["sweep", "nowhere.yaml"], "nowhere.yaml"),
-        (["sweep", "notebooks/toy.py", "--jobs", "0"], "--jobs"),
-        *((["sweep", "notebooks/toy.py", "--shard", part], "i/n") for part in ("0/3", "4/3", "1")),
-        (["grade", "."], "No such command"),  # Python cannot confine Python
+        ("run tou", "unknown paper 'tou' (known: toy)"),
+        ("run toy --profile publish", "unknown profile 'publish' (known: default, published)"),
+        ("run toy --params nowhere.yaml", "nowhere.yaml"),
+        ("build nothing", "unknown paper 'nothing'"),
+        *((f"sweep notebooks/toy.py --shard {part}", "i/n") for part in ("0/3", "4/3", "1")),
+        ("grade .", "No such command"),  # Python cannot confine Python
     ],
 )
-def test_bad_usage_starts_no_kernel(project: Path, arguments: list[str], message: str) -> None:
-    result = srlib(*arguments)
-    assert result.exit_code == 2
-    assert message in result.output
-    assert {path.name for path in project.iterdir()} == {"notebooks", "params"}
+def test_bad_usage_starts_no_kernel(arguments: str, message: str) -> None:
+    assert message in refused(*arguments.split())
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("gird: {n: [1]}", "gird: Extra inputs are not permitted"),
+        ("grid: {m: [1]}", "unknown parameter 'm'"),
+        ("grid: {n: [1, 500]}", "n = 500; it must be int in"),
+        ("grid: {n: [1]}\npoints: [{n: 2}]", "n varies in two places"),
+        ("replicates: 0", "replicates: Input should be greater than or equal to 1"),
+        ("points: []", "points: List should have at least 1 item"),
+        ("base: {output_dir: x}", "unknown parameter 'output_dir'"),
+        ("collect: [/tmp/original]", "collect.0: String should match pattern"),
+    ],
+)
+def test_a_wrong_sweep_starts_nothing(text: str, message: str) -> None:
+    Path("sweep_x.yaml").write_text(f"paper: toy\n{text}\n")
+    assert message in refused("sweep", "sweep_x.yaml")
+
+
+def test_all_that_is_wrong_is_told_at_once(project: Path) -> None:
+    Path("params/toy/published.yaml").write_text("n: 0\nshare: 2\nnam: 3\n")
+    with pytest.raises(UsageError) as caught:
+        resolve(project, project, "toy", "published", overrides={"names": "[1]"})
+    told = [line.split()[1] for line in str(caught.value).splitlines()]
+    assert sorted(told) == ["n", "names", "share", "unknown"]
+
+
+@pytest.mark.parametrize(
+    ("cell", "told"),
+    [
+        ("n: int = 0  # [1, 9] a", "n = 0; it must be int in [1, 9]"),
+        ("n = 3", "not an annotated literal"),
+        ("n: int = 1 + 1", "malformed node"),
+        ("n: Path = 3", "name 'Path' is not defined"),
+        ("n: int = 3  # [1, 9] a", "declares output_dir"),
+    ],
+)
+def test_a_wrong_parameters_cell_is_refused(cell: str, told: str) -> None:
+    text = f'# %% tags=["parameters"]\n{cell}\n# %%\noutput_dir: str = ""\n'
+    Path("toy.py").write_text(text)
+    with pytest.raises(UsageError, match=re.escape(told)):
+        parameters.read_parameters(Path("toy.py"))
+
+
+# ---------------------------------------------------------------------------------- parameters
+
+
+def test_values_come_from_defaults_profile_file_and_command_in_this_order(project: Path) -> None:
+    Path("params/toy/published.yaml").write_text("n: 5\nshare: 1\nnames: [b]\n")
+    Path("more.yaml").write_text("share: 0.25\nmethod: simulated\nwithin: {a: 2}\n")
+    given = {"names": "[c]", "data": "010", "seed": str(2**128), "delta": "null"}
+    request = resolve(project, Path("o"), "toy", "published", Path("more.yaml"), given)
+    assert request.folder == project / "o/toy/published"
+    texts = {"method": "simulated", "names": ["c"], "data": "010"}
+    numbers = {"share": 0.25, "within": {"a": 2.0}, "seed": 2**128, "delta": None}
+    assert request.changed == {**texts, **numbers}
+    assert request.parameters == {"n": 5, "bins": [5, 10], **request.changed}
+
+
+@pytest.mark.parametrize("paper", parameters.find_papers(ROOT))
+def test_no_count_of_a_notebook_is_without_end_and_no_file_a_text(paper: str) -> None:
+    declared = parameters.read_parameters(ROOT / f"notebooks/{paper}.py").items()
+    number, range_ = re.compile(r"(list\[)?(int|float)\]?"), re.compile(r".* in .*\d[)\]]")
+    counts = {name: p.allowed for name, p in declared if number.fullmatch(p.annotation)}
+    assert {name for name, said in counts.items() if not range_.fullmatch(said)} <= {"seed"}
+    texts = {
+        name for name, p in declared if "str" in p.annotation and re.search("files?\\b", p.help)
+    }
+    assert texts <= {*parameters.FILES}
+
+
+def test_files_count_by_their_contents(tmp_path: Path) -> None:
+    (tmp_path / "tool").mkdir()
+    for name in ("tool/b.csv", "tool/a.csv", "tool/.hidden", "one.csv"):
+        (tmp_path / name).write_text(name)
+    found = hash_inputs({"original": "nowhere.csv", "released": ["tool/", "one.csv"], "schema": ""})
+    assert list(found) == ["tool/a.csv", "tool/b.csv", "one.csv"]
+    (tmp_path / "one.csv").write_text("tool/a.csv")
+    assert hash_inputs({"data": "one.csv"})["one.csv"] == found["tool/a.csv"] != found["one.csv"]
+
+
+def test_where_papers_come_from_and_outputs_go(project: Path) -> None:
+    """The project at hand comes first, and results never lie with papers from elsewhere."""
+    below, elsewhere = project / "params/toy", project.parent
+    assert (find_root(below), find_outputs(below)) == (project, project / "outputs")
+    assert (find_root(elsewhere), find_outputs(elsewhere)) == (ROOT, elsewhere / "outputs")
+
+
+# --------------------------------------------------------------------- what is there already
 
 
 @pytest.mark.parametrize("output", ["README/x", "x" * 300])
-@pytest.mark.parametrize("command", [["run", "toy"], ["sweep", "sweep_x.yaml"]])
-def test_a_folder_that_cannot_be_made_is_told_in_one_line(
-    project: Path, command: list[str], output: str
-) -> None:
-    (project / "README").touch()
-    (project / "sweep_x.yaml").write_text("paper: toy\ngrid: {n: [1]}\n")
-    result = srlib(*command, "--output", output)
-    assert result.exit_code == 1, result.output
-    assert re.fullmatch(r"Error: .*(Not a directory|File name too long): '.*'\n", result.stderr)
+@pytest.mark.parametrize("command", ["run toy", "sweep sweep_x.yaml"])
+def test_a_folder_that_cannot_be_made_is_told_in_one_line(command: str, output: str) -> None:
+    Path("README").touch()
+    Path("sweep_x.yaml").write_text("paper: toy\ngrid: {n: [1]}\n")
+    result = srlib(*command.split(), "--output", output)
+    assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
+    assert result.stderr.startswith("Error: [Errno ")
 
 
-def test_a_report_is_written_and_opened(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_report_is_replaced_but_by_the_answer_to_the_same_question() -> None:
+    records = "job,town,sick\n" + "a,north,no\nb,south,yes\nb,north,no\nc,south,no\n" * 5
+    Path("made.csv").write_text(records.replace("b,south", "a,north"))
+
+    def assess(original: str, *options: str) -> Path:
+        Path("original.csv").write_text(original)
+        told = srlib("assess", "original.csv", "made.csv", *options).stdout
+        return Path(told.rpartition("report: ")[2].strip())
+
+    first, by_job = assess(records), assess(records, "--by", "job")
+    before = {file: file.read_bytes() for file in Path("outputs").rglob("*") if file.is_file()}
+    others = assess(f"{records}c,north,yes\n")
+    assert {file: file.read_bytes() for file in before} == before
+    first.unlink()
+    assert assess(records) == first
+    assert {*Path("outputs/assess").glob("*/report.html")} == {first, by_job, others}
+
+
+NESTED = "[" * 100_000
+NOTEBOOK = '{{"cells": {}, "metadata": {{}}, "nbformat": {}, "nbformat_minor": 5}}'
+CELL = '[{"cell_type": "markdown", "source": "SECRET"}]'  # without an id
+NOTEBOOKS = [NOTEBOOK.format(*given) for given in (("[]", 99), ("5", 4), (CELL, 4))]
+DAMAGED = {
+    "notebook.ipynb": ["SECRET", "[]", "5", "null", "{}", "\xff", NESTED, *NOTEBOOKS],
+    "provenance.json": ["{", "[]", "5", "null", "\xff", NESTED, '{"versions": 5}'],
+    "parameters.yaml": ["a: [", "\xff", "5", "[" * 3000],
+}
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_reports_name_the_file_that_is_damaged(tmp_path: Path, name: str) -> None:
+    run = toy.finished(tmp_path)
+    for content in DAMAGED[name]:
+        (run / name).write_text(content, encoding="latin-1")
+        told = refused("report", run)
+        assert f"toy/published/{name} cannot be read: " in Path(told).as_posix()
+        assert "SECRET" not in told
+
+
+def test_a_chart_that_is_none_is_shown_as_its_picture(tmp_path: Path) -> None:
+    run = toy.finished(tmp_path)
+    text, start = (run / "notebook.ipynb").read_text(encoding="utf-8"), f'"{charts.MIME_TYPE}": '
+    text = text.replace(f"{start}{{", f'{start}[], "application/x+json": {{')
+    (run / "notebook.ipynb").write_text(text, encoding="utf-8")
+    assert srlib("report", run).exit_code == 0
+    html = (run / "report.html").read_text(encoding="utf-8")
+    assert "data:image/svg+xml," in html
+    assert 'class="vega-lite"' not in html
+
+
+def test_a_report_is_written_and_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
     monkeypatch.setattr(click, "launch", opened.append)
-    folder = toy.finished(project / "outputs", "people.csv")
-    assert srlib("report", str(folder), "--open").exit_code == 0
-    assert srlib("report", str(folder), "--public").exit_code == 0
-    assert opened == [str(folder / "report.html")]
-    assert "record 12" in (folder / "report.html").read_text(encoding="utf-8")
-    assert "record 12" not in (folder / "report-public.html").read_text(encoding="utf-8")
-    result = srlib("report", "params")
-    assert (result.exit_code, result.stderr) == (
-        1, "Error: [Errno 2] No such file or directory: 'params/notebook.ipynb'\n",
-    )  # fmt: skip
+    report = toy.finished(tmp_path) / "report.html"
+    result = srlib("report", report.parent, "--open")
+    assert (result.exit_code, result.output) == (0, f"{report}\n")
+    assert (report.is_file(), opened) == (True, [str(report)])
+    result = srlib("report", tmp_path)
+    assert result.exit_code == 1
+    assert result.stderr.startswith("Error: [Errno 2] No such file or directory: ")

@@ -101,9 +101,8 @@ def test_rows_at_their_place_are_found_though_everybody_is_common_and_files_are_
     half = np.where(rng.random((600, 1)) < 0.5, original, other)
     found = copies(original, half, [2, 2])
     assert of(found, "handed_out", "people") == 0  # so that nobody can be handed out
-    assert np.isnan(
-        [of(found, "handed_out"), of(found, "handed_out", "z_divided"), of(found, "hidden")]
-    ).all()
+    assert np.isnan([of(found, "handed_out", name) for name in ("value", "z_divided")]).all()
+    assert np.isnan(of(found, "hidden"))
     assert of(found, "same_row") == pytest.approx(0.5 + 0.5 / 2, abs=0.05)
     assert of(found, "same_row", "baseline") == pytest.approx(0.5, abs=0.05)
     shifted = copies(original, half[1:], [2, 2])
@@ -144,9 +143,7 @@ def test_the_share_handed_out_is_estimated(share: float) -> None:
         handed = rng.permutation(600)[: round(600 * share)]
         released[: len(handed)] = x[handed]
         found.append(copies(x, released, LEVELS))
-    estimates, errors = zip(
-        *((of(x, "handed_out"), of(x, "handed_out", "error")) for x in found), strict=True
-    )
+    estimates, errors = ([of(x, "handed_out", name) for x in found] for name in ("value", "error"))
     assert np.mean(estimates) == pytest.approx(share, abs=0.04)
     assert np.std(estimates) == pytest.approx(np.mean(errors), rel=0.5)
     assert np.mean([of(each, "hidden") >= share for each in found]) >= 0.95
@@ -186,6 +183,16 @@ def test_an_original_that_repeats_people_or_was_rid_of_them_is_no_reference() ->
     assert copied(copies(x[:, :6], x[:300, :6], some, held_out[:, :6]))[0] == "found"
 
 
+def test_twins_are_a_share_of_the_people_and_removed_ones_of_the_pairs() -> None:
+    """Ten pairs beside people alone, none with a neighbor; all cells of a square table."""
+    for n_alone, premise in ((40, "twins"), (60, "")):
+        x = np.array([(k, k) for k in (*range(10), *range(10 + n_alone))])
+        assert copies(x, x[:5], [100, 100]).premise == premise
+    for side, premise in ((4, ""), (5, "removed")):
+        cells = np.array([*product(range(side), repeat=2)])
+        assert copies(cells, cells[:5], [side, side]).premise == premise
+
+
 def test_copies_that_hide_in_a_coarse_release_are_found() -> None:
     """They repeat fewer records than strangers would: all 3 %, and most 1 % of those alone."""
     rng = np.random.default_rng(21)
@@ -198,14 +205,8 @@ def test_copies_that_hide_in_a_coarse_release_are_found() -> None:
         released = np.concatenate([chosen, margins(x, rng)[n:]])
         found = copies(x, rng.permutation(released), LEVELS)
         assert of(found, "repeated") < of(found, "repeated", "baseline")
-        assert (
-            max(
-                of(found, "repeated", "z"),
-                of(found, "handed_out", "z_divided"),
-                of(found, "near", "z_divided"),
-            )
-            < SURE
-        )
+        assert of(found, "repeated", "z") < SURE
+        assert max(of(found, part, "z_divided") for part in ("handed_out", "near")) < SURE
         signs[alone].append(copied(found)[0] == "signs")
     assert all(signs[False])
     assert sum(signs[True]) >= 2
@@ -216,19 +217,12 @@ def test_other_people_are_seldom_beyond_other_people(n: int, m: int) -> None:
     """Halves of one table: shares have no bias, and deviates a spread of about one."""
     rng, repetitions = np.random.default_rng(7), 60
     found = [copies(x, z, LEVELS) for x, z in (samples(rng, n, m) for _ in range(repetitions))]
-    differences = [
-        (of(each, "repeated") - of(each, "repeated", "baseline"), of(each, "handed_out"))
-        for each in found
-    ]
+    repeated = [of(each, "repeated") - of(each, "repeated", "baseline") for each in found]
+    differences = list(zip(repeated, (of(each, "handed_out") for each in found), strict=True))
     error = np.std(differences, axis=0) / np.sqrt(repetitions)
     assert (np.abs(np.mean(differences, axis=0)) < 4.5 * error).all()
     # By tails of few, which are kept on the safe side, and the larger of two.
-    spread = np.std(
-        [
-            (of(x, "repeated", "z"), of(x, "handed_out", "z_divided"), of(x, "itself", "z"))
-            for x in found
-        ],
-        axis=0,
-    )
+    deviates = ("repeated", "z"), ("handed_out", "z_divided"), ("itself", "z")
+    spread = np.std([[of(each, *one) for one in deviates] for each in found], axis=0)
     assert ((spread > 0.6) & (spread < 1.2)).all()
     assert np.mean([copied(each)[0] in ("signs", "found") for each in found]) <= 0.05

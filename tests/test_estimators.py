@@ -2,17 +2,14 @@
 
 import numpy as np
 import pytest
-from enumeration import exact_log_risk, log_marginal_likelihood, support_log_ratios
+from enumeration import exact_log_risk, support_log_ratios
 from numpy.typing import NDArray
-from scipy.special import logit
 
 from srlib import risk as disclosure
 from srlib.dpmpm import Chains, Draws, Prior, cell_log_prob, sample_posterior
-from srlib.margins import DirichletMargins
 from srlib.mechanism.bayes import posterior, rank
 from srlib.risk import estimators
 from srlib.risk.column import Risk
-from srlib.risk.synthesizers import log_likelihoods
 
 TWO = np.array([2, 2])
 DATA = np.array([[0, 0], [0, 0], [1, 1], [0, 1]], dtype=np.uint8)
@@ -29,18 +26,20 @@ def agree(log_prob: NDArray, exact: NDArray, log_mcse: NDArray, precise: float) 
     assert log_mcse.max() < precise
 
 
-@pytest.mark.parametrize(("n_classes", "n_draws", "precise"), [(1, 2_000, 0.08), (2, 3_000, 0.16)])
-def test_both_estimators_against_enumeration(n_classes: int, n_draws: int, precise: float) -> None:
+@pytest.mark.parametrize(("n_classes", "n_draws"), [(1, 500), (2, 750)])
+def test_both_estimators_against_enumeration(n_classes: int, n_draws: int) -> None:
     """Four records on a 2 x 2 table, two releases: all allocations, alpha by quadrature.
 
-    From the same draws, collapsed ratios are more precise; with one class they have no error.
+    From the same draws, collapsed ratios are more precise; with one class they have no error. Few
+    draws carry most of the weight, so that an error takes many chains to be known.
     """
     support = disclosure.subset_support(DATA[3], [0, 1], TWO)
     exact = exact_log_risk(DATA, 3, support, RELEASES, [2, 2], n_classes, PRIOR)
     assert np.abs(exact - np.log(0.25)).max() > 0.15  # the prior's quarter would not pass
-    rng = np.random.default_rng(17)
-    given = {"burn_in": 200, "n_chains": 8, "thin": 2 * n_classes - 1}
-    chains = Chains(n_classes=n_classes, n_draws=n_draws, prior=PRIOR, **given)
+    rng, given = np.random.default_rng(17), {"burn_in": 200, "n_chains": 32}
+    chains = Chains(
+        n_classes=n_classes, n_draws=n_draws, thin=2 * n_classes - 1, prior=PRIOR, **given
+    )
     data, *joined = (
         sample_posterior(codes, TWO, chains, rng=rng, keep_allocations=True)
         for codes in (DATA, *(np.vstack([DATA, z]) for z in RELEASES))
@@ -48,10 +47,9 @@ def test_both_estimators_against_enumeration(n_classes: int, n_draws: int, preci
     plain = support_log_ratios(data, support)
     weighted = support_log_ratios(data, support, disclosure.release_log_prob(data, RELEASES))
     ratios = [plain[0], *(support_log_ratios(draws, support)[0] for draws in joined)]
-    risk = disclosure.importance_sampling(weighted, plain)
-    agree(risk.log_prob[0], exact, risk.log_mcse[0], precise)
-    risk = disclosure.predictive_ratio(ratios)
-    agree(risk.log_prob[0], exact, risk.log_mcse[0], precise)
+    sampled = disclosure.importance_sampling(weighted, plain)
+    for risk in (sampled, disclosure.predictive_ratio(ratios)):
+        agree(risk.log_prob[0], exact, risk.log_mcse[0], 0.05)
     collapsed = [disclosure.collapsed_log_ratios(draws, DATA)[0] for draws in (data, *joined)]
     risk = disclosure.predictive_ratio(collapsed)
     for i, support in enumerate(disclosure.neighborhood(DATA, TWO)):
@@ -59,55 +57,21 @@ def test_both_estimators_against_enumeration(n_classes: int, n_draws: int, preci
         agree(risk.log_prob[i], exact, risk.log_mcse[i] + 1e-9, 0.02)
 
 
-def test_part_of_a_record_and_the_models_own_prior_against_enumeration() -> None:
-    """Equation 16 and section 5 on a 2 x 2 table, two classes, for all four records."""
+def test_part_of_a_record_against_enumeration() -> None:
+    """Equation 16 on a 2 x 2 table, two classes, for all four records."""
     releases = [np.array([[0, 1], [1, 1], [1, 1]]), np.array([[0, 1], [0, 1], [0, 1]])]
     rng = np.random.default_rng(1)
-    chains = Chains(n_classes=2, burn_in=100, n_draws=2_000, thin=3, n_chains=6, prior=PRIOR)
+    chains = Chains(n_classes=2, burn_in=100, n_draws=500, thin=3, n_chains=24, prior=PRIOR)
 
     def means(codes: NDArray) -> NDArray:
         return disclosure.subset_log_means(sample_posterior(codes, TWO, chains, rng=rng), DATA, [1])
 
     log_ratios = [means(DATA), *(means(np.vstack([DATA, z])) for z in releases)]
-    flat = disclosure.predictive_ratio(log_ratios)
-    informed = disclosure.predictive_ratio(log_ratios, model_prior=True)
-    told = disclosure.evidence(log_ratios, model_prior=True)
+    risk = disclosure.predictive_ratio(log_ratios)
     for i, x in enumerate(DATA):
         support = disclosure.subset_support(x, [1], TWO)
         exact = exact_log_risk(DATA, i, support, releases, [2, 2], 2, PRIOR)
-        agree(flat.log_prob[i], exact, flat.log_mcse[i], 0.03)
-        others = np.delete(DATA, i, axis=0)
-        predicted = [np.vstack([others, candidate[None]]) for candidate in support]
-        marginal = [log_marginal_likelihood(d, [2, 2], 2, PRIOR) for d in predicted]
-        prior = posterior(np.array(marginal))
-        both = posterior(exact, prior)
-        agree(informed.log_prob[i], both, informed.log_mcse[i], 0.03)
-        agree(told["log_gain"][i], both[0] - prior[0], told["log_gain_mcse"][i], 0.03)
-        assert np.abs(both - exact).max() > 10 * informed.log_mcse[i].max()
-
-
-def test_outsiders_in_the_places_of_records_have_the_closed_form() -> None:
-    """Of a mixture with one class, whose draws are given the records and not the outsiders."""
-    rng = np.random.default_rng(6)
-    people = (rng.random((24, 2)) < 0.4).astype(np.uint8)
-    inside, outside = people[:12], people[12:]
-    chains = Chains(n_classes=1, burn_in=5, n_draws=800, n_chains=4)
-    draws = sample_posterior(inside, TWO, chains, rng=rng)
-    (released,) = draws.release(1, 12, rng=rng)
-    joined = sample_posterior(np.vstack([inside, released]), TWO, chains, rng=rng)
-    of_data, of_both = (
-        disclosure.subset_log_means(d, outside, [0, 1], place=inside) for d in (draws, joined)
-    )
-    support = np.stack([disclosure.subset_support(x, [0, 1], TWO) for x in outside])
-    exact = log_likelihoods(DirichletMargins(TWO), [released], inside, np.arange(12), support)
-    apart = of_both - of_data
-    apart = apart - apart[:, :, :1] - (exact - exact[:, :1])
-    error = apart.std(axis=0, ddof=1) / 2
-    assert np.abs(apart.mean(axis=0)[:, 1:] / error[:, 1:]).max() < 9  # t with three degrees
-    assert np.abs(apart.mean(axis=0)).max() < 0.03
-    own = disclosure.subset_log_means(draws, inside, [0])
-    same = disclosure.subset_log_means(draws, inside, [0], place=inside)
-    np.testing.assert_allclose(own, same, rtol=1e-5)
+        agree(risk.log_prob[i], exact, risk.log_mcse[i], 0.03)
 
 
 def some_draws() -> tuple[Draws, NDArray]:
@@ -138,23 +102,28 @@ def test_all_records_at_once_as_one_by_one(unknown, monkeypatch):
     found = disclosure.subset_log_means(draws, codes, unknown)
     mixed = np.arange(len(codes)) % 2 == 0
     partly = disclosure.subset_log_means(draws, codes, unknown, left_out=mixed)
+    others = disclosure.subset_log_means(draws, codes, unknown, place=codes[::-1])
     for i, x in enumerate(codes):
         support = disclosure.subset_support(x, unknown, draws.n_levels)
         one = support_log_ratios(draws, support)[0][:, 0]
         np.testing.assert_allclose(found[:, i], one, rtol=1e-5, atol=1e-6)
-        plain = np.log(np.exp(cell_log_prob(draws, support)).mean(axis=1))
+        prob = np.exp(cell_log_prob(draws, support))
+        plain, at = np.log(prob.mean(axis=1)), np.exp(cell_log_prob(draws, codes[::-1][[i]]))
         np.testing.assert_allclose(partly[:, i], one if mixed[i] else plain, rtol=1e-5, atol=1e-6)
+        placed = np.log((prob / at).mean(axis=1))
+        np.testing.assert_allclose(others[:, i], placed, rtol=1e-5, atol=1e-6)
 
 
-def simulated(n: int = 4_000) -> tuple[NDArray, list[NDArray]]:
-    """Sixteen chains given D, eight given each of three releases, around a known truth."""
+def simulated(n: int = 4_000) -> tuple[NDArray, NDArray, list[NDArray]]:
+    """A truth, a prior, sixteen chains given D, and eight given each of three releases."""
     rng = np.random.default_rng(2)
     log_truth = rng.normal(size=(n, 4))
 
     def chains(log_mean: NDArray, n_chains: int) -> NDArray:
         return log_mean + np.log(rng.gamma(50, 1 / 50, (n_chains, n, 4)))
 
-    return log_truth, [chains(log_truth, 16), *(chains(1.5 * log_truth, 8) for _ in range(3))]
+    sets = [chains(log_truth, 16), *(chains(1.5 * log_truth, 8) for _ in range(3))]
+    return log_truth, np.log(rng.dirichlet(np.full(4, 9), n)), sets
 
 
 def cover(z: NDArray) -> None:
@@ -162,37 +131,18 @@ def cover(z: NDArray) -> None:
     assert 0.92 < np.mean(np.abs(z) < 2) < 0.975
 
 
-@pytest.mark.parametrize("model_prior", [False, True])
-def test_standard_errors_cover(model_prior: bool) -> None:
-    log_truth, log_ratios = simulated()
-    log_prior = np.log(np.random.default_rng(0).dirichlet(np.full(4, 9), len(log_truth)))
-    before = posterior(model_prior * log_truth, log_prior)
-    after = posterior((1.5 + model_prior) * log_truth, log_prior)
-    risk = disclosure.predictive_ratio(log_ratios, log_prior, model_prior=model_prior)
-    cover((risk.log_prob - after) / risk.log_mcse)
-    told = disclosure.evidence(log_ratios, log_prior, model_prior=model_prior)
-    np.testing.assert_allclose(told["probability"], risk.probability)
-    np.testing.assert_allclose(told["rank"], risk.rank)
-    np.testing.assert_allclose(told["log_gain"], np.log(told["probability"] / told["prior"]))
-    gain = after[:, 0] - before[:, 0]
-    needed = after.max(axis=1) - after[:, 0]
-    ratio = logit(np.exp(after[:, 0])) - logit(np.exp(before[:, 0]))
-    for name, exact in (("gain", gain), ("odds_needed", needed), ("ratio", ratio)):
-        error = told[f"log_{name}_mcse"]
-        cover(((told[f"log_{name}"] - exact) / error)[error > 0])
-    if model_prior:  # the chains of D are raised to 1 - m, not to -m
-        apart = posterior(np.logaddexp.reduce(log_ratios[0], axis=0))
-        naive = disclosure.predictive_ratio(log_ratios, apart + log_prior)
-        np.testing.assert_allclose(naive.log_prob, risk.log_prob, atol=1e-10)
-        assert np.median(naive.log_mcse / risk.log_mcse) > 1.1
+def test_standard_errors_cover() -> None:
+    log_truth, log_prior, log_ratios = simulated()
+    risk = disclosure.predictive_ratio(log_ratios, log_prior)
+    cover((risk.log_prob - posterior(1.5 * log_truth, log_prior)) / risk.log_mcse)
 
 
 def test_errors_of_importance_sampling_cover_and_leave_out_one_chain_at_a_time() -> None:
-    log_truth, (plain, *_) = simulated()
+    log_truth, log_prior, (plain, *_) = simulated()
     rng = np.random.default_rng(5)
     noise = np.log(rng.gamma(50, 1 / 50, (3, *plain.shape)))
-    risk = disclosure.importance_sampling(2 * log_truth + noise, plain[None])
-    cover((risk.log_prob - posterior(3 * log_truth)) / risk.log_mcse)
+    risk = disclosure.importance_sampling(2 * log_truth + noise, plain[None], log_prior)
+    cover((risk.log_prob - posterior(3 * log_truth, log_prior)) / risk.log_mcse)
     weighted, few = rng.normal(size=(2, 6, 3, 4)), rng.normal(size=(1, 6, 3, 4))
 
     def log_prob(chains: list[int]) -> NDArray:
@@ -206,14 +156,6 @@ def test_errors_of_importance_sampling_cover_and_leave_out_one_chain_at_a_time()
     assert np.allclose(risk.log_mcse, np.sqrt(5 * np.var(left_out, axis=0)))
     with pytest.raises(ValueError, match="each needs two or more"):
         disclosure.predictive_ratio([np.zeros((2, 1, 3)), np.zeros((1, 1, 3))])
-
-
-def test_prior_enters_once_whatever_the_number_of_releases() -> None:
-    data, log_prior = np.zeros((2, 1, 3)), np.log([[0.5, 0.3, 0.2]])
-    weighted = np.zeros((4, 2, 1, 3))
-    ratio = disclosure.predictive_ratio([data] * 5, log_prior)
-    for risk in (ratio, disclosure.importance_sampling(weighted, data[None], log_prior)):
-        np.testing.assert_allclose(np.exp(risk.log_prob), [[0.5, 0.3, 0.2]])
 
 
 def test_ranks_share_ties() -> None:
@@ -247,7 +189,6 @@ def test_supports() -> None:
     support = disclosure.subset_support([1, 0, 1], [0, 2], np.array([3, 2, 2]))
     assert support.tolist() == [[1, 0, 1], [0, 0, 0], [0, 0, 1], [1, 0, 0], [2, 0, 0], [2, 0, 1]]
     for unknown, message in (
-        ([], r"unknown is \[\]; it must name distinct variables"),
         ([1, 1], "it must name distinct variables"),
         ([2], r"unknown is \[2\]; the variables are 0 to 1"),
         ([0, 1], "unknown has 1,048,576 combinations of levels; up to 262,144"),

@@ -3,6 +3,7 @@
 import csv
 import gzip
 import os
+import re
 import tracemalloc
 import zipfile
 from collections import Counter
@@ -20,12 +21,8 @@ from srlib.data.codes import cell_numbers, distinct, row_numbers
 from srlib.data.microdata import ACS, load, read_table
 from srlib.data.schema import Microdata, Schema, Variable
 
-SMALL = Schema(
-    (
-        Variable("color", ("red", "green", "blue")),
-        Variable("size", ("1", "2"), ("small", "large"), "size of the thing"),
-    )
-)
+SIZE = Variable("size", ("1", "2"), ("small", "large"), "size of the thing")
+SMALL = Schema((Variable("color", ("red", "green", "blue")), SIZE))
 
 
 def write(path: Path, text: str) -> Path:
@@ -50,19 +47,14 @@ texts = st.text(
 
 
 @st.composite
-def schemas(draw: st.DrawFn) -> Schema:
+def tables(draw: st.DrawFn, least: int = 1) -> Microdata:
     in_one_line = texts.filter(lambda text: not set(text) & set("\n\r"))
     names = draw(st.lists(in_one_line, min_size=2, max_size=5, unique=True))
     levels = [draw(st.lists(texts, min_size=2, max_size=6, unique=True)) for _ in names]
-    return Schema(tuple(Variable(n, tuple(ls)) for n, ls in zip(names, levels, strict=True)))
-
-
-@st.composite
-def tables(draw: st.DrawFn, least: int = 1) -> Microdata:
-    schema = draw(schemas())
-    record = st.tuples(*(st.integers(0, int(d) - 1) for d in schema.n_levels))
-    records = draw(st.lists(record, min_size=least, max_size=20))
-    return Microdata(np.array(records, np.uint8).reshape(-1, len(schema.names)), schema)
+    record = st.tuples(*(st.integers(0, len(each) - 1) for each in levels))
+    codes = np.array(draw(st.lists(record, min_size=least, max_size=20)), np.uint8)
+    variables = (Variable(n, tuple(ls)) for n, ls in zip(names, levels, strict=True))
+    return Microdata(codes.reshape(-1, len(names)), Schema(tuple(variables)))
 
 
 @given(tables(), st.sampled_from([".csv", ".csv.gz"]), st.integers(1, 4), st.randoms())
@@ -104,20 +96,18 @@ def test_codes_of_many_variables_and_levels():
 
 
 def test_levels_of_a_frame_are_its_categories_or_its_values_in_order():
-    of_categories = pd.Categorical(["x", "y", "x"], ["z", "y", "x"])
     columns = {
         "n": (["10", "9", "2.0"], ("2", "9", "10")),
         "t": (["b", "a", "10"], ("10", "a", "b")),
         "v": (["1.0", "1.5", "1.0"], ("1.0", "1.5")),
         "m": ([1, 2, None], ("1", "2")),
         "b": ([True, False, True], ("False", "True")),
-        "c": (of_categories, ("z", "y", "x")),
+        "c": (pd.Categorical(["x", "y", "x"], ["z", "y", "x"]), ("z", "y", "x")),
     }
     frame = pd.DataFrame({name: values for name, (values, _) in columns.items()})
     levels = {v.name: v.levels for v in Schema.from_frame(frame).variables}
     assert levels == {name: expected for name, (_, expected) in columns.items()}
-    of_values = Schema.from_frame(frame, typed=False)
-    assert of_values.variables[-1].levels == ("x", "y")
+    assert Schema.from_frame(frame, typed=False).variables[-1].levels == ("x", "y")
 
 
 WRONG = pd.DataFrame({"color": ["red", "pink"], "size": [3, 1]}, index=["first", "second"])
@@ -137,7 +127,7 @@ AB, RNG = ("a", "b"), np.random.default_rng(0)
         (partial(Variable, "v", ("a\ud800", "b")), r"'a\\ud800' has control characters"),
         (partial(Variable, "__proto__", AB), "the name: '__proto__' has .* a meaning for charts"),
         (partial(Variable, "v", AB, missing="gone"), "missing of v is 'gone'; it must be a level"),
-        (partial(Schema, (SMALL.variables[1],) * 2), "repeat the names 'size'"),
+        (partial(Schema, (SIZE, SIZE)), "repeat the names 'size'"),
         *((partial(SMALL.decode, codes), r"must be \(n, 2\), from 0 to n_levels")
           for codes in ([0], [[0]], [[0, 2]], [[-1, 0]])),
         (partial(Microdata.from_frame, WRONG, SMALL),
@@ -229,8 +219,6 @@ def test_what_is_no_file(tmp_path):
     if hasattr(os, "mkfifo"):
         os.mkfifo(tmp_path / "pipe.csv")
         assert refusal(tmp_path / "pipe.csv") == "it is not a regular file"
-    with pytest.raises(FileNotFoundError, match=r"nowhere\.csv"):
-        load("nowhere.csv", rng=RNG)
 
 
 @pytest.mark.parametrize("text", ["color,size\n" + "r" * 10**7, "c" * 10**7, "\n" * 10**4])
@@ -244,10 +232,7 @@ def test_a_small_file_that_stands_for_a_large_one_is_refused(tmp_path, monkeypat
         refused = refusal(tmp_path / name)
         assert tracemalloc.get_traced_memory()[1] < 5_000_000
         tracemalloc.stop()
-        assert refused in (
-            "the file has more than 2,000 characters; split it",
-            "the file is empty, or its header has no column names",
-        )
+        assert re.match("the file has more than 2,000 characters|the file is empty, or", refused)
 
 
 @pytest.mark.parametrize("blank", ["", " ", "NA", "NaN", "nan", "null"])
@@ -264,12 +249,13 @@ def test_missing_values_are_counted_or_dropped(tmp_path, blank):
 def test_read_table_takes_a_schema_or_its_path_or_nothing(tmp_path):
     data = write(tmp_path / "a.csv", "size\n2\n1\n")
     path = write(tmp_path / "s.yaml", "variables: [{name: size, levels: [1, 2, 3]}]")
-    declared = read_table(data, path)
-    assert declared.schema == Schema((Variable("size", ("1", "2", "3")),))
-    assert read_table(data, str(path)).schema == read_table(data, declared.schema).schema
+    declared = Schema((Variable("size", ("1", "2", "3")),))
+    assert all(read_table(data, of).schema == declared for of in (path, str(path), declared))
     assert read_table(data).schema.n_levels.tolist() == [2]
     with pytest.raises(ValueError, match="missing columns SEX"):
         read_table(data, "acs")
+    quoted = write(tmp_path / "c.csv", '"in a, b";"in c, d"\n1;2\n3;4\n')
+    assert read_table(quoted).schema.names == ("in a, b", "in c, d")
     more = write(tmp_path / "b.csv", "id,area,w\n7,NA,b\n8,EU,a\n")
     level = Schema((Variable("w", ("a", "b")), Variable("area", ("NA", "EU"))))
     table = read_table(more, level, ignore_columns=True)
@@ -283,9 +269,8 @@ def test_load_samples_without_replacement_in_the_order_of_the_file(tmp_path):
         load(str(data), rng=np.random.default_rng(seed), n_records=n)
         for seed, n in ((1, 40), (1, 40), (2, 40), (1, 90))
     )
-    rows = first.codes[:, 0].astype(int)
-    assert len(rows) == 40
-    assert (np.diff(rows) > 0).all()
+    assert len(first) == 40
+    assert (np.diff(first.codes[:, 0].astype(int)) > 0).all()
     assert first.notes[-1] == "A simple random sample of 40 of the 90 records."
     np.testing.assert_array_equal(first.codes, again.codes)
     assert (first.codes != other.codes).any()

@@ -10,20 +10,12 @@ from enumeration import exact_log_risk
 from numpy.typing import NDArray
 
 from srlib import diagnostics
+from srlib import risk as disclosure
 from srlib.data.codes import distinct
 from srlib.data.schema import Microdata, Schema
 from srlib.display import percent
 from srlib.dpmpm import Chains, Draws, Prior, cell_log_prob, sample_posterior
-from srlib.risk import (
-    DrawSets,
-    agreement,
-    collapsed_log_ratios,
-    neighborhood,
-    posterior_risk,
-    predictive_ratio,
-    subset_log_means,
-    subset_support,
-)
+from srlib.risk import DrawSets, agreement
 from srlib.risk import posterior as module
 from srlib.risk.posterior import PosteriorRisk
 
@@ -50,7 +42,7 @@ COMBINATIONS = distinct(CODES)[0]
 def risk_of(*tables: Any, **settings: Any) -> PosteriorRisk:
     given: dict[str, Any] = {"chains": FEW, "rng": np.random.default_rng(5), "progress": False}
     original, released = tables or (ORIGINAL, RELEASED)
-    return posterior_risk(original, released, **(given | settings))
+    return disclosure.posterior_risk(original, released, **(given | settings))
 
 
 @pytest.fixture(scope="module")
@@ -62,9 +54,9 @@ def sets() -> DrawSets:
 
 def test_the_same_numbers_as_step_by_step(sets: DrawSets, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the same draws, fitted here or given, and in blocks, as what it is made of."""
-    both = [collapsed_log_ratios(each, COMBINATIONS) for each in sets]
+    both = [disclosure.collapsed_log_ratios(each, COMBINATIONS) for each in sets]
     ratios, log_prob = zip(*both, strict=True)
-    expected = predictive_ratio(ratios)
+    expected = disclosure.predictive_ratio(ratios)
     weights = -log_prob[0].reshape(-1, len(COMBINATIONS)).T
     r_hat = [diagnostics.r_hat(cell_log_prob(draws, COMBINATIONS)) for draws in sets]
     given: dict[str, Any] = {"draws": sets, "chains": None}
@@ -79,8 +71,7 @@ def test_the_same_numbers_as_step_by_step(sets: DrawSets, monkeypatch: pytest.Mo
         np.testing.assert_array_equal(found.pareto_k, diagnostics.pareto_k(weights))
         np.testing.assert_array_equal(found.r_hat, np.max(r_hat, axis=0))
     frame = found.to_frame()
-    for name, column in SCHEMA.decode(COMBINATIONS).items():
-        assert frame[name].tolist() == column.tolist()
+    pd.testing.assert_frame_equal(frame[[*SCHEMA.names]], SCHEMA.decode(COMBINATIONS))
     assert frame["repetitions"].sum() == len(ORIGINAL)
 
 
@@ -92,14 +83,14 @@ def test_unknown_variables_and_their_prior(sets: DrawSets) -> None:
         return np.where(candidates["sick"] == "1", np.log(0.1), np.log(0.9))
 
     found = risk_of(unknown=unknown, log_prior=log_prior)
-    supports = np.stack([subset_support(x, at, SCHEMA.n_levels) for x in COMBINATIONS])
+    supports = np.stack([disclosure.subset_support(x, at, SCHEMA.n_levels) for x in COMBINATIONS])
     table = np.log([0.9, 0.1])[supports[:, :, SCHEMA.names.index("sick")]]
-    expected = predictive_ratio([subset_log_means(each, COMBINATIONS, at) for each in sets], table)
+    expected = disclosure.predictive_ratio(
+        [disclosure.subset_log_means(each, COMBINATIONS, at) for each in sets], table
+    )
     assert found.support_size == 8
     np.testing.assert_allclose(found.probability, expected.probability, rtol=1e-12)
     np.testing.assert_allclose(found.log_mcse, expected.log_mcse[:, 0], rtol=1e-9)
-    again = risk_of(unknown=unknown, log_prior=table)
-    np.testing.assert_array_equal(again.probability, found.probability)
     assert np.abs(risk_of(unknown=unknown).probability - found.probability).max() > 0.01
 
 
@@ -109,7 +100,7 @@ def test_one_class_against_enumeration() -> None:
     found = risk_of(chains=Chains(n_classes=1, burn_in=0, n_draws=4, n_chains=2, prior=prior))
     for x, probability in zip(COMBINATIONS, found.probability, strict=True):
         record = int((x == CODES).all(axis=1).argmax())
-        support = neighborhood(x[None], SCHEMA.n_levels)[0]
+        support = disclosure.neighborhood(x[None], SCHEMA.n_levels)[0]
         exact = exact_log_risk(CODES, record, support, CODES_RELEASED, [3, 2, 4], 1, prior)
         assert probability == pytest.approx(np.exp(exact[0]), rel=1e-9)
     assert found.log_mcse.max() < 1e-9
@@ -134,12 +125,11 @@ def test_chains_that_disagree_are_told_of() -> None:
     """Chains without burn-in, of four draws, against chains that agree for nearly all records."""
     sick = risk_of(chains=Chains(n_classes=20, burn_in=0, n_draws=4, n_chains=2))
     assert not sick.converged
-    share = percent(np.mean(~sick.reliable), 1)
     assert "The chains have not converged" in sick.summary()
-    assert f"{share} of the combinations are unreliable" in sick.summary()
+    unreliable = percent(np.mean(~sick.reliable), 1)
+    assert f"{unreliable} of the combinations are unreliable" in sick.summary()
     healthy = risk_of(chains=Chains(n_classes=1, burn_in=50, n_draws=2000))
     assert healthy.converged
-    assert healthy.apart.shape == (3,)
     # Of few draws Pareto k is not known, which says nothing against a record.
     assert replace(healthy, pareto_k=healthy.pareto_k * np.nan).reliable.mean() > 0.95
     assert "have not converged" not in healthy.summary()
@@ -153,18 +143,16 @@ def test_chains_run_in_rounds_until_they_agree(monkeypatch: pytest.MonkeyPatch) 
     assert [each.burn_in for each in rounds] == [250, 1_000, 4_000]
     (only,) = agreement.rounds(100, n_draws=250, **few)
     assert only.n_iterations == 500
-    lengths, labels = [], []
+    lengths = []
 
-    def drawn(codes: Any, n_levels: Any, chains: Chains, *, label: str, **given: Any) -> Draws:
+    def drawn(codes: Any, n_levels: Any, chains: Chains, **given: Any) -> Draws:
         lengths.append(chains.n_iterations)
-        labels.append(label)
-        return sample_posterior(codes, n_levels, chains, label=label, **given)
+        return sample_posterior(codes, n_levels, chains, **given)
 
     monkeypatch.setattr("srlib.risk.sets.sample_posterior", drawn)
     found = risk_of(chains=agreement.rounds(64_000, n_draws=1000, **few))
     assert lengths.count(4_000) == 3  # one class agrees in the first round
     assert max(lengths) < 64_000
-    assert labels[0] == "data, 4,000 iterations"
     assert found.converged
 
 
@@ -172,14 +160,12 @@ def test_chains_run_in_rounds_until_they_agree(monkeypatch: pytest.MonkeyPatch) 
     ("tables", "settings", "message"),
     [
         ((ORIGINAL, []), {}, "released is empty; it must hold one table or more"),
-        ((ORIGINAL, ["a.csv"]), {}, "released, table 1 is 'a.csv'; it must be a DataFrame"),
         ((ORIGINAL, [RELEASED[0][:0]]), {}, "released, table 1: the table has 0 records"),
         ((ORIGINAL, [RELEASED[0], ORIGINAL[["job"]]]), {}, "released, table 2: missing columns"),
         ((ORIGINAL, RELEASED[0].replace("cook", "spy")), {}, "table 1: values outside"),
         ((ORIGINAL.replace({"job": {"cook": None}}), RELEASED), {}, "original: missing values"),
         ((), {"unknown": ["age"]}, "unknown names 'age'"),
         ((), {"unknown": []}, "unknown is"),
-        ((), {"log_prior": np.zeros((2, 2))}, r"log_prior has shape \(2, 2\)"),
         ((), {"log_prior": lambda some: 0.0}, r"log_prior returns shape \(\) for 7 candidates"),
         ((), {"chains": replace(FEW, n_chains=1)}, "chains are 1 of 40 draws"),
         ((), {"chains": []}, "chains is empty"),
@@ -188,9 +174,7 @@ def test_chains_run_in_rounds_until_they_agree(monkeypatch: pytest.MonkeyPatch) 
         ([each.rename(columns={"sick": "rank"}) for each in (ORIGINAL, RELEASED[0])], {}, "'rank'"),
     ],
 )  # fmt: skip
-def test_bad_input_is_found_before_anything_is_sampled(
-    tables, settings, message, sets, monkeypatch
-):
+def test_bad_input_is_found_before_sampling(tables, settings, message, sets, monkeypatch):
     monkeypatch.delattr("srlib.risk.sets.sample_posterior")
     given = {"draws": sets} if "draws" in settings else {}
     with pytest.raises(ValueError, match=message):

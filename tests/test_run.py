@@ -1,12 +1,11 @@
 """Runs by the command: whole or kept as failed, for their owner alone, and ended by any signal."""
 
+import errno
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ import toy
 from click.testing import CliRunner
 
 from srlib.rng import stream
-from srlib.runner import run
+from srlib.runner import cli, run
 from srlib.runner.cli import main
 from srlib.runner.parameters import resolve
 
@@ -27,6 +26,7 @@ import numpy
 from threadpoolctl import threadpool_info
 outputs.result("threads", max(found["num_threads"] for found in threadpool_info()))
 """
+STOPPED = "cell 4: stopped"
 
 
 @pytest.fixture
@@ -50,34 +50,22 @@ def srlib(work: Path, *arguments: str, **environment: str) -> subprocess.Complet
 
 def test_a_run_is_whole_and_its_owners_alone(tmp_path: Path, work: Path) -> None:
     project = toy.make(tmp_path, toy.TEXT.replace(toy.MARK, LOOK) + toy.TABLE)
-    final = work / "out/toy/published"
-    other = final.with_name(f".published-{os.getpid()}-a1b2c3d4")  # that another run is writing
-    gone = subprocess.Popen([sys.executable, "-c", ""])
-    gone.wait()
-    for leftover in (other, final.with_name(f".published-{gone.pid}-a1b2c3d4")):
-        leftover.mkdir(parents=True)
-        (leftover / "records.csv").touch()
     given = ("--profile", "published", "-p", "names", "[x, y]", "--output", "out")
     done = srlib(work, "run", "toy", *given, OPENBLAS_NUM_THREADS="2", OMP_NUM_THREADS="2")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == "toy: out/toy/published/report.html\n"
-    assert {path.name for path in final.parent.iterdir()} == {other.name, "published"}
-    held = sorted(path.relative_to(final).as_posix() for path in final.rglob("*"))
-    assert held == [
+    (final,) = (work / "out/toy").iterdir()
+    assert sorted(path.relative_to(final).as_posix() for path in final.rglob("*")) == [
         "notebook.ipynb", "parameters.yaml", "provenance.json", "report.html", "results.json",
         "tables", "tables/values.csv",
     ]  # fmt: skip
     for path in (final, *final.rglob("*")):
         assert os.name == "nt" or path.stat().st_mode & 0o077 == 0
+        assert path.is_dir() or str(project) not in path.read_text(encoding="utf-8")
     assert json.loads((final / "results.json").read_text()) == {"threads": 1, "total": 5.0}
-    provenance = json.loads((final / "provenance.json").read_text())
-    assert provenance["status"] == "complete"
-    assert provenance["changed_parameters"] == {"names": ["x", "y"]}
-    assert provenance["seed"] == 1
-    assert len(provenance["source_sha256"]) == 64
-    assert {"'n': 5", "method: exact"} <= set((final / "parameters.yaml").read_text().splitlines())
-    for name in ("notebook.ipynb", "report.html"):
-        assert str(project) not in (final / name).read_text(encoding="utf-8")
+    about = json.loads((final / "provenance.json").read_text())
+    assert (about["status"], about["changed_parameters"]) == ("complete", {"names": ["x", "y"]})
+    assert (about["seed"], len(about["source_sha256"])) == (1, 64)
 
 
 def test_the_assessment_imports_nothing_from_the_working_folder(work: Path) -> None:
@@ -103,72 +91,93 @@ def test_a_run_that_is_told_to_end_leaves_nothing(tmp_path: Path) -> None:
     toy.wait_until(lambda: not toy.alive(kernel))
 
 
-def test_a_built_notebook_is_as_jupyterlab_saves_it(
+class Ends:
+    """An object in whose destructor, where Python swallows errors, the process is told to end."""
+
+    def __del__(self) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+@toy.posix
+def test_a_signal_ends_what_runs_wherever_it_comes() -> None:
+    def in_a_destructor() -> None:
+        with cli.ended_by_signals():
+            Ends()
+            toy.wait_until(lambda: False)
+
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(KeyboardInterrupt):
+        in_a_destructor()
+    assert signal.getsignal(signal.SIGTERM) == before
+
+
+@toy.posix
+def test_a_second_signal_ends_what_has_caught_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    with cli.ended_by_signals():
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), signal.SIGTERM)  # at once: they come in pairs
+        monkeypatch.setattr(cli, "_APART", 0.0)  # as if a second had gone by
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGTERM)
+
+
+def test_a_built_notebook_has_no_paths_and_a_failing_one_replaces_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    number = "from IPython.display import JSON; display(JSON({'a': float(1), 'b': 0.25}))"
-    monkeypatch.chdir(toy.make(tmp_path, toy.TEXT.replace(toy.MARK, f"{toy.MARK}; {number}")))
+    monkeypatch.chdir(toy.make(tmp_path))
     result = CliRunner().invoke(main, ["build", "toy"])
     assert (result.exit_code, result.output) == (0, "toy: notebooks/toy.ipynb\n")
     built = tmp_path / "notebooks/toy.ipynb"
     first = built.read_text(encoding="utf-8")
-    assert re.search(r'"a": 1,\s+"b": 0.25\n', first)
     assert "papermill" not in first
     assert str(tmp_path) not in first
-    again = run.normalized(nbformat.read(built, as_version=4))
-    assert nbformat.writes(again) + "\n" == first
+    assert nbformat.writes(run.normalized(nbformat.read(built, as_version=4))) + "\n" == first
     monkeypatch.setattr(run, "_execute", lambda *_, **__: STOPPED)
     result = CliRunner().invoke(main, ["build", "toy"])
-    assert (result.exit_code, result.stderr) == (1, "Error: toy: cell 4: stopped\n")
+    assert (result.exit_code, result.stderr) == (1, f"Error: toy: {STOPPED}\n")
     assert built.read_text(encoding="utf-8") == first
-    assert {path.name for path in built.parent.iterdir()} == {"toy.py", "toy.ipynb", "started"}
 
 
 # ------------------------------------------------------------------------------ without a kernel
 
 
-STOPPED = "cell 4: stopped"
+def execute(project: Path, changed: str = "unread", error: str = "", **given: str) -> Path:
+    """Run the notebook without a kernel: meanwhile a file is changed, or it fails."""
 
-
-def execute(project: Path, does: Callable[[], object] = int, **given: str) -> Path:
-    """Run a notebook of which nothing is executed but what is given; a text is its error."""
-
-    def pretended(text: bytes, saved: Path, *_: Any, **__: Any) -> str:
+    def executed(text: bytes, saved: Path, *_: Any, **__: Any) -> str:
         saved.write_text("{}")
-        told = does()
-        return told if isinstance(told, str) else ""
+        (project / changed).write_text("2")
+        return error
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(run, "_execute", pretended)
-        request = resolve(project, project / "outputs", "toy", overrides=given)
-        return run.run(request)
+        patch.setattr(run, "_execute", executed)
+        return run.run(resolve(project, project / "outputs", "toy", overrides=given))
 
 
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ("records.csv", "a file of data was changed after the start"),
+        ("notebooks/toy.py", "the notebook or the library was changed after the start"),
+        ("unread", STOPPED),
+    ],
+)
 def test_a_run_that_cannot_be_trusted_is_kept_as_failed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: str, why: str
 ) -> None:
-    """The notebook or the data change meanwhile, or the notebook fails; what was whole stays."""
+    """And what was whole stays."""
     project = toy.make(tmp_path, toy.TEXT.replace("a file that is not read", "CSV file of records"))
     monkeypatch.chdir(project)
-    data, notebook = project / "records.csv", project / "notebooks/toy.py"
-    data.write_text("1")
-    whole = execute(project, data=data.name) / "provenance.json"
-    before, kept = whole.read_text(), whole.parents[1] / "default.failed"
-    begun = run.source_hash(notebook)
-    changes: dict[str, Callable[[], object]] = {
-        "a file of data was changed after the start": lambda: data.write_text("2"),
-        STOPPED: lambda: STOPPED,
-        "the notebook or the library was changed after the start": lambda: notebook.write_text(""),
-    }
-    for why, does in changes.items():
-        with pytest.raises(
-            run.NotebookFailed, match=f"^toy: {why}\nkept: outputs/toy/default.fail"
-        ):
-            execute(project, does, data=data.name)
-        about = json.loads((kept / "provenance.json").read_text())
-        assert (about["status"], about["error"], about["source_sha256"]) == ("failed", why, begun)
-        assert (kept / "parameters.yaml").is_file()
-        assert whole.read_text() == before
+    Path("records.csv").write_text("1")
+    whole = execute(project, data="records.csv") / "provenance.json"
+    before = whole.read_text()
+    with pytest.raises(run.NotebookFailed, match=f"^toy: {why}\nkept: outputs/toy/default.failed"):
+        execute(project, changed, STOPPED if why == STOPPED else "", data="records.csv")
+    failed = json.loads(Path("outputs/toy/default.failed/provenance.json").read_text())
+    assert (failed["status"], failed["error"]) == ("failed", why)
+    assert failed["source_sha256"] == json.loads(before)["source_sha256"]
+    assert whole.read_text() == before
 
 
 @pytest.mark.parametrize("name", ["default", "default.failed"])
@@ -183,30 +192,35 @@ def test_a_folder_that_no_run_has_written_stays(tmp_path: Path, name: str, held:
         execute(project)
     assert [path.name for path in folder.parent.iterdir()] == [name]
     assert sorted(path.name for path in folder.iterdir()) == sorted(held)
-    folder.rename(project / "away")
-    final = execute(project)
-    left = final / f".report.html-{os.getpid()}-a1b2c3d4"  # by a killed `srlib report`
+
+
+def test_what_killed_processes_have_left_is_removed(tmp_path: Path) -> None:
+    """But not what another run is writing."""
+    final = execute(toy.make(tmp_path))
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    (final / f".report.html-{gone.pid}-a1b2c3d4").mkdir()
+    left, writing = (final.with_name(f".default-{n}-a1b2c3d4") for n in (gone.pid, os.getpid()))
     left.mkdir()
-    assert execute(project) == final
-    assert not left.exists()
+    writing.mkdir()
+    assert execute(tmp_path) == final
+    assert {*final.parent.iterdir()} == {final, writing}
+    assert not list(final.glob(".report*"))
 
 
-@toy.posix
 def test_a_full_disk_leaves_what_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No file may grow beyond 100,000 bytes: a report does."""
-    resource = pytest.importorskip("resource")
-    monkeypatch.chdir(tmp_path)
-    report = ["report", str(toy.finished(tmp_path))]
-    assert CliRunner().invoke(main, report).exit_code == 0
-    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
-    try:
-        result = CliRunner().invoke(main, report)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert (result.exit_code, result.stderr) == (1, "Error: [Errno 27] File too large\n")
-    assert {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()} == before
+    def full(path: Path, content: bytes) -> None:
+        path.open("wb").close()
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    report = toy.finished(tmp_path) / "report.html"
+    report.write_text("before")
+    before = {*tmp_path.rglob("*")}
+    monkeypatch.setattr(Path, "write_bytes", full)
+    result = CliRunner().invoke(main, ["report", str(report.parent)])
+    assert (result.exit_code, result.stderr) == (1, "Error: [Errno 28] No space left on device\n")
+    assert report.read_text() == "before"
+    assert {*tmp_path.rglob("*")} == before
 
 
 def test_streams_of_chance_stay_as_they_are() -> None:

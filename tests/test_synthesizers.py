@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from srlib.data.codes import cell_numbers
 from srlib.data.schema import Microdata, Schema, Variable
 from srlib.dpmpm import Chains, Mixture
 from srlib.margins import DirichletMargins, LaplaceMargins, PlugInMargins, _log_above, _log_below
-from srlib.mechanism import OnRecords, beta_binomial, dirichlet_multinomial, exact_epsilon
+from srlib.mechanism import OnRecords, beta_binomial, dirichlet_multinomial
 from srlib.risk import neighborhood, posterior_risk
 from srlib.risk.synthesizers import Density, Synthesizer, log_likelihoods
 from srlib.trees import Growth, SequentialTrees
@@ -38,14 +39,13 @@ def test_releases_are_drawn_with_their_probabilities(density: Density) -> None:
     assert probability.sum() == pytest.approx(1, abs=1e-9)
     rng, size = np.random.default_rng(1), 2000
     drawn = [density.release(DATA, rng=rng) for _ in range(size)]
-    of_release = {table.tobytes(): i for i, table in enumerate(releases.astype(np.uint8))}
-    at = [of_release[np.asarray(table, dtype=np.uint8).tobytes()] for table in drawn]
+    at = [cell_numbers(np.reshape(table, (1, -1)), [2, 3] * 3)[0] for table in drawn]
     expected, counts = size * probability, np.bincount(at, minlength=len(releases))
     assert not counts[expected == 0].any()
     often = expected >= 5
-    pairs = [*zip(counts[often], expected[often], strict=True)]
-    pairs += [(counts[~often].sum(), expected[~often].sum())] if expected[~often].sum() > 5 else []
-    chi2, df = sum((o - e) ** 2 / e for o, e in pairs), len(pairs) - 1
+    of, by = (np.append(x[often], x[~often].sum()) for x in (counts, expected))
+    some = by > 5
+    chi2, df = ((of - by)[some] ** 2 / by[some]).sum(), some.sum() - 1
     assert df > 5
     assert chi2 < df + 4.5 * np.sqrt(2 * df)
 
@@ -64,9 +64,8 @@ def one_by_one(density: Any, released: list[NDArray], data: NDArray, supports: N
 def test_a_column_is_that_of_the_density_at_each_changed_table(density: Density) -> None:
     rng = np.random.default_rng(2)
     rows = np.arange(3)
-    near = neighborhood(DATA, LEVELS)
     far = np.broadcast_to(np.array(CELLS, dtype=np.uint8), (3, 6, 2))
-    candidates = np.concatenate([near, far], axis=1)
+    candidates = np.concatenate([neighborhood(DATA, LEVELS), far], axis=1)
     released = [density.release(DATA, rng=rng) for _ in range(2)]
     found = log_likelihoods(density, released, DATA, rows, candidates)
     if not hasattr(density, "log_likelihoods"):  # several records in one task
@@ -94,17 +93,14 @@ def test_laplace_noise_is_integrated_out(released: tuple[int, int]) -> None:
     """Against quadrature over the noisy counts of both levels."""
     margins, counts = LaplaceMargins(np.array([2]), epsilon=1.5), (3, 2)
     b = margins.scale
-
     # Nodes of each noisy count: zero, from zero to the count, and beyond; denser near zero.
     x, w = np.polynomial.legendre.leggauss(300)
     x, w = (x + 1) ** 2 / 4, w * (x + 1) / 2
-    nodes, weights = [], []
-    for count in counts:
-        parts = np.array([0]), count * x, count + 40 * b * x
-        mass = np.array([1]), count / b * w, 40 * w
-        density = [np.exp(-np.abs(part - count) / b) / 2 for part in parts]
-        nodes.append(np.concatenate(parts))
-        weights.append(np.concatenate([d * m for d, m in zip(density, mass, strict=True)]))
+    nodes = [np.concatenate([[0], count * x, count + 40 * b * x]) for count in counts]
+    weights = []
+    for at, count in zip(nodes, counts, strict=True):
+        mass = np.concatenate([[1], count / b * w, 40 * w])
+        weights.append(mass * np.exp(-np.abs(at - count) / b) / 2)
         assert weights[-1].sum() == pytest.approx(1)
     u, v = np.meshgrid(*nodes, indexing="ij")
     share = np.where(u + v > 0, u / np.maximum(u + v, 1e-300), 0.5)
@@ -143,57 +139,13 @@ def test_incomplete_gamma_functions_far_from_their_middle() -> None:
                 assert _log_above(*at)[0] == pytest.approx(float(above), rel=1e-12, abs=1e-12)
 
 
-def test_a_family_of_counts_is_a_synthesizer() -> None:
+def test_a_family_of_counts_has_the_size_of_its_table() -> None:
     table = beta_binomial(n=4, n_s=2, alpha=1.0)
-    synthesizer = OnRecords(table, [2])
-    data = np.array([[0], [1], [1], [1]])
-    both = [synthesizer.log_prob(np.array([[a], [1 - a]]), data) for a in (0, 1)]
-    assert both[0] == both[1]
-    assert both[0] + np.log(2) == pytest.approx(table.row(3)[1])
-    assert synthesizer.release(data, rng=np.random.default_rng(3)).shape == (2, 1)
+    data = np.array([[0], [1], [1]])
     with pytest.raises(ValueError, match=r"data has the counts \[1, 2\], which the table does not"):
-        synthesizer.log_prob(data[:2], data[1:] * 0 + [[0], [1], [1]])
+        OnRecords(table, [2]).log_prob(data[:2], data)
     with pytest.raises(ValueError, match="makes 6 cells; the table has counts of 2"):
         OnRecords(table, LEVELS)
-
-
-def test_risk_stays_within_the_epsilon_of_a_family() -> None:
-    table = dirichlet_multinomial(3, 3, [2.0] * 6)
-    density = OnRecords(table, LEVELS)
-    data = Microdata(DATA, SCHEMA)
-    released = Microdata(density.release(DATA, rng=np.random.default_rng(4)).astype("u1"), SCHEMA)
-    risk = posterior_risk(data, released, synthesizer=density, progress=False)
-    odds = risk.probability / (1 - risk.probability) * (risk.support_size - 1)
-    assert risk.exact
-    assert (np.abs(np.log(odds)) <= exact_epsilon(table).value).all()
-
-
-class Estimated:
-    """A density by Monte Carlo: the mean of estimates that are right on average."""
-
-    def __init__(self, n_estimates: int, seed: int = 0) -> None:
-        self.n_estimates, self.seed, self.exact = n_estimates, seed, DirichletMargins(LEVELS)
-        self.release, self.log_prob = self.exact.release, self.exact.log_prob
-
-    def log_likelihoods(self, *changes: Any) -> NDArray:
-        exact, rng = log_likelihoods(self.exact, *changes), np.random.default_rng(self.seed)
-        return exact + np.log(rng.gamma(4, 1 / 4, (self.n_estimates, *exact.shape)))
-
-
-def test_a_density_by_monte_carlo_brings_its_error() -> None:
-    codes = np.array([[0, 0], [1, 1], [1, 2], [0, 1], [1, 1]], dtype=np.uint8)
-    margins, data = DirichletMargins(LEVELS), Microdata(codes, SCHEMA)
-    released = Microdata(margins.release(codes, rng=np.random.default_rng(5)), SCHEMA)
-    exact, apart = posterior_risk(data, released, synthesizer=margins), []
-    for seed in range(40):
-        risk = posterior_risk(data, released, synthesizer=Estimated(30, seed))
-        assert not risk.exact
-        assert risk.reliable.all()
-        assert "The median Monte Carlo error of a log probability is 0." in risk.summary()
-        apart.append(np.log(risk.probability / exact.probability) / risk.log_mcse)
-    assert 0.8 < np.sqrt((np.array(apart) ** 2).mean()) < 1.3
-    with pytest.raises(ValueError, match=r"Estimated.log_likelihoods returns shape \(1, 4, 4\)"):
-        posterior_risk(data, released, synthesizer=Estimated(1))
 
 
 def test_the_mixture_releases_and_has_no_density() -> None:
@@ -203,6 +155,13 @@ def test_the_mixture_releases_and_has_no_density() -> None:
     released = mixture.release(DATA, rng=np.random.default_rng(6))
     assert released.shape == DATA.shape
     assert (released < LEVELS).all()
-    both = (Microdata(codes, SCHEMA) for codes in (DATA, released))
-    with pytest.raises(ValueError, match="must be Trees, or have the functions release and"):
-        posterior_risk(*both, synthesizer=mixture)  # type: ignore[arg-type]
+
+
+def test_a_column_of_another_shape_is_refused() -> None:
+    class Wrong(PlugInMargins):
+        def log_likelihoods(self, *_: Any) -> NDArray:
+            return np.zeros(3)
+
+    data = Microdata(DATA, SCHEMA)
+    with pytest.raises(ValueError, match=r"Wrong.log_likelihoods returns shape \(3,\)"):
+        posterior_risk(data, data, synthesizer=Wrong(LEVELS))

@@ -10,7 +10,6 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -45,57 +44,40 @@ def computed() -> Iterator[tuple[str, Any]]:
     large = dpmpm.sample_posterior(original, np.array(LEVELS), replace(chains, n_draws=2), rng=rng)
     yield "many combinations", large.log_likelihood
 
-    levels_of = [tuple(str(level) for level in range(n)) for n in LEVELS]
-    schema = Schema(tuple(Variable(f"v{k}", of) for k, of in enumerate(levels_of)))
+    variables = (Variable(f"v{k}", tuple(map(str, range(n)))) for k, n in enumerate(LEVELS))
+    schema = Schema(tuple(variables))
     codes = [Microdata(table, schema) for table in (original, released, other)]
     found = assess(codes[0], {"tool": codes[1:]}, target="v9", rng=np.random.default_rng(2))
     yield "assessment", found.table
 
-    table = beta_binomial(300, 300, 1.0)
+    study = proportion.Study(beta_binomial(300, 300, 1.0), 0.3)
     changed = np.maximum(np.arange(301) - 1, 0)
-    study = proportion.Study(table, 0.3)
     yield "all pairs", (study.all_pairs(changed, 0.5), study.expected_utility(90))
-    tables = compositions(8, 4)
     draws = contingency.log_linear_draws((2, 2), 500, rng=rng)
-    yield "log predictive", contingency.log_predictive(draws, tables)
-
-
-def digest(value: Any) -> str:
-    """Of all bytes of arrays, numbers and what is made of them."""
-    return hashlib.sha256(pickle.dumps(value)).hexdigest()
+    yield "log predictive", contingency.log_predictive(draws, compositions(8, 4))
 
 
 def test_results_do_not_depend_on_the_number_of_threads() -> None:
-    def start(threads: int) -> subprocess.Popen[str]:
-        numbers = {f"{who}_NUM_THREADS": str(threads) for who in ("NUMBA", "OPENBLAS", "OMP")}
+    def start(threads: str) -> subprocess.Popen[str]:
+        numbers = {f"{who}_NUM_THREADS": threads for who in ("NUMBA", "OPENBLAS", "OMP")}
         return subprocess.Popen(
             [sys.executable, __file__], env=os.environ | numbers, stdout=subprocess.PIPE, text=True
         )
 
-    running = [start(threads) for threads in (1, 2)]
-    one, two = (json.loads(process.communicate()[0]) for process in running)
+    one, two = [json.loads(process.communicate()[0]) for process in (start("1"), start("2"))]
     assert len(one) == 9
-    assert {name for name in one if one[name] != two[name]} == set()
+    assert one == two
 
 
 def test_blas_has_one_thread_during_a_call_and_as_many_as_before_after_it() -> None:
     def threads() -> set[int]:
         return {found["num_threads"] for found in threadpool_info() if found["user_api"] == "blas"}
 
-    @one_blas_thread
-    def inner() -> None:
-        """Nothing; a call within a call must not end the limit."""
-
-    @one_blas_thread
-    def outer() -> list[set[int]]:
-        inner()
-        with ThreadPoolExecutor(1) as pool:
-            return [threads(), pool.submit(threads).result()]
-
     with threadpool_limits(2, user_api="blas"):
-        assert outer() == [{1}, {1}]
+        assert one_blas_thread(threads)() == {1}
         assert threads() == {2}
 
 
 if __name__ == "__main__":
-    print(json.dumps({name: digest(value) for name, value in computed()}))
+    digests = {name: hashlib.sha256(pickle.dumps(value)) for name, value in computed()}
+    print(json.dumps({name: digest.hexdigest() for name, digest in digests.items()}))

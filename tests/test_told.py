@@ -140,10 +140,8 @@ def test_a_number_at_the_distance_is_near() -> None:
 def test_people_met_are_those_of_the_original() -> None:
     """A random division of both files tells who is alone in which."""
     original, released = np.arange(12)[:, None], np.repeat(np.arange(6), 2)[:, None]
-    of_people, of_records = (
-        told.divided_z(*pair)
-        for pair in ((original[:, 0], released[:, 0]), (released[:, 0], original[:, 0]))
-    )
+    both = original[:, 0], released[:, 0]
+    of_people, of_records = told.divided_z(*both), told.divided_z(*both[::-1])
     assert told.met(original, released, [12], [0]).divided_z == of_people != of_records
 
 

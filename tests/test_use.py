@@ -80,8 +80,7 @@ def test_distances_of_many_records_have_the_spread_of_few() -> None:
 
 def test_a_release_that_is_a_sample_is_off_as_one() -> None:
     rng = np.random.default_rng(3)
-    share = [0.5, 0.3, 0.2]
-    drawn = [rng.choice(3, (2_000, 4), p=share) for _ in range(21)]
+    drawn = [rng.choice(3, (2_000, 4), p=[0.5, 0.3, 0.2]) for _ in range(21)]
     ratio, error = against_sampling(drawn[0], drawn[1:], [3] * 4)
     # The original is the same for all releases, so that its part of the difference is, too.
     assert ratio == pytest.approx(1, abs=0.25)

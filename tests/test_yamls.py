@@ -10,14 +10,6 @@ import pytest
 import yaml
 
 from srlib import yamls
-from srlib.data.schema import Schema
-
-BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
-    f"{new}: &{new} [{', '.join([f'*{old}'] * 9)}]\n"
-    for old, new in zip("abcdefgh", "bcdefghi", strict=True)
-)
-MERGES = "a: &a {x: 1}\nb: {<<: *a, y: 2}\n"
-
 
 VALUES = [
     *[("010", 10), ("0o10", 8), ("0x1F", 31), ("-1_000", -1000), ("9" * 40, int("9" * 40))],
@@ -36,13 +28,10 @@ def test_values_are_those_of_the_core_schema(text: str, value: Any) -> None:
 
 
 def test_what_is_written_is_read_back() -> None:
-    values = {"b": 1e-12, "a": [0.5, 3], "c": None, "d": "010", "e": {"x": True}, "g": ""}
-    for written in (yaml.safe_dump(values), yamls.dump(values)):
-        assert yamls.load(written) == values
-    assert list(yamls.load(yamls.dump(values))) == list(values)
     words = dict.fromkeys(["yes", "off", "1:30", "2020-01-01", "~", "5.", "a: b", "é"], "on")
-    for read in (yamls.load, yaml.safe_load):  # nothing becomes another value in YAML 1.1 either
-        assert read(yamls.dump(words)) == words
+    assert yaml.safe_load(yamls.dump(words)) == words  # by YAML 1.1 too
+    values = words | {"b": 1e-12, "a": [0.5, 3], "c": None, "d": "010", "e": {"x": True}, "g": ""}
+    assert list(yamls.load(yamls.dump(values)).items()) == list(values.items())
 
 
 def test_every_scalar_can_be_the_text_that_stands_there() -> None:
@@ -51,17 +40,12 @@ def test_every_scalar_can_be_the_text_that_stands_there() -> None:
 
 
 REFUSED = [
-    ("n: 5\nn: 6", "line 2: the mapping at line 1 repeats 'n'"),
     ("grid:\n  n: 5\n  'n': 6", "line 3: the mapping at line 2 repeats 'n'"),
-    (BOMB, "line 2: the alias *a is not allowed"),
-    (MERGES, "line 2: the alias *a is not allowed"),
-    ("a: &a [*a]", "the alias *a is not allowed"),
+    ("a: &a [x]\nb: [*a, *a]", "line 2: the alias *a is not allowed"),
     ("n: !!bool abc", "the tag 'tag:yaml.org,2002:bool' is not allowed"),
     ("n: !!python/object/apply:os.getcwd []", "is not allowed"),
     ("[" * 3000, "more than 32 deep"),
-    ("{a: " * 3000, "more than 32 deep"),
     ("a:\n  n: " + "1" * 41 + "0", "line 2: a whole number of 42 digits; at most 40 are allowed"),
-    ("n: " + "9" * 5000, "line 1: a whole number of 5,000 digits"),
     ("? [a]\n: 1", "a key must be one text or number"),
     ("n: " + "x" * yamls.MAX_BYTES, "too large; at most 1,000,000 bytes are read"),
     ("n: \x00", "special characters are not allowed"),
@@ -83,20 +67,11 @@ def test_no_message_quotes_a_value() -> None:
         assert "Mary" not in str(caught.value)
 
 
-def test_a_schema_names_the_file_too(tmp_path: Path) -> None:
-    path = tmp_path / "file.yaml"
-    path.write_text(BOMB)
-    with pytest.raises(ValueError, match=rf"{re.escape(str(path))}.*line \d"):
-        Schema.from_yaml(path)
-
-
 def test_files_that_never_end_are_refused(tmp_path: Path) -> None:
-    for content in (b"\xff", b"a" * (yamls.MAX_BYTES + 1)):
+    for content, message in ((b"\xff", "not UTF-8"), (b"a" * (yamls.MAX_BYTES + 1), "too large")):
         (tmp_path / "file.yaml").write_bytes(content)
-        with pytest.raises(ValueError, match=r"not UTF-8|too large"):
+        with pytest.raises(ValueError, match=message):
             yamls.read(tmp_path / "file.yaml")
-    with pytest.raises(ValueError, match="not a regular file"):
-        yamls.read(tmp_path)
     if hasattr(os, "mkfifo"):
         os.mkfifo(tmp_path / "pipe")
         with pytest.raises(ValueError, match="not a regular file"):

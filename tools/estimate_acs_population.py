@@ -1,6 +1,6 @@
-"""Estimate the conditional probability tables that ship as srlib/acs_population.txt.
+"""Estimate the conditional probability tables that ship as srlib/data/acs_population.txt.
 
-    python tools/estimate_acs_population.py PERSON_FILE.csv > srlib/acs_population.txt
+    python tools/estimate_acs_population.py PERSON_FILE.csv > srlib/data/acs_population.txt
 
 The tables are a Bayesian network over the 14 variables of Hu, Reiter and Wang (2014), Table 1.
 The order of the variables is fixed. Parents are chosen greedily: the pair of variables whose

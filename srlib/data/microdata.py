@@ -20,6 +20,8 @@ from typing import IO, Any, NamedTuple, cast
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from pandas.api.types import is_list_like
+from pyarrow import parquet
 
 from srlib.checks import repeated, require, shown
 from srlib.data.acs import ACS, RAW_NAMES, download_acs, embedded_population, recode_acs
@@ -29,8 +31,9 @@ from srlib.data.schema import Microdata, Schema
 PAPER_VINTAGE = 2012
 # What is read of a text file at most: a small compressed one may stand for more than fits.
 MAX_CHARACTERS = 2_000_000_000
+MAX_VALUES = 500_000_000  # of a Parquet file, likewise
 _TYPED = {".parquet": pd.read_parquet, ".sav": pd.read_spss, ".dta": pd.read_stata}
-FILE_TYPES = (".csv", ".tsv", ".txt", ".gz", ".zip", *_TYPED)
+_HINTS = {".parquet": f"; it may have {MAX_VALUES:,} values", ".sav": "; it takes pyreadstat"}
 
 _CHUNK = 1 << 14  # records
 _TO_UTF_8 = "save the file as UTF-8, as by iconv -f WINDOWS-1252 -t UTF-8"
@@ -51,13 +54,9 @@ class Texts(NamedTuple):
 
 
 def load(
-    data: str | Path,
-    schema: Declared = "",
-    *,
-    rng: np.random.Generator,
-    n_records: int | None = None,
-    **options: Any,
-) -> Microdata:
+    data: str | Path, schema: Declared = "", *, rng: np.random.Generator,
+    n_records: int | None = None, **options: Any,
+) -> Microdata:  # fmt: skip
     """Return the records of a notebook's ``data`` parameter.
 
     Parameters
@@ -90,13 +89,9 @@ def load(
 
 
 def read_table(
-    path: str | Path,
-    schema: Declared = None,
-    *,
-    drop_missing: bool = False,
-    ignore_columns: bool = False,
-    vintage: int = PAPER_VINTAGE,
-) -> Microdata:
+    path: str | Path, schema: Declared = None, *, drop_missing: bool = False,
+    ignore_columns: bool = False, vintage: int = PAPER_VINTAGE,
+) -> Microdata:  # fmt: skip
     """Read a file of categorical records.
 
     Text is UTF-8 with a header, fields separated by commas, tabs, semicolons or ``|``; ``.gz`` is
@@ -201,11 +196,17 @@ def _typed(path: Path) -> pd.DataFrame:
     """Read a file with types; errors of its reader may quote values, and are not passed on."""
     suffix = path.suffix.lower()
     try:
+        about = parquet.read_metadata(path) if suffix == ".parquet" else None
+        if about and about.num_rows * about.num_columns > MAX_VALUES:
+            raise OverflowError
         frame = _TYPED[suffix](path)
     except Exception as error:  # each reader has its own kinds
         told = f"it cannot be read as a {suffix} file ({type(error).__name__})"
-        raise ValueError(f"{told}; .sav needs pip install 'srlib[files]'") from None
+        raise ValueError(told + _HINTS.get(suffix, "")) from None
     frame.columns = pd.Index(_names(map(str, frame.columns)))
+    objects = frame.columns[frame.dtypes.eq(object)]
+    nested = [name for name in objects if frame[name].map(is_list_like).any()]
+    require(not nested, f"columns {shown(nested)} hold lists; a value is one number or text")
     require(len(frame), "the file has no records")
     return frame.set_index(pd.RangeIndex(1, len(frame) + 1, name="record"))
 
@@ -231,7 +232,7 @@ def _records(path: Path) -> Iterator[Record]:
     """Yield the header and all records of a text file, but no blank lines."""
     lines = _lines(path)
     first = next(lines, "")
-    mark = max(",\t;|", key=first.count)  # the first of these where there is none
+    mark = max(",\t;|", key=re.sub('"[^"]*"', "", first).count)  # the first where there is none
     lines, line = chain([first], lines), 1
     reader = csv.reader(lines, delimiter=mark, skipinitialspace=mark != "\t", strict=True)
     try:

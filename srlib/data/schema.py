@@ -274,7 +274,7 @@ class Schema:
         codes, problems = np.empty((len(frame), len(self.variables)), np.int32), []
         for j, variable in enumerate(self.variables):
             codes[:, j], strange = coded(frame[variable.name], variable.codes_of)
-            told = f"{variable.name} has {strange}, allowed are {', '.join(variable.levels)}"
+            told = f"{variable.name} has {strange}, allowed are {shown(variable.levels)}"
             problems += [told] if strange else []
         require(not problems, f"values outside the levels: {'; '.join(problems)}")
         lacks = codes == MISSING
@@ -370,7 +370,8 @@ class Microdata:
         names columns, and the first rows by the frame's index. Records with a missing value are an
         error unless they are to be dropped.
         """
-        require(isinstance(schema, Schema | None), f"schema is {schema!r:.50}; it must be a Schema")
+        told = f"schema is of type {type(schema).__name__}; it must be a Schema"
+        require(isinstance(schema, Schema | None), told)
         schema = schema or Schema.from_frame(frame)
         codes, kept = schema.encode_complete(frame, drop_missing)
         told = f"Records with missing values dropped: {np.count_nonzero(~kept):,} of {len(kept):,}."

@@ -8,7 +8,6 @@ from srlib.risk.candidates import neighborhood as neighborhood
 from srlib.risk.candidates import subset_support as subset_support
 from srlib.risk.errors import jackknife as jackknife
 from srlib.risk.estimators import collapsed_log_ratios as collapsed_log_ratios
-from srlib.risk.estimators import evidence as evidence
 from srlib.risk.estimators import importance_sampling as importance_sampling
 from srlib.risk.estimators import neighborhood_log_ratios as neighborhood_log_ratios
 from srlib.risk.estimators import predictive_ratio as predictive_ratio

@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 from srlib import checks
 from srlib.checks import require
-from srlib.data.schema import Microdata
 from srlib.mechanism.audit import clopper_pearson
 from srlib.progress import progress as progress_bar
+from srlib.risk.candidates import Data, coded
 from srlib.risk.synthesizers import Synthesizer
 from srlib.threads import one_blas_thread
+from srlib.trees import Trees
 
 # Numbers that describe a release at most: 40 MB for a thousand releases.
 _MOST_COUNTS = 10_000
@@ -45,7 +46,7 @@ class Leakage:
 
 def leakage_bound(
     synthesizer: Synthesizer,
-    data: Microdata,
+    data: Data,
     row: int,
     alternatives: NDArray[np.integer],
     *,
@@ -77,7 +78,7 @@ def leakage_bound(
     Examples
     --------
     >>> from srlib.margins import PlugInMargins
-    >>> from srlib.data.schema import Schema, Variable
+    >>> from srlib.data.schema import Microdata, Schema, Variable
     >>> rng = np.random.default_rng(1)
     >>> town = Variable("town", ("a", "b"))
     >>> data = Microdata(np.array([[1], [0], [0], [0], [0], [0]]), Schema((town,)))
@@ -96,7 +97,7 @@ def leakage_bound(
 
 def counts_of_releases(
     synthesizer: Synthesizer,
-    data: Microdata,
+    data: Data,
     row: int,
     alternatives: NDArray[np.integer],
     *,
@@ -110,12 +111,16 @@ def counts_of_releases(
     Cells are coarser where these are more than ten thousand.
     """
     checks.at_least(20, n_releases=n_releases)
+    told = "synthesizer is Trees, which are grown on one table; SequentialTrees grow on each"
+    require(not isinstance(synthesizer, Trees), told)
+    data = coded(data, "data", None)
     checks.within(0, len(data) - 1, row=row)
     truth, values = data.codes[row], np.asarray(alternatives)
     levels, changed = data.schema.n_levels, np.array(data.codes)
     right = values.ndim == 2 and values.shape[1] == len(truth) and len(values)
-    told = f"alternatives has shape {values.shape}"
-    require(right, f"{told}; it must be (n_alternatives, {len(truth)})")
+    told = f"alternatives has shape {values.shape} and type {values.dtype}"
+    right = right and values.dtype.kind in "iu"
+    require(right, f"{told}; it must be (n_alternatives, {len(truth)}) integers")
     outside = ((values < 0) | (values >= levels)).any()
     require(not outside, "alternatives has codes out of range; they must be from 0 to levels - 1")
     itself = (values == truth).all(axis=1).any()

@@ -140,8 +140,9 @@ def sought(
         at = np.empty(len(counts), dtype=np.intp)
         at[inverse[::-1]] = np.arange(len(inverse))[::-1]
     else:
-        at = np.asarray(rows, dtype=np.intp)
-        inside = at.ndim == 1 and len(at) and at.min() >= 0 and at.max() < len(table)
+        at = np.asarray(rows)
+        whole = at.ndim == 1 and len(at) and at.dtype.kind in "iu"
+        inside = whole and at.min() >= 0 and at.max() < len(table)
         require(inside, f"rows must be positions in 0 to {len(table) - 1}, one or more")
     hidden = None if unknown is None else schema.positions(unknown, "unknown")
     size = 1 + int((schema.n_levels - 1).sum())
@@ -165,7 +166,8 @@ def coded(table: Data, name: str, schema: Schema | None) -> Microdata:
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from error
     right = isinstance(table, Microdata)
-    require(right, f"{name} is {table!r:.50}; it must be a DataFrame or Microdata")
+    told = f"{name} is of type {type(table).__name__}"
+    require(right, f"{told}; it must be a DataFrame or Microdata")
     require(schema in (None, table.schema), f"{name} has another schema than the one before")
     return table
 

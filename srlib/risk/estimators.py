@@ -9,21 +9,17 @@ arrays and can be compared term by term; the first candidate of every support is
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial, reduce
+from functools import reduce
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import logsumexp
 
 from srlib.data.codes import cell_numbers, distinct
 from srlib.dpmpm.kernels import THREADS
 from srlib.dpmpm.model import Draws
 from srlib.dpmpm.predict import cell_log_prob, left_out_log_ratios, neighbor_log_ratios
-from srlib.mechanism.bayes import posterior
 from srlib.risk.candidates import neighborhood_positions, subset_size
 from srlib.risk.column import Column, Risk
-from srlib.risk.errors import jackknife
 from srlib.threads import one_blas_thread
 
 # Numbers that one block of records times candidates or classes may have.
@@ -168,19 +164,13 @@ def importance_sampling(
     return column.posterior(log_prior)
 
 
-def predictive_ratio(
-    log_ratios: Sequence[NDArray[np.float64]],
-    log_prior: ArrayLike = 0.0,
-    *,
-    model_prior: bool = False,
-) -> Risk:
+def predictive_ratio(log_ratios: Sequence[NDArray[np.float64]], log_prior: ArrayLike = 0.0) -> Risk:
     """Estimate from posterior predictive probabilities, with no likelihood of Z in the weights.
 
     ``P(Z | D_i^x) = P(Z | D_-i) p(x | D_-i, Z) / p(x | D_-i)``, and both predictive probabilities
     are, relative to those of x_i, averages of p(x | theta) / p(x_i | theta): over draws given D
     joined with Z, and over draws given D. The Monte Carlo error of the latter enters once for
-    each release, with the same sign. An intruder whose prior is ``p(x | D_-i)`` itself takes it
-    from the same draws, and the exponent of that term is one less.
+    each release, with the same sign.
 
     Parameters
     ----------
@@ -189,12 +179,8 @@ def predictive_ratio(
         `DrawSets`: over draws given D, then over draws given D joined with Z^(1), Z^(2) and so on.
     log_prior : (n_combinations, support_size) float, optional
         Log prior of the candidates up to a constant; uniform if not given.
-    model_prior : bool
-        Whether the prior is the model's posterior predictive distribution given ``D_-i`` (section
-        5); `log_prior` then comes on top of it.
     """
-    column = Column(partial(log_likelihood, model_prior=model_prior), log_ratios)
-    return column.posterior(log_prior)
+    return Column(log_likelihood, log_ratios).posterior(log_prior)
 
 
 def log_likelihood(
@@ -202,43 +188,10 @@ def log_likelihood(
 ) -> NDArray[np.float64]:
     """Return log p(Z | D_i^x) of the candidates x up to a constant, from the sets' log means.
 
-    With `model_prior` the model's prior ``p(x | D_-i)`` is in it.
+    With `model_prior` the model's prior ``p(x | D_-i)`` is in it (section 5), from the same draws:
+    the exponent of that term is one less.
     """
     return reduce(np.add, of_joined) + (model_prior - len(of_joined)) * of_data
-
-
-def evidence(
-    log_ratios: Sequence[NDArray[np.float64]],
-    log_prior: ArrayLike = 0.0,
-    *,
-    model_prior: bool = False,
-) -> pd.DataFrame:
-    """Tabulate what the releases say of every record, and how far each number can be trusted.
-
-    The arguments are those of `predictive_ratio`. A row a record: prior and probability (posterior)
-    of the truth, its rank, and three logarithms with their Monte Carlo standard errors (`_mcse`).
-    log_gain is posterior over prior; log_odds_needed the prior odds of the truth against the
-    leading candidate, over those that the intruder has, at which the two draw level (equation 18);
-    log_ratio the factor of the odds of the truth, against the other candidates weighted by their
-    prior: the log L of `mechanism.acceptance`.
-    """
-    fixed = np.broadcast_to(np.asarray(log_prior, dtype=float), log_ratios[0].shape[1:])
-
-    def told(of_data: NDArray[np.float64], *of_joined: NDArray[np.float64]) -> NDArray[np.float64]:
-        column = log_likelihood(of_data, *of_joined, model_prior=model_prior)
-        both = np.stack([posterior(model_prior * of_data, fixed), posterior(column, fixed)])
-        truth = both[..., 0]
-        odds = truth - logsumexp(both[..., 1:], axis=2)
-        needed = both[1].max(axis=1) - truth[1]
-        return np.stack([truth[1] - truth[0], needed, odds[1] - odds[0]])
-
-    value, mcse = jackknife(told, log_ratios)
-    risk = predictive_ratio(log_ratios, log_prior, model_prior=model_prior)
-    frame = pd.DataFrame({"prior": np.exp(risk.log_prob[:, 0] - value[0])})
-    frame["probability"], frame["rank"] = risk.probability, risk.rank
-    for name, one, error in zip(("gain", "odds_needed", "ratio"), value, mcse, strict=True):
-        frame[f"log_{name}"], frame[f"log_{name}_mcse"] = one, error
-    return frame
 
 
 @one_blas_thread

@@ -62,8 +62,8 @@ class MembershipTest:
         Log likelihood ratio, or another statistic that is larger for those who seem to be in.
         Infinite where nobody of the baseline could hold the place.
     mcse : (n_publications, n) float64
-        Its Monte Carlo standard error, from between the people who stand for the baseline and of a
-        density that is estimated; NaN where it is infinite.
+        Its standard error, from between the people who stand for the baseline; NaN where it is
+        infinite.
     of_people : (n_publications, n, n_beside) float64
         The statistic of people who are not in the data, at the place of each record.
     people : (n, n_beside) int64
@@ -242,9 +242,7 @@ def membership_test(
     compared = []
     for tables in publications:
         column = density_column(synthesizer, tables, records.table.codes, records.rows, candidates)
-        _, of_estimates = column.read(lambda c: log_ratios(np.take_along_axis(c, where, 1))[0])
-        own, error, beside = log_ratios(np.take_along_axis(column.log_likelihood, where, 1))
-        compared.append((own, np.hypot(of_estimates, error), beside))
+        compared.append(log_ratios(np.take_along_axis(column.log_likelihood, where, 1)))
     statistic, mcse, of_people = map(np.stack, zip(*compared, strict=True))
     return MembershipTest(
         records.table.schema, records.combinations, records.repetitions, n_releases,

@@ -53,8 +53,8 @@ class PosteriorRisk:
     support_size : int
         Number of candidates, the truth among them.
     log_mcse : (n,) float64
-        Monte Carlo standard error of the log of the probability, from between chains, or between
-        estimates of a density; 0 where it is exact.
+        Monte Carlo standard error of the log of the probability, from between chains; 0 where it
+        is exact.
     r_hat : (n,) float64
         Largest R-hat of the log probability of the combination over all sets of chains; NaN where
         there are none.
@@ -94,7 +94,7 @@ class PosteriorRisk:
     @property
     def exact(self) -> bool:
         """Whether the risks are free of Monte Carlo error: computed from a density."""
-        return not len(self.apart) and not self.log_mcse.any()
+        return not len(self.apart)
 
     @property
     def converged(self) -> bool:
@@ -124,21 +124,16 @@ class PosteriorRisk:
             f"ten times an equal share, for {above:,}.",
             f"The truth is the most probable candidate for {(self.rank == 1).sum():,}.",
         ]
-        error = (
-            "The probabilities are exact."
-            if self.exact
-            else "The median Monte Carlo error of a log probability is "
-            f"{np.median(self.log_mcse):.2g}."
-        )
-        if not len(self.apart):
+        if self.exact:
             only = (self.excluded == self.support_size - 1).sum()
             sentences.append(
                 f"Of the {self.support_size - 1:,} alternatives a median of "
                 f"{np.median(self.excluded):g} could not have led to the releases; for {only:,} "
-                f"combinations none could. {error}"
+                "combinations none could. The probabilities are exact."
             )
             return " ".join(sentences)
-        sentences.append(error)
+        error = np.median(self.log_mcse)
+        sentences.append(f"The median Monte Carlo error of a log probability is {error:.2g}.")
         share = np.mean(~self.reliable)
         if not self.converged:
             sentences.append(

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from srlib import diagnostics
+from srlib.checks import require
 from srlib.dpmpm.gibbs import sample_posterior
 from srlib.dpmpm.model import Chains, Draws
 from srlib.dpmpm.predict import cell_log_prob
@@ -34,14 +35,12 @@ class DrawSets:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "joined", tuple(self.joined))
-        if not self.joined:
-            raise ValueError("joined is empty; the intruder sees one release or more")
+        require(self.joined, "joined is empty; the intruder sees one release or more")
+        own = self.n_levels.tolist()
         for draws in self.joined:
-            if not np.array_equal(draws.n_levels, self.n_levels):
-                raise ValueError(
-                    f"joined has draws with levels {list(draws.n_levels)}; they must be those of "
-                    f"data, {list(self.n_levels)}"
-                )
+            found = np.asarray(draws.n_levels).tolist()
+            told = f"joined has draws with levels {found}"
+            require(found == own, f"{told}; they must be those of data, {own}")
 
     @classmethod
     def fit(

@@ -48,9 +48,7 @@ class Density(Synthesizer, Protocol):
     """A synthesizer that knows the probability of a release.
 
     It may have a third function, ``log_likelihoods(released, data, rows, candidates)``, which does
-    the work of `log_likelihoods` faster; see there. A density that is itself a Monte Carlo
-    estimate needs it: it returns several independent estimates, (n_estimates, n, support_size),
-    and the risk is that of their mean, with its error.
+    the work of `log_likelihoods` faster; see there.
     """
 
     def log_prob(self, released: NDArray[np.integer], data: NDArray[np.integer]) -> float:
@@ -89,17 +87,12 @@ def density_column(
     A ValueError says so where the synthesizer cannot have drawn the releases from the data.
     """
     found = log_likelihoods(synthesizer, released, data, rows, candidates, executor=executor)
-    no_chains = np.empty((0, len(rows))), np.full(len(rows), np.nan)
-    if found.ndim == 3:
-        column = Column(lambda mean: mean, [found], *no_chains)
-    else:
-        column = Column(lambda: found, (), *no_chains)
-    if np.isneginf(column.log_likelihood[:, 0]).any():
+    if np.isneginf(found[:, 0]).any():
         raise ValueError(
             "released has probability zero given the original: this synthesizer cannot have drawn "
             "it, or its log_prob is not that of its release"
         )
-    return column
+    return Column(lambda: found, (), np.empty((0, len(rows))), np.full(len(rows), np.nan))
 
 
 def log_likelihoods(
@@ -117,8 +110,7 @@ def log_likelihoods(
     ----------
     synthesizer : Trees or Density
         Trees grown on the data; or any other density, by its own ``log_likelihoods`` where it has
-        one. Where not, its ``log_prob`` is evaluated once for each candidate and release. A density
-        by Monte Carlo gives two independent estimates or more, (n_estimates, n, support_size).
+        one. Where not, its ``log_prob`` is evaluated once for each candidate and release.
     released, data : sequence of (m, n_variables) int, (n_records, n_variables) int
         Releases, independent given the confidential data.
     rows : (n,) int
@@ -144,12 +136,8 @@ def log_likelihoods(
     else:
         raise ValueError(f"{name} has log_likelihoods of its own, which an executor cannot spread")
     name += ".log_prob" if own is None else ".log_likelihoods"
-    estimates, shape = found.shape[:-2], candidates.shape[:2]
-    if found.shape[-2:] != shape or len(estimates) > 1 or estimates in ((0,), (1,)):
-        raise ValueError(
-            f"{name} returns shape {found.shape}; it must be {shape}, or have two or more "
-            "independent estimates of this shape"
-        )
+    if found.shape != candidates.shape[:2]:
+        raise ValueError(f"{name} returns shape {found.shape}; it must be {candidates.shape[:2]}")
     if np.isnan(found).any() or np.isposinf(found).any():
         raise ValueError(
             f"{name} returns NaN or infinity; it must return the logarithm of a probability"

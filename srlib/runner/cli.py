@@ -134,7 +134,7 @@ def assess(
     names with commas.
 
     It works in any folder. The answer goes to assess/NAME-HASH/, with the first RELEASED's name
-    and a hash of what the files hold and of the options.
+    and a hash of paths and options.
     """
     from srlib.assessment import examine, take_in
     from srlib.assessment.verdict import ADVICE
@@ -153,7 +153,8 @@ def assess(
         raise kind(told.removeprefix(f"{type(error).__name__}: ")) from None
     if settings.hash_inputs(tables) != inputs:
         raise ClickException("a file was changed while it was assessed; run it again")
-    question = json.dumps([options, inputs], sort_keys=True).encode()
+    # Without what the files hold: the name is printed, and would let guesses at records be tested.
+    question = json.dumps(options, sort_keys=True).encode()
     name = name or Path(tables["released"][0]).resolve().name.partition(".")[0]
     name = f"{re.sub(r'[^\w-]', '_', name)[:60]}-{hashlib.sha256(question).hexdigest()[:8]}"
     final = output.resolve() / "assess" / name
@@ -207,13 +208,14 @@ def schema(files: tuple[Path, ...]) -> None:
     """
     from srlib.data.declared import suggest
     from srlib.data.microdata import read_texts
+    from srlib.runner.confidential import masked
 
     try:
         text, reasons = suggest([read_texts(file).frame for file in files])
     except ValueError as error:
-        raise UsageError(str(error)) from None
+        raise UsageError(masked(str(error), map(str, files))) from None
     for reason in reasons:
-        click.echo(reason, err=True)
+        click.echo(masked(reason), err=True)
     click.echo(text, nl=False)
 
 

@@ -35,8 +35,7 @@ _TELLING = ("ValueError", "FileNotFoundError", "ConnectionError", "AssertionErro
 # Words that messages of ours quote: keys of a schema's file, and values of parameters.
 _OURS = ("variables", "name", "levels", "labels", "", "acs")
 _TEXT = r"""(?<!\w)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?!\w)"""
-_QUOTED = re.compile(rf"((?:columns|column names|called) {_TEXT}(?:, {_TEXT})*)|{_TEXT}")
-_ALLOWED = re.compile(r", allowed are .*?(?=; \S+ has |$)")
+_QUOTED = re.compile(rf"((?:columns|column names|called) )?{_TEXT}(?:, {_TEXT})*")
 
 
 def of_users_file(parameters: Mapping[str, Any], provenance: Mapping[str, Any]) -> bool:
@@ -88,13 +87,15 @@ def texts(value: Any) -> list[str]:
 
 
 def without_values(kind: str, message: str, typed: Iterable[str] = ()) -> str:
-    """Return an error's type, and the first line of its message where messages name places.
+    """Return an error's type, and the first line of its message where messages name places."""
+    return f"{kind}: {masked(message.partition('\n')[0], typed)}" if kind in _TELLING else kind
 
-    Dots stand for what it quotes but columns and texts that were typed.
-    """
-    if kind not in _TELLING:
-        return kind
+
+def masked(message: str, typed: Iterable[str] = ()) -> str:
+    """Return a message with dots for what it quotes but columns and texts that were typed."""
     known = {repr(text) for text in (*typed, *_OURS)}
-    first = _ALLOWED.sub("", message.partition("\n")[0])
-    told = _QUOTED.sub(lambda found: found[0] if found[1] or found[0] in known else "'...'", first)
-    return f"{kind}: {told}"
+
+    def dotted(found: re.Match[str]) -> str:
+        return found[0] if found[1] or known.issuperset(re.findall(_TEXT, found[0])) else "'...'"
+
+    return _QUOTED.sub(dotted, message)

@@ -37,10 +37,10 @@ def whole(final: Path) -> Iterator[Path]:
     it, nor of what was killed before.
     """
     check_replaceable(final)
-    final.parent.mkdir(parents=True, exist_ok=True)
-    remove_leftovers(final)
     mask = os.umask(0o077)
     try:
+        final.parent.mkdir(parents=True, exist_ok=True)
+        remove_leftovers(final)
         with _beside(final) as place:
             folder = Path(place, final.name)
             folder.mkdir()
@@ -55,14 +55,14 @@ def write_whole(path: Path, content: str) -> None:
     with _beside(path) as place:
         partial = Path(place, path.name)
         partial.touch(0o600)
-        partial.write_bytes(content.encode())
+        partial.write_bytes(content.encode(errors="replace"))  # half characters
         partial.replace(path)
 
 
 def check_replaceable(folder: Path) -> None:
-    """Raise a FileExistsError where a folder holds anything but an earlier run."""
+    """Raise a FileExistsError where a folder holds anything but an earlier run, or is a file."""
     held = {path.name for path in folder.glob("*") if not _PARTIAL.fullmatch(path.name)}
-    if held and not ("provenance.json" in held and held <= _OF_RUNS):
+    if folder.is_file() or (held and not ("provenance.json" in held and held <= _OF_RUNS)):
         told = "it is no run's folder and stays; move it away, or choose another with --output"
         raise FileExistsError(errno.EEXIST, told, str(folder))
 

@@ -7,6 +7,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
 
@@ -126,6 +127,8 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> str:
 def read_mapping(path: Path) -> dict[str, Any]:
     """Return the mapping in a file of YAML or JSON; the UsageError names the file, and no value."""
     try:
+        if path.exists() and not path.is_file():
+            raise ValueError("it is not a regular file")
         values = json.loads(path.read_bytes()) if path.suffix == ".json" else yamls.read(path) or {}
         if not isinstance(values, dict):
             raise ValueError("it must map names to values")
@@ -161,11 +164,20 @@ class Request(NamedTuple):
         return self.folder.with_name(f"{self.folder.name}.failed")
 
     @property
+    def provenance(self) -> dict[str, Any]:
+        """What lies on disk of a run of the same files, or of one that failed; empty where none."""
+        for folder in (self.folder, self.failed):
+            with suppress(UsageError):  # there is none, or it is damaged
+                about = read_mapping(folder / "provenance.json")
+                if about.get("inputs", {}) == self.inputs:
+                    return about
+        return {}
+
+    @property
     def status(self) -> str:
         """``"done"``, ``"failed"`` or ``"open"``, by what lies on disk."""
-        if (self.folder / "provenance.json").is_file():
-            return "done"
-        return "failed" if self.failed.is_dir() else "open"
+        words = {"complete": "done", "failed": "failed"}
+        return words.get(self.provenance.get("status", ""), "open")
 
 
 def source_hash(notebook: Path) -> str:

@@ -72,6 +72,8 @@ def write(run_dir: Path, public: bool = False) -> Path:
 def read(run_dir: Path) -> tuple[NotebookNode, dict[str, Any], dict[str, Any]]:
     """Read executed notebook, parameters and provenance; a UsageError names what is damaged."""
     file = run_dir / "notebook.ipynb"
+    if not file.is_file():
+        raise UsageError(f"{file} is no file; a folder of a notebook's run has one")
     text = file.read_bytes()
     try:
         notebook = nbformat.reads(text.decode(), as_version=4, capture_validation_error={})

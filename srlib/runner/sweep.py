@@ -1,21 +1,22 @@
 """Sweeps: one notebook at many settings, in parallel, to be interrupted and resumed at any time.
 
 A sweep is a YAML file. Every point of it is a run in a folder of its own, whose name tells what
-varies and ends in a hash of all parameters, the files they name, the notebook and the library.
-What counts is what lies whole on disk: the same command finishes what is left, repeats nothing, and
-tries again what failed.
+varies and ends in a hash of all parameters, the notebook and the library. What counts is what lies
+whole on disk, of files that hold the same: the same command finishes what is left, repeats nothing,
+and tries again what failed.
 """
 
 import hashlib
 import itertools
 import json
+import math
 import multiprocessing
 import os
 import re
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,6 +34,7 @@ from srlib.runner.run import NotebookFailed, run
 if TYPE_CHECKING:  # a second of CPU, for each process that runs points
     import pandas as pd
 
+MOST_POINTS = 1_000_000
 _ONE_AT_A_TIME = threading.Lock()  # in a worker of a cluster: a run has its folder and umask
 
 
@@ -48,7 +50,7 @@ class Plan(BaseModel, extra="forbid", strict=True):
     base: dict[str, Any] = {}
     grid: dict[str, Annotated[list[Any], Field(min_length=1)]] = {}
     points: Annotated[list[dict[str, Any]], Field(min_length=1)] = [{}]
-    replicates: Annotated[int, Field(ge=1)] | None = None
+    replicates: Annotated[int, Field(ge=1, le=MOST_POINTS)] | None = None
     seed: Annotated[int, Field(ge=0)] = 0
     collect: list[Annotated[str, Field(pattern="^[A-Za-z0-9_]{1,100}$")]] = []
 
@@ -61,6 +63,8 @@ class Plan(BaseModel, extra="forbid", strict=True):
         names = [name for axis in axes for name in set().union(*axis)]
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise UsageError(f"{', '.join(twice)} varies in two places")
+        if (many := math.prod(map(len, axes))) > MOST_POINTS:
+            raise UsageError(f"it has {many:,} points; there may be {MOST_POINTS:,}")
         return [dict(itertools.chain(*map(dict.items, row))) for row in itertools.product(*axes)]
 
 
@@ -88,7 +92,8 @@ def read_sweep(root: Path, file: Path, outputs: Path) -> tuple[list[Request], li
         values = common | row
         other = not row.keys().isdisjoint(settings.FILES)
         inputs = settings.hash_inputs(values) if other else of_all
-        content = json.dumps([values, base.source, inputs], sort_keys=True).encode()
+        # Without what files hold: names are printed, and would let guesses at records be tested.
+        content = json.dumps([values, base.source], sort_keys=True).encode()
         slug = ",".join(f"{name}={value}" for name, value in row.items()) or "point"
         name = re.sub(r"[^\w.,=+-]", "", slug)[:100]
         place = folder / f"{name}-{hashlib.sha256(content).hexdigest()[:12]}"
@@ -108,19 +113,22 @@ def run_sweep(
     """
     left, folder = [one for one in chosen if one.status != "done"], points[0].folder.parent
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    write_index(points)  # of an unfinished sweep, too, there are tables
+    lost = dict[str, str]()
+    write_index(points, lost)  # of an unfinished sweep, too, there are tables
     try:
         with workers(jobs, scheduler) as pool:
-            futures = [pool.submit(_run_point, point, Path.cwd()) for point in left]
+            futures = {pool.submit(_run_point, one, Path.cwd()): one.folder.name for one in left}
             bar = tqdm(as_completed(futures), folder.name, len(left), unit="point", disable=None)
             for future in bar:
                 if error := future.exception():  # also of a worker that was lost
                     known = isinstance(error, NotebookFailed | OSError)
-                    tqdm.write(str(error) if known else type(error).__name__, file=sys.stderr)
+                    told = str(error) if known else type(error).__name__
+                    lost[futures[future]] = told
+                    tqdm.write(f"{futures[future]}: {told}", file=sys.stderr)
     finally:
         for point in left:  # whose processes were killed
             remove_leftovers(point.folder)
-        write_index(points)
+        write_index(points, lost)
     for table in tables if all(point.status == "done" for point in points) else ():
         write_whole(folder / f"{table}.csv", load(folder, table).to_csv(index=False))
 
@@ -170,16 +178,15 @@ def _run_point(point: Request, cwd: Path) -> None:
         run(point)
 
 
-def write_index(points: Sequence[Request]) -> None:
-    """Write ``index.csv``, a row a point, from what lies on disk."""
+def write_index(points: Sequence[Request], lost: Mapping[str, str]) -> None:
+    """Write ``index.csv``, a row a point, from what lies on disk, and why others do not."""
     import pandas as pd
 
     rows = []
     for point in points:
-        file = (point.folder if point.status == "done" else point.failed) / "provenance.json"
-        about = read_mapping(file) if file.is_file() else {}
-        error = about.get("error", "").partition("\n")[0]
-        row = {"point": point.folder.name, "status": point.status, "error": error}
+        name, about = point.folder.name, point.provenance
+        error = about.get("error", "") if about else lost.get(name, "")
+        row = {"point": name, "status": point.status, "error": error.partition("\n")[0]}
         rows.append(row | {"seconds": about.get("seconds")} | dict(point.changed))
     write_whole(points[0].folder.with_name("index.csv"), pd.DataFrame(rows).to_csv(index=False))
 

@@ -1,0 +1,222 @@
+"""The package: what `import srlib` shows, what it needs, what a wheel holds, how large it is."""
+
+import ast
+import doctest
+import importlib.metadata
+import inspect
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from itertools import chain
+from pathlib import Path
+
+import pytest
+
+import srlib
+from srlib.runner.parameters import find_papers
+
+ROOT = Path(__file__).parents[1]
+SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT, SIZE = SETTINGS["project"], SETTINGS["tool"]["size"]
+
+
+def run(*command: str | Path, cwd: Path = ROOT) -> str:
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def files(folder: Path) -> set[str]:
+    return {p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()}
+
+
+# ----------------------------------------------------------------------------- the front door
+
+NAMES = [name for name in srlib.__all__ if hasattr(getattr(srlib, name), "__module__")]
+
+
+def test_importing_imports_nothing() -> None:
+    imported = run(sys.executable, "-c", "import srlib, sys; print(*sys.modules)").split()
+    assert not {"numpy", "pandas", "altair"} & {*imported}
+    assert [name for name in imported if name.startswith("srlib")] == ["srlib"]
+
+
+def test_every_name_is_there_and_listed() -> None:
+    assert dir(srlib) == sorted(srlib.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'assay'"):
+        srlib.assay  # noqa: B018
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_name_has_an_example_that_runs(name: str) -> None:
+    thing = getattr(srlib, name)
+    finder = doctest.DocTestFinder(recurse=inspect.isclass(thing))
+    found = finder.find(thing, name, module=sys.modules[thing.__module__])
+    results = [doctest.DocTestRunner().run(test) for test in found]
+    assert sum(result.attempted for result in results) > 0
+    assert sum(result.failed for result in results) == 0
+
+
+def test_the_version_is_the_packages() -> None:
+    assert srlib.__version__ == PROJECT["version"]
+    assert f"version: {srlib.__version__}" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+
+
+# ------------------------------------------------------------------------------ what it needs
+
+
+def names(requirements: list[str]) -> set[str]:
+    """Names of requirements, normalized as on the index of packages."""
+    found = (re.split(r"[^\w.-]", line.strip(), maxsplit=1)[0] for line in requirements)
+    return {re.sub(r"[._-]+", "-", name).lower() for name in found}
+
+
+def modules(distributions: set[str]) -> set[str]:
+    found = importlib.metadata.packages_distributions()
+    return {module for module, given in found.items() if names(given) & distributions}
+
+
+CORE = names(PROJECT["dependencies"])
+DIRECT = CORE | names([*chain(*PROJECT["optional-dependencies"].values())]) - {"srlib"}
+WITH_THE_CORE = """
+import sys
+class Missing:
+    def find_spec(name, path=None, target=None):
+        if name.split(".")[0] in {missing}:
+            raise ModuleNotFoundError(name=name)
+sys.meta_path.insert(0, Missing)
+"""
+METHODS = """
+import doctest, importlib, pkgutil, srlib
+for found in pkgutil.walk_packages(srlib.__path__, "srlib."):
+    if found.name.split(".")[1] not in ("__main__", "runner", "charts", "shipped"):
+        print(importlib.import_module(found.name).__name__)
+for call in (srlib.posterior_risk, srlib.assess):  # what fails is printed
+    doctest.run_docstring_examples(call, vars(sys.modules[call.__module__]))
+"""
+
+
+def with_the_core(code: str) -> subprocess.CompletedProcess[str]:
+    """Run code where what only extras require is missing."""
+    missing = modules(DIRECT - CORE) - modules(CORE)
+    assert {"altair", "click", "papermill", "xarray", "distributed", "pytest"} <= missing
+    code = WITH_THE_CORE.format(missing=missing) + code
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+
+
+def test_the_core_alone_has_every_method_and_runs_the_two_calls() -> None:
+    done = with_the_core(METHODS)
+    assert done.returncode == 0, done.stderr
+    imported = done.stdout.splitlines()
+    assert {"srlib.assessment.report", "srlib.risk.posterior", "srlib.trees.kernels"} < {*imported}
+    assert [line for line in imported if not line.startswith("srlib.")] == []
+
+
+def test_the_command_says_which_extra_it_needs() -> None:
+    told = with_the_core("from srlib.__main__ import main\nmain()").stderr
+    needed = 'needs click, which is not installed: pip install "srlib[notebooks]"'
+    assert told == f"srlib: the command {needed}\n"
+
+
+def test_what_the_library_imports_is_declared() -> None:
+    imported = set()
+    for file in ROOT.glob("srlib/**/*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                imported |= {alias.name.split(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                imported.add(str(node.module).split(".")[0])
+    assert imported - sys.stdlib_module_names - modules(DIRECT) == {"srlib"}
+
+
+def test_the_lock_has_plain_lines_and_every_direct_dependency() -> None:
+    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    plain = re.findall(r"^([a-z0-9][a-z0-9._-]*)==[\w.+!-]+(?: ; .+)?$", lock, re.MULTILINE)
+    assert len(plain) == len(lock.splitlines())
+    assert set(plain) >= DIRECT
+
+
+# ------------------------------------------------------------------------- what a wheel holds
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("lib")
+    build = ["egg_info", f"--egg-base={folder}", "build_py", f"--build-lib={folder}/site"]
+    run(sys.executable, "-c", "import setuptools; setuptools.setup()", "-q", *build)
+    return folder / "site"
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    """A folder with two files of records."""
+    (tmp_path / "original.csv").write_text("job,sick\n" + "a,no\nb,yes\nb,no\n" * 20)
+    (tmp_path / "made.csv").write_text("job,sick\n" + "a,no\na,yes\nb,no\n" * 20)
+    return tmp_path
+
+
+def test_an_installed_package_carries_all_papers_and_parameters(site: Path) -> None:
+    shipped = site / "srlib/shipped"
+    assert find_papers(shipped) == find_papers(ROOT)
+    profiles = {name for name in files(ROOT / "params") if name.endswith(".yaml")}
+    assert files(shipped / "params") == profiles
+
+
+def test_an_installed_package_assesses_files_in_a_folder_of_their_own(
+    site: Path, own: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has its own notebooks, and writes beside the files alone."""
+    monkeypatch.setenv("PYTHONPATH", str(site))
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")  # nothing is compiled there, and tables are small
+    command, before = [sys.executable, "-m", "srlib"], files(site)
+    told = run(*command, "assess", "original.csv", "made.csv", "--json", cwd=own)
+    assert Path(json.loads(told)["report"]).is_relative_to(own / "outputs/assess")
+    assert {path.name for path in own.iterdir()} == {"original.csv", "made.csv", "outputs"}
+    built = subprocess.run([*command, "build"], cwd=own, capture_output=True, text=True)
+    assert (built.returncode, "built in a checkout" in built.stderr) == (2, True)
+    assert files(site) == before
+
+
+@pytest.mark.slow
+def test_a_fresh_install_assesses_and_runs_a_paper(
+    own: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """A wheel of the last commit in an environment of its own, with the index's packages."""
+    folder = tmp_path_factory.mktemp("fresh")
+    scripts = folder / "venv/bin"
+    run("git", "clone", "--quiet", ROOT, folder / "clone")
+    run(sys.executable, "-m", "venv", folder / "venv")
+    run(scripts / "python", "-m", "pip", "install", "--quiet", f"{folder}/clone[notebooks]")
+    run(scripts / "srlib", "assess", "original.csv", "made.csv", cwd=own)
+    told = run(scripts / "srlib", "run", "charest_han", cwd=own)
+    assert "outputs/charest_han/default" in told
+    assert {path.name for path in own.iterdir()} == {"original.csv", "made.csv", "outputs"}
+
+
+# ----------------------------------------------------------------------------- how large it is
+
+
+def code_lines(text: str) -> int:
+    """Count lines that are neither blank, comments nor parts of docstrings."""
+    lines = {n for n, line in enumerate(text.splitlines(), 1) if line.strip()[:1] not in ("", "#")}
+    documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, documented) and ast.get_docstring(node) is not None:
+            lines -= {*range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1)}
+    return len(lines)
+
+
+@pytest.mark.parametrize("top", SIZE["lines"])
+def test_lines(top: str) -> None:
+    texts = [path.read_text(encoding="utf-8") for path in (ROOT / top).rglob("*.py")]
+    assert 0 < sum(len(text.splitlines()) for text in texts) <= SIZE["lines"][top]
+
+
+@pytest.mark.parametrize("room", SIZE["code"])
+def test_code_of_a_room(room: str) -> None:
+    folder = ROOT / "srlib" / room.removeprefix("srlib")
+    texts = [path.read_text(encoding="utf-8") for path in folder.rglob("*.py")]
+    assert 0 < sum(map(code_lines, texts)) <= SIZE["code"][room]
