@@ -1,6 +1,7 @@
 """Lower bounds on what a generator tells that can only be run."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +18,17 @@ from srlib.risk.black_box import _discriminant, counts_of_releases, leakage, lea
 from srlib.trees import Growth, SequentialTrees, fit_trees
 
 
-@pytest.mark.parametrize(("alpha", "truth", "other"), [(0.05, 0, 1), (1.0, 1, 2), (1.0, 1, 1)])
-def test_bounds_of_a_family_hold_with_confidence(alpha: float, truth: int, other: int) -> None:
+@pytest.mark.parametrize(("alpha", "sick"), [(0.05, (0, 1)), (1.0, (1, 2)), (1.0, (1, 1))])
+def test_bounds_of_a_family_hold_with_their_confidence(alpha: float, sick: Sequence[int]) -> None:
     """Counts of six records, of which one is changed or none; 100 samples of eighty releases."""
     table = beta_binomial(n=6, n_s=6, alpha=alpha)
-    rows = np.stack([table.row(truth), table.row(other)])
+    rows = np.stack([table.row(x) for x in sick])
     rng, prior, p = np.random.default_rng(1), 0.3, np.exp(rows)
     mean_posterior = p[0] @ np.exp(posterior(rows.T, np.log([prior, 1 - prior]))[:, 0])
     limits = [np.abs(rows[0] - rows[1]).max(), mean_posterior, np.abs(p[0] - p[1]).sum() / 2]
     over, found = np.zeros(3), np.zeros(3)
     for _ in range(100):
-        counts = [sample(table, x, 80, rng=rng) for x in (truth, other)]
+        counts = [sample(table, x, 80, rng=rng) for x in sick]
         cells = [np.sqrt(np.stack([6.0 - x, x], axis=1)) for x in counts]
         bound = leakage(*cells, prior=prior, confidence=0.8)
         values = np.array([bound.epsilon, bound.probability, bound.advantage])

@@ -60,8 +60,8 @@ class Risk:
 class Column:
     """log p(Z | data with record i = x), up to a constant for each record; the truth first.
 
-    It is a function, `of_means`, of the logarithms of the means of some `sets` of chains or of
-    independent estimates, (n_chains, n, support_size) each; without sets it is exact. Its shape is
+    It is a function, `of_means`, of the logarithms of the means of some `sets` of chains,
+    (n_chains, n, support_size) each; without sets it is exact. Its shape is
     ([n_publications,] n, support_size). Where there are chains, `r_hat` (n_sets, n) is that of the
     log probability of each record, and `pareto_k` (n,) of the weights that leave the record out.
     """
