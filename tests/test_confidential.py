@@ -179,8 +179,8 @@ def test_wrong_files_are_told_by_column_and_line(lacking: Path) -> None:
 @pytest.mark.parametrize(
     ("message", "told"),
     [
-        ("job has 'x', 'it\\'s' (line 3), allowed are a, b; town has 'y' (line 4), allowed are c",
-         "job has '...', '...' (line 3); town has '...' (line 4)"),
+        ("job has 'x', 'it\\'s' (line 3), allowed are 'a', 'b; c has'; town has 'y' (line 4)",
+         "job has '...' (line 3), allowed are '...'; town has '...' (line 4)"),
         ("the record's value 'x' isn't \"it's\"", "the record's value '...' isn't '...'"),
         ("keys names 'jobb'; they are job, town", "keys names 'jobb'; they are job, town"),
         ("unknown columns 'ill', 'b'; 'x'", "unknown columns 'ill', 'b'; '...'"),
