@@ -123,7 +123,7 @@ def test_links_lead_to_reports_where_they_are() -> None:
 @pytest.mark.parametrize(
     ("parameters", "provenance", "closed"),
     [
-        ({"data": "people.csv"}, COMPLETE, True),
+        ({"data": "people.csv", "within": {"income": 2.0}, "keys": [["town"]]}, COMPLETE, True),
         ({"released": ["people.csv"]}, COMPLETE, True),
         ({"n": 1}, COMPLETE | {"inputs": {"people.csv": "e3b0"}}, True),
         ({}, {}, True),
@@ -143,7 +143,7 @@ def test_of_a_users_file_nothing_is_public_that_is_not_marked(
     caption = text("**It rises.** Yes.\n\nAfter it.")
     whole = notebook(injected, one, caption, text("In words", "public-only"))
     full, public = (render(whole, parameters, provenance, public=only) for only in (False, True))
-    secret = ("record 12", "people", "48151623", "It rises", 'class="vega-lite"')
+    secret = ("record 12", "people", "48151623", "income", "town", "It rises", 'vega-lite"')
     in_full = {word for word in secret if word in full}
     assert "record 12" in in_full
     assert {word for word in secret if word in public} == (set() if closed else in_full)
