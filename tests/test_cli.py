@@ -192,22 +192,15 @@ def test_a_folder_that_cannot_be_made_is_told_in_one_line(command: str, output: 
     assert result.stderr.startswith("Error: [Errno ")
 
 
-def test_no_report_is_replaced_but_by_the_answer_to_the_same_question() -> None:
+def test_no_assessment_replaces_another() -> None:
     records = "job,town,sick\n" + "a,north,no\nb,south,yes\nb,north,no\nc,south,no\n" * 5
-    Path("made.csv").write_text(records.replace("b,south", "a,north"))
-
-    def assess(original: str, *options: str) -> Path:
-        Path("original.csv").write_text(original)
-        told = srlib("assess", "original.csv", "made.csv", *options).stdout
-        return Path(told.rpartition("report: ")[2].strip())
-
-    first, by_job = assess(records), assess(records, "--by", "job")
-    before = {file: file.read_bytes() for file in Path("outputs").rglob("*") if file.is_file()}
-    others = assess(f"{records}c,north,yes\n")
-    assert {file: file.read_bytes() for file in before} == before
-    first.unlink()
-    assert assess(records) == first
-    assert {*Path("outputs/assess").glob("*/report.html")} == {first, by_job, others}
+    for name in ("original.csv", "made.csv"):
+        Path(name).write_text(records)
+    for _ in range(2):
+        assert srlib("assess", "original.csv", "made.csv").exit_code == 0
+    reports = [*Path("outputs/assess").glob("made-*/report.html")]
+    assert len(reports) == 2
+    assert reports[0].read_bytes() == reports[1].read_bytes()
 
 
 NESTED = "[" * 100_000

@@ -1,8 +1,8 @@
 """The command line of the library."""
 
-import hashlib
 import json
 import re
+import secrets
 import signal
 import sys
 import threading
@@ -133,8 +133,8 @@ def assess(
     together under the folder's name. Options with several values are repeated, and --keys takes
     names with commas.
 
-    It works in any folder. The answer goes to assess/NAME-HASH/, with the first RELEASED's name
-    and a hash of paths and options.
+    It works in any folder. The answer goes to assess/ in a folder of its own, with the first
+    RELEASED's name.
     """
     from srlib.assessment import examine, take_in
     from srlib.assessment.verdict import ADVICE
@@ -153,10 +153,9 @@ def assess(
         raise kind(told.removeprefix(f"{type(error).__name__}: ")) from None
     if settings.hash_inputs(tables) != inputs:
         raise ClickException("a file was changed while it was assessed; run it again")
-    # Without what the files hold: the name is printed, and would let guesses at records be tested.
-    question = json.dumps(options, sort_keys=True).encode()
     name = name or Path(tables["released"][0]).resolve().name.partition(".")[0]
-    name = f"{re.sub(r'[^\w-]', '_', name)[:60]}-{hashlib.sha256(question).hexdigest()[:8]}"
+    # Not a hash of the files: names are printed, and it would let guesses at records be tested.
+    name = f"{re.sub(r'[^\w-]', '_', name)[:60]}-{secrets.token_hex(4)}"
     final = output.resolve() / "assess" / name
     seconds = round(time.monotonic() - started, 1)
     about = {"status": "complete", "paper": "assess", "inputs": inputs, "seconds": seconds}
@@ -267,9 +266,8 @@ def build(papers: tuple[str, ...]) -> None:
 
 @main.command(epilog="Example: srlib course charest")
 @PAPERS
-@click.option("--replace", is_flag=True, help="Write over what somebody has changed.")
 @OUTPUT
-def course(papers: tuple[str, ...], replace: bool, output: Path) -> None:
+def course(papers: tuple[str, ...], output: Path) -> None:
     """Write the course's assignments for nbgrader.
 
     They are notebooks with exercises, all of them where no PAPER is given, and have checks. The
@@ -280,7 +278,7 @@ def course(papers: tuple[str, ...], replace: bool, output: Path) -> None:
     root, output = settings.find_root(Path.cwd()), output / "course"
     written = settings.find_papers(root, papers) if papers else courses.find(root)
     for paper in written:
-        courses.write(root, paper, output, replace=replace)
+        courses.write(root, paper, output)
     click.echo(f"{shown(output / 'source')}: {', '.join(written)}")
     click.echo(f"copies: cd {shown(output)} && nbgrader generate_assignment NAME")
     click.echo("grading executes what students wrote: nbgrader autograde, in a container only")

@@ -104,14 +104,14 @@ def find(root: Path) -> list[str]:
     return sorted(paper for paper, text in texts.items() if "\n# ### Exercise 1" in text)
 
 
-def write(root: Path, paper: str, folder: Path, *, replace: bool = False) -> None:
+def write(root: Path, paper: str, folder: Path) -> None:
     """Write the source of a paper's assignment, and what nbgrader is told, into a folder."""
     notebook = nbformat.read(root / "notebooks" / f"{paper}.ipynb", as_version=4)
     contents = {name: _template(name) for name in ("nbgrader_config.py", "autotests.yml")}
     contents[f"source/{paper}/{paper}.ipynb"] = nbformat.writes(source(notebook)) + "\n"
     for name, content in contents.items():
         path = folder / name
-        if path.exists() and path.read_text(encoding="utf-8") != content and not replace:
-            raise UsageError(f"{path} is not as it is written now; --replace writes over it")
+        if path.exists() and path.read_text(encoding="utf-8") != content:
+            raise UsageError(f"{path} is not as it is written now; move it away")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content, encoding="utf-8")
