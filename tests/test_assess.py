@@ -354,8 +354,9 @@ def test_the_command_prints_what_the_call_returns_and_writes_it(folder: Path) ->
     assert lines[0] == found.judgments[0].first == "Do not release tool: it is the original itself."
     assert sum(line.startswith("  ") for line in lines) == 10
     assert result.stderr == ""
-    result = command("original.csv", "made.csv", "tool", *GIVEN, "--json")
+    result = command("original.csv", "made.csv", "tool", *GIVEN, "--json", "--name", "a b")
     document = json.loads(result.stdout)
+    (run,) = folder.glob("out/assess/a_b-*")
     assert document.pop("report") == str(run / "report.html")
     assert document["releases"] == found.to_dict()["releases"]
     assert document["notes"] == list(found.tables.notes)
@@ -414,7 +415,8 @@ def replaced(name: str, *lines: str) -> Callable[[], object]:
         (None, ["original.csv", "made.csv", "--schema", "no.yaml"], "No such file or directory"),
         (replaced("made.csv", HEADER, "a,north,no", "SECRET,north,no", "a,south,SECRET"),
          ["original.csv", "made.csv", *GIVEN],
-         "made.csv: values outside the levels: job has '...' (line 3); sick has '...' (line 4)"),
+         "made.csv: values outside the levels: job has '...' (line 3), allowed are '...'; "
+         "sick has '...' (line 4), allowed are '...'"),
         (replaced("made.csv", "job,town,ill", "SECRET,north,no", "a,north,no"),
          ["original.csv", "made.csv"], "made.csv: missing columns sick; unknown columns 'ill'"),
         (replaced("original.csv", HEADER),

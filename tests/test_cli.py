@@ -242,6 +242,5 @@ def test_a_report_is_written_and_opened(tmp_path: Path, monkeypatch: pytest.Monk
     result = srlib("report", report.parent, "--open")
     assert (result.exit_code, result.output) == (0, f"{report}\n")
     assert (report.is_file(), opened) == (True, [str(report)])
-    result = srlib("report", tmp_path)
-    assert result.exit_code == 1
-    assert result.stderr.startswith("Error: [Errno 2] No such file or directory: ")
+    told = refused("report", tmp_path)
+    assert "notebook.ipynb is no file; a folder of a notebook's run has one" in told

@@ -65,19 +65,24 @@ def test_seeds_of_replicates_are_those_that_they_always_were(project: Path) -> N
     assert all(seed == int(float(seed)) for seed in seeds)
 
 
-def test_names_change_with_notebook_parameters_and_data(project: Path) -> None:
-    def name(more: str = "") -> str:
-        (point,) = read(project, f"grid: {{n: [1]}}\nbase: {{data: people.csv{more}}}\n")
-        return point.folder.name
+def test_names_change_with_notebook_and_parameters_and_other_data_are_to_do(
+    project: Path, executed: list[int]
+) -> None:
+    """Names are printed: they tell nothing of what a file of data holds."""
 
-    notebook, text = project / "notebooks/toy.py", toy.TEXT.replace("not read", "a CSV file")
-    notebook.write_text(text)
+    def point(more: str = "") -> Request:
+        (one,) = read(project, f"grid: {{n: [1]}}\nbase: {{data: people.csv{more}}}\n")
+        return one
+
     (project / "people.csv").write_text("1")
-    names = [name(), name(", share: 0.7")]
+    first, other = point(), point(", share: 0.7")
+    sweep.run_sweep([first], [first])
+    assert (point().folder, point().status) == (first.folder, "done")
     (project / "people.csv").write_text("2")
-    names.append(name())
-    notebook.write_text(f"{text}\n# %%\n1 + 1\n")
-    assert len({*names, name(), name()}) == 4
+    assert (point().folder, point().status) == (first.folder, "open")
+    with (project / "notebooks/toy.py").open("a") as notebook:
+        notebook.write("\n# %%\n1 + 1\n")
+    assert len({first.folder, other.folder, point().folder}) == 3
 
 
 def test_sweeps_that_ship_are_valid_and_have_no_profiles_folder(root: Path, project: Path) -> None:

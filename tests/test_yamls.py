@@ -41,9 +41,9 @@ def test_every_scalar_can_be_the_text_that_stands_there() -> None:
 
 REFUSED = [
     ("grid:\n  n: 5\n  'n': 6", "line 3: the mapping at line 2 repeats 'n'"),
-    ("a: &a [x]\nb: [*a, *a]", "line 2: the alias *a is not allowed"),
-    ("n: !!bool abc", "the tag 'tag:yaml.org,2002:bool' is not allowed"),
-    ("n: !!python/object/apply:os.getcwd []", "is not allowed"),
+    ("a: &a [x]\nb: [*a, *a]", "line 1: anchors (&) and aliases (*) are not allowed"),
+    ("n: !!bool abc", "line 1: tags (!) are not allowed"),
+    ("n: !!python/object/apply:os.getcwd []", "line 1: tags (!) are not allowed"),
     ("[" * 3000, "more than 32 deep"),
     ("a:\n  n: " + "1" * 41 + "0", "line 2: a whole number of 42 digits; at most 40 are allowed"),
     ("? [a]\n: 1", "a key must be one text or number"),
