@@ -24,7 +24,8 @@ def copied(
     """A release without copies, but for what is given."""
     excess = max(z.get("handed_out_z", 0), z.get("near_z", 0))
     numbers: list[dict[str, float]] = [{}] * 7
-    numbers[0] = {"value": 0.3, "error": 0.01, "baseline": 0.32, "baseline_error": 0.01}
+    shares = {"value": z.get("repeated", 0.3), "baseline": z.get("others", 0.32)}
+    numbers[0] = shares | {"error": 0.01, "baseline_error": 0.01}
     numbers[0] |= {"people": released, "z": z.get("repeated_z", -1.0), "z_divided": excess}
     numbers[1] = {"value": handed_out, "z_divided": z.get("handed_out_z", 0.0)}
     numbers[2] = {"value": at_most, "people": alone}
@@ -188,10 +189,19 @@ def judged(name: str = "made", **given: Any) -> tuple[verdict.Judgment, pd.DataF
         ({}, "nothing found", "made; it is as useful as a fresh sample."),
         ({"copies": {"alone": 0, "at_most": NAN}}, "nothing found", ""),
         ({"copies": {"at_most": 0.11}}, "undecided", "hide copies of up to 11.0\xa0% of the"),
-        ({"copies": {"at_most": 0.11, "alone": 180}}, "nothing found", ""),
+        ({"copies": {"at_most": 0.11, "alone": 27}}, "nothing found", ""),
+        (
+            {"copies": {"at_most": 0.11, "alone": 28}},
+            "undecided",
+            "could hide copies of up to 11.0",
+        ),
+        ({"copies": {"repeated": 0.006, "others": 0.005}}, "undecided", "too few to tell copies"),
+        ({"copies": {"repeated": 0.004, "others": 0.001}}, "nothing found", ""),
+        ({"copies": {"repeated": 0.006, "others": 0.006}}, "nothing found", ""),
         ({"copies": {"repeated_z": 2.6}}, "look", "there are signs of copied records"),
-        ({"copies": {"itself_z": 3.3}}, "look", "signs of copied"),
-        ({"copies": {"itself_z": 3.2}}, "nothing found", ""),
+        ({"copies": {"itself_z": 3.0}}, "look", "signs of copied"),
+        ({"copies": {"itself_z": 2.9}}, "nothing found", ""),
+        ({"copies": {"uncut_z": 3.2}}, "nothing found", ""),
         ({"copies": {"repeated_z": 9.0}}, "withhold", "30.0\xa0% of its records repeat original"),
         ({"copies": {"handed_out_z": 3.4, "handed_out": 0.1}}, "withhold", "estimated 10.0\xa0%"),
         ({"copies": {"same_table": True}}, "withhold", "it is the original itself"),
@@ -248,9 +258,9 @@ def test_the_worst_release_stands_first_and_public_words_rest_on_ten_people() ->
 
 def test_rules_are_stated_with_their_thresholds_and_no_share_is_rounded_to_none_or_all() -> None:
     text = " ".join(verdict.stated())
-    numbers = answers.SURE, answers.CERTAIN, 2 * answers.CERTAIN, answers.FEWEST
+    numbers = answers.SURE, answers.CERTAIN, answers.ITSELF, 2 * answers.CERTAIN, answers.FEWEST
     assert all(f"{number:g}" in text for number in numbers)
-    limits = answers.FAR, answers.MORE, answers.UNSEEN, answers.UNSEEN_OF_ALL, use.GOOD, use.LIMITED
+    limits = answers.FAR, answers.MORE, answers.UNSEEN, use.GOOD, use.LIMITED
     assert all(percent(share) in text for share in limits)
     for share, shown in ((0, "0"), (1, "100"), (4e-4, "<0.1"), (0.9996, ">99.9"), (0.123, "12.3")):
         assert answers.in_percent(share) == f"{shown}\xa0%"

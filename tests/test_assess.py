@@ -4,7 +4,6 @@ import json
 import re
 import stat
 from collections.abc import Callable
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
+from markupsafe import escape
 
 from srlib.assessment import (
     ASSUMED,

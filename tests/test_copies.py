@@ -210,6 +210,13 @@ def test_copies_that_hide_in_a_coarse_release_are_found() -> None:
         signs[alone].append(copied(found)[0] == "signs")
     assert all(signs[False])
     assert sum(signs[True]) >= 2
+    (dense,) = samples(rng, 10_000)
+    dense, some = dense[:, :6], LEVELS[:6]
+    released = np.concatenate(
+        [dense[:1_000], np.apply_along_axis(rng.permutation, 0, dense)[1_000:]]
+    )
+    found = copies(dense, rng.permutation(released), some)
+    assert copied(found)[0] in ("signs", "undecided")
 
 
 @pytest.mark.parametrize(("n", "m"), [(200, 500), (500, 200)])

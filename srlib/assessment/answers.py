@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import special
 
+from srlib.assessment import copies
 from srlib.assessment.copies import Copies, beta, beta_binomial_z
 from srlib.assessment.counting import Bools, Row, between, error_of, means, ratio
 from srlib.assessment.told import Told
@@ -20,9 +21,9 @@ from srlib.display import MIN_RECORDS
 # A difference of SURE standard errors is more than chance, and one of CERTAIN beyond doubt. A risk
 # is above its baseline if it takes MORE of what that leaves to disclose, and far above from FAR on.
 SURE, CERTAIN, MORE, FAR = 2.58, 3.3, 0.05, 0.20
-# Undecided: more copies than the first share of the people who are alone, and than the second of
-# all people in the file, could hide among those that chance meets.
-UNSEEN, UNSEEN_OF_ALL = 0.10, 0.02
+# Against its own records a release is held ten times, and what is found there is a sign alone.
+ITSELF = 3.0
+UNSEEN = 0.10  # undecided: copies of more people who are alone could hide among chance meetings
 LEVELS = ("none", "undecided", "signs", "found")  # of copies, the best first
 FEWEST = 20  # records of a file, below which nothing is judged but an outright copy
 LEAST = 2.0  # people, the least error of a sum: one pair more than was seen
@@ -122,8 +123,9 @@ def largest_z(row: Row) -> float:
 def copied(found: Copies) -> tuple[str, str]:
     """Say whether records were copied, one of `LEVELS`, and how, or why that is not known."""
     repeats, handed_out, hidden, _, itself, uncut, same_rows = found.rows
-    n, z = len(found.found), largest_z(repeats)
-    few, of_all = min(n, repeats["people"]) < FEWEST, hidden["value"] * hidden["people"] / n
+    n, m, z = len(found.found), repeats["people"], largest_z(repeats)
+    hardly_any = round(repeats["value"] * m) >= copies.FEWEST > repeats["baseline"] * m
+    few, could_hide = min(n, m) < FEWEST, hidden["value"] * hidden["people"]
     repeated, in_rows, handed, at_most = (
         in_percent(row["value"]) for row in (repeats, same_rows, handed_out, hidden)
     )
@@ -137,14 +139,16 @@ def copied(found: Copies) -> tuple[str, str]:
          f"an estimated {handed} of the people alone with their values are in it"),
         (z >= CERTAIN, "found",
          "more of its records nearly repeat original ones than other people's records would"),
-        (z >= SURE or np.fmax(itself["z"], uncut["z"]) >= CERTAIN, "signs",
+        (z >= SURE or itself["z"] >= ITSELF or uncut["z"] >= CERTAIN, "signs",
          "there are signs of copied records"),
         (found.premise == "twins", "undecided",
          "the original repeats people, so that copies cannot be told from twins"),
         (found.premise == "removed", "undecided",
          "equal records seem to be removed from the original; give people held out"),
         (few, "undecided", "there are too few records to judge"),
-        (hidden["value"] > UNSEEN and of_all > UNSEEN_OF_ALL, "undecided",
+        (hardly_any, "undecided",
+         f"{repeated} of its records repeat original ones, too few to tell copies from chance"),
+        (hidden["value"] > UNSEEN and could_hide >= copies.FEWEST, "undecided",
          f"chance meetings could hide copies of up to {at_most} of the people alone with their "
          "values"),
         (True, "none", ""),

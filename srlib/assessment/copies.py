@@ -58,12 +58,13 @@ class Copies(NamedTuple):
 
     `rows` are those of the table, with deviates (z) that are NaN where nothing can be said. Of the
     original records that are alone with all their values, *handed out* is the estimated share that
-    the release was given, beyond coincidence, and *could hide* its upper 95 % limit if copies are
-    spread over all of these and nobody was met by coincidence. The excess of equal records is that
-    of *near copies* with some variables left out, *beyond itself* of people over the release's own
-    records where its own shares make both as probable, and *uncut copies* with numbers as the files
-    have them. *Same rows* is the share of values that agree with those of the original's row at the
-    best distance between rows, beside the second best.
+    the release was given, beyond coincidence, and *could hide* its upper 95 % limit if copies, with
+    numbers as the files have them, are spread over all of these and nobody was met by coincidence.
+    The excess of equal records is that of *near copies* with some variables left out, *beyond
+    itself* of people over the release's own records where its own shares make both as probable, and
+    *uncut copies* with numbers as the files have them. *Same rows* is the share of values that
+    agree with those of the original's row at the best distance between rows, beside the second
+    best.
 
     `same_table` says whether both tables have the same records, and chance would hardly do that.
     `premise` says why the original does not tell what others would repeat: "twins" (equal records
@@ -119,8 +120,15 @@ def copies(
     chance = np.prod(shares**o) if in_order else stats.multinomial.pmf(o, n, shares)
     same_table = bool((o == s).all() and chance < COINCIDENCE)
     weight = np.log1p(COPIED / (neighbors + ITSELF))
-    handed_out, handed_out_error, handed_out_z, at_most = _handed_out(o, s, weight)
     repeated_z = itself_z = uncut_z = near_z = nan
+    exact = np.ones(len(o), bool)  # combinations of which a released record has the numbers, too
+    if len(numbers):
+        values = np.append(cell, of_record), *(1 + pd.factorize(column)[0] for column in numbers)
+        uncut = np.column_stack(values)
+        people, records = np.split(row_numbers(uncut, uncut.max(axis=0) + 1), [n])
+        exact = np.bincount(cell, np.isin(people, records), len(o)) > 0
+        uncut_z = nan if premise and held_out is None else divided_z(people, records)
+    handed_out, handed_out_error, handed_out_z, at_most = _handed_out(o, s, weight, exact)
     if told or held_out is not None:
         repeated_z = beta_binomial_z(round(repeated * m), m, a, b)
     handed_out_z = handed_out_z if told else nan
@@ -129,10 +137,6 @@ def copies(
         if _premise(released, levels, s, neighbors) != "removed":
             itself_z = _itself_z(original, released, cell, of_record, levels)
     premise = premise if held_out is None else ""
-    if len(numbers) and not premise:
-        values = np.append(cell, of_record), *(1 + pd.factorize(column)[0] for column in numbers)
-        uncut = np.column_stack(values)
-        uncut_z = divided_z(*np.split(row_numbers(uncut, uncut.max(axis=0) + 1), [n]))
     alone, n_alone = "people alone with all their values", int((o == 1).sum())
     error, near = float(np.sqrt(repeated * (1 - repeated) / m)), np.fmax(handed_out_z, near_z)
     best, second_best, in_rows_z = rows_alike(original, released)
@@ -213,7 +217,9 @@ def log_density(codes: Codes, tree: Tree, more: Floats | float = 0) -> Floats:
     return log_p
 
 
-def _handed_out(o: Ints, s: Ints, weight: Floats) -> tuple[float, float, float, float]:
+def _handed_out(
+    o: Ints, s: Ints, weight: Floats, exact: Bools
+) -> tuple[float, float, float, float]:
     """Share of people alone who were handed out, its error, its excess, and its upper limit.
 
     NaN where nobody is alone.
@@ -228,7 +234,8 @@ def _handed_out(o: Ints, s: Ints, weight: Floats) -> tuple[float, float, float, 
     # Of a sure thing there is no error: with all handed out, none is left to chance.
     variance = (beyond[met] ** 2).sum() * (1 - np.clip(share, 0, 1)) + (beyond[~met] ** 2).sum()
     excess = max(across_z(o, s, weight, every) for every in (True, False))
-    # The upper 95 % limit of a weighted Poisson count.
+    # The upper 95 % limit of a weighted Poisson count; copies have the numbers as well.
+    met &= exact
     mean = (weight[met] ** 2).sum() / weight[met].sum() if met.any() else weight[alone].mean()
     limit = mean * stats.chi2.ppf(0.95, 2 * (weight[met].sum() / mean + 1)) / 2
     error = float(np.sqrt(variance) / everyone)

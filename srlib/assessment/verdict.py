@@ -4,18 +4,18 @@ The first sentence follows from the words of the rows that were asked for, the w
 thresholds of `answers` and `use`, and nothing else has a part in it. Pages stand alone.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from importlib.resources import files
-from string import Template
 from textwrap import indent
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from jinja2 import Environment, Template
+from markupsafe import Markup
 
-from srlib.assessment import answers, use
+from srlib.assessment import answers, copies, use
 from srlib.assessment.answers import in_percent
 from srlib.display import MIN_RECORDS, NOT_SHOWN, percent, show
 
@@ -166,20 +166,20 @@ _ORDER = ("too few", *answers.LEVELS, "no more", "more", "far more")
 
 def stated() -> list[str]:
     """Return the rules behind the first sentence, with their thresholds, as sentences."""
-    sure, certain, rows = (f"{z:g}" for z in (answers.SURE, answers.CERTAIN, 2 * answers.CERTAIN))
-    far, more, hidden, of_all = map(
-        percent, (answers.FAR, answers.MORE, answers.UNSEEN, answers.UNSEEN_OF_ALL)
-    )
+    z = answers.SURE, answers.CERTAIN, 2 * answers.CERTAIN, answers.ITSELF
+    sure, certain, rows, itself = (f"{one:g}" for one in z)
+    far, more, hidden = map(percent, (answers.FAR, answers.MORE, answers.UNSEEN))
     return [
         f"Do not release: it is the original itself; or copies are found, by {certain} standard "
         f"errors, or rows that follow the original's, by {rows}; or what was asked is told far "
         f"more than others' records or margins would, by {sure} and {far} of what these leave.",
-        f"Look before you release: there are signs of copies, by {sure} standard errors, or by "
-        f"{certain} against the release's own records or with numbers not cut; or what was "
-        f"asked is told more, by {sure} and by {more}.",
-        f"Undecided: more than {hidden} of the people alone with all their values, and {of_all} "
-        "of all, could be copies that pass for chance; or the original repeats people, or was rid "
-        f"of equal records; or a file has fewer than {answers.FEWEST} records.",
+        f"Look before you release: there are signs of copies, by {sure} standard errors, by "
+        f"{itself} against the release's own records, or by {certain} with numbers not cut; or "
+        f"what was asked is told more, by {sure} and by {more}.",
+        f"Undecided: more than {hidden} of the people alone with all their values, and "
+        f"{copies.FEWEST} or more, could be copies that pass for chance; or {copies.FEWEST} or "
+        "more records repeat original ones where fewer would; or the original repeats people, or "
+        f"was rid of equal records; or a file has fewer than {answers.FEWEST} records.",
         f"Nothing found: none of these. A loss beyond chance is good up to {percent(use.GOOD)}, "
         f"limited up to {percent(use.LIMITED)}, and poor beyond.",
         "The first set of keys and the first target count by themselves; of all further questions "
@@ -195,62 +195,28 @@ def page(
 
     Texts of the user's files are escaped; the page has no script and loads nothing.
     """
-    body, folded = list[str](), list[str]()
-    for tag, one in zip(["h1", *["h2"] * len(judgments)], judgments, strict=False):
+    releases = []
+    for one in judgments:
         rows = table[table["release"] == one.release]
-        body += [f"<{tag}>{escape(one.first)}</{tag}>", _table(card(rows)), _plot(rows)]
-        rows = rows.drop(columns=["asked", "release"]).replace("", None).dropna(axis=1, how="all")
-        folded.append(_folded(f"All answers: {one.release}", _table(rows, names=_HEADS)))
-    note = "Confidential: this page has numbers and records of the original."
-    body.insert(1, f'<p class="note">{note}</p>')
+        told = rows.drop(columns=["asked", "release"]).replace("", None).dropna(axis=1, how="all")
+        each = {"card": _html(card(rows)), "answers": _html(told, names=_HEADS)}
+        releases.append(vars(one) | each | {"rows": of_card(rows).to_dict("records")})
     worst = judgments[0].release
     some = records.query("release == @worst").head(_SHOWN).drop(columns="release")
     caption = f"Records of the original to look at first, for {worst}."
-    folded.append(_folded("Records to look at", _table(some, caption=caption)))
-    folded.append(_folded("What was assessed", _listed([*notes, *ASSUMED])))
-    return _page(*body, *folded)
+    shown = {"records": _html(some, caption=caption), "notes": [*notes, *ASSUMED]}
+    return _template().render(releases=releases, **shown, rules=stated())
 
 
 def public_page(judgments: Sequence[Judgment], table: pd.DataFrame) -> str:
     """Return the words of `in_public` and nothing else of anybody's files."""
-    note = "<p>Words over ten people or more; releases are numbered, the worst first.</p>"
-    heading, words = "<h1>Assessment of synthetic data</h1>", in_public(judgments, table)
-    return _page(heading, note, _table(words))
+    return _template().render(words=_html(in_public(judgments, table)), rules=stated())
 
 
-def _page(*parts: str) -> str:
-    around = Template(files("srlib.assessment").joinpath("page.html").read_text(encoding="utf-8"))
-    return around.substitute(body="\n".join([*parts, _folded("The rules", _listed(stated()))]))
+def _html(rows: pd.DataFrame, **options: Any) -> Markup:
+    return Markup(show(rows, **options).html)
 
 
-def _plot(rows: pd.DataFrame) -> str:
-    """Draw the card: a dot for the release over a bar for the baseline, with two errors each."""
-    marks = []
-    for y, row in zip((20, 46, 72, 98), of_card(rows).to_dict("records"), strict=True):
-        marks.append(f'<text x="225" y="{y + 5}" text-anchor="end">{escape(row["line"])}</text>')
-        for of, error in (("baseline", "baseline_error"), ("value", "error")):
-            middle, two = row[of], np.nan_to_num(2 * float(row[error]))
-            ends = np.clip([middle - two, middle + two, middle], 0, 1) * 400 + 240
-            if np.isfinite(middle):
-                x1, x2, at = ends.round(1)
-                marks.append(f'<line class="{of}" x1="{x1}" x2="{x2}" y1="{y}" y2="{y}"/>')
-                marks.append(f'<circle class="{of}" cx="{at}" cy="{y}" r="5"/>')
-    for share in (0, 50, 100):
-        marks.append(f'<text x="{240 + 4 * share}" y="128" text-anchor="middle">{share} %</text>')
-    about = "Dots: the release; rings: what it is held against; lines: two errors to each side."
-    return (
-        f'<svg viewBox="0 0 670 134" role="img" aria-label="{about}">{"".join(marks)}</svg>'
-        f"<p><small>{about}</small></p>"
-    )
-
-
-def _folded(title: str, content: str) -> str:
-    return f"<details>\n<summary>{escape(title)}</summary>\n{content}\n</details>"
-
-
-def _table(rows: pd.DataFrame, **options: Any) -> str:
-    return f'<div class="wide">{show(rows, **options).html}</div>'
-
-
-def _listed(texts: Iterable[str]) -> str:
-    return "<ul>" + "".join(f"<li>{escape(text)}</li>" for text in texts) + "</ul>"
+def _template() -> Template:
+    source = files("srlib.assessment").joinpath("page.html.j2").read_text(encoding="utf-8")
+    return Environment(autoescape=True, trim_blocks=True).from_string(source)
