@@ -253,7 +253,7 @@ show(worst[columns], caption=f"Combinations of {first} to look at first.")
 # Notes on the tables, and what the report takes for granted.
 
 # %% tags=["monte-carlo"]
-Markdown("\n".join(f"- {note}" for note in (*tables.notes, *assessment.ASSUMED)))
+Markdown("\n".join(f"- {note}" for note in (*tables.notes, *assessment.stated("assumptions"))))
 
 # %% [markdown] tags=["appendix"]
 # ## References

@@ -110,13 +110,19 @@ def percent(share: float, digits: int = 0) -> str:
     return f"{100 * share:.{digits}f}\u00a0%"
 
 
+def in_percent(share: float, error: float = math.nan) -> str:
+    """A share in percent, with its error if known; what is not 0 or 100 is not printed as such."""
+    rounded = {"0.0": "<0.1", "-0.0": "<0.1", "100.0": ">99.9"}
+    numbers = [x for x in (share, error) if not math.isnan(x)]
+    texts = [f"{100 * x:.{0 if x in (0, 1) else 1}f}" for x in numbers]
+    told = f"{' ± '.join(rounded.get(text, text) for text in texts)} %".replace(" ", "\u00a0")
+    return "no value" if math.isnan(share) else told
+
+
 def show(
-    frame: "pd.DataFrame",
-    digits: int | None = None,
-    *,
-    caption: str = "",
+    frame: "pd.DataFrame", digits: int | None = None, *, caption: str = "",
     names: Mapping[str, str] | None = None,
-) -> Shown:
+) -> Shown:  # fmt: skip
     """Show a table as readers expect it: no index, text to the left, numbers to the right.
 
     Parameters
@@ -247,12 +253,9 @@ def _is_text(cells: Sequence[str]) -> bool:
 
 
 def _html(
-    heads: Sequence[str],
-    columns: Sequence[Sequence[str]],
-    left: Sequence[bool],
-    caption: str,
+    heads: Sequence[str], columns: Sequence[Sequence[str]], left: Sequence[bool], caption: str,
     kind: str,
-) -> str:
+) -> str:  # fmt: skip
     # Reports keep classes and drop styles; JupyterLab has no rules for the classes.
     marks = [
         f' class="text{" long" * any(len(cell) > 30 for cell in cells)}" style="text-align: left"'

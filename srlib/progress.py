@@ -44,12 +44,9 @@ def silent() -> Iterator[None]:
 
 
 def in_blocks[Result](
-    executor: Executor | None,
-    function: Callable[..., Result],
-    shared: Sequence[Any],
-    blocks: Sequence[Sequence[Any]],
-    label: str,
-) -> Iterator[Result]:
+    executor: Executor | None, function: Callable[..., Result], shared: Sequence[Any],
+    blocks: Sequence[Sequence[Any]], label: str,
+) -> Iterator[Result]:  # fmt: skip
     """Call ``function(*shared, *block)`` on blocks of work under a bar, and yield their results.
 
     Without an executor (threads, processes, or a cluster's) it goes block after block. The length

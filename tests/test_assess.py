@@ -14,18 +14,17 @@ from click.testing import CliRunner, Result
 from markupsafe import escape
 
 from srlib.assessment import (
-    ASSUMED,
     Assessment,
     answers,
     assess,
     examine,
     in_public,
-    model,
     report,
     stated,
 )
 from srlib.data.schema import Microdata, Schema, Variable
 from srlib.display import NOT_SHOWN
+from srlib.risk import believer
 from srlib.runner.cli import main
 
 TOWNS = ["north", "south", "east", "west"]
@@ -237,7 +236,7 @@ def test_what_was_chosen_is_noted(tmp_path: Path) -> None:
 
 
 def test_the_model_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model, "MOST_ITERATIONS", 40)
+    monkeypatch.setattr(believer, "MOST_ITERATIONS", 40)
     found = ask(target="sick", model=True)
     assert row(found, "model: target")["people"] == 60
     assert found.records()["target_probability"].between(0, 1).all()
@@ -463,7 +462,7 @@ def test_the_page_stands_alone_and_all_text_in_it_is_escaped() -> None:
     assert folded == ["All answers: half", "All answers: &lt;b&gt;made", "Records to look at",
                       "What was assessed", "The rules"]  # fmt: skip
     assert page.count("<table") == 5
-    for sentence in (*ASSUMED, *stated()):
+    for sentence in (*stated("assumptions"), *stated()):
         assert escape(sentence) in page
 
 

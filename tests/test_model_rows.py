@@ -5,9 +5,9 @@ import pytest
 from enumeration import log_marginal_likelihood
 
 from srlib import dpmpm
-from srlib.assessment import model
-from srlib.assessment.answers import SURE
+from srlib.assessment.answers import SURE, of_model
 from srlib.mechanism.bayes import posterior
+from srlib.risk.believer import beliefs
 
 TARGET, N_LEVELS = 1, np.array([2, 3])
 DATA = np.array([(0, 0), (0, 1), (1, 2), (1, 2)], np.uint8)
@@ -27,9 +27,8 @@ def log_told(candidates: list[np.ndarray]) -> np.ndarray:
 
 
 def test_risks_of_target_and_record_by_enumeration() -> None:
-    answers, risks = model.rows(
-        DATA, RELEASES, N_LEVELS, TARGET, chains=CHAINS, rng=np.random.default_rng(4)
-    )
+    chance = np.random.default_rng(4)
+    learned, agree, risks = beliefs(DATA, RELEASES, N_LEVELS, TARGET, chains=CHAINS, rng=chance)
     exact = []
     for i, x in enumerate(DATA[:3]):
         values = [x[1], *(t for t in range(3) if t != x[1])]
@@ -45,6 +44,7 @@ def test_risks_of_target_and_record_by_enumeration() -> None:
     before, after, of_record = np.transpose(exact)
     assert risks["target_prior"].tolist() == pytest.approx(before, abs=0.02)
     assert risks["target_probability"].tolist() == pytest.approx(after, abs=0.02)
+    answers = of_model(learned.to_dict("records"), agree, 4)
     rows = {row["question"].removeprefix("model: "): row for row in answers}
     people = np.array([1, 1, 2]) / 4
     for question, value, baseline in (

@@ -2,4 +2,4 @@
 
 from srlib.assessment.report import Assessment, assess, examine
 from srlib.assessment.tables import Tables, take_in
-from srlib.assessment.verdict import ASSUMED, in_public, stated
+from srlib.assessment.verdict import in_public, stated

@@ -8,15 +8,15 @@ in words of the verdict.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from scipy import special
 
 from srlib.assessment import copies
-from srlib.assessment.copies import Copies, beta, beta_binomial_z
 from srlib.assessment.counting import Bools, Row, between, error_of, means, ratio
 from srlib.assessment.told import Told
-from srlib.display import MIN_RECORDS
+from srlib.display import MIN_RECORDS, in_percent
 
 # A difference of SURE standard errors is more than chance, and one of CERTAIN beyond doubt. A risk
 # is above its baseline if it takes MORE of what that leaves to disclose, and far above from FAR on.
@@ -67,8 +67,8 @@ def _of_release(told: Told, some: Bools | None) -> Row:
     if met:  # or not, so that errors are binomial
         error, of_more = np.sqrt([value * (1 - value) / people, (margins * (1 - margins)).sum()])
         others_error = max(others_error, LEAST / people)
-        law = beta(by_others, others_error, people)
-        z = beta_binomial_z(round(value * told.trials), round(told.trials), *law)
+        law = copies.beta(by_others, others_error, people)
+        z = copies.beta_binomial_z(round(value * told.trials), round(told.trials), *law)
     z_margins = np.inf if of_trees else ratio(more.sum(), of_more)  # these tell no better guess
     by_others = float(np.clip(by_others, 0, 1))
     return {
@@ -79,9 +79,9 @@ def _of_release(told: Told, some: Bools | None) -> Row:
     }  # fmt: skip
 
 
-def share_of_rest(value: float, baseline: float) -> float:
+def share_of_rest(value: Any, baseline: Any) -> Any:
     """Share of what a baseline leaves to disclose that a value takes: 0 to 1 where all is told."""
-    return (value - baseline) / (1 - baseline) if baseline < 1 else 0.0
+    return (value - baseline) / np.maximum(1 - baseline, 1e-12)
 
 
 def put_words(rows: Sequence[Row], family: bool, few: bool = False) -> None:
@@ -107,7 +107,7 @@ def put_words(rows: Sequence[Row], family: bool, few: bool = False) -> None:
         )
 
 
-def of_copies(each: Sequence[Copies]) -> list[Row]:
+def of_copies(each: Sequence[copies.Copies]) -> list[Row]:
     """Answer by the released records that repeat original ones; the worst of several decides."""
     found = max(each, key=lambda one: (LEVELS.index(copied(one)[0]), largest_z(one.rows[0])))
     word, why = copied(found)
@@ -115,12 +115,24 @@ def of_copies(each: Sequence[Copies]) -> list[Row]:
     return found.rows
 
 
+def of_model(learned: list[Row], agree: bool, people: int) -> list[Row]:
+    """Answer what an intruder learns who believes in a model, and whether the data refute it."""
+    *_, belief, chains = learned
+    wrong = "misleads" if belief["value"] > 1 else "falls short"
+    belief["word"] = wrong if abs(belief["z"]) > SURE else "not refuted"
+    chains["word"] = "agree"
+    for row in learned:
+        row |= {"question": f"model: {row['question']}", "people": people}
+        row["word"] = row.get("word", "") if agree else "unreliable"
+    return learned
+
+
 def largest_z(row: Row) -> float:
     """Return the larger of a row's deviates; minus infinity where none is known."""
     return float(np.fmax.reduce([-np.inf, row["z"], row["z_divided"]]))
 
 
-def copied(found: Copies) -> tuple[str, str]:
+def copied(found: copies.Copies) -> tuple[str, str]:
     """Say whether records were copied, one of `LEVELS`, and how, or why that is not known."""
     repeats, handed_out, hidden, _, itself, uncut, same_rows = found.rows
     n, m, z = len(found.found), repeats["people"], largest_z(repeats)
@@ -154,14 +166,3 @@ def copied(found: Copies) -> tuple[str, str]:
         (True, "none", ""),
     ]  # fmt: skip
     return next((level, why) for right, level, why in cases if right)
-
-
-def in_percent(share: float, error: float = np.nan) -> str:
-    """A share in percent, with its error if known; what is not 0 or 100 is not printed as such."""
-    if np.isnan(share):
-        return "no value"
-    shown, rounded = [], {"0.0": "<0.1", "-0.0": "<0.1", "100.0": ">99.9"}
-    for value in (share,) if np.isnan(error) else (share, error):
-        text = f"{100 * value:.{0 if value in (0, 1) else 1}f}"
-        shown.append(rounded.get(text, text))
-    return f"{' ± '.join(shown)} %".replace(" ", "\u00a0")

@@ -15,23 +15,17 @@ garbles only some of its records, or suppresses repeats, does so without copies.
 bounds what could hide.
 """
 
-import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 from scipy import optimize, special, stats
-from scipy.sparse import csgraph
 
 from srlib.assessment import counting
 from srlib.assessment.counting import Bools, Floats, Ints, Row, numbered, rows_of, tallied, times
 from srlib.data.codes import Codes, Levels, row_numbers
-from srlib.margins import log_choose, pair_table
+from srlib.margins import log_choose, log_density, pair_table, tree_of_pairs
 from srlib.threads import one_blas_thread
-
-# Tables of pairs of variables, or of the root alone, by their edges from the root down.
-type Tree = Mapping[tuple[int, int], Ints]
 
 # Weight of a pair with k neighbors, log(1 + COPIED / (k + ITSELF)): the logarithm of how much more
 # often such a pair lies across the files if some of the records were copied. Set once; any
@@ -123,8 +117,8 @@ def copies(
     repeated_z = itself_z = uncut_z = near_z = nan
     exact = np.ones(len(o), bool)  # combinations of which a released record has the numbers, too
     if len(numbers):
-        values = np.append(cell, of_record), *(1 + pd.factorize(column)[0] for column in numbers)
-        uncut = np.column_stack(values)
+        each = (np.unique(values, return_inverse=True)[1] for values in numbers)
+        uncut = np.column_stack([np.append(cell, of_record), *each])
         people, records = np.split(row_numbers(uncut, uncut.max(axis=0) + 1), [n])
         exact = np.bincount(cell, np.isin(people, records), len(o)) > 0
         uncut_z = nan if premise and held_out is None else divided_z(people, records)
@@ -186,40 +180,7 @@ def _itself_z(
     return counting.ratio(moves.sum(), counting.error_of(moves, key.astype(int)))
 
 
-def tree_of_pairs(codes: Codes, levels: Sequence[int]) -> Tree:
-    """Return the tree of pairs with the most mutual information."""
-    some, p = codes[:: -(-len(codes) // ROWS)], len(levels)
-    information = np.zeros((p, p))
-    for above, below in itertools.combinations(range(p), 2):
-        joint = pair_table(some, levels, above, below) / len(some)
-        apart = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0)
-        chance = (levels[above] - 1) * (levels[below] - 1) / (2 * len(some))
-        information[above, below] = special.rel_entr(joint, apart).sum() - chance
-    # Weights must not be zero, which means no edge.
-    tree = csgraph.minimum_spanning_tree(np.triu(information.min() - 1 - information, 1))
-    order, parents = csgraph.breadth_first_order(tree, 0, directed=False)
-    edges = [(0, 0), *((int(parents[k]), int(k)) for k in order[1:])]
-    return {edge: pair_table(codes, levels, *edge) for edge in edges}
-
-
-def log_density(codes: Codes, tree: Tree, more: Floats | float = 0) -> Floats:
-    """Log probability of records by a tree of pairs, of which each has some more of its own.
-
-    Levels have half a record more, and pairs two that are divided as all records are.
-    """
-    log_p = np.zeros(len(codes))
-    for (above, below), table in tree.items():
-        i, j = codes[:, above], codes[:, below]
-        share = (table.sum(axis=0)[j] + 0.5 + more) / (table.sum() + 0.5 * table.shape[1] + more)
-        if above != below:
-            share = (table[i, j] + 2 * share + more) / (table.sum(axis=1)[i] + 2 + more)
-        log_p += np.log(share)
-    return log_p
-
-
-def _handed_out(
-    o: Ints, s: Ints, weight: Floats, exact: Bools
-) -> tuple[float, float, float, float]:
+def _handed_out(o: Ints, s: Ints, weight: Floats, exact: Bools) -> tuple[float, ...]:
     """Share of people alone who were handed out, its error, its excess, and its upper limit.
 
     NaN where nobody is alone.

@@ -10,17 +10,15 @@ import pandas as pd
 from tqdm import tqdm
 
 from srlib.assessment import answers, told, use, verdict
-from srlib.assessment.answers import TEXTS
 from srlib.assessment.copies import Copies, copies
 from srlib.assessment.counting import COLUMNS, Row, beside, between, means, numbered, rows_of
-from srlib.assessment.tables import Declared, File, Names, Releases, Table, Tables, take_in
+from srlib.assessment.tables import File, Names, Releases, Table, Tables, take_in
 from srlib.assessment.told import Told
-from srlib.assessment.verdict import Judgment
-from srlib.data.codes import Codes, distinct
+from srlib.data.codes import distinct
+from srlib.data.microdata import Declared
 from srlib.rng import stream
 
-_NAMED = 5  # variables that are named where all others are known
-_LINES = 5  # lines of the file that are named for a combination
+_NAMED = 5  # variables where all others are known, and lines of the file for a combination
 
 
 @dataclass(frozen=True)
@@ -50,7 +48,7 @@ class Assessment:
     """
 
     tables: Tables
-    judgments: tuple[Judgment, ...]
+    judgments: tuple[verdict.Judgment, ...]
     table: pd.DataFrame
     _records: pd.DataFrame = field(repr=False)
 
@@ -78,12 +76,9 @@ class Assessment:
         """Return what ``srlib assess --json`` prints, ready for JSON: verdicts, table and notes."""
         finite = ~self.table.isin([np.nan, np.inf, -np.inf])  # of which JSON has none
         rows = self.table.astype(object).where(finite, None).to_dict("records")
-        return {
-            "first": self.judgments[0].first,
-            "releases": [vars(judgment) for judgment in self.judgments],
-            "table": rows,
-            "notes": list(self.tables.notes),
-        }
+        judgments, notes = list(map(vars, self.judgments)), list(self.tables.notes)
+        first = self.judgments[0].first
+        return {"first": first, "releases": judgments, "table": rows, "notes": notes}
 
     def to_html(self, public: bool = False) -> str:
         """Return a page that stands alone. Confidential, but its public version: words alone."""
@@ -94,7 +89,7 @@ class Assessment:
 
 def assess(
     original: Table, released: Releases, keys: Names | Sequence[Names] = (), target: Names = (), *,
-    schema: Declared | None = None, within: Mapping[str, float] | None = None, by: str = "",
+    schema: Declared = None, within: Mapping[str, float] | None = None, by: str = "",
     holdout: Table | None = None, model: bool = False, rng: np.random.Generator,
 ) -> Assessment:  # fmt: skip
     """Judge releases of an original table by what they tell and what they are good for.
@@ -164,22 +159,21 @@ def examine(tables: Tables, *, seed: int, model: bool = False) -> Assessment:
     rows, records = list[Row](), list[pd.DataFrame]()
     levels, chance, risks = tables.schema.n_levels, partial(stream, seed), pd.DataFrame()
     for name, released in tables.tools.items():
-        found, joined = list[Copies](), list[Codes]()
+        found, original, joined = list[Copies](), tables.original.codes, [z.codes for z in released]
         for z in released:
-            original, codes, *held_out = (file.codes for file in tables.beside(z))
             both = zip(tables.original.numbers.values(), z.numbers.values(), strict=True)
             numbers = list(map(np.concatenate, both))
-            found.append(copies(original, codes, levels, *held_out, numbers=numbers))
-            joined.append(codes)
+            held_out = tables.held_out.codes if tables.held_out else None
+            found.append(copies(original, z.codes, levels, held_out, numbers=numbers))
         of_people, first = _of_people(tables, released, chance)
         of_one = [*answers.of_copies(found), *of_people, *_of_everybody(tables, released)]
         of_one += use.rows(tables.schema, original, joined)
         if model:
-            from srlib.assessment import model as intruder  # and numba, which nothing else needs
+            from srlib.risk.believer import beliefs  # and numba, which nothing else needs
 
             asked = original, joined, levels, tables.targets[0]
-            more, risks = intruder.rows(*asked, rng=chance(f"model {name}"))
-            of_one += more
+            learned, agree, risks = beliefs(*asked, rng=chance(f"model {name}"))
+            of_one += answers.of_model(learned.to_dict("records"), agree, len(original))
         rows += [row | {"release": name} for row in of_one]
         people = pd.DataFrame({
             "copied": np.any([each.found for each in found], axis=0),
@@ -189,7 +183,7 @@ def examine(tables: Tables, *, seed: int, model: bool = False) -> Assessment:
         })  # fmt: skip
         records.append(_records(tables, name, people, risks))
     table = pd.DataFrame(rows).reindex(columns=[*COLUMNS, "why"])
-    table = table.fillna({"of": "all", "asked": False} | dict.fromkeys(TEXTS, ""))
+    table = table.fillna({"of": "all", "asked": False} | dict.fromkeys(answers.TEXTS, ""))
     table = table.astype({"asked": bool})
     each = dict(list(table.groupby("release", sort=False)))
     judgments = verdict.worst_first([verdict.judge(*one) for one in each.items()], table)
@@ -231,7 +225,12 @@ def _of_people(
 
     The other result is what each release tells of each person, by the first two questions.
     """
-    names, rows, groups, first = tables.schema.names, list[Row](), list[Row](), list[list[Told]]()
+    names, rows, groups, first = (
+        tables.schema.names,
+        list[Row](),
+        list[Row](),
+        list[list[Told]](),
+    )
     for question in tqdm(questions(tables), "assessing", leave=False, disable=None):
         known = [names[k] for k in question.knows]
         all_others = len(known) == len(names) - 1 > _NAMED
@@ -269,10 +268,8 @@ def _ask(question: Question, tables: Tables, released: File, rng: np.random.Gene
     wanted = wants, tables.schema.variables[wants].no_values, held_out
     if question.name == "predicted":
         return told.predicted(*given, *wanted, rng=rng)
-    if question.name == "attributes":
-        return told.told(*given, *wanted)
-    numbers = [file.numbers[wants] for file in files]
-    return told.told(*given, *wanted, numbers=numbers, within=tables.within[wants])
+    numbers = [file.numbers[wants] for file in files if question.name == "within"]
+    return told.told(*given, *wanted, numbers=numbers, within=tables.within.get(wants, 0.0))
 
 
 def _of_everybody(tables: Tables, released: Sequence[File]) -> list[Row]:
@@ -297,7 +294,7 @@ def _records(tables: Tables, name: str, people: pd.DataFrame, risks: pd.DataFram
     combinations, repetitions, inverse = distinct(tables.original.codes)
     order = np.argsort(inverse, kind="stable")
     parts = np.split(tables.original.lines[order], np.cumsum(repetitions)[:-1])
-    lines = [", ".join(map(str, p[:_LINES])) + ", ..." * (len(p) > _LINES) for p in parts]
+    lines = [", ".join(map(str, p[:_NAMED])) + ", ..." * (len(p) > _NAMED) for p in parts]
     first = order[np.cumsum(repetitions) - repetitions]  # a record of each combination
     head = pd.DataFrame({"release": name, "lines": lines, "repetitions": repetitions})
     found = pd.concat([head, people.iloc[first].reset_index(drop=True), risks], axis=1)

@@ -15,7 +15,7 @@ from srlib.assessment.counting import Floats, Ints
 from srlib.checks import positive, repeated, require, shown
 from srlib.data.codes import Codes, factor
 from srlib.data.declared import cut_numbers, recognize, with_missing, with_unseen
-from srlib.data.microdata import Texts, declared, read_texts
+from srlib.data.microdata import Declared, Texts, declared, read_texts
 from srlib.data.schema import Microdata, Schema
 from srlib.display import percent
 
@@ -23,7 +23,6 @@ from srlib.display import percent
 type Table = pd.DataFrame | Microdata | str | Path
 # Tables, or folders of them: the draws of one tool, as is a sequence under the tool's name.
 type Releases = Table | Sequence[Table] | Mapping[str, Table | Sequence[Table]]
-type Declared = Schema | str | Path
 type Names = str | Sequence[str]
 
 
@@ -60,19 +59,19 @@ class _Source(NamedTuple):
 
     def texts(self, schema: Schema | None) -> Texts:
         """Return the variables, checked against what is declared, before they are coded."""
-        table, notes = self.table, tuple[str, ...]()
+        table = self.table
         if isinstance(table, str | Path):
             return read_texts(table, schema)
         if isinstance(table, Microdata):
-            schema, notes = schema or table.schema, table.notes
-            table = table.to_frame(labels=False)
-        kind = f"{self.name} is of type {type(table).__name__}; it must be a DataFrame, Microdata,"
-        require(isinstance(table, pd.DataFrame), f"{kind} or the path of a file")
-        frame = table.rename(columns=str)
-        if schema:
+            texts = Texts(table.to_frame(labels=False), schema or table.schema, table.notes)
+        else:
+            kind = f"{self.name} is of type {type(table).__name__}; it must be a DataFrame,"
+            require(isinstance(table, pd.DataFrame), f"{kind} Microdata, or the path of a file")
+            texts = Texts(table.rename(columns=str), schema)
+        if texts.schema:
             with self.named():
-                schema.check_columns(list(frame))
-        return Texts(frame, schema, notes)
+                texts.schema.check_columns(list(texts.frame))
+        return texts
 
 
 class Tables(NamedTuple):
@@ -102,7 +101,7 @@ class Tables(NamedTuple):
 
 def take_in(
     original: Table, released: Releases, *, keys: Names | Sequence[Names] = (), target: Names = (),
-    schema: Declared | None = None, within: Mapping[str, float] | None = None, by: str = "",
+    schema: Declared = None, within: Mapping[str, float] | None = None, by: str = "",
     holdout: Table | None = None,
 ) -> Tables:  # fmt: skip
     """Take in and check an original and its releases; arguments as of `report.assess`.
@@ -123,8 +122,8 @@ def take_in(
     distances = {}
     for name, distance in (within or {}).items():
         (at,) = complete.positions([name], "within")
-        again = keys and at in key_sets[0]
-        require(not again, f"within names {name!r}, which is among the keys")
+        known = keys and at in key_sets[0]
+        require(not known, f"within names {name!r}, which is among the keys")
         cut = f"within names {name!r}, which is not numeric; bins or edges in a schema make it so"
         require(complete.variables[at].edges, cut)
         positive(**{f"within of {name}": distance})
@@ -138,9 +137,7 @@ def take_in(
                 tools.setdefault(source.tool, []).append(file)
             elif files:
                 _check_strangers(complete, files[0].codes, file.codes)
-        is_path = not source.tool and isinstance(source.table, str | Path)
-        called = Path(str(source.table)).name if is_path else source.name
-        notes += [f"{called}: {note}" for note in of_file]
+        notes += [f"{source.name}: {note}" for note in of_file]
         files.append(file)
     n = len(files[0])
     for variable, column in ((complete.variables[at], files[0].codes[:, at]) for at in targets):
@@ -241,11 +238,11 @@ def _check_strangers(schema: Schema, original: Codes, held_out: Codes) -> None:
     found = copies(original, held_out, schema.n_levels)
     handed_out = found.rows[1]
     share = percent(1.0 if found.same_table else handed_out["value"], 1)
-    told = f"an estimated {share} of the {handed_out['people']:,} people of the original who are"
+    told = f"{share} of the {handed_out['people']:,} people of the"
     require(
-        not (found.same_table or handed_out["z_divided"] >= 2 * CERTAIN),
-        f"{told} alone with all their values are in it, too; people held out must be others, kept "
-        "out before the synthesizer was fitted",
+        not found.same_table and not handed_out["z_divided"] >= 2 * CERTAIN,
+        f"an estimated {told} original who are alone with all their values are in it, too; people "
+        "held out must be others, kept out before the synthesizer was fitted",
     )
 
 

@@ -15,10 +15,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from srlib.assessment.copies import divided_z, log_density, tree_of_pairs
+from srlib.assessment.copies import divided_z
 from srlib.assessment.counting import Bools, Floats, Ints, beside, numbered, tallied, times
 from srlib.data.codes import Codes, Levels
-from srlib.margins import log_choose
+from srlib.margins import log_choose, log_density, tree_of_pairs
 
 REACH = 1.5  # log of the part that corrects a prediction, over that of both files
 ROUNDS = 5  # in which the expected number of companions settles
@@ -64,7 +64,7 @@ def met(
     In a random part of the file of t n records, a person with k - 1 companions is alone, if they
     are in it, with probability (1 - t)^{k-1}. Let g(t) be the sum of that over the n people. Other
     people's records would leave of those alone the share g(1 + r) / g(1) unmet, with r = n* / n.
-    Beyond the file g is unknown. A tree of pairs of the keys (`copies.log_density`) foretells the
+    Beyond the file g is unknown. A tree of pairs of the keys (`margins.log_density`) foretells the
     share exp(-u) that is left unmet there, and the share exp(-v) that the rest of the file leaves
     unmet of those alone in a random part t of it. The latter is known, too, and corrects the
     former,

@@ -16,23 +16,9 @@ from jinja2 import Environment, Template
 from markupsafe import Markup
 
 from srlib.assessment import answers, copies, use
-from srlib.assessment.answers import in_percent
-from srlib.display import MIN_RECORDS, NOT_SHOWN, percent, show
+from srlib.display import MIN_RECORDS, NOT_SHOWN, in_percent, percent, show
 
 _SHOWN = 12  # records to look at
-_HEADS = {
-    "z": "difference, in errors", "z_divided": "by random division", "held_out": "people held out",
-    "held_out_z": "beyond these, in errors", "baseline_of": "that is",
-}  # fmt: skip
-
-ASSUMED = (
-    "Each record is a person drawn like the others, without households, weights or clean-up.",
-    "The intruder knows the keys exactly, and that somebody is in the file.",
-    "Of a release larger than the original, as many records as that has tell of people.",
-    "Errors are those of another release by the tool as it was fitted, and not of another fit.",
-    "Who is alone in the file need not be alone in the population.",
-)
-
 # What to do, the best first.
 ADVICE = ("nothing found", "undecided", "look", "withhold")
 # Risks of the card, in words; the largest loss stands below them.
@@ -90,13 +76,10 @@ def loss(rows: pd.DataFrame) -> pd.Series:
 
 def worst_first(judgments: Sequence[Judgment], table: pd.DataFrame) -> list[Judgment]:
     """Order releases by what to do, then by how much of the rest the worst risk takes."""
-
-    def badness(judgment: Judgment) -> tuple[int, float]:
-        rows = table[(table["release"] == judgment.release) & table["asked"]]
-        rest = map(answers.share_of_rest, rows["value"], rows["baseline"])
-        return ADVICE.index(judgment.advice), max(np.nan_to_num(list(rest)), default=0.0)
-
-    return sorted(judgments, key=badness, reverse=True)
+    rest = answers.share_of_rest(table["value"], table["baseline"]).where(table["asked"], 0)
+    worst = rest.fillna(0).groupby(table["release"]).max()
+    by = {one.release: (ADVICE.index(one.advice), worst[one.release]) for one in judgments}
+    return sorted(judgments, key=lambda one: by[one.release], reverse=True)
 
 
 def of_card(rows: pd.DataFrame) -> pd.DataFrame:
@@ -106,37 +89,34 @@ def of_card(rows: pd.DataFrame) -> pd.DataFrame:
     """
     risks = rows.drop_duplicates("question").set_index("question", drop=False)
     target = risks.loc[["attributes", "predicted"]].sort_values("z", ascending=False, kind="stable")
-    some = pd.concat([risks.loc[["identity"]], target[:1], risks.loc[["copies"]]])
-    some = pd.concat([some, loss(rows).to_frame().T])
-    worst = some["question"].iloc[-1]
-    return some.assign(line=some["question"].replace(CARD | {worst: f"use: {worst}"}))
+    worst = loss(rows)
+    risks = pd.concat([risks.loc[["identity"]], target[:1], risks.loc[["copies"]]])
+    lines = [*risks["question"].map(CARD), f"use: {worst['question']}"]
+    return pd.concat([risks, worst.to_frame().T]).assign(line=lines)
 
 
 def card(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the lines of a release's card as texts, numbers with their standard errors."""
     lines, hidden = [], rows.loc[rows["question"] == "could hide", "value"].iloc[0]
+    could = f"; {percent(hidden)} could hide" if pd.notna(hidden) else ""  # somebody is alone
     for row in of_card(rows).to_dict("records"):
         held_against = in_percent(row["baseline"], row["baseline_error"])
         held_against += f" ({row['baseline_of']})"
-        could = row["word"] in ("none", "undecided") and row["question"] == "copies"
-        could &= pd.notna(hidden)  # where somebody is alone
         nobody = row["question"] == "identity" and not row["people"]
         lines.append({
             "question": row["line"],
             "release": "nobody alone" if nobody else in_percent(row["value"], row["error"]),
             "baseline": held_against if pd.notna(row["baseline"]) else "",
-            "word": row["word"] + f"; {percent(hidden)} could hide" * could,
+            "word": row["word"] + could * (row["word"] in ("none", "undecided")),
         })  # fmt: skip
     return pd.DataFrame(lines)
 
 
 def text(judgments: Sequence[Judgment], table: pd.DataFrame) -> str:
     """Return the verdict in words: what to do, and the card, for each release."""
-    parts = []
-    for one in judgments:
-        lines = show(card(table[table["release"] == one.release])).text
-        parts.append(f"{one.first}\n{indent(lines, '  ')}")
-    return "\n\n".join(parts)
+    cards = (show(card(table[table["release"] == one.release])).text for one in judgments)
+    each = zip(judgments, cards, strict=True)
+    return "\n\n".join(f"{one.first}\n{indent(lines, '  ')}" for one, lines in each)
 
 
 def in_public(judgments: Sequence[Judgment], table: pd.DataFrame) -> pd.DataFrame:
@@ -164,28 +144,10 @@ def in_public(judgments: Sequence[Judgment], table: pd.DataFrame) -> pd.DataFram
 _ORDER = ("too few", *answers.LEVELS, "no more", "more", "far more")
 
 
-def stated() -> list[str]:
-    """Return the rules behind the first sentence, with their thresholds, as sentences."""
-    z = answers.SURE, answers.CERTAIN, 2 * answers.CERTAIN, answers.ITSELF
-    sure, certain, rows, itself = (f"{one:g}" for one in z)
-    far, more, hidden = map(percent, (answers.FAR, answers.MORE, answers.UNSEEN))
-    return [
-        f"Do not release: it is the original itself; or copies are found, by {certain} standard "
-        f"errors, or rows that follow the original's, by {rows}; or what was asked is told far "
-        f"more than others' records or margins would, by {sure} and {far} of what these leave.",
-        f"Look before you release: there are signs of copies, by {sure} standard errors, by "
-        f"{itself} against the release's own records, or by {certain} with numbers not cut; or "
-        f"what was asked is told more, by {sure} and by {more}.",
-        f"Undecided: more than {hidden} of the people alone with all their values, and "
-        f"{copies.FEWEST} or more, could be copies that pass for chance; or {copies.FEWEST} or "
-        "more records repeat original ones where fewer would; or the original repeats people, or "
-        f"was rid of equal records; or a file has fewer than {answers.FEWEST} records.",
-        f"Nothing found: none of these. A loss beyond chance is good up to {percent(use.GOOD)}, "
-        f"limited up to {percent(use.LIMITED)}, and poor beyond.",
-        "The first set of keys and the first target count by themselves; of all further questions "
-        "each is as sure as if it alone had been asked (Holm 1979). Rows of fewer than "
-        f"{MIN_RECORDS} people are not judged.",
-    ]
+def stated(what: str = "rules") -> list[str]:
+    """Return the rules behind the first sentence, or the ``"assumptions"``, as sentences."""
+    known = {"answers": answers, "copies": copies, "use": use, "few": MIN_RECORDS}
+    return _template(f"{what}.txt").render(known).splitlines()
 
 
 def page(
@@ -199,24 +161,26 @@ def page(
     for one in judgments:
         rows = table[table["release"] == one.release]
         told = rows.drop(columns=["asked", "release"]).replace("", None).dropna(axis=1, how="all")
-        each = {"card": _html(card(rows)), "answers": _html(told, names=_HEADS)}
+        each = {"card": _html(card(rows)), "answers": _html(told)}
         releases.append(vars(one) | each | {"rows": of_card(rows).to_dict("records")})
     worst = judgments[0].release
     some = records.query("release == @worst").head(_SHOWN).drop(columns="release")
     caption = f"Records of the original to look at first, for {worst}."
-    shown = {"records": _html(some, caption=caption), "notes": [*notes, *ASSUMED]}
-    return _template().render(releases=releases, **shown, rules=stated())
+    shown = {"records": _html(some, caption=caption), "notes": [*notes, *stated("assumptions")]}
+    return _template("page.html").render(releases=releases, **shown, rules=stated())
 
 
 def public_page(judgments: Sequence[Judgment], table: pd.DataFrame) -> str:
     """Return the words of `in_public` and nothing else of anybody's files."""
-    return _template().render(words=_html(in_public(judgments, table)), rules=stated())
+    return _template("page.html").render(words=_html(in_public(judgments, table)), rules=stated())
 
 
 def _html(rows: pd.DataFrame, **options: Any) -> Markup:
     return Markup(show(rows, **options).html)
 
 
-def _template() -> Template:
-    source = files("srlib.assessment").joinpath("page.html.j2").read_text(encoding="utf-8")
-    return Environment(autoescape=True, trim_blocks=True).from_string(source)
+def _template(name: str) -> Template:
+    source = files("srlib.assessment").joinpath(f"{name}.j2").read_text(encoding="utf-8")
+    environment = Environment(autoescape=name.endswith("html"), trim_blocks=True)
+    environment.filters["percent"] = percent
+    return environment.from_string(source)

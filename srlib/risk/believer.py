@@ -1,4 +1,4 @@
-"""An intruder who knows all other records and takes the DPMPM for the generator, as rows."""
+"""An intruder who knows all other records and takes the DPMPM for the generator."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,8 +7,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from srlib.assessment.answers import SURE
-from srlib.assessment.counting import Row, ratio, rows_of
 from srlib.data.codes import Codes, distinct
 from srlib.diagnostics import MAX_R_HAT
 from srlib.dpmpm.model import Chains
@@ -24,11 +22,11 @@ _MOST_KEPT = 1.5e9  # combinations times levels times draws kept of all chains
 
 
 @one_blas_thread
-def rows(
+def beliefs(
     original: Codes, released: Sequence[Codes], n_levels: NDArray[np.integer], target: int, *,
     chains: Chains | Sequence[Chains] | None = None, rng: np.random.Generator,
-) -> tuple[list[Row], pd.DataFrame]:  # fmt: skip
-    r"""Answer what such an intruder learns of a whole record, and of the target of a known one.
+) -> tuple[pd.DataFrame, bool, pd.DataFrame]:  # fmt: skip
+    r"""Return what such an intruder learns of a whole record, and of the target of a known one.
 
     Of the whole record, candidates are the truth and all that differ from it in one variable, with
     equal priors (Hu, Reiter and Wang 2014, section 3.1). Of the target the rest is known, and the
@@ -37,12 +35,13 @@ def rows(
     people: an average above says that the model misleads the intruder, one below that the release
     tells more than it can explain. Errors come from between chains.
 
-    The other result has a row for each distinct original combination, with the risk of the whole
-    record and of the target.
+    The first result has a row for each of these three questions, and one for the chains' R-hat; the
+    second says whether the chains agree, so that the numbers can be relied on. The third has a row
+    for each distinct original combination, with the risk of the whole record and of the target.
     """
     combinations, repetitions, _ = distinct(original)
-    numbers = CHAINS * len(combinations) * int(n_levels.sum()) * (1 + len(released))
-    n_draws = int(np.clip(_MOST_KEPT / numbers, 50, DRAWS))  # of many combinations fewer
+    n_kept = CHAINS * len(combinations) * int(n_levels.sum()) * (1 + len(released))
+    n_draws = int(np.clip(_MOST_KEPT / n_kept, 50, DRAWS))  # of many combinations fewer
     chains = chains or rounds(MOST_ITERATIONS, n_classes=CLASSES, n_draws=n_draws, n_chains=CHAINS)
     sets = DrawSets.fit(original, released, n_levels, chains, rng=rng)
     column = sets.column(combinations)
@@ -71,20 +70,17 @@ def rows(
     spread = float(np.hypot(np.sqrt((moves**2).sum()) / repetitions.sum(), errors[3]))
     agree = (np.mean(~(column.r_hat <= MAX_R_HAT), axis=1) <= APART).all()
     r_hat = float(np.quantile(column.r_hat, 0.95, axis=1).max())
-    clear, wrong = abs(inverse - 1) > SURE * spread, "misleads" if inverse > 1 else "falls short"
-    uniform, n, about = 1 / whole.support_size, len(original), "mean probability of the truth"
-    ratios, limit = "mean of prior over posterior", "R-hat, 95th percentile, and its limit"
-    answers = rows_of(
-        ("whole record", about, n, value, error, uniform, 0.0, ratio(value - uniform, error)),
-        ("target", about, n, told, errors[0], prior, errors[1], ratio(gain, errors[2])),
-        ("belief", ratios, n, inverse, spread, 1.0, 0.0, ratio(inverse - 1, spread)),
-        ("chains", limit, n, r_hat, np.nan, MAX_R_HAT),
-    )
-    words = "", "", wrong if clear else "not refuted", "agree"
-    for row, word in zip(answers, words, strict=True):
-        row |= {"question": f"model: {row['question']}", "word": word if agree else "unreliable"}
+    uniform, beyond = 1 / whole.support_size, (inverse - 1) / spread
+    nan, of_truth, ratio = np.nan, "mean probability of the truth", "mean of prior over posterior"
+    numbers = [
+        ("whole record", of_truth, value, error, uniform, 0.0, (value - uniform) / error),
+        ("target", of_truth, told, errors[0], prior, errors[1], gain / errors[2]),
+        ("belief", ratio, inverse, spread, 1.0, 0.0, beyond),
+        ("chains", "R-hat, 95th percentile, and its limit", r_hat, nan, MAX_R_HAT, nan, nan),
+    ]
+    names = ["question", "about", "value", "error", "baseline", "baseline_error", "z"]
     risks = pd.DataFrame({
         "probability": whole.probability, "log_mcse": whole.log_mcse[:, 0], "rank": whole.rank,
         "target_prior": np.exp(before), "target_probability": np.exp(after),
     })  # fmt: skip
-    return answers, risks
+    return pd.DataFrame(numbers, columns=names), bool(agree), risks
