@@ -98,7 +98,7 @@ def of_card(rows: pd.DataFrame) -> pd.DataFrame:
 def card(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the lines of a release's card as texts, numbers with their standard errors."""
     lines, hidden = [], rows.loc[rows["question"] == "could hide", "value"].iloc[0]
-    could = f"; {percent(hidden)} could hide" if pd.notna(hidden) else ""  # somebody is alone
+    could = f"; {in_percent(hidden)} could hide" if pd.notna(hidden) else ""  # somebody is alone
     for row in of_card(rows).to_dict("records"):
         held_against = in_percent(row["baseline"], row["baseline_error"])
         held_against += f" ({row['baseline_of']})"
