@@ -1,7 +1,46 @@
-"""The command ``srlib``, also as ``python -m srlib``."""
+"""The command ``srlib``, also as ``python -m srlib``: the process, and how it ends."""
 
 import os
+import signal
 import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+_APART = 1.0  # seconds; a terminal that closes and a manager send signals in pairs
+
+
+@contextmanager
+def ended_by_signals() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP end what runs as Ctrl-C does, with nothing left behind."""
+    hook, main, before, raised = sys.unraisablehook, threading.get_ident(), {}, [-_APART]
+
+    def end(number: int, _: object) -> None:
+        if time.monotonic() - raised[0] >= _APART:
+            raised[0] = time.monotonic()
+            raise KeyboardInterrupt(number)
+
+    def swallowed(what: Any) -> None:
+        """Send a signal again that came in a destructor or in a weak reference's callback."""
+        if not isinstance(what.exc_value, KeyboardInterrupt) or not what.exc_value.args:
+            return hook(what)
+        raised[0] = -_APART
+        threading.Timer(0.1, signal.pthread_kill, (main, what.exc_value.args[0])).start()
+
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        # One that is ignored stays so, as under nohup.
+        if number and signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+            before[number] = signal.signal(number, end)
+    sys.unraisablehook = swallowed
+    try:
+        yield
+    finally:
+        sys.unraisablehook = hook
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def main() -> None:
@@ -14,7 +53,8 @@ def main() -> None:
     try:
         from srlib.runner.cli import main as command
 
-        command(prog_name="srlib")
+        with ended_by_signals():
+            command(prog_name="srlib")
     except ModuleNotFoundError as error:
         if error.name and error.name.split(".")[0] == "srlib":
             raise

@@ -14,8 +14,9 @@ import pytest
 import toy
 from click.testing import CliRunner
 
+from srlib.__main__ import ended_by_signals
 from srlib.rng import stream
-from srlib.runner import cli, run
+from srlib.runner import run
 from srlib.runner.cli import main
 from srlib.runner.parameters import resolve
 
@@ -101,7 +102,7 @@ class Ends:
 @toy.posix
 def test_a_signal_ends_what_runs_wherever_it_comes() -> None:
     def in_a_destructor() -> None:
-        with cli.ended_by_signals():
+        with ended_by_signals():
             Ends()
             toy.wait_until(lambda: False)
 
@@ -113,11 +114,11 @@ def test_a_signal_ends_what_runs_wherever_it_comes() -> None:
 
 @toy.posix
 def test_a_second_signal_ends_what_has_caught_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    with cli.ended_by_signals():
+    with ended_by_signals():
         with pytest.raises(KeyboardInterrupt):
             os.kill(os.getpid(), signal.SIGTERM)
         os.kill(os.getpid(), signal.SIGTERM)  # at once: they come in pairs
-        monkeypatch.setattr(cli, "_APART", 0.0)  # as if a second had gone by
+        monkeypatch.setattr("srlib.__main__._APART", 0.0)  # as if a second had gone by
         with pytest.raises(KeyboardInterrupt):
             os.kill(os.getpid(), signal.SIGTERM)
 

@@ -1,5 +1,6 @@
 """An original and its releases assessed in one call, as one table."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -79,6 +80,15 @@ class Assessment:
         judgments, notes = list(map(vars, self.judgments)), list(self.tables.notes)
         first = self.judgments[0].first
         return {"first": first, "releases": judgments, "table": rows, "notes": notes}
+
+    def files(self) -> dict[str, str]:
+        """Return what ``srlib assess`` writes of it, by name. Confidential but the public page."""
+        document = json.dumps(self.to_dict(), indent=1, ensure_ascii=False) + "\n"
+        return {
+            "tables/answers.csv": self.table.to_csv(index=False), "results.json": document,
+            "tables/records.csv": self._records.to_csv(index=False), "report.html": self.to_html(),
+            "report-public.html": self.to_html(public=True),
+        }  # fmt: skip
 
     def to_html(self, public: bool = False) -> str:
         """Return a page that stands alone. Confidential, but its public version: words alone."""

@@ -137,7 +137,9 @@ def take_in(
                 tools.setdefault(source.tool, []).append(file)
             elif files:
                 _check_strangers(complete, files[0].codes, file.codes)
-        notes += [f"{source.name}: {note}" for note in of_file]
+        is_path = not source.tool and isinstance(source.table, str | Path)
+        called = Path(str(source.table)).name if is_path else source.name
+        notes += [f"{called}: {note}" for note in of_file]
         files.append(file)
     n = len(files[0])
     for variable, column in ((complete.variables[at], files[0].codes[:, at]) for at in targets):

@@ -3,12 +3,7 @@
 import json
 import re
 import secrets
-import signal
-import sys
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -21,7 +16,6 @@ from srlib.runner import parameters as settings
 from srlib.runner.files import whole
 from srlib.runner.parameters import shown
 
-_APART = 1.0  # seconds; a terminal that closes and a manager send signals in pairs
 SEED = 2026  # of assessments: the same files and options give the same report
 WORST = click.Choice(["undecided", "look", "withhold"])
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -32,47 +26,14 @@ OUTPUT = click.option(
 )  # fmt: skip
 PAPERS = click.argument("papers", metavar="[PAPER]...", nargs=-1)
 ASSESSMENT = settings.find_root(settings.SHIPPED) / "notebooks/assess.py"
-NO_OPTIONS = {"original", "released", "seed"}
-
-
-@contextmanager
-def ended_by_signals() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP end what runs as Ctrl-C does, with nothing left behind."""
-    hook, main, before, raised = sys.unraisablehook, threading.get_ident(), {}, [-_APART]
-
-    def end(number: int, _: object) -> None:
-        if time.monotonic() - raised[0] >= _APART:
-            raised[0] = time.monotonic()
-            raise KeyboardInterrupt(number)
-
-    def swallowed(what: Any) -> None:
-        """Send a signal again that came in a destructor or in a weak reference's callback."""
-        if not isinstance(what.exc_value, KeyboardInterrupt) or not what.exc_value.args:
-            return hook(what)
-        raised[0] = -_APART
-        threading.Timer(0.1, signal.pthread_kill, (main, what.exc_value.args[0])).start()
-
-    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
-        number = getattr(signal, name, None)
-        # One that is ignored stays so, as under nohup.
-        if number and signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
-            before[number] = signal.signal(number, end)
-    sys.unraisablehook = swallowed
-    try:
-        yield
-    finally:
-        sys.unraisablehook = hook
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 class _Commands(click.Group):
-    """Ends by any signal as by Ctrl-C, and says in one line what cannot be read or written."""
+    """Says in one line what cannot be read or written."""
 
     def invoke(self, context: click.Context) -> object:
         try:
-            with ended_by_signals():
-                return super().invoke(context)
+            return super().invoke(context)
         except OSError as error:
             raise ClickException(str(error)) from None
 
@@ -143,7 +104,6 @@ def assess(
     started, inputs = time.monotonic(), settings.hash_inputs(tables)
     tables["keys"] = [[key.strip() for key in one.split(",")] for one in tables["keys"]]
     tables["within"] = dict(tables["within"])
-    options = {**tables, "model": model}
     try:
         found = examine(take_in(**tables), model=model, seed=SEED)
     except Exception as error:
@@ -157,43 +117,29 @@ def assess(
     # Not a hash of the files: names are printed, and it would let guesses at records be tested.
     name = f"{re.sub(r'[^\w-]', '_', name)[:60]}-{secrets.token_hex(4)}"
     final = output.resolve() / "assess" / name
-    seconds = round(time.monotonic() - started, 1)
-    about = {"status": "complete", "paper": "assess", "inputs": inputs, "seconds": seconds}
-    about["versions"] = {"srlib": version("srlib")}
-    written = {
-        "tables/answers.csv": found.table.to_csv(index=False),
-        "tables/records.csv": found.records().to_csv(index=False),
-        "report.html": found.to_html(),
-        "report-public.html": found.to_html(public=True),
-        "parameters.yaml": yamls.dump(options),
-        "results.json": json.dumps(found.to_dict(), indent=1, ensure_ascii=False) + "\n",
-        "provenance.json": json.dumps(about, indent=1, ensure_ascii=False) + "\n",
-    }
+    about: dict[str, Any] = {"status": "complete", "paper": "assess"}
+    about |= {"versions": {"srlib": version("srlib")}}
+    about |= {"inputs": inputs, "seconds": round(time.monotonic() - started, 1)}
+    written = found.files() | {"parameters.yaml": yamls.dump({**tables, "model": model})}
     with whole(final) as folder:
         (folder / "tables").mkdir()
-        for file, text in written.items():
+        for file, text in (written | {"provenance.json": json.dumps(about, indent=1)}).items():
             (folder / file).write_text(text, encoding="utf-8")
     report = final / "report.html"
-    if as_json:
-        document = {"report": str(report)} | found.to_dict()
-        click.echo(json.dumps(document, indent=1, ensure_ascii=False))
-    else:
-        click.echo(f"{found.verdict()}\n\nreport: {shown(report)}")
+    document = json.dumps({"report": str(report)} | found.to_dict(), indent=1, ensure_ascii=False)
+    click.echo(document if as_json else f"{found.verdict()}\n\nreport: {shown(report)}")
     if fail_on and ADVICE.index(found.judgments[0].advice) >= ADVICE.index(fail_on):
         raise SystemExit(3)
 
 
 # Its further options are the parameters of the notebook, with their defaults and words.
-KINDS: dict[str, Any] = {"bool": bool, "dict[str, float]": (str, float)}
+_KINDS: dict[str, Any] = {"bool": bool, "dict[str, float]": (str, float)}
 for _name, _one in settings.read_parameters(ASSESSMENT).items():
-    if _name not in NO_OPTIONS:
-        _kind, _several = KINDS.get(_one.annotation, str), _one.annotation not in ("str", "bool")
-        assess.params += [
-            click.Option(
-                [f"--{_name}"], type=_kind, is_flag=_kind is bool, multiple=_several,
-                default=_one.default, help=f"{_one.help[0].upper()}{_one.help[1:]}.",
-            )
-        ]  # fmt: skip
+    if _name not in ("original", "released", "seed"):
+        _how = {"type": _KINDS.get(_one.annotation, str), "is_flag": _one.annotation == "bool"}
+        _how |= {"multiple": _one.annotation not in ("str", "bool"), "default": _one.default}
+        _help = f"{_one.help[0].upper()}{_one.help[1:]}."
+        assess.params.append(click.Option([f"--{_name}"], help=_help, **_how))
 
 
 @main.command(epilog="Example: srlib schema original.csv synthetic.csv > schema.yaml")

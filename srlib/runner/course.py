@@ -19,19 +19,13 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from srlib.runner.parameters import UsageError
 
 TEMPLATES = Path(__file__).parent / "templates"
-HOW = """**This is a copy to work in.** Run the hidden cell below first. It needs no library, and
-neither do the checks. Under each question, give the names their values in the place of the dots
-and run the cells behind it: they say *right*, *wrong* or *not answered yet*. Numbers count to three
-decimal places where the question names no others. Words go into the cell for words."""
-LEFT_OUT = "*What stands here gives Exercise {} away. It is in the published notebook.*"
-KEPT_BACK = "%%capture\n# What this shows gives Exercise {} away. Delete these lines afterwards."
 _EXERCISE = re.compile(r"### Exercise (\d+)\b")
 
 
 def source(notebook: NotebookNode) -> NotebookNode:
     """Return the source of an assignment: what nbgrader makes students' copies of."""
-    checks = _cell("checks", _template("checks.py").rstrip(), locked=True)
-    cells = [new_markdown_cell(HOW, id="how"), checks]
+    checks = _cell("checks", _template("checks.py"), locked=True)
+    cells = [new_markdown_cell(_template("how.md"), id="how"), checks]
     for at, cell in enumerate(notebook.cells, 1):
         if found := _EXERCISE.match(cell.source):
             behind = list(takewhile(lambda c: _tags(c) & {"hint", "solution"}, notebook.cells[at:]))
@@ -45,7 +39,7 @@ def source(notebook: NotebookNode) -> NotebookNode:
 
 
 def _template(name: str) -> str:
-    return (TEMPLATES / f"{name}.txt").read_text(encoding="utf-8")
+    return (TEMPLATES / f"{name}.txt").read_text(encoding="utf-8").rstrip("\n")
 
 
 def _tags(cell: NotebookNode) -> set[str]:
@@ -93,9 +87,10 @@ def _without_spoiler(cell: NotebookNode) -> NotebookNode:
     if not spoiled:
         return cell
     if cell.cell_type == "code":
-        return new_code_cell(f"{KEPT_BACK.format(spoiled[0])}\n{cell.source}", id=cell.id)
+        kept_back = _template("kept_back.py").format(spoiled[0])
+        return new_code_cell(f"{kept_back}\n{cell.source}", id=cell.id)
     headings = "".join(f"{line}\n\n" for line in cell.source.split("\n") if line.startswith("#"))
-    return new_markdown_cell(headings + LEFT_OUT.format(spoiled[0]), id=cell.id)
+    return new_markdown_cell(headings + _template("left_out.md").format(spoiled[0]), id=cell.id)
 
 
 def find(root: Path) -> list[str]:
@@ -108,9 +103,9 @@ def write(root: Path, paper: str, folder: Path) -> None:
     """Write the source of a paper's assignment, and what nbgrader is told, into a folder."""
     notebook = nbformat.read(root / "notebooks" / f"{paper}.ipynb", as_version=4)
     contents = {name: _template(name) for name in ("nbgrader_config.py", "autotests.yml")}
-    contents[f"source/{paper}/{paper}.ipynb"] = nbformat.writes(source(notebook)) + "\n"
+    contents[f"source/{paper}/{paper}.ipynb"] = nbformat.writes(source(notebook))
     for name, content in contents.items():
-        path = folder / name
+        path, content = folder / name, f"{content}\n"
         if path.exists() and path.read_text(encoding="utf-8") != content:
             raise UsageError(f"{path} is not as it is written now; move it away")
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -28,6 +28,7 @@ from nbconvert.filters import Highlight2HTML, ansi2html
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from nbformat import NotebookNode
 
+from srlib import yamls
 from srlib.runner import confidential
 from srlib.runner.files import write_whole
 from srlib.runner.parameters import UsageError, read_mapping
@@ -45,18 +46,12 @@ _SIGNS = {
 }
 _SECTIONS = re.compile("^(?=##+ )", re.MULTILINE)
 _PICTURE = re.compile(r"application/vnd\.vegalite|image/")
-_MATHEMATICS = (
-    "math menclose mfrac mi mn mo mover mpadded mphantom mroot mrow mspace msqrt mstyle msub "
-    "msubsup msup mtable mtd mtext mtr munder munderover"
-)
-_EVERYWHERE = (
-    "aria-label class role style title accent columnalign depth display displaystyle fence form "
-    "height linethickness lspace mathvariant maxsize minsize rspace stretchy width xmlns"
-)
+# Elements of MathML, and attributes that any element may have.
+_MORE = {k: {*v.split()} for k, v in yamls.read(TEMPLATES / "allowed.yaml").items()}
 _ATTRIBUTES = nh3.ALLOWED_ATTRIBUTES | {f"h{level}": {"id"} for level in range(1, 7)}
 _ALLOWED: Any = {
-    "tags": {*_MATHEMATICS.split(), "section", *nh3.ALLOWED_TAGS} - {"area", "map"},
-    "attributes": _ATTRIBUTES | {"*": {*_EVERYWHERE.split()}, "a": {"href"}},
+    "tags": _MORE["elements"] | nh3.ALLOWED_TAGS - {"area", "map"},
+    "attributes": _ATTRIBUTES | {"*": _MORE["attributes"], "a": {"href"}},
     "filter_style_properties": {"text-align"},
     "url_schemes": {"http", "https", "mailto", "data"},
 }
@@ -71,10 +66,7 @@ def write(run_dir: Path, public: bool = False) -> Path:
 
 def read(run_dir: Path) -> tuple[NotebookNode, dict[str, Any], dict[str, Any]]:
     """Read executed notebook, parameters and provenance; a UsageError names what is damaged."""
-    file = run_dir / "notebook.ipynb"
-    if not file.is_file():
-        raise UsageError(f"{file} is no file; a folder of a notebook's run has one")
-    text = file.read_bytes()
+    text = (file := run_dir / "notebook.ipynb").read_bytes()
     try:
         notebook = nbformat.reads(text.decode(), as_version=4, capture_validation_error={})
         nbformat.validate(notebook)
@@ -83,19 +75,13 @@ def read(run_dir: Path) -> tuple[NotebookNode, dict[str, Any], dict[str, Any]]:
         raise UsageError(told) from None
     files = run_dir / "parameters.yaml", run_dir / "provenance.json"
     values, about = (read_mapping(file) if file.exists() else {} for file in files)
-    for name in ("versions", "changed_parameters", "inputs"):
-        if not isinstance(about.get(name, {}), dict):
-            raise UsageError(f"{files[1]} cannot be read: {name} must map names to values")
     return notebook, values, about
 
 
 def render(
-    notebook: NotebookNode,
-    parameters: dict[str, Any],
-    provenance: dict[str, Any],
-    public: bool = False,
-    reports: Collection[str] = (),
-) -> str:
+    notebook: NotebookNode, parameters: dict[str, Any], provenance: dict[str, Any],
+    public: bool = False, reports: Collection[str] = (),
+) -> str:  # fmt: skip
     """Return the report of what `read` returns as HTML; if public, of what `public_run` leaves.
 
     Links lead to reports of the notebooks that lie beside this one, below the guide; of a link to
@@ -107,9 +93,8 @@ def render(
     hidden = _NOTEBOOK_ONLY | (set() if public and of_users_file else {"public-only"})
     if of_users_file:
         hidden |= {"example", *(f"needs-{name}" for name, value in parameters.items() if not value)}
-    template = _environment.get_template
-    marked, parts = of_users_file and not public, _parts(notebook.cells, hidden)
-    html = template("cells.html.j2").render(parts=parts, confidential=marked)
+    template, parts = _environment.get_template, _parts(notebook.cells, hidden)
+    html = template("cells.html.j2").render(parts=parts, confidential=of_users_file and not public)
     soup = BeautifulSoup(clean(html, reports), "html.parser")
     for link in soup.select("a.anchor-link"):  # the contents lead to headings
         link.decompose()
@@ -204,10 +189,6 @@ def balanced(html: str) -> Markup:
 
 class _Renderer(IPythonRenderer):
     """Markdown to HTML, its mathematics to MathML."""
-
-    def image(self, text: str, url: str, title: str | None = None) -> str:
-        # Attachments are of cells, and lie in no run's folder that was written here.
-        return super().image(text, url.removeprefix("attachment:"), title)
 
     def block_math(self, body: str) -> str:
         return f'<span class="scroll">{mathml(body, "block")}</span>'  # it may be in a paragraph

@@ -86,12 +86,11 @@ def read_sweep(root: Path, file: Path, outputs: Path) -> tuple[list[Request], li
         raise UsageError("\n".join(f"{file}: {line}" for line in dict.fromkeys(wrong)))
     # No profile begins with sweep_: its runs have other folders.
     folder = base.folder.with_name("sweep_" + file.stem.removeprefix("sweep_"))
-    points = {}
-    of_all = settings.hash_inputs(common)  # large files are read once
+    points, of_all = {}, settings.hash_inputs(common)  # large files are read once
     for row in rows:
         values = common | row
-        other = not row.keys().isdisjoint(settings.FILES)
-        inputs = settings.hash_inputs(values) if other else of_all
+        alike = row.keys().isdisjoint(settings.FILES)
+        inputs = of_all if alike else settings.hash_inputs(values)
         # Without what files hold: names are printed, and would let guesses at records be tested.
         content = json.dumps([values, base.source], sort_keys=True).encode()
         slug = ",".join(f"{name}={value}" for name, value in row.items()) or "point"
@@ -113,18 +112,16 @@ def run_sweep(
     """
     left, folder = [one for one in chosen if one.status != "done"], points[0].folder.parent
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    lost = dict[str, str]()
-    write_index(points, lost)  # of an unfinished sweep, too, there are tables
+    write_index(points, lost := {})  # of an unfinished sweep, too, there are tables
     try:
         with workers(jobs, scheduler) as pool:
             futures = {pool.submit(_run_point, one, Path.cwd()): one.folder.name for one in left}
             bar = tqdm(as_completed(futures), folder.name, len(left), unit="point", disable=None)
             for future in bar:
                 if error := future.exception():  # also of a worker that was lost
-                    known = isinstance(error, NotebookFailed | OSError)
-                    told = str(error) if known else type(error).__name__
-                    lost[futures[future]] = told
-                    tqdm.write(f"{futures[future]}: {told}", file=sys.stderr)
+                    known, name = isinstance(error, NotebookFailed | OSError), futures[future]
+                    lost[name] = str(error) if known else type(error).__name__
+                    tqdm.write(f"{name}: {lost[name]}", file=sys.stderr)
     finally:
         for point in left:  # whose processes were killed
             remove_leftovers(point.folder)
@@ -160,16 +157,15 @@ def workers(jobs: int, scheduler: str = "") -> Iterator[Executor]:
             yield client.get_executor(pure=False)  # tasks that look alike are still several
         return
     share, spawn = max(1, (os.cpu_count() or 1) // jobs), multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(jobs, spawn, _prepare, (share,))
-    try:
-        yield pool
-    except BaseException:
-        # From Python 3.14 on this is pool.kill_workers().
-        for process in list((pool._processes or {}).values()):
-            process.kill()
-        raise
-    finally:
-        pool.shutdown(cancel_futures=True)
+    with ProcessPoolExecutor(jobs, spawn, _prepare, (share,)) as pool:
+        try:
+            yield pool
+        except BaseException:
+            # From Python 3.14 on this is pool.kill_workers().
+            for process in list((pool._processes or {}).values()):
+                process.kill()
+            pool.shutdown(cancel_futures=True)
+            raise
 
 
 def _run_point(point: Request, cwd: Path) -> None:
@@ -187,7 +183,7 @@ def write_index(points: Sequence[Request], lost: Mapping[str, str]) -> None:
         name, about = point.folder.name, point.provenance
         error = about.get("error", "") if about else lost.get(name, "")
         row = {"point": name, "status": point.status, "error": error.partition("\n")[0]}
-        rows.append(row | {"seconds": about.get("seconds")} | dict(point.changed))
+        rows.append(row | {"seconds": about.get("seconds"), **point.changed})
     write_whole(points[0].folder.with_name("index.csv"), pd.DataFrame(rows).to_csv(index=False))
 
 
@@ -210,11 +206,12 @@ def load(folder: Path, table: str = "") -> "pd.DataFrame":
         if not file.is_file():
             continue
         frame = pd.read_csv(file) if table else pd.DataFrame([read_mapping(file)])
-        about = read_mapping(folder / name / "provenance.json")
-        for position, (varied, value) in enumerate(about["changed_parameters"].items()):
+        about, varied = read_mapping(folder / name / "provenance.json"), {}
+        for parameter, value in about["changed_parameters"].items():
             single = value[0] if isinstance(value, list) and len(value) == 1 else value
             entry = single if isinstance(single, str | int | float | bool) else json.dumps(single)
-            frame.insert(position, f"parameter_{varied}" if varied in frame else varied, entry)
+            varied[f"parameter_{parameter}" if parameter in frame else parameter] = entry
+        frame = pd.concat([pd.DataFrame(varied, frame.index), frame], axis=1)
         frames.append(frame.assign(point=name, git_commit=about.get("git_commit")))
     if not frames:
         raise ValueError(f"table is {table!r}; no finished point in {folder} has it")
