@@ -7,10 +7,18 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import nbformat
+import pandas as pd
 import psutil
 import pytest
+from click.testing import CliRunner, Result
 from nbformat import NotebookNode
 
+from srlib import charts
+from srlib.display import show
+from srlib.runner.cli import main
+
+ROOT = Path(__file__).parents[1]
+HOSTILE = ("json", "pickle", "queue", "numpy", "pyarrow", "ipykernel_launcher", "traitlets")
 alive = psutil.pid_exists
 posix = pytest.mark.skipif(os.name != "posix", reason="ends and asks for processes as POSIX does")
 
@@ -44,6 +52,9 @@ n: int = 3  # [1, 100] how many
 share: float = 0.5  # (0, 1] of something
 method: str = "exact"  # {exact, simulated} how
 names: list[str] = ["a"]  # labels
+bins: list[int] = [5, 10]  # [2, 50] numbers of bins
+within: dict[str, float] = {}  # distances
+delta: float | None = None  # (0, 1) of something
 data: str = ""  # a file that is not read
 seed: int = 1  # [0, inf) one seed
 output_dir: str = ""  # folder for what is written
@@ -150,11 +161,15 @@ assert suspects == {"smith", "cook"}
 
 def make(folder: Path, text: str = TEXT) -> Path:
     """Write the project into a folder and return it."""
-    (folder / "notebooks").mkdir(parents=True)
-    (folder / "params" / "toy").mkdir(parents=True)
-    (folder / "notebooks" / "toy.py").write_text(text, encoding="utf-8")
-    (folder / "params" / "toy" / "published.yaml").write_text("n: 5\n", encoding="utf-8")
+    for file, content in (("notebooks/toy.py", text), ("params/toy/published.yaml", "n: 5\n")):
+        (folder / file).parent.mkdir(parents=True)
+        (folder / file).write_text(content, encoding="utf-8")
     return folder
+
+
+def call(*arguments: object) -> Result:
+    """Call the command in this process."""
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
 
 def wait_until(condition: Callable[[], object], seconds: float = 90) -> None:
@@ -165,9 +180,9 @@ def wait_until(condition: Callable[[], object], seconds: float = 90) -> None:
         time.sleep(0.05)
 
 
-def kernel(project: Path, n: int = 3) -> tuple[int, int]:
+def kernel(n: int = 3) -> tuple[int, int]:
     """Wait for the notebook that waits; return its kernel's process and the one that started it."""
-    file = project / f"kernel-{n}"
+    file = Path(f"kernel-{n}")
     wait_until(lambda: file.exists() and " " in file.read_text())
     one, other = file.read_text().split()
     return int(one), int(other)
@@ -193,11 +208,6 @@ def finished(outputs: Path, data: str = "") -> Path:
 
     With data it is a run on a user's file, of which the first picture is public.
     """
-    import pandas as pd
-
-    from srlib import charts
-    from srlib.display import show
-
     run = outputs / "toy" / "published"
     run.mkdir(parents=True)
     frame = pd.DataFrame({"kept": [1.0, 2.0, 4.0], "made": [3.0, 2.0, 1.0]}, index=[1, 2, 3])
@@ -215,9 +225,7 @@ def finished(outputs: Path, data: str = "") -> Path:
         text("### A smaller part\n\n|a|b|\n|-|-|\n|1|2|"),
         code("picture()", chart("first"), tags=("public",)),
         text("**What it shows.** Two lines.\n\nMore."),
-        code(
-            "x = " + "1 + " * 60 + "1", chart("second"), displayed({"text/html": show(wide).html})
-        ),
+        code(f"x = {'1 + ' * 60}1", chart("second"), displayed({"text/html": show(wide).html})),
     ]
     nbformat.write(nbformat.v4.new_notebook(cells=cells), run / "notebook.ipynb")
     (run / "parameters.yaml").write_text(f"n: 5\ndata: '{data}'\n", encoding="utf-8")
