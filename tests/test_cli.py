@@ -9,7 +9,6 @@ import pytest
 import toy
 from toy import ROOT, call
 
-from srlib import charts
 from srlib.runner import parameters
 from srlib.runner.parameters import UsageError, find_outputs, find_root, hash_inputs, resolve
 
@@ -69,6 +68,13 @@ USAGE = [
     *((f"sweep notebooks/toy.py --shard {part}", "i/n") for part in ("0/3", "4/3", "1")),
     ("grade .", "No such command"),  # Python cannot confine Python
 ]
+
+
+@pytest.mark.parametrize(("arguments", "message"), USAGE)
+def test_bad_usage_starts_no_kernel(arguments: str, message: str) -> None:
+    assert message in refused(*arguments.split())
+
+
 SWEEPS = [
     ("gird: {n: [1]}", "gird: Extra inputs are not permitted"),
     ("grid: {m: [1]}", "unknown parameter 'm'"),
@@ -79,18 +85,6 @@ SWEEPS = [
     ("base: {output_dir: x}", "unknown parameter 'output_dir'"),
     ("collect: [/tmp/original]", "collect.0: String should match pattern"),
 ]
-CELLS = [
-    ("n: int = 0  # [1, 9] a", "n = 0; it must be int in [1, 9]"),
-    ("n = 3", "not an annotated literal"),
-    ("n: int = 1 + 1", "malformed node"),
-    ("n: Path = 3", "name 'Path' is not defined"),
-    ("n: int = 3  # [1, 9] a", "declares output_dir"),
-]
-
-
-@pytest.mark.parametrize(("arguments", "message"), USAGE)
-def test_bad_usage_starts_no_kernel(arguments: str, message: str) -> None:
-    assert message in refused(*arguments.split())
 
 
 @pytest.mark.parametrize(("text", "message"), SWEEPS)
@@ -104,6 +98,15 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
     told = call("run", "toy", "--profile", "published", "-p", "names", "[1]").stderr
     wrong = [line.split()[1] for line in told.partition("Error: ")[2].splitlines()]
     assert sorted(wrong) == ["n", "names", "share", "unknown"]
+
+
+CELLS = [
+    ("n: int = 0  # [1, 9] a", "n = 0; it must be int in [1, 9]"),
+    ("n = 3", "not an annotated literal"),
+    ("n: int = 1 + 1", "malformed node"),
+    ("n: Path = 3", "name 'Path' is not defined"),
+    ("n: int = 3  # [1, 9] a", "declares output_dir"),
+]
 
 
 @pytest.mark.parametrize(("cell", "told"), CELLS)
@@ -135,9 +138,7 @@ def test_no_count_of_a_notebook_is_without_end_and_no_file_a_text(paper: str) ->
     number, range_ = re.compile(r"(list\[)?(int|float)\]?"), re.compile(r".* in .*\d[)\]]")
     counts = {name: p.allowed for name, p in declared if number.fullmatch(p.annotation)}
     assert {name for name, said in counts.items() if not range_.fullmatch(said)} <= {"seed"}
-    texts = {
-        name for name, p in declared if "str" in p.annotation and re.search("files?\\b", p.help)
-    }
+    texts = {n for n, p in declared if "str" in p.annotation and re.search(r"files?\b", p.help)}
     assert texts <= {*parameters.FILES}
 
 
@@ -201,17 +202,6 @@ def test_reports_name_the_file_that_is_damaged(tmp_path: Path, name: str) -> Non
         told = refused("report", run)
         assert f"toy/published/{name} cannot be read: " in Path(told).as_posix()
         assert "SECRET" not in told
-
-
-def test_a_chart_that_is_none_is_shown_as_its_picture(tmp_path: Path) -> None:
-    run = toy.finished(tmp_path)
-    text, start = (run / "notebook.ipynb").read_text(encoding="utf-8"), f'"{charts.MIME_TYPE}": '
-    text = text.replace(f"{start}{{", f'{start}[], "application/x+json": {{')
-    (run / "notebook.ipynb").write_text(text, encoding="utf-8")
-    assert call("report", run).exit_code == 0
-    html = (run / "report.html").read_text(encoding="utf-8")
-    assert "data:image/svg+xml," in html
-    assert 'class="vega-lite"' not in html
 
 
 def test_a_report_is_written_and_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -110,6 +110,13 @@ def test_harmless_elements_stay_and_formulas_are_mathml(source: str, html: str) 
     assert html in str(seen(text(source)))
 
 
+@pytest.mark.parametrize("spec", [[], 5, None, "a"])
+def test_a_chart_that_is_none_is_shown_as_its_picture(spec: Any) -> None:
+    page = seen(code("1", displayed({charts.MIME_TYPE: spec, "image/svg+xml": "<svg>a</svg>"})))
+    assert page.select('img[src^="data:image/svg+xml,"]')
+    assert not page.select(".vega-lite")
+
+
 def test_links_lead_to_reports_where_they_are() -> None:
     links = text("[b](other.ipynb#Part) [c](https://doi.org/other.ipynb)")
     page = seen(links, reports=["other"])
