@@ -96,15 +96,13 @@ TREES = r"Risk and loss; rules by(?s:.*?)\n{}(?:  +\S+){{{}}}  +(\S+)"  # row, c
 IMPURE, PRUNED, LARGE = "grown to impurity, 5", "pruned as rpart, 5", "grown to impurity, 50"
 CELLS = [(IMPURE, 3), (PRUNED, 3), (LARGE, 3), (LARGE, 5), (PRUNED, 5)]
 SCORES = [rf"(?m)^{score} +as printed .*?(\S+)$" for score in ("distance", "P", "log P")]
+PARAGRAPHS = [
+    ("400 simulated adults", "sequential_trees", [TREES.format(*cell) for cell in CELLS]),
+    ("advertised at an epsilon", "charest", SCORES),
+]
 
 
-@pytest.mark.parametrize(
-    ("words", "notebook", "computed"),
-    [
-        ("400 simulated adults", "sequential_trees", [TREES.format(*cell) for cell in CELLS]),
-        ("advertised at an epsilon", "charest", SCORES),
-    ],
-)
+@pytest.mark.parametrize(("words", "notebook", "computed"), PARAGRAPHS)
 def test_numbers_are_those_of_the_notebook(words: str, notebook: str, computed: list[str]) -> None:
     """Decimals of the paragraph that has the words, in their order."""
     paragraphs = text(ROOT / "docs/notebooks.md").split("\n\n")

@@ -29,10 +29,8 @@ STOPPED = "cell 4: stopped"
 
 
 def srlib(work: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [SCRIPT, *arguments], cwd=work, capture_output=True, text=True, timeout=100,
-        env=os.environ | environment,
-    )  # fmt: skip
+    command, env = [SCRIPT, *arguments], os.environ | environment
+    done = subprocess.run(command, cwd=work, env=env, capture_output=True, text=True, timeout=100)
     assert "from the working folder" not in done.stdout + done.stderr
     return done
 

@@ -7,10 +7,10 @@ import hashlib
 import json
 import os
 import pickle
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from subprocess import PIPE, Popen
 from typing import Any
 
 import numpy as np
@@ -58,11 +58,9 @@ def computed() -> Iterator[tuple[str, Any]]:
 
 
 def test_results_do_not_depend_on_the_number_of_threads() -> None:
-    def start(threads: str) -> subprocess.Popen[str]:
+    def start(threads: str) -> Popen[bytes]:
         numbers = {f"{who}_NUM_THREADS": threads for who in ("NUMBA", "OPENBLAS", "OMP")}
-        return subprocess.Popen(
-            [sys.executable, __file__], env=os.environ | numbers, stdout=subprocess.PIPE, text=True
-        )
+        return Popen([sys.executable, __file__], env=os.environ | numbers, stdout=PIPE)
 
     one, two = [json.loads(process.communicate()[0]) for process in (start("1"), start("2"))]
     assert len(one) == 9

@@ -24,13 +24,10 @@ posix = pytest.mark.skipif(os.name != "posix", reason="ends and asks for process
 
 # What takes the place of a line of the notebook: it says which process runs it, and waits.
 MARK = 'Path("started").touch()'
-WAITS = (
-    MARK
-    + """
+WAITS = f"""{MARK}
 import os, time
-Path(f"kernel-{n}").write_text(f"{os.getpid()} {os.getppid()}")
+Path(f"kernel-{{n}}").write_text(f"{{os.getpid()}} {{os.getppid()}}")
 while not Path("go").exists(): time.sleep(0.1)"""
-)
 
 TEXT = """# ---
 # jupyter:
@@ -83,9 +80,8 @@ show(outputs.table("values", frame))
 """
 
 # A notebook with exercises that imports little: what is tested are its copies.
-EXERCISES = (
-    TEXT[: TEXT.index("# %%")]
-    + """# %% tags=["parameters"]
+EXERCISES = TEXT[: TEXT.index("# %%")]
+EXERCISES += """# %% tags=["parameters"]
 share: float = 0.5  # (0, 1] of something
 output_dir: str = ""  # folder
 
@@ -156,7 +152,6 @@ assert suspects == {"smith", "cook"}
 # %% [markdown] tags=["solution"]
 # A good answer is secret.
 """
-)
 
 
 def make(folder: Path, text: str = TEXT) -> Path:
