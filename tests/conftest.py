@@ -11,9 +11,8 @@ from hypothesis import Phase, settings
 # No time limit on an example: the first call of a function may compile it. In CI the examples are
 # the same every time, so that a failure is one of the change that it fails on.
 settings.register_profile("srlib", deadline=None, derandomize=bool(os.environ.get("CI")))
-settings.register_profile(
-    "mutants", deadline=None, derandomize=True, phases=[Phase.explicit, Phase.generate]
-)
+unshrunk = [Phase.explicit, Phase.generate]
+settings.register_profile("mutants", deadline=None, derandomize=True, phases=unshrunk)
 settings.load_profile("srlib")
 
 # What a script starts in the background ignores Ctrl-C and so does what that starts in its turn,

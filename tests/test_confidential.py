@@ -185,15 +185,12 @@ def test_values_are_cut_from_messages(message: str, told: str) -> None:
 
 
 ROWS = [
-    f"clerk,{TOWN}\n{JOB},north\n",
-    f"clerk\n{JOB},north,{TOWN}\n",
-    f'clerk,north\n"{JOB}"x,{TOWN}\n',
-    f'clerk,north\n"{JOB},{TOWN}\n',
-    f"clerk,north\n{JOB}\0,{TOWN}\n",
-    f"clerk,constructor\n{JOB}\x08,{TOWN}\n",
+    f"clerk,{TOWN}\n{JOB},north\n", f"clerk\n{JOB},north,{TOWN}\n",
+    f'clerk,north\n"{JOB}"x,{TOWN}\n', f'clerk,north\n"{JOB},{TOWN}\n',
+    f"clerk,north\n{JOB}\0,{TOWN}\n", f"clerk,constructor\n{JOB}\x08,{TOWN}\n",
     "".join(f"{JOB} {i},{i}\n" for i in range(200)),
     "".join(f"2020-01-{i + 1} {TOWN},{i}\n" for i in range(40)),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("rows", ROWS)

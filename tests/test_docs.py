@@ -1,6 +1,5 @@
 """The guide: links lead somewhere, commands and names exist, and numbers are the notebooks'."""
 
-import json
 import pydoc
 import re
 import shlex
@@ -19,11 +18,10 @@ every_page = pytest.mark.parametrize("page", PAGES, ids=lambda p: p.relative_to(
 
 def text(page: Path) -> str:
     """Return a page's text, of a notebook that of its text cells."""
-    whole = page.read_text(encoding="utf-8")
     if page.suffix != ".ipynb":
-        return whole
-    cells = (cell for cell in json.loads(whole)["cells"] if cell["cell_type"] == "markdown")
-    return "\n\n".join("".join(cell["source"]) for cell in cells)
+        return page.read_text(encoding="utf-8")
+    cells = nbformat.read(page, as_version=4).cells
+    return "\n\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
 
 
 def blocks(page: Path, *languages: str) -> list[str]:

@@ -54,9 +54,7 @@ def test_a_run_is_whole_and_its_owners_alone(project: Path, work: Path) -> None:
 
 
 def test_the_assessment_imports_nothing_from_the_working_folder(work: Path) -> None:
-    rows = "a,north,no\nb,south,yes\nb,north,no\nc,south,no\n" * 5
-    for name in ("original.csv", "made.csv"):
-        (work / name).write_text(f"job,town,sick\n{rows}")
+    toy.write_records(work)
     done = srlib(work, "assess", "original.csv", "made.csv", "--fail-on", "look")
     assert (done.returncode, done.stderr) == (3, "")
 

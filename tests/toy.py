@@ -162,6 +162,13 @@ def make(folder: Path, text: str = TEXT) -> Path:
     return folder
 
 
+def write_records(folder: Path) -> None:
+    """Write two files of the same people."""
+    for name in ("original.csv", "made.csv"):
+        rows = "a,north,no\nb,south,yes\nb,north,no\nc,south,no\n" * 5
+        (folder / name).write_text(f"job,town,sick\n{rows}")
+
+
 def call(*arguments: object) -> Result:
     """Call the command in this process."""
     return CliRunner().invoke(main, [str(argument) for argument in arguments])
