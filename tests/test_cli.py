@@ -4,7 +4,6 @@ import importlib.metadata
 import re
 from pathlib import Path
 
-import click
 import pytest
 import toy
 from toy import ROOT, call
@@ -202,7 +201,7 @@ def test_reports_name_the_file_that_is_damaged(tmp_path: Path, name: str) -> Non
 
 def test_a_report_is_written_and_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
-    monkeypatch.setattr(click, "launch", opened.append)
+    monkeypatch.setattr("click.launch", opened.append)
     report = toy.finished(tmp_path) / "report.html"
     result = call("report", report.parent, "--open")
     assert (result.exit_code, result.output) == (0, f"{report}\n")

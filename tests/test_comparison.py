@@ -1,14 +1,12 @@
 """The comparison of notebooks' outputs fails where it should."""
 
-from typing import Any
-
 import pytest
 from comparison import COMPUTING, comparable, other_than_locked
 
 TABLE = "term   estimate\nSEX     -0.2500\nn     10,000"
 
 
-def chart(*values: float, name: str = "data-1", mark: str = "bar") -> dict[str, Any]:
+def chart(*values: float, name: str = "data-1", mark: str = "bar") -> dict[str, object]:
     rows = [{"draw": i, "value": value} for i, value in enumerate(values)]
     return {"layer": [{"data": {"name": name}, "mark": mark}], "datasets": {name: rows}}
 
@@ -30,7 +28,9 @@ PLATFORMS = [("linux", "1", []), ("linux", "2", ["numpy 2"]), ("darwin", "1", ["
 
 
 @pytest.mark.parametrize(("one", "other", "expected"), PAIRS)
-def test_words_agree_and_numbers_but_for_rounding(one: Any, other: Any, expected: bool) -> None:
+def test_words_agree_and_numbers_but_for_rounding(
+    one: object, other: object, expected: bool
+) -> None:
     assert (comparable(one) == comparable(other)) is expected
     assert (comparable(one) != comparable(other)) is not expected
 

@@ -3,7 +3,6 @@
 import ast
 import doctest
 import importlib.metadata
-import inspect
 import json
 import re
 import subprocess
@@ -52,7 +51,7 @@ def test_every_name_is_there_and_listed() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_name_has_an_example_that_runs(name: str) -> None:
     thing = getattr(srlib, name)
-    finder = doctest.DocTestFinder(recurse=inspect.isclass(thing))
+    finder = doctest.DocTestFinder(recurse=isinstance(thing, type))
     found = finder.find(thing, name, module=sys.modules[thing.__module__])
     results = [doctest.DocTestRunner().run(test) for test in found]
     assert sum(result.attempted for result in results) > 0

@@ -1,13 +1,11 @@
 """Runs by the command: whole or kept as failed, for their owner alone, and ended by any signal."""
 
-import errno
 import json
 import os
 import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import nbformat
 import pytest
@@ -126,7 +124,7 @@ def test_a_built_notebook_has_no_paths(project: Path, monkeypatch: pytest.Monkey
 def execute(project: Path, changed: str = "unread", error: str = "", **given: str) -> Path:
     """Run the notebook without a kernel: meanwhile a file is changed, or it fails."""
 
-    def executed(text: bytes, saved: Path, *_: Any, **__: Any) -> str:
+    def executed(text: bytes, saved: Path, *_: object, **__: object) -> str:
         saved.write_text("{}")
         (project / changed).write_text("2")
         return error
@@ -187,7 +185,7 @@ def test_what_killed_processes_have_left_is_removed(project: Path) -> None:
 def test_a_full_disk_leaves_what_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(path: Path, content: bytes) -> None:
         path.open("wb").close()
-        raise OSError(errno.ENOSPC, "No space left on device")
+        raise OSError(28, "No space left on device")
 
     report = toy.finished(tmp_path) / "report.html"
     report.write_text("before")

@@ -5,11 +5,9 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -94,7 +92,7 @@ def executed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Values of n of the points that were begun; the first with n = 2 fails."""
     begun = list[int]()
 
-    def execute(text: bytes, saved: Path, parameters: Mapping[str, Any], **_: Any) -> str:
+    def execute(text: bytes, saved: Path, parameters: dict[str, int], **_: object) -> str:
         begun.append(parameters["n"])
         (saved.parent / "tables").mkdir()
         saved.write_text("{}")

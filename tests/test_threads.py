@@ -11,7 +11,6 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from subprocess import PIPE, Popen
-from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
@@ -28,7 +27,7 @@ from srlib.threads import one_blas_thread
 LEVELS = [2, 4, 6, 4, 5, 2, 7, 3, 3, 2]
 
 
-def computed() -> Iterator[tuple[str, Any]]:
+def computed() -> Iterator[tuple[str, object]]:
     """Results of every part of the library that has threads, or calls BLAS on much."""
     rng = np.random.default_rng(1)
     original, released, other = (rng.random((3, 20_000, len(LEVELS))) ** 2 * LEVELS).astype("u1")
