@@ -147,10 +147,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def own(tmp_path: Path) -> Path:
     """A folder with two files of records."""
-    folder = tmp_path / "own"
-    folder.mkdir()
-    toy.write_records(folder)
-    return folder
+    toy.write_records(tmp_path / "own")
+    return tmp_path / "own"
 
 
 def test_an_installed_package_carries_all_papers_and_parameters(site: Path) -> None:

@@ -164,6 +164,7 @@ def make(folder: Path, text: str = TEXT) -> Path:
 
 def write_records(folder: Path) -> None:
     """Write two files of the same people."""
+    folder.mkdir(exist_ok=True)
     for name in ("original.csv", "made.csv"):
         rows = "a,north,no\nb,south,yes\nb,north,no\nc,south,no\n" * 5
         (folder / name).write_text(f"job,town,sick\n{rows}")
