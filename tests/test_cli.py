@@ -4,37 +4,19 @@ import importlib.metadata
 import re
 from pathlib import Path
 
-import click
 import pytest
 import toy
-from click.testing import CliRunner, Result
+from toy import ROOT, call
 
-from srlib import charts
 from srlib.runner import parameters
-from srlib.runner.cli import main
 from srlib.runner.parameters import UsageError, find_outputs, find_root, hash_inputs, resolve
 
-ROOT = Path(__file__).parents[1]
-MORE = """
-bins: list[int] = [5, 10]  # [2, 50] numbers of bins
-within: dict[str, float] = {}  # distances
-delta: float | None = None  # (0, 1) of something
-"""
+pytestmark = pytest.mark.usefixtures("project")
 
 
-@pytest.fixture(autouse=True)
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return toy.make(tmp_path, toy.TEXT.replace("\nseed", f"{MORE}seed"))
-
-
-def srlib(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(main, [str(argument) for argument in arguments])
-
-
-def refused(*arguments: str | Path) -> str:
+def refused(*arguments: object) -> str:
     """Return the line that tells what is wrong, before anything was begun."""
-    result = srlib(*arguments)
+    result = call(*arguments)
     assert result.exit_code == 2, result.exception
     told = result.stderr.rpartition("Error: ")[2]
     assert result.stderr.count("Error: ") == told.count("\n") == 1
@@ -44,9 +26,9 @@ def refused(*arguments: str | Path) -> str:
 
 
 def test_help_is_one_page_and_has_the_parameters_of_the_assessment() -> None:
-    assert len(srlib("--help").output.splitlines()) < 40
-    assert srlib("--version").output.endswith(f"version {importlib.metadata.version('srlib')}\n")
-    options = set(re.findall(r"--(\w+) ", srlib("assess", "--help").output))
+    assert len(call("--help").output.splitlines()) < 40
+    assert call("--version").output.endswith(f"version {importlib.metadata.version('srlib')}\n")
+    options = set(re.findall(r"--(\w+) ", call("assess", "--help").output))
     assert {"schema", "keys", "target", "within", "by", "holdout", "model"} <= options
 
 
@@ -77,57 +59,54 @@ def test_a_bad_value_is_one_line_and_starts_nothing(name: str) -> None:
         assert allowed in told
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("run tou", "unknown paper 'tou' (known: toy)"),
-        ("run toy --profile publish", "unknown profile 'publish' (known: default, published)"),
-        ("run toy --params nowhere.yaml", "nowhere.yaml"),
-        ("build nothing", "unknown paper 'nothing'"),
-        *((f"sweep notebooks/toy.py --shard {part}", "i/n") for part in ("0/3", "4/3", "1")),
-        ("grade .", "No such command"),  # Python cannot confine Python
-    ],
-)
+USAGE = [
+    ("run tou", "unknown paper 'tou' (known: toy)"),
+    ("run toy --profile publish", "unknown profile 'publish' (known: default, published)"),
+    ("run toy --params nowhere.yaml", "nowhere.yaml"),
+    ("build nothing", "unknown paper 'nothing'"),
+    *((f"sweep notebooks/toy.py --shard {part}", "i/n") for part in ("0/3", "4/3", "1")),
+    ("grade .", "No such command"),  # Python cannot confine Python
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), USAGE)
 def test_bad_usage_starts_no_kernel(arguments: str, message: str) -> None:
     assert message in refused(*arguments.split())
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("gird: {n: [1]}", "gird: Extra inputs are not permitted"),
-        ("grid: {m: [1]}", "unknown parameter 'm'"),
-        ("grid: {n: [1, 500]}", "n = 500; it must be int in"),
-        ("grid: {n: [1]}\npoints: [{n: 2}]", "n varies in two places"),
-        ("replicates: 0", "replicates: Input should be greater than or equal to 1"),
-        ("points: []", "points: List should have at least 1 item"),
-        ("base: {output_dir: x}", "unknown parameter 'output_dir'"),
-        ("collect: [/tmp/original]", "collect.0: String should match pattern"),
-    ],
-)
+SWEEPS = [
+    ("gird: {n: [1]}", "gird: Extra inputs are not permitted"),
+    ("grid: {n: [1, 500]}", "n = 500; it must be int in"),
+    ("grid: {n: [1]}\npoints: [{n: 2}]", "n varies in two places"),
+    ("replicates: 0", "replicates: Input should be greater than or equal to 1"),
+    ("points: []", "points: List should have at least 1 item"),
+    ("grid: {m: [1]}", "unknown parameter 'm'"),
+    ("base: {output_dir: x}", "unknown parameter 'output_dir'"),
+    ("collect: [/tmp/original]", "collect.0: String should match pattern"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), SWEEPS)
 def test_a_wrong_sweep_starts_nothing(text: str, message: str) -> None:
     Path("sweep_x.yaml").write_text(f"paper: toy\n{text}\n")
     assert message in refused("sweep", "sweep_x.yaml")
 
 
-def test_all_that_is_wrong_is_told_at_once(project: Path) -> None:
+def test_all_that_is_wrong_is_told_at_once() -> None:
     Path("params/toy/published.yaml").write_text("n: 0\nshare: 2\nnam: 3\n")
-    with pytest.raises(UsageError) as caught:
-        resolve(project, project, "toy", "published", overrides={"names": "[1]"})
-    told = [line.split()[1] for line in str(caught.value).splitlines()]
-    assert sorted(told) == ["n", "names", "share", "unknown"]
+    told = call("run", "toy", "--profile", "published", "-p", "names", "[1]").stderr
+    wrong = [line.split()[1] for line in told.partition("Error: ")[2].splitlines()]
+    assert sorted(wrong) == ["n", "names", "share", "unknown"]
 
 
-@pytest.mark.parametrize(
-    ("cell", "told"),
-    [
-        ("n: int = 0  # [1, 9] a", "n = 0; it must be int in [1, 9]"),
-        ("n = 3", "not an annotated literal"),
-        ("n: int = 1 + 1", "malformed node"),
-        ("n: Path = 3", "name 'Path' is not defined"),
-        ("n: int = 3  # [1, 9] a", "declares output_dir"),
-    ],
-)
+CELLS = [
+    ("n: int = 0  # [1, 9] a", "n = 0; it must be int in [1, 9]"),
+    ("n = 3", "not an annotated literal"), ("n: int = 3  # [1, 9] a", "declares output_dir"),
+    ("n: Path = 3", "name 'Path' is not defined"), ("n: int = 1 + 1", "malformed node"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("cell", "told"), CELLS)
 def test_a_wrong_parameters_cell_is_refused(cell: str, told: str) -> None:
     text = f'# %% tags=["parameters"]\n{cell}\n# %%\noutput_dir: str = ""\n'
     Path("toy.py").write_text(text)
@@ -156,9 +135,7 @@ def test_no_count_of_a_notebook_is_without_end_and_no_file_a_text(paper: str) ->
     number, range_ = re.compile(r"(list\[)?(int|float)\]?"), re.compile(r".* in .*\d[)\]]")
     counts = {name: p.allowed for name, p in declared if number.fullmatch(p.annotation)}
     assert {name for name, said in counts.items() if not range_.fullmatch(said)} <= {"seed"}
-    texts = {
-        name for name, p in declared if "str" in p.annotation and re.search("files?\\b", p.help)
-    }
+    texts = {n for n, p in declared if "str" in p.annotation and re.search(r"files?\b", p.help)}
     assert texts <= {*parameters.FILES}
 
 
@@ -187,17 +164,15 @@ def test_where_papers_come_from_and_outputs_go(project: Path) -> None:
 def test_a_folder_that_cannot_be_made_is_told_in_one_line(command: str, output: str) -> None:
     Path("README").touch()
     Path("sweep_x.yaml").write_text("paper: toy\ngrid: {n: [1]}\n")
-    result = srlib(*command.split(), "--output", output)
+    result = call(*command.split(), "--output", output)
     assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
     assert result.stderr.startswith("Error: [Errno ")
 
 
 def test_no_assessment_replaces_another() -> None:
-    records = "job,town,sick\n" + "a,north,no\nb,south,yes\nb,north,no\nc,south,no\n" * 5
-    for name in ("original.csv", "made.csv"):
-        Path(name).write_text(records)
+    toy.write_records(Path())
     for _ in range(2):
-        assert srlib("assess", "original.csv", "made.csv").exit_code == 0
+        assert call("assess", "original.csv", "made.csv").exit_code == 0
     reports = [*Path("outputs/assess").glob("made-*/report.html")]
     assert len(reports) == 2
     assert reports[0].read_bytes() == reports[1].read_bytes()
@@ -224,22 +199,11 @@ def test_reports_name_the_file_that_is_damaged(tmp_path: Path, name: str) -> Non
         assert "SECRET" not in told
 
 
-def test_a_chart_that_is_none_is_shown_as_its_picture(tmp_path: Path) -> None:
-    run = toy.finished(tmp_path)
-    text, start = (run / "notebook.ipynb").read_text(encoding="utf-8"), f'"{charts.MIME_TYPE}": '
-    text = text.replace(f"{start}{{", f'{start}[], "application/x+json": {{')
-    (run / "notebook.ipynb").write_text(text, encoding="utf-8")
-    assert srlib("report", run).exit_code == 0
-    html = (run / "report.html").read_text(encoding="utf-8")
-    assert "data:image/svg+xml," in html
-    assert 'class="vega-lite"' not in html
-
-
 def test_a_report_is_written_and_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
-    monkeypatch.setattr(click, "launch", opened.append)
+    monkeypatch.setattr("click.launch", opened.append)
     report = toy.finished(tmp_path) / "report.html"
-    result = srlib("report", report.parent, "--open")
+    result = call("report", report.parent, "--open")
     assert (result.exit_code, result.output) == (0, f"{report}\n")
     assert (report.is_file(), opened) == (True, [str(report)])
     result = srlib("report", tmp_path)

@@ -10,13 +10,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
-from click.testing import CliRunner, Result
+from toy import call
 
 from srlib.data.declared import recognize
 from srlib.data.microdata import read_table, read_texts
 from srlib.data.schema import Schema, Variable
 from srlib.runner import confidential, report
-from srlib.runner.cli import main
 from srlib.runner.run import _is_ours
 
 # A rare level each, the outcome of the record that has it, and names of folder and files.
@@ -41,10 +40,6 @@ def write_schema(file: Path, levels: dict[str, list[str]]) -> None:
     file.write_text(yaml.safe_dump({"variables": variables}), encoding="utf-8")
 
 
-def srlib(*arguments: object) -> Result:
-    return CliRunner().invoke(main, [str(argument) for argument in arguments])
-
-
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two notebooks and the command on one user's files."""
@@ -62,7 +57,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         given = [text for name, value in parameters.items() for text in ("-p", name, value)]
         commands.append(["run", paper, *given])
     for command in commands:
-        result = srlib(*command, "--output", outputs)
+        result = call(*command, "--output", outputs)
         assert result.exit_code == 0, result.output
     (made,) = outputs.glob(f"assess/{MADE}-*")  # a name that is the owner's
     made.rename(outputs / "assess/command")
@@ -72,11 +67,10 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def found(text: str) -> list[str]:
     """Canaries in a text, written plainly, URL-encoded or in base64 at any offset."""
     plain = "\n".join([text, urllib.parse.unquote(text)]).casefold()
-    inside = [
-        base64.b64encode(b" " * offset + canary.encode())[4 if offset else 0 : 12].decode()
-        for canary in CANARIES
-        for offset in range(3)
-    ]
+    inside = []
+    for canary, offset in itertools.product(CANARIES, range(3)):
+        encoded = base64.b64encode(b" " * offset + canary.encode()).decode()
+        inside.append(encoded[4 if offset else 0 : 12])
     return [c for c in CANARIES if c.casefold() in plain] + [b for b in inside if b in text]
 
 
@@ -85,7 +79,7 @@ def leaving(runs: Path) -> dict[str, str]:
     """All that is for others: public reports, alone and on the site, and files marked public."""
     pages = {}
     for run in (runs / "hu_reiter_wang/default", runs / "assess/default"):
-        assert srlib("report", run, "--public").exit_code == 0
+        assert call("report", run, "--public").exit_code == 0
         site = report.render(*report.read(run), public=True, reports=["assess"])
         pages[f"site {run.parent.name}"] = site
     files = [*runs.glob("*/*/public/*"), *runs.glob("*/*/report-public.html")]
@@ -107,16 +101,14 @@ def test_canaries_are_where_they_should_be(runs: Path) -> None:
 
 
 def test_no_canary_leaves(leaving: dict[str, str]) -> None:
-    assert {"assess/default/public/in_public.csv", "site assess", "site hu_reiter_wang"} <= {
-        *leaving
-    }
+    some = {"assess/default/public/in_public.csv", "site assess", "site hu_reiter_wang"}
+    assert some <= leaving.keys()
     assert len([name for name in leaving if name.endswith("report-public.html")]) == 3
     assert {name: found(text) for name, text in leaving.items() if found(text)} == {}
 
 
-def test_no_chart_and_no_coefficient_of_the_original_leaves(
-    runs: Path, leaving: dict[str, str]
-) -> None:
+def test_no_chart_and_no_coefficient_leaves(runs: Path, leaving: dict[str, str]) -> None:
+    """Nor any number of an answer."""
     coefficients = pd.read_csv(runs / "hu_reiter_wang/default/tables/coefficients.csv")
     answers = pd.concat(map(pd.read_csv, runs.glob("assess/*/tables/answers.csv")))
     several = answers[["value", "error", "baseline", "z"]].to_numpy().ravel()
@@ -131,14 +123,13 @@ def test_no_chart_and_no_coefficient_of_the_original_leaves(
         assert [x for x in numbers for v, n in decimals.items() if f"{abs(x):.{n}f}" == v] == []
 
 
-@pytest.mark.parametrize("run", ["default", "command"])
-def test_the_words_of_a_verdict_leave_and_the_rule_by_which(
-    runs: Path, leaving: dict[str, str], run: str
-) -> None:
+def test_the_words_of_a_verdict_leave_and_the_rule(runs: Path, leaving: dict[str, str]) -> None:
     words = pd.read_csv(runs / "assess/default/tables/in_public.csv")
-    assert f">{words.loc[0, 'use']}</td>" in leaving[f"assess/{run}/report-public.html"]
-    rule = {"default": confidential.RULE, "command": "Words over ten people or more"}[run]
-    assert rule.replace("'", "&#39;") in leaving[f"assess/{run}/report-public.html"]
+    rules = {"default": confidential.RULE, "command": "Words over ten people or more"}
+    for run, rule in rules.items():
+        page = leaving[f"assess/{run}/report-public.html"]
+        assert f">{words.loc[0, 'use']}</td>" in page
+        assert rule.replace("'", "&#39;") in page
 
 
 @pytest.fixture
@@ -153,7 +144,7 @@ def test_a_failing_run_names_the_place_and_no_value(lacking: Path) -> None:
     base = {"data": f"{lacking}/people.csv", "schema": f"{lacking}/schema.yaml"}
     sweep = {"paper": "hu_reiter_wang", "base": base, "grid": {"n_records": [100]}}
     (lacking / "sweep_x.yaml").write_text(yaml.safe_dump(sweep), encoding="utf-8")
-    result = srlib("sweep", lacking / "sweep_x.yaml", "--output", lacking / "o")
+    result = call("sweep", lacking / "sweep_x.yaml", "--output", lacking / "o")
     assert result.exit_code == 1
     (failed,) = lacking.glob("o/hu_reiter_wang/sweep_x/*.failed")
     index = (failed.parent / "index.csv").read_text(encoding="utf-8")
@@ -163,7 +154,7 @@ def test_a_failing_run_names_the_place_and_no_value(lacking: Path) -> None:
         assert found(text) == []
     assert JOB in (failed / "notebook.ipynb").read_text(encoding="utf-8")
 
-    result = srlib("report", failed, "--public")
+    result = call("report", failed, "--public")
     assert (result.exit_code, found(result.output)) == (2, [])
     assert "no public report of a failed run" in result.output
     assert not (failed / "report-public.html").exists()
@@ -171,41 +162,38 @@ def test_a_failing_run_names_the_place_and_no_value(lacking: Path) -> None:
 
 def test_wrong_files_are_told_by_column_and_line(lacking: Path) -> None:
     file, schema = lacking / "people.csv", lacking / "schema.yaml"
-    result = srlib("assess", file, file, "--schema", schema, "--output", lacking)
+    result = call("assess", file, file, "--schema", schema, "--output", lacking)
     assert (result.exit_code, found(result.output)) == (2, [])
     assert "job has '...' (line 7)" in result.output
 
 
-@pytest.mark.parametrize(
-    ("message", "told"),
-    [
-        ("job has 'x', 'it\\'s' (line 3), allowed are 'a', 'b; c has'; town has 'y' (line 4)",
-         "job has '...' (line 3), allowed are '...'; town has '...' (line 4)"),
-        ("the record's value 'x' isn't \"it's\"", "the record's value '...' isn't '...'"),
-        ("keys names 'jobb'; they are job, town", "keys names 'jobb'; they are job, town"),
-        ("unknown columns 'ill', 'b'; 'x'", "unknown columns 'ill', 'b'; '...'"),
-        ("line 3:\n    secret", "line 3:"),
-        ("the file must have one key, 'variables'", "the file must have one key, 'variables'"),
-        ("", ""),
-    ],
-)  # fmt: skip
+MESSAGES = [
+    ("job has 'x', 'it\\'s' (line 3), allowed are 'a', 'b; c has'; town has 'y' (line 4)",
+     "job has '...' (line 3), allowed are '...'; town has '...' (line 4)"),
+    ("the record's value 'x' isn't \"it's\"", "the record's value '...' isn't '...'"),
+    ("keys names 'jobb'; they are job, town", "keys names 'jobb'; they are job, town"),
+    ("unknown columns 'ill', 'b'; 'x'", "unknown columns 'ill', 'b'; '...'"),
+    ("line 3:\n    secret", "line 3:"),
+    ("the file must have one key, 'variables'", "the file must have one key, 'variables'"),
+    ("", ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("message", "told"), MESSAGES)
 def test_values_are_cut_from_messages(message: str, told: str) -> None:
     assert confidential.without_values("ValueError", message, ["jobb"]) == f"ValueError: {told}"
 
 
-@pytest.mark.parametrize(
-    "rows",
-    [
-        f"clerk,{TOWN}\n{JOB},north\n",
-        f"clerk\n{JOB},north,{TOWN}\n",
-        f'clerk,north\n"{JOB}"x,{TOWN}\n',
-        f'clerk,north\n"{JOB},{TOWN}\n',
-        f"clerk,north\n{JOB}\0,{TOWN}\n",
-        f"clerk,constructor\n{JOB}\x08,{TOWN}\n",
-        "".join(f"{JOB} {i},{i}\n" for i in range(200)),
-        "".join(f"2020-01-{i + 1} {TOWN},{i}\n" for i in range(40)),
-    ],
-)
+ROWS = [
+    f"clerk,{TOWN}\n{JOB},north\n", f"clerk\n{JOB},north,{TOWN}\n",
+    f'clerk,north\n"{JOB}"x,{TOWN}\n', f'clerk,north\n"{JOB},{TOWN}\n',
+    f"clerk,north\n{JOB}\0,{TOWN}\n", f"clerk,constructor\n{JOB}\x08,{TOWN}\n",
+    "".join(f"{JOB} {i},{i}\n" for i in range(200)),
+    "".join(f"2020-01-{i + 1} {TOWN},{i}\n" for i in range(40)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("rows", ROWS)
 def test_no_reader_tells_a_value(tmp_path: Path, rows: str) -> None:
     schema = Schema((Variable("job", ("clerk", "cook")), Variable("town", ("north", "south"))))
     uncut = Schema(tuple(Variable(name, bins=3) for name in schema.names))
@@ -223,15 +211,15 @@ def test_no_reader_tells_a_value(tmp_path: Path, rows: str) -> None:
     assert found("\n".join(messages)) == []
 
 
-@pytest.mark.parametrize(
-    ("last_frame", "ours"),
-    [
-        (f"File \x1b[32m{LIBRARY}/data/a.py:3\x1b[39m", True),
-        ("File /any/site-packages/pandas/core.py:3, in astype", False),
-        ("File /any/srlib/.venv/lib/pandas/core.py:3, in astype", False),
-        ("Cell \x1b[32mIn[3]\x1b[39m, line 1", False),
-    ],
-)
+FRAMES = {
+    f"File \x1b[32m{LIBRARY}/data/a.py:3\x1b[39m": True,
+    "File /any/site-packages/pandas/core.py:3, in astype": False,
+    "File /any/srlib/.venv/lib/pandas/core.py:3, in astype": False,
+    "Cell \x1b[32mIn[3]\x1b[39m, line 1": False,
+}
+
+
+@pytest.mark.parametrize(("last_frame", "ours"), FRAMES.items())
 def test_messages_of_other_code_are_cut_altogether(last_frame: str, ours: bool) -> None:
     frames = ["-----", "Cell In[2], line 1", last_frame, "ValueError: job is x"]
     assert _is_ours(frames) == ours

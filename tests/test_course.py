@@ -13,13 +13,10 @@ import jupytext
 import nbformat
 import pytest
 import toy
-from click.testing import CliRunner
 
 from srlib.runner import course
-from srlib.runner.cli import main
 from srlib.runner.parameters import UsageError
 
-ROOT = Path(__file__).parents[1]
 SECRETS = ["A good answer", "Known to be", "Another secret", "to divide", "share / 3", "np.log"]
 SECRETS += ["0.167", "5]", "Beta", "smith", "not private", "SOLUTION", "AUTOTEST"]
 TOLD = ["right", "wrong", "not answered yet"]
@@ -29,7 +26,7 @@ ANSWERS = {
     "releases": ("np.array([2.0, 5])", "[2, 6]", "..."),
     "suspects": ("{'cook', 'Smith'}", "{'cook'}", "..."),
 }  # fmt: skip
-NOTEBOOKS = {p: jupytext.read(ROOT / f"notebooks/{p}.py") for p in course.find(ROOT)}
+NOTEBOOKS = {p: jupytext.read(toy.ROOT / f"notebooks/{p}.py") for p in course.find(toy.ROOT)}
 CHANCE = {("what_a_risk_means", "0.25")}  # another share of the same example
 
 
@@ -45,7 +42,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     project = toy.make(tmp_path_factory.mktemp("course"), toy.EXERCISES)
     jupytext.write(jupytext.reads(toy.EXERCISES, "py:percent"), project / "notebooks/toy.ipynb")
     with contextlib.chdir(project):
-        assert CliRunner().invoke(main, ["course"]).exit_code == 0
+        assert toy.call("course").exit_code == 0
     nbgrader(project / "outputs/course", "generate_assignment", "toy")
     return project / "outputs/course"
 
@@ -65,9 +62,7 @@ def test_a_copy_has_no_solution(copy: Any) -> None:
 
 
 @pytest.mark.parametrize("told", TOLD)
-def test_a_check_accepts_the_answer_and_no_other(
-    copy: Any, capsys: pytest.CaptureFixture[str], told: str
-) -> None:
+def test_a_check_accepts_the_answer_and_no_other(copy, capsys, told):
     """In a Python that has the standard library only, but for the answers."""
     (helpers,) = [cell.source for cell in copy.cells if cell.id == "checks"]
     given = [f"{name} = {answers[TOLD.index(told)]}" for name, answers in ANSWERS.items()]
@@ -133,7 +128,7 @@ def test_what_a_question_asks_for_is_checked(paper: str) -> None:
 
 def test_notebooks_must_have_been_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(toy.make(tmp_path, toy.EXERCISES))
-    assert "No such file" in CliRunner().invoke(main, ["course"]).output
+    assert "No such file" in toy.call("course").output
 
 
 def test_an_exercise_without_an_answer_to_check_is_refused() -> None:

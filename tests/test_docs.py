@@ -1,6 +1,5 @@
 """The guide: links lead somewhere, commands and names exist, and numbers are the notebooks'."""
 
-import json
 import pydoc
 import re
 import shlex
@@ -19,11 +18,10 @@ every_page = pytest.mark.parametrize("page", PAGES, ids=lambda p: p.relative_to(
 
 def text(page: Path) -> str:
     """Return a page's text, of a notebook that of its text cells."""
-    whole = page.read_text(encoding="utf-8")
     if page.suffix != ".ipynb":
-        return whole
-    cells = (cell for cell in json.loads(whole)["cells"] if cell["cell_type"] == "markdown")
-    return "\n\n".join("".join(cell["source"]) for cell in cells)
+        return page.read_text(encoding="utf-8")
+    cells = nbformat.read(page, as_version=4).cells
+    return "\n\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
 
 
 def blocks(page: Path, *languages: str) -> list[str]:
@@ -96,15 +94,13 @@ TREES = r"Risk and loss; rules by(?s:.*?)\n{}(?:  +\S+){{{}}}  +(\S+)"  # row, c
 IMPURE, PRUNED, LARGE = "grown to impurity, 5", "pruned as rpart, 5", "grown to impurity, 50"
 CELLS = [(IMPURE, 3), (PRUNED, 3), (LARGE, 3), (LARGE, 5), (PRUNED, 5)]
 SCORES = [rf"(?m)^{score} +as printed .*?(\S+)$" for score in ("distance", "P", "log P")]
+PARAGRAPHS = [
+    ("400 simulated adults", "sequential_trees", [TREES.format(*cell) for cell in CELLS]),
+    ("advertised at an epsilon", "charest", SCORES),
+]
 
 
-@pytest.mark.parametrize(
-    ("words", "notebook", "computed"),
-    [
-        ("400 simulated adults", "sequential_trees", [TREES.format(*cell) for cell in CELLS]),
-        ("advertised at an epsilon", "charest", SCORES),
-    ],
-)
+@pytest.mark.parametrize(("words", "notebook", "computed"), PARAGRAPHS)
 def test_numbers_are_those_of_the_notebook(words: str, notebook: str, computed: list[str]) -> None:
     """Decimals of the paragraph that has the words, in their order."""
     paragraphs = text(ROOT / "docs/notebooks.md").split("\n\n")

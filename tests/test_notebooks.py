@@ -32,12 +32,12 @@ def tags(cell: Any) -> set[str]:
     return set(cell.metadata.get("tags", []))
 
 
+def contents(notebook: Any) -> list[tuple[str, str, set[str]]]:
+    return [(cell.cell_type, cell.source, tags(cell)) for cell in notebook.cells]
+
+
 def test_text_and_notebook_agree(text: Path) -> None:
-    one, other = (
-        [(cell.cell_type, cell.source, tags(cell)) for cell in notebook.cells]
-        for notebook in (executed(text), jupytext.read(text))
-    )
-    assert one == other
+    assert contents(executed(text)) == contents(jupytext.read(text))
     assert executed(text).metadata.jupytext.formats == "ipynb,py:percent"
 
 

@@ -3,7 +3,6 @@
 import ast
 import doctest
 import importlib.metadata
-import inspect
 import json
 import re
 import subprocess
@@ -13,16 +12,16 @@ from itertools import chain
 from pathlib import Path
 
 import pytest
+import toy
 
 import srlib
 from srlib.runner.parameters import find_papers
 
-ROOT = Path(__file__).parents[1]
-SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+SETTINGS = tomllib.loads((toy.ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT, SIZE = SETTINGS["project"], SETTINGS["tool"]["size"]
 
 
-def run(*command: str | Path, cwd: Path = ROOT) -> str:
+def run(*command: str | Path, cwd: Path = toy.ROOT) -> str:
     done = subprocess.run(command, cwd=cwd, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -52,7 +51,7 @@ def test_every_name_is_there_and_listed() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_name_has_an_example_that_runs(name: str) -> None:
     thing = getattr(srlib, name)
-    finder = doctest.DocTestFinder(recurse=inspect.isclass(thing))
+    finder = doctest.DocTestFinder(recurse=isinstance(thing, type))
     found = finder.find(thing, name, module=sys.modules[thing.__module__])
     results = [doctest.DocTestRunner().run(test) for test in found]
     assert sum(result.attempted for result in results) > 0
@@ -61,7 +60,7 @@ def test_every_name_has_an_example_that_runs(name: str) -> None:
 
 def test_the_version_is_the_packages() -> None:
     assert srlib.__version__ == PROJECT["version"]
-    assert f"version: {srlib.__version__}" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"version: {srlib.__version__}" in (toy.ROOT / "CITATION.cff").read_text("utf-8")
 
 
 # ------------------------------------------------------------------------------ what it needs
@@ -83,8 +82,8 @@ DIRECT = CORE | names([*chain(*PROJECT["optional-dependencies"].values())]) - {"
 WITH_THE_CORE = """
 import sys
 class Missing:
-    def find_spec(name, path=None, target=None):
-        if name.split(".")[0] in {missing}:
+    def find_spec(name, *_):
+        if name in {missing}:
             raise ModuleNotFoundError(name=name)
 sys.meta_path.insert(0, Missing)
 """
@@ -102,8 +101,8 @@ def with_the_core(code: str) -> subprocess.CompletedProcess[str]:
     """Run code where what only extras require is missing."""
     missing = modules(DIRECT - CORE) - modules(CORE)
     assert {"altair", "click", "papermill", "xarray", "distributed", "pytest"} <= missing
-    code = WITH_THE_CORE.format(missing=missing) + code
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    command = [sys.executable, "-c", WITH_THE_CORE.format(missing=missing) + code]
+    return subprocess.run(command, capture_output=True, text=True)
 
 
 def test_the_core_alone_has_every_method_and_runs_the_two_calls() -> None:
@@ -121,18 +120,14 @@ def test_the_command_says_which_extra_it_needs() -> None:
 
 
 def test_what_the_library_imports_is_declared() -> None:
-    imported = set()
-    for file in ROOT.glob("srlib/**/*.py"):
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Import):
-                imported |= {alias.name.split(".")[0] for alias in node.names}
-            elif isinstance(node, ast.ImportFrom):
-                imported.add(str(node.module).split(".")[0])
+    form = re.compile(r"^\s*(?:import (\w+)|from (\w+)[\w.]* import )", re.MULTILINE)
+    texts = [file.read_text(encoding="utf-8") for file in toy.ROOT.glob("srlib/**/*.py")]
+    imported = {one or other for one, other in form.findall("\n".join(texts))}
     assert imported - sys.stdlib_module_names - modules(DIRECT) == {"srlib"}
 
 
 def test_the_lock_has_plain_lines_and_every_direct_dependency() -> None:
-    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    lock = (toy.ROOT / "requirements.lock").read_text(encoding="utf-8")
     plain = re.findall(r"^([a-z0-9][a-z0-9._-]*)==[\w.+!-]+(?: ; .+)?$", lock, re.MULTILINE)
     assert len(plain) == len(lock.splitlines())
     assert set(plain) >= DIRECT
@@ -152,21 +147,18 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def own(tmp_path: Path) -> Path:
     """A folder with two files of records."""
-    (tmp_path / "original.csv").write_text("job,sick\n" + "a,no\nb,yes\nb,no\n" * 20)
-    (tmp_path / "made.csv").write_text("job,sick\n" + "a,no\na,yes\nb,no\n" * 20)
-    return tmp_path
+    toy.write_records(tmp_path / "own")
+    return tmp_path / "own"
 
 
 def test_an_installed_package_carries_all_papers_and_parameters(site: Path) -> None:
     shipped = site / "srlib/shipped"
-    assert find_papers(shipped) == find_papers(ROOT)
-    profiles = {name for name in files(ROOT / "params") if name.endswith(".yaml")}
+    assert find_papers(shipped) == find_papers(toy.ROOT)
+    profiles = {name for name in files(toy.ROOT / "params") if name.endswith(".yaml")}
     assert files(shipped / "params") == profiles
 
 
-def test_an_installed_package_assesses_files_in_a_folder_of_their_own(
-    site: Path, own: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_installed_package_assesses_files_in_a_folder_of_their_own(site, own, monkeypatch):
     """It has its own notebooks, and writes beside the files alone."""
     monkeypatch.setenv("PYTHONPATH", str(site))
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
@@ -181,13 +173,11 @@ def test_an_installed_package_assesses_files_in_a_folder_of_their_own(
 
 
 @pytest.mark.slow
-def test_a_fresh_install_assesses_and_runs_a_paper(
-    own: Path, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_a_fresh_install_assesses_and_runs_a_paper(own: Path) -> None:
     """A wheel of the last commit in an environment of its own, with the index's packages."""
-    folder = tmp_path_factory.mktemp("fresh")
+    folder = own.with_name("fresh")
     scripts = folder / "venv/bin"
-    run("git", "clone", "--quiet", ROOT, folder / "clone")
+    run("git", "clone", "--quiet", toy.ROOT, folder / "clone")
     run(sys.executable, "-m", "venv", folder / "venv")
     run(scripts / "python", "-m", "pip", "install", "--quiet", f"{folder}/clone[notebooks]")
     run(scripts / "srlib", "assess", "original.csv", "made.csv", cwd=own)
@@ -211,12 +201,12 @@ def code_lines(text: str) -> int:
 
 @pytest.mark.parametrize("top", SIZE["lines"])
 def test_lines(top: str) -> None:
-    texts = [path.read_text(encoding="utf-8") for path in (ROOT / top).rglob("*.py")]
+    texts = [path.read_text(encoding="utf-8") for path in (toy.ROOT / top).rglob("*.py")]
     assert 0 < sum(len(text.splitlines()) for text in texts) <= SIZE["lines"][top]
 
 
 @pytest.mark.parametrize("room", SIZE["code"])
 def test_code_of_a_room(room: str) -> None:
-    folder = ROOT / "srlib" / room.removeprefix("srlib")
+    folder = toy.ROOT / "srlib" / room.removeprefix("srlib")
     texts = [path.read_text(encoding="utf-8") for path in folder.rglob("*.py")]
     assert 0 < sum(map(code_lines, texts)) <= SIZE["code"][room]

@@ -60,10 +60,8 @@ EVIL = [
     "<figure class=picture></figure><figure class=table><caption>a</caption></figure><p></p>"
     "<details class=code></details><details class=code></details><p class=title></p><h3></h3>",
 ]
-WRAPS = [
-    "{}", "a {} b", "# {}", "|a|\n|-|\n|{}|", "```mermaid\n{}\n```", r"$\text{{{}}}$", "$${}$$",
-    "![{}](a)",
-]  # fmt: skip
+WRAPS = ["{}", "a {} b", "# {}", "|a|\n|-|\n|{}|", "```mermaid\n{}\n```", "![{}](a)", "$${}$$"]
+WRAPS += [r"$\text{{{}}}$"]
 
 
 @pytest.mark.parametrize("html", EVIL)
@@ -94,20 +92,27 @@ def test_no_text_runs_or_leads_away_from_the_page(html: str, wrap: str) -> None:
     assert main.select_one("header > h1")
 
 
-@pytest.mark.parametrize(
-    ("source", "html"),
-    [
-        ("<details><summary>a</summary>x<sup>2</sup></details>",) * 2,
-        ("[a](https://doi.org) [b](other.ipynb#Part)", '<a href="https://doi.org">a</a> <a>b</a>'),
-        ("[a](#An-exercise) b", "<p>a b</p>"),
-        ("$x < y \\,$", '<mi>x</mi><mo>&lt;</mo><mi>y</mi><mspace width="0.167em">'),
-        ("$\\log D$", '<mo lspace="0" rspace="0.17em">log</mo><mi>D</mi>'),
-        ("$D' \\sim x$", '<mi>D</mi><mo lspace="0" rspace="0">′</mo><mo>∼</mo><mi>x</mi>'),
-        ("$\\begin$ and `$y$`", "<code>\\begin</code> and <code>$y$</code>"),
-    ],
-)
+HARMLESS = [
+    ("<details><summary>a</summary>x<sup>2</sup></details>",) * 2,
+    ("[a](https://doi.org) [b](other.ipynb#Part)", '<a href="https://doi.org">a</a> <a>b</a>'),
+    ("[a](#An-exercise) b", "<p>a b</p>"),
+    ("$x < y \\,$", '<mi>x</mi><mo>&lt;</mo><mi>y</mi><mspace width="0.167em">'),
+    ("$\\log D$", '<mo lspace="0" rspace="0.17em">log</mo><mi>D</mi>'),
+    ("$D' \\sim x$", '<mi>D</mi><mo lspace="0" rspace="0">′</mo><mo>∼</mo><mi>x</mi>'),
+    ("$\\begin$ and `$y$`", "<code>\\begin</code> and <code>$y$</code>"),
+]
+
+
+@pytest.mark.parametrize(("source", "html"), HARMLESS)
 def test_harmless_elements_stay_and_formulas_are_mathml(source: str, html: str) -> None:
     assert html in str(seen(text(source)))
+
+
+@pytest.mark.parametrize("spec", [[], 5, None, "a"])
+def test_a_chart_that_is_none_is_shown_as_its_picture(spec: Any) -> None:
+    page = seen(code("1", displayed({charts.MIME_TYPE: spec, "image/svg+xml": "<svg>a</svg>"})))
+    assert page.select('img[src^="data:image/svg+xml,"]')
+    assert not page.select(".vega-lite")
 
 
 def test_links_lead_to_reports_where_they_are() -> None:
@@ -120,23 +125,19 @@ def test_links_lead_to_reports_where_they_are() -> None:
 # ----------------------------------------------------------------------------------- what is public
 
 
-@pytest.mark.parametrize(
-    ("parameters", "provenance", "closed"),
-    [
-        ({"data": "people.csv", "within": {"income": 2.0}, "keys": [["town"]]}, COMPLETE, True),
-        ({"released": ["people.csv"]}, COMPLETE, True),
-        ({"n": 1}, COMPLETE | {"inputs": {"people.csv": "e3b0"}}, True),
-        ({}, {}, True),
-        ({"n": 1}, {}, True),
-        ({"data": "", "released": [], "schema": "acs"}, COMPLETE, False),
-    ],
-)
-def test_of_a_users_file_nothing_is_public_that_is_not_marked(
-    parameters: dict[str, Any], provenance: dict[str, Any], closed: bool
-) -> None:
+FILES = [
+    ({"data": "people.csv", "within": {"income": 2.0}, "keys": [["town"]]}, COMPLETE, True),
+    ({"released": ["people.csv"]}, COMPLETE, True),
+    ({"n": 1}, COMPLETE | {"inputs": {"people.csv": "e3b0"}}, True),
+    *[({}, {}, True), ({"n": 1}, {}, True)],
+    ({"data": "", "released": [], "schema": "acs"}, COMPLETE, False),
+]
+
+
+@pytest.mark.parametrize(("parameters", "provenance", "closed"), FILES)
+def test_of_a_users_file_nothing_is_public_that_is_not_marked(parameters, provenance, closed):
     """So it is where nobody knows whose file it is."""
-    parameters = parameters and parameters | {"seed": 48151623}
-    provenance = provenance and provenance | {"seed": 48151623}
+    parameters, provenance = (it and it | {"seed": 48151623} for it in (parameters, provenance))
     injected = code('data = "people.csv"\nseed = 48151623', tags=("injected-parameters",))
     record = displayed({"text/plain": "record 12"}), chart("record 12")
     one = code("1", *record, tags=("confidential",))
@@ -157,9 +158,7 @@ def test_of_a_users_file_nothing_is_public_that_is_not_marked(
 
 
 @pytest.mark.parametrize(("by", "shown"), [("", False), ([], False), (0.0, False), (["SEX"], True)])
-def test_a_users_report_leaves_out_what_needs_a_parameter_that_is_empty(
-    by: object, shown: bool
-) -> None:
+def test_a_users_report_leaves_out_what_needs_a_parameter_that_is_empty(by, shown):
     cells = notebook(text("### By group", "needs-by"), text("An example", "example"))
     for original, public in (("mine.csv", False), ("mine.csv", True), ("", False)):
         html = render(cells, {"original": original, "by": by}, COMPLETE, public=public)

@@ -1,65 +1,48 @@
 """Runs by the command: whole or kept as failed, for their owner alone, and ended by any signal."""
 
-import errno
 import json
 import os
 import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import nbformat
 import pytest
 import toy
-from click.testing import CliRunner
 
 from srlib.__main__ import ended_by_signals
 from srlib.rng import stream
 from srlib.runner import run
-from srlib.runner.cli import main
 from srlib.runner.parameters import resolve
 
 SCRIPT = str(Path(sys.executable).with_name("srlib"))
-HOSTILE = ("json", "pickle", "queue", "numpy", "pyarrow", "ipykernel_launcher", "traitlets")
 LOOK = f"""{toy.MARK}
 import numpy
 from threadpoolctl import threadpool_info
 outputs.result("threads", max(found["num_threads"] for found in threadpool_info()))
 """
+WHOLE = "notebook.ipynb parameters.yaml provenance.json report.html results.json tables "
+WHOLE += "tables/values.csv"
 STOPPED = "cell 4: stopped"
 
 
-@pytest.fixture
-def work(tmp_path: Path) -> Path:
-    """A working folder below the project, with modules in it that end whatever imports them."""
-    folder = tmp_path / "work"
-    folder.mkdir()
-    for name in HOSTILE:
-        (folder / f"{name}.py").write_text("raise SystemExit('from the working folder')\n")
-    return folder
-
-
 def srlib(work: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [SCRIPT, *arguments], cwd=work, capture_output=True, text=True, timeout=100,
-        env=os.environ | environment,
-    )  # fmt: skip
+    command, env = [SCRIPT, *arguments], os.environ | environment
+    done = subprocess.run(command, cwd=work, env=env, capture_output=True, text=True, timeout=100)
     assert "from the working folder" not in done.stdout + done.stderr
     return done
 
 
-def test_a_run_is_whole_and_its_owners_alone(tmp_path: Path, work: Path) -> None:
-    project = toy.make(tmp_path, toy.TEXT.replace(toy.MARK, LOOK) + toy.TABLE)
+def test_a_run_is_whole_and_its_owners_alone(project: Path, work: Path) -> None:
+    (project / "notebooks/toy.py").write_text(toy.TEXT.replace(toy.MARK, LOOK) + toy.TABLE)
     given = ("--profile", "published", "-p", "names", "[x, y]", "--output", "out")
     done = srlib(work, "run", "toy", *given, OPENBLAS_NUM_THREADS="2", OMP_NUM_THREADS="2")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == "toy: out/toy/published/report.html\n"
     (final,) = (work / "out/toy").iterdir()
-    assert sorted(path.relative_to(final).as_posix() for path in final.rglob("*")) == [
-        "notebook.ipynb", "parameters.yaml", "provenance.json", "report.html", "results.json",
-        "tables", "tables/values.csv",
-    ]  # fmt: skip
+    held = [path.relative_to(final).as_posix() for path in sorted(final.rglob("*"))]
+    assert held == WHOLE.split()
     for path in (final, *final.rglob("*")):
         assert os.name == "nt" or path.stat().st_mode & 0o077 == 0
         assert path.is_dir() or str(project) not in path.read_text(encoding="utf-8")
@@ -70,25 +53,23 @@ def test_a_run_is_whole_and_its_owners_alone(tmp_path: Path, work: Path) -> None
 
 
 def test_the_assessment_imports_nothing_from_the_working_folder(work: Path) -> None:
-    rows = "a,north,no\nb,south,yes\nb,north,no\nc,south,no\n" * 5
-    for name in ("original.csv", "made.csv"):
-        (work / name).write_text(f"job,town,sick\n{rows}")
+    toy.write_records(work)
     done = srlib(work, "assess", "original.csv", "made.csv", "--fail-on", "look")
     assert (done.returncode, done.stderr) == (3, "")
 
 
 @toy.posix
-def test_a_run_that_is_told_to_end_leaves_nothing(tmp_path: Path) -> None:
-    toy.make(tmp_path, toy.TEXT.replace(toy.MARK, toy.WAITS))
+def test_a_run_that_is_told_to_end_leaves_nothing(project: Path) -> None:
+    (project / "notebooks/toy.py").write_text(toy.TEXT.replace(toy.MARK, toy.WAITS))
     process = subprocess.Popen(
-        [SCRIPT, "run", "toy"], cwd=tmp_path, stderr=subprocess.PIPE, text=True,
+        [SCRIPT, "run", "toy"], stderr=subprocess.PIPE, text=True,
         preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),  # ignored under nohup
     )  # fmt: skip
-    kernel, _ = toy.kernel(tmp_path)
+    kernel, _ = toy.kernel()
     process.send_signal(signal.SIGHUP)
     _, told = process.communicate(timeout=60)
     assert (process.returncode, told.strip()) == (1, "Aborted!")
-    assert list((tmp_path / "outputs/toy").iterdir()) == []
+    assert list((project / "outputs/toy").iterdir()) == []
     toy.wait_until(lambda: not toy.alive(kernel))
 
 
@@ -123,19 +104,17 @@ def test_a_second_signal_ends_what_has_caught_the_first(monkeypatch: pytest.Monk
             os.kill(os.getpid(), signal.SIGTERM)
 
 
-def test_a_built_notebook_has_no_paths_and_a_failing_one_replaces_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(toy.make(tmp_path))
-    result = CliRunner().invoke(main, ["build", "toy"])
+def test_a_built_notebook_has_no_paths(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And a build that fails replaces none."""
+    result = toy.call("build", "toy")
     assert (result.exit_code, result.output) == (0, "toy: notebooks/toy.ipynb\n")
-    built = tmp_path / "notebooks/toy.ipynb"
+    built = project / "notebooks/toy.ipynb"
     first = built.read_text(encoding="utf-8")
     assert "papermill" not in first
-    assert str(tmp_path) not in first
+    assert str(project) not in first
     assert nbformat.writes(run.normalized(nbformat.read(built, as_version=4))) + "\n" == first
     monkeypatch.setattr(run, "_execute", lambda *_, **__: STOPPED)
-    result = CliRunner().invoke(main, ["build", "toy"])
+    result = toy.call("build", "toy")
     assert (result.exit_code, result.stderr) == (1, f"Error: toy: {STOPPED}\n")
     assert built.read_text(encoding="utf-8") == first
 
@@ -146,7 +125,7 @@ def test_a_built_notebook_has_no_paths_and_a_failing_one_replaces_none(
 def execute(project: Path, changed: str = "unread", error: str = "", **given: str) -> Path:
     """Run the notebook without a kernel: meanwhile a file is changed, or it fails."""
 
-    def executed(text: bytes, saved: Path, *_: Any, **__: Any) -> str:
+    def executed(text: bytes, saved: Path, *_: object, **__: object) -> str:
         saved.write_text("{}")
         (project / changed).write_text("2")
         return error
@@ -156,20 +135,16 @@ def execute(project: Path, changed: str = "unread", error: str = "", **given: st
         return run.run(resolve(project, project / "outputs", "toy", overrides=given))
 
 
-@pytest.mark.parametrize(
-    ("changed", "why"),
-    [
-        ("records.csv", "a file of data was changed after the start"),
-        ("notebooks/toy.py", "the notebook or the library was changed after the start"),
-        ("unread", STOPPED),
-    ],
-)
-def test_a_run_that_cannot_be_trusted_is_kept_as_failed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: str, why: str
-) -> None:
+WHY = {
+    "records.csv": "a file of data was changed after the start",
+    "notebooks/toy.py": "the notebook or the library was changed after the start",
+    "unread": STOPPED,
+}
+
+
+@pytest.mark.parametrize(("changed", "why"), WHY.items())
+def test_a_run_not_to_be_trusted_is_kept_as_failed(project: Path, changed: str, why: str) -> None:
     """And what was whole stays."""
-    project = toy.make(tmp_path, toy.TEXT.replace("a file that is not read", "CSV file of records"))
-    monkeypatch.chdir(project)
     Path("records.csv").write_text("1")
     whole = execute(project, data="records.csv") / "provenance.json"
     before = whole.read_text()
@@ -183,8 +158,7 @@ def test_a_run_that_cannot_be_trusted_is_kept_as_failed(
 
 @pytest.mark.parametrize("name", ["default", "default.failed"])
 @pytest.mark.parametrize("held", [["thesis.txt"], [".thesis"], ["provenance.json", "notes.md"]])
-def test_a_folder_that_no_run_has_written_stays(tmp_path: Path, name: str, held: list[str]) -> None:
-    project = toy.make(tmp_path)
+def test_a_folder_that_no_run_has_written_stays(project: Path, name: str, held: list[str]) -> None:
     folder = project / "outputs/toy" / name
     folder.mkdir(parents=True)
     for file in held:
@@ -195,16 +169,16 @@ def test_a_folder_that_no_run_has_written_stays(tmp_path: Path, name: str, held:
     assert sorted(path.name for path in folder.iterdir()) == sorted(held)
 
 
-def test_what_killed_processes_have_left_is_removed(tmp_path: Path) -> None:
+def test_what_killed_processes_have_left_is_removed(project: Path) -> None:
     """But not what another run is writing."""
-    final = execute(toy.make(tmp_path))
+    final = execute(project)
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
     (final / f".report.html-{gone.pid}-a1b2c3d4").mkdir()
     left, writing = (final.with_name(f".default-{n}-a1b2c3d4") for n in (gone.pid, os.getpid()))
     left.mkdir()
     writing.mkdir()
-    assert execute(tmp_path) == final
+    assert execute(project) == final
     assert {*final.parent.iterdir()} == {final, writing}
     assert not list(final.glob(".report*"))
 
@@ -212,13 +186,13 @@ def test_what_killed_processes_have_left_is_removed(tmp_path: Path) -> None:
 def test_a_full_disk_leaves_what_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(path: Path, content: bytes) -> None:
         path.open("wb").close()
-        raise OSError(errno.ENOSPC, "No space left on device")
+        raise OSError(28, "No space left on device")
 
     report = toy.finished(tmp_path) / "report.html"
     report.write_text("before")
     before = {*tmp_path.rglob("*")}
     monkeypatch.setattr(Path, "write_bytes", full)
-    result = CliRunner().invoke(main, ["report", str(report.parent)])
+    result = toy.call("report", report.parent)
     assert (result.exit_code, result.stderr) == (1, "Error: [Errno 28] No space left on device\n")
     assert report.read_text() == "before"
     assert {*tmp_path.rglob("*")} == before

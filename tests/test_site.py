@@ -14,8 +14,7 @@ import toy
 
 import srlib
 
-ROOT = Path(__file__).parents[1]
-REPORTS = {f"reports/{path.stem}.html" for path in ROOT.glob("notebooks/*.py")}
+REPORTS = {f"reports/{path.stem}.html" for path in toy.ROOT.glob("notebooks/*.py")}
 REPORT = "reports/what_a_risk_means.html"
 
 
@@ -23,8 +22,8 @@ REPORT = "reports/what_a_risk_means.html"
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site with the committed notebooks in the place of runs, and one run on a user's file."""
     runs, built = tmp_path_factory.mktemp("runs"), tmp_path_factory.mktemp("site")
-    for notebook in ROOT.glob("notebooks/*.ipynb"):
-        published = (ROOT / f"params/{notebook.stem}/published.yaml").exists()
+    for notebook in toy.ROOT.glob("notebooks/*.ipynb"):
+        published = (toy.ROOT / f"params/{notebook.stem}/published.yaml").exists()
         run = runs / notebook.stem / ("published" if published else "default")
         run.mkdir(parents=True)
         shutil.copy(notebook, run / "notebook.ipynb")
@@ -34,9 +33,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.rmtree(user)
     toy.finished(runs, "canary9z.csv").rename(user)
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "-d", f"{runs}/doctrees"]
-    command += ["-D", f"runs={runs}", str(ROOT / "docs"), str(built)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    command += ["-D", f"runs={runs}", str(toy.ROOT / "docs"), str(built)]
+    subprocess.run(command, check=True)
     return built
 
 

@@ -5,50 +5,39 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
 import toy
-from click.testing import CliRunner, Result
-from test_run import SCRIPT, srlib, work  # noqa: F401  # a fixture
+from click.testing import Result
+from test_run import SCRIPT, srlib
 
-from srlib.__main__ import main as command
+from srlib.__main__ import main
 from srlib.runner import run, sweep
-from srlib.runner.cli import main
 from srlib.runner.parameters import Request
 
-
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return toy.make(tmp_path)
+pytestmark = pytest.mark.usefixtures("project")
 
 
-def read(project: Path, text: str, name: str = "sweep_x") -> list[Request]:
-    file = project / f"{name}.yaml"
+def read(text: str, name: str = "sweep_x") -> list[Request]:
+    file = Path(f"{name}.yaml").absolute()
     file.write_text(f"paper: toy\n{text}\n", encoding="utf-8")
-    points, _ = sweep.read_sweep(project, file, project / "outputs")
-    return points
+    return sweep.read_sweep(file.parent, file, file.parent / "outputs")[0]
 
 
 def asked(*options: str) -> Result:
-    return CliRunner().invoke(main, ["sweep", "sweep_x.yaml", *options])
+    return toy.call("sweep", "sweep_x.yaml", *options)
 
 
 # ----------------------------------------------------------------------------------- the file
 
 
-def test_points_are_all_combinations(project: Path) -> None:
-    points = read(
-        project,
-        "profile: published\nbase: {seed: 3}\ngrid: {n: [1, 2], method: [exact, simulated]}\n"
-        "points: [{share: 0.1, names: [a]}, {names: [b, c]}]\n",
-    )
+def test_points_are_all_combinations() -> None:
+    text = "profile: published\nbase: {seed: 3}\ngrid: {n: [1, 2], method: [exact, simulated]}\n"
+    points = read(text + "points: [{share: 0.1, names: [a]}, {names: [b, c]}]")
     assert len(points) == len({point.folder for point in points}) == 2 * 2 * 2
     name = "n=1,method=exact,share=0.1,names=a-[0-9a-f]{12}"
     assert re.fullmatch(name, points[0].folder.name)
@@ -57,43 +46,42 @@ def test_points_are_all_combinations(project: Path) -> None:
     assert {point.parameters["seed"] for point in points} == {3}
 
 
-def test_seeds_of_replicates_are_those_that_they_always_were(project: Path) -> None:
-    points = read(project, "replicates: 2\nseed: 5\n")
+def test_seeds_of_replicates_are_those_that_they_always_were() -> None:
+    points = read("replicates: 2\nseed: 5\n")
     assert [p.parameters["seed"] for p in points] == [1098639371749156, 6300548710043576]
     seeds = [row["seed"] for row in sweep.Plan(paper="toy", replicates=10_000).rows()]
     assert len(set(seeds)) == 10_000
     assert all(seed == int(float(seed)) for seed in seeds)
 
 
-def test_names_change_with_notebook_and_parameters_and_other_data_are_to_do(
-    project: Path, executed: list[int]
-) -> None:
-    """Names are printed: they tell nothing of what a file of data holds."""
+@pytest.mark.usefixtures("executed")
+def test_names_change_with_notebook_and_parameters() -> None:
+    """Names are printed: they tell nothing of what a file of data holds. Other data are to do."""
 
     def point(more: str = "") -> Request:
-        (one,) = read(project, f"grid: {{n: [1]}}\nbase: {{data: people.csv{more}}}\n")
+        (one,) = read(f"grid: {{n: [1]}}\nbase: {{data: people.csv{more}}}\n")
         return one
 
-    (project / "people.csv").write_text("1")
+    Path("people.csv").write_text("1")
     first, other = point(), point(", share: 0.7")
     sweep.run_sweep([first], [first])
     assert (point().folder, point().status) == (first.folder, "done")
-    (project / "people.csv").write_text("2")
+    Path("people.csv").write_text("2")
     assert (point().folder, point().status) == (first.folder, "open")
-    with (project / "notebooks/toy.py").open("a") as notebook:
+    with Path("notebooks/toy.py").open("a") as notebook:
         notebook.write("\n# %%\n1 + 1\n")
     assert len({first.folder, other.folder, point().folder}) == 3
 
 
-def test_sweeps_that_ship_are_valid_and_have_no_profiles_folder(root: Path, project: Path) -> None:
-    files = sorted(root.glob("params/*/sweep_*.yaml"))
+def test_sweeps_that_ship_are_valid_and_have_no_profiles_folder() -> None:
+    files = sorted(toy.ROOT.glob("params/*/sweep_*.yaml"))
     assert len(files) == 3
     for file in files:
-        points, tables = sweep.read_sweep(root, file, project)
-        assert {p.folder.parent for p in points} == {project / file.parent.name / file.stem}
+        points, tables = sweep.read_sweep(toy.ROOT, file, Path())
+        assert {p.folder.parent for p in points} == {Path(file.parent.name, file.stem).absolute()}
         assert tables
-    (point,) = read(project, "grid: {n: [1]}", "published")
-    assert point.folder.parent == project / "outputs/toy/sweep_published"
+    (point,) = read("grid: {n: [1]}", "published")
+    assert point.folder.parent == Path("outputs/toy/sweep_published").absolute()
 
 
 # --------------------------------------------------------- without a kernel, in this process
@@ -104,16 +92,12 @@ def executed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Values of n of the points that were begun; the first with n = 2 fails."""
     begun = list[int]()
 
-    def execute(text: bytes, saved: Path, parameters: Mapping[str, Any], **_: Any) -> str:
+    def execute(text: bytes, saved: Path, parameters: dict[str, int], **_: object) -> str:
         begun.append(parameters["n"])
         (saved.parent / "tables").mkdir()
-        results = {
-            "notebook.ipynb": "{}",
-            "results.json": '{"total": 1}',
-            "tables/t.csv": "n,x\n1,2\n",
-        }
-        for name, content in results.items():
-            (saved.parent / name).write_text(content)
+        saved.write_text("{}")
+        (saved.parent / "results.json").write_text('{"total": 1}')
+        (saved.parent / "tables/t.csv").write_text("n,x\n1,2\n")
         return "cell 4: stopped" if begun.count(2) == begun[-1] - 1 == 1 else ""
 
     monkeypatch.setattr(run, "_execute", execute)
@@ -121,29 +105,24 @@ def executed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return begun
 
 
-def test_points_that_fail_are_told_and_the_rest_is_not_repeated(
-    project: Path, executed: list[int]
-) -> None:
-    read(project, "grid: {n: [1, 2, 3]}")
+def test_points_that_fail_are_told_and_the_rest_is_not_repeated(executed: list[int]) -> None:
+    read("grid: {n: [1, 2, 3]}")
     result = asked()
     assert (result.exit_code, result.stdout) == (1, "outputs/toy/sweep_x: 2 of 3 points are done\n")
     assert "toy: cell 4: stopped\nkept: outputs/toy/sweep_x/n=2-" in result.stderr
     index = pd.read_csv("outputs/toy/sweep_x/index.csv", keep_default_na=False)
-    assert index["status"].tolist() == ["done", "failed", "done"]
-    assert index["error"].tolist() == ["", "cell 4: stopped", ""]
+    done, failed = ["done", ""], ["failed", "cell 4: stopped"]
+    assert index[["status", "error"]].to_numpy().tolist() == [done, failed, done]
     assert asked("--dry-run").stdout == result.stdout
-    assert asked("--shard", "1/3").stdout == "outputs/toy/sweep_x: 1 of 1 points are done\n"
-    assert executed == [1, 2, 3]
-    assert asked("--shard", "2/3").stdout == "outputs/toy/sweep_x: 1 of 1 points are done\n"
-    assert executed == [1, 2, 3, 2]
-    assert asked().exit_code == 0
-    assert executed == [1, 2, 3, 2]
+    for part, begun in (("1/3", [1, 2, 3]), ("2/3", [1, 2, 3, 2])):
+        told = asked("--shard", part).stdout
+        assert (told, executed) == ("outputs/toy/sweep_x: 1 of 1 points are done\n", begun)
+    assert (asked().exit_code, executed) == (0, begun)
 
 
-def test_tables_have_parameters_before_and_provenance_behind(
-    project: Path, executed: list[int]
-) -> None:
-    points = read(project, "grid: {n: [1, 2], names: [[a], [a, b]]}\ncollect: [t]")
+@pytest.mark.usefixtures("executed")
+def test_tables_have_parameters_before_and_provenance_behind() -> None:
+    points = read("grid: {n: [1, 2], names: [[a], [a, b]]}\ncollect: [t]")
     folder = points[0].folder.parent
     asked()
     index = pd.read_csv(folder / "index.csv")
@@ -162,12 +141,10 @@ def test_tables_have_parameters_before_and_provenance_behind(
 
 
 @toy.posix
-def test_a_killed_kernel_fails_its_point_in_a_folder_that_nobody_imports_from(
-    tmp_path: Path,
-    work: Path,  # noqa: F811
-) -> None:
+def test_a_killed_kernel_fails_its_point(work: Path) -> None:
+    """In a folder that nobody imports from."""
     killed = f"{toy.MARK}\nimport os, signal\nos.kill(os.getpid(), signal.SIGKILL)"
-    toy.make(tmp_path, toy.TEXT.replace(toy.MARK, killed))
+    Path("notebooks/toy.py").write_text(toy.TEXT.replace(toy.MARK, killed))
     (work / "x.yaml").write_text("paper: toy\ngrid: {n: [1]}\n")
     done = srlib(work, "sweep", "x.yaml", "--output", "out", "--jobs", "2")
     assert (done.returncode, done.stdout) == (1, "out/toy/sweep_x: 0 of 1 points are done\n")
@@ -176,13 +153,12 @@ def test_a_killed_kernel_fails_its_point_in_a_folder_that_nobody_imports_from(
 
 
 @toy.posix
-def test_a_killed_sweep_leaves_no_process_and_the_next_command_no_records(
-    project: Path, executed: list[int]
-) -> None:
-    (project / "notebooks/toy.py").write_text(toy.TEXT.replace(toy.MARK, toy.WAITS))
-    points = read(project, "grid: {n: [1, 3]}")
-    process = subprocess.Popen([SCRIPT, "sweep", "sweep_x.yaml"], cwd=project)
-    kernel, worker = toy.kernel(project, 1)
+@pytest.mark.usefixtures("executed")
+def test_a_killed_sweep_leaves_no_process_and_the_next_command_no_records() -> None:
+    Path("notebooks/toy.py").write_text(toy.TEXT.replace(toy.MARK, toy.WAITS))
+    points = read("grid: {n: [1, 3]}")
+    process = subprocess.Popen([SCRIPT, "sweep", "sweep_x.yaml"])
+    kernel, worker = toy.kernel(1)
     process.kill()
     process.wait()
     toy.wait_until(lambda: not toy.alive(worker) and not toy.alive(kernel))
@@ -223,27 +199,25 @@ def test_workers_that_start_while_the_parent_is_killed_end(tmp_path: Path) -> No
     toy.wait_until(lambda: not toy.alive(int((tmp_path / "started").read_text())))
 
 
-def test_a_dask_cluster_runs_the_points(project: Path) -> None:
+def test_a_dask_cluster_runs_the_points() -> None:
     distributed = pytest.importorskip("distributed")
-    (project / "notebooks/toy.py").write_text(toy.TEXT.replace(toy.MARK, toy.WAITS))
-    (project / "go").touch()
+    Path("notebooks/toy.py").write_text(toy.TEXT.replace(toy.MARK, toy.WAITS))
+    Path("go").touch()
     settings: dict = {"dashboard_address": ":0", "protocol": "tcp", "silence_logs": "CRITICAL"}
     with distributed.LocalCluster(n_workers=1, threads_per_worker=2, **settings) as cluster:
-        points = read(project, "grid: {n: [1]}")
+        points = read("grid: {n: [1]}")
         sweep.run_sweep(points, points, scheduler=cluster.scheduler_address)
-    _, worker = toy.kernel(project, 1)
+    _, worker = toy.kernel(1)
     assert worker != os.getpid()  # not in the caller
     assert points[0].status == "done"
 
 
-def test_a_cluster_that_is_not_there_is_told_in_one_line(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    read(project, "grid: {n: [1]}")
+def test_a_cluster_that_is_not_there_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    read("grid: {n: [1]}")
     found = asked("--scheduler", "tcp://127.0.0.1:1")
     assert (found.exit_code, len(found.stderr.splitlines())) == (1, 1)
     monkeypatch.setenv("PYTHONSAFEPATH", "1")  # which the command sets
     monkeypatch.setitem(sys.modules, "distributed", None)
     monkeypatch.setattr(sys, "argv", ["srlib", "sweep", "sweep_x.yaml", "--scheduler", "tcp://a:1"])
     with pytest.raises(SystemExit, match=r'needs distributed, .*: pip install "srlib\[cluster\]"'):
-        command()
+        main()

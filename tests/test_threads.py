@@ -7,11 +7,10 @@ import hashlib
 import json
 import os
 import pickle
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from subprocess import PIPE, Popen
 
 import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
@@ -28,7 +27,7 @@ from srlib.threads import one_blas_thread
 LEVELS = [2, 4, 6, 4, 5, 2, 7, 3, 3, 2]
 
 
-def computed() -> Iterator[tuple[str, Any]]:
+def computed() -> Iterator[tuple[str, object]]:
     """Results of every part of the library that has threads, or calls BLAS on much."""
     rng = np.random.default_rng(1)
     original, released, other = (rng.random((3, 20_000, len(LEVELS))) ** 2 * LEVELS).astype("u1")
@@ -58,11 +57,9 @@ def computed() -> Iterator[tuple[str, Any]]:
 
 
 def test_results_do_not_depend_on_the_number_of_threads() -> None:
-    def start(threads: str) -> subprocess.Popen[str]:
+    def start(threads: str) -> Popen[bytes]:
         numbers = {f"{who}_NUM_THREADS": threads for who in ("NUMBA", "OPENBLAS", "OMP")}
-        return subprocess.Popen(
-            [sys.executable, __file__], env=os.environ | numbers, stdout=subprocess.PIPE, text=True
-        )
+        return Popen([sys.executable, __file__], env=os.environ | numbers, stdout=PIPE)
 
     one, two = [json.loads(process.communicate()[0]) for process in (start("1"), start("2"))]
     assert len(one) == 9

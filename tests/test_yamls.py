@@ -4,7 +4,6 @@ import math
 import os
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -21,7 +20,7 @@ VALUES = [
 
 
 @pytest.mark.parametrize(("text", "value"), VALUES)
-def test_values_are_those_of_the_core_schema(text: str, value: Any) -> None:
+def test_values_are_those_of_the_core_schema(text: str, value: object) -> None:
     loaded = yamls.load(text)
     assert loaded == value
     assert type(loaded) is type(value)

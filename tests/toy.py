@@ -7,22 +7,27 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import nbformat
+import pandas as pd
 import psutil
 import pytest
+from click.testing import CliRunner, Result
 from nbformat import NotebookNode
 
+from srlib import charts
+from srlib.display import show
+from srlib.runner.cli import main
+
+ROOT = Path(__file__).parents[1]
+HOSTILE = ("json", "pickle", "queue", "numpy", "pyarrow", "ipykernel_launcher", "traitlets")
 alive = psutil.pid_exists
 posix = pytest.mark.skipif(os.name != "posix", reason="ends and asks for processes as POSIX does")
 
 # What takes the place of a line of the notebook: it says which process runs it, and waits.
 MARK = 'Path("started").touch()'
-WAITS = (
-    MARK
-    + """
+WAITS = f"""{MARK}
 import os, time
-Path(f"kernel-{n}").write_text(f"{os.getpid()} {os.getppid()}")
+Path(f"kernel-{{n}}").write_text(f"{{os.getpid()}} {{os.getppid()}}")
 while not Path("go").exists(): time.sleep(0.1)"""
-)
 
 TEXT = """# ---
 # jupyter:
@@ -44,6 +49,9 @@ n: int = 3  # [1, 100] how many
 share: float = 0.5  # (0, 1] of something
 method: str = "exact"  # {exact, simulated} how
 names: list[str] = ["a"]  # labels
+bins: list[int] = [5, 10]  # [2, 50] numbers of bins
+within: dict[str, float] = {}  # distances
+delta: float | None = None  # (0, 1) of something
 data: str = ""  # a file that is not read
 seed: int = 1  # [0, inf) one seed
 output_dir: str = ""  # folder for what is written
@@ -72,9 +80,8 @@ show(outputs.table("values", frame))
 """
 
 # A notebook with exercises that imports little: what is tested are its copies.
-EXERCISES = (
-    TEXT[: TEXT.index("# %%")]
-    + """# %% tags=["parameters"]
+EXERCISES = TEXT[: TEXT.index("# %%")]
+EXERCISES += """# %% tags=["parameters"]
 share: float = 0.5  # (0, 1] of something
 output_dir: str = ""  # folder
 
@@ -145,16 +152,27 @@ assert suspects == {"smith", "cook"}
 # %% [markdown] tags=["solution"]
 # A good answer is secret.
 """
-)
 
 
 def make(folder: Path, text: str = TEXT) -> Path:
     """Write the project into a folder and return it."""
-    (folder / "notebooks").mkdir(parents=True)
-    (folder / "params" / "toy").mkdir(parents=True)
-    (folder / "notebooks" / "toy.py").write_text(text, encoding="utf-8")
-    (folder / "params" / "toy" / "published.yaml").write_text("n: 5\n", encoding="utf-8")
+    for file, content in (("notebooks/toy.py", text), ("params/toy/published.yaml", "n: 5\n")):
+        (folder / file).parent.mkdir(parents=True)
+        (folder / file).write_text(content, encoding="utf-8")
     return folder
+
+
+def write_records(folder: Path) -> None:
+    """Write two files of the same people."""
+    folder.mkdir(exist_ok=True)
+    for name in ("original.csv", "made.csv"):
+        rows = "a,north,no\nb,south,yes\nb,north,no\nc,south,no\n" * 5
+        (folder / name).write_text(f"job,town,sick\n{rows}")
+
+
+def call(*arguments: object) -> Result:
+    """Call the command in this process."""
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
 
 def wait_until(condition: Callable[[], object], seconds: float = 90) -> None:
@@ -165,9 +183,9 @@ def wait_until(condition: Callable[[], object], seconds: float = 90) -> None:
         time.sleep(0.05)
 
 
-def kernel(project: Path, n: int = 3) -> tuple[int, int]:
+def kernel(n: int = 3) -> tuple[int, int]:
     """Wait for the notebook that waits; return its kernel's process and the one that started it."""
-    file = project / f"kernel-{n}"
+    file = Path(f"kernel-{n}")
     wait_until(lambda: file.exists() and " " in file.read_text())
     one, other = file.read_text().split()
     return int(one), int(other)
@@ -193,11 +211,6 @@ def finished(outputs: Path, data: str = "") -> Path:
 
     With data it is a run on a user's file, of which the first picture is public.
     """
-    import pandas as pd
-
-    from srlib import charts
-    from srlib.display import show
-
     run = outputs / "toy" / "published"
     run.mkdir(parents=True)
     frame = pd.DataFrame({"kept": [1.0, 2.0, 4.0], "made": [3.0, 2.0, 1.0]}, index=[1, 2, 3])
@@ -215,9 +228,7 @@ def finished(outputs: Path, data: str = "") -> Path:
         text("### A smaller part\n\n|a|b|\n|-|-|\n|1|2|"),
         code("picture()", chart("first"), tags=("public",)),
         text("**What it shows.** Two lines.\n\nMore."),
-        code(
-            "x = " + "1 + " * 60 + "1", chart("second"), displayed({"text/html": show(wide).html})
-        ),
+        code(f"x = {'1 + ' * 60}1", chart("second"), displayed({"text/html": show(wide).html})),
     ]
     nbformat.write(nbformat.v4.new_notebook(cells=cells), run / "notebook.ipynb")
     (run / "parameters.yaml").write_text(f"n: 5\ndata: '{data}'\n", encoding="utf-8")

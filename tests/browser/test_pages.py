@@ -9,7 +9,6 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import nbformat
 import pytest
@@ -27,7 +26,7 @@ RUN += f"<math><mtext><style>{IMAGE}"
 
 
 @pytest.fixture(scope="module")
-def seen(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+def seen(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, object]]:
     """What stands out in a report with text that would run, in both themes and two widths."""
     known = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chrome")
     node, browser = shutil.which("node"), os.environ.get("CHROMIUM", known)
@@ -41,8 +40,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     chart = {charts.MIME_TYPE: spec, "image/svg+xml": f"<svg>{RUN}</svg>"}
     notebook.cells[-1].outputs += [toy.displayed(data) for data in (chart, *evil)]
     notebook.cells[-1].outputs += [nbformat.v4.new_output("stream", text=RUN)]
-    folded = toy.text(f"## {RUN}\n\n{RUN}\n\n$$\\text{{{RUN}}}$$", "appendix")
-    notebook.cells.insert(-1, folded)
+    notebook.cells[-1:-1] = [toy.text(f"## {RUN}\n\n{RUN}\n\n$$\\text{{{RUN}}}$$", "appendix")]
     notebook.cells[1].metadata["tags"].append("hero")
     nbformat.write(notebook, run / "notebook.ipynb")
     command = [node, str(HERE / "look.js"), browser, str(report.write(run))]
@@ -50,7 +48,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     if "Cannot find module" in told.stderr:
         pytest.skip("needs playwright-core and axe-core (see tests/browser)")
     assert told.returncode == 0, told.stderr
-    found: list[dict[str, Any]] = json.loads(told.stdout)
+    found: list[dict[str, object]] = json.loads(told.stdout)
     assert len(found) == 4
     return found
 
@@ -68,5 +66,5 @@ FOUND = {
 
 
 @pytest.mark.parametrize("what", FOUND)
-def test_a_page_is_safe_readable_and_accessible(seen: list[dict[str, Any]], what: str) -> None:
+def test_a_page_is_safe_readable_and_accessible(seen: list[dict[str, object]], what: str) -> None:
     assert [view[what] for view in seen] == [FOUND[what]] * 4
