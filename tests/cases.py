@@ -41,6 +41,21 @@ def margins(x: Codes, rng: np.random.Generator) -> Codes:
     return independent(x, SCHEMA.n_levels, rng)
 
 
+SURVEY = """variables:
+- {name: job, levels: {a: "<b>clerk</b>", b: smith, c: cook}}
+- {name: town, levels: [north, south, east, west]}
+- {name: sick, levels: ["no", "yes"]}
+"""
+
+
+def records(n: int, seed: int) -> pd.DataFrame:
+    """A small survey of three variables, of which the first tells something of the last."""
+    rng = np.random.default_rng(seed)
+    job, town = rng.integers(0, 3, n), rng.choice(["north", "south", "east", "west"], n)
+    sick = np.where(rng.random(n) < 0.2 + 0.3 * job, "yes", "no")
+    return pd.DataFrame({"job": np.array(list("abc"))[job], "town": town, "sick": sick})
+
+
 def table(*rows: str) -> Codes:
     """Codes of records that are written as digits."""
     return np.array([[int(code) for code in row] for row in rows])
@@ -101,12 +116,8 @@ def advice(found: Copies, questions: Mapping[str, Row]) -> str:
     rows = [asked | {"question": q} | row for q, row in questions.items()]
     answers.put_words(rows, family=False)
     fresh = {"question": "margins", "word": "as fresh", "value": 0.0, "baseline": 0.0, "z": 0.0}
-    frame = (
-        pd.DataFrame([*rows, *answers.of_copies([found]), fresh])
-        .fillna({"asked": False})
-        .astype({"asked": bool})
-    )
-    return verdict.judge("", frame).advice
+    frame = pd.DataFrame([*rows, *answers.of_copies([found]), fresh]).fillna({"asked": False})
+    return verdict.judge("", frame.astype({"asked": bool})).advice
 
 
 def found(original: Codes, released: Codes) -> dict[str, Any]:

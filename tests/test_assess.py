@@ -3,45 +3,20 @@
 import json
 import re
 import stat
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from cases import SURVEY, records
 from click.testing import CliRunner, Result
 from markupsafe import escape
 
-from srlib.assessment import (
-    ASSUMED,
-    Assessment,
-    answers,
-    assess,
-    examine,
-    in_public,
-    model,
-    report,
-    stated,
-)
+from srlib.assessment import Assessment, answers, assess, examine, model, report, verdict
 from srlib.data.schema import Microdata, Schema, Variable
 from srlib.display import NOT_SHOWN
 from srlib.runner.cli import main
-
-TOWNS = ["north", "south", "east", "west"]
-SCHEMA = """variables:
-- {name: job, levels: {a: "<b>clerk</b>", b: smith, c: cook}}
-- {name: town, levels: [north, south, east, west]}
-- {name: sick, levels: ["no", "yes"]}
-"""
-
-
-def records(n: int, seed: int) -> pd.DataFrame:
-    rng = np.random.default_rng(seed)
-    job = rng.integers(0, 3, n)
-    frame = pd.DataFrame({"job": np.array(list("abc"))[job], "town": rng.choice(TOWNS, n)})
-    return frame.assign(sick=np.where(rng.random(n) < 0.2 + 0.3 * job, "yes", "no"))
-
 
 ORIGINAL, MADE, AGAIN, OTHERS = (records(n, i) for i, n in enumerate((60, 50, 70, 80), start=1))
 
@@ -135,9 +110,7 @@ def test_draws_of_one_tool_are_judged_together(tmp_path: Path) -> None:
     assert of_list.records()["met"].max() == 2
 
 
-def test_sets_of_keys_and_further_targets_are_asked_about_each(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_sets_of_keys_and_further_targets_are_asked_about_each(monkeypatch):
     """The first three answers count by themselves, all others as one of a family."""
     families, put_words = [], answers.put_words
 
@@ -145,18 +118,16 @@ def test_sets_of_keys_and_further_targets_are_asked_about_each(
         families.append(([one["question"] for one in rows], family))
         put_words(rows, family, few)
 
-    monkeypatch.setattr(answers, "put_words", noted)
     found = ask(keys=[["job"], ["town"]], target=["sick"]).table
-    asked = found[found["asked"]]
-    assert asked.query("question == 'identity'")["about"].tolist() == ["job", "town"]
-    told = asked.query("question == 'predicted'")["about"].tolist()
-    assert told == ["job → sick", "town → sick"]
-    families.clear()
+    about = found[found["asked"]].groupby("question")["about"].agg(list)
+    assert about["identity"] == ["job", "town"]
+    assert about["predicted"] == ["job → sick", "town → sick"]
+    monkeypatch.setattr(answers, "put_words", noted)
     found = ask(keys=["job"], target=["sick", "town"]).table
+    about = found[found["asked"]].groupby("question")["about"].agg(list)
+    assert about["attributes"] == ["job → sick", "job → town"]
     first, further = ["identity", "attributes", "predicted"], ["attributes", "predicted"]
     assert families == [(first, False), (further, True), ([], True)]
-    told = found[found["asked"]].query("question == 'attributes'")["about"].tolist()
-    assert told == ["job → sick", "job → town"]
 
 
 def test_groups_people_held_out_and_dropped_records() -> None:
@@ -221,7 +192,7 @@ def test_numbers_are_told_within_a_distance() -> None:
 
 
 def test_what_was_chosen_is_noted(tmp_path: Path) -> None:
-    (tmp_path / "schema.yaml").write_text(SCHEMA)
+    (tmp_path / "schema.yaml").write_text(SURVEY)
     assert ask(schema=str(tmp_path / "schema.yaml")).tables.notes == (
         "original: 60 records.",
         "release 1: 50 records.",
@@ -312,9 +283,7 @@ HALF = records(200, 5).assign(sick=records(200, 6)["sick"])
         ({"rng": 1}, "rng is 1; it must be a Generator, as numpy.random.default_rng"),
     ],
 )
-def test_errors_are_one_sentence_before_anything_long_starts(
-    monkeypatch: pytest.MonkeyPatch, change: dict[str, Any], message: str
-) -> None:
+def test_errors_are_one_sentence_before_anything_long_starts(monkeypatch, change, message):
     monkeypatch.setattr(report, "examine", None)
     with pytest.raises((ValueError, OSError), match=message) as error:
         ask(**change)
@@ -330,7 +299,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     for name, frame in {"original": ORIGINAL, "made": MADE, "again": AGAIN}.items():
         frame.to_csv(f"{name}.csv", index=False)
-    Path("schema.yaml").write_text(SCHEMA)
+    Path("schema.yaml").write_text(SURVEY)
     return tmp_path
 
 
@@ -366,11 +335,9 @@ def test_the_command_prints_what_the_call_returns_and_writes_it(folder: Path) ->
     told = pd.read_csv(run / "tables/answers.csv")
     assert told["question"].tolist() == [row["question"] for row in document["table"]]
     assert pd.read_csv(run / "tables/records.csv")["repetitions"].sum() == 120
-    everything = {p.relative_to(run).as_posix() for p in run.rglob("*") if p.is_file()}
-    assert everything == {
-        "report.html", "report-public.html", "results.json", "parameters.yaml", "provenance.json",
-        "tables/answers.csv", "tables/records.csv",
-    }  # fmt: skip
+    written = {p.relative_to(run).as_posix() for p in run.rglob("*") if p.is_file()}
+    assert written == {"report.html", "report-public.html", "results.json", "parameters.yaml",
+                       "provenance.json", "tables/answers.csv", "tables/records.csv"}  # fmt: skip
     for path in (run, *run.rglob("*")):
         assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600)
     inputs = json.loads((run / "provenance.json").read_text())["inputs"]
@@ -387,9 +354,7 @@ def test_the_status_says_what_the_verdict_is_worth(folder: Path) -> None:
     assert statuses == [3, 0, 3, 3]
 
 
-def test_a_file_that_changes_meanwhile_makes_no_report(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_changes_meanwhile_makes_no_report(folder, monkeypatch):
     def late(*arguments: Any, **options: Any) -> Assessment:
         AGAIN.to_csv("made.csv", index=False)
         return examine(*arguments, **options)
@@ -401,35 +366,25 @@ def test_a_file_that_changes_meanwhile_makes_no_report(
     assert not (folder / "out").exists()
 
 
-HEADER = "job,town,sick"
-
-
-def replaced(name: str, *lines: str) -> Callable[[], object]:
-    return lambda: Path(name).write_text("\n".join(lines) + "\n")
-
-
 @pytest.mark.parametrize(
-    ("change", "arguments", "message"),
+    ("arguments", "message"),
     [
-        (None, [".", "made.csv"], "'.' is a directory"),
-        (None, ["original.csv", "made.csv", "--schema", "no.yaml"], "No such file or directory"),
-        (replaced("made.csv", HEADER, "a,north,no", "SECRET,north,no", "a,south,SECRET"),
-         ["original.csv", "made.csv", *GIVEN],
-         "made.csv: values outside the levels: job has '...' (line 3), allowed are '...'; "
+        ([".", "made.csv"], "'.' is a directory"),
+        (["original.csv", "made.csv", "--schema", "no.yaml"], "No such file or directory"),
+        (["original.csv", "values.csv", *GIVEN],
+         "values.csv: values outside the levels: job has '...' (line 3), allowed are '...'; "
          "sick has '...' (line 4), allowed are '...'"),
-        (replaced("made.csv", "job,town,ill", "SECRET,north,no", "a,north,no"),
-         ["original.csv", "made.csv"], "made.csv: missing columns sick; unknown columns 'ill'"),
-        (replaced("original.csv", HEADER),
-         ["original.csv", "made.csv"], "original.csv: the file has a header and no records"),
-        (lambda: Path("empty").mkdir(), ["original.csv", "empty"], "empty: there are no releases"),
-        (None, ["original.csv", "made.csv", "--within", "town", "x"], "'x' is not a valid float"),
+        (["original.csv", "ill.csv"], "ill.csv: missing columns sick; unknown columns 'ill'"),
+        (["header.csv", "made.csv"], "header.csv: the file has a header and no records"),
+        (["original.csv", "empty"], "empty: there are no releases"),
+        (["original.csv", "made.csv", "--within", "town", "x"], "'x' is not a valid float"),
     ],
 )  # fmt: skip
-def test_bad_input_is_one_error_without_values(
-    folder: Path, change: Callable[[], object] | None, arguments: list[str], message: str
-) -> None:
-    if change:
-        change()
+def test_bad_input_is_one_error_without_values(folder, arguments, message):
+    Path("empty").mkdir()
+    Path("header.csv").write_text("job,town,sick\n")
+    Path("ill.csv").write_text("job,town,ill\nSECRET,north,no\na,north,no\n")
+    Path("values.csv").write_text("job,town,sick\na,north,no\nSECRET,north,no\na,south,SECRET\n")
     result = command(*arguments)
     assert (result.exit_code, result.stdout) == (2, "")
     told = " ".join(result.stderr.replace("│", " ").split())
@@ -463,7 +418,7 @@ def test_the_page_stands_alone_and_all_text_in_it_is_escaped() -> None:
     assert folded == ["All answers: half", "All answers: &lt;b&gt;made", "Records to look at",
                       "What was assessed", "The rules"]  # fmt: skip
     assert page.count("<table") == 5
-    for sentence in (*ASSUMED, *stated()):
+    for sentence in (*verdict.ASSUMED, *verdict.stated()):
         assert escape(sentence) in page
 
 
@@ -475,10 +430,10 @@ def test_the_public_page_has_words_over_ten_people_alone() -> None:
     for text in ("QTOWN", "QMADE", "script", "M&amp;S", "south", "sick", "job", "release "):
         assert text not in body
     assert set(re.findall(r"\d+", re.sub("<[^>]*>", " ", body))) <= {"1"}
-    words = in_public(found.judgments, found.table).iloc[0]
+    words = verdict.in_public(found.judgments, found.table).iloc[0]
     assert row(found, "identity")["people"] < 10  # nobody is alone in a town
     assert words[["identity", "advice", "use"]].tolist() == [NOT_SHOWN] * 3
     people = records(180, 1).assign(day=[f"day {i % 90}" for i in range(180)])
     found = ask(people, people[::-1], keys=["day", "job"], target="sick")
-    words = in_public(found.judgments, found.table).iloc[0]
+    words = verdict.in_public(found.judgments, found.table).iloc[0]
     assert words[["advice", "copies", "identity"]].tolist() == ["withhold", "found", "far more"]
