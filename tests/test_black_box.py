@@ -106,9 +106,8 @@ def test_counts_are_of_cells() -> None:
     # By sickness: cooks, smiths, and the two with themselves; sick and well likewise.
     first, second = counts_of_releases(Copy(), data, 0, np.array([[0, 0]]), n_releases=20, rng=rng)
     assert (first == first[0]).all()
-    assert sorted(first[0] ** 2) == pytest.approx(
-        sorted([9, 5, 9, 5, 14, 0, 0, 1, 5, 1, 5, 6, 0, 0, 0, 0]), abs=1e-4
-    )
+    counts = sorted([9, 5, 9, 5, 14, 0, 0, 1, 5, 1, 5, 6, 0, 0, 0, 0])
+    assert sorted(first[0] ** 2) == pytest.approx(counts, abs=1e-4)
     assert (second == second[0]).all()
     assert (first[0] != second[0]).any()
     # What tells the halves apart that are learned from is not in those that are tested.

@@ -121,10 +121,8 @@ def test_people_held_out_stand_for_other_people_where_they_tell_more_surely() ->
         found, kept = copies(x, released, LEVELS, held_out), set(map(tuple, x))
         by_strangers = np.mean([tuple(row) in kept for row in held_out])
         without = copies(x, released, LEVELS)
-        few = n_strangers == 20
-        assert of(found, "repeated", "baseline") == (
-            of(without, "repeated", "baseline") if few else by_strangers
-        )
+        baseline = of(without, "repeated", "baseline") if n_strangers == 20 else by_strangers
+        assert of(found, "repeated", "baseline") == baseline
         assert of(found, "repeated", "baseline_error") <= of(without, "repeated", "baseline_error")
         alarms += of(found, "repeated", "z") >= SURE
     assert alarms <= 1
@@ -211,11 +209,10 @@ def test_copies_that_hide_in_a_coarse_release_are_found() -> None:
     assert all(signs[False])
     assert sum(signs[True]) >= 2
     (dense,) = samples(rng, 10_000)
-    dense, some = dense[:, :6], LEVELS[:6]
-    released = np.concatenate(
-        [dense[:1_000], np.apply_along_axis(rng.permutation, 0, dense)[1_000:]]
-    )
-    found = copies(dense, rng.permutation(released), some)
+    dense = dense[:, :6]
+    shuffled = np.apply_along_axis(rng.permutation, 0, dense)
+    released = np.concatenate([dense[:1_000], shuffled[1_000:]])
+    found = copies(dense, rng.permutation(released), LEVELS[:6])
     assert copied(found)[0] in ("signs", "undecided")
 
 

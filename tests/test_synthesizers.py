@@ -72,9 +72,8 @@ def test_a_column_is_that_of_the_density_at_each_changed_table(density: Density)
         with ThreadPoolExecutor(1) as pool:
             again = log_likelihoods(density, released, DATA, rows, candidates, executor=pool)
         np.testing.assert_array_equal(again, found)
-    np.testing.assert_allclose(
-        found, one_by_one(density, released, DATA, candidates), rtol=0, atol=1e-9
-    )
+    expected = one_by_one(density, released, DATA, candidates)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
 
 
 def test_columns_with_impossible_releases() -> None:

@@ -6,6 +6,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from cases import LEVELS, SCHEMA, margins, samples, table, two_tables
 from hypothesis import given, settings
@@ -32,9 +33,8 @@ def test_people_met_by_hand() -> None:
     # in a tree of one key whose six records lack a person's kind and have the companions instead.
     alone, pairs = 2.0, 1.0
     for _ in range(5):
-        alone, pairs = (
-            6 * (k + 0.5) / (6 - own + k + 5 / 2) for k, own in ((alone, 1), (pairs, 2))
-        )
+        alone = 6 * (alone + 0.5) / (6 - 1 + alone + 5 / 2)
+        pairs = 6 * (pairs + 0.5) / (6 - 2 + pairs + 5 / 2)
 
     def foretold(r: float) -> float:
         part = (1 + r) ** -1.5
@@ -67,9 +67,7 @@ def test_people_whom_others_would_meet_are_foretold_without_bias(people_held_out
         given = LEVELS, keys, held_out if people_held_out else None
         rows.append(of_people([told.met(x, others, *given)]))
         assert shares(told.met(x, margins(x, rng), *given))[1] == rows[-1]["others"]
-    value, others, error = (
-        np.array([row[name] for row in rows]) for name in ("value", "others", "others_error")
-    )
+    value, others, error = pd.DataFrame(rows)[["value", "others", "others_error"]].to_numpy().T
     bias = (others - value).std() / np.sqrt(repetitions)
     assert abs((others - value).mean()) < 4 * bias < 0.03
     assert error.mean() == pytest.approx(others.std(), rel=0.25)
@@ -104,9 +102,7 @@ def chance_to_agree(like: Sequence[bool], kept: float) -> float:
 
 @settings(max_examples=40)
 @given(two_tables(), st.sampled_from([0.5, 1]))
-def test_numbers_in_thinned_files_by_enumeration(
-    tables: tuple[Codes, Codes, list[int]], within: float
-) -> None:
+def test_numbers_in_thinned_files_by_enumeration(tables, within):
     """The third variable is a number, which people with a two in the second do not have."""
     x, z, levels = tables[0][:6], tables[1][:6], tables[2]
     numbers = tuple(np.where(codes[:, 1] == 2, NAN, codes[:, 2]) for codes in (x, z))
@@ -131,9 +127,11 @@ def test_numbers_in_thinned_files_by_enumeration(
 
 def test_a_number_at_the_distance_is_near() -> None:
     """In floating point 0.8 - 0.1 is above 0.7."""
-    known, near = told.count_near(
-        np.zeros(1, int), np.array([0.8]), np.zeros(3, int), np.array([0.5, 0.7, 1.0]), 0.1
+    person, others = (
+        (np.zeros(1, int), np.array([0.8])),
+        (np.zeros(3, int), np.array([0.5, 0.7, 1])),
     )
+    known, near = told.count_near(*person, *others, 0.1)
     assert (known.tolist(), near.tolist()) == ([3], [1])
 
 
@@ -146,9 +144,7 @@ def test_people_met_are_those_of_the_original() -> None:
 
 
 @pytest.mark.parametrize("m", [20, 30])
-def test_nothing_of_a_persons_own_is_used_for_others(
-    monkeypatch: pytest.MonkeyPatch, m: int
-) -> None:
+def test_nothing_of_a_persons_own_is_used_for_others(monkeypatch, m):
     """Records are numbered, and trees guess by the numbers of those that they grew from."""
     n, grown = 30, []
 

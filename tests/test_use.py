@@ -44,9 +44,7 @@ def test_distances_by_hand() -> None:
 
 
 @pytest.mark.parametrize(("n_variables", "word"), [(2, "limited"), (40, "as fresh")])
-def test_the_largest_of_many_distances_is_held_to_a_stricter_limit(
-    n_variables: int, word: str
-) -> None:
+def test_the_largest_of_many_distances_is_held_to_a_stricter_limit(n_variables, word):
     schema = Schema(tuple(Variable(f"v{k}", ("no", "yes")) for k in range(n_variables)))
     original, released = np.zeros((2, 500, n_variables), int)
     original[:250, 0] = released[:325, 0] = 1
@@ -118,9 +116,7 @@ def test_told_apart_against_statsmodels(monkeypatch: pytest.MonkeyPatch, pairs: 
 
 
 @pytest.mark.parametrize(("n", "m", "products"), [(300, 600, 4e9), (900, 700, 600)])
-def test_fresh_samples_lie_where_they_are_expected(
-    monkeypatch: pytest.MonkeyPatch, n: int, m: int, products: float
-) -> None:
+def test_fresh_samples_lie_where_they_are_expected(monkeypatch, n, m, products):
     """Of both files or, where time is short, of a part of their records."""
     rng, repetitions = np.random.default_rng(8), 60
     monkeypatch.setattr(use, "MOST_PRODUCTS", products)
