@@ -110,6 +110,20 @@ def cases(largest: int = 100_000) -> Iterator[tuple[str, Codes, Codes]]:
                     yield f"{kind}, {n}, {seed}, {name}", original, released
 
 
+def questions(
+    original: Codes, released: Codes, target: str = TARGET, few: bool = True, guess: bool = False
+) -> dict[str, Row]:
+    """Answers to the questions that decide, by few keys or by all but the target."""
+    names, wanted = SCHEMA.names, SCHEMA.names.index(target)
+    seen = SCHEMA.variables[wanted].no_values
+    keys = [k for k, name in enumerate(names) if k != wanted and (name in KEYS or not few)]
+    given = original, released, LEVELS, keys
+    of = {"identity": told.met(*given), "attributes": told.told(*given, wanted, seen)}
+    if guess:
+        of["predicted"] = told.predicted(*given, wanted, seen, rng=np.random.default_rng(1))
+    return {name: answers.of_people([one]) for name, one in of.items()}
+
+
 def advice(found: Copies, questions: Mapping[str, Row]) -> str:
     """What to do by copies and some questions alone, of a release as useful as a fresh sample."""
     asked: Row = {"of": "all", "asked": True, "target": TARGET}
@@ -122,13 +136,7 @@ def advice(found: Copies, questions: Mapping[str, Row]) -> str:
 
 def found(original: Codes, released: Codes) -> dict[str, Any]:
     """Value, baseline, their errors and z of each question, and the advice by the risks alone."""
-    levels, names = SCHEMA.n_levels.tolist(), SCHEMA.names
-    keys, target = [names.index(name) for name in KEYS], names.index(TARGET)
-    copied = copies(original, released, levels)
-    of = {
-        "identity": answers.of_people([told.met(original, released, levels, keys)]),
-        "attributes": answers.of_people([told.told(original, released, levels, keys, target)]),
-    }
+    copied, of = copies(original, released, LEVELS), questions(original, released)
     repeats, handed_out, hidden, *_ = copied.rows
     shares = [repeats[name] for name in ("value", "baseline", "error", "baseline_error")]
     more = handed_out["z_divided"], handed_out["value"], hidden["value"]

@@ -30,9 +30,6 @@ def row(found: Assessment, question: str) -> pd.Series:
     return found.table[found.table["question"] == question].iloc[0]
 
 
-# ------------------------------------------------------------------------------------- from Python
-
-
 def test_numbers_are_those_of_counts_by_hand() -> None:
     found = ask(keys=["job", "town"], target="sick")
     keys = [list(zip(*(t[c] for c in ("job", "town")), strict=True)) for t in (ORIGINAL, MADE)]
@@ -88,16 +85,14 @@ def test_where_nobody_is_alone_the_card_says_so() -> None:
 
 
 def test_draws_of_one_tool_are_judged_together(tmp_path: Path) -> None:
-    folder = tmp_path / "tool"
-    folder.mkdir()
-    MADE.to_csv(folder / "a.csv", index=False)
-    AGAIN.to_csv(folder / "b.csv", index=False)
-    (folder / ".hidden").touch()
-    of_folder = ask(released=str(folder), target="sick")
-    of_list = ask(released={"tool": [MADE, AGAIN]}, target="sick")
+    MADE.to_csv(tmp_path / "a.csv", index=False)
+    AGAIN.to_csv(tmp_path / "b.csv", index=False)
+    (tmp_path / ".hidden").touch()
+    of_folder = ask(released=str(tmp_path), target="sick")
+    of_list = ask(released={tmp_path.name: [MADE, AGAIN]}, target="sick")
     assert len(of_folder.judgments) == 1
     pd.testing.assert_frame_equal(of_folder.table, of_list.table)
-    assert of_folder.tables.notes[0] == "tool: a folder of 2, judged together."
+    assert of_folder.tables.notes[0] == f"{tmp_path.name}: a folder of 2, judged together."
     alone = [ask(released=z, target="sick") for z in (MADE, AGAIN)]
     for question in ("identity", "attributes", "TCAP"):
         values = [row(found, question)["value"] for found in alone]
@@ -181,11 +176,12 @@ def test_copies_of_numbers_that_are_cut_are_a_sign() -> None:
     assert np.isnan(row(ask(), "uncut copies")["z"])
 
 
+INCOMES = {"original": ORIGINAL.assign(income=np.arange(60) * 10), "keys": "town", "target": "sick"}
+INCOMES |= {"released": MADE.assign(income=np.arange(50) * 12 + 3)}
+
+
 def test_numbers_are_told_within_a_distance() -> None:
-    original = ORIGINAL.assign(income=np.arange(60) * 10)
-    made = MADE.assign(income=np.arange(50) * 12 + 3)
-    asked: dict[str, Any] = {"keys": ["town"], "target": "sick"}
-    near, far = (ask(original, made, within={"income": w}, **asked) for w in (1e-3, 1e6))
+    near, far = (ask(**INCOMES, within={"income": w}) for w in (1e-3, 1e6))
     assert row(near, "within")["about"] == "town → income"
     assert row(near, "within")["asked"]
     assert (row(near, "within")["value"], row(far, "within")["value"]) == (0, 1)
@@ -242,9 +238,6 @@ STRANGE = ORIGINAL.replace({"a": "z"})
 SICK = Variable("sick", ("no", "yes", "N"), not_applicable=("N",))
 NOBODY = {"original": MADE[["job"]].assign(sick="N"), "target": "sick"}
 NOBODY |= {"released": NOBODY["original"], "schema": Schema((Variable("job", tuple("abc")), SICK))}
-AGES = Schema.from_frame(MADE[["town", "sick"]]).variables
-ZERO = {"within": {"job": 0}, "schema": Schema((Variable("job", bins=2), *AGES)), "keys": "town"}
-ZERO |= {"original": ORIGINAL.assign(job=range(60)), "released": MADE.assign(job=range(50))}
 HALF = records(200, 5).assign(sick=records(200, 6)["sick"])
 
 
@@ -276,7 +269,7 @@ HALF = records(200, 5).assign(sick=records(200, 6)["sick"])
         ({"target": 3}, "target is 3; it must be a list of names"),
         ({"original": ORIGINAL[["sick"]], "released": MADE[["sick"]]}, "the variables are sick al"),
         ({"within": {"town": 2}}, "within names 'town', which is not numeric; bins"),
-        (ZERO, "within of job is 0; it must be positive and finite"),
+        (INCOMES | {"within": {"income": 0}}, "within of income is 0; it must be positive and f"),
         ({"within": {"job": 1}, "keys": ["job"]}, "within names 'job', which is among the keys"),
         ({"within": 3}, "within is 3; it must give distances by names of variables"),
         ({"by": "age"}, "by names 'age'"),
@@ -288,9 +281,6 @@ def test_errors_are_one_sentence_before_anything_long_starts(monkeypatch, change
     with pytest.raises((ValueError, OSError), match=message) as error:
         ask(**change)
     assert "\n" not in str(error.value)
-
-
-# ------------------------------------------------------------------------------------- the command
 
 
 @pytest.fixture
@@ -393,8 +383,6 @@ def test_bad_input_is_one_error_without_values(folder, arguments, message):
     assert "SECRET" not in told
     assert not Path("out").exists()
 
-
-# ---------------------------------------------------------------------------------------- the page
 
 HOSTILE = {"a": "<script>a", "north": "M&S"}
 

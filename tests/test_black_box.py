@@ -53,7 +53,7 @@ def test_a_perfect_test_by_hand() -> None:
 @pytest.mark.parametrize("n", [15, 60])
 def test_the_discriminant_is_that_of_its_formula(n: int) -> None:
     rng = np.random.default_rng(4)
-    first, second = rng.normal(size=(n, 40)), rng.normal(size=(n, 40)) + 0.5
+    first, second = rng.normal(1000, size=(n, 40)), rng.normal(1000.5, size=(n, 40))
     within = np.concatenate([first - first.mean(axis=0), second - second.mean(axis=0)])
     deviation = within.std(axis=0)
     matrix = 0.5 * np.corrcoef(within.T) + 0.5 * np.eye(40)
@@ -62,14 +62,6 @@ def test_the_discriminant_is_that_of_its_formula(n: int) -> None:
     found = _discriminant(first, second)
     scale = np.linalg.norm(found) / np.linalg.norm(expected)
     np.testing.assert_allclose(found, scale * expected)
-
-
-def test_large_counts_that_say_nothing_change_nothing() -> None:
-    rng = np.random.default_rng(10)
-    first, second = rng.normal(1, 1, (300, 3)), rng.normal(0, 1, (300, 3))
-    one, other = (leakage(first + at, second + at, prior=0.5) for at in (0, 1000))
-    assert one.advantage > 0.2
-    assert other.advantage == pytest.approx(one.advantage)
 
 
 def people() -> Microdata:

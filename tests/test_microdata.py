@@ -25,8 +25,8 @@ SIZE = Variable("size", ("1", "2"), ("small", "large"), "size of the thing")
 SMALL = Schema((Variable("color", ("red", "green", "blue")), SIZE))
 
 
-def write(path: Path, text: str) -> Path:
-    path.write_bytes(text.encode())
+def write(path: Path, text: str | bytes) -> Path:
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
     return path
 
 
@@ -138,6 +138,7 @@ AB, RNG = ("a", "b"), np.random.default_rng(0)
         (partial(Schema.from_frame, pd.DataFrame({"id": range(101), "one": "same"})),
          "not categorical, by distinct values: id 101, one 1"),
         (partial(load, "", rng=RNG, n_records=0), "n_records is 0"),
+        (partial(microdata.embedded_population, 0, rng=RNG), "n is 0"),
         (partial(load, "", SMALL, rng=RNG), "schema must be '' or 'acs' where data is ''"),
     ],
 )  # fmt: skip
@@ -194,16 +195,14 @@ def test_texts_that_are_read(tmp_path, text, codes):
     ],
 )  # fmt: skip
 def test_texts_that_are_refused_in_one_line(tmp_path, text, message):
-    path = tmp_path / "a.csv"
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    assert refusal(path) == message
+    assert refusal(write(tmp_path / "a.csv", text)) == message
 
 
 def test_compressed_files_are_whole_and_have_one_csv_file(tmp_path):
-    whole = gzip.compress(b"color,size\n" + b"red,1\n" * 1000)
-    for name, content in (("a.gz", whole[:-12]), ("b.gz", b"color,size\n"), ("c.zip", b"red")):
-        (tmp_path / name).write_bytes(content)
-        assert refusal(tmp_path / name) == "the compressed file is damaged or has a password"
+    half = gzip.compress(b"color,size\n" + b"red,1\n" * 1000)[:-12]
+    for name, content in (("a.gz", half), ("b.gz", "color,size\n"), ("c.zip", "red")):
+        path = write(tmp_path / name, content)
+        assert refusal(path) == "the compressed file is damaged or has a password"
     path = tmp_path / "a.zip"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("a.csv", "color,size\nred,1\n")
@@ -265,10 +264,11 @@ def test_read_table_takes_a_schema_or_its_path_or_nothing(tmp_path):
 
 def test_load_samples_without_replacement_in_the_order_of_the_file(tmp_path):
     data = write(tmp_path / "a.csv", "\n".join(["v", *map(str, range(90))]))
-    first, again, other, every = (
-        load(str(data), rng=np.random.default_rng(seed), n_records=n)
-        for seed, n in ((1, 40), (1, 40), (2, 40), (1, 90))
-    )
+
+    def sampled(seed: int, n: int) -> Microdata:
+        return load(str(data), rng=np.random.default_rng(seed), n_records=n)
+
+    first, again, other, every = (sampled(*of) for of in ((1, 40), (1, 40), (2, 40), (1, 90)))
     assert len(first) == 40
     assert (np.diff(first.codes[:, 0].astype(int)) > 0).all()
     assert first.notes[-1] == "A simple random sample of 40 of the 90 records."
