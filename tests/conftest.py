@@ -4,6 +4,7 @@ import os
 import signal
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import Phase, settings
 
@@ -25,3 +26,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 def root() -> Path:
     """The project's folder."""
     return Path(__file__).parents[1]
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    """The same stream in every test that needs a stream of no certain seed."""
+    return np.random.default_rng(1)

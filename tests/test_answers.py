@@ -36,9 +36,8 @@ def copied(
     return Copies(rows, same_table, premise, np.zeros(1_000, bool), np.zeros(1_000, int))
 
 
-def test_errors_are_not_smaller_than_the_spread_over_releases() -> None:
+def test_errors_are_not_smaller_than_the_spread_over_releases(rng: np.random.Generator) -> None:
     """One original, 60 releases of its margins, and several releases answered together."""
-    rng = np.random.default_rng(10)
     (x,) = samples(rng, 500)
     released = [margins(x, rng) for _ in range(60)]
     for each in (
@@ -66,8 +65,7 @@ def test_errors_are_not_smaller_than_the_spread_over_releases() -> None:
         assert found["baseline"] == pytest.approx(0.3)
 
 
-def test_groups_by_hand_and_against_a_bootstrap() -> None:
-    rng = np.random.default_rng(3)
+def test_groups_by_hand_and_against_a_bootstrap(rng: np.random.Generator) -> None:
     x, z = samples(rng, 600, 600)
     one, group = told.met(x, z, LEVELS, KEYS), x[:, 4]
     companions = np.bincount(one.group)[one.group] - 1.0

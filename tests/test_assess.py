@@ -159,9 +159,8 @@ def test_few_records_are_not_judged_and_what_cannot_be_estimated_has_no_word() -
     assert "<table" in found.to_html()
 
 
-def test_copies_of_numbers_that_are_cut_are_a_sign() -> None:
+def test_copies_of_numbers_that_are_cut_are_a_sign(rng: np.random.Generator) -> None:
     """Everybody shares their pieces with others, and nobody the numbers."""
-    rng = np.random.default_rng(3)
     numbers = rng.random((2, 1_000, 2)).round(6)
     original, fresh = (pd.DataFrame(each, columns=["age", "income"]) for each in numbers)
     for frame in (original, fresh):

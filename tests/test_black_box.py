@@ -51,8 +51,7 @@ def test_a_perfect_test_by_hand() -> None:
 
 
 @pytest.mark.parametrize("n", [15, 60])
-def test_the_discriminant_is_that_of_its_formula(n: int) -> None:
-    rng = np.random.default_rng(4)
+def test_the_discriminant_is_that_of_its_formula(n: int, rng: np.random.Generator) -> None:
     first, second = rng.normal(1000, size=(n, 40)), rng.normal(1000.5, size=(n, 40))
     within = np.concatenate([first - first.mean(axis=0), second - second.mean(axis=0)])
     deviation = within.std(axis=0)
@@ -71,11 +70,10 @@ def people() -> Microdata:
     return Microdata(codes, Schema(variables))
 
 
-def test_a_leaf_with_one_donor_is_found() -> None:
+def test_a_leaf_with_one_donor_is_found(rng: np.random.Generator) -> None:
     """A release shows a sick cook with probability .63, and never if the cook was well."""
     data, healthy = people(), np.array([[0, 0]])
     trees = SequentialTrees(data.schema, growth=Growth(5))
-    rng = np.random.default_rng(5)
     bound = leakage_bound(trees, data, 0, healthy, n_releases=300, rng=rng)
     assert bound.prior == 0.5
     # Alarms at sick cooks alone: f(.63, 0) + f(.37, 1).

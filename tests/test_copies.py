@@ -64,8 +64,7 @@ def test_random_divisions_by_the_hypergeometric_law() -> None:
         assert pure.tolist() == [False, True, every, False, True, False, False]
 
 
-def test_tails_of_weighted_sums_by_enumeration() -> None:
-    rng = np.random.default_rng(11)
+def test_tails_of_weighted_sums_by_enumeration(rng: np.random.Generator) -> None:
     p, weight = rng.uniform(0.1, 0.7, 12), rng.uniform(0.5, 2, 12)
     every = np.array(list(product([False, True], repeat=12)))
     probability = np.where(every, p, 1 - p).prod(axis=1)
@@ -80,8 +79,7 @@ def test_tails_of_weighted_sums_by_enumeration() -> None:
     assert _bernoulli_z(np.ones(12, bool), p, weight) > 3
 
 
-def test_a_copy_in_any_order_is_the_original_itself() -> None:
-    rng = np.random.default_rng(1)
+def test_a_copy_in_any_order_is_the_original_itself(rng: np.random.Generator) -> None:
     original = rng.integers(0, [4, 5, 6], (100, 3))
     for released in (original, rng.permutation(original)):
         found = copies(original, released, [4, 5, 6])
@@ -191,9 +189,8 @@ def test_twins_are_a_share_of_the_people_and_removed_ones_of_the_pairs() -> None
         assert copies(cells, cells[:5], [side, side]).premise == premise
 
 
-def test_copies_that_hide_in_a_coarse_release_are_found() -> None:
+def test_copies_that_hide_in_a_coarse_release_are_found(rng: np.random.Generator) -> None:
     """They repeat fewer records than strangers would: all 3 %, and most 1 % of those alone."""
-    rng = np.random.default_rng(21)
     signs: dict[bool, list[bool]] = {False: [], True: []}
     for n, alone in ((300, False), (100, True)) * 3:
         (x,) = samples(rng, 10_000)

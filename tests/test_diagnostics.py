@@ -154,8 +154,7 @@ def test_pareto_k_ignores_a_constant_and_keeps_leading_axes(monkeypatch):
     assert diagnostics.pareto_k(log_weights[1, 2]) == pytest.approx(k[1, 2])
 
 
-def test_pareto_k_where_no_tail_can_be_fitted():
-    rng = np.random.default_rng(7)
+def test_pareto_k_where_no_tail_can_be_fitted(rng):
     assert np.isnan(diagnostics.pareto_k(rng.normal(size=29)))
     assert np.isnan(diagnostics.pareto_k(np.zeros(100)))
     assert diagnostics.pareto_k(1e4 * rng.normal(size=100)) == np.inf

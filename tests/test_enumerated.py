@@ -33,11 +33,10 @@ def test_draws_from_the_prior_have_its_marginal_likelihood():
     assert (np.abs(found - exact) < 5 * mcse).all()
 
 
-def test_the_papers_prior_reaches_far_down():
+def test_the_papers_prior_reaches_far_down(rng):
     """Its alpha is as small as 1e-60 with a probability that counts."""
     (found,) = enumerated.log_marginal_likelihood(2, (2,), 2)[1:2]
     # Two records that differ: in one class 1/6, apart 1/4; the chance of one class, by alpha alone.
-    rng = np.random.default_rng(0)
     stick = rng.beta(1, rng.gamma(0.25, 4, 400_000))
     together = stick**2 + (1 - stick) ** 2
     values = together / 6 + (1 - together) / 4

@@ -53,10 +53,9 @@ def test_both_estimators_against_enumeration(n_classes: int, n_draws: int) -> No
         agree(risk.log_prob[i], exact, risk.log_mcse[i] + 1e-9, 0.02)
 
 
-def test_part_of_a_record_against_enumeration() -> None:
+def test_part_of_a_record_against_enumeration(rng: np.random.Generator) -> None:
     """Equation 16 on a 2 x 2 table, two classes, for all four records."""
     releases = [table("01", "11", "11"), table("01", "01", "01")]
-    rng = np.random.default_rng(1)
     chains = Chains(n_classes=2, burn_in=100, n_draws=500, thin=3, n_chains=24, prior=PRIOR)
 
     def means(codes: NDArray) -> NDArray:

@@ -16,8 +16,7 @@ CHAINS = dpmpm.Chains(n_classes=2, burn_in=100, n_draws=500, n_chains=6)
 MODEL = [2, 3], 2, dpmpm.Prior()
 
 
-def test_risks_of_target_and_record_by_enumeration() -> None:
-    rng = np.random.default_rng(4)
+def test_risks_of_target_and_record_by_enumeration(rng: np.random.Generator) -> None:
     answers, risks = model.rows(DATA, RELEASES, N_LEVELS, TARGET, chains=CHAINS, rng=rng)
     exact = []
     for i, x in enumerate(DATA[:3]):

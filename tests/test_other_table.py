@@ -75,8 +75,7 @@ def test_runs_on_any_categorical_table(tmp_path: Path) -> None:
     assert claimed.loc["C6", ["worst", "limit"]].tolist() == pytest.approx([least, 30])
 
 
-def test_trees_run_on_any_categorical_table(tmp_path: Path) -> None:
-    rng = np.random.default_rng(4)
+def test_trees_run_on_any_categorical_table(tmp_path: Path, rng: np.random.Generator) -> None:
     frame = pd.DataFrame({k: rng.choice(list("abcd"), 90) for k in ("job", "town", "sick", "age")})
     chosen = {"order": "[age, sick, town, job]", "ordered": "[age]", "unknown": "[sick, town]"}
     sizes: dict[str, object] = {"n_releases": 2, "n_publications": 2, "leaves": "[20]"}

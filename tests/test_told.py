@@ -222,8 +222,7 @@ def test_keys_that_are_equally_frequent_raise_no_alarm(n: int, size: int) -> Non
         assert max(found["z"], found["z_divided"]) < CERTAIN
 
 
-def test_trees_with_small_leaves_tell_a_trained_guess_more() -> None:
-    rng = np.random.default_rng(0)
+def test_trees_with_small_leaves_tell_a_trained_guess_more(rng: np.random.Generator) -> None:
     (x,) = samples(rng, 2_000)
     released = trees(x, SCHEMA.n_levels, rng, min_leaf=5)
     found = told.predicted(x, released, LEVELS, range(1, len(LEVELS)), 0, rng=rng)

@@ -67,8 +67,7 @@ def test_distances_of_records_divided_at_random_by_enumeration() -> None:
         assert spread == pytest.approx(np.std(distances), rel=near)
 
 
-def test_distances_of_many_records_have_the_spread_of_few() -> None:
-    rng = np.random.default_rng(2)
+def test_distances_of_many_records_have_the_spread_of_few(rng: np.random.Generator) -> None:
     one, other = rng.integers(0, 4, (2, 1_000_000, 1))
     _, fresh, spread = total_variation(one, other, [4], 0, 0)
     _, of_few, spread_of_few = total_variation(one[:10_000], other[:10_000], [4], 0, 0)
@@ -76,8 +75,7 @@ def test_distances_of_many_records_have_the_spread_of_few() -> None:
     assert 10 * spread == pytest.approx(spread_of_few, rel=0.02)
 
 
-def test_a_release_that_is_a_sample_is_off_as_one() -> None:
-    rng = np.random.default_rng(3)
+def test_a_release_that_is_a_sample_is_off_as_one(rng: np.random.Generator) -> None:
     drawn = [rng.choice(3, (2_000, 4), p=[0.5, 0.3, 0.2]) for _ in range(21)]
     ratio, error = against_sampling(drawn[0], drawn[1:], [3] * 4)
     # The original is the same for all releases, so that its part of the difference is, too.
