@@ -148,11 +148,9 @@ def test_words_are_shares_of_what_is_left() -> None:
 def test_of_many_questions_each_is_as_sure_as_one() -> None:
     """Holm by hand: of three, 2.94, 2.81 and 2.58 errors are needed, the largest first."""
     for z, clear in (
-        ((2.9, 2.9, 2.9), (0, 0, 0)),
-        ((2.95, 2.80, 2.7), (1, 0, 0)),
-        ((2.59, 2.82, 2.95), (1, 1, 1)),
-        ((2.57, 2.82, 2.95), (0, 1, 1)),
-    ):
+        ((2.9, 2.9, 2.9), (0, 0, 0)), ((2.95, 2.80, 2.7), (1, 0, 0)),
+        ((2.59, 2.82, 2.95), (1, 1, 1)), ((2.57, 2.82, 2.95), (0, 1, 1)),
+    ):  # fmt: skip
         rows = [row(0.5, 0.2, each) for each in z]
         answers.put_words(rows, family=True)
         assert [each["word"] == "far more" for each in rows] == [bool(each) for each in clear]

@@ -162,8 +162,7 @@ def test_missing_values_are_a_level_wherever_one_table_has_them() -> None:
     assert [v.missing for v in schema.variables] == ["missing", "missing", "", ""]
     assert notes == ("Missing values are a level of their own: a 1 of 2.",)
     codes, kept = schema.encode_complete(first, drop_missing=False)
-    assert kept.tolist() == [True, False]
-    assert codes.tolist() == [[0, 0, 0, 0]]
+    assert (kept.tolist(), codes.tolist()) == ([True, False], [[0, 0, 0, 0]])
 
 
 @pytest.mark.parametrize(
@@ -208,8 +207,7 @@ def test_what_is_recognized() -> None:
     found = recognize(table())
     assert [bool(v.bins) for v in found.variables] == [True, True, False, False, False]
     income = cut_numbers(found, table())[0].variables[1]
-    assert income.levels[-1] == "N"
-    assert len(income.levels) == len(income.edges) + 2
+    assert (income.levels[-1], len(income.levels)) == ("N", len(income.edges) + 2)
     as_categories = table().astype({"age": "category"})
     assert not recognize(as_categories).variables[0].uncut
     weight = pd.DataFrame({"weight": np.random.default_rng(1).random(300)})  # all of them differ

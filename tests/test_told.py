@@ -229,8 +229,10 @@ def test_trees_with_small_leaves_tell_a_trained_guess_more(rng: np.random.Genera
     assert of_people([found])["z"] >= SURE
 
 
-def by_dictionaries(x: Codes, z: Codes) -> tuple[float, list[bool], list[float]]:
+@given(two_tables())
+def test_customary_measures_by_dictionaries(tables):
     """Share found once in both, people disclosed, and attributions right, by all but the last."""
+    x, z, levels = tables
     original, released = ([tuple(row) for row in codes.tolist()] for codes in (x, z))
     d, s = (Counter(r[:-1] for r in records) for records in (original, released))
     shown = {key: {r[-1] for r in released if r[:-1] == key} for key in s}
@@ -238,16 +240,9 @@ def by_dictionaries(x: Codes, z: Codes) -> tuple[float, list[bool], list[float]]
     disclosed = [shown.get(r[:-1]) == {r[-1]} for r in original]
     aim = [r for r in released if d[r[:-1]] and len(shown[r[:-1]]) == 1]
     right = [original.count(r) / d[r[:-1]] for r in aim]
-    return once, disclosed, right
-
-
-@given(two_tables())
-def test_customary_measures_by_dictionaries(tables: tuple[Codes, Codes, list[int]]) -> None:
-    original, released, levels = tables
-    found = told.matched(original, released, levels, [0, 1], 2)
-    once, disclosed, right = by_dictionaries(original, released)
+    found = told.matched(x, z, levels, [0, 1], 2)
     assert found["repU"] == pytest.approx(once)
     assert found["TCAP"] == pytest.approx(np.mean(right) if right else NAN, nan_ok=True)
     if len(original) >= len(released):  # nothing is thinned
-        release = told.told(original, released, levels, [0, 1], 2).release
+        release = told.told(x, z, levels, [0, 1], 2).release
         assert release.astype(bool).tolist() == disclosed

@@ -86,15 +86,6 @@ def test_a_release_that_is_a_sample_is_off_as_one(rng: np.random.Generator) -> N
         against_sampling(drawn[0], drawn[1:2], [3] * 4)
 
 
-def design(codes: Codes, pairs: bool) -> NDArray[np.float64]:
-    """Indicators of all levels but the first and, where asked, their products."""
-    single = [(k, codes[:, k] == code) for k in range(3) for code in range(1, SIZES[k])]
-    columns = [column for _, column in single]
-    if pairs:
-        columns += [x * y for (i, x), (j, y) in combinations(single, 2) if i != j]
-    return sm.add_constant(np.column_stack(columns).astype(float))
-
-
 @pytest.mark.parametrize("pairs", [False, True])
 def test_told_apart_against_statsmodels(monkeypatch: pytest.MonkeyPatch, pairs: bool) -> None:
     rng = np.random.default_rng(1)
@@ -103,7 +94,13 @@ def test_told_apart_against_statsmodels(monkeypatch: pytest.MonkeyPatch, pairs: 
     released = np.concatenate([rng.integers(0, SIZES, (150, 3)), zeros])
     monkeypatch.setattr(use, "MOST_PRODUCTS", 4e9 if pairs else 24 * 7**2)
     found = rows(original, released)
-    x = design(np.concatenate([original, released]), pairs)
+    # Indicators of all levels but the first and, where asked, their products.
+    codes = np.concatenate([original, released])
+    single = [(k, codes[:, k] == code) for k in range(3) for code in range(1, SIZES[k])]
+    columns = [column for _, column in single]
+    if pairs:
+        columns += [x * y for (i, x), (j, y) in combinations(single, 2) if i != j]
+    x = sm.add_constant(np.column_stack(columns).astype(float))
     event, c = np.arange(470) >= 260, 210 / 470
     fit = sm.OLS(event.astype(float), x).fit()
     apart = found.loc["told apart", ["value", "baseline"]].tolist()
