@@ -94,11 +94,10 @@ MAKERS = {
 def drawn(n: int, seed: int, makers: Any) -> Iterator[tuple[str, Codes, Codes]]:
     """Name, original and release of each kind, and the other half of one table last."""
     rng = np.random.default_rng(seed)
-    rows = rng.choice(len(POPULATION.codes), 2 * n, replace=False)
-    original = POPULATION.codes[rows[:n]]
+    original, other = samples(rng, n, n)
     for name, make in makers.items():
         yield name, original, make(original, SCHEMA.n_levels, rng)
-    yield "half of one table", original, POPULATION.codes[rows[n:]]
+    yield "half of one table", original, other
 
 
 def cases(largest: int = 100_000) -> Iterator[tuple[str, Codes, Codes]]:

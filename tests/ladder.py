@@ -88,12 +88,11 @@ def noisy_margins(x: Codes, n_levels: Levels, rng: Generator) -> Codes:
     """A chain of two-way margins, each variable given the one before, at an epsilon of one."""
     p, n = x.shape[1], len(x)
     z = np.empty_like(x)
-    scale = 2 * (p - 1)
     for k in range(p):
         given, before = (codes[:, k - 1].astype(int) if k else np.zeros(n, int) for codes in (x, z))
         rows, columns = (int(n_levels[k - 1]) if k else 1), int(n_levels[k])
         counts = np.bincount(given * columns + x[:, k], minlength=rows * columns)
-        noisy = np.maximum(counts + rng.laplace(0, scale, counts.size), 1e-9)
+        noisy = np.maximum(counts + rng.laplace(0, 2 * (p - 1), counts.size), 1e-9)
         table = noisy.reshape(rows, columns)
         cumulative = (table / table.sum(axis=1, keepdims=True)).cumsum(axis=1)
         z[:, k] = (rng.random((n, 1)) > cumulative[before]).sum(axis=1).clip(max=columns - 1)

@@ -263,7 +263,6 @@ HALF = records(200, 5).assign(sick=records(200, 6)["sick"])
         ({"keys": ["job", "town", "sick"]}, "keys are all variables, in one set or another"),
         ({"target": ["sick", "sick"]}, "each variable may stand once"),
         (NOBODY, "target is 'sick', of which nobody in the original has a value"),
-        ({"target": 3}, "target is 3; it must be a list of names"),
         ({"original": ORIGINAL[["sick"]], "released": MADE[["sick"]]}, "the variables are sick al"),
         ({"within": {"town": 2}}, "within names 'town', which is not numeric; bins"),
         (INCOMES | {"within": {"income": 0}}, "within of income is 0; it must be positive and f"),

@@ -2,7 +2,6 @@
 
 import itertools
 from dataclasses import replace
-from functools import cache
 
 import numpy as np
 import pytest
@@ -19,17 +18,8 @@ from srlib.risk.before import SHARED, quantile, quantile_variance
 from srlib.trees import Growth, SequentialTrees, fit_trees
 
 TABLE = Microdata(DATA, SCHEMA)
-RELEASES = np.array(list(itertools.product(CELLS, repeat=3)))
 GROWTH = Growth(1, smoothing=1.0)
 TREES = SequentialTrees(SCHEMA, growth=GROWTH)
-
-
-@cache
-def every_column() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """log p(release | changed data) of all 216 releases, and their probabilities."""
-    near = neighborhood(DATA, LEVELS)
-    found = np.array([one_by_one(TREES, [released], DATA, near) for released in RELEASES])
-    return found, np.exp(found[:, 0, 0])
 
 
 def within(found: NDArray, expected: NDArray, mcse: NDArray) -> None:
@@ -40,7 +30,9 @@ def within(found: NDArray, expected: NDArray, mcse: NDArray) -> None:
 @pytest.mark.parametrize("size", [1, 2])
 def test_risks_before_release_by_enumeration(size: int) -> None:
     """Errors are those of 300 draws; shares of records are of those that are sought."""
-    column, probability = every_column()
+    near, every_table = neighborhood(DATA, LEVELS), np.array([*itertools.product(CELLS, repeat=3)])
+    column = np.array([one_by_one(TREES, [released], DATA, near) for released in every_table])
+    probability = np.exp(column[:, 0, 0])
     log_prior = np.log([0.4, 0.3, 0.2, 0.1])
     trees, priors, rng = fit_trees(TABLE, growth=GROWTH), [log_prior] * 3, np.random.default_rng(5)
     risk = risk_before_release(TABLE, trees, size, 300, log_prior=priors, rng=rng)

@@ -126,10 +126,9 @@ class Wide:
         ({"synthesizer": Wide()}, r"Wide.release returns shape \(20, 4\)"),
     ],
 )
-def test_wrong_input_is_named(change: dict[str, Any], message: str) -> None:
+def test_wrong_input_is_named(change, message, rng):
     arguments: dict[str, Any] = {"synthesizer": PlugInMargins(np.array([2, 2])), "data": people()}
-    arguments |= {"row": 0, "alternatives": np.array([[0, 0]]), "n_releases": 20}
-    arguments |= {"rng": np.random.default_rng(7)}
+    arguments |= {"row": 0, "alternatives": np.array([[0, 0]]), "n_releases": 20, "rng": rng}
     with pytest.raises(ValueError, match=message):
         leakage_bound(**arguments | change)
 

@@ -282,11 +282,9 @@ def test_a_declaration_in_a_file(tmp_path: Path) -> None:
         ("{levels: [a, b]}", "each variable needs a name"),
         ("{name: a, bins: 3}]\nleave_out: [a", "repeat the names 'a'"),
         ("{name: a, bins: 3}]\nlevels: [", "the file has unknown keys 'levels'"),
-        ("", "variables is empty"),
-        ("]\nvariables: 3 #", "repeats 'variables'"),
-        ("[", "expected"),
+        ("", "variables is empty"), ("]\nvariables: 3 #", "repeats 'variables'"), ("[", "expected"),
     ],
-)
+)  # fmt: skip
 def test_bad_declarations(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "schema.yaml"
     path.write_text(f"variables: [{text}]")

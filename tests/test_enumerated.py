@@ -55,13 +55,11 @@ def test_one_class_is_the_dirichlet_multinomial():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((0, 1, (2,), 1), "n is 0; it must be 1"),
-        ((1, 0, (2,), 1), "n_s is 0; it must be 1"),
-        ((1, 1, (1,), 1), r"n_levels is \(1,\); each"),
-        ((1, 1, (2,), 0), "n_classes is 0; it"),
+        ((0, 1, (2,), 1), "n is 0; it must be 1"), ((1, 0, (2,), 1), "n_s is 0; it must be 1"),
+        ((1, 1, (1,), 1), r"n_levels is \(1,\); each"), ((1, 1, (2,), 0), "n_classes is 0; it"),
         ((20, 20, (2, 2), 4), "at most 1,000,000 are enumerated"),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_enumerated_is_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         enumerated.enumerate_mechanism(*arguments)

@@ -26,14 +26,11 @@ def agree(log_prob: NDArray, exact: NDArray, log_mcse: NDArray, precise: float) 
 
 @pytest.mark.parametrize(("n_classes", "n_draws"), [(1, 500), (2, 750)])
 def test_both_estimators_against_enumeration(n_classes: int, n_draws: int) -> None:
-    """Four records on a 2 x 2 table, two releases: all allocations, alpha by quadrature.
-
-    From the same draws, collapsed ratios are more precise; with one class they have no error. Few
-    draws carry most of the weight, so that an error takes many chains to be known.
-    """
+    """Four records on a 2 x 2 table, two releases: all allocations, alpha by quadrature."""
     support = disclosure.subset_support(DATA[3], [0, 1], TWO)
     exact = exact_log_risk(DATA, 3, support, RELEASES, [2, 2], n_classes, PRIOR)
     assert np.abs(exact - np.log(0.25)).max() > 0.15  # the prior's quarter would not pass
+    # Few draws carry most of the weight, so that an error takes many chains to be known.
     rng, given = np.random.default_rng(17), {"burn_in": 200, "n_chains": 32}
     given |= {"n_classes": n_classes, "n_draws": n_draws, "thin": 2 * n_classes - 1}
     chains, every = Chains(prior=PRIOR, **given), (DATA, *(np.vstack([DATA, z]) for z in RELEASES))
@@ -46,6 +43,7 @@ def test_both_estimators_against_enumeration(n_classes: int, n_draws: int) -> No
     sampled = disclosure.importance_sampling(weighted, plain)
     for risk in (sampled, disclosure.predictive_ratio(ratios)):
         agree(risk.log_prob[0], exact, risk.log_mcse[0], 0.05)
+    # From the same draws, collapsed ratios are more precise; with one class they have no error.
     collapsed = [disclosure.collapsed_log_ratios(draws, DATA)[0] for draws in (data, *joined)]
     risk = disclosure.predictive_ratio(collapsed)
     for i, support in enumerate(disclosure.neighborhood(DATA, TWO)):

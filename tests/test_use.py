@@ -37,7 +37,7 @@ def test_distances_by_hand() -> None:
     assert found.loc["pairs", "value"] == 3 / 4
     both = rows(original, one, other)
     assert both.loc["margins", ["value", "error"]].tolist() == pytest.approx([3 / 8, 3 / 8])
-    constant = rows(np.zeros((10, 3), int), np.zeros((4, 3), int))
+    constant = rows(*(np.zeros((n, 3), int) for n in (10, 4)))
     assert np.isnan(constant.loc["told apart", "value"])
     same = rows(original, other).loc[["margins", "pairs"]]
     assert (same["value"].tolist(), set(same["word"])) == ([0, 0], {"as fresh"})
