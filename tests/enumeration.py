@@ -58,7 +58,7 @@ def log_marginal_likelihood(
 def exact_log_risk(
     data: Codes, record: int, support: Codes, releases: Sequence[Codes], *model: Any
 ) -> NDArray[np.float64]:
-    """log p(X_i = x | Z, D_-i) (equation 9); a model is n_levels, n_classes and a prior."""
+    """log p(X_i = x | Z, D_-i), x uniform on a support (eq. 9); model: levels, classes, prior."""
     log_likelihood = np.zeros(len(support))
     for j, x in enumerate(support):
         changed = data.copy()

@@ -23,6 +23,7 @@ from srlib.data.codes import cell_numbers, distinct
 from srlib.data.microdata import load, read_table, read_texts
 from srlib.margins import pair_table
 
+NC = "acs:2012:nc"
 PERSON_FILE = Path(__file__).parents[2] / "shared/data/acs2011_pums_person_sample.csv"
 
 # An adult's record for each raw code, with what becomes of it.
@@ -163,9 +164,6 @@ def test_pairs_of_the_population_are_within_sampling_error_of_the_person_file():
             least[i] = min(least[i], stats.chi2_contingency(some, correction=False).pvalue)
     assert least[0] < 1e-50
     assert min(least[1:]) > 0.05 / 91
-
-
-NC = "acs:2012:nc"
 
 
 def person_zip(member: str) -> bytes:

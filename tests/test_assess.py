@@ -19,6 +19,10 @@ from srlib.display import NOT_SHOWN
 from srlib.runner.cli import main
 
 ORIGINAL, MADE, AGAIN, OTHERS = (records(n, i) for i, n in enumerate((60, 50, 70, 80), start=1))
+INCOMES = {"original": ORIGINAL.assign(income=np.arange(60) * 10), "keys": "town", "target": "sick"}
+INCOMES |= {"released": MADE.assign(income=np.arange(50) * 12 + 3)}
+GIVEN = ["--schema", "schema.yaml", "--keys", "town, job", "--target", "sick"]
+HOSTILE = {"a": "<script>a", "north": "M&S"}
 
 
 def ask(original: Any = ORIGINAL, released: Any = MADE, **settings: Any) -> Assessment:
@@ -174,10 +178,6 @@ def test_copies_of_numbers_that_are_cut_are_a_sign(rng: np.random.Generator) -> 
     assert np.isnan(row(ask(), "uncut copies")["z"])
 
 
-INCOMES = {"original": ORIGINAL.assign(income=np.arange(60) * 10), "keys": "town", "target": "sick"}
-INCOMES |= {"released": MADE.assign(income=np.arange(50) * 12 + 3)}
-
-
 def test_numbers_are_told_within_a_distance() -> None:
     near, far = (ask(**INCOMES, within={"income": w}) for w in (1e-3, 1e6))
     assert row(near, "within")[["about", "asked"]].tolist() == ["town → income", True]
@@ -293,9 +293,6 @@ def command(*arguments: str) -> Result:
     return CliRunner().invoke(main, ["assess", *arguments, "--output", "out"])
 
 
-GIVEN = ["--schema", "schema.yaml", "--keys", "town, job", "--target", "sick"]
-
-
 def test_the_command_prints_what_the_call_returns_and_writes_it(folder: Path) -> None:
     Path("tool").mkdir()
     ORIGINAL.sample(frac=1, random_state=1).to_csv("tool/copy.csv", index=False)
@@ -376,9 +373,6 @@ def test_bad_input_is_one_error_without_values(folder, arguments, message):
     assert message in told
     assert (told.count("Error:"), told.count("SECRET")) == (1, 0)
     assert not Path("out").exists()
-
-
-HOSTILE = {"a": "<script>a", "north": "M&S"}
 
 
 def test_the_page_stands_alone_and_all_text_in_it_is_escaped() -> None:

@@ -20,6 +20,8 @@ from srlib.trees import Growth, SequentialTrees, fit_trees
 TABLE = Microdata(DATA, SCHEMA)
 GROWTH = Growth(1, smoothing=1.0)
 TREES = SequentialTrees(SCHEMA, growth=GROWTH)
+ONE_CHAIN = Mixture(LEVELS, Chains(n_classes=2, burn_in=1, n_draws=9, n_chains=1))
+FINITE = OnRecords(dirichlet_multinomial(3, 3, [1.0] * 6), LEVELS)
 
 
 def within(found: NDArray, expected: NDArray, mcse: NDArray) -> None:
@@ -112,10 +114,6 @@ def test_quantiles_and_their_errors() -> None:
     samples = np.random.default_rng(8).normal(size=(200, 3000))
     found = np.var(quantile(samples, np.full(200, 1 / 200), 0.95))
     assert quantile_variance(samples, 0.95).mean() == pytest.approx(found, rel=0.25)
-
-
-ONE_CHAIN = Mixture(LEVELS, Chains(n_classes=2, burn_in=1, n_draws=9, n_chains=1))
-FINITE = OnRecords(dirichlet_multinomial(3, 3, [1.0] * 6), LEVELS)
 
 
 @pytest.mark.parametrize(

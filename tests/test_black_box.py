@@ -71,7 +71,7 @@ def people() -> Microdata:
 
 def test_a_leaf_with_one_donor_is_found(rng: np.random.Generator) -> None:
     """A release shows a sick cook with probability .63, and never if the cook was well."""
-    data, healthy = people(), np.array([[0, 0]])
+    data, healthy, others = people(), np.array([[0, 0]]), np.array([[0, 0], [1, 1]])
     trees = SequentialTrees(data.schema, growth=Growth(5))
     bound = leakage_bound(trees, data, 0, healthy, n_releases=300, rng=rng)
     assert bound.prior == 0.5
@@ -82,7 +82,6 @@ def test_a_leaf_with_one_donor_is_found(rng: np.random.Generator) -> None:
     assert bound.epsilon > 2
     assert 0.4 < bound.advantage < sick + 0.05
     # Of two alternatives, at a prior of a third.
-    others = np.array([[0, 0], [1, 1]])
     assert leakage_bound(trees, data, 0, others, n_releases=60, rng=rng).prior == 1 / 3
 
 

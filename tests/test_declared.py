@@ -19,6 +19,10 @@ from srlib.data.microdata import read_table
 from srlib.data.schema import Microdata, Schema, Variable
 from srlib.runner.cli import main
 
+NUMBERS, UNITS = st.lists(st.integers(-1000, 1000), min_size=2, max_size=300), [1.0, 1e-3, 1e6]
+INCOME = Variable("income", ("below 10", "10 or more", "N"), edges=(10.0,))
+OWN = Variable("own", ("yes", "no"), missing_codes=("-9", "N"))
+
 
 def table(n: int = 300) -> pd.DataFrame:
     rng = np.random.default_rng(4)
@@ -27,9 +31,6 @@ def table(n: int = 300) -> pd.DataFrame:
     frame.loc[frame.index % 7 == 3, "income"] = "N"
     frame["code"] = rng.choice([f"{i:03d}" for i in range(60)], n)
     return frame.assign(sex=rng.choice(["f", "m"], n), own=rng.choice(["yes", "no", None], n))
-
-
-NUMBERS, UNITS = st.lists(st.integers(-1000, 1000), min_size=2, max_size=300), [1.0, 1e-3, 1e6]
 
 
 @given(NUMBERS, st.integers(2, 12), st.sampled_from(UNITS))
@@ -100,7 +101,6 @@ def test_declared_cuts_are_read_from_a_file_with_its_records(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("column", "message"),
     [
-        (["a", "b"], "x is declared to be numeric and has 0 numbers"),
         (["1", "1"], "x is declared to be numeric and has 1 numbers"),
         (["1", "2", *map("n{}".format, range(101))], "has 2 numbers, and 101 texts, as 'n0'"),
     ],
@@ -108,10 +108,6 @@ def test_declared_cuts_are_read_from_a_file_with_its_records(tmp_path: Path) -> 
 def test_tables_that_complete_nothing(column: list[str], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         cut_numbers(Schema((Variable("x", bins=2),)), pd.DataFrame({"x": column}))
-
-
-INCOME = Variable("income", ("below 10", "10 or more", "N"), edges=(10.0,))
-OWN = Variable("own", ("yes", "no"), missing_codes=("-9", "N"))
 
 
 @pytest.mark.parametrize(
@@ -126,8 +122,7 @@ OWN = Variable("own", ("yes", "no"), missing_codes=("-9", "N"))
 def test_codes_of_texts_as_they_are_written(variable: Variable, texts: str, codes: list) -> None:
     assert variable.codes_of(texts.split()) == codes
     assert variable.with_missing().with_missing() == variable.with_missing()
-    called = Variable("own", ("missing", "no")).with_missing()
-    assert called.levels == ("missing", "no", "missing 2")
+    assert Variable("x", ("missing", "no")).with_missing().levels == ("missing", "no", "missing 2")
 
 
 def test_codes_that_say_that_a_variable_does_not_apply() -> None:
@@ -208,8 +203,7 @@ def test_what_is_recognized() -> None:
     assert [bool(v.bins) for v in found.variables] == [True, True, False, False, False]
     income = cut_numbers(found, table())[0].variables[1]
     assert (income.levels[-1], len(income.levels)) == ("N", len(income.edges) + 2)
-    as_categories = table().astype({"age": "category"})
-    assert not recognize(as_categories).variables[0].uncut
+    assert not recognize(table().astype({"age": "category"})).variables[0].uncut
     weight = pd.DataFrame({"weight": np.random.default_rng(1).random(300)})  # all of them differ
     assert recognize(weight).variables[0].uncut
 

@@ -55,8 +55,7 @@ def test_independent_margins_are_never_as_good_as_a_mixture() -> None:
     some = {n: LADDER[n] for n in ("mixture", "independent margins", "noisy margins")}
     beyond = {}
     for name, original, released in drawn(2_000, 0, some):
-        rows = pd.DataFrame(use.rows(SCHEMA, original, [released]))
-        row = verdict.loss(rows)
+        row = verdict.loss(pd.DataFrame(use.rows(SCHEMA, original, [released])))
         beyond[name] = row["value"] - row["baseline"] if row["word"] != "as fresh" else 0
         assert name not in some or name == "mixture" or row["word"] in ("limited", "poor")
     assert beyond["independent margins"] > 2 * beyond["mixture"]

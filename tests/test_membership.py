@@ -181,13 +181,12 @@ def test_distances_are_to_the_nearest_released_record() -> None:
     ("change", "message"),
     [
         ({"synthesizer": "trees"}, "must be Trees, or have"),
-        ({"n_releases": 2}, "in 1 to 1"),
-        ({"n_beside": 1}, "n_beside is 1"),
+        ({"n_releases": 2}, "in 1 to 1"), ({"n_beside": 1}, "n_beside is 1"),
         ({"held_out": table([0])}, "held_out has 1 people"),
         ({"held_out": pd.DataFrame({"job": ["nun"] * 3, "sick": ["no"] * 3})}, "held_out: values"),
         ({"original": table([1, 1, 1]), "released": [table([0, 0, 0])]}, "probability zero"),
     ],
-)
+)  # fmt: skip
 def test_what_does_not_fit_is_said(change: dict, message: str) -> None:
     given: dict[str, Any] = {"original": table([1, 1, 2, 3]), "released": [table([1, 1])]}
     given |= {"held_out": table([0, 1, 2]), "synthesizer": PlugInMargins(SCHEMA.n_levels)}

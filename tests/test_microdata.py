@@ -23,6 +23,9 @@ from srlib.data.schema import Microdata, Schema, Variable
 
 SIZE = Variable("size", ("1", "2"), ("small", "large"), "size of the thing")
 SMALL = Schema((Variable("color", ("red", "green", "blue")), SIZE))
+WRONG = pd.DataFrame({"color": ["red", "pink"], "size": [3, 1]}, index=["first", "second"])
+AB, RNG = ("a", "b"), np.random.default_rng(0)
+HINT = "save the file as UTF-8, as by iconv -f WINDOWS-1252 -t UTF-8"
 
 
 def write(path: Path, text: str | bytes) -> Path:
@@ -110,10 +113,6 @@ def test_levels_of_a_frame_are_its_categories_or_its_values_in_order():
     assert Schema.from_frame(frame, typed=False).variables[-1].levels == ("x", "y")
 
 
-WRONG = pd.DataFrame({"color": ["red", "pink"], "size": [3, 1]}, index=["first", "second"])
-AB, RNG = ("a", "b"), np.random.default_rng(0)
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -145,9 +144,6 @@ AB, RNG = ("a", "b"), np.random.default_rng(0)
 def test_what_is_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
-
-
-HINT = "save the file as UTF-8, as by iconv -f WINDOWS-1252 -t UTF-8"
 
 
 @pytest.mark.parametrize(

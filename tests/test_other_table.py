@@ -44,8 +44,7 @@ def test_runs_on_any_categorical_table(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     folder = tmp_path / "hu_reiter_wang/default"
     combinations = pd.read_csv(folder / "tables/combinations.csv")
-    distinct = combinations.groupby("estimator").size()
-    assert (distinct == len(combinations) / 2).all()
+    assert (combinations.groupby("estimator").size() == len(combinations) / 2).all()
     assert (combinations["support_size"] == 1 + 2 + 3 + 1).all()
     assert combinations.groupby("estimator")["repetitions"].sum().tolist() == [150, 150]
     assert combinations["probability"].between(0, 1).all()

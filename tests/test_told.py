@@ -17,8 +17,6 @@ from srlib.assessment import told
 from srlib.assessment.answers import CERTAIN, SURE, of_people
 from srlib.data.codes import Codes
 
-NAN = np.nan
-
 
 def shares(found: told.Told) -> list[float]:
     row = of_people([found])
@@ -105,7 +103,7 @@ def chance_to_agree(like: Sequence[bool], kept: float) -> float:
 def test_numbers_in_thinned_files_by_enumeration(tables, within):
     """The third variable is a number, which people with a two in the second do not have."""
     x, z, levels = tables[0][:6], tables[1][:6], tables[2]
-    numbers = tuple(np.where(codes[:, 1] == 2, NAN, codes[:, 2]) for codes in (x, z))
+    numbers = tuple(np.where(codes[:, 1] == 2, np.nan, codes[:, 2]) for codes in (x, z))
     n, m = len(x), len(z)
     found = told.told(x, z, levels, [0], 2, numbers=numbers, within=within)
     assert found.counted.tolist() == (~np.isnan(numbers[0])).tolist()
@@ -242,7 +240,7 @@ def test_customary_measures_by_dictionaries(tables):
     right = [original.count(r) / d[r[:-1]] for r in aim]
     found = told.matched(x, z, levels, [0, 1], 2)
     assert found["repU"] == pytest.approx(once)
-    assert found["TCAP"] == pytest.approx(np.mean(right) if right else NAN, nan_ok=True)
+    assert found["TCAP"] == pytest.approx(np.mean(right) if right else np.nan, nan_ok=True)
     if len(original) >= len(released):  # nothing is thinned
         release = told.told(x, z, levels, [0, 1], 2).release
         assert release.astype(bool).tolist() == disclosed
